@@ -1,0 +1,179 @@
+"""The error tree. A class is one kind of failure: its docstring is the message template, its name the slug.
+
+The boundary (`cli.run`, later the MCP server) prints `memctl: message` and `hint: …`, and exits with `exit_code`:
+1 for what a user can put right, 2 for what is broken. Slugs are a contract: never renamed, never reused.
+"""
+
+import re
+from typing import ClassVar
+
+
+class MemctlError(Exception):
+    """{message}"""
+
+    exit_code: ClassVar[int] = 1
+    hint: ClassVar[str] = ""
+
+    def __init__(self, message: str = "", **fields: object) -> None:
+        self.fields = dict(fields, message=message) if message else fields
+        template = (type(self).__doc__ or "{message}").strip()
+        self.message = template.format_map(_Fields(self.fields))
+        super().__init__(self.message)
+
+    @property
+    def slug(self) -> str:
+        """The class name in kebab case: `StoreMissing` is `store-missing`."""
+        return slug_of(type(self))
+
+    def advice(self) -> str:
+        """The hint with this error's fields filled in; empty when there is none."""
+        return self.hint.format_map(_Fields(self.fields))
+
+    def as_dict(self) -> dict[str, str]:
+        """The error as machines read it, on stderr and over MCP."""
+        out = {"error": self.slug, "message": self.message}
+        advice = self.advice()
+        return out | {"hint": advice} if advice else out
+
+
+class _Fields(dict[str, object]):
+    def __missing__(self, key: str) -> str:
+        return ""
+
+
+def slug_of(cls: type[MemctlError]) -> str:
+    """The machine-readable name of an error class."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
+
+
+# --- what the caller gave us ------------------------------------------------------------------------------------
+
+
+class UsageError(MemctlError):
+    """{message}"""
+
+    hint = "memctl {command} --help"
+
+
+class UnknownCommand(MemctlError):
+    """unknown command '{name}'{guess}"""
+
+    hint = "memctl --help lists the commands"
+
+
+class SettingInvalid(MemctlError):
+    """{origin}: {message}"""
+
+    hint = "a setting comes from the flag, else the environment, else config.json, else its default"
+
+
+class ConfigUnreadable(MemctlError):
+    """cannot use the config file {path}: {reason}"""
+
+    hint = "docs/config.md lists the keys; --config names another file"
+
+
+class SourceNotFound(MemctlError):
+    """source not found: '{source}' (resolved to '{path}')"""
+
+    hint = "pass a file, a folder, a glob pattern, or - for standard input"
+
+
+class NothingReadable(MemctlError):
+    """none of the {count} file(s) given could be read"""
+
+    hint = "the lines above say why, file by file"
+
+
+class EmptyInput(MemctlError):
+    """no input received on stdin"""
+
+    hint = "pipe something in, for example: some-llm | memctl pull"
+
+
+class NothingStored(MemctlError):
+    """nothing was stored: {reason}"""
+
+    hint = "secrets and injected instructions are never stored; remove them and try again"
+
+
+class NothingImported(MemctlError):
+    """nothing was imported: {count} line(s) had errors"""
+
+    hint = "the lines above say what is wrong with each"
+
+
+class ItemNotFound(MemctlError):
+    """item not found: {id}"""
+
+    hint = "memctl search or memctl list shows the ids there are"
+
+
+class FileMissing(MemctlError):
+    """cannot read {path}: {reason}"""
+
+
+class WorkspaceNotFound(MemctlError):
+    """workspace not found: {name}"""
+
+    hint = "--scope names a scope directly"
+
+
+# --- the store --------------------------------------------------------------------------------------------------
+
+
+class StoreMissing(MemctlError):
+    """no store at {path}"""
+
+    hint = "memctl init makes one; --db or MEMCTL_DB names another"
+
+
+class StoreBusy(MemctlError):
+    """another program is writing to {path} and did not finish in {seconds:.0f} s"""
+
+    hint = "nothing was lost or changed; try again"
+
+
+class StoreReadOnly(MemctlError):
+    """cannot write to {path}: {reason}"""
+
+    hint = "reading works; to write, give --db a file in a folder you may write to"
+
+
+class StoreFull(MemctlError):
+    """no space left to write to {path}"""
+
+    exit_code = 2
+    hint = "nothing was changed; free some space and run the same command again"
+
+
+class NotADatabase(MemctlError):
+    """{path} is not a memctl store: {reason}"""
+
+    exit_code = 2
+    hint = "name another file with --db, or move this one away"
+
+
+class StoreCorrupt(MemctlError):
+    """the store {path} is damaged: {reason}"""
+
+    exit_code = 2
+    hint = "restore a copy or an export; the file was not changed"
+
+
+class StoreTooNew(MemctlError):
+    """{path} has schema {found}, and this memctl knows up to {known}"""
+
+    hint = "upgrade memctl; the file was not changed"
+
+
+class StoreFailed(MemctlError):
+    """SQLite could not do this on {path}: {reason}"""
+
+    exit_code = 2
+
+
+class TokenizerInvalid(MemctlError):
+    """unsafe or unknown FTS5 tokenizer: {tokenizer}"""
+
+    hint = "use fr, en, raw, or a tokenizer that SQLite knows, such as: porter unicode61"

@@ -1,0 +1,42 @@
+"""New ids, content hashes and UTC timestamps: the only clock and the only randomness of the program."""
+
+import os
+import time
+
+
+def new_id(prefix: str = "MEM") -> str:
+    """`PREFIX-` and 12 random hex digits, for example `MEM-a3185eaf3928`."""
+    return f"{prefix}-{os.urandom(6).hex()}"
+
+
+def content_hash(text: str) -> str:
+    """`sha256:` and the hex SHA-256 of the UTF-8 text, exactly as it is (no folding of any kind)."""
+    return "sha256:" + bytes_hash(text.encode("utf-8", "surrogatepass"))
+
+
+def bytes_hash(data: bytes) -> str:
+    """The hex SHA-256 of raw bytes, without a prefix (the form `corpus_hashes.sha256` holds)."""
+    from hashlib import sha256  # OpenSSL costs 3 ms; only writers pay for it
+
+    return sha256(data).hexdigest()
+
+
+def now_seconds() -> float:
+    """Seconds since the epoch; tests replace this one function to stop the clock."""
+    return time.time()
+
+
+def timestamp(seconds: float | None = None) -> str:
+    """UTC in ISO 8601 with microseconds, for example `2026-11-20T15:50:26.980213+00:00`."""
+    whole, micros = divmod(round((now_seconds() if seconds is None else seconds) * 1_000_000), 1_000_000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{micros:06d}+00:00"
+
+
+def timestamp_seconds() -> str:
+    """UTC to the second with a `Z`, the form the injection block's header carries."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(now_seconds())))
+
+
+def timestamp_sql() -> str:
+    """UTC as `YYYY-MM-DD HH:MM:SS`, the form `schema_meta` holds."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(int(now_seconds())))

@@ -1,0 +1,1 @@
+"""From sources to items: find files, extract, chunk, judge, store, in bulk."""

@@ -1,0 +1,1 @@
+"""What happens to items over time: export and import (consolidation and history later)."""

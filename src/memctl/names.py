@@ -1,0 +1,29 @@
+"""The closed vocabularies: one definition for argparse choices, JSON Schema enums and SQL checks."""
+
+from typing import Literal, get_args
+
+Tier = Literal["stm", "mtm", "ltm"]
+ItemType = Literal["fact", "decision", "definition", "constraint", "pattern", "todo", "pointer", "note"]
+Validation = Literal["unverified", "verified", "contested", "retracted"]
+SourceKind = Literal["chat", "doc", "tool", "mixed"]
+SearchStrategy = Literal["AND", "REDUCED_AND", "PREFIX_AND", "OR_FALLBACK", "LIKE"]
+PolicyAction = Literal["accept", "redact", "quarantine", "reject"]
+FindingKind = Literal["secret", "injection", "instructional", "pii"]
+
+TIERS: tuple[str, ...] = get_args(Tier)
+ITEM_TYPES: tuple[str, ...] = get_args(ItemType)
+VALIDATIONS: tuple[str, ...] = get_args(Validation)
+SOURCE_KINDS: tuple[str, ...] = get_args(SourceKind)
+
+#: Other programs' words for a type; any further unknown word becomes "note".
+TYPE_ALIASES = {"process": "pattern", "rule": "constraint", "requirement": "constraint"}
+
+#: The scope every read sees beside its own.
+GLOBAL_SCOPE = "global"
+DEFAULT_SCOPE = "project"
+
+
+def item_type(word: object) -> str:
+    """The item type that `word` means; an unknown word is a "note", never an error."""
+    text = str(word).strip().lower()
+    return text if text in ITEM_TYPES else TYPE_ALIASES.get(text, "note")

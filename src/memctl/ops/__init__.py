@@ -1,0 +1,32 @@
+"""The table of operations: name -> (module, summary, group). Nothing here imports an operation.
+
+A row's summary must equal the first line of the operation's docstring; a test holds that.
+"""
+
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """Where an operation lives, and what `memctl --help` says of it."""
+
+    module: str
+    summary: str
+    group: str
+
+
+#: The groups of `memctl --help`, in order.
+GROUPS = ("Start", "Write", "Recall", "Look", "Move")
+
+TABLE: dict[str, Row] = {
+    "init": Row("memctl.ops.init", "Make a store and print the line that selects it", "Start"),
+    "ingest": Row("memctl.ops.ingest", "Store documents as raw passages, kept out of recall until promoted", "Write"),
+    "push": Row("memctl.ops.push", "Ingest sources, then print what answers a question as one block", "Recall"),
+    "pull": Row("memctl.ops.pull", "Store what an LLM wrote, from standard input", "Write"),
+    "recall": Row("memctl.ops.recall", "Print what answers a question as one block within a token budget", "Recall"),
+    "search": Row("memctl.ops.search", "Search items by words, best first", "Recall"),
+    "show": Row("memctl.ops.show", "Show one item in full", "Look"),
+    "list": Row("memctl.ops.list_", "List items, newest first", "Look"),
+    "stats": Row("memctl.ops.stats", "Count what the store holds", "Look"),
+    "export": Row("memctl.ops.export", "Write items as JSON lines", "Move"),
+    "import": Row("memctl.ops.import_", "Read items from JSON lines, checked line by line", "Move"),
+}

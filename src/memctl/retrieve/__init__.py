@@ -1,0 +1,1 @@
+"""From candidates to passages: search, score, diversity, packing into a token budget."""
