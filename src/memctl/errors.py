@@ -91,6 +91,12 @@ class EmptyInput(MemctlError):
     hint = "pipe something in, for example: some-llm | memctl pull"
 
 
+class InputNotText(MemctlError):
+    """cannot read {name} as text: {reason}"""
+
+    hint = "give UTF-8, or UTF-16 with a byte order mark; iconv and memctl push convert other things"
+
+
 class NothingStored(MemctlError):
     """nothing was stored: {reason}"""
 

@@ -40,3 +40,13 @@ def timestamp_seconds() -> str:
 def timestamp_sql() -> str:
     """UTC as `YYYY-MM-DD HH:MM:SS`, the form `schema_meta` holds."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(int(now_seconds())))
+
+
+def monotonic() -> float:
+    """Seconds on a clock that never goes back, for deadlines."""
+    return time.monotonic()
+
+
+def pause(least: float, most: float) -> None:
+    """Sleep a random time between two bounds in seconds, so that waiting processes spread out."""
+    time.sleep(least + (most - least) * os.urandom(1)[0] / 255)

@@ -13,6 +13,10 @@ READ: Access = "read"
 WRITE: Access = "write"
 CREATE: Access = "create"
 
+#: What `text()` puts around a matched word. The output layer turns them into colour on a terminal and drops them
+#: elsewhere; every other control character of a human text is made visible, so a title cannot forge one.
+MARK_ON, MARK_OFF = "\x0e", "\x0f"
+
 
 class Arg:
     """The words and bounds of one parameter; its name, type and default are the function's own.
@@ -23,10 +27,12 @@ class Arg:
     config  the `section.key` of config.json that may give it
     ge, le  inclusive bounds of a number
     metavar how help names its value
+    comma   a list parameter that the command line takes as one word, `a,b,c` (else as several words)
+    path    names a file: its bytes are kept as they are, even if they are not UTF-8
     cli, mcp  which faces show it
     """
 
-    __slots__ = ("cli", "config", "env", "flags", "ge", "help", "le", "mcp", "metavar")
+    __slots__ = ("cli", "comma", "config", "env", "flags", "ge", "help", "le", "mcp", "metavar", "path")
 
     def __init__(
         self,
@@ -37,11 +43,14 @@ class Arg:
         ge: float | None = None,
         le: float | None = None,
         metavar: str | None = None,
+        comma: bool = False,
+        path: bool = False,
         cli: bool = True,
         mcp: bool = True,
     ) -> None:
         self.help, self.flags, self.env, self.config = help, flags, env, config
-        self.ge, self.le, self.metavar, self.cli, self.mcp = ge, le, metavar, cli, mcp
+        self.ge, self.le, self.metavar = ge, le, metavar
+        self.comma, self.path, self.cli, self.mcp = comma, path, cli, mcp
 
 
 class Param(NamedTuple):
@@ -68,6 +77,86 @@ class Param(NamedTuple):
         """The closed list of words it takes; empty when it is open."""
         return get_args(self.scalar) if get_origin(self.scalar) is Literal else ()
 
+    @property
+    def metavar(self) -> str:
+        """How help and messages name its value: `TIER`, `FILE`, `N`."""
+        number = self.scalar in (int, float) and self.arg.flags
+        return self.arg.metavar or ("N" if number else self.name.rstrip("_").upper().replace("_", "-"))
+
+    @property
+    def label(self) -> str:
+        """What a message calls it: its longest flag, or its place."""
+        return max(self.arg.flags, key=len) if self.arg.flags else self.metavar
+
+    def value(self, text: str) -> Any:
+        """The value that `text` (a word of a command line, an environment variable) means for this parameter.
+
+        A list parameter gets a list: the parts between commas, or that one word. Raises ValueError, one sentence.
+        """
+        if not self.many:
+            return self.check(self._scalar(text))
+        words = [part.strip() for part in text.split(",")] if self.arg.comma else [text]
+        return self.check([self._scalar(word) for word in words if word])
+
+    def check(self, value: Any) -> Any:
+        """`value` itself if it lies within the bounds and the closed list. Raises ValueError, one sentence."""
+        for one in value if self.many and isinstance(value, list) else [value]:
+            if self.choices and one not in self.choices:
+                raise ValueError(f"'{one}' is not one of {', '.join(self.choices)}")
+            if isinstance(one, int | float) and not isinstance(one, bool):
+                _check_bounds(one, self.arg.ge, self.arg.le)
+        return value
+
+    def _scalar(self, text: str) -> Any:
+        if self.scalar is int:
+            return _whole_number(text)
+        if self.scalar is float:
+            return _number(text)
+        if self.scalar is bool:
+            return _yes_or_no(text)
+        return text if self.arg.path else utf8(text)
+
+
+def utf8(text: str) -> str:
+    """`text` as storable Unicode: bytes of a command line that are not UTF-8 become U+FFFD."""
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _whole_number(text: str) -> int:
+    digits = text.strip().removeprefix("-").removeprefix("+")
+    if not (digits.isascii() and digits.isdigit()):
+        raise ValueError(f"'{text}' is not a whole number")
+    if len(digits) > 18:
+        raise ValueError(f"{text[:24]} is too large")
+    return int(text)
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"'{text}' is not a number") from None
+    if value - value != 0:  # nan and the infinities
+        raise ValueError(f"'{text}' is not a number")
+    return value
+
+
+def _yes_or_no(text: str) -> bool:
+    word = text.strip().lower()
+    if word in ("1", "true", "yes", "on"):
+        return True
+    if word in ("0", "false", "no", "off"):
+        return False
+    raise ValueError(f"'{text}' is neither yes nor no")
+
+
+def _check_bounds(value: float, low: float | None, high: float | None) -> None:
+    if (low is None or value >= low) and (high is None or value <= high):
+        return
+    if low is not None and high is not None:
+        raise ValueError(f"must be from {low} to {high}, not {value}")
+    raise ValueError(f"must be at least {low}, not {value}" if low is not None else f"must be at most {high}, not {value}")
+
 
 class Operation:
     """A function and how it is offered.
@@ -93,8 +182,10 @@ class Operation:
         self.fn, self.name, self.tool, self.access = fn, name, tool, access
         self.examples, self.exits = examples, exits
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.fn(*args, **kwargs)
+    def __call__(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run it as a plain function; the context learns what the store may be opened for."""
+        ctx.allow(self.access)
+        return self.fn(ctx, *args, **kwargs)
 
     @property
     def summary(self) -> str:
@@ -148,11 +239,13 @@ class Result:
     """What an operation returns. Subclasses are small records; the faces only use these methods.
 
     `as_dict` is the structured result; `as_json` differs only where the command line's documented `--json` shape does
-    (an array, say). `exit_code` is what the command ends with.
+    (an array or an iterator, printed as an array while it runs). `exit_code` is what the command ends with.
+    `verbatim` says that the text is data for a program (JSON lines, the block), printed byte for byte into a pipe.
     """
 
     __slots__ = ()
     exit_code = 0
+    verbatim = False
 
     def as_dict(self) -> dict[str, Any]:
         """The result as JSON-ready data."""

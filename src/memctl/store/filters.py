@@ -11,8 +11,8 @@ class Filters(NamedTuple):
 
     scopes      the read set; `Filters.in_scope(name)` adds the reserved scope `global`
     tags        items that carry at least one of these, compared without case
-    injectable  True: only what may be given to a model (not withheld, not expired, not retracted)
-    archived    True: also items that were archived
+    injectable  True: only what may be given to a model (not withheld, not retracted)
+    archived    True: also what was archived or has expired
     """
 
     scopes: tuple[str, ...] | None = None
@@ -35,7 +35,8 @@ class Filters(NamedTuple):
         parts: list[str] = []
         values: list[object] = []
         if not self.archived:
-            parts.append(f"{table}.archived = 0")
+            parts.append(f"{table}.archived = 0 AND ({table}.expires_at IS NULL OR {table}.expires_at > ?)")
+            values.append(ids.timestamp())
         if self.scopes is not None:
             parts.append(f"{table}.scope IN ({', '.join('?' * len(self.scopes))})")
             values += self.scopes
@@ -51,11 +52,7 @@ class Filters(NamedTuple):
             )
             values += [fold(tag) for tag in self.tags]
         if self.injectable:
-            parts.append(
-                f"{table}.injectable = 1 AND {table}.validation <> 'retracted' "
-                f"AND ({table}.expires_at IS NULL OR {table}.expires_at > ?)"
-            )
-            values.append(ids.timestamp())
+            parts.append(f"{table}.injectable = 1 AND {table}.validation <> 'retracted'")
         return " AND ".join(parts) or "1", values
 
 

@@ -1,0 +1,366 @@
+"""`MemoryStore`: the documented class for Python programs. Each method is a few words around the room that does it.
+
+It is the privileged door: `write_item` stores what it is given. Programs that store what a model or a web page said
+ask `MemoryPolicy` first, as every command does.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from memctl.store import connect, corpus, events, items, links, migrate, mounts, reset, vectors
+from memctl.store.filters import Filters
+from memctl.store.schema import tokenizer as resolve_tokenizer
+from memctl.store.stats import stats
+from memctl.types import CorpusMetadata, MemoryEvent, MemoryItem, MemoryLink, SearchMeta
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _locked(method: Callable[Concatenate["MemoryStore", P], R]) -> Callable[Concatenate["MemoryStore", P], R]:
+    @wraps(method)
+    def call(self: "MemoryStore", *args: P.args, **kwargs: P.kwargs) -> R:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return call
+
+
+class MemoryStore:
+    """An open store. One object may be shared by threads; several processes may open the same file.
+
+    db_path: a file (made if missing) or ":memory:". fts_tokenizer: a preset (fr, en, raw) or a tokenizer string for a
+    file that is made now; an existing file keeps its own.
+    """
+
+    _PREFIX_MIN_LEN = 5
+
+    def __init__(self, db_path: str = ":memory:", wal_mode: bool = True, fts_tokenizer: str | None = None) -> None:
+        self._db = connect.open_write(str(db_path), create=True, tokenizer=fts_tokenizer, wal=wal_mode)
+        self._db.conn.row_factory = sqlite3.Row
+        self._lock = threading.RLock()
+        self._fts_tokenizer = migrate.fts_tokenizer(self._db) or resolve_tokenizer(fts_tokenizer)
+        self._fts5_available = self._db.has("memory_items_fts")
+        self._last_search_meta: SearchMeta | None = None
+
+    @property
+    def _conn(self) -> sqlite3.Connection:
+        return self._db.conn
+
+    @_locked
+    def close(self) -> None:
+        """Close the file; the object is of no use afterwards."""
+        self._db.close()
+
+    def __enter__(self) -> "MemoryStore":
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    # --- items
+
+    @_locked
+    def write_item(self, item: MemoryItem, reason: str = "create") -> MemoryItem:
+        """Insert an item, or replace the one with its id; a revision and an event are kept."""
+        item.touch()
+        return items.write(self._db, item, reason)
+
+    @_locked
+    def exists_by_content_hash(self, ch: str) -> bool:
+        """Whether an active item has exactly this content."""
+        return any(not known.archived for known in items.ids_by_hash(self._db, [ch]).get(ch, []))
+
+    @_locked
+    def read_item(self, id: str) -> MemoryItem | None:
+        """Open an item: counts as a use. None when there is none with this id."""
+        if items.get(self._db, id) is None:
+            return None
+        items.mark_used(self._db, [id])
+        return items.get(self._db, id)
+
+    @_locked
+    def read_items(self, ids: Iterable[str]) -> list[MemoryItem]:
+        """Open several items, in the order asked; unknown ids are left out."""
+        return [item for item in map(self.read_item, ids) if item is not None]
+
+    @_locked
+    def update_item(self, id: str, patch: Mapping[str, Any]) -> MemoryItem | None:
+        """Change some fields in one transaction; id, created_at and unknown keys are left alone."""
+        return items.update(self._db, id, patch)
+
+    @_locked
+    def delete_item(self, id: str) -> bool:
+        """Archive an item: it leaves every read and can be restored. False when there is none."""
+        return items.archive(self._db, id)
+
+    @_locked
+    def supersede_item(self, old: str, new: str) -> bool:
+        """Let the item `new` stand for `old`: link, pointer, archive."""
+        return items.supersede(self._db, old, new)
+
+    @_locked
+    def list_items(
+        self,
+        tier: str | None = None,
+        type_filter: str | None = None,
+        scope: str | None = None,
+        corpus_id: str | None = None,
+        exclude_archived: bool = True,
+        limit: int = 100,
+    ) -> list[MemoryItem]:
+        """Items, newest change first."""
+        return items.list_items(self._db, _filters(tier, type_filter, scope, corpus_id, exclude_archived), limit)
+
+    @_locked
+    def count_items(self, tier: str | None = None, scope: str | None = None, exclude_archived: bool = True) -> int:
+        """How many items there are."""
+        return items.count(self._db, _filters(tier, None, scope, None, exclude_archived))
+
+    # --- search
+
+    @_locked
+    def search_fulltext(
+        self,
+        query: str,
+        tier: str | None = None,
+        type_filter: str | None = None,
+        scope: str | None = None,
+        corpus_id: str | None = None,
+        exclude_archived: bool = True,
+        limit: int = 100,
+    ) -> list[MemoryItem]:
+        """Items that answer a query, best first: the ranking of `memctl search`. Any text is a legal query."""
+        from memctl import retrieve
+
+        filters = _filters(tier, type_filter, scope, corpus_id, exclude_archived)
+        found = retrieve.search(self._db, query, filters=filters, limit=limit, fulltext=self._fts5_available)
+        self._last_search_meta = found.meta
+        return items.get_many(self._db, [hit.id for hit in found.hits])
+
+    @_locked
+    def search_by_tags(
+        self,
+        tags: Sequence[str],
+        tier: str | None = None,
+        type_filter: str | None = None,
+        scope: str | None = None,
+        exclude_archived: bool = True,
+        limit: int = 50,
+    ) -> list[MemoryItem]:
+        """Items that carry at least one of the tags (without case), newest change first."""
+        filters = _filters(tier, type_filter, scope, None, exclude_archived)._replace(tags=tuple(tags))
+        return items.list_items(self._db, filters, limit) if tags else []
+
+    @_locked
+    def rebuild_fts(self, tokenizer: str | None = None) -> int:
+        """Rebuild the full-text index, with another tokenizer if one is given; rows indexed, -1 without FTS5."""
+        done = migrate.rebuild_fts(self._db, tokenizer)
+        self._fts_tokenizer = migrate.fts_tokenizer(self._db) or self._fts_tokenizer
+        self._fts5_available = self._db.has("memory_items_fts")
+        return done
+
+    def _is_porter_tokenizer(self) -> bool:
+        return "porter" in self._fts_tokenizer
+
+    # --- what stands beside items
+
+    @_locked
+    def write_link(self, link: MemoryLink) -> None:
+        """Add a link between two items."""
+        links.put(self._db, link.src_id, link.dst_id, link.rel, link.created_at)
+
+    @_locked
+    def read_links(self, id: str) -> list[MemoryLink]:
+        """The links an item is either end of."""
+        return links.of(self._db, id)
+
+    @_locked
+    def read_events(self, item_id: str | None = None, action: str | None = None, limit: int = 100) -> list[MemoryEvent]:
+        """Events, newest first."""
+        return events.read(self._db, item_id, action, limit)
+
+    @_locked
+    def last_event(self, actions: list[str] | None = None) -> str | None:
+        """When the newest event was."""
+        return events.last(self._db, actions)
+
+    @_locked
+    def _log_event(
+        self, action: str, item_id: str | None = None, details: dict[str, Any] | None = None, ch: str = ""
+    ) -> None:
+        events.log(self._db, action, item_id, details, ch)
+
+    @_locked
+    def read_revisions(self, id: str) -> list[dict[str, Any]]:
+        """The states an item was written in, oldest first."""
+        return items.revisions(self._db, id)
+
+    @_locked
+    def write_embedding(self, item_id: str, vector: Sequence[float], model_name: str, dimension: int) -> None:
+        """Store an item's vector as packed float32."""
+        vectors.put(self._db, item_id, vector, model_name, dimension)
+
+    @_locked
+    def read_embedding(self, id: str) -> tuple[list[float], str] | None:
+        """An item's vector and the model that made it."""
+        return vectors.get(self._db, id)
+
+    @_locked
+    def all_embeddings(self, exclude_archived: bool = True) -> list[tuple[str, list[float]]]:
+        """(item id, vector) of every item that has one."""
+        return vectors.every(self._db, exclude_archived)
+
+    @_locked
+    def write_palace_location(self, id: str, domain: str = "default", room: str = "", shelf: str = "", card: str = "") -> None:
+        """Pin an item to a place."""
+        vectors.put_place(self._db, id, (domain, room, shelf, card))
+
+    @_locked
+    def read_palace_location(self, id: str) -> dict[str, str] | None:
+        """Where an item is pinned."""
+        found = vectors.places(self._db, "item_id = ?", (id,))
+        return found[0] if found else None
+
+    @_locked
+    def list_palace_locations(self, domain: str | None = None, room: str | None = None) -> list[dict[str, str]]:
+        """Pins, at most of one domain and room."""
+        wanted = [(c, v) for c, v in (("domain", domain), ("room", room)) if v is not None]
+        where = " AND ".join(f"{c} = ?" for c, _ in wanted) or "1"
+        return vectors.places(self._db, where, tuple(v for _, v in wanted))
+
+    # --- files, corpora, mounts
+
+    @_locked
+    def write_corpus_hash(
+        self,
+        file_path: str,
+        sha256: str,
+        chunk_count: int = 0,  # noqa: ARG002 - documented; the number of item_ids is what counts
+        item_ids: Sequence[str] | None = None,
+        *,
+        mount_id: str | None = None,
+        rel_path: str | None = None,
+        ext: str | None = None,
+        size_bytes: int | None = None,
+        mtime_epoch: int | None = None,
+        lang_hint: str | None = None,
+    ) -> None:
+        """Record a file as it was ingested."""
+        mtime_ns = None if mtime_epoch is None else int(mtime_epoch) * 1_000_000_000
+        entry = corpus.File(
+            path=file_path, sha256=sha256, item_ids=tuple(item_ids or ()), size=size_bytes, mtime_ns=mtime_ns,
+            ext=ext, mount_id=mount_id, rel_path=rel_path, lang_hint=lang_hint,
+        )  # fmt: skip
+        corpus.put_files(self._db, [entry])
+
+    @_locked
+    def read_corpus_hash(self, path: str) -> dict[str, Any] | None:
+        """What is known of a file."""
+        return corpus.file_row(self._db, path)
+
+    @_locked
+    def list_corpus_files(self, mount_id: str | None = None) -> list[dict[str, Any]]:
+        """The files that were ingested, at most those of one mount."""
+        if mount_id is None:
+            return corpus.file_rows(self._db)
+        return corpus.file_rows(self._db, "mount_id = ?", (mount_id,))
+
+    @_locked
+    def find_changed_files(self, registry: Mapping[str, str]) -> dict[str, list[str]]:
+        """Compare path -> sha256 with what was ingested: new, modified, unchanged, deleted paths."""
+        known = {row["file_path"]: row["sha256"] for row in corpus.file_rows(self._db)}
+        out: dict[str, list[str]] = {"new": [], "modified": [], "unchanged": []}
+        for path, sha in registry.items():
+            kind = "new" if path not in known else "unchanged" if known[path] == sha else "modified"
+            out[kind].append(path)
+        return out | {"deleted": [path for path in known if path not in registry]}
+
+    @_locked
+    def write_corpus_metadata(self, m: CorpusMetadata) -> None:
+        """Record a document set."""
+        corpus.put_corpus(self._db, m)
+        self._log_event("corpus_register", None, {"corpus_id": m.corpus_id, "parent": m.parent_corpus_id})
+
+    @_locked
+    def read_corpus_metadata(self, id: str) -> CorpusMetadata | None:
+        """A document set by id."""
+        return next((c for c in corpus.corpora(self._db) if c.corpus_id == id), None)
+
+    @_locked
+    def list_corpora(self, scope: str | None = None) -> list[CorpusMetadata]:
+        """The document sets, at most those of one scope."""
+        return corpus.corpora(self._db, scope)
+
+    @_locked
+    def write_mount(
+        self,
+        path: str,
+        *,
+        name: str | None = None,
+        ignore_patterns: Sequence[str] | None = None,
+        lang_hint: str | None = None,
+    ) -> str:
+        """Register a folder, or bring its options up to date; returns the mount id."""
+        return mounts.put(self._db, path, name, list(ignore_patterns or ()), lang_hint)
+
+    @_locked
+    def read_mount(self, id_or_path: str) -> dict[str, Any] | None:
+        """A mount by id, path or name."""
+        return mounts.find(self._db, id_or_path)
+
+    @_locked
+    def list_mounts(self) -> list[dict[str, Any]]:
+        """All mounts, oldest first."""
+        return mounts.every(self._db)
+
+    @_locked
+    def remove_mount(self, id_or_name: str) -> bool:
+        """Forget a mount; its items stay."""
+        return mounts.remove(self._db, id_or_name)
+
+    @_locked
+    def update_mount_sync_time(self, id: str) -> None:
+        """Set a mount's last sync to now."""
+        mounts.touch(self._db, id)
+
+    # --- the whole store
+
+    @_locked
+    def stats(self) -> dict[str, Any]:
+        """Counts of active items, and the state of the index."""
+        return stats(self._db)
+
+    @_locked
+    def reset(self, preserve_mounts: bool = True, dry_run: bool = False) -> dict[str, Any]:
+        """Empty the store for good; with `dry_run` only say what would go."""
+        return reset.reset(self._db, preserve_mounts=preserve_mounts, dry_run=dry_run)
+
+    @_locked
+    def export_jsonl(self) -> str:
+        """Every item, archived ones too, as JSON lines."""
+        import json
+
+        every = items.each(self._db, Filters(archived=True))
+        return "".join(json.dumps(item.to_dict(), ensure_ascii=False) + "\n" for item in every)
+
+    @_locked
+    def import_jsonl(self, data: str) -> int:
+        """Store items from JSON lines as they are, in one transaction; returns how many. `memctl import` governs."""
+        import json
+
+        found = [MemoryItem.from_dict(json.loads(line)) for line in data.splitlines() if line.strip()]
+        items.write_many(self._db, found, "import")
+        return len(found)
+
+
+def _filters(
+    tier: str | None, type_filter: str | None, scope: str | None, corpus_id: str | None, exclude_archived: bool
+) -> Filters:
+    return Filters(
+        scopes=None if scope is None else (scope,), tier=tier, type=type_filter, corpus_id=corpus_id,
+        archived=not exclude_archived,
+    )  # fmt: skip

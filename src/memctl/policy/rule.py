@@ -1,0 +1,42 @@
+"""The shape of a rule."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from memctl.names import FindingKind, PolicyAction
+
+
+class Rule(NamedTuple):
+    r"""One row of policy.
+
+    id              kebab-case name, stable: allow-lists and `[REDACTED:id]` use it
+    kind            secret, injection, instructional or pii
+    action          on the interactive paths: reject or quarantine (documents redact or quarantine instead)
+    severity        1 (weak cue) to 3 (sure)
+    keywords        the cheap gate: groups separated by " + ", all of which must occur; a group is alternatives separated
+                    by blanks. A keyword is a lower-case run of letters and digits as it stands between other characters;
+                    `abc*` is a run that begins so, `*abc*` one that contains it. Signs: `#@`, `#num` (digits in number),
+                    `#value` (a run of 8 or more with both letters and digits), `#hidden`, `#cjk`
+    pattern         regular expression, tried around the first group's keywords only. Secrets and PII match the text as it
+                    is, injection and instructional rules its lower-case form. Group 1, if any, is the span that counts
+    check           name of a function in `checks` that has the last word, or ""
+    example         a text the rule must catch
+    counterexample  a text it must not
+    reach           how far a match may extend from the keyword, in characters
+    """
+
+    id: str
+    kind: FindingKind
+    action: PolicyAction
+    severity: int
+    keywords: str
+    pattern: str
+    check: str
+    example: str
+    counterexample: str
+    reach: int = 300
+
+    def groups(self) -> list[list[str]]:
+        """The gate's groups of alternative keywords."""
+        return [group.split() for group in self.keywords.split(" + ")]

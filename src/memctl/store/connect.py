@@ -1,0 +1,339 @@
+"""Opening a store, and the one handle through which everything talks to it.
+
+A read never writes: it opens the file `mode=rw` with `query_only` on (SQLite then tidies its WAL files away, which
+`mode=ro` would leave behind), falls back to `mode=ro` and `immutable` on read-only files and folders, and a missing
+file is an error. A write happens inside `Database.atomic()`. No `sqlite3.Error` leaves this package.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from memctl import errors, ids
+from memctl.store.filters import fold
+
+#: How long a writer waits for another one, in seconds.
+BUSY_SECONDS = 30.0
+MEMORY = ":memory:"
+
+Values = Sequence[object]
+
+
+class Database:
+    """An open store: the connection, its path, and what kind of file it is."""
+
+    __slots__ = ("_depth", "conn", "path", "tables", "writable")
+
+    def __init__(self, conn: sqlite3.Connection, path: str, *, writable: bool) -> None:
+        self.conn, self.path, self.writable = conn, path, writable
+        self._depth = 0
+        self.tables: frozenset[str] = frozenset()
+        conn.create_function("memctl_fold", 1, fold, deterministic=True)
+
+    def close(self) -> None:
+        """Close the connection; a second close does nothing."""
+        self.conn.close()
+
+    def run(self, sql: str, values: Values = ()) -> sqlite3.Cursor:
+        """Execute one statement; sqlite3 errors come out as ours."""
+        try:
+            return self.conn.execute(sql, values)
+        except sqlite3.Error as exc:
+            raise translated(exc, self.path) from exc
+
+    def run_many(self, sql: str, rows: Iterable[Values]) -> None:
+        """Execute one statement for each row of values."""
+        try:
+            self.conn.executemany(sql, rows)
+        except sqlite3.Error as exc:
+            raise translated(exc, self.path) from exc
+
+    def rows(self, sql: str, values: Values = ()) -> list[Any]:
+        """All rows of a query."""
+        try:
+            return self.conn.execute(sql, values).fetchall()
+        except sqlite3.Error as exc:
+            raise translated(exc, self.path) from exc
+
+    def row(self, sql: str, values: Values = ()) -> Any:
+        """The first row of a query, or None."""
+        try:
+            return self.conn.execute(sql, values).fetchone()
+        except sqlite3.Error as exc:
+            raise translated(exc, self.path) from exc
+
+    def value(self, sql: str, values: Values = ()) -> Any:
+        """The first column of the first row, or None."""
+        row = self.row(sql, values)
+        return None if row is None else row[0]
+
+    def stream(self, sql: str, values: Values = ()) -> Iterator[Any]:
+        """The rows of a query one after another, in bounded memory."""
+        try:
+            yield from self.conn.execute(sql, values)
+        except sqlite3.Error as exc:
+            raise translated(exc, self.path) from exc
+
+    def has(self, table: str) -> bool:
+        """Whether the file had this table when it was opened."""
+        return table in self.tables
+
+    def meta(self, key: str) -> str | None:
+        """A value of `schema_meta`."""
+        if not self.has("schema_meta"):
+            return None
+        value: str | None = self.value("SELECT value FROM schema_meta WHERE key = ?", (key,))
+        return value
+
+    def look(self) -> None:
+        """Read which tables there are."""
+        self.tables = frozenset(r[0] for r in self.rows("SELECT name FROM sqlite_master WHERE type = 'table'"))
+
+    @contextmanager
+    def briefly_writable(self, wait: float = 0.2) -> Iterator[None]:
+        """Let a handle that reads write a little bookkeeping; gives up after `wait` seconds on a busy store."""
+        read_only = self.value("PRAGMA query_only")
+        timeout = self.value("PRAGMA busy_timeout")
+        self.run(f"PRAGMA busy_timeout = {int(wait * 1000)}")
+        self.run("PRAGMA query_only = OFF")
+        try:
+            yield
+        finally:
+            self.run(f"PRAGMA query_only = {int(read_only)}")
+            self.run(f"PRAGMA busy_timeout = {int(timeout)}")
+
+    @contextmanager
+    def atomic(self, wait: float = BUSY_SECONDS) -> Iterator[None]:
+        """All or nothing: `BEGIN IMMEDIATE`, nested calls are savepoints; any exception rolls back and goes on.
+
+        `wait`: how many seconds to try when another program is writing, before StoreBusy.
+        """
+        name = f"memctl_{self._depth}"
+        if self._depth:
+            self.run(f"SAVEPOINT {name}")
+        else:
+            self._begin(wait)
+        self._depth += 1
+        try:
+            yield
+        except BaseException:
+            self._depth -= 1
+            self._undo(name)
+            raise
+        self._depth -= 1
+        if self._depth:
+            self.run(f"RELEASE {name}")
+            return
+        try:
+            self.run("COMMIT")
+        except BaseException:  # a full disk shows here: leave no open transaction behind
+            self._undo(name)
+            raise
+
+    def _begin(self, wait: float) -> None:
+        # SQLite's own busy handler waits, but some lock transitions return at once; those are tried again.
+        deadline = ids.monotonic() + wait
+        while True:
+            try:
+                self.conn.execute("BEGIN IMMEDIATE")
+            except sqlite3.Error as exc:
+                error = translated(exc, self.path)
+                if not isinstance(error, errors.StoreBusy) or ids.monotonic() > deadline:
+                    raise error from exc
+                ids.pause(0.005, 0.05)
+            else:
+                return
+
+    def _undo(self, name: str) -> None:
+        # After some errors (disk full, RAISE(ROLLBACK)) SQLite has rolled back by itself.
+        if not self.conn.in_transaction:
+            return
+        if self._depth:
+            self.conn.execute(f"ROLLBACK TO {name}")
+            self.conn.execute(f"RELEASE {name}")
+        else:
+            self.conn.execute("ROLLBACK")
+
+
+def translated(exc: sqlite3.Error, path: str) -> errors.MemctlError:
+    """Our error for an sqlite3 one (by message: Python 3.10 has no error codes)."""
+    text = str(exc)
+    low = text.lower()
+    if "locked" in low or "busy" in low:
+        return errors.StoreBusy(path=path, seconds=BUSY_SECONDS)
+    if "readonly" in low or "read-only" in low:
+        return errors.StoreReadOnly(path=path, reason=text)
+    if "full" in low or "disk i/o" in low:
+        return errors.StoreFull(path=path)
+    if "not a database" in low or "unsupported file format" in low:
+        return errors.NotADatabase(path=path, reason="it is not an SQLite file")
+    if "malformed" in low or "corrupt" in low:
+        return errors.StoreCorrupt(path=path, reason=text)
+    if "unable to open" in low:
+        return errors.StoreReadOnly(path=path, reason="the file or its folder cannot be opened")
+    return errors.StoreFailed(path=path, reason=text)
+
+
+def open_read(path: str) -> Database:
+    """Open an existing store to read from. Raises StoreMissing, NotADatabase, StoreTooNew, StoreCorrupt."""
+    _must_exist(path)
+    for mode in _read_modes(path):
+        try:
+            conn = _connect(_uri(path, mode))
+            conn.execute("PRAGMA query_only = ON")
+            conn.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+        except sqlite3.Error as exc:
+            error: errors.MemctlError = translated(exc, path)
+            if not isinstance(error, errors.StoreReadOnly):
+                raise error from exc
+        else:
+            db = Database(conn, path, writable=mode == "mode=rw")
+            _prepare_read(db)
+            return db
+    raise errors.StoreReadOnly(path=path, reason="the file cannot be read")
+
+
+def _read_modes(path: str) -> tuple[str, ...]:
+    folder = os.path.dirname(os.path.abspath(path))
+    if os.access(path, os.W_OK) and os.access(folder, os.W_OK):
+        return ("mode=rw", "mode=ro", "mode=ro&immutable=1")
+    wal = path + "-wal"
+    if os.path.exists(wal) and os.path.getsize(wal):
+        return ("mode=ro",)  # the newest writes are in the WAL: ignoring it would answer wrongly
+    return ("mode=ro", "mode=ro&immutable=1")
+
+
+def _prepare_read(db: Database) -> None:
+    try:
+        db.look()
+        if not db.has("memory_items"):
+            raise errors.NotADatabase(path=db.path, reason=_foreign(db))
+        from memctl.store import migrate
+
+        migrate.check_readable(db)
+    except BaseException:
+        db.close()
+        raise
+
+
+def open_write(
+    path: str, *, create: bool = False, tokenizer: str | None = None, wal: bool = True, timeout: float = BUSY_SECONDS
+) -> Database:
+    """Open a store to write to, brought up to date by migrations; with `create`, made when it is missing.
+
+    `tokenizer` (a preset or a full string) is for a store that is made now; an existing one keeps its own.
+    """
+    from memctl.store import migrate
+
+    if path == MEMORY:
+        db = Database(_connect(_MEMORY_URI), path, writable=True)
+        _write_pragmas(db, wal=False)
+        migrate.up(db, tokenizer)
+        return db
+    if not os.path.exists(path):
+        if not create:
+            raise errors.StoreMissing(path=path)
+        _create(path, tokenizer, wal)
+    _must_exist(path)
+    if not os.access(path, os.W_OK):
+        raise errors.StoreReadOnly(path=path, reason="the file is read-only")
+    try:
+        conn = _connect(_uri(path, "mode=rw"), timeout)
+    except sqlite3.Error as exc:
+        raise translated(exc, path) from exc
+    db = Database(conn, path, writable=True)
+    try:
+        _write_pragmas(db, wal)
+        migrate.up(db, tokenizer)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _create(path: str, tokenizer: str | None, wal: bool) -> None:
+    """Make a store beside its final name and link it there: nobody ever sees half of one, and the first maker wins."""
+    from memctl.store import migrate
+
+    folder = os.path.dirname(os.path.abspath(path))
+    part = os.path.join(folder, f".{os.path.basename(path)}.{os.urandom(6).hex()}.part")
+    try:
+        os.makedirs(folder, exist_ok=True)
+        db = Database(_connect(_uri(part, "mode=rwc")), path, writable=True)
+        try:
+            _write_pragmas(db, wal)
+            migrate.up(db, tokenizer)
+        finally:
+            db.close()
+        _publish(part, path)
+    except OSError as exc:
+        raise errors.StoreReadOnly(path=path, reason=exc.strerror or str(exc)) from exc
+    except sqlite3.Error as exc:
+        raise translated(exc, path) from exc
+    finally:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            _remove(part + suffix)
+
+
+def _publish(part: str, path: str) -> None:
+    try:
+        os.link(part, path)
+    except FileExistsError:
+        pass  # another process made it meanwhile; theirs is as good
+    except OSError:  # no hard links here (some network and FAT file systems)
+        if not os.path.exists(path):
+            os.replace(part, path)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+
+
+_MEMORY_URI = "file::memory:"
+
+
+def _connect(uri: str, timeout: float = BUSY_SECONDS) -> sqlite3.Connection:
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=timeout, check_same_thread=False)
+
+
+def _uri(path: str, mode: str) -> str:
+    # urllib.parse.quote would do, at 4 ms of start-up.
+    quoted = "".join(chr(b) if b in _PLAIN else f"%{b:02X}" for b in os.fsencode(os.path.abspath(path)))
+    return f"file:{quoted}?{mode}"
+
+
+_PLAIN = frozenset(b"/.-_~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+
+
+def _write_pragmas(db: Database, wal: bool) -> None:
+    # Other programs may use INSERT OR REPLACE through this connection's triggers: without recursive_triggers the
+    # delete trigger would not fire and the full-text index would go stale.
+    db.run("PRAGMA recursive_triggers = ON")
+    db.run("PRAGMA foreign_keys = ON")
+    if wal and db.value("PRAGMA journal_mode") not in ("wal", "memory"):
+        try:
+            db.run("PRAGMA journal_mode = WAL")
+        except errors.StoreBusy:
+            pass  # somebody is using the file in its old mode; the next writer will switch it
+    elif not wal and db.value("PRAGMA journal_mode") == "wal":
+        db.run("PRAGMA journal_mode = DELETE")
+
+
+def _must_exist(path: str) -> None:
+    if os.path.isdir(path):
+        raise errors.NotADatabase(path=path, reason="it is a folder")
+    if not os.path.exists(path):
+        raise errors.StoreMissing(path=path)
+    if not os.path.isfile(path):
+        raise errors.NotADatabase(path=path, reason="it is not a regular file")
+
+
+def _foreign(db: Database) -> str:
+    if not db.tables:
+        return "it is empty"
+    return "it is a database of another program"

@@ -1,0 +1,127 @@
+"""Which files and document sets fed the store."""
+
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from memctl import ids
+from memctl.store import rows
+from memctl.store.connect import Database
+from memctl.store.sources import batches, marks
+from memctl.types import CorpusMetadata
+
+
+class File(NamedTuple):
+    """A file as it was when it was ingested.
+
+    path: absolute, or `<stdin>`; sha256: hex, of the raw bytes; item_ids: its active items in the order of the file;
+    recipe: how it was cut, judged and filed, so that a change of options means doing it again.
+    """
+
+    path: str
+    sha256: str
+    item_ids: tuple[str, ...] = ()
+    size: int | None = None
+    mtime_ns: int | None = None
+    inode: int | None = None
+    recipe: str = ""
+    ext: str | None = None
+    mount_id: str | None = None
+    rel_path: str | None = None
+    lang_hint: str | None = None
+
+
+def known_files(db: Database, paths: Iterable[str]) -> dict[str, File]:
+    """What the store knows of these files; files it has not met are left out."""
+    out: dict[str, File] = {}
+    join, extra = "", "NULL, NULL, ''"
+    if db.has("memory_files"):
+        join = "LEFT JOIN memory_files AS f ON f.file_path = c.file_path"
+        extra = "f.mtime_ns, f.inode, coalesce(f.recipe, '')"
+    for batch in batches(list(paths)):
+        for path, sha, item_ids, size, mtime_ns, inode, recipe, ext, mount, rel, lang in db.rows(
+            f"SELECT c.file_path, c.sha256, c.item_ids, c.size_bytes, {extra}, c.ext, c.mount_id, c.rel_path, "
+            f"c.lang_hint FROM corpus_hashes AS c {join} WHERE c.file_path IN ({marks(batch)})",
+            batch,
+        ):
+            held = tuple(rows.strings(item_ids))
+            out[path] = File(path, sha, held, size, mtime_ns, inode, recipe, ext, mount, rel, lang)
+    return out
+
+
+def put_files(db: Database, files: Iterable[File]) -> None:
+    """Record files as they are now."""
+    files = list(files)
+    now = ids.timestamp()
+    with db.atomic():
+        db.run_many(
+            "INSERT INTO corpus_hashes(file_path, sha256, chunk_count, item_ids, ingested_at, mount_id, rel_path, ext, "
+            "size_bytes, mtime_epoch, lang_hint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT(file_path) DO UPDATE SET sha256 = excluded.sha256, chunk_count = excluded.chunk_count, "
+            "item_ids = excluded.item_ids, ingested_at = excluded.ingested_at, mount_id = excluded.mount_id, "
+            "rel_path = excluded.rel_path, ext = excluded.ext, size_bytes = excluded.size_bytes, "
+            "mtime_epoch = excluded.mtime_epoch, lang_hint = excluded.lang_hint",
+            [
+                (f.path, f.sha256, len(f.item_ids), json.dumps(f.item_ids), now, f.mount_id, f.rel_path, f.ext,
+                 f.size, None if f.mtime_ns is None else f.mtime_ns // 1_000_000_000, f.lang_hint)
+                for f in files
+            ],
+        )  # fmt: skip
+        db.run_many(
+            "INSERT INTO memory_files(file_path, mtime_ns, inode, recipe) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT(file_path) DO UPDATE SET mtime_ns = excluded.mtime_ns, inode = excluded.inode, "
+            "recipe = excluded.recipe",
+            [(f.path, f.mtime_ns, f.inode, f.recipe) for f in files],
+        )
+
+
+def file_row(db: Database, path: str) -> dict[str, Any] | None:
+    """The row of corpus_hashes for a path as a dict with `item_ids` decoded, or None."""
+    found = file_rows(db, "file_path = ?", (path,))
+    return found[0] if found else None
+
+
+def file_rows(db: Database, where: str = "1", values: tuple[object, ...] = ()) -> list[dict[str, Any]]:
+    """Rows of corpus_hashes as dicts, by path; `where` is one of this package's own conditions."""
+    names = ("file_path", "sha256", "chunk_count", "item_ids", "ingested_at", "mount_id", "rel_path", "ext",
+             "size_bytes", "mtime_epoch", "lang_hint")  # fmt: skip
+    found = db.rows(f"SELECT {', '.join(names)} FROM corpus_hashes WHERE {where} ORDER BY file_path", values)
+    out = [dict(zip(names, row, strict=True)) for row in found]
+    for row in out:
+        row["item_ids"] = rows.strings(row["item_ids"])
+    return out
+
+
+def put_corpus(db: Database, corpus: CorpusMetadata) -> None:
+    """Record a document set, or bring its row up to date."""
+    with db.atomic():
+        db.run(
+            "INSERT INTO corpus_metadata(corpus_id, corpus_label, parent_corpus_id, doc_count, item_count, scope, "
+            "ingested_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(corpus_id) DO UPDATE SET "
+            "corpus_label = excluded.corpus_label, parent_corpus_id = excluded.parent_corpus_id, "
+            "doc_count = excluded.doc_count, item_count = excluded.item_count, scope = excluded.scope, "
+            "ingested_at = excluded.ingested_at",
+            (corpus.corpus_id, corpus.corpus_label, corpus.parent_corpus_id, corpus.doc_count, corpus.item_count,
+             corpus.scope, corpus.ingested_at),
+        )  # fmt: skip
+
+
+def corpora(db: Database, scope: str | None = None) -> list[CorpusMetadata]:
+    """The document sets, by id."""
+    where, values = ("scope = ?", (scope,)) if scope is not None else ("1", ())
+    found = db.rows(
+        "SELECT corpus_id, corpus_label, parent_corpus_id, doc_count, item_count, scope, ingested_at "
+        f"FROM corpus_metadata WHERE {where} ORDER BY corpus_id",
+        values,
+    )
+    return [CorpusMetadata(*row) for row in found]
+
+
+def count_corpus(db: Database, corpus_id: str) -> tuple[int, int]:
+    """How many documents and active items a corpus holds."""
+    row = db.row(
+        "SELECT count(DISTINCT json_extract(provenance_json, '$.source_id')), count(*) FROM memory_items "
+        "WHERE corpus_id = ? AND archived = 0",
+        (corpus_id,),
+    )
+    return int(row[0]), int(row[1])

@@ -1,0 +1,210 @@
+"""Bringing a file up to date: numbered steps, each recorded in the transaction that made it.
+
+A step is never edited once released; a new one is appended. Steps only add: what older memctl and RAGIX expect stays.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from memctl import errors, ids
+from memctl.store import schema
+from memctl.store.connect import Database
+
+
+class Migration(NamedTuple):
+    """One numbered step."""
+
+    number: int
+    name: str
+    apply: Callable[[Database, str | None], None]
+
+
+#: Columns that older files lack: table -> column -> definition.
+LATER_COLUMNS = {
+    "memory_items": {
+        "rule_id": "TEXT",
+        "corpus_id": "TEXT",
+        "injectable": "INTEGER NOT NULL DEFAULT 1",
+    },
+    "corpus_hashes": {
+        "mount_id": "TEXT",
+        "rel_path": "TEXT",
+        "ext": "TEXT",
+        "size_bytes": "INTEGER",
+        "mtime_epoch": "INTEGER",
+        "lang_hint": "TEXT",
+    },
+}
+
+
+def up(db: Database, tokenizer: str | None = None) -> None:
+    """Apply what is pending. Raises NotADatabase for another program's file, StoreTooNew for a newer one."""
+    db.look()
+    if not current(db):
+        if db.tables and not db.has("memory_items"):
+            raise errors.NotADatabase(path=db.path, reason="it is a database of another program")
+        _refuse_newer(db)
+        for step in MIGRATIONS:
+            _apply(db, step, tokenizer)
+        db.look()
+    if not db.has("memory_items_fts"):
+        ensure_fts(db, tokenizer)
+
+
+def current(db: Database) -> bool:
+    """Whether every step has been applied. Needs `db.look()` before."""
+    if not db.has("memctl_migrations"):
+        return False
+    found = db.value("SELECT max(number) FROM memctl_migrations") or 0
+    if found > MIGRATIONS[-1].number:
+        raise errors.StoreTooNew(path=db.path, found=f"{schema.SCHEMA_VERSION}.{found}", known=_known())
+    return bool(found == MIGRATIONS[-1].number)
+
+
+def check_readable(db: Database) -> None:
+    """Refuse a newer file; make an older one readable by views that add what it lacks, without writing to it."""
+    if current(db):
+        return
+    _refuse_newer(db)
+    for table, columns in LATER_COLUMNS.items():
+        missing = {c: d for c, d in columns.items() if c not in _columns(db, table)}
+        if missing and db.has(table):
+            _view(db, table, missing)
+
+
+def _view(db: Database, table: str, missing: dict[str, str]) -> None:
+    # A temporary view of the same name stands before the table; `rowid` is named so that the index still joins.
+    extra = ", ".join(f"{'1' if 'DEFAULT 1' in d else 'NULL'} AS {c}" for c, d in missing.items())
+    db.run("PRAGMA query_only = OFF")
+    db.run(f"CREATE TEMP VIEW {table} AS SELECT rowid AS rowid, *, {extra} FROM main.{table}")
+    db.run("PRAGMA query_only = ON")
+
+
+def _refuse_newer(db: Database) -> None:
+    version = db.meta("schema_version")
+    if version is not None and (not version.isdigit() or int(version) > schema.SCHEMA_VERSION):
+        raise errors.StoreTooNew(path=db.path, found=version, known=_known())
+
+
+def _known() -> str:
+    return f"{schema.SCHEMA_VERSION}.{MIGRATIONS[-1].number}"
+
+
+def _apply(db: Database, step: Migration, tokenizer: str | None) -> None:
+    with db.atomic():
+        if _applied(db, step.number):  # another process did it while we waited
+            return
+        step.apply(db, tokenizer)
+        db.run(
+            "INSERT INTO memctl_migrations(number, name, applied_at) VALUES (?, ?, ?)",
+            (step.number, step.name, ids.timestamp()),
+        )
+
+
+def _applied(db: Database, number: int) -> bool:
+    if not db.value("SELECT 1 FROM sqlite_master WHERE name = 'memctl_migrations'"):
+        return False
+    return db.value("SELECT 1 FROM memctl_migrations WHERE number = ?", (number,)) is not None
+
+
+def _columns(db: Database, table: str) -> set[str]:
+    return {row[1] for row in db.rows(f"PRAGMA table_info({table})")}
+
+
+def _run_script(db: Database, script: str) -> None:
+    for statement in schema.statements(script):
+        db.run(statement)
+
+
+# --- the steps ---------------------------------------------------------------------------------------------------
+
+
+def _shared_tables(db: Database, tokenizer: str | None) -> None:
+    """Everything older memctl and RAGIX know, completed where their file is older than version 2."""
+    inherited = db.value("SELECT 1 FROM sqlite_master WHERE name = 'memory_items'") is not None
+    for table, columns in LATER_COLUMNS.items():
+        present = _columns(db, table)
+        for column, definition in columns.items():
+            if present and column not in present:
+                db.run(f"ALTER TABLE {table} ADD COLUMN {column} {definition}")
+    _run_script(db, schema.SHARED_TABLES + schema.SIDE_TABLES)
+    for key, value in (("created_by", "memctl"), ("created_at", ids.timestamp_sql())):
+        db.run("INSERT OR IGNORE INTO schema_meta(key, value) VALUES (?, ?)", (key, value))
+    _set_meta(db, "schema_version", str(schema.SCHEMA_VERSION))
+    ensure_fts(db, tokenizer)
+    if inherited and fts_tokenizer(db) is not None:
+        # Their row replacement leaves stale entries behind; from here on the index is sound.
+        db.run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('rebuild')")
+
+
+def _first_revisions(db: Database, _tokenizer: str | None) -> None:
+    """Passages of bulk ingest keep their first revision in the row until somebody changes it."""
+    _run_script(db, schema.REVISION_TRIGGERS)
+
+
+MIGRATIONS = (
+    Migration(1, "shared and side tables", _shared_tables),
+    Migration(2, "first revisions of ingested passages", _first_revisions),
+)
+
+
+# --- the full-text table -------------------------------------------------------------------------------------------
+
+
+def ensure_fts(db: Database, tokenizer: str | None) -> bool:
+    """Make the full-text table and its triggers if they are missing and SQLite has FTS5; say whether it is there."""
+    import sqlite3
+
+    with db.atomic():
+        if fts_tokenizer(db) is None:
+            try:
+                db.conn.execute(schema.fts_table(schema.tokenizer(tokenizer)))
+            except sqlite3.Error as exc:
+                if "no such module" in str(exc):
+                    return False  # this SQLite has no FTS5: search falls back to LIKE
+                if "tokenizer" in str(exc) or "parse error" in str(exc):
+                    raise errors.TokenizerInvalid(tokenizer=tokenizer) from exc
+                raise
+            db.run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('rebuild')")
+            _set_meta(db, "fts_indexed_at", ids.timestamp_sql())
+        _run_script(db, schema.FTS_TRIGGERS)
+        _set_meta(db, "fts_tokenizer", fts_tokenizer(db) or "")
+    db.look()
+    return True
+
+
+def fts_tokenizer(db: Database) -> str | None:
+    """The tokenizer the full-text table was made with; None when there is no such table."""
+    import re
+
+    sql = db.value("SELECT sql FROM sqlite_master WHERE name = 'memory_items_fts'")
+    if sql is None:
+        return None
+    found = re.search(r"tokenize\s*=\s*['\"]([^'\"]*)['\"]", sql)
+    return found.group(1) if found else "unicode61"
+
+
+def _set_meta(db: Database, key: str, value: str) -> None:
+    db.run("INSERT INTO schema_meta(key, value) VALUES (?, ?) "
+           "ON CONFLICT(key) DO UPDATE SET value = excluded.value", (key, value))  # fmt: skip
+
+
+def rebuild_fts(db: Database, tokenizer: str | None = None) -> int:
+    """Make the index anew, with another tokenizer if one is named; the rows indexed, or -1 without FTS5.
+
+    All in one transaction: a name SQLite does not know raises TokenizerInvalid and changes nothing.
+    """
+    wanted = schema.tokenizer(tokenizer) if tokenizer is not None else None
+    with db.atomic():
+        held = fts_tokenizer(db)
+        if wanted is not None and held is not None and wanted != held:
+            for trigger in ("ai", "bd", "bu", "au"):
+                db.run(f"DROP TRIGGER IF EXISTS memory_items_fts_{trigger}")
+            db.run("DROP TABLE memory_items_fts")
+        if not ensure_fts(db, wanted or held):
+            return -1
+        db.run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('rebuild')")
+        times = int(db.meta("fts_reindex_count") or 0) + 1
+        _set_meta(db, "fts_reindex_count", str(times))
+        _set_meta(db, "fts_indexed_at", ids.timestamp_sql())
+        return int(db.value("SELECT count(*) FROM memory_items"))

@@ -1,0 +1,86 @@
+"""Between a row of memory_items and a MemoryItem. Rows of other programs may hold odd values: reading never fails."""
+
+import json
+from typing import Any
+
+from memctl import ids
+from memctl.names import VALIDATIONS
+from memctl.types import MemoryItem, MemoryProvenance
+
+COLUMNS = (
+    "id", "tier", "type", "title", "content", "tags", "entities", "links_json", "provenance_json", "confidence",
+    "validation", "scope", "expires_at", "usage_count", "last_used_at", "created_at", "updated_at", "rule_id",
+    "superseded_by", "archived", "content_hash", "corpus_id", "injectable",
+)  # fmt: skip
+
+SELECT = ", ".join(f"i.{c}" for c in COLUMNS)
+
+
+def to_item(row: tuple[Any, ...]) -> MemoryItem:
+    """The item a row of COLUMNS holds."""
+    (item_id, tier, type_, title, content, tags, entities, links, provenance, confidence, validation, scope, expires,
+     used, last_used, created, updated, rule, superseded, archived, _hash, corpus, injectable) = row  # fmt: skip
+    return MemoryItem(
+        id=str(item_id), tier=tier, type=type_, title=_text(title), content=_text(content), tags=strings(tags),
+        entities=strings(entities), links=_links(links), provenance=_provenance(provenance),
+        confidence=_number(confidence), validation=validation if validation in VALIDATIONS else "unverified",
+        scope=_text(scope), expires_at=expires, usage_count=int(used or 0), last_used_at=last_used,
+        created_at=created, updated_at=updated, rule_id=rule, superseded_by=superseded, archived=bool(archived),
+        corpus_id=corpus, injectable=bool(injectable),
+    )  # fmt: skip
+
+
+def from_item(item: MemoryItem) -> tuple[Any, ...]:
+    """The row of COLUMNS for an item."""
+    return (
+        item.id, item.tier, item.type, item.title, item.content, _dump(item.tags), _dump(item.entities),
+        _dump(item.links), _dump(item.provenance.to_dict()), item.confidence, item.validation, item.scope,
+        item.expires_at, item.usage_count, item.last_used_at, item.created_at, item.updated_at, item.rule_id,
+        item.superseded_by, int(item.archived), ids.content_hash(item.content), item.corpus_id, int(item.injectable),
+    )  # fmt: skip
+
+
+def strings(text: object) -> list[str]:
+    """A JSON array as a list of strings; anything else is an empty list."""
+    value = load(text)
+    return [v if isinstance(v, str) else str(v) for v in value if v is not None] if isinstance(value, list) else []
+
+
+def load(text: object) -> Any:
+    """JSON, or None when it is none."""
+    if not isinstance(text, str | bytes):
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _dump(value: object) -> str:
+    # Unescaped, so that the full-text index sees é and not \\u00e9.
+    return json.dumps(value, ensure_ascii=False) if value else ("{}" if isinstance(value, dict) else "[]")
+
+
+def _links(text: object) -> list[dict[str, str]]:
+    value = load(text)
+    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
+
+
+def _provenance(text: object) -> MemoryProvenance:
+    value = load(text)
+    source = MemoryProvenance.from_dict(value) if isinstance(value, dict) else MemoryProvenance()
+    source.source_id = _text(source.source_id)
+    for name in ("chunk_ids", "content_hashes"):
+        held = getattr(source, name)
+        setattr(source, name, [str(v) for v in held] if isinstance(held, list) else [])
+    return source
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.5

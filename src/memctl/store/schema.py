@@ -1,0 +1,250 @@
+"""The schema: what every table and column means. The ten tables are shared with older memctl and with RAGIX.
+
+History of `schema_version` (the shared tables):
+    1  memctl 0.1.0: items, revisions, embeddings, links, palace, events, corpus tables
+    2  memctl 0.3.0: memory_mounts, and the mount columns of corpus_hashes
+
+Our own tables stand beside them, are keyed by item id or file path, have no foreign keys (another program's REPLACE
+would cascade) and are counted by `memctl_migrations` (see `migrate`). To change the schema: add a migration, bring
+SIDE_TABLES up to date with it, and run `scripts/docs`.
+"""
+
+import re
+
+from memctl.errors import TokenizerInvalid
+
+SCHEMA_VERSION = 2
+
+#: Names for tokenizers. `en` stems (porter, also harmless for French), `fr` folds accents only, `raw` keeps them.
+FTS_TOKENIZER_PRESETS = {
+    "fr": "unicode61 remove_diacritics 2",
+    "en": "porter unicode61 remove_diacritics 2",
+    "raw": "unicode61",
+}
+DEFAULT_TOKENIZER = FTS_TOKENIZER_PRESETS["en"]
+
+SHARED_TABLES = """
+CREATE TABLE IF NOT EXISTS memory_items (        -- one statement or passage
+    id              TEXT PRIMARY KEY,            -- MEM- and 12 hex digits, or another program's id
+    tier            TEXT NOT NULL CHECK(tier IN ('stm','mtm','ltm')),   -- how established it is
+    type            TEXT NOT NULL,               -- one of eight sorts of statement
+    title           TEXT NOT NULL DEFAULT '',
+    content         TEXT NOT NULL DEFAULT '',
+    tags            TEXT NOT NULL DEFAULT '[]',  -- JSON array of strings
+    entities        TEXT NOT NULL DEFAULT '[]',  -- JSON array of strings
+    links_json      TEXT NOT NULL DEFAULT '[]',  -- JSON array of {rel, to}
+    provenance_json TEXT NOT NULL DEFAULT '{}',  -- JSON object: source_kind, source_id, chunk_ids, content_hashes
+    confidence      REAL NOT NULL DEFAULT 0.5,   -- 0 to 1
+    validation      TEXT NOT NULL DEFAULT 'unverified',
+    scope           TEXT NOT NULL DEFAULT 'project',
+    expires_at      TEXT,                        -- UTC; afterwards no read shows it
+    usage_count     INTEGER NOT NULL DEFAULT 0,  -- times delivered to a model or opened by a person
+    last_used_at    TEXT,
+    created_at      TEXT NOT NULL,
+    updated_at      TEXT NOT NULL,
+    rule_id         TEXT,
+    superseded_by   TEXT,                        -- id of the item that replaced it
+    archived        INTEGER NOT NULL DEFAULT 0,
+    content_hash    TEXT NOT NULL DEFAULT '',    -- sha256: and the hash of content as it is
+    corpus_id       TEXT,
+    injectable      INTEGER NOT NULL DEFAULT 1   -- 0: never given to a model
+);
+CREATE TABLE IF NOT EXISTS memory_revisions (    -- every state an item was written in
+    revision_id  TEXT PRIMARY KEY,
+    item_id      TEXT NOT NULL,
+    revision_num INTEGER NOT NULL,               -- 1, 2, ... per item
+    snapshot     TEXT NOT NULL,                  -- the item as JSON; '{}' = as the row still is (bulk ingest)
+    changed_at   TEXT NOT NULL,
+    reason       TEXT NOT NULL DEFAULT 'update'
+);
+CREATE TABLE IF NOT EXISTS memory_embeddings (
+    item_id    TEXT PRIMARY KEY,
+    model_name TEXT NOT NULL,
+    dimension  INTEGER NOT NULL,
+    vector     BLOB NOT NULL,                    -- packed float32
+    created_at TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS memory_links (        -- src REL dst, for example new supersedes old
+    src_id     TEXT NOT NULL,
+    dst_id     TEXT NOT NULL,
+    rel        TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    PRIMARY KEY (src_id, dst_id, rel)
+);
+CREATE TABLE IF NOT EXISTS memory_palace_locations (
+    item_id     TEXT PRIMARY KEY,
+    domain      TEXT NOT NULL DEFAULT 'default',
+    room        TEXT NOT NULL DEFAULT '',
+    shelf       TEXT NOT NULL DEFAULT '',
+    card        TEXT NOT NULL DEFAULT '',
+    assigned_at TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS memory_events (       -- what was done, append only
+    id           TEXT PRIMARY KEY,
+    action       TEXT NOT NULL,
+    item_id      TEXT,
+    details_json TEXT NOT NULL DEFAULT '{}',
+    content_hash TEXT NOT NULL DEFAULT '',
+    timestamp    TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS corpus_hashes (       -- one row per ingested file
+    file_path   TEXT PRIMARY KEY,                -- absolute path, or <stdin>
+    sha256      TEXT NOT NULL,                   -- of the raw bytes
+    chunk_count INTEGER NOT NULL DEFAULT 0,
+    item_ids    TEXT NOT NULL DEFAULT '[]',      -- JSON array, in the order of the file
+    ingested_at TEXT NOT NULL,
+    mount_id    TEXT,
+    rel_path    TEXT,
+    ext         TEXT,
+    size_bytes  INTEGER,
+    mtime_epoch INTEGER,                         -- whole seconds
+    lang_hint   TEXT
+);
+CREATE TABLE IF NOT EXISTS corpus_metadata (     -- a versioned document set
+    corpus_id        TEXT PRIMARY KEY,
+    corpus_label     TEXT NOT NULL DEFAULT '',
+    parent_corpus_id TEXT,
+    doc_count        INTEGER NOT NULL DEFAULT 0,
+    item_count       INTEGER NOT NULL DEFAULT 0,
+    scope            TEXT NOT NULL DEFAULT 'project',
+    ingested_at      TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS memory_mounts (       -- folders that feed the store
+    mount_id     TEXT PRIMARY KEY,
+    path         TEXT NOT NULL UNIQUE,
+    name         TEXT,
+    ignore_json  TEXT NOT NULL DEFAULT '[]',
+    lang_hint    TEXT,
+    created_at   TEXT NOT NULL,
+    last_sync_at TEXT
+);
+CREATE TABLE IF NOT EXISTS schema_meta (         -- schema_version, created_by, created_at, fts_tokenizer, ...
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS idx_items_tier ON memory_items(tier);
+CREATE INDEX IF NOT EXISTS idx_items_type ON memory_items(type);
+CREATE INDEX IF NOT EXISTS idx_items_scope ON memory_items(scope);
+CREATE INDEX IF NOT EXISTS idx_items_archived ON memory_items(archived);
+CREATE INDEX IF NOT EXISTS idx_items_corpus ON memory_items(corpus_id);
+CREATE INDEX IF NOT EXISTS idx_revisions_item ON memory_revisions(item_id);
+CREATE INDEX IF NOT EXISTS idx_events_action ON memory_events(action);
+CREATE INDEX IF NOT EXISTS idx_events_item ON memory_events(item_id);
+CREATE INDEX IF NOT EXISTS idx_palace_domain ON memory_palace_locations(domain);
+CREATE INDEX IF NOT EXISTS idx_palace_room ON memory_palace_locations(domain, room);
+CREATE INDEX IF NOT EXISTS idx_corpus_mount ON corpus_hashes(mount_id);
+"""
+
+# The whole hash would cost 80 bytes a row; 12 hex digits of it find the row, the query then compares the whole.
+HASH_KEY = "substr(content_hash, 8, 12)"
+
+SIDE_TABLES = f"""
+CREATE TABLE IF NOT EXISTS memctl_migrations (   -- which numbered migrations this file has had
+    number     INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL,
+    applied_at TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS memory_sources (      -- where in its source an item stands
+    item_id    TEXT PRIMARY KEY,
+    position   INTEGER,                          -- 0, 1, ... within the source
+    line_start INTEGER,                          -- 1-based, inclusive
+    line_end   INTEGER,
+    anchor     TEXT NOT NULL DEFAULT ''          -- heading path, enclosing definition, page, slide, sheet
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memory_withheld (     -- why injectable is 0
+    item_id     TEXT PRIMARY KEY,
+    reason      TEXT NOT NULL CHECK(reason IN ('raw', 'policy')),   -- raw: promotion releases; policy: quarantined
+    details     TEXT NOT NULL DEFAULT '[]',      -- JSON array of finding rules
+    withheld_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memory_files (        -- what makes re-ingest of a file a diff
+    file_path TEXT PRIMARY KEY,                  -- as in corpus_hashes
+    mtime_ns  INTEGER,
+    inode     INTEGER,
+    recipe    TEXT NOT NULL                      -- how it was cut and judged: another recipe means doing it again
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS memctl_items_hash ON memory_items({HASH_KEY});
+"""
+
+# A passage that bulk ingest wrote and nobody changed is its own first revision: the row says it all, so the snapshot
+# is '{}'. The moment any program changes the row (REPLACE included), these two triggers write the old state down.
+_SNAPSHOT = """json_object(
+        'id', {old}.id, 'tier', {old}.tier, 'type', {old}.type, 'title', {old}.title, 'content', {old}.content,
+        'tags', json({old}.tags), 'entities', json({old}.entities), 'links', json({old}.links_json),
+        'provenance', json({old}.provenance_json), 'confidence', {old}.confidence, 'validation', {old}.validation,
+        'scope', {old}.scope, 'expires_at', {old}.expires_at, 'usage_count', {old}.usage_count,
+        'last_used_at', {old}.last_used_at, 'created_at', {old}.created_at, 'updated_at', {old}.updated_at,
+        'rule_id', {old}.rule_id, 'corpus_id', {old}.corpus_id, 'superseded_by', {old}.superseded_by,
+        'archived', json(CASE {old}.archived WHEN 0 THEN 'false' ELSE 'true' END),
+        'injectable', json(CASE {old}.injectable WHEN 0 THEN 'false' ELSE 'true' END))"""
+
+REVISION_TRIGGERS = f"""
+CREATE TRIGGER IF NOT EXISTS memctl_first_revision_bu
+BEFORE UPDATE OF tier, type, title, content, tags, entities, links_json, provenance_json, confidence, validation,
+    scope, expires_at, rule_id, superseded_by, archived, corpus_id, injectable ON memory_items
+WHEN EXISTS (SELECT 1 FROM memory_revisions WHERE item_id = old.id AND snapshot = '{{}}') BEGIN
+    UPDATE memory_revisions SET snapshot = {_SNAPSHOT.format(old="old")}
+    WHERE item_id = old.id AND snapshot = '{{}}';
+END;
+CREATE TRIGGER IF NOT EXISTS memctl_first_revision_bi
+BEFORE INSERT ON memory_items
+WHEN EXISTS (SELECT 1 FROM memory_revisions WHERE item_id = new.id AND snapshot = '{{}}') BEGIN
+    UPDATE memory_revisions SET snapshot =
+        (SELECT {_SNAPSHOT.format(old="i")} FROM memory_items AS i WHERE i.id = new.id)
+    WHERE item_id = new.id AND snapshot = '{{}}' AND EXISTS (SELECT 1 FROM memory_items WHERE id = new.id);
+END;
+"""
+
+FTS_TRIGGERS = """
+CREATE TRIGGER IF NOT EXISTS memory_items_fts_ai AFTER INSERT ON memory_items BEGIN
+    INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
+    VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
+END;
+CREATE TRIGGER IF NOT EXISTS memory_items_fts_bd BEFORE DELETE ON memory_items BEGIN
+    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
+    VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
+END;
+CREATE TRIGGER IF NOT EXISTS memory_items_fts_bu BEFORE UPDATE ON memory_items BEGIN
+    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
+    VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
+END;
+CREATE TRIGGER IF NOT EXISTS memory_items_fts_au AFTER UPDATE ON memory_items BEGIN
+    INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
+    VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
+END;
+"""
+
+
+def tokenizer(name: str | None) -> str:
+    """The tokenizer a preset name or a full string means; None is the default. Raises TokenizerInvalid."""
+    if name is None:
+        return DEFAULT_TOKENIZER
+    text = FTS_TOKENIZER_PRESETS.get(name, name)
+    if not re.fullmatch(r"[A-Za-z0-9_. -]+", text):
+        raise TokenizerInvalid(tokenizer=name)
+    return text
+
+
+def fts_table(tokenize: str) -> str:
+    """The DDL of the full-text table; `tokenize` has passed `tokenizer()`, so it holds no quote."""
+    return f"""
+CREATE VIRTUAL TABLE memory_items_fts USING fts5(
+    title, content, tags, entities,
+    content='memory_items',
+    content_rowid='rowid',
+    tokenize='{tokenizer(tokenize)}'
+);
+"""
+
+
+def statements(script: str) -> list[str]:
+    """The statements of a DDL script, so that they run inside our own transaction (executescript would commit it)."""
+    import sqlite3
+
+    out, buffer = [], ""
+    for line in script.splitlines(keepends=True):
+        buffer += line
+        if buffer.strip() and line.rstrip().endswith(";") and sqlite3.complete_statement(buffer):
+            out.append(buffer.strip())
+            buffer = ""
+    return out
