@@ -245,6 +245,7 @@ def open_write(
         raise translated(exc, path) from exc
     db = Database(conn, path, writable=True)
     try:
+        migrate.check_writable(db)  # before the journal mode of somebody else's file is changed
         _write_pragmas(db, wal)
         migrate.up(db, tokenizer)
     except BaseException:

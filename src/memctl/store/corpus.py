@@ -75,6 +75,24 @@ def put_files(db: Database, files: Iterable[File]) -> None:
         )
 
 
+def paths_below(db: Database, prefix: str) -> list[str]:
+    """The ingested files whose path starts with this folder (which ends in a separator)."""
+    beyond = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    found = db.rows(
+        "SELECT file_path FROM corpus_hashes WHERE file_path >= ? AND file_path < ? ORDER BY file_path",
+        (prefix, beyond),
+    )
+    return [row[0] for row in found]
+
+
+def forget_files(db: Database, paths: Iterable[str]) -> None:
+    """Drop the records of files; their items are not touched."""
+    keys = [(path,) for path in paths]
+    with db.atomic():
+        db.run_many("DELETE FROM corpus_hashes WHERE file_path = ?", keys)
+        db.run_many("DELETE FROM memory_files WHERE file_path = ?", keys)
+
+
 def file_row(db: Database, path: str) -> dict[str, Any] | None:
     """The row of corpus_hashes for a path as a dict with `item_ids` decoded, or None."""
     found = file_rows(db, "file_path = ?", (path,))

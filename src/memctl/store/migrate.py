@@ -39,16 +39,22 @@ LATER_COLUMNS = {
 
 def up(db: Database, tokenizer: str | None = None) -> None:
     """Apply what is pending. Raises NotADatabase for another program's file, StoreTooNew for a newer one."""
-    db.look()
+    check_writable(db)
     if not current(db):
-        if db.tables and not db.has("memory_items"):
-            raise errors.NotADatabase(path=db.path, reason="it is a database of another program")
-        _refuse_newer(db)
         for step in MIGRATIONS:
             _apply(db, step, tokenizer)
         db.look()
     if not db.has("memory_items_fts"):
         ensure_fts(db, tokenizer)
+
+
+def check_writable(db: Database) -> None:
+    """Refuse another program's file and a newer one, before anything is changed."""
+    db.look()
+    if db.tables and not db.has("memory_items"):
+        raise errors.NotADatabase(path=db.path, reason="it is a database of another program")
+    if not current(db):
+        _refuse_newer(db)
 
 
 def current(db: Database) -> bool:

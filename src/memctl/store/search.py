@@ -4,21 +4,27 @@ FTS5 does the matching and bm25; a store without FTS5, and words in scripts that
 searched by substring. Ties are broken by newness, then id: rowids change when another program rewrites a row.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from memctl import errors
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
-from memctl.text.query import Query, grams
+from memctl.text.query import Query, grams, stem, unsegmented
 
 FTS = "memory_items_fts"
 
 #: bm25 weights of title, content, tags, entities.
 COLUMN_WEIGHTS = (2.0, 1.0, 1.0, 1.0)
 
-#: In an index without a stemmer, words of this length also match by their stem.
+#: In an index without a stemmer, words of this length match by their beginning.
 PREFIX_MIN_LEN = 5
+#: Where no word matches, those of this length match as the beginning of a word.
+STUMP_MIN_LEN = 3
+#: At most this many substrings are looked for, and this share of them must be there.
+MAX_NEEDLES = 24
+NEEDLE_SHARE = 0.34
 
 _COLUMNS = "i.id, i.tier, i.type, i.title, i.content, i.tags, i.confidence, i.validation, i.scope, i.injectable"
 
@@ -45,24 +51,33 @@ class Candidate(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """The best candidates in order, how many items matched in all, and whether it was a substring search."""
+    """The best candidates in order, how many matched in all (or how many are here, if that was not counted).
+
+    like: some of it was found by substring, not by the index.
+    """
 
     candidates: list[Candidate]
     total: int
     like: bool = False
 
 
-def match(db: Database, query: Query, filters: Filters, limit: int) -> Matches:
-    """The `limit` best items for a query (a negative limit is none at all); a blank query lists the newest."""
+def match(db: Database, query: Query, filters: Filters, limit: int, *, count: bool = False) -> Matches:
+    """The `limit` best items for a query (a negative limit means all); a blank query lists the newest.
+
+    With `count`, `total` is the number of all items that match; counting costs about half as much again.
+    """
     if query.blank:
         return newest(db, filters, limit)
     if not has_index(db):
-        return _like(db, query, filters, limit)
-    expression = fts_expression(query, stems=is_stemming(db))
-    matches = _ranked(db, expression, filters, limit) if expression else Matches([], 0)
-    if query.runs or not expression:
-        return _joined(matches, _like(db, query, filters, limit), limit)
-    return matches
+        return _like(db, _needles(query), filters, limit)
+    terms = (*query.terms, *query.parts)
+    found = _ranked(db, fts_expression(query, stems=is_stemming(db)), filters, limit, count)
+    if not found.total:  # nothing has these words: perhaps they are the beginnings of some
+        starts = [_phrase(term) + "*" for term in terms if len(term) >= STUMP_MIN_LEN]
+        found = _ranked(db, " OR ".join(starts), filters, limit, count)
+    if query.runs or not terms:
+        return _merged(found, _like(db, _needles(query), filters, limit), limit)
+    return found
 
 
 def newest(db: Database, filters: Filters, limit: int) -> Matches:
@@ -96,40 +111,102 @@ def is_stemming(db: Database) -> bool:
 def covered(db: Database, item_id: str, terms: Sequence[str], *, prefix: bool = False) -> list[bool]:
     """For each term, whether the index finds it in this item; with `prefix`, also as the beginning of a word."""
     rowid = db.value("SELECT rowid FROM memory_items WHERE id = ?", (item_id,))
+    shape = _start if prefix else _phrase
     sql = f"SELECT 1 FROM {FTS} WHERE {FTS} MATCH ? AND rowid = ?"
-    return [db.row(sql, (_phrase(stem(term) if prefix else term) + "*" * prefix, rowid)) is not None for term in terms]
+    return [db.row(sql, (shape(term), rowid)) is not None for term in terms]
 
 
 def fts_expression(query: Query, *, stems: bool) -> str:
-    """The FTS5 expression: any of the words. Each is quoted, so no text is an operator or a syntax error."""
-    words = [_phrase(word) for word in (*query.terms, *query.parts)]
-    if not stems:
-        words += [_phrase(stem(word)) + "*" for word in (*query.terms, *query.parts) if len(word) >= PREFIX_MIN_LEN]
-    return " OR ".join(words)
+    """The FTS5 expression: any of the words. Each is quoted, so no text is an operator or a syntax error.
+
+    Neighbouring words are also looked for as one ("auth service" finds AuthService, which the index holds as one
+    word). In an index that does not stem, a word's beginning stands in for its stem.
+    """
+    words = [*query.terms, *query.parts]
+    shape = _phrase if stems else _beginning
+    plain = [term for term in query.terms if term.isalnum()]
+    joined = [_phrase(a + b) for a, b in zip(plain, plain[1:], strict=False)]
+    return " OR ".join([*map(shape, words), *joined])
 
 
-def stem(word: str) -> str:
-    """A word without a common English or French ending, at least four letters of it: a stand-in for a stemmer."""
-    low = word.lower()
-    for ending in ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ed", "es", "s", "y", "e"):
-        if low.endswith(ending) and len(low) - len(ending) >= 4:
-            return word[: len(word) - len(ending)]
-    return word
+def _beginning(word: str) -> str:
+    return _start(word) if len(word) >= PREFIX_MIN_LEN else _phrase(word)
+
+
+def _start(word: str) -> str:
+    return _phrase(stem(word)) + "*"
 
 
 def _phrase(word: str) -> str:
     return '"' + word.replace('"', '""') + '"'
 
 
-def _ranked(db: Database, expression: str, filters: Filters, limit: int) -> Matches:
+def _ranked(db: Database, expression: str, filters: Filters, limit: int, count: bool) -> Matches:
+    if not expression:
+        return Matches([], 0)
     condition, values = filters.where("i")
     weights = ", ".join(map(str, COLUMN_WEIGHTS))
+    matching = (
+        f"SELECT i.rowid AS item, bm25({FTS}, {weights}) AS cost, i.updated_at AS changed, i.id AS id "
+        f"FROM {FTS} JOIN memory_items AS i ON i.rowid = {FTS}.rowid WHERE {FTS} MATCH ? AND {condition}"
+    )
+    order = "ORDER BY cost, changed DESC, id LIMIT ?"
+    total = "count(*) OVER ()" if count else "0"
+    # The inner query sorts small rows; only the few that are left fetch their content.
     rows = db.rows(
-        f"WITH found AS MATERIALIZED (SELECT i.rowid AS item, bm25({FTS}, {weights}) AS cost "
-        f"FROM {FTS} JOIN memory_items AS i ON i.rowid = {FTS}.rowid WHERE {FTS} MATCH ? AND {condition}) "
-        f"SELECT {_COLUMNS}, -found.cost, (SELECT count(*) FROM found) "
-        "FROM found JOIN memory_items AS i ON i.rowid = found.item "
-        "ORDER BY found.cost, i.updated_at DESC, i.id LIMIT ?",
+        f"SELECT {_COLUMNS}, -best.cost, best.total FROM (SELECT *, {total} AS total FROM ({matching}) {order}) AS best "
+        "JOIN memory_items AS i ON i.rowid = best.item ORDER BY best.cost, best.changed DESC, best.id",
         [expression, *values, limit],
     )
-    return Matches([Candidate(*row[:-1]) for row in rows], rows[0][-1] if rows else 0)
+    found = [Candidate(*row[:-1]) for row in rows]
+    return Matches(found, rows[0][-1] if count and rows else len(found))
+
+
+# --- by substring -----------------------------------------------------------------------------------------------
+
+
+def _needles(query: Query) -> list[str]:
+    """What to look for inside the text: pairs of characters of unsegmented runs, other words whole."""
+    out: list[str] = []
+    for run in query.runs:
+        out += grams(run)
+    out += [term for term in (*query.terms, *query.parts) if not unsegmented(term)]
+    return list(dict.fromkeys(out))[:MAX_NEEDLES] or [query.text]
+
+
+def _like(db: Database, needles: Sequence[str], filters: Filters, limit: int) -> Matches:
+    """Items that hold enough of the needles in title, content or tags, those with most first."""
+    condition, values = filters.where("i")
+    hits, patterns = [], []
+    for needle in needles:
+        low = needle.lower() != needle.upper() and not needle.isascii()  # LIKE folds the case of ASCII only
+        shape = "memctl_fold(i.{})" if low else "i.{}"
+        tests = (f"{shape.format(column)} LIKE ? ESCAPE '!'" for column in ("title", "content", "tags"))
+        hits.append(f"({' OR '.join(tests)})")
+        patterns += [_pattern(needle.casefold() if low else needle)] * 3
+    enough = max(1, math.ceil(NEEDLE_SHARE * len(needles))) if any(map(unsegmented, needles)) else 1
+    rows = db.rows(
+        f"SELECT {_COLUMNS}, found.hits, count(*) OVER () FROM (SELECT i.rowid AS item, {' + '.join(hits)} AS hits "
+        f"FROM memory_items AS i WHERE {condition}) AS found JOIN memory_items AS i ON i.rowid = found.item "
+        "WHERE found.hits >= ? ORDER BY found.hits DESC, i.updated_at DESC, i.id LIMIT ?",
+        [*patterns, *values, enough, limit],
+    )
+    found = [Candidate(*row[:-2], row[-2] / len(needles)) for row in rows]
+    return Matches(found, rows[0][-1] if rows else 0, like=True)
+
+
+def _pattern(needle: str) -> str:
+    for char in "!%_":
+        needle = needle.replace(char, "!" + char)
+    return f"%{needle}%"
+
+
+def _merged(ranked: Matches, like: Matches, limit: int) -> Matches:
+    """One list of both: a substring's share of the needles counts like as much of the best rank."""
+    top = ranked.candidates[0].score if ranked.candidates else 1.0
+    scores = {c.id: c for c in ranked.candidates}
+    for c in like.candidates:
+        before = scores[c.id].score if c.id in scores else 0.0
+        scores[c.id] = c._replace(score=before + c.score * (top or 1.0))
+    best = sorted(scores.values(), key=lambda c: -c.score)
+    return Matches(best[:limit] if limit >= 0 else best, max(ranked.total, len(scores), like.total), like=True)

@@ -1,0 +1,100 @@
+"""memctl ingest: documents as raw passages."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from memctl.ingest.bulk import Outcome
+from memctl.ingest.prepare import Options
+from memctl.operation import CREATE, Arg, Result, operation
+from memctl.ops.context import Context
+from memctl.ops.documents import ingest_sources
+
+
+class Ingested(Result):
+    """What an ingest did, in counts."""
+
+    __slots__ = ("corpus", "outcome", "scope")
+
+    def __init__(self, outcome: Outcome, scope: str, corpus: str | None) -> None:
+        self.outcome, self.scope, self.corpus = outcome, scope, corpus
+
+    def as_dict(self) -> dict[str, Any]:
+        """Counts of files and chunks, and what could not be read."""
+        done = self.outcome
+        return {
+            "status": "ok",
+            "scope": self.scope,
+            "corpus": self.corpus,
+            "files": done.files,
+            "files_new": done.new,
+            "files_changed": done.changed,
+            "files_unchanged": done.unchanged,
+            "files_deleted": done.deleted,
+            "files_failed": [{"path": t.path, "reason": t.problem} for t in done.failed],
+            "chunks_created": len(done.item_ids),
+            "chunks_kept": done.kept,
+            "chunks_superseded": done.superseded,
+            "chunks_archived": done.archived,
+            "chunks_redacted": done.redacted,
+            "chunks_quarantined": done.quarantined,
+        }
+
+
+@operation(
+    access=CREATE,
+    examples=(
+        "memctl ingest --source docs/ src/             # raw: stored and searchable, not injected",
+        "memctl ingest --source notes.md --injectable  # as push does it",
+        "pandoc book.epub -t markdown | memctl ingest --source - --tags book",
+    ),
+    exits={1: "a source does not exist, or no file could be read"},
+)
+def ingest(
+    ctx: Context,
+    *,
+    source: Annotated[list[str], Arg("files, folders, glob patterns, or - for standard input", "--source")],
+    scope: Annotated[str, Arg("the scope to store in", "--scope")] = "project",
+    tags: Annotated[list[str] | None, Arg("tags for every passage", "--tags", comma=True)] = None,
+    injectable: Annotated[bool, Arg("let recall use the passages at once", "--injectable")] = False,
+    chunk_tokens: Annotated[
+        int, Arg("no passage is longer than this", "--chunk-tokens", config="ingest.chunk_tokens", ge=20, le=100_000)
+    ] = 1800,
+    format: Annotated[
+        Literal["auto", "text"],
+        Arg("auto takes title and tags from the document and its folders, text only what is given", "--format"),
+    ] = "auto",
+    corpus: Annotated[str | None, Arg("the document set they belong to", "--corpus")] = None,
+) -> Ingested:
+    """Store documents as raw passages, kept out of recall until promoted.
+
+    Text, Markdown, source code, CSV, HTML, JSON, YAML and other text files are cut along their structure, judged by
+    policy (secrets are replaced, injected instructions quarantined) and stored. A file that was ingested before is
+    compared: unchanged passages stay, changed ones replace the old, gone ones are archived. A folder given as a
+    source also gives up the passages of files deleted from it.
+    """
+    options = Options(
+        chunk_tokens, tuple(tags or ()), scope, injectable, corpus, format == "auto",
+        ctx.config.ingest.max_file_mb * 1024 * 1024,
+    )  # fmt: skip
+    outcome = ingest_sources(ctx, "ingest", source, options)
+    if corpus is not None:
+        _register(ctx, corpus, scope)
+    return Ingested(outcome, scope, corpus)
+
+
+def _register(ctx: Context, corpus_id: str, scope: str) -> None:
+    from memctl.store import corpus, events
+    from memctl.types import CorpusMetadata
+
+    with ctx.db.atomic():
+        known = {c.corpus_id: c for c in corpus.corpora(ctx.db)}.get(corpus_id)
+        documents, passages = corpus.count_corpus(ctx.db, corpus_id)
+        label = known.corpus_label if known else corpus_id
+        corpus.put_corpus(ctx.db, CorpusMetadata(corpus_id, label, None, documents, passages, scope))
+        if known is None:
+            events.log(ctx.db, "corpus_register", None, {"corpus_id": corpus_id, "parent": None})
+
+
+def text(_result: Ingested) -> Iterator[str]:
+    """Nothing on stdout: the counts are talk, and went to stderr."""
+    return iter(())

@@ -1,0 +1,59 @@
+"""memctl push: ingest, then recall."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from memctl.ingest.prepare import Options
+from memctl.names import Tier
+from memctl.operation import CREATE, Arg, operation
+from memctl.ops import recall as recalling
+from memctl.ops.context import Context
+from memctl.ops.documents import ingest_sources
+
+
+@operation(
+    access=CREATE,
+    examples=(
+        'memctl push "how is the index built" --source docs/ src/ | some-llm | memctl pull --tags note',
+        'git log -p -20 | memctl push "what changed in auth" --source -',
+        'memctl push "auth flow" --budget 1000  # no source: recall from what is there',
+    ),
+    exits={1: "a source does not exist, or no file could be read", 0: "also when nothing matches: stdout is empty"},
+)
+def push(
+    ctx: Context,
+    query: Annotated[str, Arg("the question to answer")],
+    *,
+    source: Annotated[
+        list[str] | None, Arg("files, folders, glob patterns, or - for standard input, ingested first", "--source")
+    ] = None,
+    budget: Annotated[
+        int,
+        Arg("tokens of the whole block", "--budget", env="MEMCTL_BUDGET", config="recall.budget_tokens", ge=1, le=10**6),
+    ] = 2200,
+    tier: Annotated[Tier | None, Arg("only this tier", "--tier")] = None,
+    chunk_tokens: Annotated[
+        int, Arg("no passage is longer than this", "--chunk-tokens", config="ingest.chunk_tokens", ge=20, le=100_000)
+    ] = 1800,
+    tags: Annotated[list[str] | None, Arg("tags for every passage ingested", "--tags", comma=True)] = None,
+    scope: Annotated[str, Arg("the scope to store in and to recall from", "--scope")] = "project",
+    all_scopes: Annotated[bool, Arg("recall from every scope", "--all-scopes")] = False,
+) -> recalling.Recalled:
+    """Ingest sources, then print what answers a question as one block.
+
+    The block on stdout is ready to be piped into an LLM. It never exceeds the budget, holds the passages that answer
+    the question best, and says of each where it comes from. Nothing matches: nothing is printed.
+    """
+    if source:
+        options = Options(
+            chunk_tokens, tuple(tags or ()), scope, True, None, True, ctx.config.ingest.max_file_mb * 1024 * 1024
+        )
+        ingest_sources(ctx, "push", source, options)
+    return recalling.recall_block(
+        ctx, query, label="push", budget=budget, tier=tier, scope=scope, all_scopes=all_scopes
+    )
+
+
+def text(result: recalling.Recalled) -> Iterator[str]:
+    """The block."""
+    return recalling.text(result)

@@ -1,0 +1,195 @@
+"""Opening, transactions, and what SQLite's errors become."""
+
+import os
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from memctl import errors
+from memctl.store import connect, items
+from memctl.store.connect import Database, open_read, open_write
+from memctl.store.filters import Filters
+from memctl.types import MemoryItem
+from stores import check_index
+
+
+def test_reading_a_missing_store_makes_nothing(path: str) -> None:
+    with pytest.raises(errors.StoreMissing) as caught:
+        open_read(path)
+    assert "memctl init" in caught.value.advice()
+    with pytest.raises(errors.StoreMissing):
+        open_write(path)
+    assert not os.path.exists(path)
+
+
+@pytest.mark.parametrize("content", [b"x" * 5000, b"SQLite format 3\0" + b"\xff" * 4000, b"not a database at all\n"])
+def test_what_is_no_database_is_said_so_and_kept(path: str, content: bytes) -> None:
+    Path(path).write_bytes(content)
+    for opener in (open_read, open_write):
+        with pytest.raises((errors.NotADatabase, errors.StoreCorrupt)):
+            opener(path)
+    assert Path(path).read_bytes() == content
+
+
+def test_an_empty_file_becomes_a_store_only_by_writing(path: str) -> None:
+    Path(path).touch()
+    with pytest.raises(errors.NotADatabase):
+        open_read(path)
+    open_write(path).close()
+    open_read(path).close()
+
+
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    for opener in (open_read, open_write):
+        with pytest.raises(errors.NotADatabase):
+            opener(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["a b", "per%20cent", "q?mode=ro", "hash#tag", "naïve-数据", "quote'\"", "new\nline"])
+def test_any_file_name_works(tmp_path: Path, name: str) -> None:
+    path = str(tmp_path / name / "memory.db")
+    db = open_write(path, create=True)
+    items.write(db, MemoryItem(id="MEM-1", content="x"))
+    db.close()
+    assert os.path.exists(path)
+    db = open_read(path)
+    assert items.get(db, "MEM-1") is not None
+    db.close()
+
+
+def test_creation_leaves_nothing_beside_the_store(path: str) -> None:
+    open_write(path, create=True).close()
+    assert os.listdir(os.path.dirname(path)) == ["memory.db"]
+
+
+def test_a_reader_leaves_no_wal_files_behind(path: str) -> None:
+    open_write(path, create=True).close()
+    db = open_read(path)
+    items.count(db, Filters())
+    db.close()
+    assert os.listdir(os.path.dirname(path)) == ["memory.db"]
+
+
+def test_a_reader_cannot_write(path: str) -> None:
+    open_write(path, create=True).close()
+    db = open_read(path)
+    with pytest.raises(errors.StoreReadOnly):
+        db.run("DELETE FROM memory_items")
+    db.close()
+
+
+def test_reading_while_another_writes(path: str) -> None:
+    writer = open_write(path, create=True)
+    items.write(writer, MemoryItem(id="MEM-1", content="before"))
+    with writer.atomic():
+        items.write(writer, MemoryItem(id="MEM-2", content="during"))
+        reader = open_read(path)
+        assert items.count(reader, Filters()) == 1
+        assert items.mark_used(reader, ["MEM-1"]) is False  # busy: bookkeeping gives way
+        reader.close()
+    writer.close()
+
+
+def test_a_failed_transaction_leaves_nothing(db: Database) -> None:
+    with pytest.raises(RuntimeError, match="stop"), db.atomic():
+        items.write(db, MemoryItem(id="MEM-1", content="x"))
+        raise RuntimeError("stop")
+    assert items.count(db, Filters()) == 0
+    assert db.value("SELECT count(*) FROM memory_events") == 0
+    check_index(db)
+
+
+def test_a_failed_inner_transaction_leaves_the_outer(db: Database) -> None:
+    with db.atomic():
+        items.write(db, MemoryItem(id="MEM-1", content="x"))
+        with pytest.raises(RuntimeError, match="stop"), db.atomic():
+            items.write(db, MemoryItem(id="MEM-2", content="y"))
+            raise RuntimeError("stop")
+    assert [i.id for i in items.list_items(db, Filters())] == ["MEM-1"]
+    check_index(db)
+
+
+def test_a_busy_store_is_said_so_and_nothing_is_lost(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connect, "BUSY_SECONDS", 0.05)
+    first = open_write(path, create=True)
+    second = open_write(path, timeout=0.05)
+    with first.atomic(), pytest.raises(errors.StoreBusy) as caught, second.atomic(wait=0.05):
+        pass
+    assert "writing to" in caught.value.message
+    items.write(second, MemoryItem(id="MEM-1", content="x"))
+    assert items.count(first, Filters()) == 1
+    first.close()
+    second.close()
+
+
+def test_a_writer_waits_for_another(path: str) -> None:
+    first = open_write(path, create=True)
+    second = open_write(path)
+    entered = threading.Event()
+    release = threading.Event()
+
+    def hold() -> None:
+        with first.atomic():
+            entered.set()
+            release.wait(10)
+            items.write(first, MemoryItem(id="MEM-1", content="x"))
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    entered.wait(10)
+    threading.Timer(0.2, release.set).start()
+    items.write(second, MemoryItem(id="MEM-2", content="y"))
+    thread.join()
+    assert items.count(second, Filters()) == 2
+    first.close()
+    second.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("database is locked", errors.StoreBusy),
+        ("attempt to write a readonly database", errors.StoreReadOnly),
+        ("database or disk is full", errors.StoreFull),
+        ("disk I/O error", errors.StoreFull),
+        ("file is not a database", errors.NotADatabase),
+        ("database disk image is malformed", errors.StoreCorrupt),
+        ("unable to open database file", errors.StoreReadOnly),
+        ("no such column: x", errors.StoreFailed),
+    ],
+)
+def test_sqlite_errors_become_ours(text: str, error: type[errors.MemctlError]) -> None:
+    ours = connect.translated(sqlite3.OperationalError(text), "m.db")
+    assert type(ours) is error
+    assert "m.db" in ours.message
+
+
+def test_a_full_disk_loses_nothing(path: str) -> None:
+    db = open_write(path, create=True)
+    items.write(db, MemoryItem(id="MEM-1", content="kept"))
+    pages = db.value("PRAGMA page_count")
+    db.run(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(errors.StoreFull):
+        items.write(db, MemoryItem(id="MEM-2", content="x" * 100_000))
+    assert [i.id for i in items.list_items(db, Filters())] == ["MEM-1"]
+    assert not db.conn.in_transaction
+    db.run(f"PRAGMA max_page_count = {pages + 10_000}")
+    items.write(db, MemoryItem(id="MEM-3", content="again"))
+    check_index(db)
+    db.close()
+
+
+def test_a_read_only_file_answers(path: str) -> None:
+    db = open_write(path, create=True)
+    items.write(db, MemoryItem(id="MEM-1", content="x"))
+    db.close()
+    os.chmod(path, 0o444)
+    os.chmod(os.path.dirname(path), 0o555)
+    try:
+        db = open_read(path)
+        assert items.get(db, "MEM-1") is not None
+        db.close()
+    finally:
+        os.chmod(os.path.dirname(path), 0o755)

@@ -1,0 +1,154 @@
+"""Older files open, work, and still open in the program that wrote them."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from memctl import errors
+from memctl.store import items, migrate, schema
+from memctl.store.connect import open_read, open_write
+from memctl.store.filters import Filters
+from memctl.types import MemoryItem
+from stores import check_index
+
+THEIR_REPLACE = (
+    "INSERT OR REPLACE INTO memory_items(id, tier, type, title, content, tags, entities, links_json, provenance_json, "
+    "confidence, validation, scope, created_at, updated_at, archived, content_hash, injectable) VALUES "
+    "('MEM-000000000001', 'ltm', 'note', 'T', 'their words', '[]', '[]', '[]', '{}', 0.5, 'unverified', 'project', "
+    "'2024-01-01', '2024-01-05', 0, '', 1)"
+)
+
+
+def shape(path: str) -> dict[str, list[tuple[object, ...]]]:
+    """Tables with their columns, and the names of indexes and triggers."""
+    conn = sqlite3.connect(path)
+    names = conn.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
+    out: dict[str, list[tuple[object, ...]]] = {"names": sorted(names)}
+    for kind, name in names:
+        if kind == "table":
+            columns = conn.execute(f"PRAGMA table_info({name})").fetchall()
+            out[name] = sorted((c[1], c[2].upper(), c[3], c[5]) for c in columns)
+    conn.close()
+    return out
+
+
+def test_migrated_files_have_the_shape_of_new_ones(old: str, tmp_path: Path) -> None:
+    open_write(old).close()
+    new = str(tmp_path / "new.db")
+    open_write(new, create=True).close()
+    migrated, fresh = shape(old), shape(new)
+    for table, columns in fresh.items():
+        if table != "names":
+            assert migrated[table] == columns, table
+    assert set(fresh["names"]) <= set(migrated["names"])
+
+
+def test_items_survive_and_can_be_changed(old: str) -> None:
+    with_store = open_write(old)
+    assert items.count(with_store, Filters()) == 2
+    items.update(with_store, "MEM-000000000002", {"content": "We chose SQLite"})
+    check_index(with_store)
+    item = items.get(with_store, "MEM-000000000002")
+    assert item is not None and item.content == "We chose SQLite" and item.injectable
+    assert item.tags == ["sécurité"]
+    with_store.close()
+
+
+def test_opening_twice_changes_nothing(old: str) -> None:
+    open_write(old).close()
+    once = shape(old)
+    db = open_write(old)
+    assert migrate.current(db)
+    db.close()
+    assert shape(old) == once
+
+
+def test_reading_an_old_file_does_not_touch_it(old: str) -> None:
+    before = Path(old).read_bytes()
+    db = open_read(old)
+    assert {i.id for i in items.list_items(db, Filters(injectable=True))} == {"MEM-000000000001", "MEM-000000000002"}
+    found = db.rows("SELECT i.id FROM memory_items_fts AS f JOIN memory_items AS i ON i.rowid = f.rowid "
+                    "WHERE memory_items_fts MATCH 'postgres'")  # fmt: skip
+    assert [row[0] for row in found] == ["MEM-000000000002"]
+    db.close()
+    assert Path(old).read_bytes() == before
+
+
+def test_another_programs_replace_loses_no_history(old: str) -> None:
+    db = open_write(old)
+    passage = MemoryItem(id="MEM-000000000001", content="first words")
+    items.write_many(db, [passage], "ingest", compact=True)
+    db.close()
+    theirs = sqlite3.connect(old)  # no recursive_triggers, as RAGIX and older memctl do it
+    theirs.execute(THEIR_REPLACE)
+    theirs.commit()
+    theirs.close()
+    db = open_write(old)
+    history = items.revisions(db, "MEM-000000000001")
+    assert history[-1]["snapshot"]["content"] == "first words"
+    assert history[-1]["snapshot"]["injectable"] is True
+    db.close()
+
+
+def test_a_newer_file_is_refused_and_left_alone(path: str) -> None:
+    db = open_write(path, create=True)
+    db.run("UPDATE schema_meta SET value = '3' WHERE key = 'schema_version'")
+    db.run("DELETE FROM memctl_migrations")
+    db.close()
+    before = Path(path).read_bytes()
+    for opener in (open_read, open_write):
+        with pytest.raises(errors.StoreTooNew):
+            opener(path)
+    assert Path(path).read_bytes() == before
+
+
+def test_a_file_with_a_later_migration_is_refused(path: str) -> None:
+    db = open_write(path, create=True)
+    db.run("INSERT INTO memctl_migrations VALUES (99, 'from the future', '')")
+    db.close()
+    for opener in (open_read, open_write):
+        with pytest.raises(errors.StoreTooNew):
+            opener(path)
+
+
+def test_another_programs_database_is_refused_and_left_alone(path: str) -> None:
+    conn = sqlite3.connect(path)
+    conn.execute("CREATE TABLE places(id INTEGER PRIMARY KEY, url TEXT)")
+    conn.close()
+    before = Path(path).read_bytes()
+    for opener in (open_read, open_write):
+        with pytest.raises(errors.NotADatabase):
+            opener(path)
+    assert Path(path).read_bytes() == before
+
+
+def test_migration_numbers_are_in_order_and_named() -> None:
+    assert [m.number for m in migrate.MIGRATIONS] == list(range(1, len(migrate.MIGRATIONS) + 1))
+    assert len({m.name for m in migrate.MIGRATIONS}) == len(migrate.MIGRATIONS)
+
+
+def test_an_unknown_tokenizer_changes_nothing(path: str) -> None:
+    db = open_write(path, create=True)
+    items.write(db, MemoryItem(content="alpha beta"))
+    for name in ("enn", "x'; DROP TABLE memory_items; --"):
+        with pytest.raises(errors.TokenizerInvalid):
+            migrate.rebuild_fts(db, name)
+        assert migrate.fts_tokenizer(db) == schema.DEFAULT_TOKENIZER
+        check_index(db)
+    assert db.value("SELECT count(*) FROM memory_items_fts WHERE memory_items_fts MATCH 'alpha'") == 1
+    db.close()
+
+
+def test_the_tokenizer_can_be_changed_there_and_back(path: str) -> None:
+    db = open_write(path, create=True)
+    items.write(db, MemoryItem(content="rotating tokens"))
+    def hits() -> int:
+        return int(db.value("SELECT count(*) FROM memory_items_fts WHERE memory_items_fts MATCH 'rotate'"))
+    assert hits() == 1
+    assert migrate.rebuild_fts(db, "fr") == 1
+    assert (hits(), db.meta("fts_tokenizer")) == (0, "unicode61 remove_diacritics 2")
+    assert migrate.rebuild_fts(db, "en") == 1
+    assert (hits(), db.meta("fts_reindex_count")) == (1, "2")
+    check_index(db)
+    db.close()
