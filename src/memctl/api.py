@@ -4,11 +4,10 @@ It is the privileged door: `write_item` stores what it is given. Programs that s
 ask `MemoryPolicy` first, as every command does.
 """
 
-import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from memctl.store import connect, corpus, events, items, links, migrate, mounts, reset, vectors
 from memctl.store.filters import Filters
@@ -16,16 +15,19 @@ from memctl.store.schema import tokenizer as resolve_tokenizer
 from memctl.store.stats import stats
 from memctl.types import CorpusMetadata, MemoryEvent, MemoryItem, MemoryLink, SearchMeta
 
+if TYPE_CHECKING:
+    from memctl.retrieve.find import Found
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def _locked(method: Callable[Concatenate["MemoryStore", P], R]) -> Callable[Concatenate["MemoryStore", P], R]:
-    @wraps(method)
     def call(self: "MemoryStore", *args: P.args, **kwargs: P.kwargs) -> R:
         with self._lock:
             return method(self, *args, **kwargs)
 
+    wraps(method)(call)
     return call
 
 
@@ -40,22 +42,36 @@ class MemoryStore:
 
     def __init__(self, db_path: str = ":memory:", wal_mode: bool = True, fts_tokenizer: str | None = None) -> None:
         self._db = connect.open_write(str(db_path), create=True, tokenizer=fts_tokenizer, wal=wal_mode)
-        self._db.conn.row_factory = sqlite3.Row
+        self._db.name_columns()
         self._lock = threading.RLock()
         self._fts_tokenizer = migrate.fts_tokenizer(self._db) or resolve_tokenizer(fts_tokenizer)
-        self._fts5_available = self._db.has("memory_items_fts")
-        self._last_search_meta: SearchMeta | None = None
+        self._last_found: Found | None = None
 
     @property
-    def _conn(self) -> sqlite3.Connection:
+    def _conn(self) -> Any:
         return self._db.conn
+
+    @property
+    def _fts5_available(self) -> bool:
+        return self._db.has("memory_items_fts")
+
+    @_fts5_available.setter
+    def _fts5_available(self, there: bool) -> None:
+        tables = self._db.tables - {"memory_items_fts"}
+        self._db.tables = tables | {"memory_items_fts"} if there else tables
+
+    @property
+    def _last_search_meta(self) -> SearchMeta | None:
+        from memctl.retrieve import find
+
+        return None if self._last_found is None else find.describe(self._db, self._last_found)
 
     @_locked
     def close(self) -> None:
         """Close the file; the object is of no use afterwards."""
         self._db.close()
 
-    def __enter__(self) -> "MemoryStore":
+    def __enter__(self) -> "MemoryStore":  # noqa: PYI034 - typing.Self needs 3.11
         return self
 
     def __exit__(self, *_exc: object) -> None:
@@ -137,9 +153,8 @@ class MemoryStore:
         from memctl import retrieve
 
         filters = _filters(tier, type_filter, scope, corpus_id, exclude_archived)
-        found = retrieve.search(self._db, query, filters=filters, limit=limit, fulltext=self._fts5_available)
-        self._last_search_meta = found.meta
-        return items.get_many(self._db, [hit.id for hit in found.hits])
+        self._last_found = retrieve.search(self._db, query, filters=filters, limit=limit)
+        return items.get_many(self._db, [hit.id for hit in self._last_found.candidates])
 
     @_locked
     def search_by_tags(
@@ -160,7 +175,6 @@ class MemoryStore:
         """Rebuild the full-text index, with another tokenizer if one is given; rows indexed, -1 without FTS5."""
         done = migrate.rebuild_fts(self._db, tokenizer)
         self._fts_tokenizer = migrate.fts_tokenizer(self._db) or self._fts_tokenizer
-        self._fts5_available = self._db.has("memory_items_fts")
         return done
 
     def _is_porter_tokenizer(self) -> bool:
@@ -215,7 +229,9 @@ class MemoryStore:
         return vectors.every(self._db, exclude_archived)
 
     @_locked
-    def write_palace_location(self, id: str, domain: str = "default", room: str = "", shelf: str = "", card: str = "") -> None:
+    def write_palace_location(
+        self, id: str, domain: str = "default", room: str = "", shelf: str = "", card: str = ""
+    ) -> None:
         """Pin an item to a place."""
         vectors.put_place(self._db, id, (domain, room, shelf, card))
 

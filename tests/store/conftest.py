@@ -30,4 +30,3 @@ def old(request: pytest.FixtureRequest, path: str) -> str:
     conn.executescript((DATA / f"{request.param}.sql").read_text(encoding="utf-8"))
     conn.close()
     return path
-

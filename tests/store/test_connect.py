@@ -93,7 +93,7 @@ def test_reading_while_another_writes(path: str) -> None:
 
 
 def test_a_failed_transaction_leaves_nothing(db: Database) -> None:
-    with pytest.raises(RuntimeError, match="stop"), db.atomic():
+    with pytest.raises(RuntimeError, match="stop"), db.atomic():  # noqa: PT012 - the block is the transaction
         items.write(db, MemoryItem(id="MEM-1", content="x"))
         raise RuntimeError("stop")
     assert items.count(db, Filters()) == 0
@@ -104,7 +104,7 @@ def test_a_failed_transaction_leaves_nothing(db: Database) -> None:
 def test_a_failed_inner_transaction_leaves_the_outer(db: Database) -> None:
     with db.atomic():
         items.write(db, MemoryItem(id="MEM-1", content="x"))
-        with pytest.raises(RuntimeError, match="stop"), db.atomic():
+        with pytest.raises(RuntimeError, match="stop"), db.atomic():  # noqa: PT012
             items.write(db, MemoryItem(id="MEM-2", content="y"))
             raise RuntimeError("stop")
     assert [i.id for i in items.list_items(db, Filters())] == ["MEM-1"]

@@ -89,8 +89,10 @@ def test_filters_hold_before_the_limit(db: Database) -> None:
         items.write(db, MemoryItem(content=f"n{n}", scope="other", tags=["Common"]))
     items.write(db, MemoryItem(id="MEM-t", content="t", scope="mine", tags=["Été"], updated_at="2001"))
     items.write(db, MemoryItem(id="MEM-g", content="g", scope="global", updated_at="2000"))
+
     def listed(filters: Filters) -> list[str]:
         return [i.id for i in items.list_items(db, filters, 2)]
+
     assert listed(Filters(scopes=Filters.read_set("mine"))) == ["MEM-t", "MEM-g"]
     assert listed(Filters(tags=("été",))) == ["MEM-t"]
     assert len(listed(Filters(tags=("common", "nothing")))) == 2

@@ -143,8 +143,10 @@ def test_an_unknown_tokenizer_changes_nothing(path: str) -> None:
 def test_the_tokenizer_can_be_changed_there_and_back(path: str) -> None:
     db = open_write(path, create=True)
     items.write(db, MemoryItem(content="rotating tokens"))
+
     def hits() -> int:
         return int(db.value("SELECT count(*) FROM memory_items_fts WHERE memory_items_fts MATCH 'rotate'"))
+
     assert hits() == 1
     assert migrate.rebuild_fts(db, "fr") == 1
     assert (hits(), db.meta("fts_tokenizer")) == (0, "unicode61 remove_diacritics 2")

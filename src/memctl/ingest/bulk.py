@@ -16,6 +16,7 @@ from memctl.ingest.sources import STDIN, Target
 from memctl.store import corpus, items, links, sources
 from memctl.store.connect import Database
 from memctl.store.corpus import File
+from memctl.store.items import Stored
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
@@ -158,17 +159,6 @@ def _add_counts(total: Outcome, part: Outcome) -> None:
     total.item_ids += part.item_ids
 
 
-class _Old(NamedTuple):
-    """An active passage that the store holds of a file."""
-
-    id: str
-    content_hash: str
-    tags: str
-    scope: str
-    corpus_id: str | None
-    injectable: bool
-
-
 class _Writer:
     """Collects the rows of a batch, so that they are written by a few bulk statements."""
 
@@ -202,24 +192,15 @@ class _Writer:
             rel_path=known.rel_path if known else None, lang_hint=known.lang_hint if known else None,
         )  # fmt: skip
 
-    def _held(self, known: File | None) -> list[_Old]:
+    def _held(self, known: File | None) -> list[Stored]:
         if known is None or not known.item_ids:
             return []
-        found: dict[str, _Old] = {}
-        for batch in sources.batches(list(known.item_ids)):
-            for row in self.db.rows(
-                "SELECT id, content_hash, tags, scope, corpus_id, injectable FROM memory_items "
-                f"WHERE archived = 0 AND id IN ({sources.marks(batch)})",
-                batch,
-            ):
-                found[row[0]] = _Old(row[0], row[1], row[2], row[3], row[4], bool(row[5]))
+        found = items.stored(self.db, known.item_ids)
         return [found[i] for i in known.item_ids if i in found]
 
     def _make(self, prepared: Prepared, passage: Passage) -> str:
         path = prepared.file.path
-        source = MemoryProvenance(
-            "doc", path, [f"{path}:{passage.place.position}"], [f"sha256:{prepared.file.sha256}"]
-        )
+        source = MemoryProvenance("doc", path, [f"{path}:{passage.place.position}"], [f"sha256:{prepared.file.sha256}"])
         item = MemoryItem(
             title=passage.title, content=passage.content, tags=prepared.tags, provenance=source,
             scope=self.options.scope, corpus_id=self.options.corpus_id or "",
@@ -239,12 +220,12 @@ class _Writer:
         elif not self.options.injectable:
             self.withheld[item_id] = "raw"
 
-    def _keep(self, old: _Old, passage: Passage, tags: list[str]) -> str:
+    def _keep(self, old: Stored, passage: Passage, tags: list[str]) -> str:
         """An unchanged passage keeps its item; its place moves along, and what this run adds is added."""
         self.tally.kept += 1
         self.places[old.id] = passage.place
         changes: dict[str, object] = {}
-        held = _strings(old.tags)
+        held = list(old.tags)
         merged = list(dict.fromkeys(held + tags))
         if merged != held:
             changes["tags"] = merged
@@ -277,9 +258,9 @@ class _Writer:
         self.tally.item_ids += [item.id for item in self.items]
 
 
-def _align(held: list[_Old], new_hashes: list[str]) -> tuple[list[_Old | None], list[_Old]]:
+def _align(held: list[Stored], new_hashes: list[str]) -> tuple[list[Stored | None], list[Stored]]:
     """For each new passage the old one with the same content (each used once, in order), and the old ones left."""
-    waiting: dict[str, deque[_Old]] = {}
+    waiting: dict[str, deque[Stored]] = {}
     for old in held:
         waiting.setdefault(old.content_hash, deque()).append(old)
     kept = [waiting[h].popleft() if waiting.get(h) else None for h in new_hashes]
@@ -288,7 +269,7 @@ def _align(held: list[_Old], new_hashes: list[str]) -> tuple[list[_Old | None], 
 
 
 def _successors(
-    held: list[_Old], kept: list[_Old | None], gone: list[_Old], item_ids: list[str]
+    held: list[Stored], kept: list[Stored | None], gone: list[Stored], item_ids: list[str]
 ) -> list[tuple[str, str | None]]:
     """Which new passage stands for each old one that is gone: the one made after the same unchanged neighbour."""
     made: dict[str, deque[str]] = {}
@@ -325,12 +306,6 @@ def _rules_version() -> str:
     from memctl.policy import RULES_VERSION
 
     return RULES_VERSION
-
-
-def _strings(text: str) -> list[str]:
-    from memctl.store.rows import strings
-
-    return strings(text)
 
 
 def _groups(targets: Iterable[Target], size: int = 500) -> Iterator[list[Target]]:

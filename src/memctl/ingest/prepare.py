@@ -45,8 +45,8 @@ class Passage(NamedTuple):
     title: str
     content: str
     place: Source
-    redacted: bool
-    quarantined: tuple[str, ...]
+    redacted: bool = False
+    quarantined: tuple[str, ...] = ()
 
 
 class Prepared(NamedTuple):
@@ -80,7 +80,7 @@ def too_large(size: int, limit: int) -> str:
 
 
 def record(path: str, data: bytes, recipe: str, info: os.stat_result | None) -> File:
-    """What the store keeps of a file's state. A time stamp too fresh to be trusted is left out: then the hash decides."""
+    """What the store keeps of a file's state; a time stamp too fresh to be trusted is left out (the hash decides)."""
     fresh = info is None or info.st_mtime_ns > ids.now_seconds() * 1e9 - _RACY_NS
     return File(
         path=path,
@@ -104,7 +104,7 @@ def prepare(file: File, data: bytes, options: Options, policy: "MemoryPolicy | N
     passages = []
     for number, piece in enumerate(cut):
         place = Source(number, *((piece.start, piece.end) if doc.lines_are_source else (None, None)), piece.heading)
-        passage = Passage(full_title(title, piece.heading), piece.text, place, False, ())
+        passage = Passage(full_title(title, piece.heading), piece.text, place)
         passages.append(_judged(passage, judge) if judge else passage)
     return Prepared(file, passages, _tags(file.path, options, policy), doc.notes)
 

@@ -33,9 +33,7 @@ def ingest_sources(ctx: Context, label: str, sources: Sequence[str], options: Op
 def report(ctx: Context, label: str, done: Outcome) -> None:
     """The counts of a run, one line a kind, only kinds that happened."""
     processed = done.new + done.changed
-    ctx.note(
-        f"[{label}] Ingested {len(done.item_ids)} chunks from {processed} file(s) ({done.unchanged} skipped)"
-    )
+    ctx.note(f"[{label}] Ingested {len(done.item_ids)} chunks from {processed} file(s) ({done.unchanged} skipped)")
     if done.changed:
         ctx.note(f"[{label}] Changed files: {done.changed} ({done.kept} chunks kept, {done.superseded} superseded, "
                  f"{done.archived} archived)")  # fmt: skip

@@ -29,7 +29,9 @@ def push(
     ] = None,
     budget: Annotated[
         int,
-        Arg("tokens of the whole block", "--budget", env="MEMCTL_BUDGET", config="recall.budget_tokens", ge=1, le=10**6),
+        Arg(
+            "tokens of the whole block", "--budget", env="MEMCTL_BUDGET", config="recall.budget_tokens", ge=1, le=10**6
+        ),
     ] = 2200,
     tier: Annotated[Tier | None, Arg("only this tier", "--tier")] = None,
     chunk_tokens: Annotated[
@@ -46,7 +48,7 @@ def push(
     """
     if source:
         options = Options(
-            chunk_tokens, tuple(tags or ()), scope, True, None, True, ctx.config.ingest.max_file_mb * 1024 * 1024
+            chunk_tokens, tuple(tags or ()), scope, max_bytes=ctx.config.ingest.max_file_mb * 1024 * 1024
         )
         ingest_sources(ctx, "push", source, options)
     return recalling.recall_block(

@@ -11,7 +11,7 @@ _HOMES = {
     "open_write": "memctl.store.connect",
 }
 
-__all__ = list(_HOMES)  # noqa: PLE0605 - the table is the list
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
@@ -24,9 +24,9 @@ def __getattr__(name: str) -> Any:
 
 
 if TYPE_CHECKING:
+    from memctl.api import MemoryStore as MemoryStore
     from memctl.store.connect import open_read as open_read
     from memctl.store.connect import open_write as open_write
-    from memctl.api import MemoryStore as MemoryStore
     from memctl.store.filters import Filters as Filters
     from memctl.store.schema import FTS_TOKENIZER_PRESETS as FTS_TOKENIZER_PRESETS
     from memctl.store.schema import SCHEMA_VERSION as SCHEMA_VERSION

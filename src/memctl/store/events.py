@@ -24,9 +24,7 @@ def log(
     )
 
 
-def read(
-    db: Database, item_id: str | None = None, action: str | None = None, limit: int = 100
-) -> list[MemoryEvent]:
+def read(db: Database, item_id: str | None = None, action: str | None = None, limit: int = 100) -> list[MemoryEvent]:
     """Events of an item and/or an action, newest first."""
     parts, values = ["1"], list[object]()
     for column, value in (("item_id", item_id), ("action", action)):

@@ -43,6 +43,17 @@ class Known(NamedTuple):
     archived: bool
 
 
+class Stored(NamedTuple):
+    """What a re-ingest needs to know of an active passage."""
+
+    id: str
+    content_hash: str
+    tags: tuple[str, ...]
+    scope: str
+    corpus_id: str | None
+    injectable: bool
+
+
 # --- read --------------------------------------------------------------------------------------------------------
 
 
@@ -102,6 +113,20 @@ def ids_by_hash(db: Database, hashes: Iterable[str]) -> dict[str, list[Known]]:
             [*keys, *batch],
         ):
             out.setdefault(content_hash, []).append(Known(known[0], known[1], bool(known[2])))
+    return out
+
+
+def stored(db: Database, item_ids: Iterable[str]) -> dict[str, Stored]:
+    """The active ones among these items, without their contents."""
+    out: dict[str, Stored] = {}
+    for batch in batches(list(item_ids)):
+        for item_id, content_hash, tags, scope, corpus_id, injectable in db.rows(
+            "SELECT id, content_hash, tags, scope, corpus_id, injectable FROM memory_items "
+            f"WHERE archived = 0 AND id IN ({marks(batch)})",
+            batch,
+        ):
+            held = tuple(rows.strings(tags))
+            out[item_id] = Stored(item_id, content_hash, held, scope, corpus_id, bool(injectable))
     return out
 
 
@@ -166,9 +191,7 @@ def write_many(
                 for i in items
             ],
         )
-        db.run_many(
-            _EVENT, [(ids.new_id("EVT"), "write", r[0], details, r[20], now) for r in row_values]
-        )
+        db.run_many(_EVENT, [(ids.new_id("EVT"), "write", r[0], details, r[20], now) for r in row_values])
         for item_id, why in (withheld or {}).items():
             set_withheld(db, item_id, why)
 

@@ -6,6 +6,7 @@ searched by substring. Ties are broken by newness, then id: rowids change when a
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from memctl import errors
@@ -26,7 +27,7 @@ STUMP_MIN_LEN = 3
 MAX_NEEDLES = 24
 NEEDLE_SHARE = 0.34
 
-_COLUMNS = "i.id, i.tier, i.type, i.title, i.content, i.tags, i.confidence, i.validation, i.scope, i.injectable"
+_COLUMNS = "i.id, i.tier, i.type, CAST(i.title AS TEXT), CAST(i.content AS TEXT), CAST(i.tags AS TEXT), i.confidence, i.validation, i.scope, i.injectable"
 
 
 class Candidate(NamedTuple):
@@ -125,7 +126,7 @@ def fts_expression(query: Query, *, stems: bool) -> str:
     words = [*query.terms, *query.parts]
     shape = _phrase if stems else _beginning
     plain = [term for term in query.terms if term.isalnum()]
-    joined = [_phrase(a + b) for a, b in zip(plain, plain[1:], strict=False)]
+    joined = [_phrase(a + b) for a, b in pairwise(plain)]
     return " OR ".join([*map(shape, words), *joined])
 
 
@@ -154,7 +155,8 @@ def _ranked(db: Database, expression: str, filters: Filters, limit: int, count: 
     total = "count(*) OVER ()" if count else "0"
     # The inner query sorts small rows; only the few that are left fetch their content.
     rows = db.rows(
-        f"SELECT {_COLUMNS}, -best.cost, best.total FROM (SELECT *, {total} AS total FROM ({matching}) {order}) AS best "
+        f"SELECT {_COLUMNS}, -best.cost, best.total "
+        f"FROM (SELECT *, {total} AS total FROM ({matching}) {order}) AS best "
         "JOIN memory_items AS i ON i.rowid = best.item ORDER BY best.cost, best.changed DESC, best.id",
         [expression, *values, limit],
     )
@@ -191,7 +193,7 @@ def _like(db: Database, needles: Sequence[str], filters: Filters, limit: int) ->
         "WHERE found.hits >= ? ORDER BY found.hits DESC, i.updated_at DESC, i.id LIMIT ?",
         [*patterns, *values, enough, limit],
     )
-    found = [Candidate(*row[:-2], row[-2] / len(needles)) for row in rows]
+    found = [Candidate(*row[:-1])._replace(score=row[-2] / len(needles)) for row in rows]
     return Matches(found, rows[0][-1] if rows else 0, like=True)
 
 
