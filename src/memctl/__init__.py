@@ -3,8 +3,7 @@
 `import memctl` costs nothing: each public name is loaded when it is first used (PEP 562).
 """
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # `typing` costs more than `memctl --version` may
 __version__ = "0.24.0"
 
 _HOMES = {
@@ -25,7 +24,7 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604 - the table is the list
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'memctl' has no attribute {name!r}")

@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 def _locked(method: Callable[Concatenate["MemoryStore", P], R]) -> Callable[Concatenate["MemoryStore", P], R]:
-    def call(self: "MemoryStore", *args: P.args, **kwargs: P.kwargs) -> R:
+    def call(self: "MemoryStore", /, *args: P.args, **kwargs: P.kwargs) -> R:
         with self._lock:
             return method(self, *args, **kwargs)
 

@@ -183,3 +183,27 @@ class TokenizerInvalid(MemctlError):
     """unsafe or unknown FTS5 tokenizer: {tokenizer}"""
 
     hint = "use fr, en, raw, or a tokenizer that SQLite knows, such as: porter unicode61"
+
+
+# --- documents --------------------------------------------------------------------------------------------------
+
+
+class DocumentUnreadable(MemctlError):
+    """cannot read {path}: {reason}"""
+
+    hint = "the other files are not affected"
+
+
+# --- the command line -------------------------------------------------------------------------------------------
+
+
+class GlobalOptionInvalid(MemctlError):
+    """{message}"""
+
+    hint = "memctl --help lists what may stand before a command; its own options come after its name"
+
+
+class OutputFailed(MemctlError):
+    """cannot write to standard output: {reason}"""
+
+    hint = "the answer is incomplete; nothing else was lost"

@@ -5,7 +5,7 @@ This module imports nothing of ours and nothing heavy: it is on the path of ever
 """
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 Access = Literal["none", "read", "write", "create"]
 NONE: Access = "none"
@@ -53,19 +53,19 @@ class Arg:
         self.comma, self.path, self.cli, self.mcp = comma, path, cli, mcp
 
 
-class Param(NamedTuple):
+class Param:
     """One parameter of an operation, as the faces see it.
 
     `type` is the annotation without `Annotated`, `scalar` the same without `| None` and without `list[...]`.
     """
 
-    name: str
-    type: Any
-    scalar: Any
-    arg: Arg
-    default: Any
-    required: bool
-    many: bool
+    __slots__ = ("arg", "default", "many", "name", "required", "scalar", "type")
+
+    def __init__(
+        self, name: str, type: Any, scalar: Any, arg: Arg, *, default: Any, required: bool, many: bool
+    ) -> None:
+        self.name, self.type, self.scalar, self.arg = name, type, scalar, arg
+        self.default, self.required, self.many = default, required, many
 
     @property
     def positional(self) -> bool:
@@ -119,7 +119,12 @@ class Param(NamedTuple):
 
 def utf8(text: str) -> str:
     """`text` as storable Unicode: bytes of a command line that are not UTF-8 become U+FFFD."""
-    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if text.isascii():
+        return text
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError:  # halves of characters, which only a program can pass
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _whole_number(text: str) -> int:
@@ -155,7 +160,9 @@ def _check_bounds(value: float, low: float | None, high: float | None) -> None:
         return
     if low is not None and high is not None:
         raise ValueError(f"must be from {low} to {high}, not {value}")
-    raise ValueError(f"must be at least {low}, not {value}" if low is not None else f"must be at most {high}, not {value}")
+    raise ValueError(
+        f"must be at least {low}, not {value}" if low is not None else f"must be at most {high}, not {value}"
+    )
 
 
 class Operation:
@@ -195,12 +202,12 @@ class Operation:
     def params(self) -> Iterator[Param]:
         """The function's own parameters after `ctx`, read without `inspect` (which costs 7 ms)."""
         fn = self.fn
-        code = fn.__code__  # type: ignore[attr-defined]
+        code = fn.__code__
         names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
         positional = names[: code.co_argcount - 1]
-        values = fn.__defaults__ or ()  # type: ignore[attr-defined]
+        values = fn.__defaults__ or ()
         defaults = dict(zip(positional[len(positional) - len(values) :], values, strict=True))
-        defaults.update(fn.__kwdefaults__ or {})  # type: ignore[attr-defined]
+        defaults.update(fn.__kwdefaults__ or {})
         for name in names:
             yield _param(name, fn.__annotations__[name], defaults)
 
@@ -215,7 +222,7 @@ def _param(name: str, annotation: Any, defaults: dict[str, Any]) -> Param:
     many = get_origin(scalar) is list
     if many:
         scalar = get_args(scalar)[0]
-    return Param(name, kind, scalar, arg, defaults.get(name), name not in defaults, many)
+    return Param(name, kind, scalar, arg, default=defaults.get(name), required=name not in defaults, many=many)
 
 
 def operation(
@@ -229,7 +236,7 @@ def operation(
     """Declare a function as an operation; its module must also define `text(result) -> Iterator[str]`."""
 
     def wrap(fn: Callable[..., Any]) -> Operation:
-        label = name or fn.__name__.rstrip("_")  # type: ignore[attr-defined]
+        label = name or fn.__name__.rstrip("_")
         return Operation(fn, name=label, tool=tool, access=access, examples=examples, exits=exits or {})
 
     return wrap

@@ -57,7 +57,7 @@ _now_iso = ids.timestamp
 class Record:
     """Value semantics for a slotted class: equality, a readable repr, and a dict in field order."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
     __hash__: ClassVar[None]  # type: ignore[assignment]  # mutable values are not hashable
 
     def to_dict(self) -> dict[str, Any]:

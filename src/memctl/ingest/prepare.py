@@ -103,7 +103,8 @@ def prepare(file: File, data: bytes, options: Options, policy: "MemoryPolicy | N
     judge = policy if policy and not policy.clear(f"{title}\n{doc.text}") else None
     passages = []
     for number, piece in enumerate(cut):
-        place = Source(number, *((piece.start, piece.end) if doc.lines_are_source else (None, None)), piece.heading)
+        start, end = (piece.start, piece.end) if doc.lines_are_source else (None, None)
+        place = Source(number, start, end, piece.heading)
         passage = Passage(full_title(title, piece.heading), piece.text, place)
         passages.append(_judged(passage, judge) if judge else passage)
     return Prepared(file, passages, _tags(file.path, options, policy), doc.notes)

@@ -52,7 +52,7 @@ class Ingested(Result):
 def ingest(
     ctx: Context,
     *,
-    source: Annotated[list[str], Arg("files, folders, glob patterns, or - for standard input", "--source")],
+    source: Annotated[list[str], Arg("files, folders, glob patterns, or - for standard input", "--source", path=True)],
     scope: Annotated[str, Arg("the scope to store in", "--scope")] = "project",
     tags: Annotated[list[str] | None, Arg("tags for every passage", "--tags", comma=True)] = None,
     injectable: Annotated[bool, Arg("let recall use the passages at once", "--injectable")] = False,

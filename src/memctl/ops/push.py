@@ -25,7 +25,8 @@ def push(
     query: Annotated[str, Arg("the question to answer")],
     *,
     source: Annotated[
-        list[str] | None, Arg("files, folders, glob patterns, or - for standard input, ingested first", "--source")
+        list[str] | None,
+        Arg("files, folders, glob patterns, or - for standard input, ingested first", "--source", path=True),
     ] = None,
     budget: Annotated[
         int,
@@ -47,9 +48,7 @@ def push(
     the question best, and says of each where it comes from. Nothing matches: nothing is printed.
     """
     if source:
-        options = Options(
-            chunk_tokens, tuple(tags or ()), scope, max_bytes=ctx.config.ingest.max_file_mb * 1024 * 1024
-        )
+        options = Options(chunk_tokens, tuple(tags or ()), scope, max_bytes=ctx.config.ingest.max_file_mb * 1024 * 1024)
         ingest_sources(ctx, "push", source, options)
     return recalling.recall_block(
         ctx, query, label="push", budget=budget, tier=tier, scope=scope, all_scopes=all_scopes

@@ -184,19 +184,29 @@ def open_read(path: str) -> Database:
     """Open an existing store to read from. Raises StoreMissing, NotADatabase, StoreTooNew, StoreCorrupt."""
     _must_exist(path)
     for mode in _read_modes(path):
-        try:
-            conn = _connect(_uri(path, mode))
-            conn.execute("PRAGMA query_only = ON")
-            conn.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-        except sqlite3.Error as exc:
-            error: errors.MemctlError = translated(exc, path)
-            if not isinstance(error, errors.StoreReadOnly):
-                raise error from exc
-        else:
+        conn = _probe(path, mode)
+        if conn is not None:
             db = Database(conn, path, writable=mode == "mode=rw")
             _prepare_read(db)
             return db
     raise errors.StoreReadOnly(path=path, reason="the file cannot be read")
+
+
+def _probe(path: str, mode: str) -> sqlite3.Connection | None:
+    """A connection that answers a first query in this mode; None when the mode does not work for this file."""
+    conn = None
+    try:
+        conn = _connect(_uri(path, mode))
+        conn.execute("PRAGMA query_only = ON")
+        conn.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+    except sqlite3.Error as exc:
+        if conn is not None:
+            conn.close()
+        error = translated(exc, path)
+        if isinstance(error, errors.StoreReadOnly):
+            return None
+        raise error from exc
+    return conn
 
 
 def _read_modes(path: str) -> tuple[str, ...]:

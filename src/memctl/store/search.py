@@ -27,7 +27,11 @@ STUMP_MIN_LEN = 3
 MAX_NEEDLES = 24
 NEEDLE_SHARE = 0.34
 
-_COLUMNS = "i.id, i.tier, i.type, CAST(i.title AS TEXT), CAST(i.content AS TEXT), CAST(i.tags AS TEXT), i.confidence, i.validation, i.scope, i.injectable"
+_COLUMNS = (
+    "i.id, i.tier, i.type, "
+    "CAST(i.title AS TEXT), CAST(i.content AS TEXT), CAST(i.tags AS TEXT), "
+    "i.confidence, i.validation, i.scope, i.injectable"
+)
 
 
 class Candidate(NamedTuple):
@@ -92,6 +96,12 @@ def newest(db: Database, filters: Filters, limit: int) -> Matches:
     return Matches([Candidate(*row) for row in rows], total)
 
 
+def is_small(db: Database, rows: int) -> int:
+    """How many items the whole store has when they are fewer than `rows`, else 0."""
+    count: int = db.value("SELECT count(*) FROM (SELECT 1 FROM memory_items LIMIT ?)", (rows,))
+    return count if count < rows else 0
+
+
 def has_index(db: Database) -> bool:
     """Whether the store has a full-text index that this SQLite can read."""
     if not db.has(FTS):
@@ -131,7 +141,10 @@ def fts_expression(query: Query, *, stems: bool) -> str:
 
 
 def _beginning(word: str) -> str:
-    return _start(word) if len(word) >= PREFIX_MIN_LEN else _phrase(word)
+    if len(word) >= PREFIX_MIN_LEN:
+        return _start(word)
+    plural = len(word) == PREFIX_MIN_LEN - 1 and word[-1] in "sS"  # JWTs
+    return f"{_phrase(word)} OR {_phrase(word[:-1])}" if plural else _phrase(word)
 
 
 def _start(word: str) -> str:

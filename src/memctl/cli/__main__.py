@@ -1,0 +1,5 @@
+"""`python -m memctl.cli`."""
+
+from memctl.cli import main
+
+raise SystemExit(main())

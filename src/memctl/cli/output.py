@@ -1,0 +1,211 @@
+"""Where everything that is printed goes out, as bytes: answers on stdout, remarks on stderr.
+
+Text for people is made harmless (a title may hold terminal commands); JSON and verbatim data are left as they are.
+"""
+
+import os
+import sys
+
+TYPE_CHECKING = False  # no `typing` here: `memctl --version` would pay 8 ms for it
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any, BinaryIO
+
+MARK_ON, MARK_OFF = "\x0e", "\x0f"  # the same as in operation.py; a test holds that
+_COLOR_ON, _COLOR_OFF = "\x1b[1;31m", "\x1b[0m"
+_CLEAR_LINE = "\r\x1b[K"
+
+
+class PipeClosed(Exception):
+    """Whoever read our standard output has gone."""
+
+
+class Console:
+    """The three streams of one run, as bytes; a closed one is None. `tty` says which are terminals."""
+
+    __slots__ = ("_progress", "_written", "stderr", "stdin", "stdout", "tty")
+
+    def __init__(
+        self,
+        stdin: "BinaryIO | None",
+        stdout: "BinaryIO | None",
+        stderr: "BinaryIO | None",
+        tty: "frozenset[str]" = frozenset(),
+    ) -> None:
+        self.stdin, self.stdout, self.stderr, self.tty = stdin, stdout, stderr, tty
+        self._progress = False
+        self._written = False
+
+    @classmethod
+    def of_process(cls) -> "Console":
+        """The process's own streams."""
+        streams = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.stderr}
+        if None in streams.values():
+            _occupy_standard_descriptors()
+        tty = frozenset(name for name, stream in streams.items() if stream is not None and stream.isatty())
+        binary = {name: getattr(stream, "buffer", None) for name, stream in streams.items()}
+        return cls(binary["stdin"], binary["stdout"], binary["stderr"], tty)
+
+    # --- answers -------------------------------------------------------------------------------------------------
+
+    def text(self, lines: "Iterable[str]", *, verbatim: bool = False, color: bool = False) -> None:
+        """Print lines for people; `verbatim` ones pass a pipe unchanged."""
+        raw = verbatim and "stdout" not in self.tty
+        try:
+            for line in lines:
+                self._out(encoded(line if raw else harmless(line, color=color)) + b"\n")
+        finally:
+            _close(lines)
+
+    def json(self, value: "Any") -> None:
+        """Print JSON, 2 blanks of indent, non-ASCII kept; an iterator becomes an array while it runs."""
+        if not hasattr(value, "__next__"):
+            self._out(_json(value) + b"\n")
+            return
+        try:
+            for part in _json_array(value):
+                self._out(part)
+        finally:
+            _close(value)
+
+    def finish(self) -> None:
+        """Hand everything over to the system, so that success means that it has arrived."""
+        if self.stdout is None or not self._written:
+            return
+        try:
+            self.stdout.flush()
+            _close_a_copy(self.stdout)
+        except OSError as exc:
+            raise _output_error(exc) from exc
+
+    def _out(self, data: bytes) -> None:
+        if self.stdout is None:
+            raise _output_error(OSError("it is closed"))
+        self._written = True
+        try:
+            self.stdout.write(data)
+        except OSError as exc:
+            raise _output_error(exc) from exc
+
+    def abandon(self) -> None:
+        """Let nothing more reach stdout, not even what Python would flush at its end (which would print an error)."""
+        try:
+            devnull = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(devnull, self.stdout.fileno() if self.stdout else 1)
+            os.close(devnull)
+        except (OSError, ValueError):
+            pass  # not a real file: a test's buffer
+
+    # --- remarks -------------------------------------------------------------------------------------------------
+
+    def say(self, message: str) -> None:
+        """One or more lines on stderr; nobody listening is no error."""
+        self._err((_CLEAR_LINE if self._progress else "") + harmless(message, color=False) + "\n")
+        self._progress = False
+
+    def progress(self, message: str) -> None:
+        """A line on stderr that the next one replaces."""
+        self._err(_CLEAR_LINE + harmless(message, color=False).replace("\n", " "))
+        self._progress = True
+
+    def settle(self) -> None:
+        """Wipe a progress line that is still there."""
+        if self._progress:
+            self._err(_CLEAR_LINE)
+            self._progress = False
+
+    def _err(self, text: str) -> None:
+        if self.stderr is None:
+            return
+        try:
+            self.stderr.write(encoded(text))
+            self.stderr.flush()
+        except OSError:
+            self.stderr = None
+
+
+def _close(lines: "Any") -> None:
+    """End a generator that was not read to its end now, not when somebody happens to forget it."""
+    close = getattr(lines, "close", None)
+    if close is not None:
+        close()
+
+
+def _output_error(exc: OSError) -> Exception:
+    if isinstance(exc, BrokenPipeError):
+        return PipeClosed()
+    from memctl.errors import OutputFailed
+
+    return OutputFailed(reason=exc.strerror or str(exc))
+
+
+def _close_a_copy(stream: "BinaryIO") -> None:
+    # Network file systems and quotas report a failed write only at close; descriptor 1 itself must stay open.
+    try:
+        number = stream.fileno()
+    except (OSError, ValueError):  # io.UnsupportedOperation is both: a test's buffer
+        return
+    os.close(os.dup(number))
+
+
+def _occupy_standard_descriptors() -> None:
+    # A file opened while descriptor 1 or 2 is free would get that number, and stray output would go into it.
+    while True:
+        number = os.open(os.devnull, os.O_RDWR)
+        if number > 2:
+            os.close(number)
+            return
+
+
+# --- making text harmless ----------------------------------------------------------------------------------------
+
+
+def harmless(text: str, *, color: bool) -> str:
+    """Text whose control characters are visible instead of effective; marks become colour, or vanish."""
+    if text.isprintable():
+        return text
+    text = text.replace("\r\n", "\n").translate(_visible())
+    if MARK_ON not in text and MARK_OFF not in text:
+        return text
+    if not color:
+        return text.replace(MARK_ON, "").replace(MARK_OFF, "")
+    return text.replace(MARK_ON, _COLOR_ON).replace(MARK_OFF, _COLOR_OFF) + _COLOR_OFF
+
+
+def _visible() -> "dict[int, str]":
+    if not _TABLE:
+        kept = {ord(c) for c in "\t\n" + MARK_ON + MARK_OFF}
+        controls = [*range(0x20), *range(0x7F, 0xA0)]  # C0, DEL and C1: the terminal's commands
+        directions = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # bidi overrides: text that reads otherwise
+        _TABLE.update({n: f"\\x{n:02x}" for n in controls if n not in kept})
+        _TABLE.update({n: f"\\u{n:04x}" for n in directions})
+    return _TABLE
+
+
+_TABLE: "dict[int, str]" = {}
+
+
+def encoded(text: str) -> bytes:
+    """UTF-8; bytes of file names that are not UTF-8 come out as they were."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace")
+
+
+# --- JSON --------------------------------------------------------------------------------------------------------
+
+
+def _json(value: "Any") -> bytes:
+    import json
+
+    # A lone surrogate (half of a broken file name) becomes its JSON escape: valid JSON, and nothing is lost.
+    return json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def _json_array(values: "Iterator[Any]") -> "Iterator[bytes]":
+    before = b"[\n  "
+    for value in values:
+        yield before + _json(value).replace(b"\n", b"\n  ")
+        before = b",\n  "
+    yield b"[]\n" if before.startswith(b"[") else b"\n]\n"

@@ -1,0 +1,144 @@
+"""One run of one command: find it, parse its words, call it, print what it returns."""
+
+from memctl.cli.output import Console, PipeClosed
+
+TYPE_CHECKING = False  # no `typing` here: `memctl --version` would pay 8 ms for it
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+
+    from memctl.cli.parser import Given
+    from memctl.operation import Operation, Result
+    from memctl.ops.context import Context
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived: unwind, so that transactions roll back and temporary files go."""
+
+
+def run(argv: list[str], console: Console) -> int:
+    """Run a command line; the exit code. Every exception ends here."""
+    try:
+        code = _run(argv, console)
+        console.settle()
+        console.finish()
+    except PipeClosed:
+        console.abandon()
+        return 141
+    except KeyboardInterrupt:
+        console.say("memctl: interrupted")
+        console.abandon()
+        return 130
+    except Terminated:
+        console.abandon()
+        return 143
+    except Exception as exc:  # noqa: BLE001 - the boundary of the program
+        from memctl.cli.boundary import report
+
+        return report(exc, argv, console)
+    return code
+
+
+def _run(argv: list[str], console: Console) -> int:
+    if argv == ["--version"]:
+        return _version(console)
+    from memctl.cli import parser
+
+    before = parser.leading(argv)
+    if before.on("version"):
+        return _version(console)
+    name, rest = (before.words[0], before.words[1:]) if before.words else ("", [])
+    if name in ("", "help") or before.on("help"):
+        topic = "".join(rest[:1]) if name == "help" else name
+        _help(topic, console)
+        return 0 if name or before.on("help") else 1
+    module, op = load(name)
+    given = parser.parse(op, rest, before)
+    if given.on("version"):
+        return _version(console)
+    if given.on("help"):
+        _help(name, console)
+        return 0
+    return _call(module, op, given, console)
+
+
+def _version(console: Console) -> int:
+    from memctl import __version__
+
+    console.text([f"memctl {__version__}"])
+    return 0
+
+
+def _help(topic: str, console: Console) -> None:
+    from memctl.cli import help as pages
+
+    no_command = topic in ("", "help") or topic.startswith("-")
+    console.text(pages.overview() if no_command else pages.page(load(topic)[1]))
+
+
+def load(name: str) -> "tuple[ModuleType, Operation]":
+    """A command's module and operation. Raises UnknownCommand, without importing any operation."""
+    from importlib import import_module
+
+    from memctl.ops import TABLE
+
+    if name not in TABLE:
+        from memctl.cli.boundary import unknown_command
+
+        raise unknown_command(name, [*TABLE, "help"])
+    module = import_module(TABLE[name].module)
+    op: Operation = getattr(module, module.__name__.rpartition(".")[2])
+    return module, op
+
+
+def _call(module: "ModuleType", op: "Operation", given: "Given", console: Console) -> int:
+    from memctl.ops.context import Context
+
+    with Context(
+        db=given.one("db"), config=given.one("config"), stdin=console.stdin, say=console.say,
+        progress=console.progress if "stderr" in console.tty else None,
+        quiet=given.on("quiet"), verbose=given.on("verbose"), json=given.on("json"), tty=console.tty,
+    ) as ctx:  # fmt: skip
+        values = _values(op, given, ctx)
+        restore = _unwind_on_sigterm() if op.access in ("write", "create") else None
+        result: Result | None = None
+        try:
+            result = op(ctx, **values)
+            console.settle()
+            if ctx.json:
+                console.json(result.as_json())
+            else:
+                console.text(module.text(result), verbatim=result.verbatim, color=ctx.color)
+            console.finish()
+            result.settle()
+            return result.exit_code
+        finally:
+            result = None  # one that is still reading must let go before the store is closed
+            if restore is not None:
+                restore()
+
+
+def _values(op: "Operation", given: "Given", ctx: "Context") -> "dict[str, Any]":
+    """What the operation is called with; what nobody gave is left to its own default."""
+    values = dict(given.values)
+    for param in op.params():
+        if param.name not in values and (param.arg.env or param.arg.config):
+            values[param.name] = ctx.setting(param)
+    return values
+
+
+def _unwind_on_sigterm() -> "Callable[[], object] | None":
+    """Let SIGTERM raise Terminated; what undoes that, or None when it is not ours to decide."""
+    import signal
+
+    def stop(_number: int, _frame: object) -> None:
+        raise Terminated
+
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        return None
+    try:
+        signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not the main thread of the process: whoever started it deals with signals
+        return None
+    return lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL)

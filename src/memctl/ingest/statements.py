@@ -1,0 +1,256 @@
+"""The one gate through which a statement gets into the store: one form, policy, duplicates, one transaction.
+
+A statement is a short text that somebody (a person, a model) says; documents go through `ingest.bulk`. A statement
+that the store knows already adds what is new about it (tags, entities, sources, confidence) to the item that is there.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from memctl import ids
+from memctl.store import items as store
+from memctl.store import sources
+from memctl.store.connect import Database
+from memctl.text import clean
+from memctl.types import MemoryItem, MemoryProvenance
+
+if TYPE_CHECKING:
+    from memctl.policy import MemoryPolicy, PolicyVerdict
+
+#: From here on revisions say "as the row still is" instead of copying a text that is cut into so many parts.
+_MANY = 100
+
+#: Characters that policy judges at once, and how far before and after a border a finding may begin and end.
+_SLICE = 60_000
+_BORDER = 6_000
+
+
+class Outcome(NamedTuple):
+    """What became of one statement.
+
+    id       of the new item, or of the one that says the same already; empty when it was rejected
+    reasons  why policy rejected or quarantined it; they never quote the text
+    changed  whether a duplicate added anything to the item that was there
+    """
+
+    kind: Literal["stored", "duplicate", "rejected"]
+    title: str
+    id: str = ""
+    reasons: tuple[str, ...] = ()
+    quarantined: bool = False
+    changed: bool = False
+
+
+class Divided(NamedTuple):
+    """A long statement in parts, and the ids of those in which policy blotted something out."""
+
+    parts: list[MemoryItem]
+    redacted: tuple[str, ...] = ()
+
+
+def store_statements(
+    db: Database, policy: "MemoryPolicy", items: Sequence[MemoryItem], *, reason: str, wholes: Sequence[int] = ()
+) -> list[Outcome]:
+    """Judge statements and store them in one transaction; what became of each, in the order given.
+
+    What policy quarantines is stored with the tier, validation and expiry that the verdict forces, not injectable.
+
+    reason  stands in the revisions ("pull")
+    wholes  for each item the number of the text that it is a part of: parts of one text are no duplicates of each other
+    """
+    verdicts = [judge(policy, tidy(item)) for item in items]
+    with db.atomic():
+        return _Writer(db, reason, items, wholes or range(len(items))).write(verdicts)
+
+
+def tidy(item: MemoryItem) -> MemoryItem:
+    """The item in the one form that is judged, hashed and stored (changed in place)."""
+    item.content = clean.statement(item.content)
+    item.title = clean.one_line(item.title)
+    item.tags = clean.union(_lines(item.tags), [])
+    item.entities = clean.union(_lines(item.entities), [])
+    source = item.provenance
+    source.source_kind, source.source_id = clean.one_line(source.source_kind), clean.one_line(source.source_id, 1000)
+    source.chunk_ids, source.content_hashes = _lines(source.chunk_ids), _lines(source.content_hashes)
+    return item
+
+
+def _lines(words: Iterable[str]) -> list[str]:
+    return [line for line in map(clean.one_line, words) if line]
+
+
+def judge(policy: "MemoryPolicy", item: MemoryItem) -> "PolicyVerdict":
+    """Policy's verdict on everything a statement carries, the references in its provenance too."""
+    verdict = policy.evaluate_item(item)
+    if verdict.rejected:
+        return verdict
+    other = "\n".join((*item.provenance.chunk_ids, *item.provenance.content_hashes, item.rule_id or "", item.scope))
+    if policy.clear(other) or policy.judge(other, field="references", document=False).action != "reject":
+        return verdict
+    from memctl.policy import PolicyVerdict
+
+    return PolicyVerdict("reject", ["HARD_BLOCK: a reference, rule id or scope holds what no statement may"])
+
+
+def divide(policy: "MemoryPolicy", item: MemoryItem) -> Divided:
+    """A statement that is too long for policy, cut along its structure into parts that are not. Nothing is lost.
+
+    Before it is cut it is treated as the document it is: secrets are blotted out, because half of one is none that a
+    rule could find. Parts are titled `title · part 1/3`.
+    """
+    limit = policy.max_content_length
+    text = clean.statement(item.content)
+    if len(text) <= limit or item.type == "pointer":
+        return Divided([item])
+    text, redacted = blotted(policy, text)
+    texts = passages(text, limit)
+    if len(texts) == 1:
+        item.content = texts[0]
+        parts = [item]
+    else:
+        parts = [_part(item, content, number, len(texts)) for number, content in enumerate(texts, 1)]
+    return Divided(parts, tuple(p.id for p in parts if "[REDACTED:" in p.content) if redacted else ())
+
+
+def blotted(policy: "MemoryPolicy", text: str) -> tuple[str, bool]:
+    """A text of any length with its secrets blotted out, and whether there were any.
+
+    Policy's work on one text grows faster than the text, so it is judged in slices; where a finding reaches over the
+    border between two, they are judged as one.
+    """
+    out, redacted = [], False
+    slices = _slices(text, _SLICE)[::-1]
+    while slices:
+        held = slices.pop()
+        while slices and _spans(policy, held[-_BORDER:], slices[-1][:_BORDER]):
+            held += slices.pop()
+        judged = policy.judge(held, field="content", document=True)
+        out.append(judged.text)
+        redacted = redacted or judged.redacted
+    return clean.statement("".join(out)), redacted
+
+
+def _spans(policy: "MemoryPolicy", before: str, after: str) -> bool:
+    return any(f.start < len(before) < f.end for f in policy.judge(before + after, document=True).findings)
+
+
+def _part(item: MemoryItem, content: str, number: int, count: int) -> MemoryItem:
+    part = MemoryItem.from_dict(item.to_dict())
+    part.id, part.content = ids.new_id(), content
+    tail = f" · part {number}/{count}"
+    part.title = clean.one_line(item.title, clean.TITLE_CHARS - len(tail)) + tail
+    return part
+
+
+def passages(text: str, limit: int) -> list[str]:
+    """The text in pieces of at most `limit` characters, cut at headings and paragraphs where there are any."""
+    from memctl.text.chunking import chunk
+
+    # A token counts as four characters or fewer, so a piece of this many tokens fits nearly always.
+    tokens = max(limit // 4, 20)
+    pieces: list[str] = []
+    for passage in chunk(text, kind="markdown", max_tokens=tokens, target_tokens=max(tokens * 4 // 5, 20)):
+        pieces += _slices(passage.text, limit)
+    return [piece for piece in map(str.strip, pieces) if piece]
+
+
+def _slices(text: str, limit: int) -> list[str]:
+    """The text in slices of at most `limit` characters, cut before white space where there is any; joined, the text."""
+    slices, start = [], 0
+    while len(text) - start > limit:
+        lowest = start + limit // 2
+        end = max(text.rfind(" ", lowest, start + limit), text.rfind("\n", lowest, start + limit))
+        end = end if end > start else start + limit
+        slices.append(text[start:end])
+        start = end
+    return [*slices, text[start:]]
+
+
+class _Writer:
+    """Compares judged statements with what the store holds and writes them, inside the caller's transaction."""
+
+    def __init__(self, db: Database, reason: str, items: Sequence[MemoryItem], wholes: Sequence[int]) -> None:
+        self.db, self.reason, self.items = db, reason, items
+        self.whole = {item.id: whole for item, whole in zip(items, wholes, strict=True)}
+        self.known: dict[tuple[str, str], MemoryItem] = {}  # (content hash, scope) -> the item that says it
+        self.held: dict[str, PolicyVerdict] = {}
+        self.fresh: dict[str, MemoryItem] = {}
+        self.changed: dict[str, MemoryItem] = {}
+
+    def write(self, verdicts: "Sequence[PolicyVerdict]") -> list[Outcome]:
+        """Store what is new; what became of each statement."""
+        accepted = [i for i, v in zip(self.items, verdicts, strict=True) if not v.rejected]
+        self._look_up(accepted)
+        outcomes = [self._one(i, v) for i, v in zip(self.items, verdicts, strict=True)]
+        store.write_many(self.db, list(self.fresh.values()), self.reason, compact=len(self.fresh) > _MANY)
+        for item_id, verdict in self.held.items():
+            store.set_withheld(self.db, item_id, "policy", sorted({f.rule for f in verdict.findings}))
+        for item in self.changed.values():
+            item.touch()
+        store.write_many(self.db, list(self.changed.values()), "merge")
+        return outcomes
+
+    def _look_up(self, items: Sequence[MemoryItem]) -> None:
+        found = store.ids_by_hash(self.db, {item.content_hash for item in items})
+        wanted = [known.id for group in found.values() for known in group if not known.archived]
+        raw = {i for i, why in store.withheld(self.db, wanted).items() if why == "raw"}
+        passages = sources.get_many(self.db, wanted)
+        now = ids.timestamp()
+        for item in store.get_many(self.db, wanted):
+            # A passage lives and dies with its document, a raw one is not in recall, an expired one is gone: a
+            # statement that relied on one of these would be lost with it.
+            gone = item.expires_at is not None and item.expires_at <= now
+            if not (gone or item.id in raw or item.id in passages):
+                self.known.setdefault((item.content_hash, item.scope), item)
+
+    def _one(self, item: MemoryItem, verdict: "PolicyVerdict") -> Outcome:
+        reasons = tuple(verdict.reasons)
+        if verdict.rejected:
+            return Outcome("rejected", item.title, reasons=reasons)
+        quarantined = verdict.forced_non_injectable
+        key = (item.content_hash, item.scope)
+        there = self.known.get(key)
+        if there is not None and self.whole.get(there.id) != self.whole[item.id]:
+            # What policy holds back must not reach an item that may be injected.
+            changed = not quarantined and absorb(there, item)
+            if changed and there.id not in self.fresh:
+                self.changed[there.id] = there
+            return Outcome("duplicate", item.title, there.id, reasons, quarantined, changed)
+        if quarantined:
+            hold(item, verdict)
+            self.held[item.id] = verdict
+        self.known[key] = self.fresh[item.id] = item
+        return Outcome("stored", item.title, item.id, reasons, quarantined)
+
+
+def hold(item: MemoryItem, verdict: "PolicyVerdict") -> None:
+    """Put a quarantine's terms on an item: not injectable, and the tier, validation and expiry that are forced."""
+    item.injectable = False
+    item.tier = verdict.forced_tier or item.tier
+    item.validation = verdict.forced_validation or item.validation
+    item.expires_at = verdict.forced_expires_at or item.expires_at
+
+
+def absorb(there: MemoryItem, new: MemoryItem) -> bool:
+    """Add to an item what another one that says the same knows besides; whether that was anything.
+
+    First spellings of tags and entities stay, the higher confidence counts, and a second source is kept among the
+    provenance's references.
+    """
+    before = (there.tags, there.entities, there.confidence, there.provenance.to_dict())
+    there.tags = clean.union(there.tags, new.tags)
+    there.entities = clean.union(there.entities, new.entities)
+    there.confidence = max(there.confidence, new.confidence)
+    _add_source(there.provenance, new.provenance)
+    return before != (there.tags, there.entities, there.confidence, there.provenance.to_dict())
+
+
+def _add_source(there: MemoryProvenance, new: MemoryProvenance) -> None:
+    if not there.source_id:
+        there.source_kind, there.source_id = new.source_kind, new.source_id
+    elif new.source_id and new.source_id != there.source_id:
+        there.chunk_ids = list(dict.fromkeys((*there.chunk_ids, new.source_id)))
+        if new.source_kind != there.source_kind:
+            there.source_kind = "mixed"
+    there.chunk_ids = list(dict.fromkeys((*there.chunk_ids, *new.chunk_ids)))
+    there.content_hashes = list(dict.fromkeys((*there.content_hashes, *new.content_hashes)))

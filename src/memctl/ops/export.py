@@ -1,0 +1,70 @@
+"""memctl export: items as JSON lines."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from memctl.names import ItemType, Tier
+from memctl.operation import READ, Arg, Result, operation
+from memctl.ops.context import Context
+
+
+class Exported(Result):
+    """The lines, made while they are read; they can be read once. `done` is called with their number at the end."""
+
+    __slots__ = ("_ctx", "_lines")
+    verbatim = True
+
+    def __init__(self, ctx: Context, lines: Iterator[dict[str, Any]]) -> None:
+        self._ctx, self._lines = ctx, lines
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """The line of each item; when all are out, their number is told."""
+        count = 0
+        for line in self._lines:
+            count += 1
+            yield line
+        self._ctx.note(f"[export] {count} item(s) exported")
+
+    def as_dict(self) -> dict[str, Any]:
+        """All lines at once: for stores that are small enough."""
+        return {"items": list(self.lines())}
+
+    def as_json(self) -> Iterator[dict[str, Any]]:
+        """An array, printed while it is made."""
+        return self.lines()
+
+
+@operation(
+    access=READ,
+    examples=(
+        "memctl export --include-archived > backup.jsonl",
+        "memctl export --tier ltm --type decision > decisions.jsonl",
+        "memctl export --db a.db | memctl import --db b.db",
+    ),
+)
+def export(
+    ctx: Context,
+    *,
+    tier: Annotated[Tier | None, Arg("only this tier", "--tier")] = None,
+    type: Annotated[ItemType | None, Arg("only this type", "--type")] = None,
+    scope: Annotated[str | None, Arg("only this scope (default: all of them)", "--scope")] = None,
+    include_archived: Annotated[bool, Arg("also what was archived or has expired", "--include-archived")] = False,
+) -> Exported:
+    """Write items as JSON lines.
+
+    An export is a backup: without --scope it has the items of every scope. One item is one line, the newest change
+    first, in the same order every time. `memctl import` reads it back without loss.
+    """
+    from memctl.lifecycle.export import lines
+    from memctl.store.filters import Filters
+
+    scopes = None if scope is None else (scope,)
+    return Exported(ctx, lines(ctx.db, Filters(scopes=scopes, tier=tier, type=type, archived=include_archived)))
+
+
+def text(result: Exported) -> Iterator[str]:
+    """One line of JSON per item."""
+    import json
+
+    for line in result.lines():
+        yield json.dumps(line, ensure_ascii=False)

@@ -1,0 +1,179 @@
+"""memctl init."""
+
+import os
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from memctl import errors
+from memctl.operation import NONE, Arg, Result, operation
+from memctl.ops.context import Context
+
+_SAFE = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-./@%+=:,~#[]{}() ")
+
+
+class Initialized(Result):
+    """Where the store is, whether it was made now, and where an older one was moved to."""
+
+    __slots__ = ("config", "created", "db", "moved")
+
+    def __init__(self, db: str, config: str, *, created: bool, moved: str) -> None:
+        self.db, self.config, self.created, self.moved = db, config, created, moved
+
+    def as_dict(self) -> dict[str, Any]:
+        """Paths, and what was done."""
+        moved = {"moved_to": self.moved} if self.moved else {}
+        return {"status": "ok", "db_path": self.db, "config_path": self.config, "created": self.created} | moved
+
+
+@operation(
+    access=NONE,
+    tool=None,
+    examples=(
+        'eval "$(memctl init)"  # make .memory/ here and select it',
+        "memctl init ~/notes --fts-tokenizer fr",
+    ),
+)
+def init(
+    ctx: Context,
+    path: Annotated[str | None, Arg("the folder to keep the store in (default .memory)", path=True)] = None,
+    *,
+    force: Annotated[bool, Arg("start a new store; an existing one is moved aside, never deleted", "--force")] = False,
+    fts_tokenizer: Annotated[
+        str | None,
+        Arg(
+            "how text is cut into words: fr, en, raw, or an FTS5 tokenizer",
+            "--fts-tokenizer",
+            env="MEMCTL_FTS",
+            metavar="NAME",
+        ),
+    ] = None,
+) -> Initialized:
+    """Make a store and print the line that selects it.
+
+    Makes PATH/memory.db, PATH/config.json and PATH/.gitignore where they are missing, and leaves alone what is there.
+    The printed line is safe for eval whatever the path is. MEMCTL_DB is ignored; --db FILE without PATH makes
+    exactly that file.
+    """  # fmt: skip
+    db = _target(ctx, path)
+    folder = os.path.dirname(db)
+    config = os.path.join(folder, "config.json")
+    exists = os.path.lexists(db)
+    tokenizer = _tokenizer(fts_tokenizer, config)
+    moved = _move_aside(db) if exists and force else ""
+    _make(db, tokenizer)
+    ignore = _write_new(os.path.join(folder, ".gitignore"), "*.db\n*.db-wal\n*.db-shm\n")
+    _write_new(config, _config_text(tokenizer))
+    _tell(ctx, folder, db, config, ignore if not exists else "", moved)
+    return Initialized(db, config, created=bool(moved) or not exists, moved=moved)
+
+
+def text(result: Initialized) -> Iterator[str]:
+    """The line for `eval`, and nothing else."""
+    yield export_line(result.db)
+
+
+def export_line(db: str) -> str:
+    """`export MEMCTL_DB=...` on one line, safe for `eval "$(...)"` and for `eval $(...)`, whatever the path is."""
+    if all(char in _SAFE or char.isalnum() for char in db) and "  " not in db:
+        return f'export MEMCTL_DB="{db}"'
+    if db.isprintable() and not set(db) & set("'*?[]\\") and "  " not in db:
+        return f"export MEMCTL_DB='{db}'"
+    # Line breaks, runs of blanks, patterns and bytes that are no text: in octal, which no shell splits or expands.
+    octal = "".join(
+        chr(byte) if chr(byte).isascii() and (chr(byte).isalnum() or byte in b"/._-") else f"\\{byte:03o}"
+        for byte in os.fsencode(db)
+    )
+    return f"export MEMCTL_DB=\"$(printf '{octal}')\""
+
+
+def _target(ctx: Context, path: str | None) -> str:
+    if path == "":
+        raise errors.UsageError("PATH is empty", command="init")
+    if path is not None:
+        if ctx.db_flag:
+            ctx.note("[init] --db is ignored: PATH says where the store goes")
+        return os.path.join(ctx.absolute(path), "memory.db")
+    return ctx.absolute(ctx.db_flag or os.path.join(".memory", "memory.db"))
+
+
+def _tokenizer(wanted: str | None, config: str) -> str:
+    """The flag's or the environment's, else the one in an existing config.json, else the default; spelled out."""
+    from memctl.store import schema
+
+    if wanted is None and os.path.exists(config):
+        from memctl.config import read_config
+
+        loaded = read_config(config)
+        if loaded.invalid:
+            raise errors.SettingInvalid(origin=config, message="; ".join(loaded.invalid))
+        if "store.fts_tokenizer" in loaded.given:
+            wanted = loaded.config.store.fts_tokenizer
+    return schema.tokenizer(wanted)
+
+
+def _make(db: str, tokenizer: str) -> None:
+    from memctl.store import connect
+
+    if os.path.lexists(db):
+        connect.open_read(db).close()  # says so if it is no store
+    else:
+        connect.open_write(db, create=True, tokenizer=tokenizer).close()
+
+
+def _move_aside(db: str) -> str:
+    from contextlib import suppress
+
+    from memctl import ids
+    from memctl.store import connect
+
+    with suppress(errors.MemctlError):  # damaged, or no store: it is moved as it is
+        connect.open_write(db).close()  # the last close puts what is in the WAL into the file
+    stamp = ids.timestamp_sql().replace("-", "").replace(":", "").replace(" ", "T") + "Z"
+    target = f"{db}.bak-{stamp}"
+    number = 1
+    while os.path.lexists(target):
+        number += 1
+        target = f"{db}.bak-{stamp}-{number}"
+    try:
+        for suffix in ("-wal", "-shm", ""):
+            if os.path.lexists(db + suffix):
+                os.rename(db + suffix, target + suffix)
+    except OSError as exc:
+        raise errors.StoreReadOnly(path=db, reason=exc.strerror) from exc
+    return target
+
+
+def _config_text(tokenizer: str) -> str:
+    import json
+
+    from memctl.config import MemoryConfig
+
+    config = MemoryConfig()
+    data = {"store": {"fts_tokenizer": tokenizer}, "inspect": config.inspect.to_dict(), "chat": config.chat.to_dict()}
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _write_new(path: str, text: str) -> str:
+    """Write a file unless there is one; its path."""
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        pass
+    except OSError as exc:
+        raise errors.StoreReadOnly(path=path, reason=exc.strerror) from exc
+    return path
+
+
+def _tell(ctx: Context, folder: str, db: str, config: str, ignore: str, moved: str) -> None:
+    ctx.note(f"Memory workspace initialized: {folder}" if ignore or moved else f"Workspace exists: {folder}")
+    ctx.note(f"  Database:  {db}")
+    if ignore or moved:
+        ctx.note(f"  Config:    {config}")
+    if ignore:
+        ctx.note(f"  .gitignore: {ignore}")
+    if moved:
+        ctx.note(f"  The former store was moved to {moved}")
+    yaml = os.path.join(folder, "config.yaml")
+    if os.path.exists(yaml):
+        ctx.note(f"  {yaml} is not read any more; its settings belong into {config}")

@@ -1,0 +1,88 @@
+"""memctl list."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from memctl.names import DEFAULT_SCOPE, ItemType, Tier
+from memctl.operation import READ, Arg, Result, operation
+from memctl.ops.context import Context
+from memctl.types import MemoryItem
+
+
+class Listing(Result):
+    """The newest items that pass the filters, and how many pass in all."""
+
+    __slots__ = ("items", "total", "withheld")
+
+    def __init__(self, items: list[MemoryItem], total: int, withheld: dict[str, str]) -> None:
+        self.items, self.total, self.withheld = items, total, withheld
+
+    def as_dict(self) -> dict[str, Any]:
+        """The items, how many are listed, and how many there are."""
+        return {"status": "ok", "count": len(self.items), "total": self.total, "items": self.as_json()}
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """An array of the items without their contents."""
+        return [
+            item.format_catalog_entry()
+            | {"updated_at": item.updated_at, "scope": item.scope, "quarantined": not item.injectable,
+               "archived": item.archived}
+            for item in self.items
+        ]  # fmt: skip
+
+
+@operation(
+    name="list",
+    access=READ,
+    tool="memory_list",
+    examples=(
+        "memctl list",
+        "memctl list --tier ltm --type decision",
+        "memctl list --tags auth,api --all-scopes -k 200",
+        "memctl list --json | jq -r '.[].id'",
+    ),
+)
+def list_(
+    ctx: Context,
+    *,
+    tier: Annotated[Tier | None, Arg("only this tier", "--tier")] = None,
+    type: Annotated[ItemType | None, Arg("only this type of item", "--type", metavar="TYPE")] = None,
+    scope: Annotated[str, Arg("items of this scope and of the scope global", "--scope")] = DEFAULT_SCOPE,
+    all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes")] = False,
+    tags: Annotated[list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True)] = None,
+    archived: Annotated[bool, Arg("archived and expired items too", "--archived")] = False,
+    limit: Annotated[int, Arg("at most this many items", "-k", "--limit", ge=1, le=100_000)] = 50,
+) -> Listing:
+    """List items, newest first.
+
+    "Newest" is the last change. Items that may not be given to a model are listed too, and marked.
+    """
+    from memctl.store import items
+    from memctl.store.filters import Filters
+
+    filters = Filters(
+        scopes=Filters.read_set(scope, all_scopes), tier=tier, type=type, tags=tuple(tags or ()), archived=archived
+    )
+    found = items.list_items(ctx.db, filters, limit)
+    total = len(found) if len(found) < limit else items.count(ctx.db, filters)
+    if total > len(found):
+        ctx.note(f"[list] {len(found)} of {total} items; -k {total} lists them all")
+    elif not found:
+        ctx.note("[list] No items.")
+    held = [item.id for item in found if not item.injectable]
+    return Listing(found, total, items.withheld(ctx.db, held) if held else {})
+
+
+def text(result: Listing) -> Iterator[str]:
+    """One line an item: tier, id, type, day of the last change, title; then its tags."""
+    for item in result.items:
+        title = " ".join(item.title.split()) or "(untitled)"
+        head = f"  [{item.tier.upper()}] {item.id}  {item.type:<12}  {str(item.updated_at)[:10]}"
+        yield f"{head}  {title}{_flags(item, result)}"
+        if item.tags:
+            yield f"    tags: {', '.join(item.tags)}"
+
+
+def _flags(item: MemoryItem, result: Listing) -> str:
+    withheld = "" if item.injectable else " [RAW]" if result.withheld.get(item.id) == "raw" else " [QUARANTINED]"
+    return withheld + (" [ARCHIVED]" if item.archived else "")

@@ -1,0 +1,223 @@
+"""memctl pull: what an LLM wrote, into the store."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+from memctl import errors, ids
+from memctl.names import DEFAULT_SCOPE, ItemType, Tier
+from memctl.operation import CREATE, Arg, Result, operation
+from memctl.ops.context import Context
+from memctl.text import clean, echo
+from memctl.types import MemoryItem, MemoryProvenance
+
+if TYPE_CHECKING:
+    from memctl.ingest.statements import Outcome
+    from memctl.text.proposals import Parsed, Proposed
+
+
+#: So many lines of a kind are printed one by one; the counts say the rest.
+_LINES = 20
+
+
+class Pulled(Result):
+    """What became of the input.
+
+    stored, duplicate, rejected  statements; together they are all there were
+    quarantined                  stored ones that policy keeps out of recall
+    redacted                     stored ones in which policy blotted something out
+    problems                     proposals, or parts of them, that could not be used
+    item_ids                     of what was stored
+    """
+
+    __slots__ = ("duplicate", "item_ids", "problems", "quarantined", "redacted", "rejected", "stored")
+
+    def __init__(self, outcomes: "list[Outcome]", redacted: int, problems: int) -> None:
+        kinds = Counter(outcome.kind for outcome in outcomes)
+        self.stored, self.duplicate, self.rejected = kinds["stored"], kinds["duplicate"], kinds["rejected"]
+        self.quarantined = sum(o.quarantined and o.kind == "stored" for o in outcomes)
+        self.redacted, self.problems = redacted, problems
+        self.item_ids = [outcome.id for outcome in outcomes if outcome.kind == "stored"]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts, and the ids of what was stored."""
+        return {
+            "status": "ok", "stored": self.stored, "duplicate": self.duplicate, "quarantined": self.quarantined,
+            "redacted": self.redacted, "rejected": self.rejected, "problems": self.problems,
+            "item_ids": self.item_ids,
+        }  # fmt: skip
+
+
+@operation(
+    access=CREATE,
+    examples=(
+        'memctl push "API design" --source docs/ | some-llm | memctl pull --tags api',
+        'echo "We chose JWT for stateless auth" | memctl pull --tags auth,decision --title "Auth decision"',
+        "some-llm --json < question | MEMCTL_SESSION=review-7 memctl pull --tier mtm",
+    ),
+    exits={
+        0: "also when everything was known already, or the model proposed an empty list",
+        1: "nothing came in, or nothing of it could be stored",
+    },
+)
+def pull(
+    ctx: Context,
+    *,
+    tags: Annotated[list[str] | None, Arg("tags for everything stored, after its own", "--tags", comma=True)] = None,
+    title: Annotated[str | None, Arg("title of a note made from plain text", "--title")] = None,
+    type: Annotated[ItemType, Arg("type of a note made from plain text", "--type")] = "note",
+    scope: Annotated[str, Arg("the scope to store in", "--scope")] = DEFAULT_SCOPE,
+    tier: Annotated[Tier, Arg("how established it is", "--tier", env="MEMCTL_TIER", config="pull.tier")] = "stm",
+) -> Pulled:
+    """Store what an LLM wrote, from standard input.
+
+    Proposals are taken from JSON (an array, {"items": [...]}, one object, lines), from tool calls named
+    memory.propose, from blocks between <MEMORY_PROPOSALS_JSON> and </MEMORY_PROPOSALS_JSON>, and from fenced json
+    blocks. Anything else becomes a note; one that is longer than policy allows a statement is stored in parts, and
+    secrets in it are blotted out. Injected memory that the model repeats is left out. A statement that is known
+    already adds its tags and its source to the item that is there. Nothing is printed on stdout.
+    """
+    given = _read(ctx)
+    parsed = _parse(ctx, given)
+    for problem in parsed.problems:
+        ctx.warn(f"[pull] {problem}")
+    if parsed.structured:
+        items = [_item(ctx, found, tags or [], tier, scope) for found in parsed.proposals]
+        if len(parsed.rest) > 0:
+            ctx.note(f"[pull] {len(parsed.rest)} character(s) around the proposals were not stored")
+    else:
+        ctx.note("[pull] no structured proposals found — storing as single note")
+        items = [_note(ctx, parsed.rest, title, type, tags or [], tier, scope)]
+    return _store(ctx, items, parsed)
+
+
+def _read(ctx: Context) -> str:
+    if "stdin" in ctx.tty:
+        ctx.note("[pull] reading from the terminal; Ctrl-D ends the input")
+    given, replaced = clean.decode(ctx.stdin_bytes())
+    if not given.strip():
+        raise errors.EmptyInput
+    if replaced:
+        ctx.warn("[pull] the input is not clean UTF-8: what could not be read is stored as \ufffd")
+    kept, count = echo.without_injected(given)
+    if count:
+        ctx.note(f"[pull] left out {count} block(s) of injected memory that the input repeats")
+    if not kept.strip():
+        raise errors.NothingStored(reason="the input only repeats injected memory")
+    return kept
+
+
+def _parse(ctx: Context, given: str) -> "Parsed":
+    from memctl.text.proposals import parse
+
+    how = ctx.config.proposer
+    return parse(given, delimiter_open=how.delimiter_open, delimiter_close=how.delimiter_close, strategy=how.strategy)
+
+
+def _source(ctx: Context) -> MemoryProvenance:
+    session = ctx.env("MEMCTL_SESSION")
+    return MemoryProvenance("tool", f"memctl-pull:{session}" if session else "memctl-pull")
+
+
+def _item(ctx: Context, found: "Proposed", tags: list[str], tier: str, scope: str) -> MemoryItem:
+    proposal = found.proposal
+    item = proposal.to_memory_item(tier=tier, scope=scope)
+    hint, source = proposal.provenance_hint, _source(ctx)
+    item.provenance.source_kind = hint.get("source_kind") or source.source_kind
+    item.provenance.source_id = hint.get("source_id") or source.source_id
+    item.content = echo.without_injected(item.content)[0]
+    item.title = item.title or clean.one_line(item.content, 80)
+    item.tags = clean.union(item.tags, tags)
+    item.entities = list(found.entities)
+    if found.confidence is not None:
+        item.confidence = found.confidence
+    return item
+
+
+def _note(
+    ctx: Context, content: str, title: str | None, type_: str, tags: list[str], tier: str, scope: str
+) -> MemoryItem:
+    return MemoryItem(
+        tier=tier, type=type_, title=clean.one_line(title or "") or _heading(content) or _capture_title(),
+        content=content, tags=clean.union(tags, []), provenance=_source(ctx), scope=scope,
+    )  # fmt: skip
+
+
+def _heading(content: str) -> str:
+    """The text of the Markdown heading that the content begins with, if it does."""
+    line = content.lstrip().partition("\n")[0]
+    marks = len(line) - len(line.lstrip("#"))
+    return clean.one_line(line.strip("# \t")) if 1 <= marks <= 6 and line[marks : marks + 1] in (" ", "\t") else ""
+
+
+def _capture_title() -> str:
+    from time import localtime, strftime
+
+    return strftime("LLM capture %Y-%m-%d %H:%M", localtime(ids.now_seconds()))
+
+
+def _store(ctx: Context, items: list[MemoryItem], parsed: "Parsed") -> Pulled:
+    from memctl.ingest import statements
+
+    parts: list[MemoryItem] = []
+    wholes: list[int] = []
+    redacted: set[str] = set()
+    said = [item for item in items if item.content.strip()]
+    if len(said) < len(items):
+        ctx.note(f"[pull] {len(items) - len(said)} proposal(s) only repeat injected memory")
+    for number, item in enumerate(said):
+        divided = statements.divide(ctx.policy, item)
+        parts += divided.parts
+        wholes += [number] * len(divided.parts)
+        redacted.update(divided.redacted)
+    outcomes: list[Outcome] = []
+    if parts:
+        outcomes = statements.store_statements(ctx.db, ctx.policy, parts, reason="pull", wholes=wholes)
+    done = Pulled(outcomes, sum(o.id in redacted for o in outcomes if o.kind == "stored"), len(parsed.problems))
+    _tell(ctx, done, outcomes, structured=parsed.structured, title=items[0].title if items else "")
+    if not (done.stored or done.duplicate) and (done.rejected or done.problems):
+        raise errors.NothingStored(reason=_failure(done))
+    return done
+
+
+def _failure(done: Pulled) -> str:
+    counts = (("rejected by policy", done.rejected), ("unusable", done.problems))
+    return ", ".join(f"{count} {what}" for what, count in counts if count)
+
+
+def _tell(ctx: Context, done: Pulled, outcomes: "list[Outcome]", *, structured: bool, title: str) -> None:
+    for kind, say in (("rejected", ctx.warn), ("duplicate", ctx.note), ("quarantined", ctx.note)):
+        lines = [_line(ctx, o) for o in outcomes if kind == ("quarantined" if _is_held(o) else o.kind)]
+        for line in lines[:_LINES]:
+            say(f"[pull] {line}")
+        if len(lines) > _LINES:
+            say(f"[pull] … and {len(lines) - _LINES} more {kind}")
+    if structured:
+        ctx.note(f"[pull] Stored {done.stored} item(s) from proposals ({done.rejected} rejected by policy)")
+    elif len(outcomes) == 1 and done.stored:
+        ctx.note(f"[pull] Stored as note {done.item_ids[0]}: {outcomes[0].title}")
+    elif done.stored:
+        ctx.note(f"[pull] Stored as {done.stored} note(s): {clean.one_line(title)}")
+    ctx.note(
+        f"[pull] {done.stored} stored, {done.duplicate} duplicate, {done.quarantined} quarantined, "
+        f"{done.redacted} redacted, {done.rejected} rejected"
+    )
+
+
+def _is_held(outcome: "Outcome") -> bool:
+    return outcome.quarantined and outcome.kind == "stored"
+
+
+def _line(ctx: Context, outcome: "Outcome") -> str:
+    # A title may hold the very secret that it was rejected for.
+    title, reasons = ctx.policy.redact(outcome.title), "; ".join(outcome.reasons)
+    if outcome.kind == "rejected":
+        return f"Rejected by policy: '{title}' ({reasons})"
+    if outcome.kind == "duplicate":
+        return f"skip duplicate: '{title}'" + (" (its tags and sources were added)" if outcome.changed else "")
+    return f"quarantined, kept out of recall: '{title}' ({reasons})"
+
+
+def text(_result: Pulled) -> Iterator[str]:
+    """Nothing: what a pipe's next command reads must not change with what was stored."""
+    return iter(())

@@ -1,0 +1,165 @@
+"""memctl search."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from memctl.names import DEFAULT_SCOPE, ItemType, Tier
+from memctl.operation import MARK_OFF, MARK_ON, READ, Arg, Result, operation
+from memctl.ops.context import Context
+from memctl.retrieve.find import Found
+from memctl.retrieve.find import search as find
+from memctl.store.filters import Filters
+from memctl.store.search import Candidate
+
+PREVIEW_CHARS = 200
+SNIPPET_CHARS = 160
+
+
+class Hits(Result):
+    """What a search found, best first."""
+
+    __slots__ = ("color", "found")
+
+    def __init__(self, found: Found, color: bool = False) -> None:
+        self.found, self.color = found, color
+
+    def as_dict(self) -> dict[str, Any]:
+        """The items and how many there are."""
+        return {"status": "ok", "count": len(self.found.candidates), "items": self.as_json()}
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """The documented array; `[]` when nothing was found."""
+        return [_entry(c, self.found) for c in self.found.candidates]
+
+
+@operation(
+    access=READ,
+    tool="memory_search",
+    examples=(
+        'memctl search "how are tokens rotated"',
+        "memctl search AuthService --type decision -k 5",
+        "memctl search deploy --all-scopes --json | jq -r '.[].id'",
+        'memctl search ""  # no words: the newest items',
+    ),
+    exits={0: "also when nothing is found (--json prints [])"},
+)
+def search(
+    ctx: Context,
+    query: Annotated[str, Arg("words or a question; an empty one lists the newest")],
+    *,
+    tier: Annotated[Tier | None, Arg("only this tier", "--tier")] = None,
+    type: Annotated[ItemType | None, Arg("only this type of item", "--type", metavar="TYPE")] = None,
+    scope: Annotated[str, Arg("items of this scope and of the scope global", "--scope")] = DEFAULT_SCOPE,
+    all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes")] = False,
+    tags: Annotated[list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True)] = None,
+    limit: Annotated[int, Arg("at most this many results; a negative number means all", "-k", "--limit")] = 10,
+) -> Hits:
+    """Search items by words, best first.
+
+    Ranks every item that has any of the words; more of them, rarer ones and ones in the title count more. Function
+    words do not count, forms of a word are one word, and identifiers are also found by their parts. Items that are
+    kept from models are shown with a mark.
+    """
+    filters = Filters(Filters.read_set(scope, all_scopes), tier, type, tuple(tags or ()))
+    found = find(ctx.db, query, filters=filters, limit=limit)
+    if not found.candidates:
+        ctx.note("No results found.")
+        if limit and filters.scopes is not None:
+            note_other_scopes(ctx, query, filters)
+    else:
+        _hint(ctx, found)
+    return Hits(found, ctx.color)
+
+
+def _hint(ctx: Context, found: Found) -> None:
+    """Say when other forms of the words may have been missed."""
+    from memctl.retrieve.find import describe
+    from memctl.store.search import is_stemming
+
+    if len(found.query.terms) > 1 and not is_stemming(ctx.db):
+        hint = describe(ctx.db, found).morphological_hint
+        if hint:
+            ctx.note(f"Hint: {hint}")
+
+
+def note_other_scopes(ctx: Context, query: str, filters: Filters, label: str = "") -> None:
+    """Say in which other scopes the same search would find something."""
+    elsewhere = find(ctx.db, query, filters=filters._replace(scopes=None), limit=20).candidates
+    scopes = list(dict.fromkeys(c.scope for c in elsewhere))
+    if scopes:
+        more = ", …" if len(scopes) > 5 else ""
+        ctx.note(f"{label}Found in other scopes: {', '.join(scopes[:5])}{more}; use --scope NAME or --all-scopes")
+
+
+# --- for people and machines ------------------------------------------------------------------------------------
+
+
+def _entry(c: Candidate, found: Found) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "id": c.id, "tier": c.tier, "type": c.type, "title": c.title, "tags": _tags(c),
+        "confidence": c.confidence, "content_preview": c.content[:PREVIEW_CHARS], "scope": c.scope,
+    }  # fmt: skip
+    if not c.injectable:
+        entry["quarantined"] = True
+    return entry | {"score": round(c.score, 6), "snippet": " ".join(snippet(c, found).split())}
+
+
+def _tags(c: Candidate) -> list[str]:
+    if c.tags in {"", "[]"}:
+        return []
+    if "\\" not in c.tags:  # the form we write; importing a JSON parser would cost more than the search
+        plain = c.tags.removeprefix('["').removesuffix('"]').split('", "')
+        if len(c.tags) == sum(map(len, plain)) + 4 * len(plain) and '"' not in "".join(plain):
+            return plain
+    from memctl.store.rows import strings
+
+    return strings(c.tags)
+
+
+def snippet(c: Candidate, found: Found) -> str:
+    """The stretch of the content that speaks most of the query, on one line."""
+    from memctl.text.excerpt import excerpt, stems
+
+    cut = excerpt(c.content.splitlines(), SNIPPET_CHARS, stems(found.query))
+    return " ".join(" ".join(cut.lines).split()) if cut else ""
+
+
+def text(hits: Hits) -> Iterator[str]:
+    """A short paragraph for each item."""
+    from memctl.text.clean import one_line
+
+    found = hits.found
+    if not found.candidates:
+        return
+    yield f"Found {len(found.candidates)} item(s):"
+    yield ""
+    for c in found.candidates:
+        mark = "" if c.injectable else " [QUARANTINED]"
+        yield f"  [{one_line(c.tier).upper()}] {one_line(c.id)}  {one_line(c.type):<12}  {one_line(c.title)}{mark}"
+        tags = _tags(c)
+        if tags:
+            yield f"    tags: {', '.join(map(one_line, tags))}"
+        line = one_line(snippet(c, found), SNIPPET_CHARS)
+        if line and line != one_line(c.title):
+            yield f"    {marked(line, found) if hits.color else line}"
+        yield ""
+
+
+def marked(line: str, found: Found) -> str:
+    """The line with the words of the query between marks (see `memctl.operation.MARK_ON`)."""
+    from memctl.text.query import stem
+
+    words = {stem(word) for word in (*found.query.terms, *found.query.parts)}
+    out, start = [], 0
+    while start < len(line):
+        end = start
+        while end < len(line) and line[end].isalnum():
+            end += 1
+        word = line[start:end]
+        if not word:
+            out.append(line[start])
+            end = start + 1
+        else:
+            out.append(f"{MARK_ON}{word}{MARK_OFF}" if stem(word) in words else word)
+        start = end
+    return "".join(out)

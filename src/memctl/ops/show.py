@@ -1,0 +1,100 @@
+"""memctl show."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from memctl.errors import ItemNotFound
+from memctl.operation import READ, Arg, Result, operation
+from memctl.ops.context import Context
+from memctl.types import MemoryItem
+
+
+class Shown(Result):
+    """One item. That somebody opened it counts as a use, noted after it was printed."""
+
+    __slots__ = ("_ctx", "item", "withheld")
+
+    def __init__(self, ctx: Context, item: MemoryItem, withheld: str) -> None:
+        self._ctx, self.item, self.withheld = ctx, item, withheld
+
+    def as_dict(self) -> dict[str, Any]:
+        """The item's fields in the order of the export format."""
+        return self.item.to_dict()
+
+    def settle(self) -> None:
+        """Count the use and log a `read` event; a read-only or busy store is left as it is."""
+        from memctl.store import items
+
+        items.mark_used(self._ctx.db, [self.item.id], "read")
+
+
+@operation(
+    access=READ,
+    tool="memory_read",
+    examples=("memctl show MEM-a3185eaf3928", "memctl show MEM-a3185eaf3928 --json  # all fields"),
+    exits={1: "there is no such item, or no store"},
+)
+def show(
+    ctx: Context, id: Annotated[str, Arg("the item's id, as search and list print it", metavar="MEM-ID")]
+) -> Shown:
+    """Show one item in full.
+
+    Archived items are shown too. Opening an item counts as a use of it; where the store cannot be written, it is
+    shown all the same.
+    """
+    from memctl.store import items
+
+    wanted = id.strip()
+    item = items.get(ctx.db, wanted)
+    if item is None:
+        raise ItemNotFound(id=wanted)
+    withheld = "" if item.injectable else items.withheld(ctx.db, [item.id]).get(item.id, "")
+    return Shown(ctx, item, withheld)
+
+
+def text(result: Shown) -> Iterator[str]:
+    """Label and value, then the content."""
+    item = result.item
+    for label, value in _fields(item, result.withheld):
+        yield f"{label + ':':<12}{value}"
+    yield ""
+    yield "--- Content ---"
+    yield item.content
+
+
+def _fields(item: MemoryItem, withheld: str) -> Iterator[tuple[str, str]]:
+    yield "ID", item.id
+    yield "Tier", item.tier.upper()
+    yield "Type", item.type
+    yield "Title", " ".join(item.title.split())
+    yield "Validation", item.validation
+    yield "Confidence", f"{item.confidence:.2f}"
+    yield "Injectable", str(item.injectable) + _reason(withheld)
+    yield "Tags", ", ".join(item.tags) or "(none)"
+    yield "Scope", item.scope
+    yield "Created", item.created_at
+    yield "Updated", item.updated_at
+    yield "Usage", str(item.usage_count)
+    if item.entities:
+        yield "Entities", ", ".join(item.entities)
+    if item.corpus_id:
+        yield "Corpus", item.corpus_id
+    if item.superseded_by:
+        yield "Superseded", item.superseded_by
+    if item.expires_at:
+        yield "Expires", item.expires_at
+    if item.archived:
+        yield "Archived", "True"
+    if item.provenance.source_id:
+        yield "Source", _source(item)
+
+
+def _reason(withheld: str) -> str:
+    return {"policy": " (quarantined by policy)", "raw": " (raw; promotion releases it)"}.get(withheld, "")
+
+
+def _source(item: MemoryItem) -> str:
+    source = item.provenance
+    return f"{source.source_kind} {source.source_id}" + (
+        f" ({', '.join(source.chunk_ids)})" if source.chunk_ids else ""
+    )

@@ -1,0 +1,515 @@
+"""memctl export and import: everything goes out, what is right comes in, and every line that is not is named."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memctl.lifecycle import import_ as importing
+from memctl.store import items, sources
+from memctl.store.connect import open_read, open_write
+from memctl.store.sources import Source
+from memctl.types import MemoryItem, MemoryProvenance
+from stores import check_index
+from support import Result, ok, run
+
+STORE = ".memory/memory.db"
+SECRET = "password=hunter2hunter2"
+FIELDS = [
+    "id", "tier", "type", "title", "content", "tags", "entities", "links", "provenance", "confidence", "validation",
+    "scope", "expires_at", "usage_count", "last_used_at", "created_at", "updated_at", "rule_id", "corpus_id",
+    "superseded_by", "archived", "injectable",
+]  # fmt: skip
+FULL = MemoryItem(
+    id="MEM-00000000000a", tier="ltm", type="decision", title="Über Redis",
+    content="We chose Redis.\n\n“Quoted” 数据库",
+    tags=["b", "a", "é"], entities=["Redis"], links=[{"rel": "supports", "to": "MEM-00000000000b"}],
+    provenance=MemoryProvenance("chat", "s1", ["c1"], ["sha256:ab"], "2026-01-01T00:00:00+00:00"), confidence=0.75,
+    validation="contested", scope="team", expires_at="2099-01-01T00:00:00+00:00", usage_count=7,
+    last_used_at="2026-02-01T00:00:00+00:00", created_at="2026-01-01T00:00:00.123456+00:00",
+    updated_at="2026-03-01T00:00:00+00:00", rule_id="R-1", corpus_id="c", injectable=True,
+)  # fmt: skip
+
+
+def write(*given: MemoryItem, db: str = STORE, withheld: str = "") -> None:
+    """Put items into a store as they are."""
+    store = open_write(db, create=True)
+    for item in given:
+        items.write(store, item, withheld=withheld)
+    store.close()
+
+
+def exported(db: str = STORE, *more: str) -> list[dict[str, Any]]:
+    """The lines of an export with everything."""
+    return [json.loads(line) for line in ok("export", "--include-archived", "-q", "--db", db, *more).text.splitlines()]
+
+
+def jsonl(*lines: object) -> str:
+    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+
+
+def load(*lines: object, argv: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Import lines into the default store; the counts."""
+    counts: dict[str, Any] = ok("import", "--json", "-q", *argv, stdin=jsonl(*lines)).json()
+    return counts
+
+
+# --- export ------------------------------------------------------------------------------------------------------
+
+
+def test_a_line_has_the_fields_in_their_order() -> None:
+    write(FULL)
+    done = ok("export")
+    (line,) = done.text.splitlines()
+    assert list(json.loads(line)) == FIELDS
+    assert json.loads(line) == FULL.to_dict()
+    assert "“Quoted” 数据库" in line
+    assert done.notes == "[export] 1 item(s) exported\n"
+
+
+def test_an_empty_store_has_no_lines() -> None:
+    ok("init")
+    done = ok("export")
+    assert (done.out, done.notes) == (b"", "[export] 0 item(s) exported\n")
+
+
+def test_a_missing_store_is_an_error() -> None:
+    done = run("export", "--db", "none.db")
+    assert done.code == 1
+    assert not Path("none.db").exists()
+
+
+def test_newest_change_first_and_ties_by_id() -> None:
+    stamps = {"MEM-b": "2026-01-02", "MEM-a": "2026-01-02", "MEM-c": "2026-01-03"}
+    write(*(MemoryItem(id=i, content=i, updated_at=t + "T00:00:00+00:00") for i, t in stamps.items()))
+    assert [line["id"] for line in exported()] == ["MEM-c", "MEM-a", "MEM-b"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "ids"),
+    [
+        ([], "abc"),
+        (["--tier", "ltm"], "b"),
+        (["--type", "decision"], "a"),
+        (["--scope", "team"], "c"),
+        (["--scope", "team", "--tier", "ltm"], ""),
+        (["--include-archived"], "abcde"),
+    ],
+)
+def test_filters(argv: list[str], ids: str) -> None:
+    write(
+        MemoryItem(id="a", content="a", type="decision"),
+        MemoryItem(id="b", content="b", tier="ltm", scope="global"),
+        MemoryItem(id="c", content="c", scope="team"),
+        MemoryItem(id="d", content="d", archived=True),
+        MemoryItem(id="e", content="e", expires_at="2001-01-01T00:00:00+00:00"),
+    )
+    assert sorted(json.loads(line)["id"] for line in ok("export", *argv).text.splitlines()) == list(ids)
+
+
+def test_passages_carry_their_place_and_what_is_withheld_its_reason() -> None:
+    store = open_write(STORE, create=True)
+    passage = MemoryItem(
+        id="p", content="p", provenance=MemoryProvenance("doc", "/d.md", ["/d.md:0"]), injectable=False
+    )
+    items.write(store, passage, withheld="raw")
+    sources.put_many(store, {"p": Source(0, 3, 9, "Guide > Install")})
+    store.close()
+    (line,) = exported()
+    assert list(line) == [*FIELDS, "source", "withheld"]
+    assert line["source"] == {"position": 0, "lines": [3, 9], "anchor": "Guide > Install"}
+    assert line["withheld"] == "raw"
+
+
+def test_json_is_one_array() -> None:
+    write(FULL, MemoryItem(content="x"))
+    assert len(ok("export", "--json").json()) == 2
+
+
+def test_more_items_than_a_batch() -> None:
+    write(*(MemoryItem(content=f"statement {n}") for n in range(1203)))
+    assert len({line["content"] for line in exported()}) == 1203
+
+
+# --- there and back ----------------------------------------------------------------------------------------------
+
+
+def test_a_backup_restores_everything() -> None:
+    store = open_write(STORE, create=True)
+    items.write(store, FULL)
+    items.write(store, MemoryItem(content="x", injectable=False), withheld="raw")
+    items.write(store, MemoryItem(content="y", injectable=False), withheld="policy")
+    items.write(store, MemoryItem(content="z", injectable=False))
+    long = MemoryItem(
+        content="long passage. " * 400, title="Guide · 1/3", provenance=MemoryProvenance("doc", "/d.md", ["/d.md:1"])
+    )
+    items.write(store, long)
+    sources.put_many(store, {long.id: Source(1, 10, 20, "Guide")})
+    items.write(store, MemoryItem(content="old", archived=True, superseded_by=FULL.id))
+    items.write(store, MemoryItem(content="", title="only a title"))
+    store.close()
+    before = exported()
+    done = ok("import", "--preserve-ids", "--db", "copy.db", stdin=jsonl(*before))
+    assert done.text.splitlines()[:2] == ["Import complete:", "  Lines processed: 7"]
+    assert exported("copy.db") == before
+    copy = open_read("copy.db")
+    check_index(open_write("copy.db"))
+    assert {r["reason"] for r in items.revisions(copy, FULL.id)} == {"import"}
+    copy.close()
+
+
+def test_new_ids_keep_the_references_among_the_lines() -> None:
+    lines = [
+        MemoryItem(
+            id="new", content="new", links=[{"rel": "supersedes", "to": "old"}, {"rel": "x", "to": "elsewhere"}]
+        ),
+        MemoryItem(id="old", content="old", superseded_by="new", archived=True),
+        MemoryItem(id="sum", content="sum", provenance=MemoryProvenance("tool", "memctl-consolidate", ["old", "new"])),
+    ]
+    counts = load(*(line.to_dict() for line in lines))
+    assert counts["imported"] == 3
+    by = {line["content"]: line for line in exported()}
+    ids = {content: line["id"] for content, line in by.items()}
+    assert {"new", "old", "sum"}.isdisjoint(ids.values())
+    assert by["old"]["superseded_by"] == ids["new"]
+    assert by["new"]["links"] == [{"rel": "supersedes", "to": ids["old"]}, {"rel": "x", "to": "elsewhere"}]
+    assert by["sum"]["provenance"]["chunk_ids"] == [ids["old"], ids["new"]]
+
+
+def test_references_across_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "BATCH", 2)
+    lines = [MemoryItem(id=f"i{n}", content=f"c{n}", superseded_by=f"i{6 - n}") for n in range(7)]
+    load(*(line.to_dict() for line in lines))
+    by = {line["content"]: line for line in exported()}
+    assert all(by[f"c{n}"]["superseded_by"] == by[f"c{6 - n}"]["id"] for n in range(7))
+
+
+def test_a_reference_to_a_duplicate_leads_to_the_item_that_is_here() -> None:
+    write(MemoryItem(id="here", content="same"))
+    load(
+        MemoryItem(id="there", content="same").to_dict(),
+        MemoryItem(id="x", content="x", superseded_by="there").to_dict(),
+        argv=("--preserve-ids",),
+    )
+    assert {line["id"]: line["superseded_by"] for line in exported()} == {"here": None, "x": "here"}
+
+
+# --- the same again ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("argv", [(), ("--preserve-ids",)])
+def test_importing_again_changes_nothing(argv: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "BATCH", 3)
+    doc = MemoryProvenance("doc", "/d.md", ["/d.md:0"])
+    lines = [
+        FULL, MemoryItem(content="a", tags=["x"]), MemoryItem(content="a", title="another title"),
+        MemoryItem(content="a", archived=True), MemoryItem(content="a", scope="team"),
+        MemoryItem(content="a", provenance=doc),
+        MemoryItem(content="a", provenance=MemoryProvenance("doc", "/d.md", ["/d.md:1"])),
+        MemoryItem(content="e", expires_at="2001-01-01T00:00:00+00:00"),
+    ]  # fmt: skip
+    given = [line.to_dict() for line in lines]
+    assert load(*given, argv=argv)["imported"] == len(lines)
+    before = exported()
+    counts = load(*given, argv=argv)
+    assert (counts["imported"], counts["skipped_dedup"], counts["merged"]) == (0, len(lines), 0)
+    assert exported() == before
+
+
+def test_a_duplicate_brings_its_new_tags() -> None:
+    write(MemoryItem(id="here", content="c", tags=["A", "b"]))
+    counts = load({"content": "c", "tags": ["a", "z"], "title": "other"})
+    assert (counts["skipped_dedup"], counts["merged"]) == (1, 1)
+    (line,) = exported()
+    assert line["tags"] == ["A", "b", "z"]
+
+
+@pytest.mark.parametrize("batch", [1, 1000])
+def test_two_equal_lines_without_ids_are_one_item(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "BATCH", batch)
+    counts = load({"content": "c", "tags": ["a"]}, {"content": "c", "tags": ["b"]})
+    assert (counts["imported"], counts["skipped_dedup"]) == (1, 1)
+    assert [line["tags"] for line in exported()] == [["a", "b"]]
+
+
+@pytest.mark.parametrize("preserve", [False, True])
+def test_an_archived_item_is_no_duplicate_of_an_active_line(preserve: bool) -> None:
+    write(MemoryItem(id="m", content="c"))
+    backup = exported()
+    store = open_write(STORE)
+    items.archive(store, "m")
+    store.close()
+    counts = load(*backup, argv=("--preserve-ids",) if preserve else ())
+    assert (counts["imported"], counts["restored"]) == (1, int(preserve))
+    active = [line for line in exported() if not line["archived"]]
+    assert [line["content"] for line in active] == ["c"]
+    assert (active[0] == backup[0]) is preserve
+
+
+def test_an_id_that_is_here_with_other_content_is_left_alone() -> None:
+    write(MemoryItem(id="m", content="mine"))
+    done = ok("import", "--preserve-ids", stdin=jsonl({"id": "m", "content": "theirs"}))
+    assert [line["content"] for line in exported()] == ["mine"]
+    assert "line 1: m is here with other content or in another scope; left alone" in done.notes
+    assert "  Skipped (id):    1" in done.text
+
+
+# --- dry run -----------------------------------------------------------------------------------------------------
+
+
+def test_a_dry_run_writes_nothing_and_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "BATCH", 2)
+    write(MemoryItem(id="here", content="c"))
+    before = exported()
+    lines = [{"content": "c"}, {"content": "d"}, {"id": "x", "content": "e"}, {"id": "x", "content": "e"},
+             {"content": 7}, {"content": SECRET}]  # fmt: skip
+    dry = ok("import", "--dry-run", "--json", "--preserve-ids", stdin=jsonl(*lines)).json()
+    assert exported() == before
+    wet = load(*lines, argv=("--preserve-ids",))
+    assert dry == {**wet, "dry_run": True}
+    assert (dry["imported"], dry["skipped_dedup"], dry["skipped_policy"], dry["errors"]) == (2, 2, 1, 1)
+
+
+def test_a_dry_run_makes_no_store() -> None:
+    done = ok("import", "--dry-run", stdin=jsonl({"content": "c"}))
+    assert done.text.startswith("Import complete (dry run):\n")
+    assert done.notes == "[import] (dry run) 1 imported, 0 dedup, 0 policy, 0 error(s)\n"
+    assert not Path(STORE).exists()
+
+
+# --- bad lines ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "problem"),
+    [
+        ("confidence", "high", "confidence: expected a number from 0 to 1, got a string"),
+        ("confidence", 7, "confidence: expected a number from 0 to 1, got the number 7"),
+        ("confidence", True, "confidence: expected a number from 0 to 1, got true"),
+        ("tags", [1, 2], "tags: expected a list of strings, got the number 1"),
+        ("tags", None, "tags: expected a list of strings, got null"),
+        ("tags", "a,b", "tags: expected a list of strings, got a string"),
+        ("entities", {}, "entities: expected a list of strings, got an object"),
+        ("content", None, "content: expected a string, got null"),
+        ("content", ["x"], "content: expected a string, got a list"),
+        ("title", 5, "title: expected a string, got the number 5"),
+        ("tier", "xyz", "tier: expected one of stm, mtm, ltm, got 'xyz'"),
+        ("tier", None, "tier: expected one of stm, mtm, ltm, got null"),
+        ("validation", "sure", "validation: expected one of unverified, verified, contested, retracted, got 'sure'"),
+        ("usage_count", -1, "usage_count: expected a whole number, 0 or more, got the number -1"),
+        ("usage_count", 10**30, "usage_count: expected a whole number, 0 or more, got a very large number"),
+        ("usage_count", 1.5, "usage_count: expected a whole number, 0 or more, got the number 1.5"),
+        ("archived", "no", "archived: expected true or false, got a string"),
+        ("injectable", None, "injectable: expected true or false, got null"),
+        (
+            "created_at",
+            "yesterday",
+            "created_at: expected a date such as 2026-11-20T15:50:26+00:00, got another string",
+        ),
+        ("updated_at", 17, "updated_at: expected a string, got the number 17"),
+        ("id", 5, "id: expected a string, got the number 5"),
+        ("id", "", "id: expected 1 to 200 characters, got 0"),
+        ("scope", [], "scope: expected a string, got a list"),
+        ("links", {}, "links: expected a list of objects, got an object"),
+        ("links", ["x"], "links: expected a list of objects, got a string"),
+        ("links", [{"to": 3}], "links: expected a string, got the number 3"),
+        ("provenance", "file", "provenance: expected an object, got a string"),
+        ("provenance", {"chunk_ids": 3}, "provenance.chunk_ids: expected a list of strings, got the number 3"),
+        ("source", [1], "source: expected an object, got a list"),
+        ("source", {"position": "x"}, "source.position: expected a whole number, 0 or more, got a string"),
+        ("source", {"lines": [1]}, "source.lines: expected two line numbers, got a list"),
+        ("withheld", "maybe", "withheld: expected one of raw, policy, got 'maybe'"),
+    ],
+)
+def test_a_wrong_value_is_named_and_the_other_lines_come_in(field: str, value: object, problem: str) -> None:
+    done = ok("import", stdin=jsonl({"content": "a"}, {"content": "c", field: value}, {"content": "b"}))
+    assert f"[import] Invalid item on line 2: {problem}" in done.notes
+    assert sorted(line["content"] for line in exported()) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b"not json", "[import] Malformed JSON on line 2: "),
+        (b'{"content": "c"', "[import] Malformed JSON on line 2: "),
+        (b'{"content": "c"} x', "[import] Malformed JSON on line 2: something follows the value"),
+        (b'{"content": "c", "confidence": NaN}', "[import] Malformed JSON on line 2: NaN is no JSON number"),
+        (
+            b'{"content": "c", "confidence": -Infinity}',
+            "[import] Malformed JSON on line 2: -Infinity is no JSON number",
+        ),
+        (b"[" * 100_000, "[import] Malformed JSON on line 2: nested too deeply"),
+        (b"9" * 10_000, "[import] Malformed JSON on line 2: "),
+        (b'{"content": "caf\xe9"}', "[import] Malformed on line 2: not UTF-8 (byte 0xe9 at place 17)"),
+        (b'{"content": "half \\ud800"}', "[import] Invalid item on line 2: content: holds half of a surrogate pair"),
+        (b'"words"', "[import] Invalid item on line 2: expected an object, got a string"),
+        (b"null", "[import] Invalid item on line 2: expected an object, got null"),
+        (b"{}", "[import] Invalid item on line 2: content is missing"),
+    ],
+)
+def test_a_line_that_is_no_item_is_named_and_the_others_come_in(line: bytes, problem: str) -> None:
+    done = ok("import", stdin=b'{"content": "a"}\n' + line + b'\n{"content": "b"}\n')
+    assert problem in done.notes
+    assert sorted(line["content"] for line in exported()) == ["a", "b"]
+
+
+def test_a_line_that_is_too_long_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "LINE_BYTES", 1000)
+    long = {"content": "x" * 5000}
+    counts = load({"content": "a"}, long, {"content": "b"}, long)
+    assert (counts["imported"], counts["errors"]) == (2, 2)
+    assert sorted(line["content"] for line in exported()) == ["a", "b"]
+
+
+def test_what_is_imported_can_be_read_by_every_command() -> None:
+    load({"content": "strange values", "title": "two\nlines\x1b[31m", "tags": ["a\nb", ""], "type": "nonsense",
+          "expires_at": "2099-01-01", "archived": 0, "injectable": 1, "unknown": {}, "corpus_id": None})  # fmt: skip
+    (line,) = exported()
+    assert (line["title"], line["tags"], line["type"]) == ("two lines [31m", ["a b", ""], "note")
+    for argv in (["search", "strange"], ["push", "strange values"], ["list"], ["stats"], ["show", line["id"]]):
+        ok(*argv)
+
+
+def test_blank_lines_and_a_byte_order_mark_are_passed_over() -> None:
+    done = ok("import", "--json", stdin=b'\xef\xbb\xbf{"content": "a"}\r\n\n  \n{"content": "b"}')
+    assert (done.json()["total_lines"], done.json()["imported"]) == (2, 2)
+
+
+def test_nothing_but_errors_is_a_failure_with_a_summary() -> None:
+    done = run("import", stdin="x\n{}\n")
+    assert done.code == 1
+    assert "  Errors:          2" in done.text
+    assert "memctl: nothing was imported: 2 line(s) had errors" in done.notes
+
+
+def test_errors_beside_duplicates_only_are_a_failure_too() -> None:
+    write(MemoryItem(content="a"))
+    assert run("import", stdin='{"content": "a"}\nx\n').code == 1
+
+
+def test_many_errors_are_told_in_few_lines() -> None:
+    done = run("import", stdin="x\n" * 5000)
+    assert len(done.notes.splitlines()) < 30
+    assert "… and 4980 more lines with problems" in done.notes
+
+
+def test_no_lines_are_no_error() -> None:
+    assert ok("import", "--json", stdin="").json()["total_lines"] == 0
+
+
+@pytest.mark.parametrize("name", ["none.jsonl", "folder"])
+def test_a_file_that_cannot_be_read(name: str) -> None:
+    Path("folder").mkdir()
+    done = run("import", name)
+    assert done.code == 1
+    assert done.notes.startswith("memctl: cannot read ")
+    assert done.out == b""
+    assert not Path(STORE).exists()
+
+
+def test_a_file_a_dash_or_nothing() -> None:
+    Path("a.jsonl").write_text(jsonl({"content": "a"}))
+    assert ok("import", "a.jsonl", "--json").json()["imported"] == 1
+    assert ok("import", "-", "--json", stdin=jsonl({"content": "b"})).json()["imported"] == 1
+
+
+def test_the_shape_of_the_answer() -> None:
+    write(MemoryItem(content="known"))
+    lines = jsonl({"content": "a"}, {"content": "known"}, {"content": SECRET}, 5)
+    done = ok("import", stdin=lines)
+    assert done.text.splitlines() == [
+        "Import complete:",
+        "  Lines processed: 4",
+        "  Imported:        1",
+        "  Skipped (dedup): 1",
+        "  Skipped (policy):1",
+        "  Errors:          1",
+    ]
+    assert done.notes.splitlines()[-1] == "[import] 1 imported, 1 dedup, 1 policy, 1 error(s)"
+
+
+# --- policy ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"content": f"remember {SECRET}"},
+        {"content": "c", "title": SECRET},
+        {"content": "c", "tags": ["ok", SECRET]},
+        {"content": "c", "entities": [SECRET]},
+        {"content": "c", "provenance": {"source_id": SECRET}},
+        {"content": "c", "provenance": {"source_id": "s", "chunk_ids": [SECRET]}},
+        {"content": "c", "links": [{"rel": "x", "to": SECRET}]},
+        {"content": "c", "rule_id": SECRET},
+        {"content": "c", "scope": SECRET},
+        {"content": "x" * 3000},
+        {"content": "no source", "tier": "ltm"},
+    ],
+)
+def test_statements_pass_policy(line: dict[str, Any]) -> None:
+    done = ok("import", stdin=jsonl(line, {"content": "good"}))
+    assert [item["content"] for item in exported()] == ["good"]
+    assert "[import] Rejected by policy on line 1: " in done.notes
+    assert "hunter2" not in done.notes
+
+
+def test_secrets_in_passages_are_blotted_out() -> None:
+    doc = {"source_kind": "doc", "source_id": "/d.md", "chunk_ids": ["/d.md:0"]}
+    line = {"content": f"long text {SECRET} " + "word " * 1000, "title": SECRET, "provenance": doc}
+    counts = load(line)
+    assert (counts["imported"], counts["redacted"]) == (1, 1)
+    assert "hunter2" not in json.dumps(exported())
+    assert load(line)["skipped_dedup"] == 1
+
+
+def test_what_policy_flags_does_not_become_injectable() -> None:
+    mail = "Write to bob.smith@corvid-labs.io when it breaks."
+    counts = load({"content": mail, "injectable": True, "tier": "ltm", "provenance": {"source_id": "s"}})
+    assert counts["quarantined"] == 1
+    (line,) = exported()
+    assert (line["injectable"], line["withheld"], line["tier"], line["expires_at"]) == (False, "policy", "ltm", None)
+
+
+@pytest.mark.parametrize("withheld", ["raw", "policy"])
+def test_what_was_withheld_stays_withheld(withheld: str) -> None:
+    load({"content": "c", "injectable": True, "withheld": withheld})
+    (line,) = exported()
+    assert (line["injectable"], line["withheld"]) == (False, withheld)
+
+
+def test_restoring_does_not_release_what_is_held_back_here() -> None:
+    write(MemoryItem(id="m", content="c", archived=True, injectable=False), withheld="policy")
+    load({"id": "m", "content": "c", "injectable": True}, argv=("--preserve-ids",))
+    (line,) = exported()
+    assert (line["archived"], line["injectable"], line["withheld"]) == (False, False, "policy")
+
+
+def test_tags_of_what_is_held_back_do_not_reach_what_may_be_injected() -> None:
+    write(MemoryItem(content="c"))
+    load({"content": "c", "tags": ["x"], "withheld": "policy"})
+    assert exported()[0]["tags"] == []
+
+
+# --- one transaction per batch -----------------------------------------------------------------------------------
+
+
+def test_a_batch_is_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "BATCH", 10)
+    real, calls = sources.put_many, 0
+
+    def broken(*args: Any) -> None:
+        nonlocal calls
+        calls += 1
+        real(*args)
+        if calls == 3:
+            raise RuntimeError("power cut")
+
+    lines = jsonl(*({"content": f"c{n}"} for n in range(50)))
+    with monkeypatch.context() as patch:
+        patch.setattr(sources, "put_many", broken)
+        assert run("import", stdin=lines).code == 2
+    assert len(exported()) == 20
+    done: Result = ok("import", "--json", stdin=lines)
+    assert (done.json()["imported"], done.json()["skipped_dedup"]) == (30, 20)

@@ -1,0 +1,149 @@
+"""show, list and stats: what they print, and what they leave in the store."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memctl.store import events, items
+from memctl.store.connect import open_read, open_write
+from memctl.types import MemoryItem, MemoryProvenance
+from support import golden, ok, run
+
+pytestmark = pytest.mark.usefixtures("frozen")
+
+
+def store(*made: MemoryItem, withheld: str = "") -> None:
+    db = open_write("m.db", create=True)
+    try:
+        for item in made:
+            items.write(db, item, "create", withheld if not item.injectable else "")
+    finally:
+        db.close()
+
+
+def item(n: int, **fields: object) -> MemoryItem:
+    given = {
+        "id": f"MEM-{n:012x}", "title": f"Title {n}", "content": f"Content {n}",
+        "created_at": "2026-11-01T00:00:00", "updated_at": f"2026-11-{n:02}T00:00:00",
+    } | fields  # fmt: skip
+    return MemoryItem(**given)  # type: ignore[arg-type]
+
+
+FULL = item(
+    3, tier="ltm", type="decision", title="Auth\n decision", content="We chose JWT\nfor auth", tags=["auth", "é"],
+    entities=["JWT"], confidence=0.5, injectable=False, corpus_id="C1", superseded_by="MEM-000000000001", archived=True,
+    expires_at="2026-12-01T00:00:00", provenance=MemoryProvenance("doc", "/x/a.md", ["/x/a.md:1"]),
+)  # fmt: skip
+
+
+def test_show() -> None:
+    store(item(1), FULL, withheld="policy")
+    golden("show", ok("show", "MEM-000000000001", "--db", "m.db").text)
+    golden("show-full", ok("show", FULL.id, "--db", "m.db").text)
+    golden("show-json", ok("show", FULL.id, "--db", "m.db", "--json").text)
+
+
+def test_show_counts_a_use_after_the_answer() -> None:
+    store(item(1))
+    assert ok("show", item(1).id, "--json", "--db", "m.db").json()["usage_count"] == 0
+    assert ok("show", item(1).id, "--json", "--db", "m.db").json()["usage_count"] == 1
+    db = open_read("m.db")
+    assert [e.action for e in events.read(db, item(1).id)].count("read") == 2
+    db.close()
+
+
+def test_show_of_what_there_is_not() -> None:
+    store()
+    done = run("show", "MEM-nope", "--db", "m.db")
+    assert (done.code, done.out) == (1, b"")
+    assert done.notes.startswith("memctl: item not found: MEM-nope\n")
+
+
+def test_show_while_somebody_writes() -> None:
+    store(item(1))
+    db = open_write("m.db")
+    with db.atomic():
+        done = ok("show", item(1).id, "--db", "m.db")
+    db.close()
+    assert "Content 1" in done.text
+    assert done.err == b""
+
+
+def test_show_prints_content_harmlessly() -> None:
+    store(item(1, content="a\x1b[31mb\r\nc", title="t\x1b]0;x\x07"))
+    out = ok("show", item(1).id, "--db", "m.db").out
+    assert b"\x1b" not in out
+    assert b"a\\x1b[31mb\nc\n" in out
+
+
+def test_list() -> None:
+    store(item(1), item(2, tags=["auth", "api"], tier="mtm"), item(4, title="", injectable=False), FULL)
+    golden("list", ok("list", "--archived", "--db", "m.db").text)
+    golden("list-json", ok("list", "--archived", "--db", "m.db", "--json").text)
+
+
+def test_list_raw_is_not_quarantined() -> None:
+    store(item(1, injectable=False), withheld="raw")
+    assert ok("list", "--db", "m.db").text.rstrip().endswith("[RAW]")
+
+
+@pytest.mark.parametrize(
+    ("flags", "numbers"),
+    [
+        ([], [6, 4, 2, 1]),
+        (["--tier", "mtm"], [2]),
+        (["--type", "fact"], [4]),
+        (["--tags", "API,none"], [2]),
+        (["--scope", "other"], [6, 5]),
+        (["--all-scopes"], [6, 5, 4, 2, 1]),
+        (["--archived"], [6, 4, 3, 2, 1]),
+        (["-k", "2"], [6, 4]),
+        (["--tier", "ltm"], []),
+    ],
+)
+def test_list_filters(flags: list[str], numbers: list[int]) -> None:
+    store(
+        item(1), item(2, tier="mtm", tags=["api"]), FULL, item(4, type="fact"), item(5, scope="other"),
+        item(6, scope="global"),
+    )  # fmt: skip
+    found = ok("list", "--json", "--db", "m.db", *flags).json()
+    assert [int(one["id"][4:], 16) for one in found] == numbers
+
+
+def test_list_says_when_there_is_more_and_when_there_is_nothing() -> None:
+    store(item(1), item(2))
+    assert "[list] 1 of 2 items; -k 2 lists them all" in ok("list", "-k1", "--db", "m.db").notes
+    assert ok("list", "--tier", "ltm", "--db", "m.db") == (0, b"", b"[list] No items.\n")
+    assert ok("list", "--tier", "ltm", "--db", "m.db", "--json", "-q") == (0, b"[]\n", b"")
+
+
+def test_stats() -> None:
+    store(item(1), item(2, type="decision", tier="mtm", scope="other"), item(4, injectable=False), FULL, withheld="raw")
+    golden("stats", ok("stats", "--db", "m.db").text)
+    golden("stats-json", ok("stats", "--db", "m.db", "--json").text)
+
+
+def test_stats_of_an_empty_store() -> None:
+    ok("init")
+    counts = ok("stats", "--json").json()
+    assert (counts["total_items"], counts["by_tier"], counts["status"]) == (0, {}, "ok")
+
+
+@pytest.mark.parametrize("argv", [["stats"], ["list"], ["show", "MEM-1"]])
+def test_reading_makes_no_store_and_leaves_no_files(argv: list[str]) -> None:
+    assert run(*argv, "--db", "typo.db").code == 1
+    assert os.listdir() == []
+    store(item(1))
+    before = Path("m.db").read_bytes()
+    run(*argv, "--db", "m.db")
+    assert os.listdir() == ["m.db"]
+    assert Path("m.db").read_bytes() == before
+
+
+@pytest.mark.parametrize("argv", [["stats"], ["list"], ["show", "MEM-1"]])
+def test_a_file_that_is_no_store(argv: list[str]) -> None:
+    Path("x.db").write_text("not a database at all, and long enough to be looked at" * 20)
+    done = run(*argv, "--db", "x.db")
+    assert (done.code, done.out) == (2, b"")
+    assert "is not a memctl store" in done.notes

@@ -1,0 +1,121 @@
+"""memctl search: what it prints for people, for machines, and when there is nothing to print."""
+
+import pytest
+
+import support
+from memctl.store import items
+from memctl.store.connect import open_write
+from memctl.types import MemoryItem
+from support import ok, run
+
+NOTES = (
+    MemoryItem(id="MEM-1", title="Auth decision", content="We chose JWT.\nTokens are rotated daily.",
+               tags=["auth", "é, x"], type="decision", tier="ltm"),
+    MemoryItem(id="MEM-2", title="Login flow", content="The login uses JWT tokens.", scope="global"),
+    MemoryItem(id="MEM-3", title="Odd\nname", content="zebra\n\x1b[2J stripes", injectable=False),
+    MemoryItem(id="MEM-4", title="Elsewhere", content="giraffe", scope="team"),
+    MemoryItem(id="MEM-5", title="Elsewhere too", content="giraffe neck", scope="other"),
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def store() -> None:
+    db = open_write(".memory/memory.db", create=True)
+    for item in NOTES:
+        items.write(db, MemoryItem.from_dict(item.to_dict() | {"created_at": "2026-01-01", "updated_at": "2026-01-01"}))
+    db.close()
+
+
+def found(*argv: str) -> list[str]:
+    return [entry["id"] for entry in ok("search", *argv, "--json").json()]
+
+
+def test_the_human_form() -> None:
+    support.golden("search", ok("search", "how are the tokens rotated").text)
+
+
+def test_the_json_form() -> None:
+    support.golden("search-json", ok("search", "zebra stripes", "--json").text.replace('"score": ', '"score": #'))
+
+
+def test_json_keys_come_in_the_documented_order() -> None:
+    (entry,) = ok("search", "rotated", "--json").json()
+    assert list(entry) == [
+        "id", "tier", "type", "title", "tags", "confidence", "content_preview", "scope", "score", "snippet",
+    ]  # fmt: skip
+    assert entry["tags"] == ["auth", "é, x"]
+
+
+def test_nothing_found_is_success_and_an_empty_array() -> None:
+    human, machine = ok("search", "nonsenseword"), ok("search", "nonsenseword", "--json")
+    assert (human.out, machine.out) == (b"", b"[]\n")
+    assert human.notes == machine.notes == "No results found.\n"
+    assert ok("search", "nonsenseword", "-q").notes == ""
+
+
+def test_quarantined_items_are_marked() -> None:
+    done = ok("search", "zebra")
+    assert "  [STM] MEM-3  note          Odd name [QUARANTINED]" in done.text.split("\n")
+    assert ok("search", "zebra", "--json").json()[0]["quarantined"] is True
+    assert "\x1b" not in done.text
+
+
+def test_other_scopes_are_named_when_this_one_has_nothing() -> None:
+    done = ok("search", "giraffe")
+    assert done.out == b""
+    assert "Found in other scopes: team, other; use --scope NAME or --all-scopes" in done.notes
+    assert found("giraffe", "--scope", "team") == ["MEM-4"]
+    assert set(found("giraffe", "--all-scopes")) == {"MEM-4", "MEM-5"}
+
+
+def test_the_scope_global_is_always_read() -> None:
+    assert found("login") == ["MEM-2"]
+    assert found("login", "--scope", "team") == ["MEM-2"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "ids"),
+    [
+        (["--tier", "ltm"], ["MEM-1"]),
+        (["--type", "note"], ["MEM-2"]),
+        (["--tags", "none,AUTH"], ["MEM-1"]),
+        (["-k", "1"], 1),
+        (["-k", "0"], 0),
+        (["-k", "-1"], 2),
+    ],
+)
+def test_filters(flags: list[str], ids: list[str] | int) -> None:
+    got = found("JWT tokens", *flags)
+    assert (len(got) if isinstance(ids, int) else got) == ids
+
+
+def test_an_empty_query_lists_the_newest() -> None:
+    assert found("") == ["MEM-1", "MEM-2", "MEM-3"]
+
+
+def test_matched_words_are_coloured_on_a_terminal_only() -> None:
+    tty = frozenset({"stdout"})
+    assert "\x1b[1;31mrotated\x1b[0m" in ok("search", "rotating", tty=tty, env={"TERM": "xterm"}).text
+    assert "\x1b" not in ok("search", "rotating", tty=tty, env={"NO_COLOR": "1"}).text
+    assert "\x1b" not in ok("search", "rotating").text
+
+
+@pytest.mark.parametrize("flag", [["--tier", "xyz"], ["--type", "xyz"], ["-k", "many"]])
+def test_a_wrong_word_is_an_error(flag: list[str]) -> None:
+    assert run("search", "x", *flag).code == 1
+
+
+def test_searching_changes_nothing() -> None:
+    ok("search", "JWT")
+    assert ok("show", "MEM-1", "--json").json()["usage_count"] == 0
+
+
+def test_a_hint_for_an_index_that_does_not_stem() -> None:
+    db = open_write("old.db", create=True, tokenizer="fr")
+    items.write(db, MemoryItem(title="x", content="alpha beta"))
+    db.close()
+    done = ok("search", "alpha zeta eta", "--db", "old.db")
+    assert "Found 1 item(s):" in done.text
+    assert done.notes.startswith("Hint: ")
+    assert "memctl reindex --tokenizer en" in done.notes
+    assert ok("search", "alpha", "--db", "old.db").notes == ""

@@ -1,0 +1,64 @@
+"""Guards that hold for every test: a scratch HOME, a scratch folder to stand in, no MEMCTL_* of the user's."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+import support
+from memctl import ids
+from memctl.ops import context
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--accept", action="store_true", help="rewrite the golden files with what is printed now")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    support.ACCEPT = bool(config.getoption("--accept"))
+
+
+@pytest.fixture(scope="session")
+def scratch_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.getbasetemp().resolve()
+
+
+@pytest.fixture(autouse=True)
+def scratch(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, scratch_root: Path) -> Path:
+    """The test's current folder, empty; HOME and the XDG folders are beside it."""
+    base = tmp_path_factory.mktemp("t").resolve()
+    here = base / "here"
+    here.mkdir()
+    for name in [name for name in os.environ if name.startswith(("MEMCTL_", "XDG_"))]:
+        monkeypatch.delenv(name)
+    for name in ("COLUMNS", "NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    home = base / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(here)
+
+    find = context.nearest_store
+
+    def guarded(folder: str) -> str:
+        path = find(folder)
+        if not Path(path).resolve().is_relative_to(scratch_root):
+            raise support.YouForgotToChooseAStore(path)
+        return path
+
+    monkeypatch.setattr(context, "nearest_store", guarded)
+    return here
+
+
+@pytest.fixture
+def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock stands at 2026-11-20T12:00:00Z, and new ids count up from 1."""
+    count = 0
+
+    def new_id(prefix: str = "MEM") -> str:
+        nonlocal count
+        count += 1
+        return f"{prefix}-{count:012x}"
+
+    monkeypatch.setattr(ids, "now_seconds", lambda: 1795176000.0)
+    monkeypatch.setattr(ids, "new_id", new_id)

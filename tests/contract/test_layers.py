@@ -1,0 +1,146 @@
+"""The house rules that a linter cannot hold: who may import whom, and that words said twice are the same words."""
+
+import ast
+import os
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from memctl.ops import GROUPS, TABLE
+
+SRC = Path(__file__).resolve().parents[2] / "src" / "memctl"
+DOCS = SRC.parents[1] / "docs"
+
+#: Floors from the bottom up; a room may use its own modules, the rooms below, and on the ground floor its neighbours.
+FLOORS = (
+    {"names", "errors", "ids", "types", "config"},
+    {"text", "policy"},
+    {"extract", "store"},
+    {"retrieve", "ingest", "lifecycle"},
+    {"operation", "ops"},
+    {"cli"},
+)
+#: Documented import points that hand names on from the rooms; nothing in the house may import them.
+FACES = {"__init__", "__main__", "api", "query", "mcp"}
+MODULES = sorted(SRC.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    """The part of the house a file belongs to: its top folder, or the file itself."""
+    return path.relative_to(SRC).parts[0].removesuffix(".py")
+
+
+def label(path: Path) -> str:
+    return str(path.relative_to(SRC))
+
+
+def floor(name: str) -> int:
+    return next(n for n, rooms in enumerate(FLOORS) if name in rooms)
+
+
+def below(target: str, mine: str) -> bool:
+    """Whether `mine` may import from `target`, another room."""
+    if target in FACES:
+        return False
+    return floor(target) < floor(mine) or floor(target) == floor(mine) == 0 or (target, mine) == ("operation", "ops")
+
+
+def code(path: Path) -> ast.Module:
+    """The syntax tree without what only type checkers see."""
+
+    class Strip(ast.NodeTransformer):
+        def visit_If(self, node: ast.If) -> ast.AST | None:
+            self.generic_visit(node)
+            return None if "TYPE_CHECKING" in ast.dump(node.test) else node
+
+    tree: ast.Module = Strip().visit(ast.parse(path.read_text(encoding="utf-8")))
+    return tree
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """Full names of the modules imported anywhere in a tree, inside functions too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative import"
+            module = node.module or ""
+            yield from ([f"memctl.{alias.name}" for alias in node.names] if module == "memctl" else [module])
+
+
+def test_every_room_has_a_floor() -> None:
+    assert {room(path) for path in MODULES} <= set().union(*FLOORS, FACES)
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if room(p) not in FACES], ids=label)
+def test_imports_go_only_downward(path: Path) -> None:
+    mine = room(path)
+    targets = {name: name.split(".")[1] for name in imported(code(path)) if name.startswith("memctl.")}
+    wrong = [
+        name for name, target in targets.items() if target not in {mine, "__version__"} and not below(target, mine)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=label)
+def test_only_the_store_talks_to_sqlite_and_only_output_prints(path: Path) -> None:
+    tree = code(path)
+    if room(path) != "store":
+        assert "sqlite3" not in set(imported(tree))
+    if label(path) != os.path.join("cli", "output.py"):
+        calls = [n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+        assert "print" not in calls
+
+
+@pytest.mark.parametrize("path", MODULES, ids=label)
+def test_only_the_boundary_catches_everything(path: Path) -> None:
+    wide = [
+        handler.lineno
+        for handler in ast.walk(code(path))
+        if isinstance(handler, ast.ExceptHandler)
+        and (handler.type is None or (isinstance(handler.type, ast.Name) and handler.type.id in WIDE))
+        and not any(isinstance(node, ast.Raise) and node.exc is None for node in ast.walk(handler))
+    ]
+    assert wide == [] or room(path) == "cli"
+
+
+WIDE = ("Exception", "BaseException")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=label)
+def test_files_and_functions_stay_small(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 550
+    for node in ast.walk(code(path)):
+        if isinstance(node, ast.FunctionDef):
+            assert (node.end_lineno or 0) - node.lineno <= 70, node.name
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_the_table_says_what_the_operation_says(name: str) -> None:
+    row = TABLE[name]
+    module = import_module(row.module)
+    operation = getattr(module, row.module.rpartition(".")[2])
+    assert operation.name == name
+    assert operation.summary == row.summary
+    assert row.group in GROUPS
+    assert callable(module.text)
+
+
+def test_every_environment_variable_is_documented() -> None:
+    used = {name for path in MODULES for name in re.findall(r"""["'](MEMCTL_[A-Z_]+)["']""", path.read_text())}
+    assert "MEMCTL_DB" in used
+    documented = (DOCS / "config.md").read_text(encoding="utf-8")
+    assert [name for name in sorted(used) if f"`{name}`" not in documented] == []
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_every_flag_is_documented(name: str) -> None:
+    module = import_module(TABLE[name].module)
+    operation = getattr(module, TABLE[name].module.rpartition(".")[2])
+    page = (DOCS / "cli.md").read_text(encoding="utf-8")
+    section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    flags = [flag for param in operation.params() if param.arg.cli for flag in param.arg.flags]
+    assert [flag for flag in flags if flag not in section] == []

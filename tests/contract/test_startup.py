@@ -1,0 +1,88 @@
+"""Start-up: which modules a cold command may import. A newcomer is named; whoever needs it adds it here, on purpose.
+
+Measured in milliseconds (see benchmarks/), but pinned by names: those hold still on a busy machine.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import memctl
+from support import ok
+
+SRC = Path(memctl.__file__).resolve().parents[1]
+
+#: What Python itself loads for the few modules below; nobody can import one of these for more than what it costs here.
+PYTHON = {
+    "_abc", "abc", "_collections", "_collections_abc", "_functools", "_locale", "_operator", "_stat", "collections",
+    "collections.abc", "functools", "genericpath", "io", "itertools", "keyword", "operator", "os", "os.path",
+    "posixpath", "reprlib", "stat", "types", "errno", "math", "gc", "copyreg", "warnings", "contextlib",
+    "importlib", "importlib._bootstrap", "importlib._bootstrap_external", "_weakref",
+}  # fmt: skip
+RE = {
+    "re", "re._casefix", "re._compiler", "re._constants", "re._parser", "sre_compile", "sre_constants", "sre_parse",
+    "_sre", "enum",
+}  # fmt: skip
+TYPING = RE | {"typing", "typing.io", "typing.re", "_typing", "annotationlib", "ast", "_ast"}
+SQLITE = {"sqlite3", "sqlite3.dbapi2", "_sqlite3", "datetime", "_datetime", "time", "unicodedata"}
+
+#: What `memctl search` may import of ours.
+OURS = {
+    "memctl", "memctl.cli", "memctl.cli.run", "memctl.cli.output", "memctl.cli.parser", "memctl.errors",
+    "memctl.ids", "memctl.names", "memctl.operation", "memctl.ops", "memctl.ops.context", "memctl.ops.search",
+    "memctl.retrieve", "memctl.retrieve.find", "memctl.store", "memctl.store.connect", "memctl.store.filters",
+    "memctl.store.migrate", "memctl.store.schema", "memctl.store.search", "memctl.text", "memctl.text.clean",
+    "memctl.text.excerpt", "memctl.text.query",
+}  # fmt: skip
+
+_PROBE = """
+import sys
+sys.path.insert(0, {src!r})
+before = set(sys.modules)
+from memctl.cli import main
+code = main({argv!r})
+print(code, *sorted(set(sys.modules) - before), file=sys.stderr)
+"""
+
+
+def imported(*argv: str) -> set[str]:
+    """The modules a command line imports, beyond what a bare interpreter without `site` has."""
+    done = subprocess.run(
+        [sys.executable, "-B", "-I", "-S", "-c", _PROBE.format(src=str(SRC), argv=list(argv))],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    code, *modules = done.stderr.splitlines()[-1].split()
+    assert code == "0", done.stderr
+    return set(modules)
+
+
+def test_search() -> None:
+    ok("init")
+    ok("pull", "--tags", "auth,api", stdin="Tokens are rotated every hour.")
+    assert imported("search", "how are tokens rotated?") - PYTHON - TYPING - SQLITE - OURS == set()
+
+
+def test_help_imports_no_operation() -> None:
+    modules = imported("--help")
+    assert "sqlite3" not in modules
+    assert {name for name in modules if name.startswith("memctl.ops.")} == set()
+
+
+def test_version() -> None:
+    assert imported("--version") - PYTHON == {"memctl", "memctl.cli", "memctl.cli.run", "memctl.cli.output"}
+
+
+@pytest.mark.parametrize(
+    "argv", [["search", "x"], ["show", "MEM-1"], ["list"], ["stats"], ["recall", "x"], ["export"], ["help", "pull"]]
+)
+def test_readers_never_pay_for_what_writers_need(argv: list[str]) -> None:
+    ok("init")
+    if argv[0] == "show":
+        ok("import", "--preserve-ids", stdin='{"id": "MEM-1", "content": "x"}')
+    heavy = {
+        "argparse", "asyncio", "dataclasses", "hashlib", "importlib.metadata", "importlib.resources", "inspect",
+        "logging", "pathlib", "secrets", "shutil", "subprocess", "tempfile", "traceback", "urllib", "uuid",
+    }  # fmt: skip
+    assert imported(*argv) & heavy == set()

@@ -1,0 +1,239 @@
+"""The full-text search: what it finds, in which order, and what its filters keep out."""
+
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memctl.retrieve.find import describe, search
+from memctl.store import items
+from memctl.store.connect import Database, open_read, open_write
+from memctl.store.filters import Filters
+from memctl.store.search import covered, fts_expression, is_stemming, match
+from memctl.text.query import analyse
+from memctl.types import MemoryItem
+
+Put = Callable[..., MemoryItem]
+
+
+@pytest.fixture(params=["en", "fr"])
+def store(request: pytest.FixtureRequest, path: str) -> Database:
+    """A stemming store and one as older memctl made them."""
+    return open_write(path, create=True, tokenizer=request.param)
+
+
+def put(db: Database, content: str, **fields: Any) -> str:
+    fields.setdefault("id", f"MEM-{content[:12]}")
+    return items.write(db, MemoryItem(content=content, **fields)).id
+
+
+def found(db: Database, text: str, limit: int = 20, **filters: Any) -> list[str]:
+    return [c.content for c in search(db, text, filters=Filters(**filters), limit=limit).candidates]
+
+
+def without_index(db: Database) -> None:
+    for name in ("ai", "bd", "bu", "au"):
+        db.run(f"DROP TRIGGER memory_items_fts_{name}")
+    db.run("DROP TABLE memory_items_fts")
+    db.look()
+
+
+# --- what is found ----------------------------------------------------------------------------------------------
+
+
+def test_every_item_with_one_of_the_words_is_found_best_first(store: Database) -> None:
+    for content in ("JWT auth token rotation", "configuration of printers", "auth token lifetime", "unrelated"):
+        put(store, content)
+    hits = found(store, "auth token configuration")
+    assert set(hits) == {"JWT auth token rotation", "configuration of printers", "auth token lifetime"}
+    assert hits[-1] == "configuration of printers"
+
+
+def test_an_exact_document_does_not_hide_the_others(store: Database) -> None:
+    for content in ("payment retry policy", "retry policy of the queue", "policy of payment", "retry with backoff"):
+        put(store, content)
+    hits = found(store, "payment retry policy")
+    assert hits[0] == "payment retry policy"
+    assert len(hits) == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "asked"),
+    [
+        ("we rotate the token daily", "rotating tokens"),
+        ("the queue is monitored", "monitoring"),
+        ("AuthService issues the JWT", "auth service"),
+        ("AuthService issues the JWT", "JWTs"),
+        ("auth service for all", "AuthService"),
+        ("see src/auth/login.py", "login.py"),
+        ("tokenizer settings", "tok"),
+        ("sécurité du système", "securite"),
+        ("release 3.12.1 is out", "3.12.1"),
+    ],
+)
+def test_forms_and_parts_of_words(store: Database, content: str, asked: str) -> None:
+    put(store, content)
+    put(store, "something else entirely", id="MEM-other")
+    assert found(store, asked)[:1] == [content]
+
+
+def test_a_word_in_the_title_counts_more(store: Database) -> None:
+    for n in range(3):
+        put(store, f"filler number {n} about gardens and so on", id=f"MEM-f{n}")
+    put(store, "a note that mentions deploy once", id="MEM-a", title="garden")
+    put(store, "a note that mentions garden once", id="MEM-b", title="deploy")
+    assert found(store, "deploy")[0] == "a note that mentions garden once"
+
+
+def test_tags_are_searched_in_every_script(store: Database) -> None:
+    put(store, "one", tags=["sécurité"])
+    assert found(store, "sécurité") == ["one"]
+
+
+@pytest.mark.parametrize("asked", ["数据库", "数据库在哪里", "postgres 数据库", "存储"])
+def test_scripts_without_blanks(store: Database, asked: str) -> None:
+    put(store, "我们使用数据库进行存储")
+    put(store, "猫在睡觉")
+    assert found(store, asked) == ["我们使用数据库进行存储"]
+
+
+def test_what_no_tokenizer_knows_is_found_by_substring(store: Database) -> None:
+    put(store, "party 🎉 today")
+    put(store, "quiet day")
+    assert found(store, "🎉") == ["party 🎉 today"]
+    assert found(store, "100%") == []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ['"', '""', "a AND", "NOT x", "NEAR(", "title:x", "x*", "^x", "{a b}: c", "'; DROP TABLE memory_items; --", "a\0b",
+     "-", "x" * 50_000, " ".join("abcdefgh"[i % 8] * (i + 2) for i in range(3000)), "\ud800", '"open'],
+)  # fmt: skip
+def test_any_text_is_a_legal_query(store: Database, asked: str) -> None:
+    put(store, "plain content")
+    assert found(store, asked) in ([], ["plain content"])
+
+
+# --- filters, limits, order -------------------------------------------------------------------------------------
+
+
+def test_filters_hold_before_the_limit(store: Database) -> None:
+    for n in range(60):
+        put(store, f"deploy {n}", id=f"MEM-q{n:02}", injectable=False)
+    put(store, "deploy deploy steps with quite a few more words in it", scope="project", tier="ltm", tags=["Ops"])
+    wanted = ["deploy deploy steps with quite a few more words in it"]
+    assert found(store, "deploy", limit=1, injectable=True) == wanted
+    assert found(store, "deploy", limit=1, tier="ltm") == wanted
+    assert found(store, "deploy", limit=1, tags=("ops",)) == wanted
+
+
+def test_archived_and_expired_items_are_not_found(store: Database) -> None:
+    put(store, "zebra archived", archived=True)
+    put(store, "zebra expired", expires_at="2001-01-01T00:00:00+00:00")
+    put(store, "zebra later", expires_at="2999-01-01T00:00:00+00:00")
+    assert found(store, "zebra") == ["zebra later"]
+    assert len(found(store, "zebra", archived=True)) == 3
+
+
+def test_ties_go_to_the_newest_then_by_id(store: Database) -> None:
+    for item_id, changed in (("MEM-b", "2026-01-01"), ("MEM-a", "2026-01-01"), ("MEM-c", "2026-02-02")):
+        put(store, "same words", id=item_id, updated_at=changed)
+    hits = search(store, "same words", filters=Filters(), limit=9).candidates
+    assert [c.id for c in hits] == ["MEM-c", "MEM-a", "MEM-b"]
+
+
+def test_a_shorter_list_is_the_beginning_of_a_longer_one(store: Database) -> None:
+    for n in range(90):
+        put(store, f"alpha {'beta ' * (n % 7)}{n}", id=f"MEM-{n:02}")
+    every = found(store, "alpha beta", limit=-1)
+    assert len(every) == 90
+    for limit in (0, 1, 10, 64, 65):
+        assert found(store, "alpha beta", limit=limit) == every[:limit]
+
+
+def test_a_blank_query_lists_the_newest(store: Database) -> None:
+    for day in (1, 3, 2):
+        put(store, f"day {day}", updated_at=f"2026-01-0{day}")
+    assert found(store, "  ", limit=2) == ["day 3", "day 2"]
+
+
+def test_counting_counts_what_the_limit_left_out(store: Database) -> None:
+    for n in range(70):
+        put(store, f"deploy {n}", id=f"MEM-{n}")
+    assert search(store, "deploy", filters=Filters(), limit=5, count=True).total == 70
+    assert match(store, analyse("nothing"), Filters(), 5, count=True).total == 0
+
+
+# --- without an index -------------------------------------------------------------------------------------------
+
+
+def test_without_an_index_words_are_substrings(store: Database) -> None:
+    put(store, "The Token of Été")
+    put(store, "50% done_now")
+    put(store, "500 done now")
+    without_index(store)
+    assert found(store, "token") == ["The Token of Été"]
+    assert found(store, "ÉTÉ") == ["The Token of Été"]
+    assert found(store, "done_now") == ["50% done_now", "500 done now"]
+    meta = describe(store, search(store, "token", filters=Filters(), limit=5))
+    assert (meta.strategy, meta.morphological_hint) == ("LIKE", None)
+
+
+def test_old_stores_are_searched(old: str) -> None:
+    db = open_read(old)
+    try:
+        assert not is_stemming(db)
+        title = db.value("SELECT title FROM memory_items WHERE archived = 0 AND title <> '' LIMIT 1")
+        assert title in [c.title for c in search(db, title, filters=Filters(), limit=20).candidates]
+    finally:
+        db.close()
+
+
+# --- how it was answered ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "strategy", "effective", "dropped"),
+    [
+        ("alpha beta", "AND", ["alpha", "beta"], []),
+        ("alph bet", "PREFIX_AND", ["alph", "bet"], []),
+        ("alpha gamm", "PREFIX_AND", ["alpha", "gamm"], []),
+        ("alpha zeta", "REDUCED_AND", ["alpha"], ["zeta"]),
+        ("alpha zeta eta", "OR_FALLBACK", ["alpha"], ["zeta", "eta"]),
+        ("zeta", "OR_FALLBACK", ["zeta"], []),
+        ("", "AND", [], []),
+    ],
+)
+def test_the_strategy_says_what_the_best_hit_covers(
+    db: Database, asked: str, strategy: str, effective: list[str], dropped: list[str]
+) -> None:
+    put(db, "alpha beta gammas")
+    put(db, "other words")
+    meta = describe(db, search(db, asked, filters=Filters(), limit=5))
+    assert (meta.strategy, meta.effective_terms, meta.dropped_terms) == (strategy, effective, dropped)
+
+
+def test_the_hint_is_for_indexes_that_do_not_stem(store: Database) -> None:
+    put(store, "alpha beta")
+    meta = describe(store, search(store, "zeta eta theta", filters=Filters(), limit=5))
+    said = "memctl reindex --tokenizer en" in (meta.morphological_hint or "")
+    assert said == (not is_stemming(store))
+
+
+def test_covered_asks_the_index(db: Database) -> None:
+    item_id = put(db, "rotating tokens")
+    assert covered(db, item_id, ["token", "rotation", "tok"]) == [True, True, False]
+    assert covered(db, item_id, ["tok", "missing"], prefix=True) == [True, False]
+
+
+def test_a_column_of_another_type_does_not_stop_the_search(db: Database) -> None:
+    put(db, "zebra")
+    db.run("UPDATE memory_items SET content = CAST('zebra' AS BLOB), tags = 5")
+    assert found(db, "zebra") == ["zebra"]
+
+
+def test_the_expression_is_quoted_words_only() -> None:
+    expression = fts_expression(analyse('auth-token "say ""x"" now'), stems=True)
+    assert sqlite3.complete_statement(f"SELECT '{expression}';")
+    assert all(part.startswith('"') and part.endswith('"') for part in expression.split(" OR "))
