@@ -76,13 +76,13 @@ def test_console_examples_print_what_they_say(path: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("path", [p for p in BY_HAND if blocks(p, "python")], ids=lambda p: p.name)
 def test_python_examples_print_what_they_say(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a block prints stands in its `#> ` comments, in order."""
+    """What a block prints stands in its `# prints: ` comments, in order."""
     monkeypatch.chdir(tmp_path)
     for block in blocks(path, "python"):
         with contextlib.redirect_stdout(io.StringIO()) as out:
             exec(compile(block, str(path), "exec"), {"__name__": "__main__"})
         assert scrub(out.getvalue(), tmp_path) == scrub(
-            "\n".join(re.findall(r"^#> (.*)", block, re.MULTILINE)), tmp_path
+            "\n".join(re.findall(r"^# prints: (.*)", block, re.MULTILINE)), tmp_path
         )
 
 

@@ -1,0 +1,1 @@
+"""What memctl costs: `benchmarks/run`, or `python -m benchmarks` from the root of the tree."""

@@ -1,0 +1,167 @@
+"""The measurements. Each yields rows: what was measured, the figure, what it is compared with, the limit we keep."""
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.house import ROOT, House, corpus, store_size
+from benchmarks.measure import Skipped, check, medians, spawn
+
+MB = 1_000_000
+WORDS = (  # noqa: SIM905 - readable
+    "store item tier scope token budget recall passage section index commit branch merge deploy release queue worker "
+    "cache retry timeout schema column trigger vacuum session cookie header request response gateway parser lexer "
+    "syntax module import export backup restore policy secret redact verify archive quota limit batch stream cursor"
+).split()
+
+
+class Row(NamedTuple):
+    """One line of the table; `limit` is empty when nothing was promised."""
+
+    what: str
+    figure: str
+    compared: str = ""
+    limit: str = ""
+
+
+def startup(house: House, runs: int) -> Iterator[Row]:
+    """CPU time of short commands from a cold start, against an interpreter that does nothing."""
+    db = house.store("startup")
+    check(spawn(house.command("push", "store", "--db", db, "--source", str(ROOT / "src"), "-q"), house.env), "push")
+    listed = str(house.folder / "listed.json")
+    check(spawn(house.command("list", "--db", db, "--json"), house.env, out=listed), "list")
+    item = json.loads(Path(listed).read_text())[0]["id"]
+    commands = {
+        "python -c pass": [house.python, "-c", "pass"],
+        "memctl --version": house.command("--version"),
+        "memctl search": house.command("search", "re-ingest changes", "--db", db),
+        "memctl show": house.command("show", item, "--db", db),
+        "memctl push (no source)": house.command("push", "how does re-ingest detect changes", "--db", db),
+        "memctl list": house.command("list", "--db", db),
+    }
+    limits = {"memctl --version": "bare + 8 ms", "memctl search": "bare + 20 ms"}
+    found = medians(commands, house.env, runs)
+    bare = found["python -c pass"]
+    for name, value in found.items():
+        if isinstance(value, Skipped) or isinstance(bare, Skipped):
+            yield Row(f"start: {name}", f"skipped: {value}")
+        else:
+            compared = "" if name == "python -c pass" else f"bare {value - bare:+.1f} ms, {value / bare:.1f} x bare"
+            yield Row(f"start: `{name}`", f"{value:.1f} ms CPU", compared, limits.get(name, ""))
+
+
+def ingest(house: House, given: str | None) -> Iterator[Row]:
+    """Read a source tree into a new store, then again with nothing changed."""
+    folder, count, size = corpus(house, given)
+    floor_db = house.store("floor")
+    script = str(Path(__file__).with_name("floor.py"))
+    floor = check(spawn([house.python, script, str(folder), floor_db], house.env), "floor")
+    db = house.store("ingest")
+    push = house.command("push", "parse a date from text", "--source", str(folder), "--db", db, "-q")
+    first = check(spawn(push, house.env), "push")
+    yield Row(
+        f"ingest: {count:,} files, {size / MB:.1f} MB",
+        f"{size / MB / first.cpu:.1f} MB/s CPU ({first.cpu:.2f} s)",
+        f"{first.cpu / floor.cpu:.1f} x read-hash-insert ({floor.cpu:.2f} s)",
+        "" if given else "≥ 8 MB/s",
+    )
+    yield Row("ingest: peak memory", f"{first.peak / MB:.0f} MB", f"floor {floor.peak / MB:.0f} MB", "≤ 120 MB")
+    stored, plain = store_size(db), store_size(floor_db)
+    yield Row("ingest: store / text", f"{stored / size:.2f}", f"floor {plain / size:.2f}", "≤ 2.6")
+    again = check(spawn(push, house.env), "push again")
+    yield Row("ingest: push again, nothing changed", f"{again.cpu:.2f} s CPU", f"{again.peak / MB:.0f} MB", "< 1 s")
+
+
+def sentences(source: random.Random, words: int) -> str:
+    """Words that make a plausible statement for the index, different each time."""
+    return " ".join(source.choice(WORDS) + (str(source.randrange(1000)) if source.random() < 0.1 else "")
+                    for _ in range(words))  # fmt: skip
+
+
+def write_items(path: Path, count: int) -> None:
+    """A JSONL file of `count` different items, as export writes them."""
+    source = random.Random(count)
+    with path.open("w") as file:
+        for number in range(count):
+            item = {"tier": "stm", "type": "note", "title": f"{sentences(source, 4)} {number}",
+                    "content": sentences(source, 40), "tags": [source.choice(WORDS)], "scope": "project"}  # fmt: skip
+            file.write(json.dumps(item) + "\n")
+
+
+def imports(house: House, count: int) -> Iterator[Row]:
+    """Import of many items into a new store, and again into the same one."""
+    path = house.folder / f"{count}.jsonl"
+    write_items(path, count)
+    db = house.store(f"import{count}")
+    command = house.command("import", str(path), "--db", db, "-q")
+    first = check(spawn(command, house.env), "import")
+    size = path.stat().st_size / MB
+    yield Row(f"import: {count:,} items, {size:.1f} MB", f"{first.cpu:.2f} s CPU", f"{count / first.cpu:,.0f} items/s",
+              "seconds")  # fmt: skip
+    again = check(spawn(command, house.env), "import again")
+    yield Row("import: the same again", f"{again.cpu:.2f} s CPU", f"{count / again.cpu:,.0f} items/s")
+    out = check(spawn(house.command("export", "--db", db, "-q"), house.env), "export")
+    yield Row("export: all of it", f"{out.cpu:.2f} s CPU", f"{count / out.cpu:,.0f} items/s")
+
+
+def search(house: House, runs: int, count: int) -> Iterator[Row]:
+    """Search and recall in a store of `count` items, start-up included."""
+    path = house.folder / f"{count}.jsonl"
+    write_items(path, count)
+    db = house.store(f"search{count}")
+    check(spawn(house.command("import", str(path), "--db", db, "-q"), house.env), "import")
+    commands = {
+        "bare": [house.python, "-c", "pass"],
+        "search, one rare word": house.command("search", "schema77", "--db", db),
+        "search, four common words": house.command("search", "schema trigger vacuum column", "--db", db),
+        "search, a question": house.command("search", "how does the worker retry after a timeout?", "--db", db),
+        "recall, a question": house.command("recall", "how does the worker retry after a timeout?", "--db", db),
+    }
+    found = medians(commands, house.env, runs)
+    bare = found.pop("bare")
+    for name, value in found.items():
+        if isinstance(value, Skipped) or isinstance(bare, Skipped):
+            yield Row(f"{count:,} items: {name}", f"skipped: {value}")
+        else:
+            yield Row(f"{count:,} items: {name}", f"{value:.1f} ms CPU", f"bare {value - bare:+.1f} ms")
+
+
+POLICY = """
+import sys, time, os
+from memctl.policy import MemoryPolicy
+from memctl.types import MemoryItem
+texts = []
+for here, _, names in os.walk(sys.argv[1]):
+    for name in sorted(names):
+        text = open(os.path.join(here, name), encoding="utf-8", errors="replace").read()
+        texts += [text[i : i + 1200] for i in range(0, len(text), 1200)]
+items = [MemoryItem(title="passage", content=t) for t in texts]
+policy = MemoryPolicy()
+policy.evaluate_item(items[0])
+start = time.process_time()
+for item in items:
+    policy.evaluate_item(item)
+print(sum(len(t.encode()) for t in texts), len(texts), time.process_time() - start)
+"""
+
+
+def policy(house: House, given: str | None) -> Iterator[Row]:
+    """What judging costs by itself, on passages of the corpus."""
+    folder, _, _ = corpus(house, given)
+    out = str(house.folder / "policy.out")
+    check(spawn([house.python, "-c", POLICY, str(folder)], house.env, out=out), "policy")
+    size, count, seconds = Path(out).read_text().split()
+    per = float(seconds) / int(count) * 1e6
+    rate = int(size) / MB / float(seconds)
+    yield Row(f"policy: {int(count):,} passages of 1,200 characters", f"{rate:.1f} MB/s CPU", f"{per:.0f} µs each")
+
+
+def machine() -> str:
+    """What the figures were taken on, as far as it matters."""
+    import platform
+    import sqlite3
+
+    return f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {os.cpu_count()} cores"

@@ -1,0 +1,234 @@
+"""The reference pages, each printed by the code it describes: docs/cli.md, errors.md, schema.md, config.md, and the
+command table in README.md. `docs.py` writes them; `docs.py --check` prints what differs and how to put it right.
+"""
+
+import difflib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+
+from memctl import config, errors
+from memctl.operation import Operation
+from memctl.ops import GROUPS, TABLE
+from memctl.store import schema
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+WRITTEN = "<!-- Written by scripts/docs from {source}; change it there. -->\n"
+
+#: What really happens without a value, where the documented class keeps the default of older memctl.
+DEFAULTS = {"store.fts_tokenizer": schema.DEFAULT_TOKENIZER}
+#: Variables that belong to no single parameter.
+VARIABLES = {
+    "MEMCTL_DB": ("every command", "the store; `--db` goes before it, the nearest `.memory/memory.db` comes after it"),
+    "MEMCTL_FTS": (
+        "writers",
+        "tokenizer of a store that is made now: `fr`, `en`, `raw`, or SQLite's own words for one",
+    ),
+    "MEMCTL_SESSION": ("pull", "recorded with what is stored: the source becomes `memctl-pull:<value>`"),
+    "NO_COLOR": ("search", "set to anything: no marked words on a terminal"),
+}
+
+
+def cell(text: object) -> str:
+    """Text inside a Markdown table."""
+    return str(text).replace("|", "\\|").replace("\n", " ")
+
+
+def code(text: object) -> str:
+    """Text inside a Markdown table, as code; nothing for nothing."""
+    return f"`{cell(text)}`" if text not in ("", None) else ""
+
+
+def operation(name: str) -> Operation:
+    """The operation behind a command."""
+    module = TABLE[name].module
+    found: Operation = getattr(import_module(module), module.rpartition(".")[2])
+    return found
+
+
+def help_of(*argv: str) -> str:
+    """What `memctl ARGV --help` prints, on a terminal 80 columns wide."""
+    env = {"PATH": os.defpath, "COLUMNS": "80", "LC_ALL": "C.UTF-8", "HOME": os.sep}
+    command = [sys.executable, "-m", "memctl", *argv, "--help"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise SystemExit(f"memctl {' '.join(argv)} --help ended with {done.returncode}: {done.stderr}")
+    return done.stdout.rstrip() + "\n"
+
+
+def cli_page() -> Iterator[str]:
+    """docs/cli.md: the help of memctl and of each command."""
+    yield "# Commands\n\n" + WRITTEN.format(source="the operations")
+    yield f"\n```text\n{help_of()}```\n"
+    for name in TABLE:
+        yield f"\n## {name}\n\n```text\n{help_of(name)}```\n"
+
+
+def errors_page() -> Iterator[str]:
+    """docs/errors.md: every error, its exit status, its words."""
+    yield "# Errors and exit status\n\n" + WRITTEN.format(source="src/memctl/errors.py")
+    yield """
+An error is two lines on stderr, `memctl: message` and `hint: what to do`; with `--json` it is one JSON object,
+`{"error": slug, "message": …, "hint": …}`, on stderr as well. Slugs never change. stdout holds answers only.
+
+| exit | meaning |
+|--:|---|
+| 0 | done; also when there was nothing to do or nothing was found |
+| 1 | something you can put right: arguments, input, a store that is missing or busy |
+| 2 | something is broken: the file, the disk, or memctl itself |
+| 130 | stopped by Ctrl-C |
+| 141 | the reader of the pipe left early (`\\| head -1`) |
+| 143 | stopped by SIGTERM |
+
+| slug | exit | message | hint |
+|---|--:|---|---|
+"""
+    for kind in vars(errors).values():
+        if isinstance(kind, type) and issubclass(kind, errors.MemctlError) and kind is not errors.MemctlError:
+            message = (kind.__doc__ or "").strip()
+            yield f"| `{errors.slug_of(kind)}` | {kind.exit_code} | {code(message)} | {cell(kind.hint)} |\n"
+
+
+def schema_page() -> Iterator[str]:
+    """docs/schema.md: the tables and the history of the schema."""
+    history = (schema.__doc__ or "").partition("\n")[2].strip()
+    yield "# The database\n\n" + WRITTEN.format(source="src/memctl/store/schema.py")
+    yield f"\nOne SQLite file in WAL mode. `schema_version` is {schema.SCHEMA_VERSION}.\n\n```text\n{history}\n```\n"
+    for title, script in (
+        ("Tables shared with older memctl and RAGIX", schema.SHARED_TABLES),
+        ("Our own tables beside them", schema.SIDE_TABLES),
+        ("The full-text table", schema.fts_table(schema.DEFAULT_TOKENIZER)),
+        ("The triggers that keep it true", schema.FTS_TRIGGERS),
+        ("The triggers that keep first revisions", schema.REVISION_TRIGGERS),
+    ):
+        yield f"\n## {title}\n\n```sql\n{script.strip()}\n```\n"
+    yield "\n## Tokenizers\n\n| preset | tokenizer |\n|---|---|\n"
+    for name, text in schema.FTS_TOKENIZER_PRESETS.items():
+        yield f"| `{name}`{' (default)' if text == schema.DEFAULT_TOKENIZER else ''} | `{text}` |\n"
+
+
+def read_keys() -> set[str]:
+    """The `section.key`s that some code reads: by path, or as an attribute in a file that takes the section."""
+    files = [p for p in Path(str(config.__file__)).parent.rglob("*.py") if p.name != "config.py"]
+    return {key.path for key in config.KEYS for path in files if reads(path, key)}
+
+
+def reads(path: Path, key: config.Key) -> bool:
+    """Whether the code in a file reads a key."""
+    text = path.read_text(encoding="utf-8")
+    if re.search(rf"\b{re.escape(key.path)}\b", text):
+        return True
+    if key.section == "policy":  # the engine is handed its section as a whole
+        return "policy" in path.parts and re.search(rf"\b{key.name}\b", text) is not None
+    return re.search(rf"config\.{key.section}\b", text) is not None and re.search(rf"\.{key.name}\b", text) is not None
+
+
+def in_range(key: config.Key) -> str:
+    """What values a key takes."""
+    if key.choices:
+        return ", ".join(f"`{c}`" for c in key.choices)
+    return "" if key.low is None else f"{key.low} to {key.high}"
+
+
+def config_page() -> Iterator[str]:
+    """docs/config.md: settings, where they may come from, and the keys of config.json."""
+    yield "# Settings\n\n" + WRITTEN.format(source="src/memctl/config.py and the operations")
+    yield """
+A setting comes from the flag, else the environment, else `config.json`, else its default. An empty variable counts as
+unset. `config.json` is the file named with `--config`, else the one beside the store.
+
+## Settings with more than one way to give them
+
+| command | flag | environment | config.json | default |
+|---|---|---|---|---|
+"""
+    for name in TABLE:
+        for param in operation(name).params():
+            arg = param.arg
+            if arg.env or arg.config:
+                flags = ", ".join(f"`{f}`" for f in arg.flags)
+                default = code(param.default)
+                yield f"| {name} | {flags} | {code(arg.env)} | {code(arg.config)} | {default} |\n"
+    yield "\n## Other environment variables\n\n| variable | read by | meaning |\n|---|---|---|\n"
+    for variable, (reader, meaning) in VARIABLES.items():
+        yield f"| `{variable}` | {reader} | {meaning} |\n"
+    yield "\n## config.json\n"
+    used, idle = read_keys(), []
+    for section, about in config.SECTIONS.items():
+        keys = [key for key in config.KEYS if key.section == section]
+        idle += [key.path for key in keys if key.path not in used]
+        live = [key for key in keys if key.path in used]
+        if live:
+            yield f"\n### {section}\n\n{about}\n\n| key | type | default | values | meaning |\n|---|---|---|---|---|\n"
+        for key in live:
+            kind = "list of text" if key.type is list else key.type.__name__
+            default = code(DEFAULTS.get(key.path, key.default))
+            yield f"| `{key.name}` | {kind} | {default} | {in_range(key)} | {cell(key.help)} |\n"
+    if idle:
+        yield "\n### Accepted, and read by nothing\n\n"
+        yield "Older memctl wrote these keys. They are checked for type and range and change nothing in this version: "
+        yield ", ".join(f"`{path}`" for path in idle) + ".\n"
+
+
+def readme_page() -> Iterator[str]:
+    """README.md with its command table brought up to date."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    head, found, rest = text.partition("<!-- commands -->\n")
+    _, end, tail = rest.partition("<!-- /commands -->")
+    if not (found and end):
+        raise SystemExit("README.md has lost its <!-- commands --> markers")
+    yield head + found + "| | command | |\n|---|---|---|\n"
+    for group in GROUPS:
+        first = True
+        for name, row in TABLE.items():
+            if row.group == group:
+                yield f"| {group if first else ''} | [`{name}`](docs/cli.md#{name}) | {row.summary} |\n"
+                first = False
+    yield end + tail
+
+
+PAGES: dict[Path, Callable[[], Iterator[str]]] = {
+    DOCS / "cli.md": cli_page,
+    DOCS / "errors.md": errors_page,
+    DOCS / "schema.md": schema_page,
+    DOCS / "config.md": config_page,
+    ROOT / "README.md": readme_page,
+}
+
+
+def main(argv: list[str]) -> int:
+    """Write all pages; with --check only compare, and end with 1 if one differs."""
+    check = argv == ["--check"]
+    if argv and not check:
+        raise SystemExit("usage: scripts/docs [--check]")
+    status = 0
+    for path, page in PAGES.items():
+        new = "".join(page())
+        old = path.read_text(encoding="utf-8") if path.exists() else ""
+        if new == old:
+            continue
+        name = str(path.relative_to(ROOT))
+        if check:
+            status = 1
+            print(
+                "".join(
+                    difflib.unified_diff(
+                        old.splitlines(keepends=True), new.splitlines(keepends=True), name, f"{name} (true)"
+                    )
+                )
+            )
+        else:
+            path.write_text(new, encoding="utf-8")
+            print(f"wrote {name}", file=sys.stderr)
+    if status:
+        print("put it right with: scripts/docs", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

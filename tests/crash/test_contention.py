@@ -1,0 +1,64 @@
+"""Many writers at once: nothing lost, nothing doubled, nobody is told that the database is locked."""
+
+import collections
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MEMCTL = os.path.join(os.path.dirname(sys.executable), "memctl")
+
+
+def export(store: Path) -> list[dict[str, Any]]:
+    done = subprocess.run([MEMCTL, "export", "-q", "--db", str(store)], capture_output=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def write_at_once(store: Path, processes: int, writes: int) -> None:
+    """Run the writers and check all they left behind."""
+    script = str(Path(__file__).with_name("writers.py"))
+    done = subprocess.run(
+        [sys.executable, script, str(store), str(processes), str(writes)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"failed": [], "said": ""}
+    titles = collections.Counter(item["title"] for item in export(store))
+    wanted = {f"writer {p} turn {t}": 1 for p in range(processes) for t in range(writes)}
+    assert dict(titles) == wanted | {"shared": 1}
+
+
+def test_some_writers_on_a_store_that_none_has_made_yet(tmp_path: Path) -> None:
+    write_at_once(tmp_path / "memory.db", 8, 5)
+
+
+@pytest.mark.slow
+def test_thirty_two_writers_twenty_times_each(tmp_path: Path) -> None:
+    store = tmp_path / "memory.db"
+    write_at_once(store, 32, 20)
+    shared = next(item for item in export(store) if item["title"] == "shared")
+    assert sorted(shared["tags"]) == sorted(f"w{n}" for n in range(32))
+
+
+def test_real_processes_with_different_commands(tmp_path: Path) -> None:
+    """Separate programs from a cold start, documents and statements, on a store that none has made yet."""
+    store = str(tmp_path / "memory.db")
+    children = []
+    for n in range(6):
+        (tmp_path / f"doc{n}.md").write_text(f"# Doc {n}\n\nThe gateway number {n} retries.\n")
+        (tmp_path / f"note{n}").write_text(f"Note {n} on the cache of worker {n}.")
+        for argv, stdin in (
+            (["push", "gateway", "--source", f"doc{n}.md"], os.devnull),
+            (["pull", "--title", f"note {n}"], str(tmp_path / f"note{n}")),
+        ):
+            command = [MEMCTL, *argv, "--db", store, "-q"]
+            with open(stdin, "rb") as file:
+                children.append(
+                    subprocess.Popen(command, cwd=tmp_path, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                )
+    ends = [(child.communicate(timeout=120)[1], child.returncode) for child in children]
+    assert ends == [(b"", 0)] * 12
+    assert len(export(Path(store))) == 12

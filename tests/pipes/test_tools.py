@@ -1,0 +1,93 @@
+"""What stands around the package: the search for an interpreter, the stand-in for a model, the benchmarks."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Shell = Callable[..., Any]
+ROOT = Path(__file__).resolve().parents[2]
+FIND = f". '{ROOT}/scripts/lib/find_python.sh'; "
+
+
+@pytest.fixture
+def shims(tmp_path: Path) -> str:
+    """A PATH that begins with interpreters that do not work, as version managers leave them."""
+    folder = tmp_path / "shims"
+    folder.mkdir()
+    for name in ("python3", "python3.13", "python3.12", "python3.11", "python3.10"):
+        (folder / name).write_text(f"#!/bin/sh\necho 'manager: {name}: command not found' >&2\nexit 127\n")
+        (folder / name).chmod(0o755)
+    return f"{folder}:/usr/bin:/bin"
+
+
+def test_a_shim_that_fails_is_passed_over(sh: Shell, shims: str, tmp_path: Path) -> None:
+    (tmp_path / "versions" / "3.11.0" / "bin").mkdir(parents=True)
+    real = tmp_path / "versions" / "3.11.0" / "bin" / "python3"
+    real.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    real.chmod(0o755)
+    done = sh(FIND + "find_pythons", PATH=shims, PYENV_ROOT=str(tmp_path))
+    assert done.code == 0
+    versions = [line.split(" ", 1) for line in done.text.splitlines()]
+    assert "{}.{}".format(*sys.version_info[:2]) in dict(versions)
+    assert len(dict(versions)) == len(versions)
+    assert not any(path.startswith(str(tmp_path / "shims")) for _, path in versions)
+
+
+def test_a_named_interpreter_is_the_only_choice(sh: Shell, shims: str) -> None:
+    assert sh(FIND + "find_python", PATH=shims, PYTHON=sys.executable).text.strip() == sys.executable
+    refused = sh(FIND + "find_python", PATH=shims, PYTHON="/nowhere/python3")
+    assert refused.code != 0
+    assert "PYTHON=/nowhere/python3 will not do" in refused.notes
+
+
+def test_an_unknown_argument_is_not_passed_over(sh: Shell) -> None:
+    done = sh(f"'{ROOT}/scripts/demo' --fast")
+    assert (done.code, done.out) == (1, b"")
+    assert "--fast" in done.notes
+
+
+BLOCK = """## Memory (Injected)
+used: 50
+
+[1] [STM:unverified] note — Login flow
+    [path:docs/login.md chunk:0 lines:3-9]
+    # Login
+
+    The login flow uses tokens that expire after an hour. More follows here.
+    provenance: doc:/docs/login.md
+    tags: none
+    confidence: 0.50
+
+--- End Memory (format_version=1, 1 items, 50 tokens) ---
+"""
+
+
+def test_the_stand_in_answers_from_the_block(sh: Shell) -> None:
+    found = json.loads(sh("fake-llm --json", stdin=BLOCK.encode()).out)
+    assert [p["title"] for p in found] == ["Login flow"]
+    assert found[0]["content"] == "The login flow uses tokens that expire after an hour. (docs/login.md lines 3-9)"
+    assert "<MEMORY_PROPOSALS_JSON>" not in sh("fake-llm --plain", stdin=BLOCK.encode()).text
+    assert "no passages" in sh("fake-llm", stdin=b"hello").text
+
+
+def test_the_stand_in_follows_a_script(sh: Shell, here: Path) -> None:
+    (here / "script").write_text("first\n---\nsecond\nline\n")
+    assert [sh("fake-llm --script script").text for _ in range(3)] == ["first\n", "second\nline\n", "second\nline\n"]
+    failed = sh("fake-llm --answer oh --stderr trouble --exit 3")
+    assert (failed.code, failed.text, failed.notes) == (3, "oh\n", "trouble\n")
+
+
+@pytest.mark.slow
+def test_the_benchmarks_measure_everything(sh: Shell, here: Path) -> None:
+    (here / "corpus").mkdir()
+    (here / "corpus" / "doc.md").write_text("# Doc\n\nThe gateway retries twice.\n" * 200)
+    done = sh(f"cd '{ROOT}' && '{sys.executable}' -m benchmarks --runs 1 --items 200 --corpus '{here}/corpus'")
+    assert done.code == 0, done.notes
+    assert "skipped" not in done.text
+    assert "| start: `memctl search` |" in done.text
+    assert not os.path.exists(here / ".memory")
