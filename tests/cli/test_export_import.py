@@ -307,6 +307,11 @@ def test_a_dry_run_makes_no_store() -> None:
             "yesterday",
             "created_at: expected a date such as 2026-11-20T15:50:26+00:00, got another string",
         ),
+        (
+            "updated_at",
+            "2026-13-01",
+            "updated_at: expected a date such as 2026-11-20T15:50:26+00:00, got another string",
+        ),
         ("updated_at", 17, "updated_at: expected a string, got the number 17"),
         ("id", 5, "id: expected a string, got the number 5"),
         ("id", "", "id: expected 1 to 200 characters, got 0"),
@@ -369,6 +374,16 @@ def test_what_is_imported_can_be_read_by_every_command() -> None:
     assert (line["title"], line["tags"], line["type"]) == ("two lines [31m", ["a b", ""], "note")
     for argv in (["search", "strange"], ["push", "strange values"], ["list"], ["stats"], ["show", line["id"]]):
         ok(*argv)
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    ["2026-11-20", "2026-11-20 15:50", "2026-11-20T15:50:26Z", "2026-11-20T15:50:26.98Z", "2026-11-20T15:50:26+0200",
+     "2026-11-20T15:50:26.980213+00:00"],
+)  # fmt: skip
+def test_dates_of_other_programs_come_in_as_they_are(stamp: str) -> None:
+    load({"content": "a", "created_at": stamp, "updated_at": stamp})
+    assert exported()[0]["updated_at"] == stamp
 
 
 def test_blank_lines_and_a_byte_order_mark_are_passed_over() -> None:

@@ -169,6 +169,7 @@ class _Writer:
         self.withheld: dict[str, str] = {}
         self.rules: dict[str, tuple[str, ...]] = {}
         self.replaced: list[tuple[str, str | None]] = []  # old id, new id or None
+        self.now = ids.timestamp()  # one moment for the batch
 
     def file(self, prepared: Prepared, known: File | None) -> File:
         """Compare one file with what the store holds of it; returns the record to keep."""
@@ -200,11 +201,13 @@ class _Writer:
 
     def _make(self, prepared: Prepared, passage: Passage) -> str:
         path = prepared.file.path
-        source = MemoryProvenance("doc", path, [f"{path}:{passage.place.position}"], [f"sha256:{prepared.file.sha256}"])
+        source = MemoryProvenance(
+            "doc", path, [f"{path}:{passage.place.position}"], [f"sha256:{prepared.file.sha256}"], self.now
+        )
         item = MemoryItem(
             title=passage.title, content=passage.content, tags=prepared.tags, provenance=source,
             scope=self.options.scope, corpus_id=self.options.corpus_id or "",
-            injectable=self.options.injectable and not passage.quarantined,
+            injectable=self.options.injectable and not passage.quarantined, created_at=self.now, updated_at=self.now,
         )  # fmt: skip
         self.items.append(item)
         self.places[item.id] = passage.place

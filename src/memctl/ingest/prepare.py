@@ -100,13 +100,12 @@ def prepare(file: File, data: bytes, options: Options, policy: "MemoryPolicy | N
     title = title_of(doc, name) if options.infer else os.path.splitext(name)[0]
     target = min(TARGET_TOKENS, options.chunk_tokens)
     cut = chunk(doc.text, kind=doc.kind, language=doc.language, max_tokens=options.chunk_tokens, target_tokens=target)
-    judge = policy if policy and not policy.clear(f"{title}\n{doc.text}") else None
     passages = []
     for number, piece in enumerate(cut):
         start, end = (piece.start, piece.end) if doc.lines_are_source else (None, None)
         place = Source(number, start, end, piece.heading)
         passage = Passage(full_title(title, piece.heading), piece.text, place)
-        passages.append(_judged(passage, judge) if judge else passage)
+        passages.append(_judged(passage, policy) if policy else passage)
     return Prepared(file, passages, _tags(file.path, options, policy), doc.notes)
 
 
@@ -119,6 +118,8 @@ def full_title(title: str, heading: str) -> str:
 
 def _judged(passage: Passage, policy: "MemoryPolicy") -> Passage:
     """The passage after policy: secrets blotted out, and the rules that keep it from being injected."""
+    if policy.clear(f"{passage.title}\n{passage.content}"):
+        return passage
     judged = policy.judge(passage.content)
     title = policy.judge(passage.title, field="title")
     anchor = policy.judge(passage.place.anchor, field="title")

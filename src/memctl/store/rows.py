@@ -1,6 +1,7 @@
 """Between a row of memory_items and a MemoryItem. Rows of other programs may hold odd values: reading never fails."""
 
 import json
+from functools import lru_cache
 from typing import Any
 
 from memctl import ids
@@ -33,8 +34,8 @@ def to_item(row: tuple[Any, ...]) -> MemoryItem:
 def from_item(item: MemoryItem) -> tuple[Any, ...]:
     """The row of COLUMNS for an item."""
     return (
-        item.id, item.tier, item.type, item.title, item.content, _dump(item.tags), _dump(item.entities),
-        _dump(item.links), _dump(item.provenance.to_dict()), item.confidence, item.validation, item.scope,
+        item.id, item.tier, item.type, item.title, item.content, _list(tuple(item.tags)), _list(tuple(item.entities)),
+        _dump(item.links) if item.links else "[]", _dump(item.provenance.to_dict()), item.confidence, item.validation, item.scope,
         item.expires_at, item.usage_count, item.last_used_at, item.created_at, item.updated_at, item.rule_id,
         item.superseded_by, int(item.archived), ids.content_hash(item.content), item.corpus_id, int(item.injectable),
     )  # fmt: skip
@@ -56,9 +57,14 @@ def load(text: object) -> Any:
         return None
 
 
-def _dump(value: object) -> str:
-    # Unescaped, so that the full-text index sees é and not \\u00e9.
-    return json.dumps(value, ensure_ascii=False) if value else ("{}" if isinstance(value, dict) else "[]")
+#: Unescaped, so that the full-text index sees é and not \\u00e9; one encoder, because json.dumps makes one a call.
+_dump = json.JSONEncoder(ensure_ascii=False).encode
+
+
+@lru_cache(maxsize=256)
+def _list(words: tuple[str, ...]) -> str:
+    """A list as JSON; the passages of a document share their tags."""
+    return _dump(words)
 
 
 def _links(text: object) -> list[dict[str, str]]:

@@ -1,0 +1,91 @@
+"""Policy over the lines of an import: statements are refused, passages of documents are blotted out, both held back."""
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from memctl.lifecycle.record import Record
+from memctl.types import MemoryItem
+
+if TYPE_CHECKING:
+    from memctl.policy import MemoryPolicy
+
+_REFUSED = "HARD_BLOCK: a reference, link, rule id or scope holds what no item may"
+
+
+class Line(NamedTuple):
+    """A line that may be imported: its number, what it holds, and whether policy changed or held back anything."""
+
+    number: int
+    record: Record
+    redacted: bool = False
+    rules: tuple[str, ...] = ()
+
+
+def is_passage(item: MemoryItem) -> bool:
+    """Whether an item is a piece of a document, not a statement."""
+    return item.provenance.source_kind == "doc" and bool(item.provenance.source_id.strip())
+
+
+def judge(policy: "MemoryPolicy", line: Line) -> Line | list[str]:
+    """The line as it may be stored, or the reasons why it may not.
+
+    A statement is judged as a write is: a secret or an instruction rejects it, and so does its length. A passage of a
+    document is judged as ingest does it, whatever its length: secrets are blotted out.
+    """
+    item = line.record.item
+    judged = _passage(policy, line) if is_passage(item) else _statement(policy, line)
+    if isinstance(judged, Line) and judged.rules:
+        item.injectable = False
+    return judged
+
+
+def _statement(policy: "MemoryPolicy", line: Line) -> Line | list[str]:
+    item = line.record.item
+    verdict = policy.evaluate_item(item)
+    if verdict.rejected:
+        return verdict.reasons
+    if _refused(policy, _references(item) + [c for c in item.provenance.chunk_ids if not _plain().fullmatch(c)]):
+        return [_REFUSED]
+    if not verdict.forced_non_injectable:
+        return line
+    return line._replace(rules=tuple(sorted({f.rule for f in verdict.findings})))
+
+
+def _passage(policy: "MemoryPolicy", line: Line) -> Line | list[str]:
+    item = line.record.item
+    source, references = item.provenance, _references(item)
+    small = (item.title, *item.tags, *item.entities, source.source_id, *source.chunk_ids)
+    if policy.clear("\n".join((item.content, *small, *references))):
+        return line
+    if _refused(policy, references):
+        return [_REFUSED]
+    body = policy.judge(item.content, document=True)
+    fields = policy.judge_fields(item.title, item.tags, item.entities, source.source_id, document=True)
+    item.content, item.title = body.text, fields.title
+    item.tags, item.entities, source.source_id = fields.tags, fields.entities, fields.provenance
+    source.chunk_ids = [policy.redact(chunk) for chunk in source.chunk_ids]
+    found = (*body.findings, *fields.findings)
+    rules = tuple(sorted({f.rule for f in found if f.action == "quarantine"}))
+    return line._replace(redacted=any(f.action == "redact" for f in found), rules=rules)
+
+
+def _refused(policy: "MemoryPolicy", words: list[str]) -> bool:
+    text = "\n".join(words)
+    if not text or policy.clear(text):
+        return False
+    return policy.judge(text, field="references", document=False).action == "reject"
+
+
+def _references(item: MemoryItem) -> list[str]:
+    """What in an item is neither its text nor one of its small fields, but for ids and hashes of our own making."""
+    source = item.provenance
+    links = [word for link in item.links for pair in link.items() for word in pair]
+    single = [item.id, item.scope, item.rule_id or "", item.corpus_id or "", item.superseded_by or ""]
+    plain = _plain().fullmatch
+    return [word for word in (*single, source.source_kind, *source.content_hashes, *links) if not plain(word)]
+
+
+@cache
+def _plain() -> re.Pattern[str]:
+    return re.compile(r"MEM-[0-9a-f]{12}|sha256:[0-9a-f]{64}|[a-z_]{0,12}")

@@ -1,0 +1,33 @@
+"""Items as JSON lines, one after another: a backup, or the way into another store."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from memctl.lifecycle import record
+from memctl.store import items, sources
+from memctl.store.connect import Database
+from memctl.store.filters import Filters
+
+_BATCH = 500
+
+
+def lines(db: Database, filters: Filters) -> Iterator[dict[str, Any]]:
+    """The line of each item that passes the filters, newest change first (ties by id), all from one moment.
+
+    A line has the 22 fields of an item, `source` for a passage (its position, lines and anchor there), and
+    `withheld` ("raw" or "policy") for an item that is not injectable for a known reason.
+    """
+    begun = not db.conn.in_transaction
+    if begun:
+        db.run("BEGIN")  # one moment for all batches; a reader blocks nobody
+    try:
+        found = items.each(db, filters)
+        while batch := list(islice(found, _BATCH)):
+            ids = [item.id for item in batch]
+            places, reasons = sources.get_many(db, ids), items.withheld(db, ids)
+            for item in batch:
+                yield record.to_dict(item, places.get(item.id), reasons.get(item.id, ""))
+    finally:
+        if begun and db.conn.in_transaction:
+            db.run("ROLLBACK")

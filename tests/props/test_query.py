@@ -1,0 +1,94 @@
+"""Any text is a query: it can be taken apart, and FTS5 takes what comes out."""
+
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memctl.query import normalize_query
+from memctl.store.search import fts_expression
+from memctl.text.query import analyse, grams, is_identifier, pieces, stem
+
+SYNTAX = st.sampled_from(
+    [
+        '"',
+        "'",
+        "AND",
+        "OR",
+        "NOT",
+        "NEAR(a b, 2)",
+        "title:",
+        "*",
+        "^",
+        "{",
+        "}",
+        "(",
+        ")",
+        "-",
+        "+",
+        ":",
+        "\0",
+        "a",
+        "b",
+    ]
+)
+WORDS = st.sampled_from(
+    ["the", "May", "auth", "getUserID", "l'été", "où", "数据库", "ฐาน", "v1.2.3", "snake_case", "🎉"]
+)
+TEXT = st.one_of(
+    st.text(), st.lists(st.one_of(SYNTAX, WORDS, st.text(max_size=6)), max_size=12).map(" ".join),
+    st.text(st.characters(codec=None, categories=["Cs", "Co", "Mn", "Lo", "Nd"])),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=["porter unicode61 remove_diacritics 2", "unicode61", "trigram"])
+def table(request: pytest.FixtureRequest) -> Iterator[sqlite3.Connection]:
+    conn = sqlite3.connect(":memory:")
+    conn.execute(f"CREATE VIRTUAL TABLE t USING fts5(title, content, tokenize='{request.param}')")
+    conn.execute("INSERT INTO t VALUES ('auth', 'a b the token 数据库')")
+    yield conn
+    conn.close()
+
+
+@given(text=TEXT)
+def test_fts5_takes_every_query(table: sqlite3.Connection, text: str) -> None:
+    query = analyse(text)
+    for stems in (True, False):
+        expression = fts_expression(query, stems=stems)
+        assert bool(expression) == bool(query.terms)
+        if expression:
+            table.execute("SELECT rowid FROM t WHERE t MATCH ?", (expression,)).fetchall()
+
+
+@given(text=TEXT)
+def test_a_query_is_made_of_its_text(text: str) -> None:
+    query = analyse(text)
+    squeezed = "".join(char for char in query.text.casefold() if char.isalnum())
+    for term in (*query.terms, *query.parts, *query.dropped):
+        assert term.strip() == term != ""
+        assert "".join(char for char in term.casefold() if char.isalnum()) in squeezed
+    assert len({term.casefold() for term in query.terms}) == len(query.terms)
+    assert query.blank == (not query.text)
+    query.text.encode("utf-8")
+
+
+@given(text=TEXT)
+def test_a_text_with_words_has_terms(text: str) -> None:
+    query = analyse(text)
+    if any(char.isalnum() for char in query.text):
+        assert query.terms
+
+
+@given(word=st.text(min_size=1))
+def test_words_are_taken_apart_without_loss_of_the_word(word: str) -> None:
+    assert stem(word)[:4] == word.lower()[: len(stem(word))][:4]
+    assert is_identifier(word) in (True, False)
+    assert all(piece in word for piece in pieces(word))
+    assert grams(word)[0] == word
+
+
+@given(text=TEXT)
+def test_normalising_never_empties_a_query(text: str) -> None:
+    assert bool(normalize_query(text).strip()) or not analyse(text).terms
