@@ -18,28 +18,27 @@ __all__ = [
     "suggest_budget",
 ]
 
-_MODIFICATION_VERBS = frozenset(
+_MODIFICATION_VERBS = (
     "add replace refactor fix create delete update modify remove rename implement migrate upgrade configure install "
     "uninstall change move copy write rewrite patch merge split convert enable disable set reset ajouter remplacer "
     "corriger créer supprimer modifier renommer implémenter migrer configurer installer changer déplacer copier "
-    "écrire réécrire activer désactiver".split()
+    "écrire réécrire activer désactiver"
 )
 
 
 def normalize_query(text: str) -> str:
     """The query without its stop words, in order; the text itself when nothing else would remain."""
     query = analyse(text)
-    if not query.terms or len(query.terms) == len(query.dropped):
-        stripped = {word.casefold() for word in query.dropped}
-        if all(term.casefold() in stripped for term in query.terms):
-            return text
+    if set(query.terms) <= set(query.dropped):
+        return text
     return " ".join(query.terms)
 
 
 def classify_mode(text: str) -> str:
-    """"modification" when a verb asks for a change, else "exploration"."""
+    """ "modification" when a verb asks for a change, else "exploration"."""
     words = (word.strip(".,;:!?\"'()[]{}") for word in text.lower().split())
-    return "modification" if any(word in _MODIFICATION_VERBS for word in words) else "exploration"
+    verbs = _MODIFICATION_VERBS.split()
+    return "modification" if any(word in verbs for word in words) else "exploration"
 
 
 def suggest_budget(question_length: int) -> int:

@@ -43,7 +43,7 @@ def test_verdicts_never_raise_and_place_their_findings(title: str, content: str,
     sizes = {"title": len(title), "content": len(content), "tags": max(map(len, tags), default=0)}
     assert all(0 <= f.start <= f.end <= sizes[f.field] for f in verdict.findings)
     assert (verdict.action == "accept") == (not verdict.reasons)
-    item = MemoryItem(type="pointer", title=title, content=content, tags=tags)
+    item = MemoryItem(type="pointer", title=title, content=content, tags=tags, provenance=hint)
     assert POLICY.evaluate_item(item).rejected == verdict.rejected
 
 

@@ -1,6 +1,5 @@
 """The full-text search: what it finds, in which order, and what its filters keep out."""
 
-import sqlite3
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ from memctl.retrieve.find import describe, search
 from memctl.store import items
 from memctl.store.connect import Database, open_read, open_write
 from memctl.store.filters import Filters
-from memctl.store.search import covered, fts_expression, is_stemming, match
+from memctl.store.search import covered, fts_phrases, is_stemming, match
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 
@@ -234,6 +233,34 @@ def test_a_column_of_another_type_does_not_stop_the_search(db: Database) -> None
 
 
 def test_the_expression_is_quoted_words_only() -> None:
-    expression = fts_expression(analyse('auth-token "say ""x"" now'), stems=True)
-    assert sqlite3.complete_statement(f"SELECT '{expression}';")
-    assert all(part.startswith('"') and part.endswith('"') for part in expression.split(" OR "))
+    phrases = fts_phrases(analyse('auth-token "say x now" OR'), stems=True)
+    assert phrases[:3] == ['"auth-token"', '"say x now"', '"OR"']
+    assert all(part.startswith('"') and part.endswith('"') for part in phrases)
+
+
+@pytest.mark.parametrize("limit", [3, -1])
+def test_in_a_large_store_common_words_find_nothing_while_rarer_ones_do(
+    db: Database, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    monkeypatch.setattr("memctl.store.search.LARGE", 10)
+    monkeypatch.setattr("memctl.store.search.COMMON", 8)
+    for n in range(20):
+        put(db, f"common {n}", id=f"MEM-{n}", scope="other")
+    put(db, "common here")
+    put(db, "rare there", scope="other")
+    assert found(db, "common rare", limit=limit) == ["rare there"]
+    assert found(db, "common", limit=1, scopes=("project",)) == ["common here"]
+    assert found(db, "common rare", limit=limit, scopes=("project",)) == ["common here"]
+
+
+@pytest.mark.parametrize("count", [False, True])
+def test_the_index_is_asked_once_not_once_per_item(db: Database, count: bool) -> None:
+    put(db, "zebra")
+    said: list[str] = []
+    db.conn.set_trace_callback(said.append)
+    search(db, "zebra", filters=Filters(scopes=("project",)), limit=5, count=count)
+    db.conn.set_trace_callback(None)
+    (ranked,) = (sql for sql in said if "bm25" in sql)
+    steps = [row[3] for row in db.rows(f"EXPLAIN QUERY PLAN {ranked}")]
+    index = next(n for n, step in enumerate(steps) if "memory_items_fts" in step)
+    assert "SEARCH i USING INTEGER PRIMARY KEY" in steps[index + 1]

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - long texts under test
 """Each rule by its own row: what it must catch, what it must not, what it may cost."""
 
 import re

@@ -45,22 +45,25 @@ def _run(argv: list[str], console: Console) -> int:
         return _version(console)
     from memctl.cli import parser
 
-    before = parser.leading(argv)
-    if before.on("version"):
-        return _version(console)
-    name, rest = (before.words[0], before.words[1:]) if before.words else ("", [])
-    if name in ("", "help") or before.on("help"):
-        topic = "".join(rest[:1]) if name == "help" else name
-        _help(topic, console)
-        return 0 if name or before.on("help") else 1
+    given = parser.leading(argv)
+    name, rest = (given.words[0], given.words[1:]) if given.words else ("", [])
+    if given.version or given.help:
+        return _about(name, given, console)
+    if name in ("", "help"):
+        _help("".join(rest[:1]), console)
+        return 0 if name else 1
     module, op = load(name)
-    given = parser.parse(op, rest, before)
-    if given.on("version"):
+    values = parser.parse(op, rest, given)
+    if values is None:
+        return _about(name, given, console)
+    return _call(module, op, values, given, console)
+
+
+def _about(name: str, given: "Given", console: Console) -> int:
+    if given.version:
         return _version(console)
-    if given.on("help"):
-        _help(name, console)
-        return 0
-    return _call(module, op, given, console)
+    _help(name, console)
+    return 0
 
 
 def _version(console: Console) -> int:
@@ -92,15 +95,15 @@ def load(name: str) -> "tuple[ModuleType, Operation]":
     return module, op
 
 
-def _call(module: "ModuleType", op: "Operation", given: "Given", console: Console) -> int:
+def _call(module: "ModuleType", op: "Operation", values: "dict[str, Any]", given: "Given", console: Console) -> int:
     from memctl.ops.context import Context
 
     with Context(
-        db=given.one("db"), config=given.one("config"), stdin=console.stdin, say=console.say,
+        db=given.db, config=given.config, stdin=console.stdin, say=console.say,
         progress=console.progress if "stderr" in console.tty else None,
-        quiet=given.on("quiet"), verbose=given.on("verbose"), json=given.on("json"), tty=console.tty,
+        quiet=given.quiet, verbose=given.verbose, json=given.json, tty=console.tty,
     ) as ctx:  # fmt: skip
-        values = _values(op, given, ctx)
+        values |= _settings(op, values, ctx)
         restore = _unwind_on_sigterm() if op.access in ("write", "create") else None
         result: Result | None = None
         try:
@@ -119,13 +122,10 @@ def _call(module: "ModuleType", op: "Operation", given: "Given", console: Consol
                 restore()
 
 
-def _values(op: "Operation", given: "Given", ctx: "Context") -> "dict[str, Any]":
-    """What the operation is called with; what nobody gave is left to its own default."""
-    values = dict(given.values)
-    for param in op.params():
-        if param.name not in values and (param.arg.env or param.arg.config):
-            values[param.name] = ctx.setting(param)
-    return values
+def _settings(op: "Operation", given: "dict[str, Any]", ctx: "Context") -> "dict[str, Any]":
+    """What the environment or the config says of parameters nobody gave; the rest is left to its own default."""
+    params = [p for p in op.params() if p.name not in given and (p.arg.env or p.arg.config)]
+    return {param.name: ctx.setting(param) for param in params}
 
 
 def _unwind_on_sigterm() -> "Callable[[], object] | None":

@@ -1,112 +1,152 @@
 """The gate: which rules could match a text, told from its set of words alone.
 
 Almost every passage is clean, so this is where the time goes. The text is cut into runs of letters and digits with C
-speed, known plain words drop out by one set difference, and what remains is looked up. A text costs about 10 ns a
-character; no pattern runs unless its keywords are there.
+speed, known plain words drop out by one set difference, and only what remains is looked up. No pattern runs unless its
+keywords are there.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import filterfalse
+from typing import NamedTuple
 
 from memctl.policy.rule import Rule
 
-_KNOWN_WORDS = 60_000  # plain words remembered between texts, about 5 MB; forgotten all at once when full
+_KNOWN_WORDS = 60_000  # words remembered between texts, about 5 MB; forgotten all at once when full
+_KNOWN_OPENINGS = 20_000
+_VALUE_WORD = 8
+_LONG_WORD = 20
+_LOOKED_AT = 64  # of a longer word only the beginning is examined: cost stays linear
+_DIGITS = 7  # fewer digits in all make no number worth a look
+_SPACED = 10  # so many different one-letter words, and the text may be s p a c e d
+
 _BREAKS = bytes(
     c | 32 if 65 <= c <= 90 else c if 48 <= c <= 57 or 97 <= c <= 122 or c >= 128 else 32 for c in range(256)
 )
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
+_WIDE_BREAKS = re.compile("[\x80-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\u2000-\u2bff\u3000-\u3004\u3008-\u3020\uff01-\uff0f]")
+_CJK = re.compile("[\u0900-\u0dff\u0e00-\u0e7f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _HIDDEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]")
-_VALUE_WORD = 8
-_LONG_WORD = 20
+_UNLEET = bytes.maketrans(b"013457@$", b"oieastas")
+
+SIGNS = ("#@", "#num", "#value", "#long", "#hidden", "#cjk", "#rot13", "#reversed", "#leet", "#tag", "#tilde")
+_SIGN_MASK = (1 << len(SIGNS)) - 1
+# Patterns that begin with one plain character run at the speed of a character search.
+_TILDE = re.compile(r"~(?<=[Q6]~)\w")
+_AT = re.compile(r"@(?<=\S@)[\w\[]")
+_TAG = re.compile(
+    r"<(?:[|<\uff5c]|/?\s?(?i:system|function|tool|invoke|antml|information|important|start_of|end_of|admin|urgent|reserved|s>))"
+)
+#: Words that say a text is disguised: rule keywords as ROT13 and backwards writing turn them.
+_CORE = b"ignore disregard forget instructions instruction previous system prompt override reveal password".split()
+_LETTERS = frozenset(bytes([c]) for c in range(97, 123))
+_ROT13 = bytes.maketrans(b"abcdefghijklmnopqrstuvwxyz", b"nopqrstuvwxyzabcdefghijklm")
 
 
-class Opening:
-    """What the gate saw in one text: the rules that may match, and the words that opened them."""
+class Opening(NamedTuple):
+    """What the gate saw in one text: the rules that may match, the words that opened them, and signs of disguise."""
 
-    __slots__ = ("bits", "long", "rules", "words")
+    rules: tuple[int, ...]
+    words: list[tuple[bytes, int]]
+    signs: int
+    spaced: bool = False
 
-    def __init__(self, bits: int, words: list[bytes], rules: tuple[int, ...], *, long: bool) -> None:
-        self.bits, self.words, self.rules, self.long = bits, words, rules, long
+    def shows(self, sign: str) -> bool:
+        """Whether the text carries `sign`."""
+        return self.signs >> SIGNS.index(sign) & 1 == 1
 
 
 class Gate:
-    """The keywords of a list of rules, compiled into sets and dictionaries."""
+    """The keywords of a list of rules as sets and dictionaries.
+
+    Bits number the first groups of the rules, after the signs. Only words of first groups are looked up one by one; the
+    other groups are sets that are compared with the text's set of words, and only for rules whose first group occurred.
+    """
 
     __slots__ = (
-        "_by_bit", "_contains", "_exact", "_groups", "_known", "_openings", "_plain", "_prefix", "_prefix_sizes", "_signs",
+        "_by_bit", "_contains", "_exact", "_known", "_needs", "_openings", "_plain", "_prefix", "_shaped", "_shapes",
+        "_signs", "_sizes", "_starts", "_within", "anchors",
     )  # fmt: skip
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self._exact: dict[bytes, int] = {}
         self._prefix: dict[bytes, int] = {}
-        contains: dict[bytes, int] = {}
-        self._signs: dict[str, int] = dict.fromkeys(("#@", "#num", "#value", "#long", "#hidden", "#cjk"), 0)
-        self._groups: list[tuple[int, ...]] = []
+        self._within: dict[bytes, int] = {}
+        self._shapes: list[tuple[re.Pattern[bytes], int]] = []
+        self._needs: list[tuple[frozenset[bytes], ...]] = []
+        self._signs: list[int] = []
         self._by_bit: dict[int, list[int]] = {}
-        numbers: dict[str, int] = {}
-        for sign in self._signs:
-            self._signs[sign] = 1 << numbers.setdefault(sign, len(numbers))
+        self.anchors: list[int] = []
+        numbers = {sign: n for n, sign in enumerate(SIGNS)}
         for index, rule in enumerate(rules):
-            bits = []
-            for group in rule.groups():
-                bit = 1 << numbers.setdefault(" ".join(group), len(numbers))
-                bits.append(bit)
-                for word in group:
-                    self._enter(word, bit, contains)
-            self._groups.append(tuple(bits[1:]))
-            self._by_bit.setdefault(bits[0], []).append(index)
-        self._prefix_sizes = sorted({len(p) for p in self._prefix})
-        self._contains = re.compile(b"|".join(sorted(map(re.escape, contains), key=len, reverse=True))), contains
+            first, *others = rule.groups()
+            name = " ".join(first)
+            fresh = name not in numbers
+            bit = 1 << numbers.setdefault(name, len(numbers))
+            if fresh:
+                self._enter(first, bit)
+            self.anchors.append(bit)
+            self._by_bit.setdefault(bit, []).append(index)
+            self._signs.append(sum(1 << SIGNS.index(group[0]) for group in others if group[0] in SIGNS))
+            self._needs.append(tuple(frozenset(w.encode() for w in group) for group in others if group[0] not in SIGNS))
+        for word in _CORE:
+            self._add(self._exact, word.translate(_ROT13), 1 << SIGNS.index("#rot13"))
+            self._add(self._exact, word[::-1], 1 << SIGNS.index("#reversed"))
+        self._sizes = sorted({len(p) for p in self._prefix})
+        self._starts = {p[:2] for p in self._prefix}
+        longest_first = sorted(map(re.escape, self._within), key=lambda part: -len(part))
+        self._contains = re.compile(b"|".join(longest_first) or b"(?!)")
+        self._shaped = re.compile(b"|".join(shape.pattern for shape, _ in self._shapes) or b"(?!)")
         self._plain: set[bytes] = set()
         self._known: dict[bytes, int] = {}
-        self._openings: dict[int, tuple[int, ...]] = {0: ()}
+        self._openings: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {0: ((), ())}
 
-    def _enter(self, word: str, bit: int, contains: dict[bytes, int]) -> None:
-        if word.startswith("#"):
-            if self._signs[word] != bit:
-                raise ValueError(f"a sign stands alone in its group: {word}")
-            return
-        raw = word.strip("*").encode()
-        table = contains if word.startswith("*") else self._prefix if word.endswith("*") else self._exact
-        table[raw] = table.get(raw, 0) | bit
+    def _enter(self, group: list[str], bit: int) -> None:
+        for word in group:
+            if word[0] == "/":
+                self._shapes.append((re.compile(word[1:-1].encode()), bit))
+            else:
+                table = self._within if word[0] == "*" else self._prefix if word[-1] == "*" else self._exact
+                self._add(table, word.strip("*").encode(), bit)
 
-    def open(self, text: str, *, ascii_only: bool) -> Opening:
-        """The rules that `text` may break; `ascii_only` is what `text.isascii()` says."""
-        bits = self._signs["#@"] if "@" in text else 0
-        if not ascii_only:
-            bits |= (self._signs["#hidden"] if _HIDDEN.search(text) else 0) | (
-                self._signs["#cjk"] if _CJK.search(text) else 0
-            )
-        words = []
-        for word in set(text.encode("utf-8", "surrogatepass").translate(_BREAKS).split()).difference(self._plain):
-            seen = self._known.get(word)
+    @staticmethod
+    def _add(table: dict[bytes, int], word: bytes, bit: int) -> None:
+        table[word] = table.get(word, 0) | bit
+
+    def open(self, text: str) -> Opening:
+        """The rules that `text` may break."""
+        bits = (1 if "@" in text and _AT.search(text) else 0) | (512 if "<" in text and _TAG.search(text) else 0)
+        bits |= 1024 if "~" in text and _TILDE.search(text) else 0
+        if text.isascii():
+            raw = text.encode()
+        else:
+            bits |= (16 if _HIDDEN.search(text) else 0) | (32 if _CJK.search(text) else 0)
+            raw = _WIDE_BREAKS.sub(" ", text.lower()).encode("utf-8", "surrogatepass")
+        words = raw.translate(_BREAKS).split()
+        hot = []
+        known = self._known
+        for word in set(filterfalse(self._plain.__contains__, words)):
+            seen = known.get(word)
             if seen is None:
                 seen = self._meet(word)
             if seen:
                 bits |= seen
-                words.append(word)
-        rules = self._openings.get(bits)
-        if rules is None:
-            rules = self._decide(bits)
-        return Opening(bits, words, rules, long=bits & self._signs["#long"] != 0)
-
-    def opened_by(self, word: bytes, rule: int) -> bool:
-        """Whether `word` is one of the rule's first keywords, the places where its pattern is tried."""
-        return bool(self._bits_of(word) & self.anchor_bit(rule))
-
-    def anchor_bit(self, rule: int) -> int:
-        """The bit of a rule's first group."""
-        return next(bit for bit, rules in self._by_bit.items() if rule in rules)
-
-    def word_bits(self, word: bytes) -> int:
-        """The groups that `word` belongs to."""
-        return self._bits_of(word)
+                hot.append((word, seen))
+        if bits & 2 and not _numerous([word for word, seen in hot if seen & 2]):
+            bits &= ~2
+        known_opening = self._openings.get(bits)
+        rules, needy = self._decide(bits) if known_opening is None else known_opening
+        if needy:
+            distinct = set(words)
+            needs = self._needs
+            rules += tuple([i for i in needy if not any(map(distinct.isdisjoint, needs[i]))])
+        spaced = len(words) * 4 > len(text) and len(_LETTERS.intersection(words)) >= _SPACED
+        return Opening(rules, hot, bits & _SIGN_MASK, spaced)
 
     def _meet(self, word: bytes) -> int:
         """Look at a word never seen; remember it unless it could be part of a secret."""
         bits = self._bits_of(word)
-        if len(word) > _LONG_WORD or bits & self._signs["#value"]:
+        if len(word) > _LONG_WORD or bits & 4:
             return bits
         if len(self._plain) + len(self._known) > _KNOWN_WORDS:
             self._plain.clear()
@@ -119,39 +159,46 @@ class Gate:
 
     def _bits_of(self, word: bytes) -> int:
         bits = self._exact.get(word, 0)
-        for size in self._prefix_sizes:
-            if size > len(word):
-                break
-            bits |= self._prefix.get(word[:size], 0)
-        pattern, contains = self._contains
-        for found in pattern.finditer(word):
-            bits |= contains[found.group()]
-        return bits | self._look(word)
+        if word[:2] in self._starts:
+            for size in self._sizes:
+                bits |= self._prefix.get(word[:size], 0)
+        for found in self._contains.finditer(word):
+            bits |= self._within[found.group()]
+        look = _look(word)
+        if look & 4 and self._shaped.fullmatch(word):
+            bits |= sum(bit for shape, bit in self._shapes if shape.fullmatch(word))
+        return bits | look
 
-    def _look(self, word: bytes) -> int:
-        """Digits in number, a mixture of letters and digits, a length that only encodings have."""
-        if word.isdigit():
-            return self._signs["#num"] if len(word) >= 3 or word[:1] == b"0" else 0
-        if len(word) < 4 or word.isalpha():
-            return 0
-        digits = sum(48 <= c <= 57 for c in word)
-        if not digits:
-            return 0
-        bits = self._signs["#num"] if digits >= 5 else 0
-        if len(word) >= _VALUE_WORD:
-            bits |= self._signs["#value"]
-        if len(word) >= _LONG_WORD:
-            bits |= self._signs["#long"]
-        return bits
-
-    def _decide(self, bits: int) -> tuple[int, ...]:
+    def _decide(self, bits: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The rules whose first group and signs are there: those that need no more, and those that do."""
         found = []
         rest = bits
         while rest:
             bit = rest & -rest
             rest ^= bit
-            found += [i for i in self._by_bit.get(bit, ()) if all(bits & need for need in self._groups[i])]
-        if len(self._openings) > 20_000:
-            self._openings.clear()
-        self._openings[bits] = opening = tuple(sorted(found))
+            found += [i for i in self._by_bit.get(bit, ()) if bits & self._signs[i] == self._signs[i]]
+        if len(self._openings) > _KNOWN_OPENINGS:
+            self._openings = {0: ((), ())}
+        free = tuple(i for i in sorted(found) if not self._needs[i])
+        self._openings[bits] = opening = free, tuple(i for i in sorted(found) if self._needs[i])
         return opening
+
+
+def _numerous(words: list[bytes]) -> bool:
+    """Whether groups of digits could make a number of seven digits or more: one long, two of three, four of two."""
+    sizes = sorted((len(word) for word in words), reverse=True)
+    return sizes[0] >= 6 or (sum(sizes) >= _DIGITS and sum(sizes[:2]) >= 6) or sum(sizes) >= 2 * _DIGITS
+
+
+def _look(word: bytes) -> int:
+    """The signs one word gives: digits in number, letters mixed with digits, a length that only encodings have."""
+    if word.isdigit():
+        return 2 if len(word) >= 2 else 0
+    if len(word) < 4 or word.isalpha():
+        return 0
+    word = word[:_LOOKED_AT]
+    digits = len(word) - len(word.translate(None, b"0123456789"))
+    bits = (2 if digits >= 4 else 0) | (256 if word.translate(_UNLEET) in _CORE else 0)
+    if digits and digits < len(word):
+        bits |= (4 if len(word) >= _VALUE_WORD else 0) | (8 if len(word) >= _LONG_WORD else 0)
+    return bits

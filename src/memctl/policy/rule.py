@@ -13,17 +13,20 @@ class Rule(NamedTuple):
     id              kebab-case name, stable: allow-lists and `[REDACTED:id]` use it
     kind            secret, injection, instructional or pii
     action          on the interactive paths: reject or quarantine (documents redact or quarantine instead)
-    severity        1 (weak cue) to 3 (sure)
-    keywords        the cheap gate: groups separated by " + ", all of which must occur; a group is alternatives separated
-                    by blanks. A keyword is a lower-case run of letters and digits as it stands between other characters;
-                    `abc*` is a run that begins so, `*abc*` one that contains it. Signs: `#@`, `#num` (digits in number),
-                    `#value` (a run of 8 or more with both letters and digits), `#hidden`, `#cjk`
-    pattern         regular expression, tried around the first group's keywords only. Secrets and PII match the text as it
-                    is, injection and instructional rules its lower-case form. Group 1, if any, is the span that counts
-    check           name of a function in `checks` that has the last word, or ""
+    severity        1 (weak cue) to 3 (sure; of personal data: worth blotting out of documents)
+    keywords        the cheap gate: groups separated by " + ", of each of which one must occur; a group is alternatives
+                    separated by blanks. A keyword is a lower-case run of letters and digits between other characters.
+                    In the first group `abc*` is a run that begins so, `*abc*` one that contains it, and `/re/` one of 8
+                    or more with letters and digits that has this shape. A group may be a sign instead: `#@`, `#num` (a
+                    number of 7 digits or more), `#value` (any run of 8 or more with letters and digits), `#long` (one
+                    of 20), `#hidden` (invisible characters), `#tag` (markup that models use), `#tilde`, `#cjk`
+    pattern         regular expression, tried around the first group's keywords only. Secrets and PII match the text as
+                    it is, injection and instructional rules its lower-case form. The last group to close, if any, is
+                    the span that counts
+    check           name of a function in `checks_*` that has the last word, or ""
     example         a text the rule must catch
     counterexample  a text it must not
-    reach           how far a match may extend from the keyword, in characters
+    reach           how far a match may extend from the keyword, in characters; above 250 also before it
     """
 
     id: str
@@ -35,7 +38,7 @@ class Rule(NamedTuple):
     check: str
     example: str
     counterexample: str
-    reach: int = 300
+    reach: int = 200
 
     def groups(self) -> list[list[str]]:
         """The gate's groups of alternative keywords."""

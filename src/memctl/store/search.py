@@ -23,6 +23,9 @@ COLUMN_WEIGHTS = (2.0, 1.0, 1.0, 1.0)
 PREFIX_MIN_LEN = 5
 #: Where no word matches, those of this length match as the beginning of a word.
 STUMP_MIN_LEN = 3
+#: In a store of at least LARGE items, words that COMMON items or more have do not find items, if others do.
+LARGE = 50_000
+COMMON = 20_000
 #: At most this many substrings are looked for, and this share of them must be there.
 MAX_NEEDLES = 24
 NEEDLE_SHARE = 0.34
@@ -76,10 +79,14 @@ def match(db: Database, query: Query, filters: Filters, limit: int, *, count: bo
     if not has_index(db):
         return _like(db, _needles(query), filters, limit)
     terms = (*query.terms, *query.parts)
-    found = _ranked(db, fts_expression(query, stems=is_stemming(db)), filters, limit, count)
+    phrases = fts_phrases(query, stems=is_stemming(db))
+    telling = _telling(db, phrases)
+    found = _ranked(db, telling, filters, limit, count)
+    if not found.total and len(telling) < len(phrases):
+        found = _ranked(db, phrases, filters, limit, count)
     if not found.total:  # nothing has these words: perhaps they are the beginnings of some
         starts = [_phrase(term) + "*" for term in terms if len(term) >= STUMP_MIN_LEN]
-        found = _ranked(db, " OR ".join(starts), filters, limit, count)
+        found = _ranked(db, starts, filters, limit, count)
     if query.runs or not terms:
         return _merged(found, _like(db, _needles(query), filters, limit), limit)
     return found
@@ -127,8 +134,8 @@ def covered(db: Database, item_id: str, terms: Sequence[str], *, prefix: bool = 
     return [db.row(sql, (shape(term), rowid)) is not None for term in terms]
 
 
-def fts_expression(query: Query, *, stems: bool) -> str:
-    """The FTS5 expression: any of the words. Each is quoted, so no text is an operator or a syntax error.
+def fts_phrases(query: Query, *, stems: bool) -> list[str]:
+    """The FTS5 expressions any of which may match. Each is quoted, so no text is an operator or a syntax error.
 
     Neighbouring words are also looked for as one ("auth service" finds AuthService, which the index holds as one
     word). In an index that does not stem, a word's beginning stands in for its stem.
@@ -137,7 +144,18 @@ def fts_expression(query: Query, *, stems: bool) -> str:
     shape = _phrase if stems else _beginning
     plain = [term for term in query.terms if term.isalnum()]
     joined = [_phrase(a + b) for a, b in pairwise(plain)]
-    return " OR ".join([*map(shape, words), *joined])
+    return [*map(shape, words), *joined]
+
+
+def _telling(db: Database, phrases: list[str]) -> list[str]:
+    """In a large store, the phrases without those that a great many items have, when there are rarer ones.
+
+    Ranking costs a microsecond for each item that matches, and a word that every tenth item has ranks nothing.
+    """
+    if len(phrases) < 2 or (db.value("SELECT max(rowid) FROM memory_items") or 0) < LARGE:
+        return phrases
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM {FTS} WHERE {FTS} MATCH ? LIMIT {COMMON})"
+    return [phrase for phrase in phrases if 0 < db.value(sql, (phrase,)) < COMMON] or phrases
 
 
 def _beginning(word: str) -> str:
@@ -155,14 +173,15 @@ def _phrase(word: str) -> str:
     return '"' + word.replace('"', '""') + '"'
 
 
-def _ranked(db: Database, expression: str, filters: Filters, limit: int, count: bool) -> Matches:
-    if not expression:
+def _ranked(db: Database, phrases: Sequence[str], filters: Filters, limit: int, count: bool) -> Matches:
+    if not phrases:
         return Matches([], 0)
     condition, values = filters.where("i")
     weights = ", ".join(map(str, COLUMN_WEIGHTS))
+    # CROSS JOIN keeps the index in the outer loop; left alone, SQLite may ask it once for every item instead.
     matching = (
         f"SELECT i.rowid AS item, bm25({FTS}, {weights}) AS cost, i.updated_at AS changed, i.id AS id "
-        f"FROM {FTS} JOIN memory_items AS i ON i.rowid = {FTS}.rowid WHERE {FTS} MATCH ? AND {condition}"
+        f"FROM {FTS} CROSS JOIN memory_items AS i ON i.rowid = {FTS}.rowid WHERE {FTS} MATCH ? AND {condition}"
     )
     order = "ORDER BY cost, changed DESC, id LIMIT ?"
     total = "count(*) OVER ()" if count else "0"
@@ -171,7 +190,7 @@ def _ranked(db: Database, expression: str, filters: Filters, limit: int, count: 
         f"SELECT {_COLUMNS}, -best.cost, best.total "
         f"FROM (SELECT *, {total} AS total FROM ({matching}) {order}) AS best "
         "JOIN memory_items AS i ON i.rowid = best.item ORDER BY best.cost, best.changed DESC, best.id",
-        [expression, *values, limit],
+        [" OR ".join(phrases), *values, limit],
     )
     found = [Candidate(*row[:-1]) for row in rows]
     return Matches(found, rows[0][-1] if count and rows else len(found))

@@ -6,39 +6,42 @@ Any text is a legal query. The result says nothing about a search engine: `memct
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 #: The documented stop words, 56 French and 70 English, and the question words of both.
-FR_STOP_WORDS = frozenset(
+FR_STOP_WORDS = _words_of(
     "au aux avec car ce ces cette comme comment dans de des donc dont du elle elles en est et il ils je la le les leur "
     "leurs mais mon ne ni notre nous on ou où par pas pour que qui sa se ses si son sont sur ton tu un une votre vous "
-    "y".split()
+    "y"
 )
-EN_STOP_WORDS = frozenset(
+EN_STOP_WORDS = _words_of(
     "a about after an and are at be been before being but by can could did do does for from had has have he her him "
     "his i if in into is it its may me might my no nor not of on or our out over shall she should so that the their "
-    "them then these they this those to up was we were will with would you your".split()
+    "them then these they this those to up was we were will with would you your"
 )
-QUESTION_WORDS = frozenset(
-    "comment how pourquoi quel quelle quelles quels quoi what when where which who whom why".split()
-)
+QUESTION_WORDS = _words_of("comment how pourquoi quel quelle quelles quels quoi what when where which who whom why")
 
 # Words that carry nothing in a question but are missing from the documented lists.
-_FR_MORE = frozenset(
+_FR_MORE = _words_of(
     "a à ai ont été être avoir avait était étaient fut l d qu c j n s m t cet lui leur me te ma ta tes mes nos vos "
-    "eux sous lors puis quand combien entre vers chez sans selon ainsi aussi alors".split()
+    "eux sous lors puis quand combien entre vers chez sans selon ainsi aussi alors"
 )
-_EN_MORE = frozenset(
+_EN_MORE = _words_of(
     "as am any there here than too very just some such only own same s t d ll m re ve don doesn didn isn aren wasn "
-    "weren hasn haven hadn won wouldn couldn shouldn whose he'll us also".split()
+    "weren hasn haven hadn won wouldn couldn shouldn whose us also"
 )
 
-_FR_QUESTIONS = frozenset("comment pourquoi quel quelle quelles quels quoi".split())
+_FR_QUESTIONS = _words_of("comment pourquoi quel quelle quelles quels quoi")
 
 # Stop words of one language that are ordinary words of the other: dropped only from a query in their own language.
-_FR_DOUBTFUL = frozenset(
+_FR_DOUBTFUL = _words_of(
     "au car ce comment des dont elle en est il la mon ni on ou par pas pour sa se si son sur ton tu un y "
-    "a ai d l c j n s m t te ma me mes lui entre vers puis sans alors chez eux sous vos nos".split()
+    "a ai d l c j n s m t te ma me mes lui entre vers puis sans alors chez eux sous vos nos"
 )
-_EN_DOUBTFUL = frozenset("as but his if in me may no not nor on or our out over an a am are so up us do".split())
+_EN_DOUBTFUL = _words_of("as but his if in me may no not nor on or our out over an a am are so up us do")
 # Negation is content: "not null constraint", "no retry policy".
 _NEGATION = frozenset(("no", "not", "nor"))
 # Names that look like auxiliaries when they open a query: "May release", "Will report".
@@ -77,10 +80,10 @@ def analyse(text: str) -> Query:
     words = [word for word in _words(text[:MAX_CHARS]) if _speaks(word)]
     kept, dropped = _without_stop_words(words)
     terms = _distinct(kept or words)[:MAX_TERMS]
-    runs = tuple(term for term in terms if unsegmented(term))
     known = {term.casefold() for term in terms}
     parts = [part for term in terms for part in pieces(term) if part.casefold() not in known]
-    return Query(text, tuple(terms), tuple(_distinct(parts)[:MAX_TERMS]), runs, tuple(dropped))
+    runs = [run for term in terms for run in _runs(term)]
+    return Query(text, tuple(terms), tuple(_distinct(parts)[:MAX_TERMS]), tuple(_distinct(runs)), tuple(dropped))
 
 
 def clean(text: str) -> str:
@@ -110,31 +113,65 @@ def pieces(term: str) -> list[str]:
     """
     out = []
     for chunk in _alnum_runs(term):
-        split = _camel(chunk)
-        out += ([chunk] if chunk != term else []) + (split if len(split) > 1 else [])
+        split = _camel(chunk) if chunk.isascii() or not unsegmented(chunk) else _latin(chunk)
+        out += ([chunk] if chunk != term else []) + [part for part in split if part != chunk]
     return [piece for piece in out if _worth(piece)]
 
 
 def unsegmented(word: str) -> bool:
     """Whether the word has characters of a script whose words the tokenizer cannot tell apart."""
-    return any("\u0e00" <= c <= "\u109f" or "\u1100" <= c <= "\u11ff" or _wide(c) for c in word if c > "\u0dff")
+    return not word.isascii() and any(_joins(char) for char in word)
 
 
-def _wide(char: str) -> bool:
-    return (
-        "\u1780" <= char <= "\u17ff"
-        or "\u2e80" <= char <= "\ud7ff"
+def _joins(char: str) -> bool:
+    """Thai to Burmese, Hangul, Khmer, and everything Chinese and Japanese."""
+    if "\u0e00" <= char <= "\u109f" or "\u1100" <= char <= "\u11ff" or "\u1780" <= char <= "\u17ff":
+        return True
+    return char.isalnum() and (
+        "\u2e80" <= char <= "\ud7ff"
         or "\uf900" <= char <= "\ufaff"
         or "\uff66" <= char <= "\uffdc"
         or "\U00020000" <= char <= "\U0003ffff"
     )
 
 
+def _runs(term: str) -> list[str]:
+    """The stretches of a term that are written in such a script."""
+    if term.isascii():
+        return []
+    return "".join(char if _joins(char) else " " for char in term).split()
+
+
 def grams(run: str) -> list[str]:
-    """What to look for inside longer text for a run of an unsegmented script: the run, then its pairs of characters."""
+    """What to look for inside longer text for a run of an unsegmented script: the run, then pairs of characters.
+
+    Pairs with function characters are left out (they are in every text), unless there is nothing else.
+    """
     if len(run) <= 2:
         return [run]
-    return _distinct([run, *(run[i : i + 2] for i in range(len(run) - 1))])
+    telling = "".join(" " if _is_particle(char) else char for char in run).split() or [run]
+    return _distinct([run, *(pair for stretch in telling for pair in _pairs(stretch))])
+
+
+def _pairs(stretch: str) -> list[str]:
+    return [stretch[i : i + 2] for i in range(max(1, len(stretch) - 1))]
+
+
+def _is_particle(char: str) -> bool:
+    """Hiragana, and Chinese characters that ask or point rather than name."""
+    return "\u3041" <= char <= "\u309f" or char in _PARTICLES
+
+
+_PARTICLES = "的了吗呢吧是在和与或什么哪里怎样如何为有我你他她它们这那个之也就都而及把被对从"
+
+
+def stem(word: str) -> str:
+    """A word in lower case without a common English or French ending, at least four letters of it."""
+    low = word.lower()
+    for ending in ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ed", "es", "s", "y", "e"):
+        if low.endswith(ending) and len(low) - len(ending) >= 4:
+            return low[: len(low) - len(ending)]
+    return low
 
 
 # --- words ------------------------------------------------------------------------------------------------------
@@ -180,7 +217,7 @@ def _bare(word: str) -> str:
 
 def _elided(word: str) -> Iterator[str]:
     """French `l'incident` is incident, English `Ann's` is Ann."""
-    plain = word.replace("’", "'")
+    plain = word.replace("\u2019", "'")
     if "'" not in plain:
         yield word
         return
@@ -208,6 +245,11 @@ def _distinct(words: Iterable[str]) -> list[str]:
 
 def _alnum_runs(term: str) -> list[str]:
     return "".join(char if char.isalnum() else " " for char in term).split()
+
+
+def _latin(chunk: str) -> list[str]:
+    """The words of other scripts inside an unsegmented run."""
+    return "".join(" " if _joins(char) else char for char in chunk).split()
 
 
 def _camel(chunk: str) -> list[str]:
@@ -268,14 +310,17 @@ def _is_name(word: str, index: int, follower: str) -> bool:
 
 
 def _is_french(words: list[str]) -> bool:
-    """Whether the function words (and accents) of a query say French rather than English."""
-    french = english = 0
+    """Whether the function words (and accents) of a query say French rather than English.
+
+    A word that is an ordinary one in the other language says little, one that both languages use says nothing.
+    """
+    french = english = 0.0
     for word in words:
         low = word.lower()
-        if low in _FR:
-            french += low not in _FR_DOUBTFUL
-        elif low in _EN:
-            english += low not in _EN_DOUBTFUL
-        else:
+        if low in _FR and low not in _EN:
+            french += 0.35 if low in _FR_DOUBTFUL else 1
+        elif low in _EN and low not in _FR:
+            english += 0.35 if low in _EN_DOUBTFUL else 1
+        elif low not in _FR:
             french += any(char in "éèêàçùûîôœ" for char in low)
-    return french > english
+    return french >= 1 and french > english

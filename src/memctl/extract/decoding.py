@@ -1,0 +1,179 @@
+"""From bytes to text: byte order marks, UTF-16 and UTF-32, old encodings, damage, and what is no text at all."""
+
+from memctl.errors import DocumentUnreadable
+
+#: How well-known binary files begin.
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"\x89PNG\r\n", "a PNG image"),
+    (b"GIF87a", "a GIF image"),
+    (b"GIF89a", "a GIF image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"\x7fELF", "a program (ELF)"),
+    (b"PK\x03\x04", "a zip archive or an office document"),
+    (b"PK\x05\x06", "an empty zip archive"),
+    (b"\x1f\x8b", "gzip-compressed"),
+    (b"BZh91AY&SY", "bzip2-compressed"),
+    (b"\xfd7zXZ\x00", "xz-compressed"),
+    (b"\x28\xb5\x2f\xfd", "zstd-compressed"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"%PDF-", "a PDF document, and there is no reader for PDF yet"),
+    (b"{\\rtf", "an RTF document, and there is no reader for RTF"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old office document (OLE)"),
+    (b"\xca\xfe\xba\xbe", "a Java class or a Mach-O program"),
+    (b"\xcf\xfa\xed\xfe", "a program (Mach-O)"),
+    (b"\x00asm", "a WebAssembly program"),
+    (b"OggS\x00", "an Ogg recording"),
+    (b"ID3\x03", "an MP3 recording"),
+    (b"ID3\x04", "an MP3 recording"),
+    (b"wOFF", "a font"),
+    (b"wOF2", "a font"),
+)
+#: Byte order marks, the longer ones first (UTF-32-LE begins with UTF-16-LE's).
+_MARKS = (
+    (b"\xff\xfe\x00\x00", "utf-32-le"),
+    (b"\x00\x00\xfe\xff", "utf-32-be"),
+    (b"\xef\xbb\xbf", "utf-8"),
+    (b"\xff\xfe", "utf-16-le"),
+    (b"\xfe\xff", "utf-16-be"),
+)
+#: Encodings a file may declare in its first lines. A closed list: some of Python's other codecs are no encodings.
+_DECLARABLE = (
+    "iso-8859", "iso8859", "latin", "cp125", "windows-125", "koi8", "euc-", "euc_", "shift_jis", "shift-jis", "sjis", "gb2312",
+    "gbk", "gb18030", "big5", "mac-", "cp437", "cp850", "cp866", "cp932", "cp949", "tis-620", "ascii", "us-ascii",
+)  # fmt: skip
+#: Signs beyond ASCII that Windows-1252 texts have beside letters.
+_WESTERN_SIGNS = "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u2022\u20ac\u2122£§©«»°±²³µ·´½¼¿¡®×÷\xa0"
+#: How many bytes are looked at to tell text from binary.
+_SAMPLE = 1 << 16
+#: Control characters that text has no use for (tab, line ends, form feed, backspace and escape are allowed).
+_CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\b\x1b") + b"\x7f"
+
+
+def decode(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
+    """(text, encoding, notes): lines end with a line feed, and no NUL is left.
+
+    Raises DocumentUnreadable, with `name`, for what is not text.
+    """
+    for magic, what in _MAGIC:
+        if data.startswith(magic):
+            raise DocumentUnreadable(name=name, reason=f"it is {what}")
+    text, encoding, notes = _decoded(data, name)
+    nuls = text.count("\0")
+    if nuls:
+        text = text.replace("\0", "")
+        notes = (*notes, f"{_count(nuls, 'NUL character')} removed")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text, encoding, notes
+
+
+def _decoded(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return _as_declared(data[len(mark) :], encoding)
+    if b"\0" in data:
+        wide = _wide(data)
+        if wide:
+            return wide[0], wide[1], ()
+    if _is_binary(data):
+        raise DocumentUnreadable(name=name, reason="it is binary, not text")
+    try:
+        return data.decode(), "utf-8", ()
+    except UnicodeDecodeError:
+        return _not_utf8(data, name)
+
+
+def _as_declared(data: bytes, encoding: str) -> tuple[str, str, tuple[str, ...]]:
+    try:
+        return data.decode(encoding), encoding, ()
+    except UnicodeDecodeError:
+        text = data.decode(encoding, "replace")
+        return text, encoding, (f"damaged {encoding.upper()}: what could not be read was replaced",)
+
+
+def _wide(data: bytes) -> tuple[str, str] | None:
+    """UTF-16 or UTF-32 without a byte order mark, known by where its NULs stand."""
+    sample = data[: _SAMPLE // 4 * 4]
+    by_place = [sample[place::4].count(0) for place in range(4)]
+    quarter = max(1, len(sample) // 4)
+    even, odd = by_place[0] + by_place[2], by_place[1] + by_place[3]
+    candidates = [
+        (min(by_place[1:]) * 10 > quarter * 9, "utf-32-le"),
+        (min(by_place[:3]) * 10 > quarter * 9, "utf-32-be"),
+        (odd >= 2 and odd > 20 * even, "utf-16-le"),
+        (even >= 2 and even > 20 * odd, "utf-16-be"),
+    ]
+    for likely, encoding in candidates:
+        if likely:
+            try:
+                text = data.decode(encoding)
+            except UnicodeDecodeError:
+                continue
+            if _is_readable(text[:4096]):
+                return text, encoding
+    return None
+
+
+def _is_readable(text: str) -> bool:
+    good = sum(1 for char in text if char.isprintable() or char in "\t\n\v\f\r\ufeff")
+    return good * 100 >= len(text) * 97
+
+
+def _is_binary(data: bytes) -> bool:
+    """Whether there are more control characters, or NULs in all, than a text with a few slips has (1 in 100)."""
+    sample = data[:_SAMPLE]
+    controls = len(sample) - len(sample.translate(None, _CONTROLS))
+    return (
+        controls > max(2, len(sample) // 100)
+        or controls * 3 > len(sample)
+        or (controls > 0 and data.count(0) > max(2, len(data) // 100))
+    )
+
+
+def _not_utf8(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
+    """What is mostly UTF-8 keeps what is valid; else what it declares, else Windows-1252 if it looks like that."""
+    high = data.translate(None, bytes(range(128)))
+    bad = len(data) - len(data.decode("utf-8", "ignore").encode())
+    if len(high) - bad < bad:
+        other = _declared(data) or _western(data, high)
+        if other:
+            return other
+        if bad * 10 > len(data):
+            reason = "it is not UTF-8, and no other encoding can be told; convert it, for example with iconv"
+            raise DocumentUnreadable(name=name, reason=reason)
+    note = f"{_count(bad, 'byte')} not valid UTF-8 and replaced"
+    return data.decode("utf-8", "replace"), "utf-8", (note,)
+
+
+def _declared(data: bytes) -> tuple[str, str, tuple[str, ...]] | None:
+    """What the file's first lines declare: a coding cookie, an HTML charset, an XML encoding."""
+    import re
+
+    match = re.search(rb"(?:coding|charset)[ \t]*[:=][ \t]*[\"']?([A-Za-z0-9][\w.:-]{1,30})", data[:1024])
+    encoding = match[1].decode().lower() if match else ""
+    if not encoding.startswith(_DECLARABLE):
+        return None
+    try:
+        return data.decode(encoding), encoding, (f"read as {encoding}, as it declares",)
+    except (LookupError, UnicodeDecodeError):
+        return None
+
+
+def _western(data: bytes, high: bytes) -> tuple[str, str, tuple[str, ...]] | None:
+    """Windows-1252, if letters and the usual signs are what stands beyond ASCII, and not too much of it."""
+    if len(high) * 10 > len(data) * 3:
+        return None
+    try:
+        signs = high.decode("cp1252")
+    except UnicodeDecodeError:
+        return None
+    usual = sum(signs.count(char) for char in set(signs) if char.isalpha() or char in _WESTERN_SIGNS)
+    if usual * 10 < len(signs) * 8:
+        return None
+    return data.decode("cp1252"), "cp1252", ("not valid UTF-8; read as Windows-1252",)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun} was" if number == 1 else f"{number:,} {noun}s were"

@@ -1,0 +1,87 @@
+"""Last words on injection: what stands before, after and around a match, which is in the lower-case text."""
+
+from __future__ import annotations
+
+import re
+from re import Match
+
+_ABOUT_CODE = re.compile(
+    r"\b(?:compiler|linter|eslint|pylint|flake8|cpu|git\s?ignore|\.gitignore|shell|css|config(?:uration)?\s+file)\b"
+)
+
+
+def override(match: Match[str]) -> bool:
+    """An override of orders: not `skip the input`, not negated (`don't forget the rules`)."""
+    before = match.string[max(0, match.start() - 24) : match.start()]
+    return re.search(r"(?:\b(?:not|never|to\s+not|don'?t|cannot|can'?t|won'?t|no)\s+)$", before) is None
+
+
+def heading_turns(match: Match[str]) -> bool:
+    """Two such headings, or one with words: a transcript, not a chapter."""
+    return len(
+        re.findall(r"(?m)^#{2,3}\s*(?:instruction|response|human|assistant|system|user|input)\s*(?::|$)", match.string)
+    ) >= 2 or ("instruction" in match.group())
+
+
+def prompt_tag(match: Match[str]) -> bool:
+    """`<system>` with words after it; in XML schemas it holds elements."""
+    rest = match.string[match.end() : match.end() + 40]
+    return not match.group().startswith("</") and re.match(r"\s*[\w\"'*#]", rest) is not None
+
+
+def bracket(match: Match[str]) -> bool:
+    """`[SYSTEM]` that speaks: followed by words, or carrying them."""
+    return re.search(r"[:\s]\s*\w{2,}", match.string[match.start() + 7 : match.end() + 40]) is not None
+
+
+def tag_order(match: Match[str]) -> bool:
+    """A tag that frames an order to the model."""
+    return (
+        re.search(r"message|instruction|you\b|please|must|task|ignore", match.string[match.end() : match.end() + 300])
+        is not None
+    )
+
+
+def persona(match: Match[str]) -> bool:
+    """Only where the text speaks of a model, a role or a game."""
+    return (
+        re.search(
+            r"\b(?:ai|chatgpt|gpt\S*|openai|chatbot|persona|character|role|roleplay|language\s+model|jailbreak|dan)\b",
+            match.string,
+        )
+        is not None
+    )
+
+
+_ORDER_BEFORE = re.compile(
+    r"(?:^|[.!?:;,\"'\u201c\u201d`()\[\]*>#\\=-]\s{0,3}|\b(?:please|and|then|now|to|you|just|or|must|first|me|so|will|shall|should|can|could|let'?s|"
+    r"your|my|with|going|must\s+now|follow)\s+)$"
+)
+
+
+def told(match: Match[str]) -> bool:
+    """Whether the match begins a sentence or follows words that give an order."""
+    start = match.start()
+    return (
+        start == 0
+        or match.string[start - 1] == "\n"
+        or _ORDER_BEFORE.search(match.string[max(0, start - 16) : start]) is not None
+    )
+
+
+def steal(match: Match[str]) -> bool:
+    """A request for the hidden prompt; a program's own prompt, or instructions in print, are none."""
+    text = match.group()
+    if (
+        not told(match)
+        or re.search(r"system|initial|original|hidden|secret|above|your|you\b|previous|initiali", text) is None
+    ):
+        return False
+    rest = match.string[match.end() : match.end() + 30]
+    return (
+        re.match(
+            r"\s+(?:string|file|template|for\s+(?:your|the)\s+(?:package|distribution|platform)|section|parameter)",
+            rest,
+        )
+        is None
+    )

@@ -1,0 +1,205 @@
+"""Last words on secrets: entropy, placeholders, what code and prose put where a secret would stand."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import pairwise
+from math import log2
+from re import Match
+
+
+def value_of(match: Match[str]) -> str:
+    """The part of a match that counts: its first filled group, else all of it."""
+    return next(filter(None, match.groups()), match.group())
+
+
+def entropy(text: str) -> float:
+    """Shannon entropy in bits a character: 0 for one repeated letter, about 4.5 for 30 random letters and digits."""
+    size = len(text)
+    return -sum(n / size * log2(n / size) for n in map(text.count, set(text))) if size else 0.0
+
+
+@cache
+def _placeholder() -> re.Pattern[str]:
+    return re.compile(
+        r"^[<{\[(%*.#?~-]|[>}\])%]$|\$\{|\$\(|\{\{|<%|%\(|\*{3}|\.\.\.|…|\[redacted|"
+        r"(?i:x{4,}|0{6,}|1{6,}|change_?-?me|example|placeholder|dummy|redacted|insert|replace|sample|fake|mock|"
+        r"your[-_]|my[-_]|[-_]here|todo|foo_?bar|abcdef|abc123|123456|qwerty|not[-_]?a[-_]|test[-_]?(?:key|token|secret)|"
+        r"^(?:none|null|nil|true|false|undefined|string|secret|password|token|passwd|value|default|optional|required)$)|"
+        r"environ|getenv|process\.env|vault:|^(?:enc|ENC)\[|^\{cipher\}|^sha(?:1|256|384|512)[-:]|^arn:|^https?://|^/"
+    )
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether `value` stands where a secret would: `<token>`, `${TOKEN}`, `xxxx`, `your-key-here`, `changeme` …"""
+    return _placeholder().search(value) is not None
+
+
+def _sequential(value: str) -> bool:
+    """One repeated letter, a short repeated unit, or a run of neighbours such as abcdefgh."""
+    if len(set(value)) < max(4, min(8, len(value) // 5)):
+        return True
+    return sum(ord(b) - ord(a) == 1 for a, b in pairwise(value)) > len(value) * 0.85
+
+
+_RUNS = re.compile(r"(.)\1{5,}")
+
+
+def token(match: Match[str]) -> bool:
+    """A token with a format of its own: anything but an obvious filler."""
+    body = re.sub(r"^[A-Za-z]{2,10}[-_.]", "", value_of(match))
+    return not (_RUNS.search(body) or _sequential(body) or entropy(body) < 2.5 or body.upper().endswith("EXAMPLE"))
+
+
+def aws_id(match: Match[str]) -> bool:
+    """An access key id: ids that end in EXAMPLE are samples; one repeated letter is still an id somebody typed."""
+    return not value_of(match).endswith("EXAMPLE")
+
+
+def mixed_case(match: Match[str]) -> bool:
+    """A strong token in both cases: file hashes and module names have one."""
+    value = value_of(match)
+    return strong(match) and value[3:] != value[3:].lower() and value[3:] != value[3:].upper()
+
+
+def slack(match: Match[str]) -> bool:
+    """A Slack token: real ones hold groups of digits and a random part."""
+    return entropy(value_of(match)) >= 2.5 and not re.search(r"(?i)x{5,}|a{6,}|(?:1234-){2}", value_of(match)[4:])
+
+
+def docker_auth(match: Match[str]) -> bool:
+    """The `auth` of a registry: `user:password` in base64, or a long random token."""
+    return base64_pair(match) or (len(value_of(match)) >= 40 and strong(match))
+
+
+def curl_pair(match: Match[str]) -> bool:
+    """`user:password` after `curl -u`: the password is no placeholder."""
+    word = value_of(match).partition(":")[2]
+    return not (
+        is_placeholder(word)
+        or word.lower() in _EVERYDAY_PASSWORDS
+        or len(set(word)) == 1
+        or (word.isdigit() and len(word) < 4)
+    )
+
+
+def k8s_value(match: Match[str]) -> bool:
+    """A base64 value of a Kubernetes secret that is not empty talk."""
+    value = match.group(1) or match.group(2) or ""
+    return not is_placeholder(value) and entropy(value) >= 2.5
+
+
+def strong(match: Match[str]) -> bool:
+    """A token whose format is short or common: must also look random and hold a digit."""
+    value = value_of(match)
+    return token(match) and any(c.isdigit() for c in value) and entropy(value) >= 3 and not is_placeholder(value)
+
+
+@cache
+def _ordinary() -> re.Pattern[str]:
+    """What code writes on the right of `token =`: names, calls, subscripts, paths, types, versions."""
+    return re.compile(
+        r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->)[A-Za-z_$][\w$]*)+$|[()\[\];{}<>]|^[A-Za-z_]+$|^[a-z]+(?:[-_.][a-z]+)*\d?$|"
+        r"^v?\d+(?:\.\d+)*$|^[\d.,:+-]+$|^[A-Z][A-Z0-9_]+$|^--?[a-z]|^[~./]|\.(?:py|js|json|ya?ml|txt|md|com|org|io|pem|key)$|"
+        r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|^[A-Za-z][a-z]+(?:[A-Z][a-z]+)*\d{0,2}$|^\w+\(|^&|^@|^[A-Za-z]+\?$|^0x[0-9a-fA-F]+$"
+    )
+
+
+def named(match: Match[str]) -> bool:
+    """The value beside a key-like name: random enough, with a digit, no placeholder, no code, no words."""
+    value = value_of(match)
+    if is_placeholder(value) or _ordinary().search(value) or not any(c.isdigit() for c in value):
+        return False
+    return entropy(value) >= min(3.5, 0.72 * log2(len(value) + 1)) and not _sequential(value)
+
+
+def filled(match: Match[str]) -> bool:
+    """The value beside a provider's name, in the provider's own alphabet and length: only fillers are none."""
+    value = value_of(match)
+    return len(set(value)) >= 6 and not _RUNS.search(value) and re.search(r"[<>${}*]", value) is None
+
+
+def named_exact(match: Match[str]) -> bool:
+    """The value beside a provider's name, with the provider's length: no placeholder and no words are enough."""
+    value = value_of(match)
+    if is_placeholder(value) or (value.isalpha() and (value.islower() or value.isupper()) and len(value) < 30):
+        return False
+    return entropy(value) >= 2.8 and not _sequential(value) and not re.fullmatch(r"[a-z]+(?:[-_][a-z]+)+", value)
+
+
+def password(match: Match[str]) -> bool:
+    """The value beside a password-like name: anything that neither code nor prose would put there."""
+    value = value_of(match).strip("\"'`,;")
+    if len(value) < 6 or is_placeholder(value) or _ordinary().search(value) or _sequential(value):
+        return False
+    kinds = sum(any(test(c) for c in value) for test in (str.isdigit, str.islower, str.isupper, _is_mark))
+    return kinds >= 2 and (any(c.isdigit() for c in value) or kinds >= 3)
+
+
+def _is_mark(c: str) -> bool:
+    return not c.isalnum()
+
+
+def userinfo(match: Match[str]) -> bool:
+    """The password in `scheme://user:password@host`: no placeholder, not the word itself."""
+    value = value_of(match)
+    if value.isalpha() and value.islower() and len(value) < 14 and match.group().lower().startswith("http"):
+        return False
+    if is_placeholder(value) or (re.search(r"[$<>{}%]", value) and not re.search(r"%[0-9A-Fa-f]{2}", value)):
+        return False
+    return value.lower() not in _EVERYDAY_PASSWORDS
+
+
+_EVERYDAY_PASSWORDS = frozenset(
+    (
+        "pass", "password", "passwd", "pwd", "secret", "token", "user", "username", "admin", "root", "postgres",
+        "guest",
+        "test", "x", "1234", "key", "pw", "mypassword", "user_password", "yourpassword", "db_password", "port", "p",
+        "pswd", "passw0rd", "p@ssw0rd", "mysecretpassword", "secretpassword",
+    )
+)  # fmt: skip
+
+
+def key_body(match: Match[str]) -> bool:
+    """A private key block with a body: at least 64 base64 characters that are not all alike."""
+    body = re.sub(r"-----[^-]*-----|\\[nr]|[^A-Za-z0-9+/=]", "", match.group())
+    return (len(body) >= 64 and len(set(body)) > 12) or body.startswith(("MII", "MHc", "MHQ", "MC4", "b3BlbnNz"))
+
+
+def jwt(match: Match[str]) -> bool:
+    """Three parts, each random enough to be a token rather than a picture of one."""
+    return entropy(match.group()) >= 3 and "..." not in match.group()
+
+
+def base64_pair(match: Match[str]) -> bool:
+    """`user:password` in base64, the value of an HTTP Basic header."""
+    from base64 import b64decode
+
+    value = value_of(match)
+    try:
+        user, colon, word = b64decode(value + "=" * (-len(value) % 4)).decode().partition(":")
+    except ValueError:
+        return False
+    return bool(colon and user and word) and word.lower() not in _EVERYDAY_PASSWORDS and not is_placeholder(word)
+
+
+def password_quoted(match: Match[str]) -> bool:
+    """A quoted value beside a password-like name: code and prose do not look like this, whatever its letters."""
+    value = value_of(match)
+    if is_placeholder(value) and not re.search(r"[{}()\[\]$]", value[1:-1]):
+        return False
+    kinds = sum(any(test(c) for c in value) for test in (str.isdigit, str.islower, str.isupper, _is_mark))
+    words = re.fullmatch(r"[\w '.,!?:-]*", value) is not None
+    return not words and kinds >= 2 and entropy(value) >= 3 and " " not in value and not _CODE.search(value)
+
+
+_CODE = re.compile(
+    r"\w\(\w*\)|^\$\{?\w+\}?$|^\{\{.*\}\}$|^<.*>$|^%\w|https?://|^[/.~]|^\{[\w.]*\}|\$\(|=>|&&|\|\||\\[wdsnb]|^\^|\.\*"
+)
+
+
+def password_prose(match: Match[str]) -> bool:
+    """`the password is …`: followed by something that is no word."""
+    value = value_of(match).rstrip(".!?")
+    return password(match) and any(c.isdigit() for c in value) and not re.fullmatch(r"[a-z]+-\d+", value)

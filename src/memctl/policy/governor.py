@@ -1,0 +1,226 @@
+"""`MemoryPolicy`: the verdicts on proposals and items, the judgement of document passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from memctl import ids
+from memctl.names import PolicyAction
+from memctl.policy.engine import Engine, Hit, default_engine
+from memctl.policy.verdict import FieldsJudgement, Finding, Judgement, PolicyVerdict
+from memctl.types import MemoryItem, MemoryProposal
+
+_SWITCHES = {
+    "secret": "secret_patterns_enabled",
+    "injection": "injection_patterns_enabled",
+    "instructional": "instructional_content_enabled",
+    "pii": "pii_patterns_enabled",
+}
+_ROUNDS = 4  # blotting out may join what stood apart; the second look is nearly always the last
+_PIECE = 2000  # characters
+_OVERLAP = 200
+_RANK: dict[str, int] = {"accept": 0, "redact": 1, "quarantine": 2, "reject": 3}
+_REASONS = {
+    ("secret", "reject"): "HARD_BLOCK: secret pattern {} matched",
+    ("injection", "reject"): "HARD_BLOCK: injection pattern {} matched",
+    ("injection", "quarantine"): "QUARANTINE: injection pattern {} matched",
+    ("instructional", "reject"): "HARD_BLOCK: instructional_content pattern {} matched",
+    ("instructional", "quarantine"): "QUARANTINE: instructional_self_instruction pattern {} matched",
+    ("pii", "quarantine"): "QUARANTINE: pii pattern {} matched",
+}
+#: Hard checks in their order; the first that finds something decides.
+_HARD = (("secret", "reject"), ("injection", "reject"), ("instructional", "reject"))
+
+
+class MemoryPolicy:
+    """Judges what is about to be remembered. Holds no state between texts, and never raises on any text.
+
+    `config` is a `PolicyConfig` (or any object with some of its attributes); None means the defaults.
+    """
+
+    __slots__ = ("_engine", "_off", "expiry_hours", "max_content_length", "require_provenance_for")
+
+    def __init__(self, config: Any = None, *, engine: Engine | None = None) -> None:
+        self.max_content_length: int = getattr(config, "max_content_length", 2000)
+        self.require_provenance_for = list(getattr(config, "require_provenance_for", ["mtm", "ltm"]))
+        self.expiry_hours: float = getattr(config, "quarantine_expiry_hours", 72)
+        self._off = frozenset(kind for kind, key in _SWITCHES.items() if not getattr(config, key, True))
+        self._engine = engine
+
+    # --- interactive paths ----------------------------------------------------------------------------------------
+
+    def evaluate_proposal(self, p: MemoryProposal) -> PolicyVerdict:
+        """The verdict on what a model proposes: length, secrets, injection, instructions, then what is held back."""
+        size = len(p.content)
+        if size > self.max_content_length and p.type != "pointer":
+            limit = self.max_content_length
+            return PolicyVerdict("reject", [f"Content too long ({size} chars > {limit}); use type='pointer'"])
+        hint = p.provenance_hint
+        source = str(hint.get("source_id") or "") if isinstance(hint, dict) else ""
+        soft = [] if str(p.why_store or "").strip() else ["Missing why_store justification"]
+        soft += [] if source.strip() else ["Missing provenance source_id"]
+        return self._verdict(self._find(p.title, p.content, p.tags, [], source), soft)
+
+    def evaluate_item(self, item: MemoryItem) -> PolicyVerdict:
+        """The verdict on a whole item (a write, an import line, a merge): as for proposals, with provenance by tier."""
+        if len(item.content) > self.max_content_length and item.type != "pointer":
+            return PolicyVerdict("reject", ["Content too long for non-pointer type"])
+        if item.tier in self.require_provenance_for and not item.provenance.source_id.strip():
+            return PolicyVerdict("reject", [f"Provenance source_id required for tier={item.tier}"])
+        found = self._find(item.title, item.content, item.tags, item.entities, item.provenance.source_id)
+        return self._verdict(found, [])
+
+    def _verdict(self, findings: list[Finding], soft: list[str]) -> PolicyVerdict:
+        for kind, action in _HARD:
+            hard = [f for f in findings if f.kind == kind and f.action == action]
+            if hard:
+                return PolicyVerdict("reject", _reasons(hard), findings=findings)
+        if not (findings or soft):
+            return PolicyVerdict()
+        return PolicyVerdict(
+            "quarantine",
+            _reasons(findings) + soft,
+            "stm",
+            "unverified",
+            ids.timestamp(ids.now_seconds() + 3600 * self.expiry_hours),
+            forced_non_injectable=bool(findings),
+            findings=findings,
+        )
+
+    def _find(
+        self, title: str, content: str, tags: Iterable[object], entities: Iterable[object], source: str
+    ) -> list[Finding]:
+        """One scan over all fields, each on lines of its own, so that none hides what another completes."""
+        parts = [("title", title), ("content", content)]
+        parts += [("tags", str(t)) for t in tags] + [("entities", str(e)) for e in entities] + [("provenance", source)]
+        parts = [part for part in parts if part[1]]
+        hits = self._scan("\n".join(text for _, text in parts))
+        return [f for hit in hits for f in _placed(hit, parts) if not (f.field == "provenance" and f.kind == "pii")]
+
+    # --- documents and transcripts --------------------------------------------------------------------------------
+
+    def clear(self, text: str) -> bool:
+        """Whether nothing at all is found in `text`, a whole file say: then its passages may be stored unseen.
+
+        Looks at it piece by piece, since the words of a small piece open far fewer rules than those of a large text.
+        """
+        return not any(self._scan(piece) for piece in _pieces(text))
+
+    def judge(self, text: str, *, field: str = "content", document: bool = True) -> Judgement:
+        """Judge one passage.
+
+        Of a document, secrets and high-risk personal numbers are blotted out as `[REDACTED:rule]`, injected and
+        self-addressed instructions quarantine the passage, and mail addresses and telephone numbers pass. Otherwise
+        (one statement) a secret rejects, as in `evaluate_proposal`. Offsets in findings are those of the text given.
+        """
+        hits = self._scan(text)
+        if not hits:
+            return Judgement(text, "accept")
+        findings = [f for h in hits if (f := _finding(h, field, document=document))]
+        blots = [h for h in hits if _blotted(h)] if document else []
+        out = self._redact(text, blots) if blots else text
+        return Judgement(out, _strictest(f.action for f in findings), tuple(findings))
+
+    def judge_fields(
+        self,
+        title: str = "",
+        tags: Iterable[str] = (),
+        entities: Iterable[str] = (),
+        provenance: str = "",
+        *,
+        document: bool = True,
+    ) -> FieldsJudgement:
+        """Judge the small fields of an item: headings become titles, folder names become tags."""
+        groups = (("title", [title]), ("tags", list(tags)), ("entities", list(entities)), ("provenance", [provenance]))
+        if not self._scan("\n".join(text for _, texts in groups for text in texts)):
+            return FieldsJudgement(title, groups[1][1], groups[2][1], provenance, "accept")
+        judged = {name: [self.judge(text, field=name, document=document) for text in texts] for name, texts in groups}
+        findings = tuple(f for js in judged.values() for j in js for f in j.findings)
+        texts = {name: [j.text for j in js] for name, js in judged.items()}
+        action = _strictest(f.action for f in findings)
+        return FieldsJudgement(
+            texts["title"][0], texts["tags"], texts["entities"], texts["provenance"][0], action, findings
+        )
+
+    def redact(self, text: str) -> str:
+        """`text` with secrets and high-risk personal numbers blotted out: for previews, logs and error messages."""
+        return self._redact(text, [h for h in self._scan(text) if _blotted(h)])
+
+    def _redact(self, text: str, hits: list[Hit]) -> str:
+        for _ in range(_ROUNDS):
+            if not hits:
+                break
+            text = _blot(text, hits)
+            hits = [h for h in self._scan(text) if _blotted(h)]
+        return text
+
+    def _scan(self, text: str) -> list[Hit]:
+        engine = self._engine or default_engine()
+        hits = engine.scan(text)
+        return [h for h in hits if h.rule.kind not in self._off] if self._off else hits
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Overlapping pieces of a text, cut at line ends where there are any."""
+    start = 0
+    while len(text) - start > _PIECE + _OVERLAP:
+        stop = text.rfind("\n", start + _PIECE // 2, start + _PIECE) + 1 or start + _PIECE
+        yield text[start : stop + _OVERLAP]
+        start = stop
+    yield text[start:]
+
+
+def _reasons(findings: list[Finding]) -> list[str]:
+    return list(dict.fromkeys(_REASONS[f.kind, f.action].format(f.rule) for f in findings))
+
+
+def _strictest(actions: Iterable[PolicyAction]) -> PolicyAction:
+    return max(actions, key=_RANK.__getitem__, default="accept")
+
+
+def _blotted(hit: Hit) -> bool:
+    return hit.rule.kind == "secret" or (hit.rule.kind == "pii" and hit.rule.severity == 3)
+
+
+def _finding(hit: Hit, field: str, *, document: bool) -> Finding | None:
+    """The finding a hit makes; None for personal data that documents may carry."""
+    action = hit.action
+    if document:
+        if _blotted(hit):
+            action = "redact"
+        elif hit.rule.kind == "pii":
+            return None
+        else:
+            action = "quarantine"
+    return Finding(hit.rule.kind, hit.rule.id, action, field, hit.start, hit.end)
+
+
+def _placed(hit: Hit, parts: list[tuple[str, str]]) -> list[Finding]:
+    """The finding in the field that holds most of the hit: what a title begins, the content may complete."""
+    best, start = None, 0
+    for name, text in parts:
+        lo, hi = max(0, hit.start - start), min(len(text), hit.end - start)
+        if hi > lo and (best is None or hi - lo > best.end - best.start):
+            best = Finding(hit.rule.kind, hit.rule.id, hit.action, name, lo, hi)
+        start += len(text) + 1
+    return [best] if best else []
+
+
+def _blot(text: str, hits: list[Hit]) -> str:
+    """Replace the hits' spans, and every other place where the same secret stands, by their rules' names."""
+    spans = [(h.start, h.end, h.rule.id) for h in hits]
+    for start, end, rule in list(spans):
+        secret = text[start:end]
+        at = text.find(secret) if len(secret) >= 8 else -1
+        while at >= 0:
+            spans.append((at, at + len(secret), rule))
+            at = text.find(secret, at + len(secret))
+    out: list[str] = []
+    done = 0
+    for start, end, rule in sorted(spans, key=lambda s: (s[0], -s[1])):
+        if start >= done:
+            # Line ends inside a secret stay, so that every other line keeps its number.
+            out += [text[done:start], f"[REDACTED:{rule}]", "\n" * text.count("\n", start, end)]
+        done = max(done, end)
+    return "".join([*out, text[done:]])

@@ -1,0 +1,272 @@
+# ruff: noqa: E501, RUF001 - the table of lookalikes
+"""The forms a text can be read in: folded, unescaped, decoded. Each knows where its characters came from.
+
+All is done once, bounded, and only where a sign of disguise is there: plain text is never copied.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+
+_BLOB_LIMIT = 64  # encoded runs looked into per text
+_BLOB_SIZE = 16_384  # characters of one encoded run that are decoded
+
+
+class View:
+    """A form of a text, and the way back: `span` turns offsets of the form into offsets of the text."""
+
+    __slots__ = ("at", "text", "whole")
+
+    def __init__(self, text: str, at: list[int] | None = None, whole: tuple[int, int] | None = None) -> None:
+        self.text, self.at, self.whole = text, at, whole
+
+    def shifted(self, by: int) -> View:
+        """The same form of a piece of a text, told that the piece begins at `by`."""
+        return View(self.text, None if self.at is None else [i + by for i in self.at], self.whole)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where `text[start:end]` comes from."""
+        if self.whole is not None:
+            return self.whole
+        if self.at is None:
+            return start, end
+        ends = sorted((self.at[start], self.at[max(start, end - 1)]))
+        after = self.at[end] if end < len(self.at) else ends[1] + 1
+        return ends[0], max(after, ends[1] + 1)
+
+
+def rewrite(text: str, pattern: re.Pattern[str], repl: dict[str, str] | None, decode: object = None) -> View | None:
+    """Replace what `pattern` matches (by table, or by a function of the match), keeping the way back."""
+    out: list[str] = []
+    at: list[int] = []
+    done = 0
+    for match in pattern.finditer(text):
+        new = repl.get(match.group(), "") if repl is not None else decode(match)  # type: ignore[operator]
+        if new is None:
+            continue
+        out.append(text[done : match.start()])
+        at.extend(range(done, match.start()))
+        out.append(new)
+        at.extend([match.start()] * len(new))
+        done = match.end()
+    if not done:
+        return None
+    out.append(text[done:])
+    at.extend(range(done, len(text) + 1))
+    return View("".join(out), at)
+
+
+# --- characters ---------------------------------------------------------------------------------------------------
+
+_SUSPECT = re.compile(
+    "[\u00a0\u00ad\u0300-\u036f\u0370-\u03ff\u0400-\u052f\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u115f\u1160\u13a0-\u13ff"
+    "\u1d00-\u1dbf\u200b-\u200f\u2028-\u202f\u205f-\u206f\u2070-\u209f\u2100-\u214f\u2460-\u24ff\u3164\ua4d0-\ua4ff"
+    "\ufe00-\ufe0f\ufeff\uff00-\uffef\U0001d400-\U0001d7ff\U0001f130-\U0001f189\U000e0000-\U000e01ef]"
+)
+_WIDE = re.compile("[^\x00-\x7f]")
+
+#: Letters of other scripts that look like a Latin one, by that one.
+_LIKE = {
+    "a": "аαɑ", "b": "Ь", "c": "сϲ", "d": "ԁ", "e": "еεҽ", "g": "ɡ", "h": "һ", "i": "іιı", "j": "јϳ", "k": "кκ", "l": "ӏℓ", "m": "м",
+    "n": "ոη", "o": "оοօσ", "p": "рρ", "q": "ԛ", "r": "г", "s": "ѕ", "t": "тτ", "u": "սυ", "v": "ѵν", "w": "ԝω", "x": "хχ", "y": "уγү",
+    "A": "АΑ", "B": "ВΒ", "C": "СϹ", "E": "ЕΕ", "F": "Ϝ", "G": "Ԍ", "H": "НΗ", "I": "ІΙӀ", "J": "Ј", "K": "КΚ", "M": "МΜ", "N": "Ν",
+    "O": "ОΟՕ", "P": "РΡ", "Q": "Ԛ", "S": "ЅՏ", "T": "ТΤ", "V": "Ѵ", "W": "Ԝ", "X": "ХΧ", "Y": "УΥҮ", "Z": "Ζ", "3": "З",
+}  # fmt: skip
+_LOOKALIKES = {like: latin for latin, likes in _LIKE.items() for like in likes}
+
+
+def fold(text: str) -> View | None:
+    """Without invisible characters and accents, compatibility forms and lookalikes as plain letters; None if equal."""
+    return rewrite(text, _WIDE, None, _plain_form) if _SUSPECT.search(text) else None
+
+
+@cache
+def _fold_character(c: str) -> str | None:
+    code = ord(c)
+    if 0xE0020 <= code <= 0xE007E:
+        return chr(code - 0xE0000)
+    if c in _LOOKALIKES:
+        return _LOOKALIKES[c]
+    digit = unicodedata.decimal(c, None)
+    if digit is not None:
+        return str(digit)
+    if c in "\u3164\u115f\u1160" or unicodedata.category(c) in {"Mn", "Cf", "Me"} or 0xFE00 <= code <= 0xFE0F:
+        return ""
+    if unicodedata.category(c) == "Zs":
+        return " "
+    plain = "".join(d for d in unicodedata.normalize("NFKD", c) if not unicodedata.combining(d))
+    return None if plain == c else plain
+
+
+def _plain_form(match: re.Match[str]) -> str | None:
+    return _fold_character(match.group())
+
+
+# --- escapes ------------------------------------------------------------------------------------------------------
+
+_ESCAPE = re.compile(
+    r"&#(\d{1,7});?|&#[xX]([0-9a-fA-F]{1,6});?|&([A-Za-z]{2,8});|%([0-9A-Fa-f]{2})|\\u\{?([0-9a-fA-F]{4})\}?|"
+    r"\\x([0-9a-fA-F]{2})|=([0-9A-F]{2})|=\r?\n"
+)
+_PERCENT = re.compile("%[0-9A-Fa-f]{2}")
+_QUOTED = re.compile("=(?:[2-7][0-9A-F]|\r?\n)")
+_BACKSLASH = re.compile(r"\\(?:x|u\{?00)[2-7][0-9A-Fa-f]")
+_ENTITY = re.compile("&(?:#|[A-Za-z]{2,8};)")
+_NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": " ", "lsqb": "[", "rsqb": "]", "colon": ":",
+          "equals": "=", "lowbar": "_", "dash": "-", "hyphen": "-", "period": ".", "commat": "@", "sol": "/", "plus": "+",
+          "Tab": "\t", "NewLine": "\n", "shy": "", "zwnj": "", "zwj": ""}  # fmt: skip
+
+
+def odd(text: str) -> bool:
+    """Whether anything in the text's characters asks for another reading; nearly always False, and quick."""
+    return not text.isascii() or ("-" in text and "-\n" in text) or ("<" in text and "<!--" in text) or _escaped(text)
+
+
+def _escaped(text: str) -> bool:
+    return bool(
+        ("%" in text and _PERCENT.search(text))
+        or ("&" in text and _ENTITY.search(text))
+        or ("\\" in text and _BACKSLASH.search(text))
+        or ("=" in text and len(_QUOTED.findall(text)) >= 3)
+    )
+
+
+def unescape(text: str) -> View | None:
+    """Entities, percent, backslash and quoted-printable escapes turned into characters; None if there are none."""
+    if not _escaped(text):
+        return None
+    view = rewrite(text, _ESCAPE, None, _unescaped)
+    return view if view is not None and view.text != text else None
+
+
+def _unescaped(match: re.Match[str]) -> str | None:
+    decimal, hexa, name, percent, uni, byte, quoted = match.groups()
+    if name is not None:
+        return _NAMED.get(name)
+    code = int(decimal) if decimal else int(hexa or percent or uni or byte or quoted or "0", 16)
+    if match.group().startswith("=") and quoted is None:
+        return ""  # a soft line break
+    if (percent and code >= 0x80) or (quoted and code >= 0x80) or code > 0x10FFFF or 0xD800 <= code < 0xE000:
+        return None
+    return chr(code)
+
+
+# --- encoded runs -------------------------------------------------------------------------------------------------
+
+_BLOB = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}={0,2}")
+
+
+def decoded(text: str) -> Iterator[View]:
+    """What base64 and hexadecimal runs say, where they say something readable."""
+    for count, match in enumerate(_BLOB.finditer(text)):
+        if count == _BLOB_LIMIT:
+            return
+        said = _readable(match.group())
+        if said:
+            yield View(said, whole=match.span())
+
+
+def _readable(run: str) -> str:
+    run = run[:_BLOB_SIZE].rstrip("=")
+    if len(run) % 2 == 0 and re.fullmatch(r"[0-9a-fA-F]+", run):
+        return _as_text(bytes.fromhex(run))
+    from binascii import Error, a2b_base64
+
+    body = run.translate({45: 43, 95: 47})
+    body = body[: len(body) - (len(body) % 4 == 1)]
+    try:
+        return _as_text(a2b_base64(body + "=" * (-len(body) % 4)))
+    except Error:
+        return ""
+
+
+def _as_text(raw: bytes) -> str:
+    if len(raw) < 10:
+        return ""
+    try:
+        said = raw.decode()
+    except UnicodeDecodeError:
+        return ""
+    odd = sum(not (c.isprintable() or c in "\n\r\t") for c in said[:200])
+    return "" if odd else said
+
+
+# --- letter games -------------------------------------------------------------------------------------------------
+
+_SPACED = re.compile(r"(?<![^\W_])(?:\w[ .\-_*|/]){1,400}\w(?![^\W_])")
+_HYPHEN = re.compile(r"-\n(?<=[a-z]-\n)[ \t]*(?=[a-z])")
+_JOINTS = re.compile(
+    r"""["'`]?[ \t]{0,4}(?:\\|[+&.])?[ \t]{0,4}\r?\n[ \t]{0,40}(?:[+&.>#*|][ \t]{0,8})?["'`]?|["'`]\s{0,8}[+.&]\s{0,8}["'`]"""
+)
+_PIECES = re.compile(r"(?<![^\s\"'`=:])[\w.-]{4}(?: [\w.-]{4}){3,60}(?: [\w.-]{1,4})?(?![^\s\"'`,;])")
+_BROKEN = re.compile(r"[\w.+/=-]{6,200}(?:[\"'`]|[ \t]{0,4}(?:\\|\r?\n))|[\w.-]{2,8}(?: [\w.-]{4}){3}")
+_COMMENT = re.compile(r"<!--[^>]{0,80}-->|/\*[^*]{0,80}\*/")
+_ROT = str.maketrans(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
+)
+_LEET = str.maketrans("013457@$", "oieastas")
+
+
+def despaced(text: str) -> View | None:
+    """`i g n o r e   a l l` read as `ignore all`: single separators vanish, wider gaps stay."""
+    return rewrite(text, _SPACED, None, _tighten)
+
+
+def _tighten(match: re.Match[str]) -> str:
+    return match.group()[::2]
+
+
+def unhyphenated(text: str) -> View | None:
+    """Words that a line break cut in two, whole again."""
+    return rewrite(text, _HYPHEN, {}) if "-\n" in text else None
+
+
+def looks_broken(text: str, start: int) -> bool:
+    """Whether the run at `start` ends at a quote or a line's end, or goes on in groups of four."""
+    return _BROKEN.match(text, start) is not None
+
+
+def joined(text: str) -> View | None:
+    """Lines and string pieces glued together, for tokens that were broken over them."""
+    return rewrite(text, _JOINTS, {})
+
+
+def regrouped(text: str) -> View | None:
+    """A token that was cut into groups of four, whole again."""
+    return rewrite(text, _PIECES, None, _without_blanks)
+
+
+def _without_blanks(match: re.Match[str]) -> str:
+    return match.group().replace(" ", "")
+
+
+def uncommented(text: str) -> View | None:
+    """Comments between words read as blanks."""
+    return rewrite(text, _COMMENT, None, _blank) if "<!--" in text else None
+
+
+def _blank(_: re.Match[str]) -> str:
+    return " "
+
+
+def unjoined(text: str) -> View | None:
+    """`ignore_all_previous_instructions` read as words, where underscores stand for most of the blanks."""
+    return View(text.replace("_", " ")) if text.count("_") > 2 * text.count(" ") + 2 else None
+
+
+def rot13(text: str) -> View:
+    """The text shifted by 13 letters."""
+    return View(text.translate(_ROT))
+
+
+def backwards(text: str) -> View:
+    """The text from its end to its beginning."""
+    return View(text[::-1], list(range(len(text) - 1, -1, -1)))
+
+
+def unleet(text: str) -> View:
+    """`1gn0r3` read as `ignore`."""
+    return View(text.translate(_LEET))

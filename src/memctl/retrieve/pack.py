@@ -1,0 +1,120 @@
+"""From ranked items to the passages of a block: repeats dropped, neighbours joined, packed into a token budget."""
+
+from collections.abc import Mapping, Sequence
+
+from memctl.store.sources import Source
+from memctl.text import block
+from memctl.text.block import Block, Passage
+from memctl.text.clean import union
+from memctl.text.excerpt import cost, stems
+from memctl.text.query import Query
+from memctl.text.tokens import CHARS_PER_TOKEN
+from memctl.types import MemoryItem
+
+#: A passage is a repeat when this share of its distinct words is in a better one (and all of its numbers are).
+REPEAT_SHARE = 0.95
+
+
+def pack(
+    items: Sequence[MemoryItem],
+    places: Mapping[str, Source],
+    query: Query,
+    budget: int,
+    *,
+    matched: int,
+    cwd: str = "",
+    extra_head: Sequence[str] = (),
+    injection_type: str = "memory_recall",
+) -> Block:
+    """The block for items in rank order; `matched` is how many there were in all, `cwd` shortens paths below it."""
+    passages = [block.passage(item, places.get(item.id), cwd) for item in items]
+    passages = joined(without_repeats(passages), budget * CHARS_PER_TOKEN)
+    head = block.header_lines(injection_type, budget, matched)
+    return block.build(passages, [*head, *extra_head], budget, stems(query))
+
+
+def without_repeats(passages: Sequence[Passage]) -> list[Passage]:
+    """The passages without those that say nothing that a better one does not say."""
+    kept: list[Passage] = []
+    seen: list[set[str]] = []
+    for p in passages:
+        words = _words(p)
+        if any(_repeats(words, other) for other in seen):
+            continue
+        kept.append(p)
+        seen.append(words)
+    return kept
+
+
+def _words(p: Passage) -> set[str]:
+    text = "\n".join(p.lines or [p.title]).lower()
+    return set("".join(char if char.isalnum() else " " for char in text).split())
+
+
+def _repeats(words: set[str], other: set[str]) -> bool:
+    missing = words - other
+    if not missing:
+        return True
+    # "port 8080" and "port 9090" are two statements, however alike the rest is.
+    return len(missing) <= (1 - REPEAT_SHARE) * len(words) and not any(map(_has_digit, missing))
+
+
+def _has_digit(word: str) -> bool:
+    return any(char.isdigit() for char in word)
+
+
+def joined(passages: Sequence[Passage], room: int) -> list[Passage]:
+    """Passages that follow each other in one source become one, in the place of the best of them.
+
+    Only those that would fit into `room` characters in rank order are joined: the rest are a reserve.
+    """
+    within, size = 0, 0
+    while within < len(passages) and size < room:
+        size += cost(passages[within].lines)
+        within += 1
+    chosen = list(passages[:within])
+    by_source: dict[tuple[str, str], list[int]] = {}
+    for rank, p in enumerate(chosen):
+        if p.path and p.chunk.isdecimal() and p.span:
+            by_source.setdefault((p.path, p.provenance), []).append(rank)
+    out = dict(enumerate(chosen))
+    for ranks in by_source.values():
+        ranks.sort(key=lambda rank: int(chosen[rank].chunk))
+        for run in _runs(ranks, chosen):
+            best = min(run)
+            merged = _join([chosen[rank] for rank in run], chosen[best])
+            for rank in run:
+                del out[rank]
+            out[best] = merged
+    return [out[rank] for rank in sorted(out)] + list(passages[within:])
+
+
+def _runs(ranks: Sequence[int], passages: Sequence[Passage]) -> list[list[int]]:
+    runs: list[list[int]] = []
+    for rank in ranks:
+        if runs and int(passages[rank].chunk) == int(passages[runs[-1][-1]].chunk) + 1:
+            runs[-1].append(rank)
+        else:
+            runs.append([rank])
+    return [run for run in runs if len(run) > 1]
+
+
+def _join(run: Sequence[Passage], best: Passage) -> Passage:
+    first, last = run[0], run[-1]
+    lines = list(first.lines)
+    end = first.span[1] if first.span else 0
+    tags, entities = list(first.tags), list(first.entities)
+    for p in run[1:]:
+        start, stop = p.span or (end + 1, end)
+        if start > end + 1:
+            lines.append("")
+        overlap = max(0, end + 1 - start)
+        exact = stop - start + 1 == len(p.lines)  # only then do line numbers say which lines are doubled
+        lines += p.lines[overlap:] if exact else p.lines
+        end = max(end, stop)
+        tags, entities = union(tags, p.tags), union(entities, p.entities)
+    start = first.span[0] if first.span else 0
+    return best._replace(
+        ids=tuple(i for p in run for i in p.ids), lines=lines, chunk=f"{first.chunk}-{last.chunk}",
+        span=(start, end), tags=tags, entities=entities,
+    )  # fmt: skip

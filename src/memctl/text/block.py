@@ -1,0 +1,309 @@
+"""The injection block: passages for a model, between a header and a footer that content cannot imitate.
+
+The budget is a promise: header, passages and footer together, with the line break that ends the output, never cost
+more. Passages are taken in the order given; one that is too long is cut, one that does not fit does not stop the rest.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from memctl import ids
+from memctl.text.clean import one_line
+from memctl.text.echo import FOOTER, HEADER
+from memctl.text.excerpt import Excerpt, cost, excerpt
+from memctl.text.tokens import CHARS_PER_TOKEN
+
+FORMAT_VERSION = 1
+
+#: Of several passages none gets more than this share of the room before the others had theirs.
+FAIR_SHARE = 0.4
+#: A cut passage shorter than this (characters) is not worth its frame; the first one may be as short as the second.
+LEAST = 160
+LEAST_FIRST = 60
+
+_META_CHARS = 300
+
+
+class Place(Protocol):
+    """Where in its source an item stands (`memctl.store.sources.Source`)."""
+
+    @property
+    def position(self) -> int | None: ...  # noqa: D102
+    @property
+    def line_start(self) -> int | None: ...  # noqa: D102
+    @property
+    def line_end(self) -> int | None: ...  # noqa: D102
+
+
+class Passage(NamedTuple):
+    """What the block shows of an item, or of several that follow each other in one source.
+
+    ids     the items
+    lines   the content, ready to print (without control characters; lines that look like the block's own are marked)
+    path    the source as displayed, "" when the passage has no place in a document
+    chunk   its position there, or "3-5" for joined ones
+    span    its first and last line in the source, 1-based
+    """
+
+    ids: tuple[str, ...]
+    tier: str
+    validation: str
+    type: str
+    title: str
+    lines: list[str]
+    path: str
+    chunk: str
+    span: tuple[int, int] | None
+    provenance: str
+    tags: list[str]
+    confidence: float
+    entities: list[str]
+
+
+class Block(NamedTuple):
+    """A finished block: its text without a final line break ("" when there is nothing to say), and what it holds."""
+
+    text: str
+    ids: tuple[str, ...]
+    items: int
+    tokens: int
+
+
+def format_injection_block(
+    items: Sequence[Any],
+    budget_tokens: int = 1500,
+    total_matched: int | None = None,
+    injection_type: str = "memory_recall",
+    fts_strategy: str | None = None,
+    fts_dropped_terms: Sequence[str] | None = None,
+    *,
+    places: Mapping[str, Place] | None = None,
+    cwd: str = "",
+    words: Sequence[str] = (),
+) -> str:
+    """The block for some items (MemoryItem or dict, best first) within a budget; "" when there are none or none fits.
+
+    places  item id -> where it stands in its source; cwd: paths below it are shown relative to it
+    words   stems of the query: a passage that must be cut keeps the lines that have them
+    """
+    passages = [passage(item, (places or {}).get(_id(item)), cwd) for item in items]
+    head = header_lines(injection_type, budget_tokens, len(items) if total_matched is None else total_matched)
+    return build(passages, head + strategy_lines(fts_strategy, fts_dropped_terms), budget_tokens, words).text
+
+
+def header_lines(injection_type: str, budget_tokens: int, matched: int) -> list[str]:
+    """The header's lines up to `matched`."""
+    return [
+        HEADER,
+        f"format_version: {FORMAT_VERSION}",
+        f"injection_type: {one_line(injection_type)}",
+        f"generated_at: {ids.timestamp_seconds()}",
+        f"budget_tokens: {budget_tokens}",
+        f"matched: {matched}",
+    ]
+
+
+def strategy_lines(strategy: str | None, dropped: Sequence[str] | None = None) -> list[str]:
+    """The header's line about how the search had to help itself; none for a plain search for all words."""
+    if not strategy or strategy == "AND":
+        return []
+    words = ", ".join(one_line(str(term)) for term in dropped or ())
+    return [f"fts_strategy: {one_line(strategy)}" + (f" (dropped: {words})" if words else "")]
+
+
+def build(passages: Sequence[Passage], head: Sequence[str], budget_tokens: int, words: Sequence[str] = ()) -> Block:
+    """Fit passages into the budget and write the block. `words` are stems in lower case (see `excerpt`)."""
+    budget = budget_tokens * CHARS_PER_TOKEN
+    # The longest that the parts around the passages can get: `used` has no more digits than the budget.
+    around = len(_text(head, [], 10 ** len(str(max(budget_tokens, 0))) - 1, len(passages))) + 1
+    chosen = _fit(passages, budget - around, words)
+    if not chosen:
+        return Block("", (), 0, 0)
+    rendered = [f"[{rank}] {_render(p)}" for rank, p in enumerate(chosen, 1)]
+    text, used = _counted(head, rendered)
+    return Block(text, tuple(i for p in chosen for i in p.ids), len(chosen), used)
+
+
+def _counted(head: Sequence[str], rendered: Sequence[str]) -> tuple[str, int]:
+    """The text with its own cost in it: tokens of the whole with the final line break."""
+    used = 0
+    while True:
+        text = _text(head, rendered, used, len(rendered))
+        now = -(-(len(text) + 1) // CHARS_PER_TOKEN)
+        if now <= used:  # a smaller number with fewer digits may still say a little too much, never too little
+            return text, used
+        used = now
+
+
+def _text(head: Sequence[str], rendered: Sequence[str], used: int, count: int) -> str:
+    footer = f"{FOOTER}format_version={FORMAT_VERSION}, {count} items, {used} tokens) ---"
+    return "\n".join([*head, f"used: {used}", "", *rendered, footer])
+
+
+# --- one passage ------------------------------------------------------------------------------------------------
+
+
+def passage(item: Any, place: Place | None = None, cwd: str = "") -> Passage:
+    """What the block shows of one item (a MemoryItem, or a dict that may lack keys)."""
+    data: Mapping[str, Any] = item if isinstance(item, Mapping) else item.to_dict()
+    source = data.get("provenance") or {}
+    kind, source_id = str(source.get("source_kind") or ""), str(source.get("source_id") or "")
+    lines = _content_lines(str(data.get("content") or ""))
+    chunk, span = _stand(place, source.get("chunk_ids") or ())
+    path = display_path(source_id, cwd) if kind == "doc" and source_id and chunk else ""
+    if kind == "doc" and lines and lines[0].startswith("[path:"):
+        lines, path, chunk, span = _legacy(lines, source_id, (path, chunk, span), cwd)
+    hashes = source.get("content_hashes") or ()
+    return Passage(
+        ids=(_id(item),),
+        tier=one_line(str(data.get("tier") or "stm")),
+        validation=one_line(str(data.get("validation") or "unverified")),
+        type=one_line(str(data.get("type") or "note")),
+        title=one_line(str(data.get("title", "(untitled)"))),
+        lines=[_marked(line) for line in lines],
+        path=path,
+        chunk=chunk,
+        span=span,
+        provenance=one_line(kind + (f":{source_id}" if source_id else ""), _META_CHARS)
+        + (f" | {one_line(str(hashes[0])[:16])}..." if hashes else ""),
+        tags=[one_line(str(tag)) for tag in data.get("tags") or ()],
+        confidence=float(data.get("confidence", 0.5)),
+        entities=[one_line(str(entity)) for entity in data.get("entities") or ()],
+    )
+
+
+def display_path(path: str, cwd: str) -> str:
+    """A path relative to `cwd` when it is below it, else as it is."""
+    base = cwd.rstrip("/") + "/"
+    return one_line(path[len(base) :] if cwd and path.startswith(base) else path, _META_CHARS)
+
+
+def _id(item: Any) -> str:
+    return str(item.get("id", "") if isinstance(item, Mapping) else item.id)
+
+
+def _stand(place: Place | None, chunk_ids: Sequence[Any]) -> tuple[str, tuple[int, int] | None]:
+    """The chunk and the lines to display; older stores only have `path:3` among the chunk ids."""
+    if place is not None and place.position is not None:
+        known = place.line_start is not None and place.line_end is not None
+        return str(place.position), (place.line_start or 0, place.line_end or 0) if known else None
+    tail = str(chunk_ids[0]).rpartition(":")[2] if chunk_ids else ""
+    return (tail if tail.isdecimal() else ""), None
+
+
+_Standing = tuple[str, str, "tuple[int, int] | None"]
+
+
+def _legacy(
+    lines: list[str], source_id: str, known: _Standing, cwd: str
+) -> tuple[list[str], str, str, tuple[int, int] | None]:
+    """Content of older stores begins with its own place line and may end with a [camel: …] line: take them out."""
+    import re
+
+    found = re.fullmatch(r"\[path:(.+) chunk:(\d+) lines:(\d+)-(\d+)\]", lines[0])
+    if not found or not (source_id.endswith(found[1]) or found[1].endswith(source_id)):
+        return lines, *known
+    lines = lines[1:]
+    if lines and lines[-1].startswith("[camel: ") and lines[-1].endswith("]"):
+        lines = lines[:-1]
+    path, chunk, span = known
+    path = path or display_path(source_id or found[1], cwd)
+    return _without_blank_ends(lines), path, chunk or found[2], span or (int(found[3]), int(found[4]))
+
+
+_CONTROLS = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160)))
+
+
+def _content_lines(content: str) -> list[str]:
+    return _without_blank_ends([line.translate(_CONTROLS).rstrip() for line in content.splitlines()])
+
+
+def _without_blank_ends(lines: list[str]) -> list[str]:
+    start, end = 0, len(lines)
+    while start < end and not lines[start]:
+        start += 1
+    while end > start and not lines[end - 1]:
+        end -= 1
+    return lines[start:end]
+
+
+def _marked(line: str) -> str:
+    """A content line that looks like the block's own gets a backslash, so that no reader takes it for one."""
+    bare = line.lstrip()
+    own = bare.startswith((HEADER, "--- End Memory", "[path:"))
+    if bare.startswith("["):
+        number, _, rest = bare[1:].partition("]")
+        own = own or (number.strip().isdigit() and rest.lstrip().startswith("["))
+    return line[: len(line) - len(bare)] + "\\" + bare if own else line
+
+
+def _render(p: Passage) -> str:
+    return "\n".join([*_frame_head(p), *(f"    {line}" for line in p.lines), *_frame_tail(p), ""])
+
+
+def _frame_head(p: Passage) -> list[str]:
+    title = f"[{p.tier.upper()}:{p.validation}] {p.type} — {p.title}"
+    if not p.path:
+        return [title]
+    lines = f" lines:{p.span[0]}-{p.span[1]}" if p.span else ""
+    return [title, f"    [path:{p.path} chunk:{p.chunk}{lines}]"]
+
+
+def _frame_tail(p: Passage) -> list[str]:
+    out = [
+        f"    provenance: {p.provenance}",
+        f"    tags: {one_line(', '.join(p.tags), _META_CHARS) or 'none'}",
+        f"    confidence: {p.confidence:.2f}",
+    ]
+    if p.entities:
+        out.append(f"    entities: {one_line(', '.join(p.entities), _META_CHARS)}")
+    return out
+
+
+# --- fitting ----------------------------------------------------------------------------------------------------
+
+
+def _frame_cost(p: Passage, rank: int) -> int:
+    """What a passage costs without its content; line numbers may grow to those of its end when it is cut."""
+    widest = p._replace(span=(p.span[1], p.span[1])) if p.span else p
+    frame = [*_frame_head(p if len(str(p.span)) > len(str(widest.span)) else widest), *_frame_tail(p), ""]
+    return sum(len(line) + 1 for line in frame) + len(f"[{rank}] ")
+
+
+def _fit(passages: Sequence[Passage], room: int, words: Sequence[str]) -> list[Passage]:
+    frames = [_frame_cost(p, len(passages)) for p in passages]
+    bodies = [cost(p.lines) for p in passages]
+    fair = [int(room * FAIR_SHARE) * len(p.ids) if len(passages) > 1 else room for p in passages]
+    shares = _shares(frames, bodies, fair, room)
+    out = []
+    for p, share, body in zip(passages, shares, bodies, strict=True):
+        cut = None if share < 0 else excerpt(p.lines, share, words)
+        if cut is not None:
+            out.append(p if share >= body else _cut(p, cut))
+    return out
+
+
+def _shares(frames: Sequence[int], bodies: Sequence[int], fair: Sequence[int], room: int) -> list[int]:
+    """How many characters of content each passage gets, -1 for none: in order, then what is left to those cut."""
+    shares: list[int] = []
+    for frame, body, most in zip(frames, bodies, fair, strict=True):
+        least = min(body, LEAST if any(share >= 0 for share in shares) else LEAST_FIRST)
+        share = min(body, max(most - frame, least), room - frame)
+        if share < least:
+            share = -1
+        else:
+            room -= frame + share
+        shares.append(share)
+    for i, body in enumerate(bodies):
+        if 0 <= shares[i] < body:
+            more = min(body - shares[i], room)
+            shares[i] += more
+            room -= more
+    return shares
+
+
+def _cut(p: Passage, cut: Excerpt) -> Passage:
+    span = p.span
+    if span and span[1] - span[0] + 1 == len(p.lines):  # line for line as in the source: say which are shown
+        span = (span[0] + cut.first, span[0] + cut.last)
+    return p._replace(lines=cut.lines, span=span)

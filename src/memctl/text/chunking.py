@@ -1,0 +1,142 @@
+"""Cutting a text into passages: the pieces that are stored, searched and given to a model.
+
+A passage is whole lines of the source, so that its line range is exact; sections and definitions stay whole where
+they fit; and all of the text is in some passage, once.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from memctl.text.chunk_marks import Marks, Walk, no_marks
+from memctl.text.chunk_split import Rules, Size, ranges
+
+#: The aim for a passage, in tokens: several of them fit a block, and one still says what it is about.
+TARGET_TOKENS = 400
+#: The limit of a passage, in tokens, unless the caller gives one.
+MAX_TOKENS = 1800
+#: How long a heading may be, in characters.
+MAX_HEADING = 240
+
+
+class Passage(NamedTuple):
+    """One piece of a text.
+
+    text     the source's lines start..end, without blank lines around them; part of one line only where that is too long
+    start    the first line, counted from 1
+    end      the last line, inclusive
+    heading  where it stands: "Guide > Install" in prose, "Foo.bar" in code, the header row in a table; "" if nowhere
+    """
+
+    text: str
+    start: int
+    end: int
+    heading: str
+
+
+class Source(Protocol):
+    """What `chunk` needs to know of a document (`extract.Document` is one)."""
+
+    @property
+    def text(self) -> str:
+        """The text, its lines ended by line feeds."""
+
+    @property
+    def kind(self) -> str:
+        """Which structure it has: markdown, rst, code, data, table or text."""
+
+    @property
+    def language(self) -> str:
+        """The programming or data language, "" if none."""
+
+
+def chunk(
+    source: Source | str,
+    *,
+    kind: str = "text",
+    language: str = "",
+    max_tokens: int = MAX_TOKENS,
+    target_tokens: int = TARGET_TOKENS,
+) -> list[Passage]:
+    """The passages of a document, or of a text with its kind and language, in order.
+
+    None is longer than `max_tokens` (four characters each); they aim at `target_tokens` and may reach half as much
+    again to keep a part whole. Blank text has no passage.
+    """
+    text = source if isinstance(source, str) else source.text
+    if not isinstance(source, str):
+        kind, language = source.kind, source.language
+    marks, rules = _outline(text, kind, language)
+    pieces = _trimmed(text, ranges(text, marks, Size.of(max_tokens, target_tokens, rules.fill), rules))
+    if kind == "table":
+        header = _header(text)
+        return [Passage(body, start, end, header) for body, start, end, _ in pieces]
+    if not marks.offsets:
+        return [Passage(body, start, end, "") for body, start, end, _ in pieces]
+    prose = kind in ("markdown", "rst")
+    return list(_with_headings(pieces, Walk(marks, separator=" > " if prose else ".", indented=not prose)))
+
+
+def chunk_paragraphs(text: str, max_tokens: int = MAX_TOKENS) -> list[tuple[str, int, int]]:
+    """Paragraphs packed up to `max_tokens`: (text, first line, last line), lines counted from 1, the last inclusive."""
+    return [piece[:3] for piece in chunk(text, max_tokens=max_tokens, target_tokens=max_tokens)]
+
+
+def title_of(document: Source, name: str) -> str:
+    """What a document is called: its first heading within 20 lines, else its HTML title, else the file's stem."""
+    if document.kind in ("markdown", "rst"):
+        from memctl.text.chunk_markdown import marks, rst_marks
+
+        head = "\n".join(document.text[:20_000].split("\n", 20)[:20])
+        names = (rst_marks(head) if document.kind == "rst" else marks(head)).names
+        first = next((heading for heading in names if heading), "")
+        if first:
+            return first
+    title: str = getattr(document, "title", "")
+    if title:
+        return title
+    base = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    stem = base.rpartition(".")[0] if base.rpartition(".")[0].strip(".") else base
+    return stem or name
+
+
+def _outline(text: str, kind: str, language: str) -> tuple[Marks, Rules]:
+    """The borders of a text of this kind, and the rules for choosing among them and beyond."""
+    if kind in ("markdown", "rst"):
+        from memctl.text import chunk_markdown
+
+        find = chunk_markdown.rst_marks if kind == "rst" else chunk_markdown.marks
+        return find(text), Rules(eager=True)
+    if kind in ("code", "data"):
+        from memctl.text import chunk_code
+
+        return chunk_code.marks(text, language), Rules(fill=65, indents=True)
+    return no_marks(), Rules(paragraphs=kind != "table")
+
+
+def _trimmed(text: str, found: Iterator[tuple[int, int]]) -> Iterator[tuple[str, int, int, int]]:
+    """(body, first line, last line, offset) of each range that is not blank, without the blank lines at its ends."""
+    line, counted = 1, 0
+    for start, end in found:
+        piece = text[start:end]
+        lead = len(piece) - len(piece.lstrip())
+        if lead == len(piece):
+            continue
+        first = piece.rfind("\n", 0, lead) + 1
+        last = piece.find("\n", len(piece.rstrip()))
+        body = piece[first:last] if last >= 0 else piece[first:]
+        offset = start + first
+        line += text.count("\n", counted, offset)
+        counted = offset
+        yield body, line, line + body.count("\n"), offset
+
+
+def _with_headings(pieces: Iterator[tuple[str, int, int, int]], walk: Walk) -> Iterator[Passage]:
+    for body, start, end, offset in pieces:
+        yield Passage(body, start, end, walk.path(offset, offset + len(body), body)[:MAX_HEADING])
+
+
+def _header(text: str) -> str:
+    """The first line of a table that is not blank, at most 120 characters."""
+    lead = len(text) - len(text.lstrip())
+    end = text.find("\n", lead)
+    return text[lead : end if end >= 0 else None][:120].rstrip()

@@ -1,0 +1,77 @@
+"""JSON that somebody else wrote: read strictly, wherever it begins, and named in words when it is the wrong kind."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import Any
+
+
+def read(text: str, start: int = 0) -> tuple[Any, int]:
+    """The JSON value that begins at `start`, and where it ends.
+
+    Raises ValueError when there is none, and for NaN, infinity, and what is nested too deeply to read.
+    """
+    try:
+        return _decoder().raw_decode(text, start)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def after_blanks(text: str, start: int = 0) -> int:
+    """Where the white space (or byte order mark) that begins at `start` ends."""
+    found = _blanks().match(text, start)
+    return found.end() if found else start
+
+
+def loaded(value: object) -> object:
+    """The value itself, or what it holds when it is a string of JSON."""
+    if not isinstance(value, str):
+        return value
+    try:
+        inner: object = read(value, after_blanks(value))[0]
+    except ValueError:
+        return value
+    return inner
+
+
+def elements(text: str, start: int) -> tuple[list[Any], int]:
+    """The complete elements of the array that begins at `start` and breaks off, and where the last one ends."""
+    found: list[Any] = []
+    end = at = start + 1
+    while True:
+        try:
+            value, end_of_value = read(text, after_blanks(text, at))
+        except ValueError:
+            return found, end
+        found.append(value)
+        end = after_blanks(text, end_of_value)
+        if text[end : end + 1] != ",":
+            return found, end
+        at = end + 1
+
+
+def kind_of(value: object) -> str:
+    """A JSON value's kind in words: `null`, `the number 7`, `a string`, `a list`, `an object`."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        # A whole number of thousands of digits cannot even be printed.
+        return f"the number {value!r}" if isinstance(value, float) or abs(value) < 10**18 else "a very large number"
+    if isinstance(value, str):
+        return "a string"
+    return "null" if value is None else "a list" if isinstance(value, list) else "an object"
+
+
+@cache
+def _decoder() -> json.JSONDecoder:
+    def refuse(word: str) -> float:
+        raise ValueError(f"{word} is no JSON number")
+
+    return json.JSONDecoder(parse_constant=refuse)
+
+
+@cache
+def _blanks() -> re.Pattern[str]:
+    return re.compile(r"[\s\ufeff]*")
