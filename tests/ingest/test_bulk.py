@@ -1,5 +1,7 @@
 """Ingest is a diff: run twice it does nothing, an edit replaces what changed, a deleted file leaves recall."""
 
+import base64
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,7 +60,8 @@ def test_a_document_is_stored_whole_with_its_places(db: Database, docs: Path) ->
     assert (done.files, done.new, len(done.failed)) == (1, 1, 0)
     found = items.get_many(db, done.item_ids)
     text = (docs / "guide.md").read_text(encoding="utf-8")
-    assert [line for i in found for line in i.content.split("\n") if line] == [line for line in text.split("\n") if line]
+    stored = [line for item in found for line in item.content.split("\n")]
+    assert [line for line in stored if line] == [line for line in text.split("\n") if line]
     places = sources.get_many(db, done.item_ids)
     lines = text.split("\n")
     for item in found:
@@ -183,6 +186,21 @@ def test_secrets_of_documents_reach_no_table(db: Database, docs: Path) -> None:
             assert token.encode() not in Path(path).read_bytes(), name
     assert "then push" in "\n".join(contents(db))
     assert ingest(db, docs).item_ids == []
+
+
+@pytest.mark.parametrize("before", range(0, 2400, 200))
+def test_a_key_is_redacted_wherever_passages_are_cut(db: Database, docs: Path, before: int) -> None:
+    lines = [base64.b64encode(hashlib.sha384(bytes([n])).digest()).decode() for n in range(26)]
+    key = "\n".join(["-----BEGIN RSA PRIVATE KEY-----", *lines, "-----END RSA PRIVATE KEY-----"])
+    prose = "\n".join(f"line {n} of the manual" for n in range(100))[:before]
+    write(docs / "deploy.txt", f"{prose}\n{key}\nafterwards the service starts\n")
+    ingest(db, docs)
+    text = "\n".join(contents(db))
+    assert not [line for line in lines if line in text]
+    assert "afterwards the service starts" in text
+    last = next(i for i in items.list_items(db, Filters()) if "afterwards" in i.content)
+    place = sources.get_many(db, [last.id])[last.id]
+    assert place.line_end == prose.count("\n") + 30
 
 
 def test_injected_instructions_are_quarantined(db: Database, docs: Path) -> None:

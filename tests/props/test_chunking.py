@@ -13,17 +13,18 @@ kinds = st.sampled_from(KINDS)
 
 #: Fragments that mean something to one of the outlines, and everything that anyone may call a line end.
 FRAGMENTS = [
-    "\n", "\n\n", "\n \n", "\n\t\n", " ", "    ", "\t", "\r", "\f", "\v", "\x1c", "\x85", "\u2028", "\u2029", "\0", "\u3000",
-    "# One", "## Two", "### Three ###", "#", "=====", "-----", "---", "```", "~~~~", "````py", "- item", "1. item", "| a | b |", "> q",
-    "def f(x):", "class Foo:", "@decorator", "async def g():", "return 1", "function f() {", "}", ");", "]", "const a = () => {",
-    "int main(int argc)", "func (r *T) Name() {", "[table]", "key:", '"a": {', "a,b,c", "Sentence one. Sentence two! 日本。", "word" * 9,
+    "\n", "\n\n", "\n \n", "\n\t\n", " ", "    ", "\t", "\r", "\x0c", "\x0b", "\x1c", "\x85", "\u2028", "\u2029",
+    "\x00", "\u3000", "# One", "## Two", "### Three ###", "#", "=====", "-----", "---", "```", "~~~~", "````py",
+    "- item", "1. item", "| a | b |", "> q", "def f(x):", "class Foo:", "@decorator", "async def g():", "return 1",
+    "}", ");", "function f() {", "]", "const a = () => {", "int main(int argc)", "func (r *T) Name() {", "[table]",
+    "key:", '"a": {', "a,b,c", "Sentence one. Sentence two! 日本。", "word" * 9,
 ]  # fmt: skip
 structured = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12), max_size=60).map("".join)
 texts = structured | st.text(max_size=300)
 
 
 def pieces_of(text: str, passages: list[Passage]) -> None:
-    """Every passage is the lines it names, in order; every line that is not blank is in exactly one, or in its parts."""
+    """Every passage is the lines it names, in order; every line that is not blank is in just one, or in its parts."""
     lines = text.split("\n")
     covered: dict[int, str] = {}
     previous_end = 0

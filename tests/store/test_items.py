@@ -142,8 +142,9 @@ def test_uses_are_counted_and_reads_are_not(db: Database) -> None:
 
 def test_odd_rows_of_other_programs_can_be_read(db: Database) -> None:
     db.run(
-        "INSERT INTO memory_items(id, tier, type, title, content, tags, entities, links_json, provenance_json, confidence, "
-        "validation, created_at, updated_at) VALUES ('MEM-1', 'stm', 'saga', 'T', x'ff00', '[1, null, \"a\"]', 'oops', "
+        "INSERT INTO memory_items(id, tier, type, title, content, tags, entities, links_json, provenance_json, "
+        "confidence, validation, created_at, updated_at) "
+        "VALUES ('MEM-1', 'stm', 'saga', 'T', x'ff00', '[1, null, \"a\"]', 'oops', "
         "'{}', '[]', 'high', 'perhaps', '2024', '2024')"
     )
     item = items.list_items(db, Filters(tags=("A",)))[0]

@@ -37,7 +37,7 @@ class Document(NamedTuple):
 Reader = Callable[[bytes, str], Document]
 
 #: Suffix -> the module whose `read(data, name)` makes the document; every other text file is read as it is.
-_READERS = {suffix: "memctl.extract.markup" for suffix in (".html", ".htm", ".xhtml")}
+_READERS = dict.fromkeys((".html", ".htm", ".xhtml"), "memctl.extract.markup")
 
 #: Documented formats that need a reader of their own and have none yet.
 _NO_READER_YET = frozenset({".docx", ".odt", ".pptx", ".odp", ".xlsx", ".ods", ".pdf"})
@@ -50,10 +50,10 @@ def document(data: bytes, name: str, *, limit: int | None = None) -> Document:
     formats without a reader, and for more than `limit` bytes.
     """
     if limit is not None and len(data) > limit:
-        raise Unreadable(name=name, reason=f"it has {len(data):,} bytes, and the limit is {limit:,}")
+        raise Unreadable(path=name, reason=f"it has {len(data):,} bytes, and the limit is {limit:,}")
     suffix = suffix_of(name)
     if suffix in _NO_READER_YET:
-        raise Unreadable(name=name, reason=f"there is no reader for {suffix} files yet")
+        raise Unreadable(path=name, reason=f"there is no reader for {suffix} files yet")
     module = _READERS.get(suffix)
     return _read_with(module, data, name) if module else _read_text(data, name)
 

@@ -40,11 +40,12 @@ _MARKS = (
 )
 #: Encodings a file may declare in its first lines. A closed list: some of Python's other codecs are no encodings.
 _DECLARABLE = (
-    "iso-8859", "iso8859", "latin", "cp125", "windows-125", "koi8", "euc-", "euc_", "shift_jis", "shift-jis", "sjis", "gb2312",
-    "gbk", "gb18030", "big5", "mac-", "cp437", "cp850", "cp866", "cp932", "cp949", "tis-620", "ascii", "us-ascii",
+    "iso-8859", "iso8859", "latin", "cp125", "windows-125", "koi8", "euc-", "euc_", "shift_jis", "shift-jis", "sjis",
+    "gb2312", "gbk", "gb18030", "big5", "mac-", "cp437", "cp850", "cp866", "cp932", "cp949", "tis-620", "ascii",
+    "us-ascii",
 )  # fmt: skip
 #: Signs beyond ASCII that Windows-1252 texts have beside letters.
-_WESTERN_SIGNS = "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u2022\u20ac\u2122£§©«»°±²³µ·´½¼¿¡®×÷\xa0"
+_WESTERN_SIGNS = "‘’“”–—…•€™£§«»©®°±²³µ·´½¼¿¡×÷\xa0"  # noqa: RUF001
 #: How many bytes are looked at to tell text from binary.
 _SAMPLE = 1 << 16
 #: Control characters that text has no use for (tab, line ends, form feed, backspace and escape are allowed).
@@ -58,7 +59,7 @@ def decode(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
     """
     for magic, what in _MAGIC:
         if data.startswith(magic):
-            raise DocumentUnreadable(name=name, reason=f"it is {what}")
+            raise DocumentUnreadable(path=name, reason=f"it is {what}")
     text, encoding, notes = _decoded(data, name)
     nuls = text.count("\0")
     if nuls:
@@ -78,7 +79,7 @@ def _decoded(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
         if wide:
             return wide[0], wide[1], ()
     if _is_binary(data):
-        raise DocumentUnreadable(name=name, reason="it is binary, not text")
+        raise DocumentUnreadable(path=name, reason="it is binary, not text")
     try:
         return data.decode(), "utf-8", ()
     except UnicodeDecodeError:
@@ -96,24 +97,32 @@ def _as_declared(data: bytes, encoding: str) -> tuple[str, str, tuple[str, ...]]
 def _wide(data: bytes) -> tuple[str, str] | None:
     """UTF-16 or UTF-32 without a byte order mark, known by where its NULs stand."""
     sample = data[: _SAMPLE // 4 * 4]
-    by_place = [sample[place::4].count(0) for place in range(4)]
+    nuls = [sample[place::4].count(0) for place in range(4)]
     quarter = max(1, len(sample) // 4)
-    even, odd = by_place[0] + by_place[2], by_place[1] + by_place[3]
-    candidates = [
-        (min(by_place[1:]) * 10 > quarter * 9, "utf-32-le"),
-        (min(by_place[:3]) * 10 > quarter * 9, "utf-32-be"),
-        (odd >= 2 and odd > 20 * even, "utf-16-le"),
-        (even >= 2 and even > 20 * odd, "utf-16-be"),
-    ]
-    for likely, encoding in candidates:
-        if likely:
-            try:
-                text = data.decode(encoding)
-            except UnicodeDecodeError:
-                continue
-            if _is_readable(text[:4096]):
-                return text, encoding
+    even, odd = nuls[0] + nuls[2], nuls[1] + nuls[3]
+    # Few NULs may be slips in plain text, which read as UTF-16 would be Chinese; real Chinese is not valid UTF-8.
+    some = 1 if not _is_utf8(data) else max(2, quarter * 6 // 10)
+    likely = (
+        (min(nuls[2:]) * 10 > quarter * 9, "utf-32-le"),
+        (min(nuls[:2]) * 10 > quarter * 9, "utf-32-be"),
+        (odd >= some and odd > 20 * even, "utf-16-le"),
+        (even >= some and even > 20 * odd, "utf-16-be"),
+    )
+    for encoding in [encoding for yes, encoding in likely if yes]:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if _is_readable(text[:4096]):
+            return text, encoding
     return None
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        return bool(data.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def _is_readable(text: str) -> bool:
@@ -142,8 +151,8 @@ def _not_utf8(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
             return other
         if bad * 10 > len(data):
             reason = "it is not UTF-8, and no other encoding can be told; convert it, for example with iconv"
-            raise DocumentUnreadable(name=name, reason=reason)
-    note = f"{_count(bad, 'byte')} not valid UTF-8 and replaced"
+            raise DocumentUnreadable(path=name, reason=reason)
+    note = f"{_count(bad, 'byte')} not valid UTF-8 and {'was' if bad == 1 else 'were'} replaced"
     return data.decode("utf-8", "replace"), "utf-8", (note,)
 
 

@@ -1,7 +1,7 @@
 """HTML to readable Markdown text, in one pass.
 
-A scanner of our own rather than `html.parser`: that one is quadratic on some malformed input in Python before 3.13.6
-and several times slower. This one always goes forward, looks for an end at most once, and never fails: what is no tag is text.
+A scanner of our own rather than `html.parser`, which is slower and, before Python 3.13.6, quadratic on some malformed
+input. This one always goes forward, looks for an end at most once, and never fails: what is no tag is text.
 """
 
 import re

@@ -2,10 +2,11 @@
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 #: Elements that begin and end a paragraph.
-_BLOCKS = frozenset(
-    "address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure footer "
-    "form header hgroup hr html main menu nav option p section select summary tbody tfoot thead textarea".split()
-)
+_BLOCKS = frozenset((
+    "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl",
+    "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "html", "main", "nav",
+    "option", "p", "section", "select", "summary", "tbody", "tfoot", "thead", "textarea",
+))  # fmt: skip
 _LISTS = ("ul", "ol", "menu", "dir")
 _CELLS = ("td", "th")
 #: How deep a list item is indented at most.
@@ -141,7 +142,7 @@ class Writer:
         self._level, self._bullet = 0, ""
 
     def _fence(self, raw: str) -> None:
-        code = raw.strip("\n").rstrip()
+        code = raw.replace("\r", "\n").strip("\n").rstrip()  # &#13; is one
         if code:
             ticks = "```"
             while ticks in code:

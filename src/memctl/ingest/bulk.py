@@ -8,10 +8,10 @@ written in one transaction, so that two runs at once, or a killed one, leave nei
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memctl import errors, ids
-from memctl.ingest.prepare import Options, Passage, Prepared, prepare, read_file, record
+from memctl.ingest.prepare import Options, Passage, Prepared, Preparer, read_file, record
 from memctl.ingest.sources import STDIN, Target
 from memctl.store import corpus, items, links, sources
 from memctl.store.connect import Database
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
 
 #: A batch is committed when it holds this many characters: large enough for one fsync to be cheap, small in memory.
-BATCH_CHARS = 4_000_000
+BATCH_CHARS = 8_000_000
 
 
 class Outcome:
     """What a run did, in counts, and the item ids it made."""
 
     __slots__ = (
-        "archived", "changed", "deleted", "failed", "files", "item_ids", "kept", "new", "quarantined", "redacted", "superseded",
-        "unchanged",
+        "archived", "changed", "deleted", "failed", "files", "item_ids", "kept", "new", "quarantined", "redacted",
+        "superseded", "unchanged",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -56,7 +56,8 @@ class Ingest:
         warn: Callable[[str], None],
         progress: Callable[[int, str], None] | None = None,
     ) -> None:
-        self.db, self.options, self.policy = db, options, policy
+        self.db, self.options = db, options
+        self._preparer = Preparer(options, policy)
         self.warn, self.progress = warn, progress
         self.outcome = Outcome()
         self._recipe = options.recipe(_rules_version() if policy else "")
@@ -122,14 +123,14 @@ class Ingest:
         if known is not None and known.sha256 == file.sha256 and known.recipe == file.recipe:
             self._add(Prepared(file, [], [], ()))  # only its time stamp is news
         else:
-            self._add(prepare(file, data, self.options, self.policy))
+            self._add(self._preparer.prepare(file, data))
 
     def _stdin(self, data: bytes) -> None:
         if not data.strip():
             raise errors.DocumentUnreadable(path="<stdin>", reason="standard input is empty")
         # Two different inputs are two documents: one name for both would make each supersede the other.
         file = record(f"<stdin:{ids.bytes_hash(data)[:12]}>", data, self._recipe, None)
-        self._add(prepare(file, data, self.options, self.policy))
+        self._add(self._preparer.prepare(file, data))
 
     def _add(self, prepared: Prepared) -> None:
         for note in prepared.notes:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
 
 #: Passages aim at this many tokens, so that several fit a budget; --chunk-tokens is the bound, this the target.
-TARGET_TOKENS = 400
+TARGET_TOKENS = 420
 
 #: A file that changed less than this before it was read may change again within its time stamp's resolution.
 _RACY_NS = 2_000_000_000
@@ -93,20 +93,42 @@ def record(path: str, data: bytes, recipe: str, info: os.stat_result | None) -> 
     )
 
 
-def prepare(file: File, data: bytes, options: Options, policy: "MemoryPolicy | None") -> Prepared:
-    """Extract, cut and judge. Raises DocumentUnreadable."""
-    name = os.path.basename(file.path)
-    doc = document(data, name)
-    title = title_of(doc, name) if options.infer else os.path.splitext(name)[0]
-    target = min(TARGET_TOKENS, options.chunk_tokens)
-    cut = chunk(doc.text, kind=doc.kind, language=doc.language, max_tokens=options.chunk_tokens, target_tokens=target)
-    passages = []
-    for number, piece in enumerate(cut):
-        start, end = (piece.start, piece.end) if doc.lines_are_source else (None, None)
-        place = Source(number, start, end, piece.heading)
-        passage = Passage(full_title(title, piece.heading), piece.text, place)
-        passages.append(_judged(passage, policy) if policy else passage)
-    return Prepared(file, passages, _tags(file.path, options, policy), doc.notes)
+class Preparer:
+    """Extracts, cuts and judges file after file, with one set of options."""
+
+    def __init__(self, options: Options, policy: "MemoryPolicy | None") -> None:
+        self.options, self.policy = options, policy
+        self._tags: dict[tuple[str, str], list[str]] = {}
+
+    def prepare(self, file: File, data: bytes) -> Prepared:
+        """One file. Raises DocumentUnreadable."""
+        options, policy = self.options, self.policy
+        name = os.path.basename(file.path)
+        doc = document(data, name)
+        title = title_of(doc, name) if options.infer else os.path.splitext(name)[0]
+        text, judge = doc.text, None
+        if policy and not policy.clear(f"{title}\n{text}", document=True):
+            # Before it is cut: half of a secret is none that a rule could find. Line numbers stay as they are.
+            text, judge = policy.judge(text).text, policy
+        target = min(TARGET_TOKENS, options.chunk_tokens)
+        cut = chunk(text, kind=doc.kind, language=doc.language, max_tokens=options.chunk_tokens, target_tokens=target)
+        passages = []
+        for number, piece in enumerate(cut):
+            start, end = (piece.start, piece.end) if doc.lines_are_source else (None, None)
+            place = Source(number, start, end, piece.heading)
+            passage = Passage(full_title(title, piece.heading), piece.text, place)
+            passages.append(_judged(passage, judge) if judge else passage)
+        return Prepared(file, passages, self.tags(file.path), doc.notes)
+
+    def tags(self, path: str) -> list[str]:
+        """The caller's tags, then what the suffix and the two nearest folders say."""
+        key = (os.path.dirname(path), os.path.splitext(path)[1].lower())
+        if key not in self._tags:
+            inferred = _inferred_tags(*key) if self.options.infer and os.path.isabs(path) else []
+            clear = self.policy.clear if self.policy else None
+            safe = [tag for tag in inferred if clear is None or clear(tag, document=True)]
+            self._tags[key] = list(dict.fromkeys([*self.options.tags, *safe]))
+        return self._tags[key]
 
 
 def full_title(title: str, heading: str) -> str:
@@ -117,17 +139,13 @@ def full_title(title: str, heading: str) -> str:
 
 
 def _judged(passage: Passage, policy: "MemoryPolicy") -> Passage:
-    """The passage after policy: secrets blotted out, and the rules that keep it from being injected."""
-    if policy.clear(f"{passage.title}\n{passage.content}"):
-        return passage
-    judged = policy.judge(passage.content)
+    """A passage of a document in which something was found: is it quarantined, was anything blotted out?"""
+    content = policy.judge(passage.content)
     title = policy.judge(passage.title, field="title")
     anchor = policy.judge(passage.place.anchor, field="title")
-    found = judged.findings + title.findings
-    return Passage(
-        title.text, judged.text, passage.place._replace(anchor=anchor.text), judged.redacted or title.redacted,
-        tuple(dict.fromkeys(f.rule for f in found if f.action == "quarantine")),
-    )  # fmt: skip
+    held = dict.fromkeys(f.rule for f in content.findings + title.findings if f.action == "quarantine")
+    place = passage.place._replace(anchor=anchor.text)
+    return Passage(title.text, content.text, place, "[REDACTED:" in title.text + content.text, tuple(held))
 
 
 _SUFFIX_TAGS = {
@@ -138,13 +156,7 @@ _SUFFIX_TAGS = {
 }  # fmt: skip
 
 
-def _tags(path: str, options: Options, policy: "MemoryPolicy | None") -> list[str]:
-    """The caller's tags, then what the suffix and the two nearest folders say."""
-    found = list(options.tags)
-    if options.infer and os.path.isabs(path):
-        suffix = _SUFFIX_TAGS.get(os.path.splitext(path)[1].lower())
-        folders = [p for p in os.path.dirname(path).split(os.sep) if p][-2:]
-        inferred = [suffix] if suffix else []
-        inferred += [f.lower().replace(" ", "-") for f in folders if len(f) <= 40]
-        found += [tag for tag in inferred if policy is None or policy.clear(tag)]
-    return list(dict.fromkeys(found))
+def _inferred_tags(folder: str, suffix: str) -> list[str]:
+    folders = [part for part in folder.split(os.sep) if part][-2:]
+    word = _SUFFIX_TAGS.get(suffix)
+    return [*([word] if word else []), *(f.lower().replace(" ", "-") for f in folders if len(f) <= 40)]

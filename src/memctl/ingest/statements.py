@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 #: From here on revisions say "as the row still is" instead of copying a text that is cut into so many parts.
 _MANY = 100
 
-#: Characters that policy judges at once, and how far before and after a border a finding may begin and end.
-_SLICE = 60_000
-_BORDER = 6_000
-
 
 class Outcome(NamedTuple):
     """What became of one statement.
@@ -102,36 +98,14 @@ def divide(policy: "MemoryPolicy", item: MemoryItem) -> Divided:
     text = clean.statement(item.content)
     if len(text) <= limit or item.type == "pointer":
         return Divided([item])
-    text, redacted = blotted(policy, text)
-    texts = passages(text, limit)
+    judged = policy.judge(text)
+    texts = passages(clean.statement(judged.text), limit)
     if len(texts) == 1:
         item.content = texts[0]
         parts = [item]
     else:
         parts = [_part(item, content, number, len(texts)) for number, content in enumerate(texts, 1)]
-    return Divided(parts, tuple(p.id for p in parts if "[REDACTED:" in p.content) if redacted else ())
-
-
-def blotted(policy: "MemoryPolicy", text: str) -> tuple[str, bool]:
-    """A text of any length with its secrets blotted out, and whether there were any.
-
-    Policy's work on one text grows faster than the text, so it is judged in slices; where a finding reaches over the
-    border between two, they are judged as one.
-    """
-    out, redacted = [], False
-    slices = _slices(text, _SLICE)[::-1]
-    while slices:
-        held = slices.pop()
-        while slices and _spans(policy, held[-_BORDER:], slices[-1][:_BORDER]):
-            held += slices.pop()
-        judged = policy.judge(held, field="content", document=True)
-        out.append(judged.text)
-        redacted = redacted or judged.redacted
-    return clean.statement("".join(out)), redacted
-
-
-def _spans(policy: "MemoryPolicy", before: str, after: str) -> bool:
-    return any(f.start < len(before) < f.end for f in policy.judge(before + after, document=True).findings)
+    return Divided(parts, tuple(p.id for p in parts if "[REDACTED:" in p.content) if judged.redacted else ())
 
 
 def _part(item: MemoryItem, content: str, number: int, count: int) -> MemoryItem:

@@ -15,7 +15,7 @@ class Row(NamedTuple):
 
 
 #: The groups of `memctl --help`, in order.
-GROUPS = ("Start", "Write", "Recall", "Look", "Move")
+GROUPS = ("Start", "Write", "Recall", "Look", "Move", "Care")
 
 TABLE: dict[str, Row] = {
     "init": Row("memctl.ops.init", "Make a store and print the line that selects it", "Start"),
@@ -29,4 +29,5 @@ TABLE: dict[str, Row] = {
     "stats": Row("memctl.ops.stats", "Count what the store holds", "Look"),
     "export": Row("memctl.ops.export", "Write items as JSON lines", "Move"),
     "import": Row("memctl.ops.import_", "Read items from JSON lines, checked line by line", "Move"),
+    "reindex": Row("memctl.ops.reindex", "Make the full-text index anew, with another tokenizer if wanted", "Care"),
 }

@@ -18,6 +18,9 @@ from memctl.store.filters import fold
 BUSY_SECONDS = 30.0
 MEMORY = ":memory:"
 
+#: How many bound values one statement may have.
+MAX_VALUES = 32_000 if sqlite3.sqlite_version_info >= (3, 32) else 990
+
 Values = Sequence[object]
 
 

@@ -35,7 +35,7 @@ def from_item(item: MemoryItem) -> tuple[Any, ...]:
     """The row of COLUMNS for an item."""
     return (
         item.id, item.tier, item.type, item.title, item.content, _list(tuple(item.tags)), _list(tuple(item.entities)),
-        _dump(item.links) if item.links else "[]", _dump(item.provenance.to_dict()), item.confidence, item.validation, item.scope,
+        _dump(item.links), _dump(item.provenance.to_dict()), item.confidence, item.validation, item.scope,
         item.expires_at, item.usage_count, item.last_used_at, item.created_at, item.updated_at, item.rule_id,
         item.superseded_by, int(item.archived), ids.content_hash(item.content), item.corpus_id, int(item.injectable),
     )  # fmt: skip

@@ -7,7 +7,7 @@ starts with a line feed, which lets the regex engine skip from line to line with
 import re
 from functools import cache
 
-from memctl.text.chunk_marks import Marks, no_marks
+from memctl.text.chunk_marks import INNER, SECTIONED, Marks, no_marks
 
 #: A statement that begins at column 0 after a blank line is a border too, in every language.
 _STATEMENT = r"\n(?=\n[^\s)}\]])"
@@ -41,6 +41,10 @@ _ARROW = (
 _C_LIKE = (_C_TYPE, _METHOD, _C_FUNCTION)
 _JS = (_KEYWORD, _ARROW, _METHOD)
 _SHELL = (r"\n[ \t]*(?:function[ \t]+)?([\w:.-]{1,80})[ \t]*\(\)", r"\n[ \t]*function[ \t]+([\w:.-]{1,80})")
+_SQL = (
+    r"\n[ \t]*(?i:create)[ \t]+(?:\w{1,20}[ \t]+){0,3}?(?i:table|view|function|procedure|trigger|index|type)[ \t]+"
+    r"(?:(?i:if[ ]+not[ ]+exists)[ \t]+)?([\w.\"`\[\]]{1,80})"
+)
 _TABLES = (r"\n\[{1,2}([^\]\n]{1,120})\]",)
 
 #: Language -> the line patterns of its definitions; group 1 is the name, else the word before the first bracket.
@@ -65,18 +69,15 @@ _DEFINITIONS: dict[str, tuple[str, ...]] = {
     "julia": (r"\n[ \t]*(?:mutable[ ]+struct|struct|function|module|macro|abstract[ ]+type)[ \t]+([\w.!]{1,80})",),
     "r": (r"\n[ \t]*([\w.]{1,80})[ \t]*(?:<-|=)[ \t]*function\b",),
     "shell": _SHELL,
-    "sql": (
-        r"\n[ \t]*(?i:create)[ \t]+(?:\w{1,20}[ \t]+){0,3}?(?i:table|view|function|procedure|trigger|index|type)[ \t]+"
-        r"(?:(?i:if[ ]+not[ ]+exists)[ \t]+)?([\w.\"`\[\]]{1,80})",
-    ),
+    "sql": (_SQL,),
     "make": (r"\n([\w./%-]{1,80})[ \t]*:(?!=)",),
     "toml": _TABLES,
     "ini": _TABLES,
     "yaml": (r"\n {0,2}([\w./-]{1,80}):[ \t]*(?=\n)",),
 }
 
-#: How a comment, a decorator or an attribute begins that belongs to the definition below it.
 _COMMENTS = ("#", "//", "--", ";", "%")
+#: How a comment, a decorator or an attribute begins that belongs to the definition below it.
 _LEADERS = ("#", "@", "//", "/*", "* ", "*/", "--", ";", "%", '"""', "[")
 
 
@@ -89,20 +90,21 @@ def _pattern(language: str) -> re.Pattern[str] | None:
 def marks(text: str, language: str) -> Marks:
     """The definitions of `text`, each from its comments and decorators on, and its statements at column 0.
 
-    Ranks are twice the indent, plus one for a statement without a name.
+    Ranks are twice the indent, plus one for a statement without a name, which ends a definition but not a section.
     """
     pattern = _pattern(language)
     if pattern is None:
         return statements(text)
     found = no_marks()
     offsets, ranks, names = found
+    rank = INNER if language in SECTIONED else 1
     # A line feed in front makes the first line one like the others, and match.start() the offset in `text`.
     for match in pattern.finditer("\n" + text):
         start, end = match.span()
         if end - start == 1:  # a statement: it begins after the blank line
             if not offsets or end > offsets[-1]:
                 offsets.append(end)
-                ranks.append(1)
+                ranks.append(rank)
                 names.append("")
         else:
             _define(text, match, found)

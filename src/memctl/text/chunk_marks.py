@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 #: Ranks from here on are borders inside one section (paragraphs, list items); below are headings and definitions.
 INNER = 1000
+#: Languages whose parts go on to the next heading, not to the end of an indented block.
+SECTIONED = ("toml", "ini")
 #: How the last line of a part may begin that stands no deeper than its first.
 _CLOSERS = ("}", ")", "]", "end")
 

@@ -167,6 +167,7 @@ def _border(text: str, start: int, size: Size, rules: Rules) -> int:
     if rules.paragraphs:
         cut = (
             _blank(text, floor, target, rules)
+            or (len(text) if len(text) <= stretch else 0)
             or _after(text.find("\n\n", target - 1, stretch), 2)
             or _blank(text, start + max(1, size.crumb), floor, rules)
         )

@@ -7,7 +7,7 @@ they fit; and all of the text is in some passage, once.
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-from memctl.text.chunk_marks import Marks, Walk, no_marks
+from memctl.text.chunk_marks import SECTIONED, Marks, Walk, no_marks
 from memctl.text.chunk_split import Rules, Size, ranges
 
 #: The aim for a passage, in tokens: several of them fit a block, and one still says what it is about.
@@ -21,7 +21,7 @@ MAX_HEADING = 240
 class Passage(NamedTuple):
     """One piece of a text.
 
-    text     the source's lines start..end, without blank lines around them; part of one line only where that is too long
+    text     the lines start..end, without blank lines around them; part of a line only where that one is too long
     start    the first line, counted from 1
     end      the last line, inclusive
     heading  where it stands: "Guide > Install" in prose, "Foo.bar" in code, the header row in a table; "" if nowhere
@@ -73,7 +73,8 @@ def chunk(
     if not marks.offsets:
         return [Passage(body, start, end, "") for body, start, end, _ in pieces]
     prose = kind in ("markdown", "rst")
-    return list(_with_headings(pieces, Walk(marks, separator=" > " if prose else ".", indented=not prose)))
+    indented = not prose and language not in SECTIONED
+    return list(_with_headings(pieces, Walk(marks, separator=" > " if prose else ".", indented=indented)))
 
 
 def chunk_paragraphs(text: str, max_tokens: int = MAX_TOKENS) -> list[tuple[str, int, int]]:

@@ -1,0 +1,109 @@
+"""HTML becomes the text that a reader of the page would see, as Markdown."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memctl.extract import document
+from memctl.text.chunking import chunk
+
+PIECES = [
+    "<", ">", "</", "<!--", "-->", "<!", "<?", "<![CDATA[", "]]>", "<a ", "<a href='", '<a href="', "'", '"',
+    "&amp", "&#0;", "&", "&#xD800;", "<p>", "</p>", "<div>", "</div>", "<ul>", "<ol>", "<li>", "</ul>", "<table>",
+    "<tr>", "<td>", "<th>", "</td>", "</tr>", "</table>", "<pre>", "</pre>", "<h1>", "</h2>", "<br>", "<script>",
+    "</script>", "<title>", "</title>", "<img alt=x>", "&#13;",
+]  # fmt: skip
+
+
+TAGS = [
+    "<p>", "</p>", "<div>", "<ul>", "<li>", "</ul>", "<table>", "<tr>", "<td>", "</td>", "</table>", "<h2>", "</h2>",
+    "<pre>", "</pre>", "<br>",
+]  # fmt: skip
+SAFE = st.characters(exclude_categories=["Cs", "Cc"])
+
+
+def text_of(html: str) -> str:
+    return document(html.encode(), "page.html").text
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>wor</b>ld", "world\n"),
+        ("<p>un<i>frag</i>mented <b>words</b></p>", "unfragmented words\n"),
+        ("<p>one<p>two<div>three</div>four", "one\n\ntwo\n\nthree\n\nfour\n"),
+        ("one<br>two<br/>three", "one\ntwo\nthree\n"),
+        ("<h1>A</h1>a<h3 class=x>B <em>b</em></h3>b", "# A\n\na\n\n### B b\n\nb\n"),
+        ("<ul><li>one<li>two<ul><li>deep</ul></ul>", "- one\n- two\n  - deep\n"),
+        ("<ol><li><p>one</p></li><li>two</li></ol><p>after", "1. one\n2. two\n\nafter\n"),
+        ("<table><tr><th>A<th>B<tr><td>1<td><p>2</p></table>x", "A | B\n1 | 2\n\nx\n"),
+        ("<table><tr><td>a<table><tr><td>in</table></table>", "a\n\nin\n"),
+        ("<pre>a &lt; b\n  # c\n</pre>", "```\na < b\n  # c\n```\n"),
+        ("<pre>```</pre>", "````\n```\n````\n"),
+        ("caf&eacute; &amp;amp; &#x41;&#66; &nbsp; &unknown; &", "café &amp; AB &unknown; &\n"),
+        ("a<script>if (a<b) { x('</p>') }</script>b<style>p{}</style>c", "abc\n"),
+        ("a<!-- <p>no</p> -->b<!DOCTYPE x><?php no ?>c", "abc\n"),
+        ("3 < 4 and <5 and a<", "3 < 4 and <5 and a<\n"),
+        ("<a title='x>y' href=\"a>b\">link</a>", "link\n"),
+        ("<img src=x alt='a cat'> sits", "a cat sits\n"),
+        ("<svg><![CDATA[raw <b>]]></svg>", "raw <b>\n"),
+        ("<P>UPPER</P><DIV>CASE", "UPPER\n\nCASE\n"),
+        ("<p>a\n   b\t c</p>", "a b c\n"),
+        ("", ""),
+        ("<p> </p><div><br></div>", ""),
+    ],
+)
+def test_html_becomes_readable_text(html: str, text: str) -> None:
+    assert text_of(html) == text
+
+
+@pytest.mark.parametrize(
+    "html", ["<!-- open", "<a href='x", "<script>open", "text <b", "</", "<title>open", "<![CDATA[x"]
+)
+def test_what_is_never_closed_loses_nothing_before_it(html: str) -> None:
+    assert "before" in text_of("<p>before</p>" + html)
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<title>T &amp; t</title><p>x", "# T & t\n\nx\n"),
+        ("<title>T</title><h1>T</h1>x", "# T\n\nx\n"),
+        ("<title>T - site</title><h1>T</h1>x", "T - site\n\n# T\n\nx\n"),
+    ],
+)
+def test_the_title_is_in_the_text_once(html: str, text: str) -> None:
+    assert text_of(html) == text
+
+
+def test_the_document_says_that_its_lines_are_not_the_sources() -> None:
+    found = document(b"<title>T</title><h2>Install</h2><p>Use pip.", "a.htm")
+    assert (found.kind, found.title, found.lines_are_source) == ("markdown", "T", False)
+    assert chunk(found)[0].heading == "T"
+    assert document(b"# x", "a.md").lines_are_source
+
+
+def test_the_encoding_of_html_is_found_as_of_any_text() -> None:
+    found = document("<p>déjà vu".encode("utf-16"), "a.html")
+    assert (found.text, found.encoding) == ("déjà vu\n", "utf-16-le")
+
+
+@pytest.mark.parametrize("piece", [*PIECES, "<a <", "<<a", "<p>a", "<a '>", "<ul><li>a", "<table><tr><td>", "<div><p>"])
+def test_repeated_malformed_pieces_take_a_single_pass(piece: str) -> None:
+    size = 400_000 // len(piece)
+    found = text_of(piece * size + "<p>end</p>")
+    assert len(found) <= 12 * 400_000  # a pass that is not linear would not come back from this
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(SAFE, max_size=5), max_size=40).map("".join))
+def test_any_markup_is_text_without_error(html: str) -> None:
+    found = document(b"> " + html.encode(), "a.html")
+    assert not set("\0\r") & set(found.text)
+    found.text.encode()
+
+
+@given(st.lists(st.text("abcdefghij", min_size=3, max_size=8), min_size=1, max_size=30), st.data())
+def test_no_word_of_the_body_is_lost(words: list[str], data: st.DataObject) -> None:
+    html = "".join(f"{data.draw(st.sampled_from(TAGS))} {word} " for word in words)
+    found = text_of(html).split()
+    assert sorted(word for word in found if word.isalpha()) == sorted(words)
