@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memctl import errors
-from memctl.store import items, migrate, schema
+from memctl.store import connect, items, migrate, schema
 from memctl.store.connect import open_read, open_write
 from memctl.store.filters import Filters
 from memctl.types import MemoryItem
@@ -126,6 +126,7 @@ def test_another_programs_database_is_refused_and_left_alone(path: str) -> None:
 def test_migration_numbers_are_in_order_and_named() -> None:
     assert [m.number for m in migrate.MIGRATIONS] == list(range(1, len(migrate.MIGRATIONS) + 1))
     assert len({m.name for m in migrate.MIGRATIONS}) == len(migrate.MIGRATIONS)
+    assert migrate.MIGRATIONS[-1].number == connect.MIGRATION
 
 
 def test_an_unknown_tokenizer_changes_nothing(path: str) -> None:

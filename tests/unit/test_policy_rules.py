@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from memctl import policy
 from memctl.policy import RULES, RULES_VERSION, MemoryPolicy, Rule
@@ -43,6 +45,30 @@ def test_rows_are_well_formed() -> None:
         assert rule.action in {"reject", "quarantine"}
         assert rule.keywords == rule.keywords.lower()
         assert rule.severity in {1, 2, 3}
+
+
+@pytest.mark.parametrize("rule", [pytest.param(rule, id=rule.id) for rule in RULES if rule.cue])
+def test_whatever_a_pattern_matches_contains_one_of_its_cues(rule: Rule) -> None:
+    cues = rule.cue.split()
+    assert rule.cue == rule.cue.lower()
+    assert any(cue in rule.example.lower() for cue in cues)
+
+    @settings(max_examples=15, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.from_regex(re.compile(rule.pattern, re.MULTILINE)))
+    def holds(text: str) -> None:
+        assert any(cue in text.lower() for cue in cues)
+
+    holds()
+
+
+def test_a_rule_is_not_tried_where_none_of_its_cues_stands() -> None:
+    rule = next(rule for rule in RULES if rule.id == "tool-call-json")
+    engine = Engine((rule,))
+    assert engine.gate.open("call it by name with arguments").rules == (0,)
+    assert not engine.scan("call it by name with arguments")
+    assert not engine.compiled
+    assert engine.scan(rule.example)
+    assert engine.compiled
 
 
 def test_the_documented_pattern_lists_exist() -> None:

@@ -8,18 +8,19 @@ import argparse
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from memctl.errors import GlobalOptionInvalid, UsageError
 from memctl.operation import Operation, Param
 
 
-class Option(NamedTuple):
+class Option:
     """A global option: a switch, or one that takes a value if it has a metavar."""
 
-    flags: tuple[str, ...]
-    help: str
-    metavar: str = ""
+    __slots__ = ("flags", "help", "metavar")
+
+    def __init__(self, flags: tuple[str, ...], help: str, metavar: str = "") -> None:
+        self.flags, self.help, self.metavar = flags, help, metavar
 
 
 #: Understood by every command, before or after its name.
@@ -48,7 +49,11 @@ class Given(argparse.Namespace):
 
 def leading(argv: Sequence[str]) -> Given:
     """The global options before the command's name; `words` are that name and everything after it."""
-    parser, given = _Parser(""), Given()
+    given = Given()
+    if argv and not argv[0].startswith("-"):  # nothing stands before the name: no parser for it
+        given.words = argv
+        return given
+    parser = _Parser("")
     parser.add_argument("words", nargs=argparse.REMAINDER)
     parser.refuse_options(parser.read(argv, given))
     if given.words[:1] == ["--"]:

@@ -8,13 +8,19 @@ from memctl import errors, ids
 from memctl.extract import document
 from memctl.store.corpus import File
 from memctl.store.sources import Source
+from memctl.text.chunking import Passage as Piece
 from memctl.text.chunking import chunk, title_of
 
 if TYPE_CHECKING:
-    from memctl.policy import MemoryPolicy
+    from collections.abc import Sequence
+
+    from memctl.policy import Finding, MemoryPolicy
+
+#: How policy marks what it blotted out.
+MARK = "[REDACTED:"
 
 #: Passages aim at this many tokens, so that several fit a budget; --chunk-tokens is the bound, this the target.
-TARGET_TOKENS = 420
+TARGET_TOKENS = 440
 
 #: A file that changed less than this before it was read may change again within its time stamp's resolution.
 _RACY_NS = 2_000_000_000
@@ -105,19 +111,28 @@ class Preparer:
         options, policy = self.options, self.policy
         name = os.path.basename(file.path)
         doc = document(data, name)
-        title = title_of(doc, name) if options.infer else os.path.splitext(name)[0]
-        text, judge = doc.text, None
-        if policy and not policy.clear(f"{title}\n{text}", document=True):
-            # Before it is cut: half of a secret is none that a rule could find. Line numbers stay as they are.
-            text, judge = policy.judge(text).text, policy
+        # Policy sees the whole before it is cut: half of a secret is none that a rule could find. What is blotted out
+        # keeps its line ends, so line numbers stay as they are.
+        judged = policy.judge(doc.text) if policy else None
+        text = judged.text if judged else doc.text
+        held = _held_lines(doc.text, judged.findings) if judged else []
+        title = title_of(doc._replace(text=text), name) if options.infer else os.path.splitext(name)[0]
+        if policy and title not in text:  # a file's name is as good a place for a secret as any
+            title = policy.judge(title, field="title").text
         target = min(TARGET_TOKENS, options.chunk_tokens)
         cut = chunk(text, kind=doc.kind, language=doc.language, max_tokens=options.chunk_tokens, target_tokens=target)
         passages = []
         for number, piece in enumerate(cut):
             start, end = (piece.start, piece.end) if doc.lines_are_source else (None, None)
-            place = Source(number, start, end, piece.heading)
-            passage = Passage(full_title(title, piece.heading), piece.text, place)
-            passages.append(_judged(passage, judge) if judge else passage)
+            passages.append(
+                Passage(
+                    full_title(title, piece.heading),
+                    piece.text,
+                    Source(number, start, end, piece.heading),
+                    MARK in piece.text,
+                    _rules(held, piece, policy) if held and policy else (),
+                )
+            )
         return Prepared(file, passages, self.tags(file.path), doc.notes)
 
     def tags(self, path: str) -> list[str]:
@@ -138,14 +153,35 @@ def full_title(title: str, heading: str) -> str:
     return heading if heading.startswith(title + " > ") else f"{title} > {heading}"
 
 
-def _judged(passage: Passage, policy: "MemoryPolicy") -> Passage:
-    """A passage of a document in which something was found: is it quarantined, was anything blotted out?"""
-    content = policy.judge(passage.content)
-    title = policy.judge(passage.title, field="title")
-    anchor = policy.judge(passage.place.anchor, field="title")
-    held = dict.fromkeys(f.rule for f in content.findings + title.findings if f.action == "quarantine")
-    place = passage.place._replace(anchor=anchor.text)
-    return Passage(title.text, content.text, place, "[REDACTED:" in title.text + content.text, tuple(held))
+class _Held(NamedTuple):
+    """Lines of a document that hold what no model should be given, and the rule that says so."""
+
+    first: int
+    last: int
+    rule: str
+
+
+def _held_lines(text: str, findings: "Sequence[Finding]") -> list[_Held]:
+    """The lines of the findings that quarantine, counted from 1."""
+    held = []
+    line, counted = 1, 0
+    for f in sorted((f for f in findings if f.action == "quarantine"), key=lambda f: f.start):
+        line += text.count("\n", counted, f.start)
+        counted = f.start
+        held.append(_Held(line, line + text.count("\n", f.start, f.end), f.rule))
+    return held
+
+
+def _rules(held: list[_Held], piece: Piece, policy: "MemoryPolicy") -> tuple[str, ...]:
+    """The rules that keep a passage from being injected.
+
+    Where a finding lies within the passage's lines, the passage itself is asked again: of a line that was cut into
+    many passages only one may hold it.
+    """
+    near = [h for h in held if h.first <= piece.end and piece.start <= h.last]
+    across = [h.rule for h in near if h.first < piece.start or h.last > piece.end]
+    within = [f.rule for f in policy.judge(piece.text).findings if f.action == "quarantine"] if near else []
+    return tuple(dict.fromkeys(across + within))
 
 
 _SUFFIX_TAGS = {

@@ -3,15 +3,14 @@
 A row's summary must equal the first line of the operation's docstring; a test holds that.
 """
 
-from typing import NamedTuple
 
-
-class Row(NamedTuple):
+class Row:
     """Where an operation lives, and what `memctl --help` says of it."""
 
-    module: str
-    summary: str
-    group: str
+    __slots__ = ("group", "module", "summary")
+
+    def __init__(self, module: str, summary: str, group: str) -> None:
+        self.module, self.summary, self.group = module, summary, group
 
 
 #: The groups of `memctl --help`, in order.

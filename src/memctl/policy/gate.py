@@ -8,6 +8,7 @@ keywords are there.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import filterfalse
 from typing import NamedTuple
 
@@ -64,8 +65,8 @@ class Gate:
     """
 
     __slots__ = (
-        "_by_bit", "_contains", "_exact", "_known", "_needs", "_openings", "_plain", "_prefix", "_shaped", "_shapes",
-        "_signs", "_sizes", "_starts", "_within", "anchors",
+        "_by_bit", "_contains", "_exact", "_further", "_known", "_needed", "_needs", "_openings", "_plain", "_prefix",
+        "_shaped", "_shapes", "_signs", "_sizes", "_starts", "_within", "anchors",
     )  # fmt: skip
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
@@ -94,10 +95,11 @@ class Gate:
             self._add(self._exact, word[::-1], 1 << SIGNS.index("#reversed"))
         self._sizes = sorted({len(p) for p in self._prefix})
         self._starts = {p[:2] for p in self._prefix}
-        longest_first = sorted(map(re.escape, self._within), key=lambda part: -len(part))
-        self._contains = re.compile(b"|".join(longest_first) or b"(?!)")
+        self._contains = _any_of(self._within)
         self._shaped = re.compile(b"|".join(shape.pattern for shape, _ in self._shapes) or b"(?!)")
-        self._plain: set[bytes] = set()
+        self._needed = frozenset().union(*(group for groups in self._needs for group in groups))
+        self._plain: set[bytes] = set()  # words that say nothing
+        self._further: set[bytes] = set()  # words that only other groups than the first ask for
         self._known: dict[bytes, int] = {}
         self._openings: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {0: ((), ())}
 
@@ -123,9 +125,10 @@ class Gate:
             bits |= (16 if _HIDDEN.search(text) else 0) | (32 if _CJK.search(text) else 0)
             raw = _WIDE_BREAKS.sub(" ", text.lower()).encode("utf-8", "surrogatepass")
         words = raw.translate(_BREAKS).split()
+        telling = set(filterfalse(self._plain.__contains__, words))
         hot = []
         known = self._known
-        for word in set(filterfalse(self._plain.__contains__, words)):
+        for word in telling - self._further:
             seen = known.get(word)
             if seen is None:
                 seen = self._meet(word)
@@ -137,9 +140,8 @@ class Gate:
         known_opening = self._openings.get(bits)
         rules, needy = self._decide(bits) if known_opening is None else known_opening
         if needy:
-            distinct = set(words)
-            needs = self._needs
-            rules += tuple([i for i in needy if not any(map(distinct.isdisjoint, needs[i]))])
+            needs, absent = self._needs, telling.isdisjoint
+            rules += tuple([i for i in needy if not any(map(absent, needs[i]))])
         spaced = len(words) * 4 > len(text) and len(_LETTERS.intersection(words)) >= _SPACED
         return Opening(rules, hot, bits & _SIGN_MASK, spaced)
 
@@ -153,6 +155,8 @@ class Gate:
             self._known.clear()
         if bits:
             self._known[word] = bits
+        elif word in self._needed:
+            self._further.add(word)
         else:
             self._plain.add(word)
         return bits
@@ -162,8 +166,11 @@ class Gate:
         if word[:2] in self._starts:
             for size in self._sizes:
                 bits |= self._prefix.get(word[:size], 0)
-        for found in self._contains.finditer(word):
-            bits |= self._within[found.group()]
+        if self._contains.search(word):
+            for found in self._contains.finditer(word):
+                bits |= self._within[found.group()]
+        if word.isalpha():
+            return bits
         look = _look(word)
         if look & 4 and self._shaped.fullmatch(word):
             bits |= sum(bit for shape, bit in self._shapes if shape.fullmatch(word))
@@ -171,17 +178,28 @@ class Gate:
 
     def _decide(self, bits: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The rules whose first group and signs are there: those that need no more, and those that do."""
-        found = []
+        found: list[int] = []
         rest = bits
         while rest:
             bit = rest & -rest
             rest ^= bit
-            found += [i for i in self._by_bit.get(bit, ()) if bits & self._signs[i] == self._signs[i]]
+            found += self._by_bit.get(bit, ())
         if len(self._openings) > _KNOWN_OPENINGS:
             self._openings = {0: ((), ())}
-        free = tuple(i for i in sorted(found) if not self._needs[i])
-        self._openings[bits] = opening = free, tuple(i for i in sorted(found) if self._needs[i])
+        signs, needs = self._signs, self._needs
+        found = sorted([i for i in found if signs[i] & ~bits == 0])
+        free, needy = [i for i in found if not needs[i]], [i for i in found if needs[i]]
+        self._openings[bits] = opening = tuple(free), tuple(needy)
         return opening
+
+
+def _any_of(parts: Iterable[bytes]) -> re.Pattern[bytes]:
+    """An expression for any of `parts`, the longest first; by first letter, so that few are tried at each place."""
+    by_letter: dict[bytes, list[bytes]] = {}
+    for part in sorted(parts, key=lambda part: -len(part)):
+        by_letter.setdefault(part[:1], []).append(re.escape(part[1:]))
+    branches = [re.escape(letter) + b"(?:" + b"|".join(rest) + b")" for letter, rest in by_letter.items()]
+    return re.compile(b"|".join(branches) or b"(?!)")
 
 
 def _numerous(words: list[bytes]) -> bool:
@@ -194,7 +212,7 @@ def _look(word: bytes) -> int:
     """The signs one word gives: digits in number, letters mixed with digits, a length that only encodings have."""
     if word.isdigit():
         return 2 if len(word) >= 2 else 0
-    if len(word) < 4 or word.isalpha():
+    if len(word) < 4:
         return 0
     word = word[:_LOOKED_AT]
     digits = len(word) - len(word.translate(None, b"0123456789"))

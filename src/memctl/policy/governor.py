@@ -7,7 +7,7 @@ from typing import Any
 
 from memctl import ids
 from memctl.names import PolicyAction
-from memctl.policy.engine import Engine, Hit, default_engine
+from memctl.policy.engine import Engine, Hit, default_engine, document_engine
 from memctl.policy.verdict import FieldsJudgement, Finding, Judgement, PolicyVerdict
 from memctl.types import MemoryItem, MemoryProposal
 
@@ -18,8 +18,12 @@ _SWITCHES = {
     "pii": "pii_patterns_enabled",
 }
 _ROUNDS = 4  # blotting out may join what stood apart; the second look is nearly always the last
-_PIECE = 2000  # characters
-_OVERLAP = 200
+# A long text is looked at piece by piece: the words of a small piece open far fewer rules. All in characters.
+_PIECE = 1200
+_OVERLAP = 120  # a finding may begin in a piece and be told by what follows so closely
+_LONGEST = (
+    10_000  # where something is found, this much more is looked at: a private key is longer than it takes to tell
+)
 _RANK: dict[str, int] = {"accept": 0, "redact": 1, "quarantine": 2, "reject": 3}
 _REASONS = {
     ("secret", "reject"): "HARD_BLOCK: secret pattern {} matched",
@@ -100,12 +104,9 @@ class MemoryPolicy:
 
     # --- documents and transcripts --------------------------------------------------------------------------------
 
-    def clear(self, text: str) -> bool:
-        """Whether nothing at all is found in `text`, a whole file say: then its passages may be stored unseen.
-
-        Looks at it piece by piece, since the words of a small piece open far fewer rules than those of a large text.
-        """
-        return not any(self._scan(piece) for piece in _pieces(text))
+    def clear(self, text: str, *, document: bool = False) -> bool:
+        """Whether nothing is found in `text` (of a document: nothing that `judge` would act on)."""
+        return not self._scan(text, document=document)
 
     def judge(self, text: str, *, field: str = "content", document: bool = True) -> Judgement:
         """Judge one passage.
@@ -114,7 +115,7 @@ class MemoryPolicy:
         self-addressed instructions quarantine the passage, and mail addresses and telephone numbers pass. Otherwise
         (one statement) a secret rejects, as in `evaluate_proposal`. Offsets in findings are those of the text given.
         """
-        hits = self._scan(text)
+        hits = self._scan(text, document=document)
         if not hits:
             return Judgement(text, "accept")
         findings = [f for h in hits if (f := _finding(h, field, document=document))]
@@ -155,20 +156,32 @@ class MemoryPolicy:
             hits = [h for h in self._scan(text) if _blotted(h)]
         return text
 
-    def _scan(self, text: str) -> list[Hit]:
-        engine = self._engine or default_engine()
-        hits = engine.scan(text)
+    def _scan(self, text: str, *, document: bool = False) -> list[Hit]:
+        engine = self._engine or (document_engine() if document else default_engine())
+        hits = engine.scan(text) if len(text) <= _PIECE + _OVERLAP else _in_pieces(engine, text)
         return [h for h in hits if h.rule.kind not in self._off] if self._off else hits
 
 
-def _pieces(text: str) -> Iterator[str]:
-    """Overlapping pieces of a text, cut at line ends where there are any."""
-    start = 0
-    while len(text) - start > _PIECE + _OVERLAP:
-        stop = text.rfind("\n", start + _PIECE // 2, start + _PIECE) + 1 or start + _PIECE
-        yield text[start : stop + _OVERLAP]
+def _in_pieces(engine: Engine, text: str) -> list[Hit]:
+    """The hits in a long text, by position; cost is linear in its length."""
+    found: dict[tuple[int, int, str], Hit] = {}
+    for start, stop in _pieces(text):
+        if engine.scan(text[start : stop + _OVERLAP]):
+            for hit in engine.scan(text[start : stop + _LONGEST]):
+                placed = hit._replace(start=hit.start + start, end=hit.end + start)
+                found[placed.start, placed.end, hit.rule.id] = placed
+    return [found[key] for key in sorted(found)]
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Pieces of a text, end to end, cut at line ends where there are any."""
+    start, size = 0, len(text)
+    while start < size:
+        stop = size
+        if size - start > _PIECE + _OVERLAP:
+            stop = text.rfind("\n", start + _PIECE // 2, start + _PIECE) + 1 or start + _PIECE
+        yield start, stop
         start = stop
-    yield text[start:]
 
 
 def _reasons(findings: list[Finding]) -> list[str]:

@@ -8,55 +8,91 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
+_GLANCE = 200  # characters that nearly always tell whether underscores stand for the blanks of a text
 _BLOB_LIMIT = 64  # encoded runs looked into per text
 _BLOB_SIZE = 16_384  # characters of one encoded run that are decoded
 
 
 class View:
-    """A form of a text, and the way back: `span` turns offsets of the form into offsets of the text."""
+    """A form of a text, and the way back: `span` turns offsets of the form into offsets of the text.
 
-    __slots__ = ("at", "text", "whole")
+    `back` makes the list of where each character comes from; it is asked only where something was found.
+    """
 
-    def __init__(self, text: str, at: list[int] | None = None, whole: tuple[int, int] | None = None) -> None:
-        self.text, self.at, self.whole = text, at, whole
+    __slots__ = ("_at", "_back", "text", "whole")
+
+    def __init__(
+        self, text: str, back: Callable[[], list[int]] | None = None, whole: tuple[int, int] | None = None
+    ) -> None:
+        self.text, self._back, self.whole = text, back, whole
+        self._at: list[int] | None = None
+
+    @property
+    def at(self) -> list[int] | None:
+        """Where each character comes from; None if it is from the same place."""
+        if self._at is None and self._back is not None:
+            self._at = self._back()
+        return self._at
 
     def shifted(self, by: int) -> View:
         """The same form of a piece of a text, told that the piece begins at `by`."""
-        return View(self.text, None if self.at is None else [i + by for i in self.at], self.whole)
+        back = self._back
+        return View(self.text, None if back is None else lambda: [i + by for i in back()], self.whole)
+
+    def through(self, outer: View | None) -> View:
+        """This form of the form `outer`, with the way back to the first text."""
+        if outer is None or outer._back is None or self._back is None:
+            return self
+        return View(self.text, lambda: _composed(self.at or [], outer.at or []))
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Where `text[start:end]` comes from."""
         if self.whole is not None:
             return self.whole
-        if self.at is None:
+        at = self.at
+        if at is None:
             return start, end
-        ends = sorted((self.at[start], self.at[max(start, end - 1)]))
-        after = self.at[end] if end < len(self.at) else ends[1] + 1
+        ends = sorted((at[start], at[max(start, end - 1)]))
+        after = at[end] if end < len(at) else ends[1] + 1
         return ends[0], max(after, ends[1] + 1)
+
+
+def _composed(inner: list[int], outer: list[int]) -> list[int]:
+    last = len(outer) - 1
+    return [outer[min(i, last)] for i in inner]
 
 
 def rewrite(text: str, pattern: re.Pattern[str], repl: dict[str, str] | None, decode: object = None) -> View | None:
     """Replace what `pattern` matches (by table, or by a function of the match), keeping the way back."""
     out: list[str] = []
-    at: list[int] = []
+    cuts: list[tuple[int, int, int]] = []
     done = 0
     for match in pattern.finditer(text):
         new = repl.get(match.group(), "") if repl is not None else decode(match)  # type: ignore[operator]
         if new is None:
             continue
-        out.append(text[done : match.start()])
-        at.extend(range(done, match.start()))
-        out.append(new)
-        at.extend([match.start()] * len(new))
+        out += (text[done : match.start()], new)
+        cuts.append((match.start(), match.end(), len(new)))
         done = match.end()
     if not done:
         return None
     out.append(text[done:])
-    at.extend(range(done, len(text) + 1))
-    return View("".join(out), at)
+    return View("".join(out), lambda: _way_back(cuts, len(text)))
+
+
+def _way_back(cuts: list[tuple[int, int, int]], size: int) -> list[int]:
+    """Where each character of a rewritten text comes from, and its end, by the (start, end, new length) of the cuts."""
+    at: list[int] = []
+    done = 0
+    for start, end, new in cuts:
+        at.extend(range(done, start))
+        at.extend([start] * new)
+        done = end
+    at.extend(range(done, size + 1))
+    return at
 
 
 # --- characters ---------------------------------------------------------------------------------------------------
@@ -122,7 +158,12 @@ _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": " 
 
 def odd(text: str) -> bool:
     """Whether anything in the text's characters asks for another reading; nearly always False, and quick."""
-    return not text.isascii() or ("-" in text and "-\n" in text) or ("<" in text and "<!--" in text) or _escaped(text)
+    return (
+        not text.isascii()
+        or ("-" in text and _HYPHEN.search(text) is not None)
+        or ("<" in text and "<!--" in text)
+        or _escaped(text)
+    )
 
 
 def _escaped(text: str) -> bool:
@@ -254,7 +295,10 @@ def _blank(_: re.Match[str]) -> str:
 
 def unjoined(text: str) -> View | None:
     """`ignore_all_previous_instructions` read as words, where underscores stand for most of the blanks."""
-    return View(text.replace("_", " ")) if text.count("_") > 2 * text.count(" ") + 2 else None
+    joints = text.count("_")
+    if joints <= 2 * text.count(" ", 0, _GLANCE) + 2 or joints <= 2 * text.count(" ") + 2:
+        return None
+    return View(text.replace("_", " "))
 
 
 def rot13(text: str) -> View:
@@ -264,7 +308,7 @@ def rot13(text: str) -> View:
 
 def backwards(text: str) -> View:
     """The text from its end to its beginning."""
-    return View(text[::-1], list(range(len(text) - 1, -1, -1)))
+    return View(text[::-1], lambda: list(range(len(text) - 1, -1, -1)))
 
 
 def unleet(text: str) -> View:

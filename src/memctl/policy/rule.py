@@ -27,6 +27,8 @@ class Rule(NamedTuple):
     example         a text the rule must catch
     counterexample  a text it must not
     reach           how far a match may extend from the keyword, in characters; above 250 also before it
+    cue             "", or lower-case strings separated by blanks of which every match, in lower case, contains one:
+                    where none occurs in the text, the pattern is neither compiled nor tried
     """
 
     id: str
@@ -39,6 +41,7 @@ class Rule(NamedTuple):
     example: str
     counterexample: str
     reach: int = 200
+    cue: str = ""
 
     def groups(self) -> list[list[str]]:
         """The gate's groups of alternative keywords."""

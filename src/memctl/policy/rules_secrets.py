@@ -20,16 +20,25 @@ _X = "x" * 120
 
 
 def _row(
-    id: str, keywords: str, pattern: str, example: str, counter: str, check: str = "token", reach: int = 200
+    id: str,
+    keywords: str,
+    pattern: str,
+    example: str,
+    counter: str,
+    check: str = "token",
+    reach: int = 200,
+    cue: str = "",
 ) -> Rule:
     """A token row: never inside a longer word."""
     whole = rf"(?<![A-Za-z0-9]){pattern}(?![A-Za-z0-9])"
-    return Rule(id, "secret", "reject", 3, keywords, whole, check, example, counter, reach)
+    return Rule(id, "secret", "reject", 3, keywords, whole, check, example, counter, reach, cue)
 
 
-def _bare(id: str, keywords: str, pattern: str, example: str, counter: str, check: str = "token") -> Rule:
+def _bare(
+    id: str, keywords: str, pattern: str, example: str, counter: str, check: str = "token", cue: str = ""
+) -> Rule:
     """A token row whose pattern begins with a literal, which the regular expression engine looks for at full speed."""
-    return Rule(id, "secret", "reject", 3, keywords, pattern, check, example, counter)
+    return Rule(id, "secret", "reject", 3, keywords, pattern, check, example, counter, cue=cue)
 
 
 _FORGES = (
@@ -65,7 +74,7 @@ _CLOUD = (
     _row("azure-storage-key", "accountkey", r"(?i:AccountKey)=([A-Za-z0-9+/]{86}==)", "AccountName=a;AccountKey=" + AN[:86] + "==",
          "AccountKey=" + _X[:86] + "=="),
     _row("azure-sas", "sig + sv se sp", r"sig=([A-Za-z0-9%+/]{40,80}(?:%3D|=))", "?sv=2020-08-04&se=2024&sig=" + AN[:43] + "%3D",
-         "?sv=1&sig=" + _X[:43] + "%3D", "strong"),
+         "?sv=1&sig=" + _X[:43] + "%3D", "strong", cue="sig="),
     _row("digitalocean-token", "dop doo dor", r"do[opr]_v1_[0-9a-f]{64}", "dop_v1_" + HEX[:64], "dop_v1_" + "f" * 64),
     _row("alibaba-key", "ltai*", r"LTAI[A-Za-z0-9]{20}", "LTAI" + AN[:20], "LTAI" + _X[:20]),
     _row("cloudflare-origin", "v1 + #long", r"v1\.0-[0-9a-f]{24}-[0-9a-f]{146}", "v1.0-" + HEX[:24] + "-" + HEX[:146],
@@ -73,7 +82,7 @@ _CLOUD = (
     _row("fly-token", "fo1 fm1r fm1a fm2", r"(?:fo1_[\w-]{43}|fm(?:1[ar]|2)_[A-Za-z0-9+/]{100,1000}={0,3})", "fo1_" + AN[:43],
          "fo1_" + _X[:43], reach=1200),
     _row("heroku-key", "hrku", r"HRKU-AA[\w-]{58}", "HRKU-AA" + AN[:58], "HRKU-AA" + _X[:58]),
-    _row("scalingo-token", "tk + us", r"tk-us-[\w-]{48}", "tk-us-" + AN[:48], "tk-us-" + _X[:48]),
+    _row("scalingo-token", "tk + us", r"tk-us-[\w-]{48}", "tk-us-" + AN[:48], "tk-us-" + _X[:48], cue="tk-us-"),
     _row("yandex-token", "t1 aqvn* yc* + #value", r"(?:t1\.[A-Z0-9a-z_-]{1,40}=?=?\.[A-Z0-9a-z_-]{86}={0,2}|AQVN[\w-]{35,38}|YC[\w-]{38})",
          "AQVN" + AN[:36], "AQVN" + _X[:36], "strong"),
     _row("openshift-token", "#tilde", r"sha256~[\w-]{43}", "sha256~" + AN[:43], "sha256:" + HEX[:64]),
@@ -86,14 +95,14 @@ _CLOUD = (
     _row("vault-old-token", "vault + s", r"s\.[A-Za-z0-9]{24}", "vault login s." + AN[:24], "vault s." + _X[:24], "strong"),
     _row("pulumi-token", "pul", r"pul-[0-9a-f]{40}", "pul-" + HEX[:40], "pul-" + "0" * 40),
     _row("doppler-token", "dp", r"dp\.(?:pt|st|ct|scim|audit|sa)\.(?:[\w-]{1,40}\.)?[A-Za-z0-9]{40,44}", "dp.pt." + AN[:43],
-         "dp.pt." + _X[:43]),
-    _row("infracost-token", "ico", r"ico-[A-Za-z0-9]{32}", "ico-" + AN[:32], "ico-" + HEX[:32] + ".png", "mixed_case"),
+         "dp.pt." + _X[:43], cue="dp."),
+    _row("infracost-token", "ico", r"ico-[A-Za-z0-9]{32}", "ico-" + AN[:32], "ico-" + HEX[:32] + ".png", "mixed_case", cue="ico-"),
     _row("prefect-key", "pnu pnb", r"pn[ub]_[A-Za-z0-9]{36}", "pnu_" + LOWER[:36], "pnu_" + _X[:36]),
     _row("octopus-key", "api + #long", r"API-[A-Z0-9]{26}", "API-" + UPPER[:26], "API-" + "X" * 26, "strong"),
     _row("dynatrace-token", "dt0c01 dt0s01", r"dt0[cs]0\d\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{64}", "dt0c01." + AN[:24] + "." + AN[24:88],
          "dt0c01." + _X[:24] + "." + _X[:64]),
     _row("harness-token", "pat sat", r"(?:pat|sat)\.[A-Za-z0-9_-]{22}\.[0-9a-zA-Z]{24}\.[A-Za-z0-9]{20}",
-         "pat." + AN[:22] + "." + AN[22:46] + "." + AN[46:66], "pat." + _X[:22] + "." + _X[:24] + "." + _X[:20]),
+         "pat." + AN[:22] + "." + AN[22:46] + "." + AN[46:66], "pat." + _X[:22] + "." + _X[:24] + "." + _X[:20], cue="pat. sat."),
     _row("tailscale-key", "tskey", r"tskey-(?:api|auth|client|scim|webhook)-[A-Za-z0-9]{10,22}(?:-[A-Za-z0-9]{20,40})?",
          "tskey-auth-" + AN[:12] + "CNTRL-" + AN[12:44], "tskey-auth-" + _X[:20]),
     _row("ibm-cos-hmac", "secretaccesskey secret + access + #value", r"(?i:secret[-_]?access[-_]?key)\W{1,8}([0-9a-f]{48})",
@@ -103,16 +112,16 @@ _CLOUD = (
 _AI = (
     _row("openai-key", "*t3blbkfj*", r"sk-(?:(?:proj|svcacct|admin|service)-)?[\w-]{16,80}T3BlbkFJ[\w-]{16,80}",
          "sk-" + AN[:20] + "T3BlbkFJ" + AN[20:40], "sk-" + _X[:20] + "T3BlbkFJ" + _X[:20], reach=300),
-    _row("sk-key", "sk", r"sk-(?:proj-|or-v1-|lf-)?[A-Za-z0-9]{20,80}", "sk-" + AN[:32], "sk-" + _X[:32], "strong"),
+    _row("sk-key", "sk", r"sk-(?:proj-|or-v1-|lf-)?[A-Za-z0-9]{20,80}", "sk-" + AN[:32], "sk-" + _X[:32], "strong", cue="sk-"),
     _row("sk-dashed-key", "sk + proj svcacct admin", r"sk-(?:proj|svcacct|admin)-[\w-]{40,200}", "sk-proj-" + AN[:60], "sk-proj-" + _X[:60]),
     _row("anthropic-key", "sk + ant", r"sk-ant-(?:api\d\d|admin\d\d|oat\d\d|sid\d\d)-[\w-]{80,120}AA", "sk-ant-api03-" + AN[:93] + "AA",
          "sk-ant-api03-" + _X[:60]),
     _row("huggingface-token", "hf", r"hf_[A-Za-z]{34}", "hf_" + LETTERS[:34], "hf_" + _X[:34]),
-    _row("huggingface-org-token", "api + org", r"api_org_[A-Za-z]{34}", "api_org_" + LETTERS[:34], "api_org_" + _X[:34]),
+    _row("huggingface-org-token", "api + org", r"api_org_[A-Za-z]{34}", "api_org_" + LETTERS[:34], "api_org_" + _X[:34], cue="api_org_"),
     _row("perplexity-key", "pplx", r"pplx-[A-Za-z0-9]{48}", "pplx-" + AN[:48], "pplx-" + _X[:48]),
     _row("groq-key", "gsk", r"gsk_[A-Za-z0-9]{48,56}", "gsk_" + AN[:52], "gsk_" + _X[:52]),
     _row("nvidia-key", "nvapi", r"nvapi-[\w-]{60,70}", "nvapi-" + AN[:64], "nvapi-" + _X[:64]),
-    _row("replicate-token", "r8*", r"r8_[A-Za-z0-9]{37}", "r8_" + AN[:37], "r8_" + _X[:37]),
+    _row("replicate-token", "r8*", r"r8_[A-Za-z0-9]{37}", "r8_" + AN[:37], "r8_" + _X[:37], cue="r8_"),
     _row("xai-key", "xai", r"xai-[A-Za-z0-9]{70,90}", "xai-" + AN[:80], "xai-" + _X[:80]),
 )  # fmt: skip
 
@@ -149,10 +158,10 @@ _TALK = (
          "https://discord.com/api/webhooks/123456789012345678/" + AN[:68], "https://discord.com/api/webhooks/{id}/{token}"),
     _bare("discord-bot", "#value", r"\.(?<=[A-Za-z\d_-]{23}\.)[A-Za-z\d_-]{6}\.(?=[\w-]*\d)[A-Za-z\d_-]{27,38}(?![\w.-])",
          "MTk4" + AN[:22] + ".Cl2FMQ." + AN[40:68], "M" + _X[:23] + "." + _X[:6] + "." + _X[:27]),
-    _bare("telegram-bot", "#value", r":A(?<=\d{5}:A)[A-Za-z\d_-]{34}(?![\w-])", "42171948:A" + AN[:34], "110201543:A" + _X[:34], "strong"),
+    _bare("telegram-bot", "#value", r":A(?<=\d{5}:A)[A-Za-z\d_-]{34}(?![\w-])", "42171948:A" + AN[:34], "110201543:A" + _X[:34], "strong", cue=":a"),
     _row("twilio-key", "/sk[0-9a-f]{32}/", r"SK[0-9a-f]{32}", "SK" + HEX[:32], "SK" + "0" * 32),
-    _row("sendgrid-key", "sg", r"SG\.[\w-]{20,24}\.[\w-]{39,50}", "SG." + AN[:22] + "." + AN[22:65], "SG." + _X[:22] + "." + _X[:43]),
-    _row("mailgun-key", "key pubkey + #long", r"(?:key|pubkey)-[0-9a-f]{32}", "key-" + HEX[:32], "key-" + "0" * 32),
+    _row("sendgrid-key", "sg", r"SG\.[\w-]{20,24}\.[\w-]{39,50}", "SG." + AN[:22] + "." + AN[22:65], "SG." + _X[:22] + "." + _X[:43], cue="sg."),
+    _row("mailgun-key", "key pubkey + #long", r"(?:key|pubkey)-[0-9a-f]{32}", "key-" + HEX[:32], "key-" + "0" * 32, cue="key-"),
     _row("mailchimp-key", "us1* us2* us3* us4* us5* us6* us7* us8* us9* + #long", r"[0-9a-f]{32}-us\d{1,2}", HEX[:32] + "-us12", "0" * 32 + "-us1"),
     _row("sendinblue-key", "xkeysib", r"xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}", "xkeysib-" + HEX[:64] + "-" + AN[:16],
          "xkeysib-" + "0" * 64 + "-" + _X[:16]),
@@ -166,9 +175,9 @@ _PACKAGES = (
     _row("npmrc-token", "authtoken", r"_authToken\s?=\s?([A-Za-z0-9_-]{20,80})", "//registry.npmjs.org/:_authToken=" + AN[:36],
          "//registry.npmjs.org/:_authToken=${NPM_TOKEN}"),
     _row("npmrc-auth", "auth + registry npmjs npmrc", r"_auth\s?=\s?[\"']?([A-Za-z0-9+/]{16,200}={0,2})", "//registry.npmjs.org/:_auth=dXNlcjpodW50ZXIyMDE5eA==",
-         "registry _auth=${AUTH}", "base64_pair"),
+         "registry _auth=${AUTH}", "base64_pair", cue="_auth"),
     _row("pypi-token", "pypi", r"pypi-AgEIcHlwaS5vcmc[\w-]{50,1000}", "pypi-AgEIcHlwaS5vcmc" + AN[:60], "pypi-AgEIcHlwaS5vcmc" + _X[:60],
-         reach=1200),
+         reach=1200, cue="pypi-"),
     _row("rubygems-token", "rubygems", r"rubygems_[0-9a-f]{48}", "rubygems_" + HEX[:48], "rubygems_" + "0" * 48),
     _row("clojars-token", "clojars", r"(?i:CLOJARS_)[A-Za-z0-9]{60}", "CLOJARS_" + AN[:60], "CLOJARS_" + _X[:60]),
     _row("artifactory-token", "akc* cmvmd* ap0* ap1* ap2* ap3* ap4* ap5* ap6* ap7* ap8* ap9* apa* apb* apc* apd* ape* apf* + #value", r"(?:AKC[A-Za-z0-9]{10,80}|AP[\dABCDEF][A-Za-z0-9]{40,80}|cmVmd[A-Za-z0-9]{59})",
@@ -179,17 +188,17 @@ _PACKAGES = (
     _row("sonar-token", "squ sqp sqa", r"sq[upa]_[0-9a-f]{40}", "squ_" + HEX[:40], "squ_" + "0" * 40),
     _row("docker-token", "dckr", r"dckr_(?:pat|oat)_[\w-]{27,40}", "dckr_pat_" + AN[:27], "dckr_pat_" + _X[:27]),
     _row("docker-auth", "auth auths", r"""\\{0,3}["']auth\\{0,3}["']\s{0,3}:\s{0,3}\\{0,3}["']([\w+/=-]{12,2000})\\{0,3}["']""",
-         '{"auths": {"r.io": {"auth": "dXNlcjpodW50ZXIyMDE5eA=="}}}', '{"auths": {"r.io": {"auth": ""}}}', "docker_auth", 2200),
+         '{"auths": {"r.io": {"auth": "dXNlcjpodW50ZXIyMDE5eA=="}}}', '{"auths": {"r.io": {"auth": ""}}}', "docker_auth", 2200, cue="\"auth 'auth"),
     _row("crates-token", "cio*", r"cio[A-Za-z0-9]{32}", "cio" + AN[:32], "cio" + _X[:32], "mixed_case"),
 )  # fmt: skip
 
 _TOOLS = (
-    _row("linear-key", "lin", r"lin_(?:api|oauth)_[A-Za-z0-9]{40,64}", "lin_api_" + AN[:40], "lin_api_" + _X[:40]),
-    _row("notion-token", "ntn secret", r"(?:ntn_\d{11}[A-Za-z0-9]{35}|secret_[A-Za-z0-9]{43})", "ntn_31415926535" + AN[:35], "secret_" + _X[:43], "strong"),
+    _row("linear-key", "lin", r"lin_(?:api|oauth)_[A-Za-z0-9]{40,64}", "lin_api_" + AN[:40], "lin_api_" + _X[:40], cue="lin_"),
+    _row("notion-token", "ntn secret", r"(?:ntn_\d{11}[A-Za-z0-9]{35}|secret_[A-Za-z0-9]{43})", "ntn_31415926535" + AN[:35], "secret_" + _X[:43], "strong", cue="ntn_ secret_"),
     _row("airtable-pat", "/pat[a-z0-9]{14}/", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}", "pat" + AN[:14] + "." + HEX[:64], "pat" + _X[:14] + "." + "0" * 64),
     _row("postman-key", "pmak", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}", "PMAK-" + HEX[:24] + "-" + HEX[24:58], "PMAK-" + "0" * 24 + "-" + "0" * 34),
     _row("figma-token", "figd figu", r"fig[du]_[\w-]{36,60}", "figd_" + AN[:40], "figd_" + _X[:40]),
-    _row("typeform-token", "tfp", r"tfp_[\w.=-]{59}", "tfp_" + AN[:59], "tfp_" + _X[:59]),
+    _row("typeform-token", "tfp", r"tfp_[\w.=-]{59}", "tfp_" + AN[:59], "tfp_" + _X[:59], cue="tfp_"),
     _row("grafana-token", "glsa glc eyjrijoi*", r"(?:glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}|glc_[A-Za-z0-9+/]{32,400}={0,3}|eyJrIjoi[A-Za-z0-9]{70,400}={0,3})",
          "glsa_" + AN[:32] + "_" + HEX[:8], "glc_" + "1" * 44, reach=500),
     _row("newrelic-key", "nrak nrii nrjs", r"(?:NRAK-[A-Z0-9]{27}|NRII-[\w-]{32}|NRJS-[0-9a-f]{19})", "NRAK-" + UPPER[:27], "NRAK-" + "X" * 27),
@@ -197,14 +206,14 @@ _TOOLS = (
          "sntryu_" + "0" * 64, reach=500),
     _row("shopify-token", "shpat shpca shppa shpss", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}", "shpat_" + HEX[:32], "shpat_" + "0" * 32),
     _row("onepassword", "a3 ops", r"(?:A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}|ops_eyJ[A-Za-z0-9+/_-]{250,2000}={0,3})",
-         "A3-Q7XK2M-VB9LTR-4WNZ8-CYHS5-DFJ3G-PA6TE", "A3-XXXXXX-XXXXXX-XXXXX-XXXXX-XXXXX-XXXXX", reach=2200),
+         "A3-Q7XK2M-VB9LTR-4WNZ8-CYHS5-DFJ3G-PA6TE", "A3-XXXXXX-XXXXXX-XXXXX-XXXXX-XXXXX-XXXXX", reach=2200, cue="a3- ops_"),
     _row("age-key", "age + secret", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}",
          "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" + "7ZP2Q9XR8YG4F5KTVHDW0S3JNC", "AGE-SECRET-KEY-1" + "Q" * 58),
     _row("adobe-secret", "p8e", r"(?i:p8e-)[a-z0-9A-Z]{32}", "p8e-" + HEX[:32], "p8e-" + "0" * 32),
     _row("maxmind-key", "mmk", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk", AN[:6] + "_" + AN[6:35] + "_mmk", _X[:6] + "_" + _X[:29] + "_mmk"),
     _row("frameio-token", "fio", r"fio-u-[\w=-]{64}", "fio-u-" + AN[:64], "fio-u-" + _X[:64]),
     _row("intra42-secret", "s4t2ud s4t2af", r"s-s4t2(?:ud|af)-[0-9a-f]{64}", "s-s4t2ud-" + HEX[:64], "s-s4t2ud-" + "0" * 64),
-    _row("settlemint-token", "sm", r"sm_(?:aat|pat|sat)_[A-Za-z0-9]{16}", "sm_aat_" + AN[:16], "sm_aat_" + _X[:16]),
+    _row("settlemint-token", "sm", r"sm_(?:aat|pat|sat)_[A-Za-z0-9]{16}", "sm_aat_" + AN[:16], "sm_aat_" + _X[:16], cue="sm_"),
     _row("dnkey", "dnkey", r"dnkey-[\w=-]{26}-[\w=-]{52}", "dnkey-" + AN[:26] + "-" + AN[26:78], "dnkey-" + _X[:26] + "-" + _X[:52]),
     _row("authress-key", "acc + sc ext scauth authress", r"(?:sc|ext|scauth|authress)_[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,120}",
          "sc_" + AN[:12] + ".abcd.acc_" + LOWER[:10] + "." + AN[:40], "sc_x.y.acc_z"),
@@ -212,8 +221,8 @@ _TOOLS = (
     _row("tines-webhook", "tines + webhook", r"tines\.com/webhook/([0-9a-f]{32}/[0-9a-f]{32})", "https://a.tines.com/webhook/" + HEX[:32] + "/" + HEX[32:64],
          "https://a.tines.com/webhook/PATH/SECRET"),
     _bare("password-hash", "#value", r"\$(?:1|5|6|y|gy|7|2[aby]|md5)[$,](?:[\w./=,-]{1,40}\$){1,3}\$?[A-Za-z0-9./]{22,120}",
-         "$6$cjvUY6xn$" + AN[:86], "$6$salt$hash"),
-    _row("dropbox-token", "sl aaaaaaaaaa", r"(?:sl\.[\w=-]{130,160}|[A-Za-z0-9]{11}AAAAAAAAAA[\w=-]{43})", "sl." + (AN + LOWER)[:140], "sl." + _X[:110]),
+         "$6$cjvUY6xn$" + AN[:86], "$6$salt$hash", cue="$"),
+    _row("dropbox-token", "sl aaaaaaaaaa", r"(?:sl\.[\w=-]{130,160}|[A-Za-z0-9]{11}AAAAAAAAAA[\w=-]{43})", "sl." + (AN + LOWER)[:140], "sl." + _X[:110], cue="sl. aaaaaaaaaa"),
     _row("beamer-token", "beamer + b", r"b_[\w=-]{44}", "beamer = b_" + AN[:44], "beamer b_" + _X[:44], "strong"),
 )  # fmt: skip
 
@@ -228,7 +237,7 @@ _SHAPES = (
          "-----BEGIN EC PRIVATE KEY-----\n" + AN[:64] + "\n" + AN[30:80] + "\n-----END EC PRIVATE KEY-----",
          "-----BEGIN CERTIFICATE-----\n" + AN[:64] + "\n-----END CERTIFICATE-----", 20_000),
     _row("jwt", "ey* + #value", r"ey[A-Za-z0-9_-]{17,2000}\.ey[A-Za-z0-9/\\_-]{17,8000}(?:\.[A-Za-z0-9/\\_-]{6,2000}={0,2})?",
-         "eyJ" + AN[:30] + ".eyJ" + AN[30:80] + "." + AN[:43], "eyJ....eyJ....", "jwt", 12_000),
+         "eyJ" + AN[:30] + ".eyJ" + AN[30:80] + "." + AN[:43], "eyJ....eyJ....", "jwt", 12_000, cue=".ey"),
     _row("jwt-base64", "zxlk*", r"ZXlK[A-Za-z0-9+/_\r\n-]{70,8000}={0,2}", "ZXlK" + AN[:80], "ZXlK" + _X[:80], "token", 9_000),
     _row("basic-auth-header", "basic", r"(?i:\bBasic)\s{1,3}([A-Za-z0-9+/]{12,400}={0,2})", "Authorization: Basic dXNlcjpodW50ZXIyMDE5eA==",
          "Authorization: Basic YOUR_BASE64", "base64_pair", 450),
@@ -239,7 +248,7 @@ _SHAPES = (
     _row("curl-header", "curl", r"""(?i:curl\b[^\n]{0,400}?(?:\\\n[^\n]{0,300}?){0,6}\s(?:-H|--header)[\s=]{0,3}["'](?:Authorization:\s{0,3}(?:Basic|Bearer|Token|ApiToken)?|[\w-]{0,30}(?:api-?key|token|auth)[\w-]{0,20}:)\s{0,3}([\w=~@.+/-]{8,600})["'])""",
          "curl -H 'X-Api-Key: " + AN[:24] + "' https://h/x", "curl -H 'Authorization: Bearer $TOKEN' https://h/x", "strong", 2_000),
     Rule("url-password", "secret", "reject", 2, "#@", r"(?<![A-Za-z0-9])[A-Za-z][\w+.-]{1,20}://[^\s:/?#@\"'<>`]{0,80}:([^\s/:\"'<>`@]{3,120})@[\w.\[-]", "userinfo",
-         "postgres://app:hunter2Zq9@db/x", "postgres://user:password@localhost/db", 140),
+         "postgres://app:hunter2Zq9@db/x", "postgres://user:password@localhost/db", 140, cue="://"),
     Rule("kubernetes-secret", "secret", "reject", 2, "kind + secret",
          r"""(?s)(?:kind["']?:\s{0,4}["']?Secret\b(?:(?!\n---|"kind"|\nkind:).){0,2000}?\b(?:data|stringData)["']?:(?:(?!\n---).){0,600}?\b(?!kind|apiVersion|name|type|metadata|namespace)[\w.-]{1,60}["']?:\s{0,4}(?:[|>]-?\s{1,20})?["']?([A-Za-z0-9+/]{10,4000}={0,3})(?=["'\s,]|\Z)|\b(?:data|stringData)["']?:(?:(?!\n---|kind:).){0,300}?\b(?!kind|apiVersion|name|type|metadata|namespace)[\w.-]{1,60}["']?:\s{0,4}(?:[|>]-?\s{1,20})?["']?([A-Za-z0-9+/]{10,4000}={0,3})["'\s,](?:(?!\n---).){0,1500}?kind["']?:\s{0,4}["']?Secret\b)""",
          "k8s_value", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\ndata:\n  password: UyFCXCpkJHpEc2I9\n",

@@ -61,8 +61,9 @@ def statement(text: str) -> str:
 def one_line(text: str, limit: int = TITLE_CHARS) -> str:
     """The text on one line of at most `limit` characters: line breaks, control and direction marks become blanks."""
     text = clean(text[: 8 * limit])
-    if not (text.isascii() and text.isprintable()):
+    if not text.isprintable():
         text = "".join(" " if _breaks_line(char) else char for char in text)
+    if not text.isascii():
         text = unicodedata.normalize("NFC", text)
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

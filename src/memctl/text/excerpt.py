@@ -21,14 +21,14 @@ class Excerpt(NamedTuple):
     last: int
 
 
-class _Unit(NamedTuple):
-    line: int
-    text: str
-    starts_line: bool
+class _Unit:
+    """A line or a sentence of one; `cost` in characters."""
 
-    @property
-    def cost(self) -> int:
-        return len(self.text) + (LINE_COST if self.starts_line else 1)
+    __slots__ = ("cost", "line", "starts_line", "text")
+
+    def __init__(self, line: int, text: str, starts_line: bool) -> None:
+        self.line, self.text, self.starts_line = line, text, starts_line
+        self.cost = len(text) + (LINE_COST if starts_line else 1)
 
 
 def stems(query: Query) -> list[str]:
