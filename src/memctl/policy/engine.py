@@ -24,6 +24,7 @@ _DISGUISES = sum(1 << SIGNS.index(sign) for sign in ("#long", "#rot13", "#revers
 _AS_IT_IS = frozenset(("secret", "pii"))
 _WORD = re.compile(r"\w+")
 _TOKEN_REACH = 400  # characters after its keyword that a broken token may cover
+_FAR = 1000  # characters from where on a rule's secret is a long one, such as a key over many lines
 _NEAR = 400  # characters around a hit in which words tell whether an attack is described rather than made
 
 
@@ -39,7 +40,7 @@ class Hit(NamedTuple):
 class Engine:
     """A list of rules, ready to scan. Patterns are compiled when their keywords are first met."""
 
-    __slots__ = ("_cues", "_tokens", "_worded", "compiled", "gate", "rules")
+    __slots__ = ("_cues", "_far", "_tokens", "_worded", "compiled", "gate", "rules")
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self.rules = rules
@@ -51,11 +52,16 @@ class Engine:
             for i, rule in enumerate(rules)
             if rule.kind == "secret" and rule.severity == 3 and self.gate.anchors[i] >= 1 << _SIGN_BITS
         )
+        self._far = {i: rule.reach for i, rule in enumerate(rules) if rule.kind == "secret" and rule.reach >= _FAR}
         self.compiled: dict[int, Pattern] = {}
 
-    def scan(self, text: str) -> list[Hit]:
+    def far(self, opening: Opening) -> int:
+        """How many characters a secret may go on that began in the text of this opening; 0 when it is no long one."""
+        return max((self._far.get(i, 0) for i in opening.rules), default=0)
+
+    def scan(self, text: str, opening: Opening | None = None) -> list[Hit]:
         """All hits in the text and in its disguised forms, by position; never raises."""
-        opening = self.gate.open(text)
+        opening = opening or self.gate.open(text)
         hits = self._hits(View(text), opening) if opening.rules else []
         if normalise.odd(text) or opening.signs & _DISGUISES or opening.spaced:
             for view, depth in _views(text, opening):

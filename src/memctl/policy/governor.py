@@ -166,7 +166,10 @@ def _in_pieces(engine: Engine, text: str) -> list[Hit]:
     """The hits in a long text, by position; cost is linear in its length."""
     found: dict[tuple[int, int, str], Hit] = {}
     for start, stop in _pieces(text):
-        if engine.scan(text[start : stop + _OVERLAP]):
+        piece = text[start : stop + _OVERLAP]
+        opening = engine.gate.open(piece)
+        far = min(engine.far(opening), _LONGEST)
+        if engine.scan(text[start : stop + far]) if far else engine.scan(piece, opening):
             for hit in engine.scan(text[start : stop + _LONGEST]):
                 placed = hit._replace(start=hit.start + start, end=hit.end + start)
                 found[placed.start, placed.end, hit.rule.id] = placed

@@ -33,9 +33,14 @@ def to_item(row: tuple[Any, ...]) -> MemoryItem:
 
 def from_item(item: MemoryItem) -> tuple[Any, ...]:
     """The row of COLUMNS for an item."""
+    p = item.provenance
+    source = {  # `to_dict` would copy each list first
+        "source_kind": p.source_kind, "source_id": p.source_id, "chunk_ids": p.chunk_ids,
+        "content_hashes": p.content_hashes, "created_at": p.created_at,
+    }  # fmt: skip
     return (
         item.id, item.tier, item.type, item.title, item.content, _list(tuple(item.tags)), _list(tuple(item.entities)),
-        _dump(item.links), _dump(item.provenance.to_dict()), item.confidence, item.validation, item.scope,
+        _dump(item.links), _dump(source), item.confidence, item.validation, item.scope,
         item.expires_at, item.usage_count, item.last_used_at, item.created_at, item.updated_at, item.rule_id,
         item.superseded_by, int(item.archived), ids.content_hash(item.content), item.corpus_id, int(item.injectable),
     )  # fmt: skip
