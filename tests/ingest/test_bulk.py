@@ -208,7 +208,7 @@ def test_a_secret_told_by_lines_far_above_is_redacted(db: Database, docs: Path, 
     value = base64.b64encode(hashlib.sha384(b"k8s").digest()).decode()
     labels = "\n".join(f"    label-{n}: part-{n}" for n in range(30))
     prose = "\n".join(f"# line {n} of the manual" for n in range(100))[:before]
-    manifest = f"apiVersion: v1\nkind: Secret\nmetadata:\n  labels:\n{labels}\ndata:\n  password: {value}\n"
+    manifest = f"apiVersion: v1\nkind: Secret\nmetadata:\n  labels:\n{labels}\ndata:\n  connection: {value}\n"
     write(docs / "secret.yaml", f"{prose}\n{manifest}")
     ingest(db, docs)
     assert value not in "\n".join(contents(db))
