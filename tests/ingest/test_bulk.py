@@ -188,6 +188,11 @@ def test_secrets_of_documents_reach_no_table(db: Database, docs: Path) -> None:
     assert ingest(db, docs).item_ids == []
 
 
+def test_a_document_about_redaction_is_not_counted_as_redacted(db: Database, docs: Path) -> None:
+    write(docs / "policy.md", "# Policy\n\nA secret becomes `[REDACTED:github-token]` in the text.\n")
+    assert ingest(db, docs).redacted == 0
+
+
 @pytest.mark.parametrize("before", range(0, 2400, 200))
 def test_a_key_is_redacted_wherever_passages_are_cut(db: Database, docs: Path, before: int) -> None:
     lines = [base64.b64encode(hashlib.sha384(bytes([n])).digest()).decode() for n in range(26)]

@@ -129,7 +129,7 @@ class Preparer:
                     full_title(title, piece.heading),
                     piece.text,
                     Source(number, start, end, piece.heading),
-                    MARK in piece.text,
+                    bool(judged and judged.redacted and MARK in piece.text),
                     _rules(held, piece, policy) if held and policy else (),
                 )
             )
