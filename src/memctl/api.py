@@ -177,6 +177,14 @@ class MemoryStore:
         self._fts_tokenizer = migrate.fts_tokenizer(self._db) or self._fts_tokenizer
         return done
 
+    @_locked
+    def _search_fts5_prefix_and(self, terms: Sequence[str], limit: int = 100) -> list[MemoryItem]:
+        """Items that hold all of the terms, longer ones at least as the beginning of a word (older programs ask so)."""
+        from memctl.store import search
+
+        ids = search.all_by_prefix(self._db, terms, self._PREFIX_MIN_LEN, limit)
+        return items.get_many(self._db, ids)
+
     def _is_porter_tokenizer(self) -> bool:
         return "porter" in self._fts_tokenizer
 
@@ -371,6 +379,16 @@ class MemoryStore:
         found = [MemoryItem.from_dict(json.loads(line)) for line in data.splitlines() if line.strip()]
         items.write_many(self._db, found, "import")
         return len(found)
+
+
+def _rank_by_coverage(found: Sequence[MemoryItem], terms: Sequence[str]) -> list[MemoryItem]:
+    """The same items, those whose title and content hold more of the terms first (older programs sort so)."""
+
+    def held(item: MemoryItem) -> int:
+        text = f"{item.title} {item.content}".lower()
+        return sum(term.lower() in text for term in terms)
+
+    return sorted(found, key=held, reverse=True)
 
 
 def _filters(

@@ -258,6 +258,8 @@ def test_a_file_over_the_limit_is_refused_in_words(db: Database, docs: Path) -> 
     done = ingest(db, docs, said=said, max_bytes=2_000_000)
     assert [os.path.basename(t.path) for t in done.failed] == ["huge.txt"]
     assert "limit" in said[0]
+    assert ingest(db, Path("-"), stdin=b"x" * 2_000_001, said=said, max_bytes=2_000_000).failed
+    assert "limit" in said[1]
 
 
 def test_a_failing_batch_leaves_nothing(db: Database, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

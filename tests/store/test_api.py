@@ -132,6 +132,24 @@ def test_stats_reset_and_moving(store: MemoryStore) -> None:
     assert [i.content for i in store.search_fulltext("alpha b")] == ["alpha"]
 
 
+def test_what_older_programs_reach_for(store: MemoryStore) -> None:
+    from memctl.store import _rank_by_coverage
+
+    both = store.write_item(MemoryItem(content="rotating signing keys"))
+    one = store.write_item(MemoryItem(content="signing a contract"))
+    assert store._PREFIX_MIN_LEN == 5
+    assert [i.id for i in store._search_fts5_prefix_and(["signi", "key"])] == []
+    assert [i.id for i in store._search_fts5_prefix_and(["signing", "keys"])] == [both.id]
+    assert _rank_by_coverage([one, both], ["signing", "keys"]) == [both, one]
+    assert store._conn.execute("SELECT count(*) AS n FROM memory_items").fetchone()["n"] == 2
+    store._log_event("custom", both.id, {"a": 1})
+    assert store.read_events(both.id, "custom")[0].details == {"a": 1}
+    store._fts5_available = False
+    assert [i.id for i in store.search_fulltext("rotating")] == [both.id]
+    meta = store._last_search_meta
+    assert meta is not None and meta.strategy == "LIKE"
+
+
 def test_threads_share_a_store(store: MemoryStore) -> None:
     def write(n: int) -> None:
         for k in range(20):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from memctl import errors, ids
-from memctl.ingest.prepare import Options, Passage, Prepared, Preparer, read_file, record
+from memctl.ingest.prepare import Options, Passage, Prepared, Preparer, read_file, record, too_large
 from memctl.ingest.sources import STDIN, Target
 from memctl.store import corpus, items, links, sources
 from memctl.store.connect import Database
@@ -128,6 +128,8 @@ class Ingest:
     def _stdin(self, data: bytes) -> None:
         if not data.strip():
             raise errors.DocumentUnreadable(path="<stdin>", reason="standard input is empty")
+        if len(data) > self.options.max_bytes:
+            raise errors.DocumentUnreadable(path="<stdin>", reason=too_large(len(data), self.options.max_bytes))
         # Two different inputs are two documents: one name for both would make each supersede the other.
         file = record(f"<stdin:{ids.bytes_hash(data)[:12]}>", data, self._recipe, None)
         self._add(self._preparer.prepare(file, data))

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 _HOMES = {
     "MemoryStore": "memctl.api",  # stands above search and ingest, so it lives upstairs
+    "_rank_by_coverage": "memctl.api",
     "SCHEMA_VERSION": "memctl.store.schema",
     "FTS_TOKENIZER_PRESETS": "memctl.store.schema",
     "Filters": "memctl.store.filters",
@@ -11,7 +12,7 @@ _HOMES = {
     "open_write": "memctl.store.connect",
 }
 
-__all__ = list(_HOMES)
+__all__ = [name for name in _HOMES if name[0] != "_"]
 
 
 def __getattr__(name: str) -> Any:

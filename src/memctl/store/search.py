@@ -134,6 +134,19 @@ def covered(db: Database, item_id: str, terms: Sequence[str], *, prefix: bool = 
     return [db.row(sql, (shape(term), rowid)) is not None for term in terms]
 
 
+def all_by_prefix(db: Database, terms: Sequence[str], least: int, limit: int) -> list[str]:
+    """Ids of active items that hold all of the terms, those of `least` letters or more as the beginning of a word."""
+    phrases = [_phrase(term) + ("*" if len(term) >= least else "") for term in terms]
+    if not phrases or not has_index(db):
+        return []
+    rows = db.rows(
+        f"SELECT i.id FROM {FTS} CROSS JOIN memory_items AS i ON i.rowid = {FTS}.rowid "
+        f"WHERE {FTS} MATCH ? AND i.archived = 0 ORDER BY bm25({FTS}), i.id LIMIT ?",
+        [" AND ".join(phrases), limit],
+    )
+    return [row[0] for row in rows]
+
+
 def fts_phrases(query: Query, *, stems: bool) -> list[str]:
     """The FTS5 expressions any of which may match. Each is quoted, so no text is an operator or a syntax error.
 
