@@ -1,13 +1,16 @@
 """Guards that hold for every test: a scratch HOME, a scratch folder to stand in, no MEMCTL_* of the user's."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import support
 from memctl import ids
 from memctl.ops import context
+from memctl.store.connect import Database
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -48,6 +51,22 @@ def scratch(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFa
 
     monkeypatch.setattr(context, "nearest_store", guarded)
     return here
+
+
+@pytest.fixture(autouse=True)
+def closed_stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Close every store that a test left open (Python 3.13 warns of each)."""
+    opened: list[Database] = []
+    make = Database.__init__
+
+    def remember(self: Database, *args: Any, **kwargs: Any) -> None:
+        make(self, *args, **kwargs)
+        opened.append(self)
+
+    monkeypatch.setattr(Database, "__init__", remember)
+    yield
+    for db in opened:
+        db.close()
 
 
 @pytest.fixture

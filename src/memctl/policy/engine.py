@@ -57,7 +57,9 @@ class Engine:
 
     def far(self, opening: Opening) -> int:
         """How many characters a secret may go on that began in the text of this opening; 0 when it is no long one."""
-        return max((self._far.get(i, 0) for i in opening.rules), default=0)
+        if self._far.keys().isdisjoint(opening.rules):
+            return 0
+        return max(self._far.get(i, 0) for i in opening.rules)
 
     def scan(self, text: str, opening: Opening | None = None) -> list[Hit]:
         """All hits in the text and in its disguised forms, by position; never raises."""
