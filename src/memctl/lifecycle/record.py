@@ -15,7 +15,6 @@ from memctl.store.sources import Source
 from memctl.text import jsons
 from memctl.types import MemoryItem, MemoryProvenance
 
-WITHHELD = ("", "raw", "policy")
 _ID_CHARS = 200
 _MOST = 2**63 - 1  # what an SQLite integer holds
 

@@ -9,7 +9,7 @@ from memctl.ops.context import Context
 
 
 class Exported(Result):
-    """The lines, made while they are read; they can be read once. `done` is called with their number at the end."""
+    """The lines, made while they are read; they can be read once."""
 
     __slots__ = ("_ctx", "_lines")
     verbatim = True

@@ -23,14 +23,12 @@ def pack(
     *,
     matched: int,
     cwd: str = "",
-    extra_head: Sequence[str] = (),
-    injection_type: str = "memory_recall",
 ) -> Block:
     """The block for items in rank order; `matched` is how many there were in all, `cwd` shortens paths below it."""
     passages = [block.passage(item, places.get(item.id), cwd) for item in items]
     passages = joined(without_repeats(passages), budget * CHARS_PER_TOKEN)
-    head = block.header_lines(injection_type, budget, matched)
-    return block.build(passages, [*head, *extra_head], budget, stems(query))
+    head = block.header_lines("memory_recall", budget, matched)
+    return block.build(passages, head, budget, stems(query))
 
 
 def without_repeats(passages: Sequence[Passage]) -> list[Passage]:

@@ -80,13 +80,6 @@ class Database:
         row = self.row(sql, values)
         return None if row is None else row[0]
 
-    def stream(self, sql: str, values: Values = ()) -> Iterator[Any]:
-        """The rows of a query one after another, in bounded memory."""
-        try:
-            yield from self.conn.execute(sql, values)
-        except sqlite3.Error as exc:
-            raise translated(exc, self.path) from exc
-
     def has(self, table: str) -> bool:
         """Whether the file had this table when it was opened."""
         return table in self.tables

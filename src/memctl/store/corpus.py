@@ -14,7 +14,8 @@ from memctl.types import CorpusMetadata
 class File(NamedTuple):
     """A file as it was when it was ingested.
 
-    path: absolute, or `<stdin>`; sha256: hex, of the raw bytes; item_ids: its active items in the order of the file;
+    path: absolute, or `<stdin:...>` with a hash of the input; sha256: hex, of the raw bytes;
+    item_ids: its active items in the order of the file;
     recipe: how it was cut, judged and filed, so that a change of options means doing it again.
     """
 

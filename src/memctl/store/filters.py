@@ -9,7 +9,7 @@ from memctl.names import GLOBAL_SCOPE
 class Filters(NamedTuple):
     """Conditions on `memory_items`; None means "any". All of them hold before a limit is applied.
 
-    scopes      the read set; `Filters.in_scope(name)` adds the reserved scope `global`
+    scopes      the read set; `Filters.read_set(name)` makes it: that scope and the reserved scope `global`
     tags        items that carry at least one of these, compared without case
     injectable  True: only what may be given to a model (not withheld, not retracted)
     archived    True: also what was archived or has expired

@@ -52,11 +52,6 @@ class Candidate(NamedTuple):
     injectable: int
     score: float
 
-    @property
-    def withheld(self) -> bool:
-        """Whether it must not be given to a model."""
-        return not self.injectable
-
 
 class Matches(NamedTuple):
     """The best candidates in order, how many matched in all (or how many are here, if that was not counted).

@@ -17,7 +17,6 @@ from memctl.types import MemoryProposal
 
 DELIMITER_OPEN = "<MEMORY_PROPOSALS_JSON>"
 DELIMITER_CLOSE = "</MEMORY_PROPOSALS_JSON>"
-STRATEGIES = ("tool", "delimiter", "both")
 
 _TOOLS = ("memory.propose", "memory_propose")
 _OTHER_KEYS = frozenset(("type", "title", "tags", "why_store", "provenance_hint", "rule_id", "confidence", "entities"))
