@@ -100,11 +100,11 @@ class InputNotText(MemctlError):
 class NothingStored(MemctlError):
     """nothing was stored: {reason}"""
 
-    hint = "secrets and injected instructions are never stored; remove them and try again"
+    hint = "the lines above say why; secrets and injected instructions are never stored"
 
 
 class NothingImported(MemctlError):
-    """nothing was imported: {count} line(s) had errors"""
+    """nothing was imported: {reason}"""
 
     hint = "the lines above say what is wrong with each"
 
@@ -146,11 +146,23 @@ class StoreReadOnly(MemctlError):
     hint = "reading works; to write, give --db a file in a folder you may write to"
 
 
+class StoreUnreadable(MemctlError):
+    """cannot read {path}: {reason}"""
+
+    hint = "ask its owner, or name another store with --db"
+
+
+class StoreUnmakeable(MemctlError):
+    """cannot make a store at {path}: {reason}"""
+
+    hint = "name a place you may write to, with memctl init FOLDER or --db FILE"
+
+
 class StoreFull(MemctlError):
     """no space left to write to {path}"""
 
     exit_code = 2
-    hint = "nothing was changed; free some space and run the same command again"
+    hint = "what was finished before is kept; free some space and run the same command again"
 
 
 class NotADatabase(MemctlError):

@@ -91,10 +91,12 @@ def test_another_programs_replace_loses_no_history(old: str) -> None:
     db.close()
 
 
-def test_a_newer_file_is_refused_and_left_alone(path: str) -> None:
+@pytest.mark.parametrize("ours", [True, False])
+def test_a_newer_file_is_refused_and_left_alone(path: str, ours: bool) -> None:
     db = open_write(path, create=True)
     db.run("UPDATE schema_meta SET value = '3' WHERE key = 'schema_version'")
-    db.run("DELETE FROM memctl_migrations")
+    if not ours:
+        db.run("DELETE FROM memctl_migrations")
     db.close()
     before = Path(path).read_bytes()
     for opener in (open_read, open_write):
@@ -127,6 +129,7 @@ def test_migration_numbers_are_in_order_and_named() -> None:
     assert [m.number for m in migrate.MIGRATIONS] == list(range(1, len(migrate.MIGRATIONS) + 1))
     assert len({m.name for m in migrate.MIGRATIONS}) == len(migrate.MIGRATIONS)
     assert migrate.MIGRATIONS[-1].number == connect.MIGRATION
+    assert str(schema.SCHEMA_VERSION) == connect.SCHEMA_VERSION
 
 
 def test_an_unknown_tokenizer_changes_nothing(path: str) -> None:

@@ -30,16 +30,18 @@ class Outcome:
     """What a run did, in counts, and the item ids it made."""
 
     __slots__ = (
-        "archived", "changed", "deleted", "failed", "files", "item_ids", "kept", "new", "quarantined", "redacted",
-        "superseded", "unchanged",
+        "archived", "changed", "deleted", "failed", "files", "item_ids", "kept", "moved", "new", "quarantined",
+        "redacted", "refiled", "superseded", "unchanged",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.files = 0  # files given
-        self.new = self.changed = self.unchanged = 0  # files read and stored for the first time, again, or skipped
+        self.new = self.changed = self.unchanged = 0  # files stored for the first time, changed, or skipped
+        self.refiled = 0  # files whose text is as before, read again for other tags, scope, rules ...
         self.deleted = 0  # files that are gone from a folder that was given as a whole
         self.failed: list[Target] = []
         self.kept = self.superseded = self.archived = 0  # passages of changed files
+        self.moved = 0  # kept passages that were in another scope
         self.redacted = self.quarantined = 0  # passages
         self.item_ids: list[str] = []
 
@@ -60,7 +62,7 @@ class Ingest:
         self._preparer = Preparer(options, policy)
         self.warn, self.progress = warn, progress
         self.outcome = Outcome()
-        self._recipe = options.recipe(_rules_version() if policy else "")
+        self._recipe = options.recipe(f"{_rules_version()} {policy.switches}" if policy else "")
         self._batch: list[Prepared] = []
         self._chars = 0
 
@@ -102,12 +104,14 @@ class Ingest:
             elif not self._untouched(target.path, known):
                 self._file(target.path, known)
         except errors.DocumentUnreadable as exc:
-            self.outcome.failed.append(Target(target.path, str(exc.fields.get("reason", exc.message))))
-            self.warn(f"skipped {target.path}: {exc.fields.get('reason', exc.message)}")
+            reason = str(exc.fields.get("reason", exc.message))
+            shown = self._preparer.shown(target.path)
+            self.outcome.failed.append(Target(shown, reason))
+            self.warn(f"skipped {shown}: {reason}")
 
     def _untouched(self, path: str, known: File | None) -> bool:
         """Whether size, nanosecond time and inode say that the file is as it was; otherwise its hash decides."""
-        if known is None or known.mtime_ns is None or known.recipe != self._recipe:
+        if known is None or known.mtime_ns is None or known.recipe != self._recipe_of(known.sha256):
             return False
         try:
             info = os.stat(path)
@@ -119,9 +123,9 @@ class Ingest:
 
     def _file(self, path: str, known: File | None) -> None:
         data, info = read_file(path, self.options.max_bytes)
-        file = record(path, data, self._recipe, info)
+        file = self._record(path, data, info)
         if known is not None and known.sha256 == file.sha256 and known.recipe == file.recipe:
-            self._add(Prepared(file, [], [], ()))  # only its time stamp is news
+            self._add(Prepared(file, None, [], ()))  # only its time stamp is news
         else:
             self._add(self._preparer.prepare(file, data))
 
@@ -131,14 +135,22 @@ class Ingest:
         if len(data) > self.options.max_bytes:
             raise errors.DocumentUnreadable(path="<stdin>", reason=too_large(len(data), self.options.max_bytes))
         # Two different inputs are two documents: one name for both would make each supersede the other.
-        file = record(f"<stdin:{ids.bytes_hash(data)[:12]}>", data, self._recipe, None)
+        file = self._record(f"<stdin:{ids.bytes_hash(data)[:12]}>", data, None)
         self._add(self._preparer.prepare(file, data))
+
+    def _record(self, path: str, data: bytes, info: os.stat_result | None) -> File:
+        file = record(path, data, info)
+        return file._replace(recipe=self._recipe_of(file.sha256))
+
+    def _recipe_of(self, sha256: str) -> str:
+        # With the hash in it, a record that another program has written since is known by its recipe not fitting.
+        return f"{self._recipe}:{sha256[:12]}"
 
     def _add(self, prepared: Prepared) -> None:
         for note in prepared.notes:
             self.warn(f"{prepared.file.path}: {note}")
         self._batch.append(prepared)
-        self._chars += sum(len(p.content) for p in prepared.passages) + 1000
+        self._chars += sum(len(p.content) for p in prepared.passages or ()) + 1000
         if self._chars >= BATCH_CHARS:
             self._commit()
 
@@ -149,15 +161,27 @@ class Ingest:
         tally = Outcome()
         with self.db.atomic():
             known = corpus.known_files(self.db, [p.file.path for p in batch])
-            writer = _Writer(self.db, self.options, tally)
+            foreign = [f.path for f in known.values() if not f.recipe.endswith(f":{f.sha256[:12]}")]
+            writer = _Writer(self.db, self.options, tally, items.of_documents(self.db, foreign))
             files = [writer.file(prepared, known.get(prepared.file.path)) for prepared in batch]
             writer.flush()
-            corpus.put_files(self.db, files)
+            corpus.put_files(self.db, [file for file in files if file])
         _add_counts(self.outcome, tally)
 
 
 def _add_counts(total: Outcome, part: Outcome) -> None:
-    for name in ("new", "changed", "unchanged", "kept", "superseded", "archived", "redacted", "quarantined"):
+    for name in (
+        "new",
+        "changed",
+        "unchanged",
+        "refiled",
+        "kept",
+        "moved",
+        "superseded",
+        "archived",
+        "redacted",
+        "quarantined",
+    ):
         setattr(total, name, getattr(total, name) + getattr(part, name))
     total.item_ids += part.item_ids
 
@@ -165,22 +189,29 @@ def _add_counts(total: Outcome, part: Outcome) -> None:
 class _Writer:
     """Collects the rows of a batch, so that they are written by a few bulk statements."""
 
-    def __init__(self, db: Database, options: Options, tally: Outcome) -> None:
+    def __init__(self, db: Database, options: Options, tally: Outcome, found: dict[str, list[str]]) -> None:
         self.db, self.options, self.tally = db, options, tally
+        self.found = found  # path -> active items, of files whose record another program or an import has written
         self.items: list[MemoryItem] = []
         self.places: dict[str, sources.Source] = {}
         self.withheld: dict[str, str] = {}
         self.rules: dict[str, tuple[str, ...]] = {}
         self.replaced: list[tuple[str, str | None]] = []  # old id, new id or None
+        self.put_away: set[str] = set()  # old passages that were archived by somebody else
         self.now = ids.timestamp()  # one moment for the batch
 
-    def file(self, prepared: Prepared, known: File | None) -> File:
-        """Compare one file with what the store holds of it; returns the record to keep."""
+    def file(self, prepared: Prepared, known: File | None) -> File | None:
+        """Compare one file with what the store holds of it; the record to keep, None to leave the one there is."""
         if known is not None and known.sha256 == prepared.file.sha256 and known.recipe == prepared.file.recipe:
             self.tally.unchanged += 1
             return prepared.file._replace(item_ids=known.item_ids)
+        if prepared.passages is None:  # another process has stored it anew since we looked: theirs is as new as ours
+            self.tally.unchanged += 1
+            return None
         held = self._held(known)
-        if held:
+        if known is not None and known.sha256 == prepared.file.sha256:
+            self.tally.refiled += 1
+        elif held:
             self.tally.changed += 1
         else:
             self.tally.new += 1
@@ -190,17 +221,27 @@ class _Writer:
             self._keep(old, passage, prepared.tags) if old else self._make(prepared, passage)
             for passage, old in zip(prepared.passages, kept, strict=True)
         ]
-        self.replaced += _successors(held, kept, gone, item_ids)
+        self._succeed(_successors(held, kept, gone, item_ids), {old.id: old for old in gone})
         return prepared.file._replace(
             item_ids=tuple(item_ids), mount_id=known.mount_id if known else None,
             rel_path=known.rel_path if known else None, lang_hint=known.lang_hint if known else None,
         )  # fmt: skip
 
+    def _succeed(self, pairs: list[tuple[str, str | None]], gone: dict[str, Stored]) -> None:
+        """Let new passages stand for old ones; they take over tags that somebody gave the old."""
+        self.replaced += pairs
+        fresh = {item.id: item for item in self.items}
+        for old_id, new_id in pairs:
+            if new_id is not None and not gone[old_id].archived:
+                fresh[new_id].tags = list(dict.fromkeys([*gone[old_id].tags, *fresh[new_id].tags]))
+
     def _held(self, known: File | None) -> list[Stored]:
-        if known is None or not known.item_ids:
+        if known is None:
             return []
-        found = items.stored(self.db, known.item_ids)
-        return [found[i] for i in known.item_ids if i in found]
+        held_ids = dict.fromkeys([*known.item_ids, *self.found.get(known.path, ())])
+        found = items.stored(self.db, held_ids)
+        self.put_away.update(old.id for old in found.values() if old.archived)
+        return [found[i] for i in held_ids if i in found]
 
     def _make(self, prepared: Prepared, passage: Passage) -> str:
         path = prepared.file.path
@@ -230,21 +271,24 @@ class _Writer:
         """An unchanged passage keeps its item; its place moves along, and what this run adds is added."""
         self.tally.kept += 1
         self.places[old.id] = passage.place
+        if old.archived:  # somebody put it away: that its document is read again does not bring it back
+            return old.id
         changes: dict[str, object] = {}
-        held = list(old.tags)
-        merged = list(dict.fromkeys(held + tags))
-        if merged != held:
+        merged = list(dict.fromkeys([*old.tags, *tags]))
+        if merged != list(old.tags):
             changes["tags"] = merged
         if old.scope != self.options.scope:
             changes["scope"] = self.options.scope
+            self.tally.moved += 1
         if self.options.corpus_id and old.corpus_id != self.options.corpus_id:
             changes["corpus_id"] = self.options.corpus_id
-        if passage.quarantined and old.injectable:  # newer rules see what older ones did not
-            changes["injectable"] = False
+        if passage.quarantined:  # newer rules may see what older ones did not
             items.set_withheld(self.db, old.id, "policy", passage.quarantined)
+            if old.injectable:
+                changes["injectable"] = False
         if changes:
             items.update(self.db, old.id, changes, "ingest", compact=True)
-        if self.options.injectable and not old.injectable:
+        if self.options.injectable and not old.injectable and not passage.quarantined:
             items.release_raw(self.db, [old.id], "ingest")
         return old.id
 
@@ -255,6 +299,8 @@ class _Writer:
         for item_id, why in self.withheld.items():
             items.set_withheld(self.db, item_id, why, self.rules.get(item_id, ()))
         for old_id, new_id in self.replaced:
+            if old_id in self.put_away:
+                continue
             items.archive(self.db, old_id, "ingest", superseded_by=new_id)
             if new_id is None:
                 self.tally.archived += 1

@@ -5,19 +5,14 @@ import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from memctl import errors, ids
-from memctl.extract import document
+from memctl.extract import Document, document
+from memctl.ingest.governed import Governed
 from memctl.store.corpus import File
 from memctl.store.sources import Source
-from memctl.text.chunking import Passage as Piece
 from memctl.text.chunking import chunk, title_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memctl.policy import Finding, MemoryPolicy
-
-#: How policy marks what it blotted out.
-MARK = "[REDACTED:"
+    from memctl.policy import MemoryPolicy
 
 #: Passages aim at this many tokens, so that several fit a budget; --chunk-tokens is the bound, this the target.
 TARGET_TOKENS = 440
@@ -56,10 +51,13 @@ class Passage(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A file as read: its record (without item ids yet), passages in order, and remarks for people."""
+    """A file as read: its record (without item ids yet), passages in order, and remarks for people.
+
+    passages is None when the file was seen to be the same as before.
+    """
 
     file: File
-    passages: list[Passage]
+    passages: list[Passage] | None
     tags: list[str]
     notes: tuple[str, ...]
 
@@ -85,7 +83,7 @@ def too_large(size: int, limit: int) -> str:
     return f"{size / mega:.0f} MB is over the limit of {limit // mega} MB (ingest.max_file_mb in config.json)"
 
 
-def record(path: str, data: bytes, recipe: str, info: os.stat_result | None) -> File:
+def record(path: str, data: bytes, info: os.stat_result | None) -> File:
     """What the store keeps of a file's state; a time stamp too fresh to be trusted is left out (the hash decides)."""
     fresh = info is None or info.st_mtime_ns > ids.now_seconds() * 1e9 - _RACY_NS
     return File(
@@ -94,7 +92,6 @@ def record(path: str, data: bytes, recipe: str, info: os.stat_result | None) -> 
         size=len(data),
         mtime_ns=None if fresh or info is None else info.st_mtime_ns,
         inode=None if info is None else info.st_ino,
-        recipe=recipe,
         ext=os.path.splitext(path)[1].lower() or None,
     )
 
@@ -111,29 +108,31 @@ class Preparer:
         options, policy = self.options, self.policy
         name = os.path.basename(file.path)
         doc = document(data, name)
-        # Policy sees the whole before it is cut: half of a secret is none that a rule could find. What is blotted out
-        # keeps its line ends, so line numbers stay as they are.
-        judged = policy.judge(doc.text) if policy else None
-        text = judged.text if judged else doc.text
-        held = _held_lines(doc.text, judged.findings) if judged else []
-        title = title_of(doc._replace(text=text), name) if options.infer else os.path.splitext(name)[0]
-        if policy and title not in text:  # a file's name is as good a place for a secret as any
-            title = policy.judge(title, field="title").text
+        governed = Governed(policy, file.path, doc.text) if policy else None
+        text = governed.text if governed else doc.text
+        title = self._title(doc._replace(text=text), name, governed)
         target = min(TARGET_TOKENS, options.chunk_tokens)
         cut = chunk(text, kind=doc.kind, language=doc.language, max_tokens=options.chunk_tokens, target_tokens=target)
         passages = []
         for number, piece in enumerate(cut):
             start, end = (piece.start, piece.end) if doc.lines_are_source else (None, None)
-            passages.append(
-                Passage(
-                    full_title(title, piece.heading),
-                    piece.text,
-                    Source(number, start, end, piece.heading),
-                    bool(judged and judged.redacted and MARK in piece.text),
-                    _rules(held, piece, policy) if held and policy else (),
-                )
-            )
+            heading = governed.label(piece.heading) if governed else piece.heading
+            place = Source(number, start, end, heading)
+            redacted, rules = (governed.redacted(piece.text), governed.rules(piece)) if governed else (False, ())
+            passages.append(Passage(full_title(title, heading), piece.text, place, redacted, rules))
         return Prepared(file, passages, self.tags(file.path), doc.notes)
+
+    def _title(self, doc: Document, name: str, governed: Governed | None) -> str:
+        """The document's title, or its file's name where policy lets no title stand; both are judged."""
+        stem = os.path.splitext(name)[0]
+        title = title_of(doc, name) if self.options.infer else stem
+        if governed is None:
+            return title
+        return governed.label(title, ours=title in doc.text) or governed.label(stem, ours=False) or "untitled"
+
+    def shown(self, path: str) -> str:
+        """A path as it may be printed and logged."""
+        return self.policy.redact(path) if self.policy else path
 
     def tags(self, path: str) -> list[str]:
         """The caller's tags, then what the suffix and the two nearest folders say."""
@@ -151,37 +150,6 @@ def full_title(title: str, heading: str) -> str:
     if not heading or heading == title:
         return title
     return heading if heading.startswith(title + " > ") else f"{title} > {heading}"
-
-
-class _Held(NamedTuple):
-    """Lines of a document that hold what no model should be given, and the rule that says so."""
-
-    first: int
-    last: int
-    rule: str
-
-
-def _held_lines(text: str, findings: "Sequence[Finding]") -> list[_Held]:
-    """The lines of the findings that quarantine, counted from 1."""
-    held = []
-    line, counted = 1, 0
-    for f in sorted((f for f in findings if f.action == "quarantine"), key=lambda f: f.start):
-        line += text.count("\n", counted, f.start)
-        counted = f.start
-        held.append(_Held(line, line + text.count("\n", f.start, f.end), f.rule))
-    return held
-
-
-def _rules(held: list[_Held], piece: Piece, policy: "MemoryPolicy") -> tuple[str, ...]:
-    """The rules that keep a passage from being injected.
-
-    Where a finding lies within the passage's lines, the passage itself is asked again: of a line that was cut into
-    many passages only one may hold it.
-    """
-    near = [h for h in held if h.first <= piece.end and piece.start <= h.last]
-    across = [h.rule for h in near if h.first < piece.start or h.last > piece.end]
-    within = [f.rule for f in policy.judge(piece.text).findings if f.action == "quarantine"] if near else []
-    return tuple(dict.fromkeys(across + within))
 
 
 _SUFFIX_TAGS = {

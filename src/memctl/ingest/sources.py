@@ -39,7 +39,15 @@ def resolve(sources: Iterable[str], cwd: str) -> Iterator[Target]:
         for target in found:
             if target.path not in seen:
                 seen.add(target.path)
-                yield target
+                yield target if _is_text(target.path) else Target(target.path, "its name is not UTF-8: rename it")
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_glob(source: str) -> bool:

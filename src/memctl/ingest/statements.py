@@ -146,7 +146,8 @@ class _Writer:
     def __init__(self, db: Database, reason: str, items: Sequence[MemoryItem], wholes: Sequence[int]) -> None:
         self.db, self.reason, self.items = db, reason, items
         self.whole = {item.id: whole for item, whole in zip(items, wholes, strict=True)}
-        self.known: dict[tuple[str, str], MemoryItem] = {}  # (content hash, scope) -> the item that says it
+        # (content hash, scope, whether it is held back) -> the item that says it
+        self.known: dict[tuple[str, str, bool], MemoryItem] = {}
         self.held: dict[str, PolicyVerdict] = {}
         self.fresh: dict[str, MemoryItem] = {}
         self.changed: dict[str, MemoryItem] = {}
@@ -175,15 +176,14 @@ class _Writer:
             # statement that relied on one of these would be lost with it.
             gone = item.expires_at is not None and item.expires_at <= now
             if not (gone or item.id in raw or item.id in passages):
-                self.known.setdefault((item.content_hash, item.scope), item)
+                self.known.setdefault((item.content_hash, item.scope, not item.injectable), item)
 
     def _one(self, item: MemoryItem, verdict: "PolicyVerdict") -> Outcome:
         reasons = tuple(verdict.reasons)
         if verdict.rejected:
             return Outcome("rejected", item.title, reasons=reasons)
         quarantined = verdict.forced_non_injectable
-        key = (item.content_hash, item.scope)
-        there = self.known.get(key)
+        there = self._known(item, held=quarantined or not item.injectable)
         if there is not None and self.whole.get(there.id) != self.whole[item.id]:
             # What policy holds back must not reach an item that may be injected.
             changed = not quarantined and absorb(there, item)
@@ -193,8 +193,13 @@ class _Writer:
         if quarantined:
             hold(item, verdict)
             self.held[item.id] = verdict
-        self.known[key] = self.fresh[item.id] = item
+        self.known[item.content_hash, item.scope, not item.injectable] = self.fresh[item.id] = item
         return Outcome("stored", item.title, item.id, reasons, quarantined)
+
+    def _known(self, item: MemoryItem, *, held: bool) -> MemoryItem | None:
+        """The item that says the same. One that is held back stands only for another that is."""
+        key = (item.content_hash, item.scope)
+        return self.known.get((*key, False)) or (self.known.get((*key, True)) if held else None)
 
 
 def hold(item: MemoryItem, verdict: "PolicyVerdict") -> None:

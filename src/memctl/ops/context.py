@@ -84,7 +84,7 @@ class Context:
     def absolute(self, path: str) -> str:
         """`path` with `~` expanded, seen from `cwd`."""
         path = os.path.expanduser(path)
-        return path if os.path.isabs(path) else os.path.normpath(os.path.join(self.cwd, path))
+        return os.path.normpath(path if os.path.isabs(path) else os.path.join(self.cwd, path))
 
     def env(self, name: str) -> str | None:
         """An environment variable; an empty one counts as unset."""

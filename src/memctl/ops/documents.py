@@ -32,13 +32,17 @@ def ingest_sources(ctx: Context, label: str, sources: Sequence[str], options: Op
 
 def report(ctx: Context, label: str, done: Outcome) -> None:
     """The counts of a run, one line a kind, only kinds that happened."""
-    processed = done.new + done.changed
+    processed = done.new + done.changed + done.refiled
     ctx.note(f"[{label}] Ingested {len(done.item_ids)} chunks from {processed} file(s) ({done.unchanged} skipped)")
     if done.changed:
         ctx.note(f"[{label}] Changed files: {done.changed} ({done.kept} chunks kept, {done.superseded} superseded, "
                  f"{done.archived} archived)")  # fmt: skip
+    if done.refiled:
+        ctx.note(f"[{label}] Read again with other options or rules: {done.refiled} file(s) ({done.kept} chunks kept)")
     if done.deleted:
         ctx.note(f"[{label}] Deleted files: {done.deleted} (their chunks are archived)")
+    if done.moved:
+        ctx.warn(f"[{label}] Moved: {done.moved} chunks were in another scope (a document is in one scope at a time)")
     if done.redacted:
         ctx.warn(f"[{label}] Policy redacted: {done.redacted} chunks (secrets replaced by [REDACTED:...])")
     if done.quarantined:

@@ -29,6 +29,7 @@ class Ingested(Result):
             "files_new": done.new,
             "files_changed": done.changed,
             "files_unchanged": done.unchanged,
+            "files_refiled": done.refiled,
             "files_deleted": done.deleted,
             "files_failed": [{"path": t.path, "reason": t.problem} for t in done.failed],
             "chunks_created": len(done.item_ids),
@@ -89,8 +90,8 @@ def _register(ctx: Context, corpus_id: str, scope: str) -> None:
     with ctx.db.atomic():
         known = {c.corpus_id: c for c in corpus.corpora(ctx.db)}.get(corpus_id)
         documents, passages = corpus.count_corpus(ctx.db, corpus_id)
-        label = known.corpus_label if known else corpus_id
-        corpus.put_corpus(ctx.db, CorpusMetadata(corpus_id, label, None, documents, passages, scope))
+        label, parent = (known.corpus_label, known.parent_corpus_id) if known else (corpus_id, None)
+        corpus.put_corpus(ctx.db, CorpusMetadata(corpus_id, label, parent, documents, passages, scope))
         if known is None:
             events.log(ctx.db, "corpus_register", None, {"corpus_id": corpus_id, "parent": None})
 

@@ -290,7 +290,7 @@ def _settled(text: str, hits: list[Hit]) -> list[Hit]:
     secrets = [h for h in hits if h.rule.kind == "secret"]
     sure = [s for s in secrets if s.rule.severity == 3]
     kept = {
-        (h.start, h.end, h.rule.id): _weighed(text, h)
+        (h.start, h.end, h.rule.id): weighed(text, h)
         for h in hits
         if not _eclipsed(h, sure if h.rule.kind == "secret" else secrets)
     }
@@ -314,7 +314,7 @@ _DESCRIBED = re.compile(
 _NEVER_QUOTED = frozenset(("hidden-characters", "store-as-system", "memory-mark"))
 
 
-def _weighed(text: str, hit: Hit) -> Hit:
+def weighed(text: str, hit: Hit) -> Hit:
     """The hit, held back instead of rejected where the text around it speaks about attacks and formats."""
     if hit.action != "reject" or hit.rule.kind in {"secret", "pii"} or hit.rule.id in _NEVER_QUOTED:
         return hit

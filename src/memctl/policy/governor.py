@@ -7,7 +7,7 @@ from typing import Any
 
 from memctl import ids
 from memctl.names import PolicyAction
-from memctl.policy.engine import Engine, Hit, default_engine, document_engine
+from memctl.policy.engine import Engine, Hit, default_engine, document_engine, weighed
 from memctl.policy.verdict import FieldsJudgement, Finding, Judgement, PolicyVerdict
 from memctl.types import MemoryItem, MemoryProposal
 
@@ -21,9 +21,7 @@ _ROUNDS = 4  # blotting out may join what stood apart; the second look is nearly
 # A long text is looked at piece by piece: the words of a small piece open far fewer rules. All in characters.
 _PIECE = 1200
 _OVERLAP = 120  # a finding may begin in a piece and be told by what follows so closely
-_LONGEST = (
-    10_000  # where something is found, this much more is looked at: a private key is longer than it takes to tell
-)
+_LONGEST = 10_000  # so much more is looked at for the end of a secret: a private key is longer than it takes to tell
 _RANK: dict[str, int] = {"accept": 0, "redact": 1, "quarantine": 2, "reject": 3}
 _REASONS = {
     ("secret", "reject"): "HARD_BLOCK: secret pattern {} matched",
@@ -51,6 +49,11 @@ class MemoryPolicy:
         self.expiry_hours: float = getattr(config, "quarantine_expiry_hours", 72)
         self._off = frozenset(kind for kind, key in _SWITCHES.items() if not getattr(config, key, True))
         self._engine = engine
+
+    @property
+    def switches(self) -> str:
+        """The kinds that are switched off, sorted and joined by commas; "" where all are on."""
+        return ",".join(sorted(self._off))
 
     # --- interactive paths ----------------------------------------------------------------------------------------
 
@@ -166,14 +169,30 @@ def _in_pieces(engine: Engine, text: str) -> list[Hit]:
     """The hits in a long text, by position; cost is linear in its length."""
     found: dict[tuple[int, int, str], Hit] = {}
     for start, stop in _pieces(text):
-        piece = text[start : stop + _OVERLAP]
-        opening = engine.gate.open(piece)
-        far = min(engine.far(opening), _LONGEST)
-        if engine.scan(text[start : stop + far]) if far else engine.scan(piece, opening):
-            for hit in engine.scan(text[start : stop + _LONGEST]):
-                placed = hit._replace(start=hit.start + start, end=hit.end + start)
-                found[placed.start, placed.end, hit.rule.id] = placed
+        for hit in _in_piece(engine, text, start, stop):
+            placed = hit._replace(start=hit.start + start, end=hit.end + start)
+            found[placed.start, placed.end, hit.rule.id] = weighed(text, placed)
     return [found[key] for key in sorted(found)]
+
+
+def _in_piece(engine: Engine, text: str, start: int, stop: int) -> list[Hit]:
+    """The hits in one piece, positions counted from its start; farther is looked only for a secret that goes on."""
+    piece = text[start : stop + _OVERLAP]
+    opening = engine.gate.open(piece)
+    more = min(engine.far(opening), _LONGEST)
+    if more:
+        return engine.scan(text[start : stop + more])
+    hits, more = engine.scan(piece, opening), _OVERLAP
+    while stop + more < len(text) and more < _LONGEST and any(_cut_off(hit, piece) for hit in hits):
+        more = min(more * 4, _LONGEST)
+        piece = text[start : stop + more]
+        hits = engine.scan(piece)
+    return hits
+
+
+def _cut_off(hit: Hit, piece: str) -> bool:
+    """Whether what must be blotted out may go on after the piece's end: next to nothing comes after it."""
+    return _blotted(hit) and len(piece[hit.end :].strip()) <= 2
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:

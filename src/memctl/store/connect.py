@@ -21,9 +21,12 @@ MEMORY = ":memory:"
 #: How many bound values one statement may have.
 MAX_VALUES = 32_000 if sqlite3.sqlite_version_info >= (3, 32) else 990
 
-#: The newest migration's number, so that a read of an up-to-date file needs nothing of `migrate` (a test holds it).
+#: The newest migration's number, so that a read of an up-to-date file needs nothing of `migrate` (a test holds both).
 MIGRATION = 2
-_NEWEST_MIGRATION = "SELECT max(number) FROM memctl_migrations"
+SCHEMA_VERSION = "2"
+_STATE = (
+    "SELECT (SELECT max(number) FROM memctl_migrations), (SELECT value FROM schema_meta WHERE key = 'schema_version')"
+)
 
 Values = Sequence[object]
 
@@ -189,7 +192,15 @@ def open_read(path: str) -> Database:
             db = Database(conn, path, writable=mode == "mode=rw")
             _prepare_read(db)
             return db
-    raise errors.StoreReadOnly(path=path, reason="the file cannot be read")
+    raise errors.StoreUnreadable(path=path, reason=_why_unreadable(path))
+
+
+def _why_unreadable(path: str) -> str:
+    if not os.access(path, os.R_OK):
+        return "you may not read the file"
+    return (
+        "it was left with unfinished writes (a -wal file) that only somebody who may write to its folder can bring in"
+    )
 
 
 def _probe(path: str, mode: str) -> sqlite3.Connection | None:
@@ -213,10 +224,10 @@ def _read_modes(path: str) -> tuple[str, ...]:
     folder = os.path.dirname(os.path.abspath(path))
     if os.access(path, os.W_OK) and os.access(folder, os.W_OK):
         return ("mode=rw", "mode=ro", "mode=ro&immutable=1")
-    wal = path + "-wal"
-    if os.path.exists(wal) and os.path.getsize(wal):
+    if os.path.exists(path + "-wal"):
         return ("mode=ro",)  # the newest writes are in the WAL: ignoring it would answer wrongly
-    return ("mode=ro", "mode=ro&immutable=1")
+    # Nobody has the file open. `mode=ro` would make a WAL of this user's and leave it there, in the owner's way.
+    return ("mode=ro&immutable=1",)
 
 
 def _prepare_read(db: Database) -> None:
@@ -224,7 +235,7 @@ def _prepare_read(db: Database) -> None:
         db.look()
         if not db.has("memory_items"):
             raise errors.NotADatabase(path=db.path, reason=_foreign(db))
-        if not (db.has("memctl_migrations") and db.value(_NEWEST_MIGRATION) == MIGRATION):
+        if not (db.has("memctl_migrations") and db.row(_STATE) == (MIGRATION, SCHEMA_VERSION)):
             from memctl.store import migrate
 
             migrate.check_readable(db)
@@ -287,7 +298,7 @@ def _create(path: str, tokenizer: str | None, wal: bool) -> None:
             db.close()
         _publish(part, path)
     except OSError as exc:
-        raise errors.StoreReadOnly(path=path, reason=exc.strerror or str(exc)) from exc
+        raise errors.StoreUnmakeable(path=path, reason=exc.strerror or str(exc)) from exc
     except sqlite3.Error as exc:
         raise translated(exc, path) from exc
     finally:

@@ -43,7 +43,7 @@ class Known(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What a re-ingest needs to know of an active passage."""
+    """What a re-ingest needs to know of a passage."""
 
     id: str
     content_hash: str
@@ -51,6 +51,7 @@ class Stored(NamedTuple):
     scope: str
     corpus_id: str | None
     injectable: bool
+    archived: bool
 
 
 # --- read --------------------------------------------------------------------------------------------------------
@@ -104,7 +105,7 @@ def scopes(db: Database) -> dict[str, int]:
 def ids_by_hash(db: Database, hashes: Iterable[str]) -> dict[str, list[Known]]:
     """Which items hold contents with these hashes, oldest first; hashes nobody holds are left out."""
     out: dict[str, list[Known]] = {}
-    for batch in batches(sorted(set(hashes))):
+    for batch in batches(sorted(set(hashes)), 400):  # each is bound twice
         keys = [h[7:19] for h in batch]
         for content_hash, *known in db.rows(
             f"SELECT content_hash, id, scope, archived FROM memory_items WHERE {HASH_KEY} IN ({marks(keys)}) "
@@ -116,16 +117,29 @@ def ids_by_hash(db: Database, hashes: Iterable[str]) -> dict[str, list[Known]]:
 
 
 def stored(db: Database, item_ids: Iterable[str]) -> dict[str, Stored]:
-    """The active ones among these items, without their contents."""
+    """These items without their contents; unknown ids are left out."""
     out: dict[str, Stored] = {}
     for batch in batches(list(item_ids)):
-        for item_id, content_hash, tags, scope, corpus_id, injectable in db.rows(
-            "SELECT id, content_hash, tags, scope, corpus_id, injectable FROM memory_items "
-            f"WHERE archived = 0 AND id IN ({marks(batch)})",
+        for item_id, content_hash, tags, scope, corpus_id, injectable, archived in db.rows(
+            "SELECT id, content_hash, tags, scope, corpus_id, injectable, archived FROM memory_items "
+            f"WHERE id IN ({marks(batch)})",
             batch,
         ):
             held = tuple(rows.strings(tags))
-            out[item_id] = Stored(item_id, content_hash, held, scope, corpus_id, bool(injectable))
+            out[item_id] = Stored(item_id, content_hash, held, scope, corpus_id, bool(injectable), bool(archived))
+    return out
+
+
+def of_documents(db: Database, paths: Iterable[str]) -> dict[str, list[str]]:
+    """Active passages by the document they say they come from, oldest first; reads through the whole table."""
+    out: dict[str, list[str]] = {}
+    for batch in batches(list(paths)):
+        for path, item_id in db.rows(
+            "SELECT iif(json_valid(provenance_json), json_extract(provenance_json, '$.source_id'), NULL) AS path, id "
+            f"FROM memory_items WHERE archived = 0 AND path IN ({marks(batch)}) ORDER BY created_at, id",
+            batch,
+        ):
+            out.setdefault(path, []).append(item_id)
     return out
 
 

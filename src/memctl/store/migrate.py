@@ -53,8 +53,8 @@ def check_writable(db: Database) -> None:
     db.look()
     if db.tables and not db.has("memory_items"):
         raise errors.NotADatabase(path=db.path, reason="it is a database of another program")
-    if not current(db):
-        _refuse_newer(db)
+    _refuse_newer(db)
+    current(db)
 
 
 def current(db: Database) -> bool:
@@ -69,9 +69,9 @@ def current(db: Database) -> bool:
 
 def check_readable(db: Database) -> None:
     """Refuse a newer file; make an older one readable by views that add what it lacks, without writing to it."""
+    _refuse_newer(db)
     if current(db):
         return
-    _refuse_newer(db)
     for table, columns in LATER_COLUMNS.items():
         missing = {c: d for c, d in columns.items() if c not in _columns(db, table)}
         if missing and db.has(table):

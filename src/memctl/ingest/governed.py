@@ -1,0 +1,93 @@
+"""What policy says of a document: the text without its secrets, and which passages no model may be given."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from memctl import errors
+from memctl.text.chunking import Passage
+
+if TYPE_CHECKING:
+    from memctl.policy import Finding, MemoryPolicy
+
+#: How policy marks what it blotted out.
+MARK = "[REDACTED:"
+
+
+class _Held(NamedTuple):
+    """Lines of a document that hold what no model should be given, and the rule that says so."""
+
+    first: int
+    last: int
+    rule: str
+
+
+class Governed:
+    """A document as policy leaves it.
+
+    It is judged as a whole before it is cut: half of a secret is none that a rule could find. What is blotted out keeps
+    its line ends, so line numbers stay as they are.
+    """
+
+    __slots__ = ("_clean", "_everywhere", "_firsts", "_held", "_labels", "_policy", "text")
+
+    def __init__(self, policy: "MemoryPolicy", path: str, text: str) -> None:
+        """Judge the text and the path. Raises DocumentUnreadable when the path holds what looks like a secret."""
+        place = policy.judge(path, field="provenance")
+        if place.redacted:
+            raise errors.DocumentUnreadable(
+                path=place.text, reason="its path holds what looks like a secret: rename it"
+            )
+        judged = policy.judge(text)
+        self.text = judged.text
+        self._policy = policy
+        self._clean = not judged.findings
+        self._everywhere = _quarantining(place.findings)
+        self._held = _held_lines(text, judged.findings)
+        self._firsts = [held.first for held in self._held]
+        self._labels: dict[str, str] = {}
+
+    def label(self, text: str, *, ours: bool = True) -> str:
+        """A title or heading without its secrets; empty when it speaks to a model.
+
+        ours: it was taken from this document's text, so that what is clean needs no second look.
+        """
+        if not text or (ours and self._clean):
+            return text
+        if text not in self._labels:
+            judged = self._policy.judge(text, field="title")
+            self._labels[text] = "" if _quarantining(judged.findings) else judged.text
+        return self._labels[text]
+
+    def redacted(self, text: str) -> bool:
+        """Whether something was blotted out of this part of the document."""
+        return not self._clean and MARK in text
+
+    def rules(self, piece: Passage) -> tuple[str, ...]:
+        """The rules that keep a passage from being given to a model.
+
+        Where a finding lies within the passage's lines, the passage itself is asked again: of a line that was cut into
+        many passages only one may hold it.
+        """
+        begun = self._held[: bisect_right(self._firsts, piece.end)]
+        near = [held for held in begun if piece.start <= held.last]
+        across = [held.rule for held in near if held.first < piece.start or held.last > piece.end]
+        within = _quarantining(self._policy.judge(piece.text).findings) if near else ()
+        if begun and not near:  # passages come in order: what ended before this one is not looked at again
+            del self._held[: len(begun)], self._firsts[: len(begun)]
+        return tuple(dict.fromkeys([*self._everywhere, *across, *within]))
+
+
+def _quarantining(findings: "Sequence[Finding]") -> tuple[str, ...]:
+    return tuple(f.rule for f in findings if f.action == "quarantine")
+
+
+def _held_lines(text: str, findings: "Sequence[Finding]") -> list[_Held]:
+    """The lines of the findings that quarantine, counted from 1, in order."""
+    held = []
+    line, counted = 1, 0
+    for f in sorted((f for f in findings if f.action == "quarantine"), key=lambda f: f.start):
+        line += text.count("\n", counted, f.start)
+        counted = f.start
+        held.append(_Held(line, line + text.count("\n", f.start, f.end), f.rule))
+    return held
