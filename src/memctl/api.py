@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from memctl.store import connect, corpus, events, items, links, migrate, mounts, reset, vectors
+from memctl.store import connect, corpus, events, items, links, migrate, mounts, places, reset, vectors
 from memctl.store.filters import Filters
 from memctl.store.schema import tokenizer as resolve_tokenizer
 from memctl.store.stats import stats
@@ -241,12 +241,12 @@ class MemoryStore:
         self, id: str, domain: str = "default", room: str = "", shelf: str = "", card: str = ""
     ) -> None:
         """Pin an item to a place."""
-        vectors.put_place(self._db, id, (domain, room, shelf, card))
+        places.put(self._db, id, (domain, room, shelf, card))
 
     @_locked
     def read_palace_location(self, id: str) -> dict[str, str] | None:
         """Where an item is pinned."""
-        found = vectors.places(self._db, "item_id = ?", (id,))
+        found = places.every(self._db, "item_id = ?", (id,))
         return found[0] if found else None
 
     @_locked
@@ -254,7 +254,7 @@ class MemoryStore:
         """Pins, at most of one domain and room."""
         wanted = [(c, v) for c, v in (("domain", domain), ("room", room)) if v is not None]
         where = " AND ".join(f"{c} = ?" for c, _ in wanted) or "1"
-        return vectors.places(self._db, where, tuple(v for _, v in wanted))
+        return places.every(self._db, where, tuple(v for _, v in wanted))
 
     # --- files, corpora, mounts
 
@@ -376,7 +376,7 @@ class MemoryStore:
         """Store items from JSON lines as they are, in one transaction; returns how many. `memctl import` governs."""
         import json
 
-        found = [MemoryItem.from_dict(json.loads(line)) for line in data.splitlines() if line.strip()]
+        found = [MemoryItem.from_dict(json.loads(line)) for line in data.split("\n") if line.strip()]
         items.write_many(self._db, found, "import")
         return len(found)
 

@@ -94,7 +94,7 @@ class EmptyInput(MemctlError):
 class InputNotText(MemctlError):
     """cannot read {name} as text: {reason}"""
 
-    hint = "give UTF-8, or UTF-16 with a byte order mark; iconv and memctl push convert other things"
+    hint = "give text, best as UTF-8; iconv converts other encodings"
 
 
 class NothingStored(MemctlError):

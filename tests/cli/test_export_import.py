@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memctl import ids
 from memctl.lifecycle import import_ as importing
 from memctl.store import items, sources
 from memctl.store.connect import open_read, open_write
@@ -285,21 +286,21 @@ def test_a_dry_run_makes_no_store() -> None:
     ("field", "value", "problem"),
     [
         ("confidence", "high", "confidence: expected a number from 0 to 1, got a string"),
-        ("confidence", 7, "confidence: expected a number from 0 to 1, got the number 7"),
+        ("confidence", 7, "confidence: expected a number from 0 to 1, got a whole number"),
         ("confidence", True, "confidence: expected a number from 0 to 1, got true"),
-        ("tags", [1, 2], "tags: expected a list of strings, got the number 1"),
+        ("tags", [1, 2], "tags: expected a list of strings, got a whole number"),
         ("tags", None, "tags: expected a list of strings, got null"),
         ("tags", "a,b", "tags: expected a list of strings, got a string"),
         ("entities", {}, "entities: expected a list of strings, got an object"),
         ("content", None, "content: expected a string, got null"),
         ("content", ["x"], "content: expected a string, got a list"),
-        ("title", 5, "title: expected a string, got the number 5"),
-        ("tier", "xyz", "tier: expected one of stm, mtm, ltm, got 'xyz'"),
+        ("title", 5, "title: expected a string, got a whole number"),
+        ("tier", "xyz", "tier: expected one of stm, mtm, ltm, got a string"),
         ("tier", None, "tier: expected one of stm, mtm, ltm, got null"),
-        ("validation", "sure", "validation: expected one of unverified, verified, contested, retracted, got 'sure'"),
-        ("usage_count", -1, "usage_count: expected a whole number, 0 or more, got the number -1"),
+        ("validation", "sure", "validation: expected one of unverified, verified, contested, retracted, got a string"),
+        ("usage_count", -1, "usage_count: expected a whole number, 0 or more, got a negative number"),
         ("usage_count", 10**30, "usage_count: expected a whole number, 0 or more, got a very large number"),
-        ("usage_count", 1.5, "usage_count: expected a whole number, 0 or more, got the number 1.5"),
+        ("usage_count", 1.5, "usage_count: expected a whole number, 0 or more, got a fraction"),
         ("archived", "no", "archived: expected true or false, got a string"),
         ("injectable", None, "injectable: expected true or false, got null"),
         (
@@ -312,19 +313,19 @@ def test_a_dry_run_makes_no_store() -> None:
             "2026-13-01",
             "updated_at: expected a date such as 2026-11-20T15:50:26+00:00, got another string",
         ),
-        ("updated_at", 17, "updated_at: expected a string, got the number 17"),
-        ("id", 5, "id: expected a string, got the number 5"),
+        ("updated_at", 17, "updated_at: expected a string, got a whole number"),
+        ("id", 5, "id: expected a string, got a whole number"),
         ("id", "", "id: expected 1 to 200 characters, got 0"),
         ("scope", [], "scope: expected a string, got a list"),
         ("links", {}, "links: expected a list of objects, got an object"),
         ("links", ["x"], "links: expected a list of objects, got a string"),
-        ("links", [{"to": 3}], "links: expected a string, got the number 3"),
+        ("links", [{"to": 3}], "links: expected a string, got a whole number"),
         ("provenance", "file", "provenance: expected an object, got a string"),
-        ("provenance", {"chunk_ids": 3}, "provenance.chunk_ids: expected a list of strings, got the number 3"),
+        ("provenance", {"chunk_ids": 3}, "provenance.chunk_ids: expected a list of strings, got a whole number"),
         ("source", [1], "source: expected an object, got a list"),
         ("source", {"position": "x"}, "source.position: expected a whole number, 0 or more, got a string"),
         ("source", {"lines": [1]}, "source.lines: expected two line numbers, got a list"),
-        ("withheld", "maybe", "withheld: expected one of raw, policy, got 'maybe'"),
+        ("withheld", "maybe", "withheld: expected one of raw, policy, got a string"),
     ],
 )
 def test_a_wrong_value_is_named_and_the_other_lines_come_in(field: str, value: object, problem: str) -> None:
@@ -400,7 +401,25 @@ def test_nothing_but_errors_is_a_failure_with_a_summary() -> None:
 
 def test_errors_beside_duplicates_only_are_a_failure_too() -> None:
     write(MemoryItem(content="a"))
-    assert run("import", stdin='{"content": "a"}\nx\n').code == 1
+    done = run("import", stdin='{"content": "a"}\nx\n')
+    assert done.code == 1
+    assert "memctl: nothing was imported: 1 line(s) had errors, 1 duplicate" in done.notes
+
+
+def test_nothing_but_what_policy_refuses_is_a_failure() -> None:
+    done = run("import", stdin=jsonl({"content": SECRET}, {"content": f"x {SECRET}"}))
+    assert done.code == 1
+    assert "  Skipped (policy):2" in done.text
+    assert "memctl: nothing was imported: 2 refused by policy" in done.notes
+    write(MemoryItem(content="a"))
+    assert run("import", stdin=jsonl({"content": SECRET}, {"content": "a"})).code == 0
+
+
+def test_a_failure_after_the_counts_is_told_as_json() -> None:
+    done = run("import", "--json", "-q", stdin="x\n")
+    assert (done.code, done.json()["errors"]) == (1, 1)
+    error = json.loads(done.notes.splitlines()[-1])
+    assert (error["error"], error["message"]) == ("nothing-imported", "nothing was imported: 1 line(s) had errors")
 
 
 def test_many_errors_are_told_in_few_lines() -> None:
@@ -479,12 +498,38 @@ def test_secrets_in_passages_are_blotted_out() -> None:
     assert load(line)["skipped_dedup"] == 1
 
 
-def test_what_policy_flags_does_not_become_injectable() -> None:
+def test_what_policy_flags_does_not_become_injectable(frozen: None) -> None:
     mail = "Write to bob.smith@corvid-labs.io when it breaks."
     counts = load({"content": mail, "injectable": True, "tier": "ltm", "provenance": {"source_id": "s"}})
     assert counts["quarantined"] == 1
     (line,) = exported()
-    assert (line["injectable"], line["withheld"], line["tier"], line["expires_at"]) == (False, "policy", "ltm", None)
+    assert (line["injectable"], line["withheld"], line["tier"]) == (False, "policy", "stm")
+    assert line["validation"] == "unverified"
+    assert line["expires_at"] == ids.timestamp(ids.now_seconds() + 72 * 3600)
+
+
+@pytest.mark.parametrize("stamp", ["2001-01-01T00:00:00+00:00", "2026-11-20T12:30:00+00:00"])
+def test_a_quarantine_does_not_lengthen_a_life(frozen: None, stamp: str) -> None:
+    load({"content": "Write to bob.smith@corvid-labs.io when it breaks.", "expires_at": stamp, "withheld": "policy"})
+    assert exported()[0]["expires_at"] == stamp
+
+
+@pytest.mark.parametrize("argv", [(), ("--preserve-ids",)])
+@pytest.mark.parametrize("batch", [1, 10])
+def test_a_clean_line_is_no_duplicate_of_one_that_is_held_back(
+    argv: tuple[str, ...], batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "BATCH", batch)
+    held, clean = {"id": "h", "content": "c", "withheld": "policy"}, {"id": "c", "content": "c"}
+    for order in ((held, clean), (clean, held)):
+        load(*order, argv=argv)
+        assert sorted(line["injectable"] for line in exported()) == [False, True]
+
+
+def test_a_wrong_word_is_not_repeated() -> None:
+    done = run("import", stdin=jsonl({"content": "c", "tier": SECRET}, {"content": "c", "confidence": 536228145}))
+    assert "hunter2" not in done.notes
+    assert "536228145" not in done.notes
 
 
 @pytest.mark.parametrize("withheld", ["raw", "policy"])
@@ -528,3 +573,19 @@ def test_a_batch_is_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(exported()) == 20
     done: Result = ok("import", "--json", stdin=lines)
     assert (done.json()["imported"], done.json()["skipped_dedup"]) == (30, 20)
+
+
+@pytest.mark.parametrize("flags", [[], ["--preserve-ids"]])
+def test_documents_that_came_by_import_are_taken_over_when_they_are_read(scratch: Path, flags: list[str]) -> None:
+    (scratch / "docs").mkdir()
+    (scratch / "docs" / "port.md").write_text("# API\n\nThe port is 8080.\n")
+    ok("push", "port", "--source", "docs")
+    backup = ok("export").out
+    ok("import", "--db", "fresh.db", *flags, stdin=backup)
+    (scratch / "docs" / "port.md").write_text("# API\n\nThe port is 9090.\n")
+    block = ok("push", "port", "--source", "docs", "--db", "fresh.db").out
+    assert b"9090" in block
+    assert b"8080" not in block
+    (scratch / "docs" / "port.md").unlink()
+    (scratch / "docs" / "other.md").write_text("nothing here\n")
+    assert b"9090" not in ok("push", "port", "--source", "docs", "--db", "fresh.db").out

@@ -66,7 +66,8 @@ def test_force_moves_the_store_aside() -> None:
     done = ok("init", "--force")  # while it is open, with a WAL beside it
     db.close()
     moved = done.notes.splitlines()[-1].rpartition(" ")[2]
-    assert moved.startswith(os.path.abspath(".memory/memory.db.bak-"))
+    assert moved.startswith(os.path.abspath(".memory/memory.bak-"))
+    assert moved.endswith(".db")  # as .gitignore has it
     assert ok("stats", "--json").json()["total_items"] == 0
     assert ok("stats", "--json", "--db", moved).json()["total_items"] == 1
     assert ok("init", "--force", "--json").json()["moved_to"] != moved

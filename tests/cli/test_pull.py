@@ -146,7 +146,9 @@ def test_the_session_is_in_the_provenance() -> None:
         (b"\xef\xbb\xbfmarked", "marked", False),
         ("Größe".encode("utf-16"), "Größe", False),
         (b"nul\x00s are dropped", "nuls are dropped", False),
-        (b"one broken byte \xe9 in a long enough text", "one broken byte \ufffd in a long enough text", True),
+        ("Größe".encode("utf-16-le"), "Größe", False),
+        ("Größe … schön".encode("cp1252") + b" in plain words", "Größe … schön in plain words", True),
+        ("Größe äöü ".encode() + b"\xe9 broken", "Größe äöü \ufffd broken", True),
         (b"dos\r\nlines\r\n", "dos\nlines", False),
         ("e\u0301".encode(), "\xe9", False),
     ],
@@ -154,7 +156,7 @@ def test_the_session_is_in_the_provenance() -> None:
 def test_bytes_become_text(data: bytes, content: str, replaced: bool) -> None:
     done = ok("pull", stdin=data)
     assert stored()[0]["content"] == content
-    assert ("not clean UTF-8" in done.notes) is replaced
+    assert ("not valid UTF-8" in done.notes) is replaced
 
 
 @pytest.mark.parametrize(
@@ -200,8 +202,8 @@ def test_the_order_of_tags_never_changes() -> None:
 def test_a_bad_proposal_does_not_stop_the_others() -> None:
     done = ok("pull", stdin=proposals({"content": 7}, {"content": "good", "tags": 3}, "words"))
     assert [i["content"] for i in stored()] == ["good"]
-    assert "[pull] proposal 1: content: expected a string, got the number 7" in done.notes
-    assert "[pull] proposal 2: tags: expected a list of strings, got the number 3" in done.notes
+    assert "[pull] proposal 1: content: expected a string, got a whole number" in done.notes
+    assert "[pull] proposal 2: tags: expected a list of strings, got a whole number" in done.notes
     assert "[pull] proposal 3: expected an object with content, got a string" in done.notes
 
 
@@ -441,6 +443,23 @@ def test_what_is_held_back_adds_nothing_to_what_may_be_injected() -> None:
     assert counts(done).startswith("[pull] 0 stored, 1 duplicate")
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_clean_statement_is_no_duplicate_of_one_that_is_held_back(at_once: bool) -> None:
+    held, clean = {"content": "We use Bazel.", "title": "ask bob.smith@corvid-labs.io"}, {"content": "We use Bazel."}
+    for entries in [(held, clean)] if at_once else [(held,), (clean,)]:
+        ok("pull", stdin=proposals(*entries))
+    assert sorted(i["injectable"] for i in stored()) == [False, True]
+    again = ok("pull", stdin=proposals(clean, held))
+    assert counts(again).startswith("[pull] 0 stored, 2 duplicate")
+
+
+@pytest.mark.parametrize("text", ["It broke.", "It broke again and again. " * 200])
+def test_a_title_that_holds_a_number_of_a_person_is_not_shown(text: str) -> None:
+    done = ok("pull", "--title", "ask mary, SSN 536-22-8145", stdin=text)
+    assert "Stored as" in done.notes
+    assert "536-22" not in done.notes
+
+
 # --- the feedback loop -------------------------------------------------------------------------------------------
 
 
@@ -474,7 +493,15 @@ def test_a_proposal_that_repeats_a_block_is_left_out() -> None:
     ("text", "kept"),
     [
         ("## Memory (Injected)\nused: 3\n\n[1] [STM:unverified] note — x\n    y\n\nMy words.", "My words."),
-        ("A\n## Memory (Injected)\nused: 1\n\n    y\nB\n## Memory (Injected)\nc\n--- End Memory (x) ---\nD", "A\nB\nD"),
+        (
+            "A\n## Memory (Injected)\nused: 1\n\n    y\nB\n## Memory (Injected)\nc: d\n--- End Memory (x) ---\nD",
+            "A\nB\nD",
+        ),
+        (
+            "## Memory (Injected)\nused: 1\n\n[1] [STM:unverified] x\n    y\n\nMy words.\n--- End Memory (it says.",
+            "My words.\n--- End Memory (it says.",
+        ),
+        ("## Memory (Injected)\ninjection_type:\n[1] [STM:unverified] x\n    y\n  --- End Memory (z) ---\nB", "B"),
         ("Its heading is ## Memory (Injected), inside a line.", "Its heading is ## Memory (Injected), inside a line."),
     ],
 )

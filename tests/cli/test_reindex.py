@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from memctl.store import items
 from memctl.store.connect import open_write
 from stores import check_index
 from support import ok, run
@@ -40,6 +41,15 @@ def test_a_dry_run_changes_nothing() -> None:
     assert plan["tokenizer_change"] is True
     assert plan["items_to_reindex"] == 1
     assert json.loads(ok("stats", "--json").out)["fts_reindex_count"] == 0
+
+
+def test_a_dry_run_counts_active_items_and_a_run_all() -> None:
+    item = json.loads(ok("search", "rotating", "--json").out)[0]["id"]
+    db = open_write(".memory/memory.db")
+    items.archive(db, item)
+    db.close()
+    assert json.loads(ok("reindex", "--dry-run", "--json").out)["items_to_reindex"] == 0
+    assert json.loads(ok("reindex", "--json").out)["items_indexed"] == 1
 
 
 @pytest.mark.parametrize("name", ["enn", "x'y"])

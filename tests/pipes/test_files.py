@@ -132,6 +132,21 @@ def test_a_read_only_folder_still_answers(sh: Shell, here: Path, unprivileged: s
     assert os.listdir(here / "box") == ["memory.db"]
 
 
+def test_a_reader_who_may_not_write_the_file_leaves_nothing_in_the_owners_way(
+    sh: Shell, here: Path, unprivileged: str
+) -> None:
+    good(here / "docs")
+    sh("memctl push gateway --source docs --db box/memory.db -q")
+    (here / "box" / "memory.db").chmod(0o444)  # the folder may be written to: a WAL made by the reader would stay
+    done = sh(f"{unprivileged}memctl search gateway --db box/memory.db")
+    assert (done.code, bool(done.out)) == (0, True)
+    assert os.listdir(here / "box") == ["memory.db"]
+    (here / "box" / "memory.db").chmod(0)
+    done = sh(f"{unprivileged}memctl search gateway --db box/memory.db")
+    assert done.code == 1
+    assert "you may not read the file" in done.notes
+
+
 def foreign(path: Path) -> None:
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE cookies(host TEXT)")

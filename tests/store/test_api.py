@@ -181,3 +181,11 @@ def test_records() -> None:
     for wrong in ({"tier": "xl"}, {"validation": "maybe"}):
         with pytest.raises(ValueError, match="Invalid"):
             MemoryItem(**wrong)  # type: ignore[arg-type]
+
+
+def test_an_export_comes_back_whatever_its_lines_hold(store: MemoryStore) -> None:
+    store.write_item(MemoryItem(title="a\x85b", content="one\u2028two\x85three\x0cfour"))
+    exported = store.export_jsonl()
+    with MemoryStore(":memory:") as other:
+        assert other.import_jsonl(exported) == 1
+        assert other.export_jsonl() == exported

@@ -158,3 +158,28 @@ def test_the_tokenizer_can_be_changed_there_and_back(path: str) -> None:
     assert (hits(), db.meta("fts_reindex_count")) == (1, "2")
     check_index(db)
     db.close()
+
+
+def test_a_full_disk_while_the_index_is_made_is_our_error(tmp_path: Path) -> None:
+    db = open_write(str(tmp_path / "a.db"), create=True)
+    for trigger in ("ai", "bd", "bu", "au"):
+        db.run(f"DROP TRIGGER IF EXISTS memory_items_fts_{trigger}")
+    db.run("DROP TABLE memory_items_fts")
+    db.run("VACUUM")
+    db.run(f"PRAGMA max_page_count = {db.value('PRAGMA page_count')}")
+    with pytest.raises(errors.StoreFull):
+        migrate.ensure_fts(db, None)
+    db.close()
+
+
+@pytest.mark.parametrize("tokenizer", [None, "raw"])
+def test_the_index_is_built_once(tmp_path: Path, tokenizer: str | None) -> None:
+    db = open_write(str(tmp_path / "a.db"), create=True, tokenizer="fr")
+    items.write(db, MemoryItem(content="words"))
+    seen: list[str] = []
+    db.conn.set_trace_callback(seen.append)
+    assert migrate.rebuild_fts(db, tokenizer) == 1
+    db.conn.set_trace_callback(None)
+    assert sum("VALUES ('rebuild')" in statement for statement in seen) == 1
+    check_index(db)
+    db.close()

@@ -1,5 +1,7 @@
 """HTML becomes the text that a reader of the page would see, as Markdown."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,6 +95,24 @@ def test_repeated_malformed_pieces_take_a_single_pass(piece: str) -> None:
     size = 400_000 // len(piece)
     found = text_of(piece * size + "<p>end</p>")
     assert len(found) <= 12 * 400_000  # a pass that is not linear would not come back from this
+
+
+def test_quotes_that_lead_nowhere_are_not_followed_from_every_tag() -> None:
+    def least(size: int) -> float:
+        html, best = """<a b='>' c=">" """ * size, 1e9
+        for _ in range(3):
+            start = time.process_time()
+            text_of(html)
+            best = min(best, time.process_time() - start)
+        return best
+
+    assert least(4_000) < 60 * max(0.001, least(100))  # from every tag on 8 KB are looked at: a factor of 200
+
+
+def test_after_quotes_that_lead_nowhere_text_goes_on() -> None:
+    found = text_of("<p title=\"a>one</p> <b title='x>y'>two</b>")
+    assert found.split()[0] == "one"
+    assert "two" in found
 
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(SAFE, max_size=5), max_size=40).map("".join))

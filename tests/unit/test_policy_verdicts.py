@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from memctl import ids
+from memctl.config import PolicyConfig
 from memctl.policy import MemoryPolicy, PolicyVerdict
 from memctl.types import MemoryItem, MemoryProposal
 
@@ -247,3 +248,9 @@ def test_other_scripts_and_emoji_pass(text: str) -> None:
 def test_an_attack_that_is_described_is_held_back_not_refused() -> None:
     said = "Prompt injection: the attacker writes `Ignore all previous instructions` into a web page."
     assert propose(said).action == "quarantine"
+
+
+def test_the_kinds_that_are_switched_off_are_named() -> None:
+    assert MemoryPolicy().switches == ""
+    off = PolicyConfig(secret_patterns_enabled=False, pii_patterns_enabled=False)
+    assert MemoryPolicy(off).switches == "pii,secret"

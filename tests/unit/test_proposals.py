@@ -144,14 +144,14 @@ def test_tags_are_words_never_letters(tags: object, expected: list[str]) -> None
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
-        ({"content": "c", "tags": [1, "a"]}, "proposal 1: tags: expected a list of strings, got the number 1"),
+        ({"content": "c", "tags": [1, "a"]}, "proposal 1: tags: expected a list of strings, got a whole number"),
         ({"content": "c", "tags": {"a": 1}}, "proposal 1: tags: expected a list of strings, got an object"),
-        ({"content": "c", "title": 7}, "proposal 1: title: expected a string, got the number 7"),
+        ({"content": "c", "title": 7}, "proposal 1: title: expected a string, got a whole number"),
         ({"content": "c", "type": ["fact"]}, "proposal 1: type: expected a string, got a list"),
         ({"content": "c", "confidence": "high"}, "proposal 1: confidence: expected a number from 0 to 1, got a string"),
         ({"content": "c", "confidence": True}, "proposal 1: confidence: expected a number from 0 to 1, got true"),
         ({"content": "c", "title": 10**400}, "proposal 1: title: expected a string, got a very large number"),
-        ({"content": "c", "entities": 1.5}, "proposal 1: entities: expected a list of strings, got the number 1.5"),
+        ({"content": "c", "entities": 1.5}, "proposal 1: entities: expected a list of strings, got a fraction"),
         ({"content": "c", "provenance_hint": "x"}, "proposal 1: provenance_hint: expected an object, got a string"),
         (
             {"content": "c", "provenance_hint": {"chunk_ids": [None]}},

@@ -66,7 +66,7 @@ def _read_with(module: str, data: bytes, name: str) -> Document:
 
 
 def _read_text(data: bytes, name: str) -> Document:
-    from memctl.extract.decoding import decode
+    from memctl.text.decoding import decode
 
     text, encoding, notes = decode(data, name)
     kind: Kind = kind_of(name, text)

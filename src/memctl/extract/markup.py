@@ -8,8 +8,8 @@ import re
 from html import unescape
 
 from memctl.extract import Document
-from memctl.extract.decoding import decode
 from memctl.extract.markup_text import Writer
+from memctl.text.decoding import decode
 
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _NAME = re.compile(r"</?([A-Za-z][A-Za-z0-9:-]{0,30})")
@@ -44,11 +44,12 @@ def convert(source: str) -> tuple[str, str]:
 class _Scanner:
     """Goes from tag to tag and tells the writer what it meets."""
 
-    __slots__ = ("_no_more", "_source", "title", "writer")
+    __slots__ = ("_no_more", "_source", "_unquoted", "title", "writer")
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._no_more: set[str] = set()  # ends that do not come any more: never looked for twice
+        self._unquoted = 0  # up to here quotes in tags are not followed: they led to no end
         self.title = ""
         self.writer = Writer()
 
@@ -72,8 +73,7 @@ class _Scanner:
             self.writer.text("<")
             return start + 1
         closing, name = source[start + 1] == "/", named[1].lower()
-        rest = _REST.match(source, named.end(), named.end() + _LONGEST_TAG)
-        end = rest.end() if rest else end
+        end = self._end_of_tag(named.end()) or end
         if closing:
             self.writer.close(name)
             return end
@@ -84,6 +84,16 @@ class _Scanner:
             self.writer.text(_decoded(alt[1] or alt[2] or alt[3] or "") if alt else "")
         self.writer.open(name)
         return end
+
+    def _end_of_tag(self, start: int) -> int:
+        """The end of the tag whose name ends at `start`, 0 if its quotes do not close soon. Looks at no text twice."""
+        if start < self._unquoted:
+            return 0
+        rest = _REST.match(self._source, start, start + _LONGEST_TAG)
+        if rest:
+            return rest.end()
+        self._unquoted = start + _LONGEST_TAG
+        return 0
 
     def _declaration(self, start: int) -> int:
         """Skip a comment, a declaration or a processing instruction; an unclosed one is text."""

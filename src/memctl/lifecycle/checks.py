@@ -8,7 +8,7 @@ from memctl.lifecycle.record import Record
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
-    from memctl.policy import MemoryPolicy
+    from memctl.policy import MemoryPolicy, PolicyVerdict
 
 _REFUSED = "HARD_BLOCK: a reference, link, rule id or scope holds what no item may"
 
@@ -33,11 +33,12 @@ def judge(policy: "MemoryPolicy", line: Line) -> Line | list[str]:
     A statement is judged as a write is: a secret or an instruction rejects it, and so does its length. A passage of a
     document is judged as ingest does it, whatever its length: secrets are blotted out.
     """
-    item = line.record.item
-    judged = _passage(policy, line) if is_passage(item) else _statement(policy, line)
-    if isinstance(judged, Line) and judged.rules:
-        item.injectable = False
-    return judged
+    return _passage(policy, line) if is_passage(line.record.item) else _statement(policy, line)
+
+
+def is_held(item: MemoryItem, withheld: str) -> bool:
+    """Whether an item is kept from injection for another reason than being raw."""
+    return not item.injectable and withheld != "raw"
 
 
 def _statement(policy: "MemoryPolicy", line: Line) -> Line | list[str]:
@@ -49,7 +50,16 @@ def _statement(policy: "MemoryPolicy", line: Line) -> Line | list[str]:
         return [_REFUSED]
     if not verdict.forced_non_injectable:
         return line
+    _hold(item, verdict)
     return line._replace(rules=tuple(sorted({f.rule for f in verdict.findings})))
+
+
+def _hold(item: MemoryItem, verdict: "PolicyVerdict") -> None:
+    """Put a quarantine's terms on an item. One that was to expire sooner (or has expired) still does."""
+    item.injectable = False
+    item.tier = verdict.forced_tier or item.tier
+    item.validation = verdict.forced_validation or item.validation
+    item.expires_at = min(filter(None, (item.expires_at, verdict.forced_expires_at)), default=None)
 
 
 def _passage(policy: "MemoryPolicy", line: Line) -> Line | list[str]:
@@ -67,6 +77,8 @@ def _passage(policy: "MemoryPolicy", line: Line) -> Line | list[str]:
     source.chunk_ids = [policy.redact(chunk) for chunk in source.chunk_ids]
     found = (*body.findings, *fields.findings)
     rules = tuple(sorted({f.rule for f in found if f.action == "quarantine"}))
+    if rules:
+        item.injectable = False
     return line._replace(redacted=any(f.action == "redact" for f in found), rules=rules)
 
 

@@ -3,20 +3,22 @@
 Same or not. A line without a counterpart is imported. Its counterpart is an item of the same scope and content that is
 just as alive (an archived item is none for an active line); a passage of a document has one only in the same place of
 the same document. Two lines of one file are the same only if their titles, types and sources are, too: a backup
-restores what it was made of. A counterpart gets the tags it lacks.
+restores what it was made of. A counterpart gets the tags it lacks. An item that is held back is no counterpart
+of a line that may be injected.
 
 Without `preserve_ids` every item gets a new id, and references among the lines are rewritten to the new ones.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from memctl import ids
-from memctl.lifecycle.checks import Line, is_passage, judge
+from memctl.lifecycle.checks import Line, is_held, is_passage, judge
 from memctl.lifecycle.record import InvalidLine, from_bytes
+from memctl.store import corpus, sources
 from memctl.store import items as store
-from memctl.store import sources
 from memctl.store.connect import Database
 from memctl.text import clean
 from memctl.types import MemoryItem
@@ -98,6 +100,7 @@ class Import:
         self.written: set[str] = set()  # ids that this run made or met by id
         self.seen: dict[tuple[object, ...], str] = {}  # what the lines (of this batch) are -> their ids here
         self.keys: dict[str, _Key] = {}  # ids (of this batch) -> what they are
+        self.held: set[str] = set()  # ids (of this batch's counterparts) of what is held back here
         self.batch: dict[str, MemoryItem] = {}
         self.changed: dict[str, MemoryItem] = {}
 
@@ -172,8 +175,12 @@ class Import:
         scopes = {(key.content_hash, key.scope) for key in keys}
         known = store.ids_by_hash(self.db, {key.content_hash for key in keys})
         wanted = [k.id for content_hash, ks in known.items() for k in ks if (content_hash, k.scope) in scopes]
+        why = store.withheld(self.db, wanted)
+        self.held = set()
         for item in store.get_many(self.db, wanted):
             key = key_of(item)
+            if is_held(item, why.get(item.id, "")):
+                self.held.add(item.id)
             if key in keys:
                 out.setdefault(key, []).append(item)
         return out
@@ -186,7 +193,7 @@ class Import:
             owned = self.keys.get(given_id) or (key_of(owner) if owner else None)
             if owned is not None:
                 return self._same_id(line, key, owned, owner)
-        same = self._same(item, key, there)
+        same = self._same(line, key, there)
         if same is not None:
             if given_id and given_id != same:
                 self.alias.setdefault(given_id, same)
@@ -209,14 +216,15 @@ class Import:
             return self._accept(line, key)
         return self._duplicate(line, owner)
 
-    def _same(self, item: MemoryItem, key: _Key, there: dict[_Key, list[MemoryItem]]) -> str | None:
+    def _same(self, line: Line, key: _Key, there: dict[_Key, list[MemoryItem]]) -> str | None:
         """The id of the item here that this line is; None when it is new."""
-        exact = _exactly(item, key)
+        exact = _exactly(line.record.item, key, line.record.withheld)
         if exact in self.seen:
             return self.seen[exact]
-        candidates = there.get(key, [])
+        held = is_held(line.record.item, line.record.withheld)
+        candidates = [c for c in there.get(key, []) if held or c.id not in self.held]
         for candidate in candidates:
-            if _exactly(candidate, key) == exact:
+            if _exactly(candidate, key, "" if candidate.id in self.held else "raw") == exact:
                 return candidate.id
         return next((c.id for c in candidates if c.id not in self.written), None)
 
@@ -240,7 +248,7 @@ class Import:
         self.counts.imported += 1
         self.counts.redacted += line.redacted
         self.counts.quarantined += bool(line.rules)
-        self.seen[_exactly(item, key)] = item.id
+        self.seen[_exactly(item, key, line.record.withheld)] = item.id
         self.keys[item.id] = key
         self.batch[item.id] = item
         self.written.add(item.id)
@@ -259,6 +267,8 @@ class Import:
                 store.set_withheld(self.db, line.record.item.id, reason, line.rules)
         places = {x.record.item.id: x.record.place for x in lines if x.record.place is not None}
         sources.put_many(self.db, places)
+        documents = {line.record.item.provenance.source_id for line in lines if is_passage(line.record.item)}
+        corpus.expect(self.db, filter(os.path.isabs, documents))
         for item in self.changed.values():
             item.touch()
         store.write_many(self.db, list(self.changed.values()), "merge")
@@ -319,6 +329,6 @@ def key_of(item: MemoryItem) -> _Key:
     return _Key(item.content_hash, item.scope, gone, place)
 
 
-def _exactly(item: MemoryItem, key: _Key) -> tuple[object, ...]:
+def _exactly(item: MemoryItem, key: _Key, withheld: str) -> tuple[object, ...]:
     source = item.provenance
-    return (key, item.title, item.type, source.source_kind, source.source_id)
+    return (key, item.title, item.type, source.source_kind, source.source_id, is_held(item, withheld))

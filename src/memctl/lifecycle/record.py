@@ -1,7 +1,8 @@
 """One line of an export: an item as JSON, with where it stands in its source and why it is withheld.
 
-Reading is strict. A wrong type is an InvalidLine that names the field, what was expected, and what there was; nothing
-that another command could stumble over gets into an item.
+Reading is strict. A wrong value is an InvalidLine that names the field, what was expected, and what kind of value there
+was (never the value itself: it may be a secret in the wrong place); nothing that another command could stumble over
+gets into an item.
 """
 
 import re
@@ -134,8 +135,7 @@ def _or_none(check: Callable[[object], str]) -> Callable[[object], str | None]:
 def _one_of(words: tuple[str, ...]) -> Callable[[object], str]:
     def check(value: object) -> str:
         if not isinstance(value, str) or value not in words:
-            got = jsons.kind_of(value) if not isinstance(value, str) else f"'{value[:40]}'"
-            raise ValueError(f"expected one of {', '.join(words)}, got {got}")
+            raise _Wrong(f"one of {', '.join(words)}", value)
         return value
 
     return check

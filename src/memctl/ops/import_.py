@@ -17,11 +17,17 @@ if TYPE_CHECKING:
 class Imported(Result):
     """What became of the lines, in counts."""
 
-    __slots__ = ("counts", "dry_run", "exit_code")
+    __slots__ = ("counts", "dry_run")
 
     def __init__(self, counts: "Counts", *, dry_run: bool) -> None:
         self.counts, self.dry_run = counts, dry_run
-        self.exit_code = 1 if counts.errors and not counts.imported else 0
+
+    def settle(self) -> None:
+        """Raise NothingImported, after the counts were printed: some lines had errors, or policy refused them all."""
+        done = self.counts
+        refused = done.skipped_policy > 0 and done.skipped_policy == done.total_lines
+        if not done.imported and (done.errors or refused):
+            raise errors.NothingImported(reason=_failure(done))
 
     def as_dict(self) -> dict[str, Any]:
         """The counts; what is merged is among the duplicates, what is restored, redacted or quarantined imported."""
@@ -41,7 +47,10 @@ class Imported(Result):
         "memctl import backup.jsonl --dry-run  # what would happen, line by line",
         "memctl export --db project-a.db | memctl import --db project-b.db",
     ),
-    exits={0: "also when everything was there already", 1: "no such file, or every line had an error"},
+    exits={
+        0: "also when everything was there already",
+        1: "no such file, or nothing came in: lines had errors, or policy refused them all",
+    },
 )
 def import_(
     ctx: Context,
@@ -67,11 +76,15 @@ def import_(
         f"[import]{' (dry run)' if dry_run else ''} {counts.imported} imported, {counts.skipped_dedup} dedup, "
         f"{counts.skipped_policy} policy, {counts.errors} error(s)"
     )
-    result = Imported(counts, dry_run=dry_run)
-    if result.exit_code:
-        error = errors.NothingImported(count=counts.errors)
-        ctx.warn(f"memctl: {error.message}\nhint: {error.advice()}")
-    return result
+    return Imported(counts, dry_run=dry_run)
+
+
+def _failure(done: "Counts") -> str:
+    counts = (
+        (done.errors, "line(s) had errors"), (done.skipped_policy, "refused by policy"),
+        (done.skipped_dedup, "duplicate"), (done.skipped_conflict, "with an id that is taken"),
+    )  # fmt: skip
+    return ", ".join(f"{count} {what}" for count, what in counts if count)
 
 
 @contextmanager

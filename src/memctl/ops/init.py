@@ -129,11 +129,12 @@ def _move_aside(db: str) -> str:
     with suppress(errors.MemctlError):  # damaged, or no store: it is moved as it is
         connect.open_write(db).close()  # the last close puts what is in the WAL into the file
     stamp = ids.timestamp_sql().replace("-", "").replace(":", "").replace(" ", "T") + "Z"
-    target = f"{db}.bak-{stamp}"
+    name, extension = os.path.splitext(db)  # the extension stays last: .gitignore goes by it
+    target = f"{name}.bak-{stamp}{extension}"
     number = 1
     while os.path.lexists(target):
         number += 1
-        target = f"{db}.bak-{stamp}-{number}"
+        target = f"{name}.bak-{stamp}-{number}{extension}"
     try:
         for suffix in ("-wal", "-shm", ""):
             if os.path.lexists(db + suffix):

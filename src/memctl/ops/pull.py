@@ -95,17 +95,28 @@ def pull(
 def _read(ctx: Context) -> str:
     if "stdin" in ctx.tty:
         ctx.note("[pull] reading from the terminal; Ctrl-D ends the input")
-    given, replaced = clean.decode(ctx.stdin_bytes())
+    given, notes = _decoded(ctx.stdin_bytes())
     if not given.strip():
         raise errors.EmptyInput
-    if replaced:
-        ctx.warn("[pull] the input is not clean UTF-8: what could not be read is stored as \ufffd")
+    for note in notes:
+        ctx.warn(f"[pull] standard input: {note}")
     kept, count = echo.without_injected(given)
     if count:
         ctx.note(f"[pull] left out {count} block(s) of injected memory that the input repeats")
     if not kept.strip():
         raise errors.NothingStored(reason="the input only repeats injected memory")
     return kept
+
+
+def _decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
+    from memctl.text.decoding import decode
+
+    name = "standard input"
+    try:
+        text, _, notes = decode(data, name)
+    except errors.DocumentUnreadable as exc:
+        raise errors.InputNotText(name=name, reason=exc.fields["reason"]) from None
+    return text, notes
 
 
 def _parse(ctx: Context, given: str) -> "Parsed":
@@ -196,9 +207,9 @@ def _tell(ctx: Context, done: Pulled, outcomes: "list[Outcome]", *, structured: 
     if structured:
         ctx.note(f"[pull] Stored {done.stored} item(s) from proposals ({done.rejected} rejected by policy)")
     elif len(outcomes) == 1 and done.stored:
-        ctx.note(f"[pull] Stored as note {done.item_ids[0]}: {outcomes[0].title}")
+        ctx.note(f"[pull] Stored as note {done.item_ids[0]}: {ctx.policy.redact(outcomes[0].title)}")
     elif done.stored:
-        ctx.note(f"[pull] Stored as {done.stored} note(s): {clean.one_line(title)}")
+        ctx.note(f"[pull] Stored as {done.stored} note(s): {ctx.policy.redact(clean.one_line(title))}")
     ctx.note(
         f"[pull] {done.stored} stored, {done.duplicate} duplicate, {done.quarantined} quarantined, "
         f"{done.redacted} redacted, {done.rejected} rejected"

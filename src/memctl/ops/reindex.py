@@ -62,6 +62,8 @@ def reindex(
     """Make the full-text index anew, with another tokenizer if wanted.
 
     All in one transaction: interrupted, or given a tokenizer that SQLite does not know, it leaves the index as it was.
+
+    A dry run counts the items that are not archived; a run indexes, and counts, the archived ones as well.
     """
     before = migrate.fts_tokenizer(ctx.db)
     if before is None:

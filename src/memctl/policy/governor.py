@@ -161,7 +161,12 @@ class MemoryPolicy:
 
     def _scan(self, text: str, *, document: bool = False) -> list[Hit]:
         engine = self._engine or (document_engine() if document else default_engine())
-        hits = engine.scan(text) if len(text) <= _PIECE + _OVERLAP else _in_pieces(engine, text)
+        if len(text) <= _PIECE + _OVERLAP:
+            hits = engine.scan(text)
+        else:
+            hits = _in_pieces(engine, text)
+            if not document:  # a document's passage is held back either way
+                hits = [weighed(text, h) for h in hits]  # what shows a hit to be an example may stand in the next piece
         return [h for h in hits if h.rule.kind not in self._off] if self._off else hits
 
 
@@ -171,7 +176,7 @@ def _in_pieces(engine: Engine, text: str) -> list[Hit]:
     for start, stop in _pieces(text):
         for hit in _in_piece(engine, text, start, stop):
             placed = hit._replace(start=hit.start + start, end=hit.end + start)
-            found[placed.start, placed.end, hit.rule.id] = weighed(text, placed)
+            found[placed.start, placed.end, hit.rule.id] = placed
     return [found[key] for key in sorted(found)]
 
 
@@ -245,8 +250,7 @@ def _placed(hit: Hit, parts: list[tuple[str, str]]) -> list[Finding]:
 def _blot(text: str, hits: list[Hit]) -> str:
     """Replace the hits' spans, and every other place where the same secret stands, by their rules' names."""
     spans = [(h.start, h.end, h.rule.id) for h in hits]
-    for start, end, rule in list(spans):
-        secret = text[start:end]
+    for secret, rule in {text[start:end]: rule for start, end, rule in reversed(spans)}.items():
         at = text.find(secret) if len(secret) >= 8 else -1
         while at >= 0:
             spans.append((at, at + len(secret), rule))

@@ -1,7 +1,8 @@
-"""Saved views: a workspace is a name for what a recall reads. The table is RAGIX's; a store need not have it."""
+"""Saved views: a workspace is a name for what a recall reads."""
 
 from memctl import errors
 from memctl.names import DEFAULT_SCOPE
+from memctl.store import workspaces
 from memctl.store.connect import Database
 
 
@@ -10,11 +11,9 @@ def saved_view(db: Database, name: str) -> tuple[str, str | None]:
 
     `default` is the scope project where the store does not say otherwise.
     """
-    row = None
-    if db.has("memory_workspaces"):
-        row = db.row("SELECT scope, corpus_id FROM memory_workspaces WHERE name = ?", (name,))
-    if row is not None:
-        return str(row[0]), row[1] or None
+    view = workspaces.view(db, name)
+    if view is not None:
+        return view
     if name == "default":
         return DEFAULT_SCOPE, None
     raise errors.WorkspaceNotFound(name=name)

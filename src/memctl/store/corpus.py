@@ -94,6 +94,15 @@ def forget_files(db: Database, paths: Iterable[str]) -> None:
         db.run_many("DELETE FROM memory_files WHERE file_path = ?", keys)
 
 
+def expect(db: Database, paths: Iterable[str]) -> None:
+    """Note documents whose passages came from elsewhere, so that reading one later takes these passages over."""
+    with db.atomic():
+        db.run_many(
+            "INSERT INTO corpus_hashes(file_path, sha256, ingested_at) VALUES (?, '', ?) ON CONFLICT DO NOTHING",
+            [(path, ids.timestamp()) for path in sorted(paths)],
+        )
+
+
 def file_row(db: Database, path: str) -> dict[str, Any] | None:
     """The row of corpus_hashes for a path as a dict with `item_ids` decoded, or None."""
     found = file_rows(db, "file_path = ?", (path,))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memctl import errors, ids
 from memctl.store import schema
-from memctl.store.connect import Database
+from memctl.store.connect import Database, translated
 
 
 class Migration(NamedTuple):
@@ -170,7 +170,7 @@ def ensure_fts(db: Database, tokenizer: str | None) -> bool:
                     return False  # this SQLite has no FTS5: search falls back to LIKE
                 if "tokenizer" in str(exc) or "parse error" in str(exc):
                     raise errors.TokenizerInvalid(tokenizer=tokenizer) from exc
-                raise
+                raise translated(exc, db.path) from exc
             db.run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('rebuild')")
             _set_meta(db, "fts_indexed_at", ids.timestamp_sql())
         _run_script(db, schema.FTS_TRIGGERS)
@@ -203,13 +203,15 @@ def rebuild_fts(db: Database, tokenizer: str | None = None) -> int:
     wanted = schema.tokenizer(tokenizer) if tokenizer is not None else None
     with db.atomic():
         held = fts_tokenizer(db)
-        if wanted is not None and held is not None and wanted != held:
+        if wanted is not None and held not in {None, wanted}:
             for trigger in ("ai", "bd", "bu", "au"):
                 db.run(f"DROP TRIGGER IF EXISTS memory_items_fts_{trigger}")
             db.run("DROP TABLE memory_items_fts")
+            held = None
         if not ensure_fts(db, wanted or held):
             return -1
-        db.run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('rebuild')")
+        if held is not None:  # a table just made is indexed already
+            db.run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('rebuild')")
         times = int(db.meta("fts_reindex_count") or 0) + 1
         _set_meta(db, "fts_reindex_count", str(times))
         _set_meta(db, "fts_indexed_at", ids.timestamp_sql())

@@ -1,4 +1,4 @@
-"""Vectors and pins: what RAGIX keeps beside an item, one row each."""
+"""Vectors: what RAGIX keeps beside an item to find it by meaning, one row each."""
 
 from array import array
 from collections.abc import Sequence
@@ -40,25 +40,3 @@ def _floats(blob: bytes) -> list[float]:
     numbers = array("f")
     numbers.frombytes(blob)
     return numbers.tolist()
-
-
-def put_place(db: Database, item_id: str, place: tuple[str, str, str, str]) -> None:
-    """Pin an item to (domain, room, shelf, card)."""
-    with db.atomic():
-        db.run(
-            "INSERT INTO memory_palace_locations(item_id, domain, room, shelf, card, assigned_at) "
-            "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(item_id) DO UPDATE SET domain = excluded.domain, "
-            "room = excluded.room, shelf = excluded.shelf, card = excluded.card, assigned_at = excluded.assigned_at",
-            (item_id, *place, ids.timestamp()),
-        )
-
-
-def places(db: Database, where: str, values: tuple[object, ...]) -> list[dict[str, str]]:
-    """Pins as dicts, by place; `where` is one of this package's own conditions."""
-    names = ("item_id", "domain", "room", "shelf", "card", "assigned_at")
-    found = db.rows(
-        f"SELECT {', '.join(names)} FROM memory_palace_locations WHERE {where} "
-        "ORDER BY domain, room, shelf, card, item_id",
-        values,
-    )
-    return [dict(zip(names, row, strict=True)) for row in found]

@@ -1,43 +1,11 @@
-"""Text that is safe to store: decoded, real Unicode, no NUL, one form for one statement, titles on one line."""
+"""Text that is safe to store: real Unicode, no NUL, one form for one statement, titles on one line."""
 
 import unicodedata
 
-from memctl.errors import InputNotText
-
 TITLE_CHARS = 200
 
-#: More than this share of bytes that no text has (control bytes, broken UTF-8), and the input is not text.
-_NOISE = 0.1
-_SAMPLE = 65536
-_TEXT_CONTROLS = frozenset(b"\t\n\r\f\b\x1b\x00")
 _NOT_IN_A_LINE = frozenset(("Cc", "Cf", "Zl", "Zp", "Zs"))
 _JOINERS = "\u200c\u200d"  # they make words and emoji
-
-
-def decode(data: bytes, name: str = "standard input") -> tuple[str, bool]:
-    """The text of some bytes, and whether something had to be replaced to read it.
-
-    UTF-8 with or without a byte order mark, UTF-16 with one; NULs are dropped. Raises InputNotText for binary data.
-    """
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text = data.decode("utf-16", "replace")
-        return text.replace("\0", ""), "\ufffd" in text
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    _check_text(data[:_SAMPLE], name)
-    try:
-        return data.decode("utf-8").replace("\0", ""), False
-    except UnicodeDecodeError:
-        return data.decode("utf-8", "replace").replace("\0", ""), True
-
-
-def _check_text(sample: bytes, name: str) -> None:
-    controls = sum(byte < 32 and byte not in _TEXT_CONTROLS for byte in sample)
-    nulls = sample.count(b"\0")
-    broken = sample.decode("utf-8", "replace").count("\ufffd") - sample.count(b"\xef\xbf\xbd")
-    if controls + nulls > _NOISE * len(sample):
-        raise InputNotText(name=name, reason="it looks like binary data")
-    if broken > _NOISE * len(sample):
-        raise InputNotText(name=name, reason="it is neither UTF-8 nor UTF-16 with a byte order mark")
 
 
 def clean(text: str) -> str:

@@ -7,22 +7,19 @@ FOOTER = "--- End Memory ("
 def without_injected(text: str) -> tuple[str, int]:
     """The text without the injection blocks in it, and how many there were.
 
-    A block goes from its header to its footer. One that was cut off before the footer ends where lines stop looking
-    like a block: its `key: value` head, `[1] [STM:...]` lines, and lines indented by four blanks.
+    A block goes from its header to its footer, or to where lines stop looking like a block when that comes first (it
+    was cut off, and what follows is somebody's own): its `key: value` head, `[1] [STM:...]` lines, and lines indented
+    by four blanks.
     """
     if HEADER not in text:
         return text, 0
     kept: list[str] = []
-    start, count, footer = 0, 0, -2
+    start, count = 0, 0
     at = _line_starting(text, HEADER, 0)
     while at >= 0:
-        following = _line_starting(text, HEADER, at + len(HEADER))
-        if footer != -1 and footer < at:  # look each stretch over once, however many headers there are
-            footer = _line_starting(text, FOOTER, at)
-        closed = footer >= 0 and (following < 0 or footer < following)
-        end = _line_end(text, footer) if closed else _block_end(text, at)
         kept.append(text[start:at])
-        start, count, at = end, count + 1, following
+        start, count = _block_end(text, at), count + 1
+        at = _line_starting(text, HEADER, start)
     kept.append(text[start:])
     return "".join(kept), count
 
@@ -48,6 +45,8 @@ def _block_end(text: str, at: int) -> int:
     while end < len(text):
         following = _line_end(text, end)
         line = text[end:following].rstrip()
+        if _is_footer(line):
+            return following
         if line and not _belongs(line, in_head):
             return end
         in_head = in_head and bool(line)
@@ -55,7 +54,13 @@ def _block_end(text: str, at: int) -> int:
     return end
 
 
+def _is_footer(line: str) -> bool:
+    bare = line.lstrip(" ")
+    return bare.startswith(FOOTER) and len(line) - len(bare) <= 3
+
+
 def _belongs(line: str, in_head: bool) -> bool:
-    if in_head:
-        return line.partition(": ")[0].replace("_", "").isalpha() and ": " in line
-    return line.startswith("    ") or (line.startswith("[") and "] [" in line[:16])
+    if line.startswith("    ") or (line.startswith("[") and "] [" in line[:16]):
+        return True
+    key, colon, _ = f"{line} ".partition(": ")
+    return in_head and bool(colon) and key.replace("_", "").isalpha()

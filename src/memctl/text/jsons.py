@@ -53,15 +53,22 @@ def elements(text: str, start: int) -> tuple[list[Any], int]:
 
 
 def kind_of(value: object) -> str:
-    """A JSON value's kind in words: `null`, `the number 7`, `a string`, `a list`, `an object`."""
+    """A JSON value's kind in words: `null`, `a fraction`, `an object`. Never the value itself, it may be a secret."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        # A whole number of thousands of digits cannot even be printed.
-        return f"the number {value!r}" if isinstance(value, float) or abs(value) < 10**18 else "a very large number"
+        return _kind_of_number(value)
     if isinstance(value, str):
         return "a string"
     return "null" if value is None else "a list" if isinstance(value, list) else "an object"
+
+
+def _kind_of_number(value: float) -> str:
+    if abs(value) >= 10**18:
+        return "a very large number"
+    if value < 0:
+        return "a negative number"
+    return "a whole number" if isinstance(value, int) else "a fraction"
 
 
 @cache
