@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -173,3 +174,22 @@ def test_eval_gives_any_path_back(name: str) -> None:
     line = export_line(path)
     assert "\n" not in line
     assert evaluated(line, "sh") == evaluated(line, "sh", quoted=False) == path
+
+
+def test_a_config_file_that_is_named_says_what_the_store_is_like(scratch: Path) -> None:
+    (scratch / "c.json").write_text('{"store": {"fts_tokenizer": "raw", "wal_mode": false}}')
+    ok("--config", "c.json", "init", "made")
+    made = sqlite3.connect("made/memory.db")
+    assert made.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    (sql,) = made.execute("SELECT sql FROM sqlite_master WHERE name = 'memory_items_fts'").fetchone()
+    made.close()
+    assert "tokenize='unicode61'" in sql
+    assert ok("--config", "c.json", "init", "flagged", "--fts-tokenizer", "fr").code == 0
+    assert b"remove_diacritics" in ok("stats", "--db", "flagged/memory.db", "--json").out
+
+
+def test_a_named_config_file_that_is_wrong_is_said_so(scratch: Path) -> None:
+    (scratch / "c.json").write_text('{"store": {"wal_mode": "perhaps"}}')
+    assert run("--config", "c.json", "init", "made").code == 1
+    assert run("--config", "missing.json", "init", "made").code == 1
+    assert not (scratch / "made").exists()

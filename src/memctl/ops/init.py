@@ -58,9 +58,11 @@ def init(
     folder = os.path.dirname(db)
     config = os.path.join(folder, "config.json")
     exists = os.path.lexists(db)
-    tokenizer = _tokenizer(fts_tokenizer, config)
+    named = None if ctx.config_flag is None else ctx.absolute(ctx.config_flag)
+    store = _store_settings(named or config) if named or os.path.exists(config) else {}
+    tokenizer = _tokenizer(fts_tokenizer, store)
     moved = _move_aside(db) if exists and force else ""
-    _make(db, tokenizer)
+    _make(db, tokenizer, store.get("wal_mode", True))
     ignore = _write_new(os.path.join(folder, ".gitignore"), "*.db\n*.db-wal\n*.db-shm\n")
     _write_new(config, _config_text(tokenizer))
     _tell(ctx, folder, db, config, ignore if not exists else "", moved)
@@ -96,28 +98,31 @@ def _target(ctx: Context, path: str | None) -> str:
     return ctx.absolute(ctx.db_flag or os.path.join(".memory", "memory.db"))
 
 
-def _tokenizer(wanted: str | None, config: str) -> str:
-    """The flag's or the environment's, else the one in an existing config.json, else the default; spelled out."""
+def _store_settings(path: str) -> dict[str, Any]:
+    """What the config file (named with --config, else the one that is there already) says of the store."""
+    from memctl.config import read_config
+
+    loaded = read_config(path)
+    if loaded.invalid:
+        raise errors.SettingInvalid(origin=path, message="; ".join(loaded.invalid))
+    given = [key.partition(".")[2] for key in loaded.given if key.startswith("store.")]
+    return {key: getattr(loaded.config.store, key) for key in given}
+
+
+def _tokenizer(wanted: str | None, store: dict[str, Any]) -> str:
+    """The flag's or the environment's, else the config file's, else the default; spelled out."""
     from memctl.store import schema
 
-    if wanted is None and os.path.exists(config):
-        from memctl.config import read_config
-
-        loaded = read_config(config)
-        if loaded.invalid:
-            raise errors.SettingInvalid(origin=config, message="; ".join(loaded.invalid))
-        if "store.fts_tokenizer" in loaded.given:
-            wanted = loaded.config.store.fts_tokenizer
-    return schema.tokenizer(wanted)
+    return schema.tokenizer(store.get("fts_tokenizer") if wanted is None else wanted)
 
 
-def _make(db: str, tokenizer: str) -> None:
+def _make(db: str, tokenizer: str, wal: bool) -> None:
     from memctl.store import connect
 
     if os.path.lexists(db):
         connect.open_read(db).close()  # says so if it is no store
     else:
-        connect.open_write(db, create=True, tokenizer=tokenizer).close()
+        connect.open_write(db, create=True, tokenizer=tokenizer, wal=wal).close()
 
 
 def _move_aside(db: str) -> str:
