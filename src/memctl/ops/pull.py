@@ -75,8 +75,8 @@ def pull(
     memory.propose, from blocks between <MEMORY_PROPOSALS_JSON> and </MEMORY_PROPOSALS_JSON>, and from fenced json
     blocks (with other text around them, only if each entry has a title, type, tags or the like beside its content:
     a fence among prose may be an example of anything). Anything else becomes a note; one that is longer than policy
-    allows a statement is stored in parts, and secrets in it are blotted out. Injected memory that the model repeats is left out. A statement that is known
-    already adds its tags and its source to the item that is there. MEMCTL_SESSION names the session in the source.
+    allows a statement is stored in parts, and secrets in it are blotted out. Injected memory that the model repeats is
+    left out. A statement that is known already adds its tags and its source to the item that is there. MEMCTL_SESSION names the session in the source.
     Without --json nothing is printed on stdout.
     """
     given = _read(ctx)
