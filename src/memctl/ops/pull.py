@@ -76,8 +76,8 @@ def pull(
     blocks (with other text around them, only if each entry has a title, type, tags or the like beside its content:
     a fence among prose may be an example of anything). Anything else becomes a note; one that is longer than policy
     allows a statement is stored in parts, and secrets in it are blotted out. Injected memory that the model repeats is
-    left out. A statement that is known already adds its tags and its source to the item that is there. MEMCTL_SESSION names the session in the source.
-    Without --json nothing is printed on stdout.
+    left out. A statement that is known already adds its tags and its source to the item that is there. MEMCTL_SESSION
+    names the session in the source. Without --json nothing is printed on stdout.
     """
     given = _read(ctx)
     parsed = _parse(ctx, given)
