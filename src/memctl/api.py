@@ -167,7 +167,7 @@ class MemoryStore:
         limit: int = 50,
     ) -> list[MemoryItem]:
         """Items that carry at least one of the tags (without case), newest change first."""
-        filters = _filters(tier, type_filter, scope, None, exclude_archived)._replace(tags=tuple(tags))
+        filters = _filters(tier, type_filter, scope, None, exclude_archived).but(tags=tuple(tags))
         return items.list_items(self._db, filters, limit) if tags else []
 
     @_locked

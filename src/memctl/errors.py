@@ -5,14 +5,18 @@ The boundary (`cli.run`, later the MCP server) prints `memctl: message` and `hin
 """
 
 import re
-from typing import ClassVar
+
+from memctl.annotations import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 
 class MemctlError(Exception):
     """{message}"""
 
-    exit_code: ClassVar[int] = 1
-    hint: ClassVar[str] = ""
+    exit_code: "ClassVar[int]" = 1
+    hint: "ClassVar[str]" = ""
 
     def __init__(self, message: str = "", **fields: object) -> None:
         self.fields = dict(fields, message=message) if message else fields

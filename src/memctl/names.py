@@ -1,6 +1,6 @@
 """The closed vocabularies: one definition for argparse choices, JSON Schema enums and SQL checks."""
 
-from typing import Literal, get_args
+from memctl.annotations import Literal, args_of
 
 Tier = Literal["stm", "mtm", "ltm"]
 ItemType = Literal["fact", "decision", "definition", "constraint", "pattern", "todo", "pointer", "note"]
@@ -10,10 +10,10 @@ SearchStrategy = Literal["AND", "REDUCED_AND", "PREFIX_AND", "OR_FALLBACK", "LIK
 PolicyAction = Literal["accept", "redact", "quarantine", "reject"]
 FindingKind = Literal["secret", "injection", "instructional", "pii"]
 
-TIERS: tuple[str, ...] = get_args(Tier)
-ITEM_TYPES: tuple[str, ...] = get_args(ItemType)
-VALIDATIONS: tuple[str, ...] = get_args(Validation)
-SOURCE_KINDS: tuple[str, ...] = get_args(SourceKind)
+TIERS: tuple[str, ...] = args_of(Tier)
+ITEM_TYPES: tuple[str, ...] = args_of(ItemType)
+VALIDATIONS: tuple[str, ...] = args_of(Validation)
+SOURCE_KINDS: tuple[str, ...] = args_of(SourceKind)
 
 #: Other programs' words for a type; any further unknown word becomes "note".
 TYPE_ALIASES = {"process": "pattern", "rule": "constraint", "requirement": "constraint"}

@@ -1,11 +1,12 @@
 """What an operation is: one function, and the words around its parameters.
 
 The command line (`cli.parser`), the reference docs and the MCP server are projections of what is declared here.
-This module imports nothing of ours and nothing heavy: it is on the path of every command.
+This module imports nothing heavy: it is on the path of every command.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, Literal, get_args, get_origin
+
+from memctl.annotations import Annotated, Any, Literal, args_of, origin_of
 
 Access = Literal["none", "read", "write", "create"]
 NONE: Access = "none"
@@ -75,7 +76,7 @@ class Param:
     @property
     def choices(self) -> tuple[str, ...]:
         """The closed list of words it takes; empty when it is open."""
-        return get_args(self.scalar) if get_origin(self.scalar) is Literal else ()
+        return args_of(self.scalar) if origin_of(self.scalar) is Literal else ()
 
     @property
     def metavar(self) -> str:
@@ -213,15 +214,15 @@ class Operation:
 
 
 def _param(name: str, annotation: Any, defaults: dict[str, Any]) -> Param:
-    if get_origin(annotation) is not Annotated:
-        raise TypeError(f"operation parameter {name} needs Annotated[type, Arg(...)]")
-    kind, arg = annotation.__origin__, annotation.__metadata__[0]
+    if origin_of(annotation) is not Annotated:
+        raise TypeError(f"operation parameter {name} needs memctl.annotations.Annotated[type, Arg(...)]")
+    kind, arg = args_of(annotation)
     scalar = kind
-    if type(None) in get_args(kind):
-        scalar = next(t for t in get_args(kind) if t is not type(None))
-    many = get_origin(scalar) is list
+    if type(None) in args_of(kind):
+        scalar = next(t for t in args_of(kind) if t is not type(None))
+    many = origin_of(scalar) is list
     if many:
-        scalar = get_args(scalar)[0]
+        scalar = args_of(scalar)[0]
     return Param(name, kind, scalar, arg, default=defaults.get(name), required=name not in defaults, many=many)
 
 

@@ -4,12 +4,12 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any
 
 import pytest
 
 import memctl
 import support
+from memctl.annotations import Annotated, Any
 from memctl.cli import main
 from memctl.operation import MARK_OFF, MARK_ON, Arg
 from memctl.ops import TABLE

@@ -11,11 +11,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
 
 import pytest
 
 from memctl import errors
+from memctl.annotations import Annotated, Any
 from memctl.cli.output import Console
 from memctl.cli.run import run as run_cli
 from memctl.operation import READ, Arg

@@ -1,10 +1,10 @@
 """Help pages: complete, on stdout, of a fixed width."""
 
 from collections.abc import Callable
-from typing import Annotated
 
 import pytest
 
+from memctl.annotations import Annotated
 from memctl.cli.parser import GLOBALS
 from memctl.cli.run import load
 from memctl.names import Tier

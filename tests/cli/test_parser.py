@@ -1,12 +1,12 @@
 """argv to values: what is accepted, what is refused and how."""
 
 import contextlib
-from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memctl.annotations import Annotated, Any
 from memctl.cli import parser
 from memctl.cli.run import load
 from memctl.errors import MemctlError

@@ -4,10 +4,10 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
 
 import pytest
 
+from memctl.annotations import Annotated, Any
 from memctl.errors import MemctlError
 from memctl.names import Tier
 from memctl.operation import NONE, READ, Arg

@@ -16,7 +16,7 @@ DOCS = SRC.parents[1] / "docs"
 
 #: Floors from the bottom up; a room may use its own modules, the rooms below, and on the ground floor its neighbours.
 FLOORS = (
-    {"names", "errors", "ids", "types", "config"},
+    {"annotations", "names", "errors", "ids", "types", "config"},
     {"text", "policy"},
     {"extract", "store"},
     {"retrieve", "ingest", "lifecycle"},

@@ -1,12 +1,12 @@
 """What a parameter accepts, and how it says no."""
 
 import re
-from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memctl.annotations import Annotated, Any
 from memctl.cli import output
 from memctl.names import Tier
 from memctl.operation import MARK_OFF, MARK_ON, READ, WRITE, Arg, Operation, Param, Result, operation, utf8

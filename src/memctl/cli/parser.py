@@ -8,10 +8,13 @@ import argparse
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, NoReturn
 
+from memctl.annotations import TYPE_CHECKING, Any
 from memctl.errors import GlobalOptionInvalid, UsageError
 from memctl.operation import Operation, Param
+
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 class Option:
@@ -155,7 +158,7 @@ class _Parser(argparse.ArgumentParser):
         except ValueError as exc:
             self.error(f"{param.label}: {exc}")
 
-    def error(self, message: str) -> NoReturn:
+    def error(self, message: str) -> "NoReturn":
         raise UsageError(message, command=self.prog) if self.prog else GlobalOptionInvalid(message)
 
     def refuse_options(self, left: list[str]) -> None:

@@ -6,12 +6,14 @@ plain functions: `with open_context(db="m.db") as ctx: hits = search(ctx, "words
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
 
 from memctl import errors
+from memctl.annotations import TYPE_CHECKING, Any
 from memctl.operation import CREATE, NONE, READ, WRITE, Access, Param
 
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
     from memctl.config import Loaded, MemoryConfig
     from memctl.policy import MemoryPolicy
     from memctl.store.connect import Database
@@ -39,7 +41,7 @@ class Context:
         config: str | None = None,
         environ: Mapping[str, str] | None = None,
         cwd: str | None = None,
-        stdin: BinaryIO | None = None,
+        stdin: "BinaryIO | None" = None,
         say: Callable[[str], None] | None = None,
         progress: Callable[[str], None] | None = None,
         quiet: bool = False,

@@ -3,13 +3,15 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 from memctl import errors
+from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.operation import CREATE, Arg, Result, operation
 from memctl.ops.context import Context
 
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
     from memctl.lifecycle.import_ import Counts
     from memctl.store.connect import Database
 
@@ -88,7 +90,7 @@ def _failure(done: "Counts") -> str:
 
 
 @contextmanager
-def _stream(ctx: Context, file: str | None) -> Iterator[BinaryIO]:
+def _stream(ctx: Context, file: str | None) -> "Iterator[BinaryIO]":
     if file is None or file == "-":
         if ctx.stdin is None:
             raise errors.EmptyInput

@@ -1,8 +1,8 @@
 """memctl ingest: documents as raw passages."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
 
+from memctl.annotations import Annotated, Any, Literal
 from memctl.ingest.bulk import Outcome
 from memctl.ingest.prepare import Options
 from memctl.operation import CREATE, Arg, Result, operation

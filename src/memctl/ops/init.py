@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Iterator
-from typing import Annotated, Any
 
 from memctl import errors
+from memctl.annotations import Annotated, Any
 from memctl.operation import NONE, Arg, Result, operation
 from memctl.ops.context import Context
 

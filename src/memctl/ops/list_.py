@@ -1,8 +1,8 @@
 """memctl list."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
 
+from memctl.annotations import Annotated, Any
 from memctl.names import DEFAULT_SCOPE, ItemType, Tier
 from memctl.operation import READ, Arg, Result, operation
 from memctl.ops.context import Context

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
 
 from memctl import errors, ids
+from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.names import DEFAULT_SCOPE, ItemType, Tier
 from memctl.operation import CREATE, Arg, Result, operation
 from memctl.ops.context import Context

@@ -1,8 +1,8 @@
 """memctl push: ingest, then recall."""
 
 from collections.abc import Iterator
-from typing import Annotated
 
+from memctl.annotations import Annotated
 from memctl.ingest.prepare import Options
 from memctl.names import Tier
 from memctl.operation import CREATE, Arg, operation

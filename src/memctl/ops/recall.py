@@ -1,9 +1,9 @@
 """memctl recall, and the half of push that answers."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
 
 from memctl import errors
+from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.names import DEFAULT_SCOPE, Tier
 from memctl.operation import READ, Arg, Result, operation
 from memctl.ops.context import Context
@@ -169,7 +169,7 @@ def _say(ctx: Context, result: Recalled, query: str, filters: Filters, label: st
         ctx.note(f"[{label}] {block.items} items, ~{block.tokens} tokens")
     elif result.items:
         ctx.warn(f"[{label}] The budget of {budget} tokens is too small for any item.")
-    elif find(ctx.db, query, filters=filters._replace(injectable=False), limit=1).candidates:
+    elif find(ctx.db, query, filters=filters.but(injectable=False), limit=1).candidates:
         ctx.note(f"[{label}] No injectable items matched.")
     else:
         ctx.note(f"[{label}] No matching items.")

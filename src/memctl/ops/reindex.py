@@ -1,9 +1,9 @@
 """memctl reindex: make the full-text index anew."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
 
 from memctl import errors, ids
+from memctl.annotations import Annotated, Any
 from memctl.operation import WRITE, Arg, Result, operation
 from memctl.ops.context import Context
 from memctl.store import events, items, migrate

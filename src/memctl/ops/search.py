@@ -1,8 +1,8 @@
 """memctl search."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
 
+from memctl.annotations import Annotated, Any
 from memctl.names import DEFAULT_SCOPE, ItemType, Tier
 from memctl.operation import MARK_OFF, MARK_ON, READ, Arg, Result, operation
 from memctl.ops.context import Context
@@ -84,7 +84,7 @@ def _hint(ctx: Context, found: Found) -> None:
 
 def note_other_scopes(ctx: Context, query: str, filters: Filters, label: str = "") -> None:
     """Say in which other scopes the same search would find something."""
-    elsewhere = find(ctx.db, query, filters=filters._replace(scopes=None), limit=20).candidates
+    elsewhere = find(ctx.db, query, filters=filters.but(scopes=None), limit=20).candidates
     scopes = list(dict.fromkeys(c.scope for c in elsewhere))
     if scopes:
         more = ", …" if len(scopes) > 5 else ""

@@ -1,8 +1,8 @@
 """memctl show."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
 
+from memctl.annotations import Annotated, Any
 from memctl.errors import ItemNotFound
 from memctl.operation import READ, Arg, Result, operation
 from memctl.ops.context import Context

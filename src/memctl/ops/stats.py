@@ -1,8 +1,8 @@
 """memctl stats."""
 
 from collections.abc import Iterator
-from typing import Any
 
+from memctl.annotations import Any
 from memctl.operation import READ, Result, operation
 from memctl.ops.context import Context
 

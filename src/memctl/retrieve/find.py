@@ -1,7 +1,6 @@
 """One way to search for all: `memctl search`, recall, push and `MemoryStore.search_fulltext`."""
 
 import math
-from typing import NamedTuple
 
 from memctl.store import search as index
 from memctl.store.connect import Database
@@ -23,16 +22,16 @@ REINDEX_HINT = (
 )
 
 
-class Found(NamedTuple):
+class Found:
     """What a search found: the query taken apart, the items best first, and how many match in all.
 
     `total` is exact when it was asked for, else at least the number of items here.
     """
 
-    query: Query
-    candidates: list[Candidate]
-    total: int
-    like: bool
+    __slots__ = ("candidates", "like", "query", "total")
+
+    def __init__(self, query: Query, candidates: list[Candidate], total: int, like: bool) -> None:
+        self.query, self.candidates, self.total, self.like = query, candidates, total, like
 
 
 def search(db: Database, text: str, *, filters: Filters, limit: int = 10, count: bool = False) -> Found:
@@ -58,12 +57,10 @@ def _covering(query: Query, candidates: list[Candidate], rows: int) -> list[Cand
         text = f"{c.title}\n{c.content}".lower()
         held.append([word in text for word in words])
     missing = [_missing_idf(rows, sum(column)) if rows else 0.0 for column in zip(*held, strict=True)]
-    out = []
     for c, has in zip(candidates, held, strict=True):
-        score = c.score + sum(idf for idf, there in zip(missing, has, strict=True) if there)
-        out.append(c._replace(score=score * (1 + COVERAGE_BOOST * sum(has) / len(words))))
-    out.sort(key=lambda c: -c.score)
-    return out
+        c.score += sum(idf for idf, there in zip(missing, has, strict=True) if there)
+        c.score *= 1 + COVERAGE_BOOST * sum(has) / len(words)
+    return sorted(candidates, key=lambda c: -c.score)
 
 
 def _missing_idf(rows: int, n: int) -> float:

@@ -1,6 +1,6 @@
 """The SQLite file. The only package that imports sqlite3; `MemoryStore` is handed on from `memctl.api`."""
 
-from typing import TYPE_CHECKING, Any
+from memctl.annotations import TYPE_CHECKING, Any
 
 _HOMES = {
     "MemoryStore": "memctl.api",  # stands above search and ingest, so it lives upstairs

@@ -9,9 +9,9 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
 
 from memctl import errors, ids
+from memctl.annotations import Any
 from memctl.store.filters import fold
 
 #: How long a writer waits for another one, in seconds.

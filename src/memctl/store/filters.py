@@ -1,12 +1,11 @@
 """Which items a read may see, as one value: every read applies it in SQL, before any limit."""
 
-from typing import NamedTuple
-
 from memctl import ids
+from memctl.annotations import Any
 from memctl.names import GLOBAL_SCOPE
 
 
-class Filters(NamedTuple):
+class Filters:
     """Conditions on `memory_items`; None means "any". All of them hold before a limit is applied.
 
     scopes      the read set; `Filters.read_set(name)` makes it: that scope and the reserved scope `global`
@@ -15,13 +14,24 @@ class Filters(NamedTuple):
     archived    True: also what was archived or has expired
     """
 
-    scopes: tuple[str, ...] | None = None
-    tier: str | None = None
-    type: str | None = None
-    tags: tuple[str, ...] = ()
-    corpus_id: str | None = None
-    injectable: bool = False
-    archived: bool = False
+    __slots__ = ("archived", "corpus_id", "injectable", "scopes", "tags", "tier", "type")
+
+    def __init__(
+        self,
+        scopes: tuple[str, ...] | None = None,
+        tier: str | None = None,
+        type: str | None = None,
+        tags: tuple[str, ...] = (),
+        corpus_id: str | None = None,
+        injectable: bool = False,
+        archived: bool = False,
+    ) -> None:
+        self.scopes, self.tier, self.type, self.tags = scopes, tier, type, tags
+        self.corpus_id, self.injectable, self.archived = corpus_id, injectable, archived
+
+    def but(self, **changes: Any) -> "Filters":
+        """The same conditions with some of them changed."""
+        return Filters(**{name: getattr(self, name) for name in self.__slots__} | changes)
 
     @staticmethod
     def read_set(scope: str | None, all_scopes: bool = False) -> tuple[str, ...] | None:

@@ -7,7 +7,6 @@ searched by substring. Ties are broken by newness, then id: rowids change when a
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from memctl import errors
 from memctl.store.connect import Database
@@ -37,31 +36,42 @@ _COLUMNS = (
 )
 
 
-class Candidate(NamedTuple):
+class Candidate:
     """An item that matched: what a list shows of it, and its score (higher is better; 0 when nothing ranks it)."""
 
-    id: str
-    tier: str
-    type: str
-    title: str
-    content: str
-    tags: str
-    confidence: float
-    validation: str
-    scope: str
-    injectable: int
-    score: float
+    __slots__ = (
+        "confidence", "content", "id", "injectable", "scope", "score", "tags", "tier", "title", "type", "validation"
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        id: str,
+        tier: str,
+        type: str,
+        title: str,
+        content: str,
+        tags: str,
+        confidence: float,
+        validation: str,
+        scope: str,
+        injectable: int,
+        score: float,
+    ) -> None:
+        self.id, self.tier, self.type, self.title, self.content, self.tags = id, tier, type, title, content, tags
+        self.confidence, self.validation, self.scope = confidence, validation, scope
+        self.injectable, self.score = injectable, score
 
 
-class Matches(NamedTuple):
+class Matches:
     """The best candidates in order, how many matched in all (or how many are here, if that was not counted).
 
     like: some of it was found by substring, not by the index.
     """
 
-    candidates: list[Candidate]
-    total: int
-    like: bool = False
+    __slots__ = ("candidates", "like", "total")
+
+    def __init__(self, candidates: list[Candidate], total: int, like: bool = False) -> None:
+        self.candidates, self.total, self.like = candidates, total, like
 
 
 def match(db: Database, query: Query, filters: Filters, limit: int, *, count: bool = False) -> Matches:
@@ -233,7 +243,7 @@ def _like(db: Database, needles: Sequence[str], filters: Filters, limit: int) ->
         "WHERE found.hits >= ? ORDER BY found.hits DESC, i.updated_at DESC, i.id LIMIT ?",
         [*patterns, *values, enough, limit],
     )
-    found = [Candidate(*row[:-1])._replace(score=row[-2] / len(needles)) for row in rows]
+    found = [Candidate(*row[:-2], *(hits / len(needles) for hits in row[-2:-1])) for row in rows]
     return Matches(found, rows[0][-1] if rows else 0, like=True)
 
 
@@ -246,9 +256,10 @@ def _pattern(needle: str) -> str:
 def _merged(ranked: Matches, like: Matches, limit: int) -> Matches:
     """One list of both: a substring's share of the needles counts like as much of the best rank."""
     top = ranked.candidates[0].score if ranked.candidates else 1.0
-    scores = {c.id: c for c in ranked.candidates}
+    known = {c.id: c for c in ranked.candidates}
     for c in like.candidates:
-        before = scores[c.id].score if c.id in scores else 0.0
-        scores[c.id] = c._replace(score=before + c.score * (top or 1.0))
-    best = sorted(scores.values(), key=lambda c: -c.score)
-    return Matches(best[:limit] if limit >= 0 else best, max(ranked.total, len(scores), like.total), like=True)
+        before = known[c.id].score if c.id in known else 0.0
+        c.score = before + c.score * (top or 1.0)
+        known[c.id] = c
+    best = sorted(known.values(), key=lambda c: -c.score)
+    return Matches(best[:limit] if limit >= 0 else best, max(ranked.total, len(known), like.total), like=True)

@@ -1,7 +1,6 @@
 """The part of a passage that fits, cut at line or sentence borders, around the lines that speak of the query."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from memctl.text.query import Query, stem
 
@@ -13,12 +12,13 @@ LINE_COST = 5
 LONG_LINE = 200
 
 
-class Excerpt(NamedTuple):
+class Excerpt:
     """Some lines of a text, and the zero-based numbers of the first and the last."""
 
-    lines: list[str]
-    first: int
-    last: int
+    __slots__ = ("first", "last", "lines")
+
+    def __init__(self, lines: list[str], first: int, last: int) -> None:
+        self.lines, self.first, self.last = lines, first, last
 
 
 class _Unit:

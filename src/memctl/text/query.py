@@ -3,8 +3,7 @@
 Any text is a legal query. The result says nothing about a search engine: `memctl.store.search` turns it into one.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
 
 def _words_of(text: str) -> frozenset[str]:
@@ -52,7 +51,7 @@ MAX_TERMS = 48
 MAX_CHARS = 4000
 
 
-class Query(NamedTuple):
+class Query:
     """A query, taken apart.
 
     text     what was asked, trimmed
@@ -62,11 +61,13 @@ class Query(NamedTuple):
     dropped  the stop words that were left out
     """
 
-    text: str
-    terms: tuple[str, ...]
-    parts: tuple[str, ...]
-    runs: tuple[str, ...]
-    dropped: tuple[str, ...]
+    __slots__ = ("dropped", "parts", "runs", "terms", "text")
+
+    def __init__(
+        self, text: str, terms: Sequence[str], parts: Sequence[str], runs: Sequence[str], dropped: Sequence[str]
+    ) -> None:
+        self.text, self.terms, self.parts = text, tuple(terms), tuple(parts)
+        self.runs, self.dropped = tuple(runs), tuple(dropped)
 
     @property
     def blank(self) -> bool:
@@ -83,7 +84,7 @@ def analyse(text: str) -> Query:
     known = {term.casefold() for term in terms}
     parts = [part for term in terms for part in pieces(term) if part.casefold() not in known]
     runs = [run for term in terms for run in _runs(term)]
-    return Query(text, tuple(terms), tuple(_distinct(parts)[:MAX_TERMS]), tuple(_distinct(runs)), tuple(dropped))
+    return Query(text, terms, _distinct(parts)[:MAX_TERMS], _distinct(runs), dropped)
 
 
 def clean(text: str) -> str:
