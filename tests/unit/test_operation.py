@@ -54,7 +54,7 @@ def test_a_parameter_without_words_is_a_programmer_s_error() -> None:
         """Bare."""
         return ctx, query  # type: ignore[return-value]
 
-    with pytest.raises(TypeError, match=r"query needs Annotated"):
+    with pytest.raises(TypeError, match=r"query needs memctl.annotations.Annotated"):
         list(operation(access=READ)(bare).params())
 
 
