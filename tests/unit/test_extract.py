@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.errors import DocumentUnreadable, MemctlError
-from memctl.extract import INGESTABLE, Document, Unreadable, document, is_ingestable
+from memctl.extract import INGESTABLE, Document, Limits, Unreadable, document, is_ingestable
 from memctl.text.chunking import chunk
 
 #: The suffixes that were promised.
@@ -13,7 +13,7 @@ PROMISED = [
     ".md", ".txt", ".rst", ".csv", ".tsv", ".html", ".htm", ".xml", ".json", ".yaml", ".yml", ".toml", ".py", ".js",
     ".ts", ".jsx", ".tsx", ".java", ".go", ".rs", ".c", ".h", ".cpp", ".hpp", ".css", ".scss", ".less", ".sh",
     ".bash", ".zsh", ".sql", ".r", ".jl", ".lua", ".rb", ".php", ".swift", ".kt", ".dockerfile", ".docx", ".odt",
-    ".pptx", ".odp", ".xlsx", ".ods", ".pdf",
+    ".pptx", ".odp", ".xlsx", ".ods", ".pdf", ".eml", ".ipynb",
 ]  # fmt: skip
 FRENCH = "Où est le café ? Là-bas, « à côté » — 12 €.\n" * 3
 GREEK = "Καλημέρα κόσμε, τι κάνεις σήμερα;\n" * 3
@@ -136,15 +136,10 @@ def test_binary_content_is_refused_by_what_it_is(data: bytes, word: str, name: s
     assert word in reason(data, name)
 
 
-@pytest.mark.parametrize("suffix", [".docx", ".odt", ".pptx", ".odp", ".xlsx", ".ods", ".pdf", ".PDF"])
-def test_a_format_without_a_reader_says_so(suffix: str) -> None:
-    assert reason(b"anything", f"dir/a{suffix}") == f"there is no reader for {suffix.lower()} files yet"
-
-
 def test_the_limit_is_the_last_size_that_is_read() -> None:
-    assert document(b"12345", "a.txt", limit=5).text == "12345"
+    assert document(b"12345", "a.txt", Limits(bytes=5)).text == "12345"
     with pytest.raises(Unreadable, match="1,234 bytes, and the limit is 1,000"):
-        document(b"x" * 1234, "a.txt", limit=1000)
+        document(b"x" * 1234, "a.txt", Limits(bytes=1000))
 
 
 def test_unreadable_is_an_error_of_ours() -> None:

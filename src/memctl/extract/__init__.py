@@ -1,7 +1,7 @@
 """From the bytes of a file to its text: one reader per format, loaded when a file of that format comes.
 
 `document` is the door. What cannot be read raises `Unreadable` with a reason in plain words; what had to be repaired
-on the way says so in `Document.notes`.
+or left out on the way says so in `Document.notes`.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,47 @@ from typing import NamedTuple
 from memctl.errors import DocumentUnreadable as Unreadable
 from memctl.extract.kinds import INGESTABLE, Kind, is_ingestable, kind_of, suffix_of
 
-__all__ = ["INGESTABLE", "Document", "Unreadable", "document", "is_ingestable"]
+__all__ = [
+    "INGESTABLE",
+    "LIMITS",
+    "Anchor",
+    "Document",
+    "Limits",
+    "Unreadable",
+    "anchor_at",
+    "document",
+    "is_ingestable",
+    "needs_worker",
+]
+
+
+class Limits(NamedTuple):
+    """How much of one file is read.
+
+    bytes     of the file itself
+    expanded  bytes of what is packed in it, and characters of the text it yields
+    seconds   for an external tool; a reader in this process is stopped by the caller (see `needs_worker`)
+    rows      of all sheets of a workbook together; the rest is left out, with a note
+    """
+
+    bytes: int = 64 << 20
+    expanded: int = 256 << 20
+    seconds: float = 60.0
+    rows: int = 100_000
+
+
+LIMITS = Limits()
+
+
+class Anchor(NamedTuple):
+    """From line `line` of the text on (counted from 1), it stands at `place`: "page 3", "sheet Budget", "cell 4".
+
+    With `row`, that line is this row of the sheet, and each following line one further row.
+    """
+
+    line: int
+    place: str
+    row: int | None = None
 
 
 class Document(NamedTuple):
@@ -21,8 +61,11 @@ class Document(NamedTuple):
     language  the programming or data language, such as "python"; "" if there is none
     encoding  what the bytes were: "utf-8", "utf-16-le", "cp1252", …
     notes     one line for each repair: "3 bytes were not valid UTF-8 and were replaced"
-    title     the title the format itself carries (HTML), "" if none
-    lines_are_source  False when the text was made from the file (HTML), so that its line numbers are not the file's
+    title     the title the format itself carries (HTML, office documents, mail), "" if none
+    lines_are_source  False when the text was made from the file (HTML, office), so that its line numbers are not the
+              file's
+    anchors   where in the file lines of the text stand, in order; before the first one nothing is known
+    breaks    lines at which a new passage must begin: sheets, attachments, footnotes
     """
 
     text: str
@@ -32,37 +75,53 @@ class Document(NamedTuple):
     notes: tuple[str, ...] = ()
     title: str = ""
     lines_are_source: bool = True
+    anchors: tuple[Anchor, ...] = ()
+    breaks: tuple[int, ...] = ()
 
 
-Reader = Callable[[bytes, str], Document]
+Reader = Callable[[bytes, str, Limits], Document]
 
-#: Suffix -> the module whose `read(data, name)` makes the document; every other text file is read as it is.
-_READERS = dict.fromkeys((".html", ".htm", ".xhtml"), "memctl.extract.markup")
+#: Suffix -> the module whose `read(data, name, limits)` makes the document; every other text file is read as it is.
+_READERS = {
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "memctl.extract.markup"),
+    ".ipynb": "memctl.extract.notebook",
+    ".eml": "memctl.extract.mail",
+    ".docx": "memctl.extract.word",
+    ".pptx": "memctl.extract.slides",
+    ".xlsx": "memctl.extract.sheets",
+    **dict.fromkeys((".odt", ".odp", ".ods"), "memctl.extract.opendocument"),
+    ".pdf": "memctl.extract.pdf",
+}
+#: What libraries or external tools read: third-party ones, and for mail Python's own, in time that is not bounded here.
+_FOREIGN = frozenset((".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods", ".pdf", ".eml"))
 
-#: Documented formats that need a reader of their own and have none yet.
-_NO_READER_YET = frozenset({".docx", ".odt", ".pptx", ".odp", ".xlsx", ".ods", ".pdf"})
+
+def needs_worker(name: str) -> bool:
+    """Whether this file should be read in a process that can be killed: by code that is not ours, in time unknown."""
+    return suffix_of(name) in _FOREIGN
 
 
-def document(data: bytes, name: str, *, limit: int | None = None) -> Document:
+def document(data: bytes, name: str, limits: Limits = LIMITS) -> Document:
     """The document in `data`, the bytes of the file called `name` (a path or a bare name; only its end matters).
 
-    A name with an unknown suffix is read as text if its bytes are text. Raises `Unreadable` for binary content, for
-    formats without a reader, and for more than `limit` bytes.
+    A name with an unknown suffix is read as text if its bytes are text. Raises `Unreadable` for binary content, damage,
+    encryption, a missing library, and what is over the limits.
     """
-    if limit is not None and len(data) > limit:
-        raise Unreadable(path=name, reason=f"it has {len(data):,} bytes, and the limit is {limit:,}")
-    suffix = suffix_of(name)
-    if suffix in _NO_READER_YET:
-        raise Unreadable(path=name, reason=f"there is no reader for {suffix} files yet")
-    module = _READERS.get(suffix)
-    return _read_with(module, data, name) if module else _read_text(data, name)
+    if len(data) > limits.bytes:
+        raise Unreadable(path=name, reason=f"it has {len(data):,} bytes, and the limit is {limits.bytes:,}")
+    module = _READERS.get(suffix_of(name))
+    if not module:
+        return _read_text(data, name)
+    from memctl.extract.guard import guarded
+
+    return guarded(module, data, name, limits)
 
 
-def _read_with(module: str, data: bytes, name: str) -> Document:
-    from importlib import import_module
+def anchor_at(anchors: tuple[Anchor, ...], first: int, last: int) -> str:
+    """Where the lines first..last stand: "page 3", "slides 2-5", "sheet Budget rows 12-40"; "" if nothing is known."""
+    from memctl.extract.places import place_of
 
-    read: Reader = import_module(module).read
-    return read(data, name)
+    return place_of(anchors, first, last)
 
 
 def _read_text(data: bytes, name: str) -> Document:

@@ -15,11 +15,11 @@ _MARKDOWN = Kind("markdown")
 
 _BY_SUFFIX: dict[str, Kind] = {
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"), _MARKDOWN),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), _MARKDOWN),
+    **dict.fromkeys((".html", ".htm", ".xhtml", ".docx", ".odt", ".pptx", ".odp", ".ipynb", ".eml"), _MARKDOWN),
     ".rst": Kind("rst"),
-    **dict.fromkeys((".txt", ".text", ".adoc", ".asciidoc", ".org", ".tex", ".log", ".srt", ".vtt", ".eml"), _TEXT),
+    **dict.fromkeys((".txt", ".text", ".adoc", ".asciidoc", ".org", ".tex", ".log", ".srt", ".vtt", ".pdf"), _TEXT),
     **dict.fromkeys((".diff", ".patch"), _TEXT),
-    **dict.fromkeys((".csv", ".tsv"), Kind("table")),
+    **dict.fromkeys((".csv", ".tsv", ".xlsx", ".ods"), Kind("table")),
     **dict.fromkeys((".json", ".jsonc", ".json5", ".jsonl", ".ndjson"), Kind("data", "json")),
     **dict.fromkeys((".yaml", ".yml"), Kind("data", "yaml")),
     ".toml": Kind("data", "toml"),
@@ -72,10 +72,8 @@ _BY_NAME: dict[str, Kind] = {
     ".editorconfig": Kind("data", "ini"),
 }
 
-_OFFICE = (".docx", ".odt", ".pptx", ".odp", ".xlsx", ".ods", ".pdf")
-
 #: The suffixes that reading a folder takes in.
-INGESTABLE: frozenset[str] = frozenset((*_BY_SUFFIX, *_OFFICE))
+INGESTABLE: frozenset[str] = frozenset(_BY_SUFFIX)
 
 #: The program a script names in its first line, by how its name begins.
 _SCRIPTS = (

@@ -4,10 +4,10 @@ A passage is whole lines of the source, so that its line range is exact; section
 they fit; and all of the text is in some passage, once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from memctl.text.chunk_marks import SECTIONED, Marks, Walk, no_marks
+from memctl.text.chunk_marks import INNER, SECTIONED, Marks, Walk, no_marks
 from memctl.text.chunk_split import Rules, Size, ranges
 
 #: The aim for a passage, in tokens: several of them fit a block, and one still says what it is about.
@@ -16,6 +16,8 @@ TARGET_TOKENS = 400
 MAX_TOKENS = 1800
 #: How long a heading may be, in characters.
 MAX_HEADING = 240
+#: Where a quoted field of a table begins, but for the first of a row.
+_FIELD_STARTS = (',"', ';"', '\t"')
 
 
 class Passage(NamedTuple):
@@ -56,15 +58,38 @@ def chunk(
     language: str = "",
     max_tokens: int = MAX_TOKENS,
     target_tokens: int = TARGET_TOKENS,
+    breaks: Sequence[int] = (),
 ) -> list[Passage]:
     """The passages of a document, or of a text with its kind and language, in order.
 
     None is longer than `max_tokens` (four characters each); they aim at `target_tokens` and may reach half as much
-    again to keep a part whole. Blank text has no passage.
+    again to keep a part whole. Blank text has no passage. At the lines `breaks` (from 1, rising) a text of its own
+    begins: no passage and no heading path goes across.
     """
     text = source if isinstance(source, str) else source.text
     if not isinstance(source, str):
         kind, language = source.kind, source.language
+    return [
+        piece._replace(start=piece.start + before, end=piece.end + before) if before else piece
+        for before, part in _parts(text, breaks)
+        for piece in _cut(part, kind, language, max_tokens, target_tokens)
+    ]
+
+
+def _parts(text: str, breaks: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """(number of lines before it, text) of each part of a text that is divided before the lines `breaks`."""
+    at = before = 0
+    for wanted in breaks:
+        start, passed = at, before
+        while before < wanted - 1 and (end := text.find("\n", at)) >= 0:
+            at, before = end + 1, before + 1
+        if at > start:
+            yield passed, text[start:at]
+    yield before, text[at:]
+
+
+def _cut(text: str, kind: str, language: str, max_tokens: int, target_tokens: int) -> list[Passage]:
+    """The passages of a text that is in one part."""
     marks, rules = _outline(text, kind, language)
     pieces = _trimmed(text, ranges(text, marks, Size.of(max_tokens, target_tokens, rules.fill), rules))
     if kind == "table":
@@ -111,7 +136,26 @@ def _outline(text: str, kind: str, language: str) -> tuple[Marks, Rules]:
         from memctl.text import chunk_code
 
         return chunk_code.marks(text, language), Rules(fill=65, indents=True)
-    return no_marks(), Rules(paragraphs=kind != "table")
+    return _row_marks(text) if kind == "table" and '"' in text else no_marks(), Rules(paragraphs=kind != "table")
+
+
+def _row_marks(text: str) -> Marks:
+    """Where rows begin in a table some of whose quoted fields go over several lines; no marks when none does.
+
+    A line opens such a field when it has an odd number of quotes, and one of them where a field begins; the next line
+    with an odd number closes it.
+    """
+    found = no_marks()
+    at, inside, divided = 0, False, False
+    for line in text.split("\n"):
+        if inside:
+            divided = True
+        else:
+            found.add(at, INNER, "")
+        if line.count('"') % 2:
+            inside = not inside and (line.startswith('"') or any(start in line for start in _FIELD_STARTS))
+        at += len(line) + 1
+    return found if divided else no_marks()
 
 
 def _trimmed(text: str, found: Iterator[tuple[int, int]]) -> Iterator[tuple[str, int, int, int]]:
@@ -137,7 +181,16 @@ def _with_headings(pieces: Iterator[tuple[str, int, int, int]], walk: Walk) -> I
 
 
 def _header(text: str) -> str:
-    """The first line of a table that is not blank, at most 120 characters."""
+    """The first line of a table that is not blank, at most 120 characters; that of a sheet with the sheet's name."""
+    first, rest = _first_line(text)
+    if not first.startswith("# "):
+        return first[:120].rstrip()
+    below = _first_line(rest)[0]
+    return f"{first[2:].strip()[:120]}{' > ' if below else ''}{below[:120].rstrip()}"
+
+
+def _first_line(text: str) -> tuple[str, str]:
+    """The first line that is not blank, without white space before it, and what follows it."""
     lead = len(text) - len(text.lstrip())
     end = text.find("\n", lead)
-    return text[lead : end if end >= 0 else None][:120].rstrip()
+    return (text[lead:end], text[end:]) if end >= 0 else (text[lead:], "")

@@ -9,7 +9,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"GIF89a", "a GIF image"),
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"\x7fELF", "a program (ELF)"),
-    (b"PK\x03\x04", "a zip archive or an office document"),
+    (b"PK\x03\x04", "a zip archive, or an office document under another name"),
     (b"PK\x05\x06", "an empty zip archive"),
     (b"\x1f\x8b", "gzip-compressed"),
     (b"BZh91AY&SY", "bzip2-compressed"),
@@ -18,7 +18,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
     (b"Rar!\x1a\x07", "a RAR archive"),
     (b"SQLite format 3\x00", "an SQLite database"),
-    (b"%PDF-", "a PDF document, and there is no reader for PDF yet"),
+    (b"%PDF-", "a PDF document, though its name does not end in .pdf"),
     (b"{\\rtf", "an RTF document, and there is no reader for RTF"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old office document (OLE)"),
     (b"\xca\xfe\xba\xbe", "a Java class or a Mach-O program"),
@@ -68,6 +68,11 @@ def decode(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text, encoding, notes
+
+
+def is_encoding(name: str) -> bool:
+    """Whether text may declare itself to be in this encoding, UTF-8 and UTF-16 among them."""
+    return name.lower().startswith((*_DECLARABLE, "utf-8", "utf8", "utf-16"))
 
 
 def _decoded(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:

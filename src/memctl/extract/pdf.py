@@ -1,0 +1,130 @@
+"""PDF files, page by page: through pdftotext where that is installed, else through pypdf."""
+
+import re
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any
+
+from memctl.extract import Document, Limits, Unreadable
+from memctl.extract.guard import library
+from memctl.extract.places import TOO_MUCH_TEXT, Lines, one_kind_of_line_end
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+_TOOL = "pdftotext (Debian and Ubuntu: apt install poppler-utils; macOS: brew install poppler)"
+_NEEDED = f"{_TOOL} or pypdf"
+_BROKEN_WORD = re.compile(r"(?<!\w)(\w+)([-\u00ad\u2010])\n[ \t]*(\w+)[ \t]*")
+_WORD = re.compile(r"\w+(?:-\w+)*")
+_PIECE = 1 << 20
+_SECONDS = "ingest.max_seconds in config.json"
+_ENCRYPTED = "it is encrypted with a password"
+
+
+def read(data: bytes, name: str, limits: Limits) -> Document:
+    """The text of a .pdf file. What has no text says so: memctl reads no pictures of text."""
+    from shutil import which
+
+    if b"%PDF-" not in data[:1024]:
+        raise Unreadable(path=name, reason="it is empty" if not data else "it is no PDF file")
+    tool = which("pdftotext")
+    pages = _through_tool(tool, data, name, limits) if tool else _through_pypdf(data, name, limits)
+    lines = Lines(name, limits)
+    known = frozenset(_WORD.findall("\n".join(pages)))
+    for number, page in enumerate(pages, 1):
+        lines.at(f"page {number}")
+        lines.add(_rejoined(page, known))
+    if lines.is_empty:
+        raise Unreadable(path=name, reason="it has no text layer (a scan?)")
+    return lines.document("text")
+
+
+def _rejoined(page: str, known: frozenset[str]) -> str:
+    """The page with words put together that a hyphen divides at the end of a line, where it is sure how.
+
+    It is sure when the document has the word elsewhere, with or without the hyphen, or when the hyphen is a soft one.
+    """
+
+    def joined(match: re.Match[str]) -> str:
+        first, hyphen, second = match.groups()
+        ends_line = match.end() == len(page) or page[match.end()] == "\n"
+        rest = "" if ends_line else "\n"
+        if hyphen == "\u00ad" or first + second in known:
+            return first + second + rest
+        return f"{first}-{second}{rest}" if f"{first}-{second}" in known else match[0]
+
+    return _BROKEN_WORD.sub(joined, page)
+
+
+def _through_tool(tool: str, data: bytes, name: str, limits: Limits) -> list[str]:
+    """The pages as pdftotext gives them, with a form feed after each."""
+    import subprocess
+    from tempfile import TemporaryFile
+    from threading import Timer
+
+    command = (tool, "-q", "-enc", "UTF-8", "-eol", "unix", "-", "-")
+    with TemporaryFile() as source:  # not a pipe, which two writers could block; it has no name that could be left over
+        source.write(data)
+        source.seek(0)
+        with subprocess.Popen(  # noqa: S603 - the tool's own path, arguments of ours
+            command, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process:
+            late = Timer(limits.seconds, process.kill)
+            late.daemon = True
+            late.start()
+            try:
+                text = _output(process, name, limits)
+            finally:
+                in_time = late.is_alive()
+                late.cancel()
+                process.kill()  # after its end this does nothing
+    if not in_time:
+        raise Unreadable(path=name, reason=f"pdftotext did not finish within {limits.seconds:g} s ({_SECONDS})")
+    if process.returncode:
+        reason = _ENCRYPTED if b"/Encrypt" in data else f"pdftotext cannot read it (exit status {process.returncode})"
+        raise Unreadable(path=name, reason=reason)
+    return text.decode("utf-8", "replace").split("\f")
+
+
+def _output(process: "Popen[bytes]", name: str, limits: Limits) -> bytes:
+    """All that the tool writes, up to the limit on expanded size; waits for its end."""
+    stream: IO[bytes] | None = process.stdout
+    pieces: list[bytes] = []
+    left = limits.expanded
+    while stream and (piece := stream.read(_PIECE)):
+        left -= len(piece)
+        if left < 0:
+            raise Unreadable(path=name, reason=TOO_MUCH_TEXT)
+        pieces.append(piece)
+    process.wait()
+    return b"".join(pieces)
+
+
+def _through_pypdf(data: bytes, name: str, limits: Limits) -> list[str]:
+    pypdf = library("pypdf", _NEEDED, name)
+    _hush()
+    try:
+        return list(_pages(pypdf, data, name, limits))
+    except pypdf.errors.DependencyError as exc:  # for AES it needs another library
+        raise Unreadable(path=name, reason=f"it is encrypted with AES, which needs {_TOOL}") from exc
+
+
+def _pages(pypdf: Any, data: bytes, name: str, limits: Limits) -> Iterator[str]:
+    from io import BytesIO
+
+    reader = pypdf.PdfReader(BytesIO(data))
+    if reader.is_encrypted and not reader.decrypt(""):  # files that only forbid printing open with no password
+        raise Unreadable(path=name, reason=_ENCRYPTED)
+    left = limits.expanded
+    for page in reader.pages:
+        text = one_kind_of_line_end(page.extract_text())
+        left -= len(text)
+        if left < 0:
+            raise Unreadable(path=name, reason=TOO_MUCH_TEXT)
+        yield text
+
+
+def _hush() -> None:
+    """Keep pypdf's remarks about damage off stderr: what matters ends as a refusal."""
+    import logging  # noqa: TID251 - pypdf has loaded it already
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)
