@@ -19,6 +19,7 @@ def chosen(house: House, args: argparse.Namespace) -> dict[str, Case]:
     every: dict[str, Case] = {
         "startup": lambda: cases.startup(house, args.runs),
         "ingest": lambda: cases.ingest(house, args.corpus),
+        "sync": lambda: cases.sync(house, args.corpus, args.against),
         "import": lambda: cases.imports(house, args.items),
         "policy": lambda: cases.policy(house, args.corpus),
         "search": lambda: cases.search(house, args.runs, args.items // 2),
@@ -58,9 +59,10 @@ def write(lines: list[str]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks/run", description=__doc__)
     parser.add_argument("--corpus", metavar="FOLDER", help="ingest this folder (default: Python's standard library)")
-    parser.add_argument("--only", metavar="A,B", help="only these: startup, ingest, import, policy, search")
+    parser.add_argument("--only", metavar="A,B", help="only these: startup, ingest, sync, import, policy, search")
     parser.add_argument("--runs", type=int, default=40, help="runs of each short command (default: %(default)s)")
     parser.add_argument("--items", type=int, default=20_000, help="items to import; half as many to search in")
+    parser.add_argument("--against", metavar="VERSION", help="measure sync beside this version of the original memctl")
     parser.add_argument("--write", action="store_true", help="put the table into benchmarks/README.md as well")
     args = parser.parse_args()
     lines = []

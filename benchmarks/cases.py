@@ -3,12 +3,15 @@
 import json
 import os
 import random
+import statistics
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.house import ROOT, House, corpus, store_size
-from benchmarks.measure import Skipped, check, medians, spawn
+from benchmarks.measure import Cost, Skipped, check, medians, spawn
 
 MB = 1_000_000
 WORDS = (  # noqa: SIM905 - readable
@@ -73,6 +76,62 @@ def ingest(house: House, given: str | None) -> Iterator[Row]:
     yield Row("ingest: store / text", f"{stored / size:.2f}", f"floor {plain / size:.2f}", "≤ 2.6")
     again = check(spawn(push, house.env), "push again")
     yield Row("ingest: push again, nothing changed", f"{again.cpu:.2f} s CPU", f"{again.peak / MB:.0f} MB", "< 1 s")
+
+
+def sync(house: House, given: str | None, against: str | None) -> Iterator[Row]:
+    """Follow a folder: the first time, with nothing changed, and one changed file among ten thousand.
+
+    against: a version of the original memctl, to be measured side by side (it comes from the package index).
+    """
+    folder, count, size = corpus(house, given)
+    bare = statistics.median(spawn([house.python, "-c", "pass"], house.env).cpu for _ in range(9))
+    db = house.store("sync")
+    first = check(spawn(house.command("sync", str(folder), "--db", db, "-q"), house.env), "sync")
+    compared = f"{first.cpu:.2f} s CPU"
+    if against:
+        theirs = original(house, against, folder)
+        compared = f"{theirs.wall / first.wall:.1f} x as fast as {against}: {theirs.wall:.2f} s"
+    yield Row(f"sync: {count:,} files, {size / MB:.1f} MB", f"{first.wall:.2f} s", compared, "≥ 5 x the original")
+    yield Row("sync: peak memory", f"{first.peak / MB:.0f} MB")
+    yield _quiet_sync(house, folder, db, count, bare, "bare + 60 ms for 1,000 files")
+    many = house.folder / "many"
+    write_files(many, MANY)
+    check(spawn(house.command("sync", str(many), "--db", db, "-q"), house.env), "sync of many")
+    yield _quiet_sync(house, many, db, MANY, bare, "linear")
+    (many / "00" / "7.md").write_text("# Changed\n\nThis file is not what it was.\n")
+    one = check(spawn(house.command("sync", str(many), "--db", db, "-q"), house.env), "sync of one")
+    yield Row(f"sync: one changed file among {MANY:,}", f"{one.wall:.2f} s", f"{one.cpu:.2f} s CPU", "< 0.6 s")
+
+
+MANY = 10_000
+
+
+def _quiet_sync(house: House, folder: Path, db: str, count: int, bare: float, limit: str) -> Row:
+    command = house.command("sync", str(folder), "--db", db, "-q")
+    check(spawn(command, house.env), "sync again")  # files of this moment are hashed once more
+    cpu = statistics.median(check(spawn(command, house.env), "sync again").cpu for _ in range(9))
+    return Row(f"sync: {count:,} files, nothing changed", f"{cpu * 1000:.0f} ms CPU",
+               f"bare +{(cpu - bare) * 1000:.0f} ms", limit)  # fmt: skip
+
+
+def write_files(folder: Path, count: int) -> None:
+    """That many small Markdown files, a hundred in a folder."""
+    source = random.Random(count)
+    for number in range(count):
+        place = folder / f"{number // 100:02}" / f"{number}.md"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(f"# {sentences(source, 4)}\n\n{sentences(source, 60)}\n")
+
+
+def original(house: House, version: str, folder: Path) -> Cost:
+    """What the original needs for its first sync of the folder."""
+    place = house.folder / "original"
+    pip = [str(place / "bin" / "python"), "-m", "pip", "install", "-q", f"memctl=={version}"]
+    for command in ([sys.executable, "-m", "venv", str(place)], pip):
+        if subprocess.run(command, capture_output=True, check=False).returncode:
+            raise Skipped(f"memctl {version} cannot be installed")
+    db = str(place / "memory.db")
+    return check(spawn([str(place / "bin" / "memctl"), "sync", str(folder), "--db", db], house.env), version)
 
 
 def sentences(source: random.Random, words: int) -> str:

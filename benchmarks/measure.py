@@ -2,14 +2,16 @@
 
 import os
 import statistics
+import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 
 class Cost(NamedTuple):
-    """CPU seconds (user + system), peak resident memory in bytes, and how it ended."""
+    """CPU seconds (user + system) with its children's, seconds on the wall, peak memory in bytes, how it ended."""
 
     cpu: float
+    wall: float
     peak: int
     status: int
     out: bytes = b""
@@ -29,11 +31,15 @@ def spawn(command: Sequence[str], env: dict[str, str], *, stdin: str = os.devnul
         (os.POSIX_SPAWN_OPEN, 1, out, flags, 0o600),
         (os.POSIX_SPAWN_OPEN, 2, errors, flags, 0o600),
     ]
+    start = time.perf_counter()
     pid = os.posix_spawn(command[0], list(command), env, file_actions=actions)
     _, status, usage = os.wait4(pid, 0)
     with open(errors, "rb") as file:
         said = file.read()
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, os.waitstatus_to_exitcode(status), err=said)
+    wall = time.perf_counter() - start
+    return Cost(
+        usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * 1024, os.waitstatus_to_exitcode(status), err=said
+    )
 
 
 def check(cost: Cost, what: str) -> Cost:

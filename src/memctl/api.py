@@ -329,7 +329,7 @@ class MemoryStore:
         lang_hint: str | None = None,
     ) -> str:
         """Register a folder, or bring its options up to date; returns the mount id."""
-        return mounts.put(self._db, path, name, list(ignore_patterns or ()), lang_hint)
+        return mounts.put(self._db, path, name, ignore_patterns, lang_hint)
 
     @_locked
     def read_mount(self, id_or_path: str) -> dict[str, Any] | None:

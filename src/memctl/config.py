@@ -99,6 +99,18 @@ KEYS = (
     Key("recall", "budget_tokens", int, 2200, "size of the block in tokens", 1, 1_000_000),
     Key("ingest", "chunk_tokens", int, 1800, "longest passage in tokens", 20, 100_000),
     Key("ingest", "max_file_mb", int, 64, "largest file that is read, in MB", 1, 4096),
+    Key(
+        "ingest",
+        "max_expanded_mb",
+        int,
+        256,
+        "most that one packed file (docx, xlsx, pdf) may expand to, in MB",
+        1,
+        65536,
+    ),
+    Key("ingest", "max_seconds", int, 60, "longest time for one such file, in seconds", 1, 3600),
+    Key("ingest", "max_rows", int, 100_000, "most rows that are read of one workbook", 1, 10_000_000),
+    Key("ingest", "workers", int, 0, "processes that read files side by side; 0 means one for each processor", 0, 64),
     Key("pull", "tier", str, "stm", "tier of what is stored", choices=TIERS),
     Key("consolidate", "enabled", bool, default=True, help="consolidate at all"),
     Key("consolidate", "stm_threshold", int, 20, "items in stm before it is worth while", 1, 10000),
@@ -179,7 +191,7 @@ class RecallConfig(Section):
 
 
 class IngestConfig(Section):
-    """How documents are read and cut: chunk_tokens, max_file_mb."""
+    """How documents are read and cut: passages, limits of one file, processes."""
 
     section = "ingest"
 

@@ -116,6 +116,9 @@ JSON_OF = {
     "search": "search gateway",
     "list": "list",
     "show": "show {id}",
+    "mount": "mount .",
+    "sync": "sync .",
+    "inspect": "inspect . --sync always",
     "stats": "stats",
     "import": "import items.jsonl",
 }

@@ -33,9 +33,9 @@ OURS = {
     "memctl", "memctl.annotations", "memctl.cli", "memctl.cli.run", "memctl.cli.output", "memctl.cli.parser",
     "memctl.errors",
     "memctl.ids", "memctl.names", "memctl.operation", "memctl.ops", "memctl.ops.context", "memctl.ops.search",
-    "memctl.retrieve", "memctl.retrieve.find", "memctl.store", "memctl.store.connect", "memctl.store.filters",
+    "memctl.retrieve", "memctl.retrieve.find", "memctl.retrieve.rank", "memctl.retrieve.terms", "memctl.store", "memctl.store.connect", "memctl.store.filters",
     "memctl.store.migrate", "memctl.store.schema", "memctl.store.search", "memctl.text", "memctl.text.clean",
-    "memctl.text.excerpt", "memctl.text.query",
+    "memctl.text.excerpt", "memctl.text.forms", "memctl.text.query",
 }  # fmt: skip
 
 _PROBE = """

@@ -10,6 +10,7 @@ import pytest
 
 from memctl import ids
 from memctl.config import PolicyConfig
+from memctl.extract import Limits
 from memctl.ingest.bulk import Ingest, Outcome
 from memctl.ingest.prepare import Options
 from memctl.ingest.sources import resolve
@@ -151,9 +152,11 @@ def test_a_same_size_edit_in_the_same_instant_is_seen(db: Database, docs: Path) 
 
 
 def test_an_old_untouched_file_is_not_even_read(db: Database, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    os.utime(docs / "guide.md", (1_700_000_000, 1_700_000_000))
-    ingest(db, docs)
-    monkeypatch.setattr("memctl.ingest.bulk.read_file", None)
+    now = ids.now_seconds()
+    with monkeypatch.context() as later:  # its time stamps are no longer fresh
+        later.setattr(ids, "now_seconds", lambda: now + 10)
+        ingest(db, docs)
+    monkeypatch.setattr("memctl.ingest.prepare.read_file", None)
     assert ingest(db, docs).unchanged == 1
 
 
@@ -257,10 +260,10 @@ def test_bad_files_are_reported_and_the_others_stored(db: Database, docs: Path) 
 def test_a_file_over_the_limit_is_refused_in_words(db: Database, docs: Path) -> None:
     write(docs / "huge.txt", "x" * 3_000_000)
     said: list[str] = []
-    done = ingest(db, docs, said=said, max_bytes=2_000_000)
+    done = ingest(db, docs, said=said, limits=Limits(2_000_000))
     assert [os.path.basename(t.path) for t in done.failed] == ["huge.txt"]
     assert "limit" in said[0]
-    assert ingest(db, Path("-"), stdin=b"x" * 2_000_001, said=said, max_bytes=2_000_000).failed
+    assert ingest(db, Path("-"), stdin=b"x" * 2_000_001, said=said, limits=Limits(2_000_000)).failed
     assert "limit" in said[1]
 
 
@@ -282,7 +285,7 @@ def test_the_recipe_knows_what_matters() -> None:
     others = [base._replace(chunk_tokens=9), base._replace(tags=("x",)), base._replace(scope="s"),
               base._replace(injectable=False), base._replace(corpus_id="c"), base._replace(infer=False)]  # fmt: skip
     assert len({o.recipe("r") for o in [base, *others]} | {base.recipe("other rules")}) == len(others) + 2
-    assert base._replace(max_bytes=1).recipe("r") == base.recipe("r")
+    assert base._replace(limits=Limits(1)).recipe("r") == base.recipe("r")
     assert ids.content_hash("")[:7] == "sha256:"
 
 

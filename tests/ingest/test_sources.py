@@ -54,13 +54,19 @@ def test_globs(tree: Path) -> None:
 def test_a_file_whose_name_looks_like_a_pattern(tree: Path) -> None:
     odd = tree / "what?[1].md"
     odd.write_text("x", encoding="utf-8")
-    assert list(resolve([str(odd)], "/")) == [Target(str(odd))]
+    assert list(resolve([str(odd)], "/")) == [Target(str(odd), "", odd.stat())]
 
 
 def test_a_missing_source_stops_before_anything(tree: Path) -> None:
     with pytest.raises(errors.SourceNotFound) as caught:
         list(resolve([str(tree), "typo.md"], "/w"))
     assert "typo.md" in caught.value.message and "/w/typo.md" in caught.value.message
+
+
+@pytest.mark.parametrize("source", ["a\0b", "a\0*", "*/\0/*"])
+def test_no_file_has_a_nul_in_its_name(tree: Path, source: str) -> None:
+    with pytest.raises(errors.SourceNotFound):
+        list(resolve([source], str(tree)))
 
 
 def test_links_lead_nowhere_else(tree: Path, tmp_path: Path) -> None:

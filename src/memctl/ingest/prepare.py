@@ -2,10 +2,11 @@
 
 import os
 import stat
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memctl import errors, ids
-from memctl.extract import Document, document
+from memctl.extract import LIMITS, Document, Limits, anchor_at, document
 from memctl.ingest.governed import Governed
 from memctl.store.corpus import File
 from memctl.store.sources import Source
@@ -13,12 +14,14 @@ from memctl.text.chunking import chunk, title_of
 
 if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
+    from memctl.text.chunking import Passage as Piece
 
 #: Passages aim at this many tokens, so that several fit a budget; --chunk-tokens is the bound, this the target.
 TARGET_TOKENS = 440
 
-#: A file that changed less than this before it was read may change again within its time stamp's resolution.
-_RACY_NS = 2_000_000_000
+#: A file that changed less than this before it was read may change again within its time stamp's resolution: of a file
+#: system that counts in whole hundredths or seconds, or of one that asks the kernel's clock.
+_COARSE_NS, _FINE_NS = 2_000_000_000, 50_000_000
 
 _MODE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -32,11 +35,11 @@ class Options(NamedTuple):
     injectable: bool = True
     corpus_id: str | None = None
     infer: bool = True  # take tags from suffix and folders, and the title from the text
-    max_bytes: int = 64 * 1024 * 1024
+    limits: Limits = LIMITS
 
     def recipe(self, rules: str) -> str:
         """A word that changes when a file would come out differently though its bytes are the same."""
-        how = repr((1, TARGET_TOKENS, rules, *self[:6]))
+        how = repr((2, TARGET_TOKENS, rules, *self[:6], self.limits.rows))
         return ids.content_hash(how)[7:23]
 
 
@@ -53,26 +56,29 @@ class Passage(NamedTuple):
 class Prepared(NamedTuple):
     """A file as read: its record (without item ids yet), passages in order, and remarks for people.
 
-    passages is None when the file was seen to be the same as before.
+    passages is None when the file was seen to be the same as before. problem says why it cannot be read; `file` is then
+    None if its bytes were not seen either (it may be as it was).
     """
 
-    file: File
-    passages: list[Passage] | None
-    tags: list[str]
-    notes: tuple[str, ...]
+    path: str
+    file: File | None
+    passages: list[Passage] | None = None
+    tags: Sequence[str] = ()
+    notes: tuple[str, ...] = ()
+    problem: str = ""
 
 
 def read_file(path: str, max_bytes: int) -> tuple[bytes, os.stat_result]:
     """The bytes of a regular file. Raises DocumentUnreadable with the reason in words; never blocks on a pipe."""
     try:
         fd = os.open(path, _MODE)
-        with os.fdopen(fd, "rb") as file:
+        with os.fdopen(fd, "rb", buffering=0) as file:
             info = os.fstat(fd)
             if not stat.S_ISREG(info.st_mode):
                 raise errors.DocumentUnreadable(path=path, reason="it is not a regular file")
             if info.st_size > max_bytes:
                 raise errors.DocumentUnreadable(path=path, reason=too_large(info.st_size, max_bytes))
-            return file.read(), info
+            return file.readall(), info
     except OSError as exc:
         raise errors.DocumentUnreadable(path=path, reason=exc.strerror or str(exc)) from exc
 
@@ -83,44 +89,91 @@ def too_large(size: int, limit: int) -> str:
     return f"{size / mega:.0f} MB is over the limit of {limit // mega} MB (ingest.max_file_mb in config.json)"
 
 
-def record(path: str, data: bytes, info: os.stat_result | None) -> File:
-    """What the store keeps of a file's state; a time stamp too fresh to be trusted is left out (the hash decides)."""
-    fresh = info is None or info.st_mtime_ns > ids.now_seconds() * 1e9 - _RACY_NS
+def record(path: str, sha256: str, size: int, info: os.stat_result | None, asked: float) -> File:
+    """What the store keeps of a file's state, as it was `asked` for at that time in seconds.
+
+    A time stamp too fresh to be trusted is left out: next time the hash decides.
+    """
+    steady = info is not None and not any(_is_fresh(ns, asked) for ns in (info.st_mtime_ns, info.st_ctime_ns))
     return File(
         path=path,
-        sha256=ids.bytes_hash(data),
-        size=len(data),
-        mtime_ns=None if fresh or info is None else info.st_mtime_ns,
+        sha256=sha256,
+        size=size,
+        mtime_ns=info.st_mtime_ns if info and steady else None,
+        ctime_ns=info.st_ctime_ns if info and steady else None,
         inode=None if info is None else info.st_ino,
         ext=os.path.splitext(path)[1].lower() or None,
     )
 
 
-class Preparer:
-    """Extracts, cuts and judges file after file, with one set of options."""
+def _is_fresh(stamp_ns: int, asked: float) -> bool:
+    resolution = _FINE_NS if stamp_ns % 10_000_000 else _COARSE_NS
+    return stamp_ns > asked * 1e9 - resolution
 
-    def __init__(self, options: Options, policy: "MemoryPolicy | None") -> None:
-        self.options, self.policy = options, policy
+
+def signed(recipe: str, sha256: str) -> str:
+    """The recipe as a record keeps it: a record that another program has written since does not fit its hash."""
+    return f"{recipe}:{sha256[:12]}"
+
+
+class Preparer:
+    """Reads, extracts, cuts and judges file after file, with one set of options.
+
+    `recipe`: what `Options.recipe` made of the options and the policy.
+    """
+
+    def __init__(self, options: Options, policy: "MemoryPolicy | None", recipe: str = "") -> None:
+        self.options, self.policy, self.recipe = options, policy, recipe
         self._tags: dict[tuple[str, str], list[str]] = {}
 
+    def read(self, path: str, known: str | None) -> Prepared:
+        """A file by its path. `known`: the hash of the bytes that need not be prepared again, if there is one."""
+        try:
+            asked = ids.now_seconds()
+            data, info = read_file(path, self.options.limits.bytes)
+        except errors.DocumentUnreadable as exc:
+            seen = None if isinstance(exc.__cause__, OSError) else File(path, "")  # too large, or no file any more
+            return Prepared(path, seen, problem=str(exc.fields.get("reason", exc.message)))
+        file = record(path, ids.bytes_hash(data), len(data), info, asked)
+        if file.sha256 == known:
+            return Prepared(path, file._replace(recipe=signed(self.recipe, file.sha256)))
+        return self.prepare(file, data)
+
     def prepare(self, file: File, data: bytes) -> Prepared:
-        """One file. Raises DocumentUnreadable."""
+        """A file whose bytes are here."""
+        file = file._replace(recipe=signed(self.recipe, file.sha256))
+        try:
+            return self._prepare(file, data)
+        except errors.DocumentUnreadable as exc:
+            return Prepared(file.path, file, problem=str(exc.fields.get("reason", exc.message)))
+
+    def _prepare(self, file: File, data: bytes) -> Prepared:
         options, policy = self.options, self.policy
         name = os.path.basename(file.path)
-        doc = document(data, name)
+        doc = document(data, name, options.limits)
         governed = Governed(policy, file.path, doc.text) if policy else None
         text = governed.text if governed else doc.text
         title = self._title(doc._replace(text=text), name, governed)
         target = min(TARGET_TOKENS, options.chunk_tokens)
-        cut = chunk(text, kind=doc.kind, language=doc.language, max_tokens=options.chunk_tokens, target_tokens=target)
+        cut = chunk(
+            text, kind=doc.kind, language=doc.language, max_tokens=options.chunk_tokens, target_tokens=target,
+            breaks=doc.breaks,
+        )  # fmt: skip
         passages = []
         for number, piece in enumerate(cut):
             start, end = (piece.start, piece.end) if doc.lines_are_source else (None, None)
             heading = governed.label(piece.heading) if governed else piece.heading
-            place = Source(number, start, end, heading)
+            place = Source(number, start, end, self._anchor(doc, piece, governed) or heading)
             redacted, rules = (governed.redacted(piece.text), governed.rules(piece)) if governed else (False, ())
             passages.append(Passage(full_title(title, heading), piece.text, place, redacted, rules))
-        return Prepared(file, passages, self.tags(file.path), doc.notes)
+        return Prepared(file.path, file, passages, self.tags(file.path), doc.notes)
+
+    def _anchor(self, doc: Document, piece: "Piece", governed: Governed | None) -> str:
+        """The page, slide or sheet that a passage comes from; sheets have names, so policy sees it."""
+        if not doc.anchors:
+            return ""
+        anchor = anchor_at(doc.anchors, piece.start, piece.end)
+        return governed.label(anchor, ours=False) if governed else anchor
 
     def _title(self, doc: Document, name: str, governed: Governed | None) -> str:
         """The document's title, or its file's name where policy lets no title stand; both are judged."""
@@ -138,7 +191,7 @@ class Preparer:
         """The caller's tags, then what the suffix and the two nearest folders say."""
         key = (os.path.dirname(path), os.path.splitext(path)[1].lower())
         if key not in self._tags:
-            inferred = _inferred_tags(*key) if self.options.infer and os.path.isabs(path) else []
+            inferred = inferred_tags(path) if self.options.infer else []
             clear = self.policy.clear if self.policy else None
             safe = [tag for tag in inferred if clear is None or clear(tag, document=True)]
             self._tags[key] = list(dict.fromkeys([*self.options.tags, *safe]))
@@ -160,7 +213,10 @@ _SUFFIX_TAGS = {
 }  # fmt: skip
 
 
-def _inferred_tags(folder: str, suffix: str) -> list[str]:
-    folders = [part for part in folder.split(os.sep) if part][-2:]
-    word = _SUFFIX_TAGS.get(suffix)
+def inferred_tags(path: str) -> list[str]:
+    """Tags that the suffix and the two nearest folders suggest; none for what is no file."""
+    if not os.path.isabs(path):
+        return []
+    folders = [part for part in os.path.dirname(path).split(os.sep) if part][-2:]
+    word = _SUFFIX_TAGS.get(os.path.splitext(path)[1].lower())
     return [*([word] if word else []), *(f.lower().replace(" ", "-") for f in folders if len(f) <= 40)]

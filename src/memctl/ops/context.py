@@ -126,6 +126,11 @@ class Context:
             self.close()
             self._access = access
 
+    def narrow(self, access: Access) -> None:
+        """Say that this run, so far, needs the store for less than its operation declared."""
+        if self._db is None:
+            self._access = access
+
     @property
     def db(self) -> "Database":
         """The open store. Raises StoreMissing for READ and WRITE when there is none."""

@@ -1,13 +1,19 @@
-"""What `push` and `ingest` share: sources in, counts out."""
+"""What the commands that read documents share: sources in, counts out."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from memctl import errors
-from memctl.ingest.bulk import Ingest, Outcome
+from memctl import errors, ids
+from memctl.annotations import Any
+from memctl.extract import Limits
+from memctl.ingest.bulk import Ingest, Progress, Run
+from memctl.ingest.outcome import Outcome
 from memctl.ingest.prepare import Options
 from memctl.ingest.sources import resolve
 from memctl.ops.context import Context
+
+#: A progress line is drawn at most this often, in seconds.
+REDRAW = 0.1
 
 
 def ingest_sources(ctx: Context, label: str, sources: Sequence[str], options: Options) -> Outcome:
@@ -17,32 +23,94 @@ def ingest_sources(ctx: Context, label: str, sources: Sequence[str], options: Op
     """
     if ctx.policy.judge_fields(tags=options.tags, document=False).action == "reject":
         raise errors.NothingStored(reason="policy refuses the tags")
-    folders = [path for path in map(ctx.absolute, sources) if os.path.isdir(path)]
-
-    def progress(done: int, path: str) -> None:
-        ctx.progress(f"[{label}] {done} files: {os.path.basename(path)}")
-
-    run = Ingest(ctx.db, options, ctx.policy, warn=ctx.warn, progress=progress if "stderr" in ctx.tty else None)
-    outcome = run.run(resolve(sources, ctx.cwd), ctx.stdin_bytes, folders)
+    folders = [os.path.realpath(path) for path in map(ctx.absolute, sources) if os.path.isdir(path)]
+    run = ingest_run(ctx, label, options)
+    outcome = run.run(resolve(sources, ctx.cwd, never=store_files(ctx)), ctx.stdin_bytes, folders)
     report(ctx, label, outcome)
-    if outcome.failed and len(outcome.failed) == outcome.files:
-        raise errors.NothingReadable(count=outcome.files)
+    refuse_if_nothing_was_readable(outcome)
     return outcome
+
+
+def ingest_run(ctx: Context, label: str, options: Options, **how: Any) -> Ingest:
+    """A run that talks to the context's user; `how` are fields of `Run`."""
+    watch = _Watch(ctx, label) if "stderr" in ctx.tty else None
+    return Ingest(
+        ctx.db, options, ctx.policy, warn=ctx.warn, progress=watch,
+        run=Run(workers=ctx.config.ingest.workers, **how),
+    )  # fmt: skip
+
+
+def limits(ctx: Context) -> Limits:
+    """How much of one file is read, as config.json says."""
+    mine = ctx.config.ingest
+    return Limits(mine.max_file_mb << 20, mine.max_expanded_mb << 20, mine.max_seconds, mine.max_rows)
+
+
+def store_files(ctx: Context) -> list[str]:
+    """The files of the store itself, which are never read as documents."""
+    config = [ctx.config_path] if ctx.config_path else []
+    return [*(ctx.db_path + end for end in ("", "-wal", "-shm", "-journal")), *config]
+
+
+def refuse_if_nothing_was_readable(done: Outcome) -> None:
+    """Raise NothingReadable when files were given and not one of them could be read."""
+    if done.failed and len(done.failed) == done.files:
+        raise errors.NothingReadable(count=done.files)
+
+
+class _Watch:
+    """Draws how far a run is: files, rate, and the time left."""
+
+    def __init__(self, ctx: Context, label: str) -> None:
+        self._draw: Callable[[str], None] = ctx.progress
+        self._label = label
+        self._start = self._drawn = ids.monotonic()
+
+    def __call__(self, at: Progress) -> None:
+        now = ids.monotonic()
+        if now - self._drawn < REDRAW and at.done < at.files:
+            return
+        self._drawn = now
+        if not at.files:
+            self._draw(f"[{self._label}] looking: {at.done} files")
+            return
+        parts = [f"[{self._label}] {at.done}/{at.files} files"]
+        seconds = now - self._start
+        if at.bytes_done and seconds > 1:
+            rate = at.bytes_done / seconds
+            left = (at.bytes - at.bytes_done) / rate
+            parts += [f"{rate / 1e6:.1f} MB/s", f"{_clock(left)} left"]
+        self._draw(", ".join(parts) + f": {os.path.basename(at.path)}")
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def report(ctx: Context, label: str, done: Outcome) -> None:
     """The counts of a run, one line a kind, only kinds that happened."""
-    processed = done.new + done.changed + done.refiled
-    ctx.note(f"[{label}] Ingested {len(done.item_ids)} chunks from {processed} file(s) ({done.unchanged} skipped)")
+    ctx.note(f"[{label}] Ingested {len(done.item_ids)} chunks from {done.processed} file(s) ({done.unchanged} skipped)")
+    report_changes(ctx, label, done)
+
+
+def report_changes(ctx: Context, label: str, done: Outcome) -> None:
+    """What beside new files there is to say of a run."""
     if done.changed:
         ctx.note(f"[{label}] Changed files: {done.changed} ({done.kept} chunks kept, {done.superseded} superseded, "
                  f"{done.archived} archived)")  # fmt: skip
     if done.refiled:
         ctx.note(f"[{label}] Read again with other options or rules: {done.refiled} file(s) ({done.kept} chunks kept)")
+    if done.moved:
+        ctx.note(f"[{label}] Moved files: {done.moved} (their chunks are kept)")
     if done.deleted:
         ctx.note(f"[{label}] Deleted files: {done.deleted} (their chunks are archived)")
-    if done.moved:
-        ctx.warn(f"[{label}] Moved: {done.moved} chunks were in another scope (a document is in one scope at a time)")
+    if done.restored:
+        ctx.note(f"[{label}] Restored: {done.restored} chunks whose text is back")
+    if done.rescoped:
+        ctx.warn(
+            f"[{label}] Moved: {done.rescoped} chunks were in another scope (a document is in one scope at a time)"
+        )
     if done.redacted:
         ctx.warn(f"[{label}] Policy redacted: {done.redacted} chunks (secrets replaced by [REDACTED:...])")
     if done.quarantined:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from memctl.annotations import Annotated, Any, Literal
-from memctl.ingest.bulk import Outcome
+from memctl.ingest.outcome import Outcome
 from memctl.ingest.prepare import Options
 from memctl.operation import CREATE, Arg, Result, operation
 from memctl.ops.context import Context
-from memctl.ops.documents import ingest_sources
+from memctl.ops.documents import ingest_sources, limits
 
 
 class Ingested(Result):
@@ -30,12 +30,14 @@ class Ingested(Result):
             "files_changed": done.changed,
             "files_unchanged": done.unchanged,
             "files_refiled": done.refiled,
+            "files_moved": done.moved,
             "files_deleted": done.deleted,
             "files_failed": [{"path": t.path, "reason": t.problem} for t in done.failed],
             "chunks_created": len(done.item_ids),
             "chunks_kept": done.kept,
             "chunks_superseded": done.superseded,
             "chunks_archived": done.archived,
+            "chunks_restored": done.restored,
             "chunks_redacted": done.redacted,
             "chunks_quarantined": done.quarantined,
         }
@@ -74,8 +76,7 @@ def ingest(
     source also gives up the passages of files deleted from it.
     """
     options = Options(
-        chunk_tokens, tuple(tags or ()), scope, injectable, corpus, format == "auto",
-        ctx.config.ingest.max_file_mb * 1024 * 1024,
+        chunk_tokens, tuple(tags or ()), scope, injectable, corpus, format == "auto", limits(ctx),
     )  # fmt: skip
     outcome = ingest_sources(ctx, "ingest", source, options)
     if corpus is not None:

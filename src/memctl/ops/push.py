@@ -8,7 +8,7 @@ from memctl.names import Tier
 from memctl.operation import CREATE, Arg, operation
 from memctl.ops import recall as recalling
 from memctl.ops.context import Context
-from memctl.ops.documents import ingest_sources
+from memctl.ops.documents import ingest_sources, limits
 
 
 @operation(
@@ -48,7 +48,7 @@ def push(
     the question best, and says of each where it comes from. Nothing matches: nothing is printed.
     """
     if source:
-        options = Options(chunk_tokens, tuple(tags or ()), scope, max_bytes=ctx.config.ingest.max_file_mb * 1024 * 1024)
+        options = Options(chunk_tokens, tuple(tags or ()), scope, limits=limits(ctx))
         ingest_sources(ctx, "push", source, options)
     return recalling.recall_block(
         ctx, query, label="push", budget=budget, tier=tier, scope=scope, all_scopes=all_scopes

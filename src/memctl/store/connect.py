@@ -22,7 +22,7 @@ MEMORY = ":memory:"
 MAX_VALUES = 32_000 if sqlite3.sqlite_version_info >= (3, 32) else 990
 
 #: The newest migration's number, so that a read of an up-to-date file needs nothing of `migrate` (a test holds both).
-MIGRATION = 2
+MIGRATION = 3
 SCHEMA_VERSION = "2"
 _STATE = (
     "SELECT (SELECT max(number) FROM memctl_migrations), (SELECT value FROM schema_meta WHERE key = 'schema_version')"

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from memctl import ids
 from memctl.store import rows
 from memctl.store.connect import Database
+from memctl.store.filters import Filters
 from memctl.store.sources import batches, marks
 from memctl.types import CorpusMetadata
 
@@ -30,23 +31,38 @@ class File(NamedTuple):
     mount_id: str | None = None
     rel_path: str | None = None
     lang_hint: str | None = None
+    ctime_ns: int | None = None
+
+
+class Held(NamedTuple):
+    """A file and how much the store holds of it.
+
+    size: in bytes, None where it was not recorded; chunks: its active passages.
+    """
+
+    path: str
+    size: int | None
+    chunks: int
+    ext: str | None = None
+    rel_path: str | None = None
 
 
 def known_files(db: Database, paths: Iterable[str]) -> dict[str, File]:
     """What the store knows of these files; files it has not met are left out."""
     out: dict[str, File] = {}
-    join, extra = "", "NULL, NULL, ''"
+    join, extra = "", "NULL, NULL, '', NULL"
     if db.has("memory_files"):
         join = "LEFT JOIN memory_files AS f ON f.file_path = c.file_path"
-        extra = "f.mtime_ns, f.inode, coalesce(f.recipe, '')"
+        changed = "f.ctime_ns" if db.has("memory_gone_files") else "NULL"  # they came together
+        extra = f"f.mtime_ns, f.inode, coalesce(f.recipe, ''), {changed}"
     for batch in batches(list(paths)):
-        for path, sha, item_ids, size, mtime_ns, inode, recipe, ext, mount, rel, lang in db.rows(
+        for path, sha, item_ids, size, mtime_ns, inode, recipe, ctime_ns, ext, mount, rel, lang in db.rows(
             f"SELECT c.file_path, c.sha256, c.item_ids, c.size_bytes, {extra}, c.ext, c.mount_id, c.rel_path, "
             f"c.lang_hint FROM corpus_hashes AS c {join} WHERE c.file_path IN ({marks(batch)})",
             batch,
         ):
             held = tuple(rows.strings(item_ids))
-            out[path] = File(path, sha, held, size, mtime_ns, inode, recipe, ext, mount, rel, lang)
+            out[path] = File(path, sha, held, size, mtime_ns, inode, recipe, ext, mount, rel, lang, ctime_ns)
     return out
 
 
@@ -69,10 +85,10 @@ def put_files(db: Database, files: Iterable[File]) -> None:
             ],
         )  # fmt: skip
         db.run_many(
-            "INSERT INTO memory_files(file_path, mtime_ns, inode, recipe) VALUES (?, ?, ?, ?) "
+            "INSERT INTO memory_files(file_path, mtime_ns, inode, recipe, ctime_ns) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT(file_path) DO UPDATE SET mtime_ns = excluded.mtime_ns, inode = excluded.inode, "
-            "recipe = excluded.recipe",
-            [(f.path, f.mtime_ns, f.inode, f.recipe) for f in files],
+            "recipe = excluded.recipe, ctime_ns = excluded.ctime_ns",
+            [(f.path, f.mtime_ns, f.inode, f.recipe, f.ctime_ns) for f in files],
         )
 
 
@@ -84,6 +100,46 @@ def paths_below(db: Database, prefix: str) -> list[str]:
         (prefix, beyond),
     )
     return [row[0] for row in found]
+
+
+def below(db: Database, prefix: str = "", scopes: tuple[str, ...] | None = None) -> list[Held]:
+    """The files below a folder (its path ends in a separator; "" means all files), by path.
+
+    scopes: only passages in these are counted, and files without one there are left out.
+    """
+    where, values = "c.sha256 <> ''", []  # files that were only announced (see `expect`) have not been read
+    if prefix:
+        where += " AND c.file_path >= ? AND c.file_path < ?"
+        values = [prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)]
+    recorded = "c.size_bytes, c.ext, c.rel_path" if db.has("memory_mounts") else "NULL, NULL, NULL"  # since schema 2
+    found = db.rows(
+        f"SELECT c.file_path, json_array_length({_ITEM_IDS}), {recorded} FROM corpus_hashes AS c "
+        f"WHERE {where} ORDER BY c.file_path",
+        values,
+    )
+    if scopes is not None:
+        active, more = Filters(scopes).where("i")
+        inside = _passages(db, where, f"SELECT i.id FROM memory_items AS i WHERE {active}", [*values, *more])
+        return [Held(path, size, inside[path], ext, rel) for path, _, size, ext, rel in found if path in inside]
+    gone: dict[str, int] = {}
+    if db.row("SELECT 1 FROM memory_items WHERE archived > 0 LIMIT 1"):
+        gone = _passages(db, where, "SELECT id FROM memory_items WHERE archived > 0", values)
+    return [Held(path, size, n - gone.get(path, 0), ext, rel) for path, n, size, ext, rel in found]
+
+
+#: The ids of a file's items, `[]` where another program left something that is no JSON.
+_ITEM_IDS = "CASE WHEN json_valid(c.item_ids) THEN c.item_ids ELSE '[]' END"
+
+
+def _passages(db: Database, where: str, items: str, values: list[Any]) -> dict[str, int]:
+    """How many items of each file are among those a subquery names; files without any are left out."""
+    return dict(
+        db.rows(
+            f"SELECT c.file_path, count(*) FROM corpus_hashes AS c, json_each({_ITEM_IDS}) AS one "
+            f"WHERE {where} AND one.value IN ({items}) GROUP BY c.file_path",
+            values,
+        )
+    )
 
 
 def forget_files(db: Database, paths: Iterable[str]) -> None:

@@ -148,9 +148,15 @@ def _first_revisions(db: Database, _tokenizer: str | None) -> None:
     _run_script(db, schema.REVISION_TRIGGERS)
 
 
+def _folders(db: Database, _tokenizer: str | None) -> None:
+    """Synced folders: change times, files that are gone for now, the scope of a mount."""
+    _run_script(db, schema.FOLDER_TABLES)
+
+
 MIGRATIONS = (
     Migration(1, "shared and side tables", _shared_tables),
     Migration(2, "first revisions of ingested passages", _first_revisions),
+    Migration(3, "synced folders", _folders),
 )
 
 

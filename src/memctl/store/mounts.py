@@ -1,6 +1,7 @@
 """Rows of memory_mounts: the folders that feed the store."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from memctl import ids
@@ -10,28 +11,54 @@ from memctl.store.connect import Database
 _NAMES = ("mount_id", "path", "name", "ignore_json", "lang_hint", "created_at", "last_sync_at")
 
 
-def put(db: Database, path: str, name: str | None, ignore: list[str], lang_hint: str | None) -> str:
-    """Register a folder by its canonical path, or bring its options up to date; returns its id."""
+def put(
+    db: Database,
+    path: str,
+    name: str | None = None,
+    ignore: Sequence[str] | None = None,
+    lang_hint: str | None = None,
+    scope: str | None = None,
+) -> str:
+    """Register a folder by its canonical path, or bring its options up to date; returns its id.
+
+    What is None stays as it was.
+    """
     with db.atomic():
         known: str | None = db.value("SELECT mount_id FROM memory_mounts WHERE path = ?", (path,))
         mount_id = known or ids.new_id("MNT")
+        patterns = None if ignore is None else json.dumps(list(ignore), ensure_ascii=False)
         db.run(
             "INSERT INTO memory_mounts(mount_id, path, name, ignore_json, lang_hint, created_at) "
-            "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(mount_id) DO UPDATE SET name = coalesce(excluded.name, name), "
-            "ignore_json = excluded.ignore_json, lang_hint = coalesce(excluded.lang_hint, lang_hint)",
-            (mount_id, path, name, json.dumps(ignore), lang_hint, ids.timestamp()),
+            "VALUES (?, ?, ?, coalesce(?, '[]'), ?, ?) ON CONFLICT(mount_id) DO UPDATE SET "
+            "name = coalesce(excluded.name, name), ignore_json = coalesce(?, ignore_json), "
+            "lang_hint = coalesce(excluded.lang_hint, lang_hint)",
+            (mount_id, path, name, patterns, lang_hint, ids.timestamp(), patterns),
         )
+        if scope is not None:
+            db.run(
+                "INSERT INTO memory_mount_options(mount_id, scope) VALUES (?, ?) "
+                "ON CONFLICT(mount_id) DO UPDATE SET scope = excluded.scope",
+                (mount_id, scope),
+            )
+        if lang_hint is not None:
+            db.run("UPDATE corpus_hashes SET lang_hint = ? WHERE mount_id = ?", (lang_hint, mount_id))
         if known is None:
             events.log(db, "mount_register", None, {"mount_id": mount_id, "path": path})
     return mount_id
 
 
 def every(db: Database) -> list[dict[str, Any]]:
-    """All mounts, oldest first, `ignore_patterns` decoded."""
+    """All mounts, oldest first, `ignore_patterns` decoded; `scope` is None where the default holds."""
+    if not db.has("memory_mounts"):
+        return []
+    options: dict[str, str | None] = {}
+    if db.has("memory_mount_options"):
+        options = dict(db.rows("SELECT mount_id, scope FROM memory_mount_options"))
     out = []
     for row in db.rows(f"SELECT {', '.join(_NAMES)} FROM memory_mounts ORDER BY created_at, mount_id"):
         mount = dict(zip(_NAMES, row, strict=True))
         mount["ignore_patterns"] = rows.strings(mount.pop("ignore_json"))
+        mount["scope"] = options.get(mount["mount_id"])
         out.append(mount)
     return out
 
@@ -51,7 +78,9 @@ def remove(db: Database, key: str) -> bool:
         mount = find(db, key)
         if mount is None:
             return False
-        db.run("DELETE FROM memory_mounts WHERE mount_id = ?", (mount["mount_id"],))
+        for table in ("memory_mounts", "memory_mount_options"):
+            db.run(f"DELETE FROM {table} WHERE mount_id = ?", (mount["mount_id"],))
+        db.run("UPDATE corpus_hashes SET mount_id = NULL WHERE mount_id = ?", (mount["mount_id"],))
         events.log(db, "mount_remove", None, {"mount_id": mount["mount_id"]})
     return True
 

@@ -10,12 +10,13 @@ from memctl.store.connect import Database
 CLEARED = (
     "memory_items", "memory_revisions", "memory_embeddings", "memory_links", "memory_palace_locations",
     "memory_events", "corpus_hashes", "corpus_metadata", "memory_sources", "memory_withheld", "memory_files",
+    "memory_gone_files",
 )  # fmt: skip
 
 
 def reset(db: Database, *, preserve_mounts: bool, dry_run: bool) -> dict[str, Any]:
     """Delete every item and what hangs on it; returns how many rows of each table went (or would go)."""
-    tables = [*CLEARED, *([] if preserve_mounts else ["memory_mounts"])]
+    tables = [*CLEARED, *([] if preserve_mounts else ["memory_mounts", "memory_mount_options"])]
     with db.atomic():
         counts: dict[str, Any] = {t: int(db.value(f"SELECT count(*) FROM {t}")) for t in tables}
         if not dry_run:

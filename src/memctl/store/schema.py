@@ -166,6 +166,22 @@ CREATE TABLE IF NOT EXISTS memory_files (        -- what makes re-ingest of a fi
 CREATE INDEX IF NOT EXISTS memctl_items_hash ON memory_items({HASH_KEY});
 """
 
+#: Migration 3: what a synced folder needs beyond single files.
+FOLDER_TABLES = """
+-- The change time moves with every write, whatever a program sets the modification time to.
+ALTER TABLE memory_files ADD COLUMN ctime_ns INTEGER;
+CREATE TABLE IF NOT EXISTS memory_gone_files (   -- files that disappeared; their items come back with them
+    file_path TEXT PRIMARY KEY,
+    sha256    TEXT NOT NULL,
+    item_ids  TEXT NOT NULL,                     -- JSON array: the items that were archived with the file
+    gone_at   TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memory_mount_options (  -- options of a mount that memory_mounts has no column for
+    mount_id TEXT PRIMARY KEY,
+    scope    TEXT                                -- what its files are filed under; NULL: the default
+) WITHOUT ROWID;
+"""
+
 # A passage that bulk ingest wrote and nobody changed is its own first revision: the row says it all, so the snapshot
 # is '{}'. The moment any program changes the row (REPLACE included), these two triggers write the old state down.
 _SNAPSHOT = """json_object(

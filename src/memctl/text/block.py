@@ -33,6 +33,8 @@ class Place(Protocol):
     def line_start(self) -> int | None: ...  # noqa: D102
     @property
     def line_end(self) -> int | None: ...  # noqa: D102
+    @property
+    def anchor(self) -> str: ...  # noqa: D102
 
 
 class Passage(NamedTuple):
@@ -43,6 +45,7 @@ class Passage(NamedTuple):
     path    the source as displayed, "" when the passage has no place in a document
     chunk   its position there, or "3-5" for joined ones
     span    its first and last line in the source, 1-based
+    anchor  where it stands in a source without lines: "page 3", "sheet Budget rows 2-40"
     """
 
     ids: tuple[str, ...]
@@ -58,6 +61,7 @@ class Passage(NamedTuple):
     tags: list[str]
     confidence: float
     entities: list[str]
+    anchor: str = ""
 
 
 class Block(NamedTuple):
@@ -169,7 +173,14 @@ def passage(item: Any, place: Place | None = None, cwd: str = "") -> Passage:
         tags=[one_line(str(tag)) for tag in data.get("tags") or ()],
         confidence=float(data.get("confidence", 0.5)),
         entities=[one_line(str(entity)) for entity in data.get("entities") or ()],
+        anchor=_anchor(place, str(data.get("title", ""))) if path and span is None else "",
     )
+
+
+def _anchor(place: Place | None, title: str) -> str:
+    """The page, slide or sheet; a heading path is none, the title says it already."""
+    anchor = one_line(place.anchor, _META_CHARS) if place is not None else ""
+    return "" if anchor in title else anchor
 
 
 def display_path(path: str, cwd: str) -> str:
@@ -245,8 +256,8 @@ def _frame_head(p: Passage) -> list[str]:
     title = f"[{p.tier.upper()}:{p.validation}] {p.type} — {p.title}"
     if not p.path:
         return [title]
-    lines = f" lines:{p.span[0]}-{p.span[1]}" if p.span else ""
-    return [title, f"    [path:{p.path} chunk:{p.chunk}{lines}]"]
+    where = f" lines:{p.span[0]}-{p.span[1]}" if p.span else f" at:{p.anchor}" if p.anchor else ""
+    return [title, f"    [path:{p.path} chunk:{p.chunk}{where}]"]
 
 
 def _frame_tail(p: Passage) -> list[str]:

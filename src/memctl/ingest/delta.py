@@ -1,0 +1,143 @@
+"""What changed since the last time: every file is looked at, none is opened.
+
+Size, both time stamps and the inode say that a file is as it was; otherwise its hash decides, when it is read.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from memctl.ingest.sources import STDIN, Target
+from memctl.store import folders
+from memctl.store.connect import Database
+from memctl.store.folders import Home, Seen
+
+
+class Task(NamedTuple):
+    """A file to read: its size in bytes as far as known, and whether the store holds it (`known`), and as it would come
+    out today (`current`), so that equal bytes need no further work.
+    """
+
+    path: str
+    size: int
+    known: bool
+    current: bool
+
+
+class Plan:
+    """What a run has to do.
+
+    tasks      files to read, in the order they were found
+    unchanged  files that are as they were
+    failed     files that cannot be read
+    lost       known files that are not there any more, or no longer taken in: path -> why
+    """
+
+    __slots__ = ("failed", "lost", "tasks", "unchanged")
+
+    def __init__(self) -> None:
+        self.tasks: list[Task] = []
+        self.unchanged: list[str] = []
+        self.failed: list[Target] = []
+        self.lost: dict[str, str] = {}
+
+    @property
+    def files(self) -> int:
+        """How many files were found."""
+        return len(self.tasks) + len(self.unchanged) + len(self.failed)
+
+    @property
+    def bytes(self) -> int:
+        """The size of what there is to read."""
+        return sum(task.size for task in self.tasks)
+
+
+DELETED = "deleted"
+LEFT_OUT = "no longer taken in"
+NO_FILE = "no longer a regular file"
+
+
+def plan(
+    db: Database | None,
+    targets: Iterable[Target],
+    roots: Sequence[str],
+    recipe: str,
+    *,
+    full: bool = False,
+    home: Home | None = None,
+    looked: Callable[[int], None] | None = None,
+) -> Plan:
+    """Compare the files that were found with what the store remembers of them; no store means that all are new.
+
+    roots   folders (canonical paths) that the targets cover: what is known below them and was not found is lost
+    full    read everything again
+    home    the mount that the targets belong to: files of no mount, or of one around it, are read again to be taken
+            over; those of a mount within it are left to that one unless they have changed, whatever `full` says
+    looked  called with the number of files found so far
+    """
+    out = Plan()
+    known: dict[str, Seen] = {}
+    below = tuple(os.path.join(root, "") for root in roots)
+    if db is not None:
+        for prefix in below:
+            known.update(folders.seen_below(db, prefix, recipe))
+    waiting: list[Target] = []
+    for number, target in enumerate(targets, 1):
+        if looked and number % 500 == 0:
+            looked(number)
+        if target.problem:
+            out.failed.append(target)
+        elif target.path.startswith(below) or db is None:
+            _compare(out, target, known.pop(target.path, None), full, home)
+        else:
+            waiting.append(target)
+    if waiting and db is not None:
+        others = folders.seen(db, [target.path for target in waiting], recipe)
+        for target in waiting:
+            _compare(out, target, others.get(target.path), full, home)
+    out.lost = _lost(known, out.failed, home)
+    return out
+
+
+def _compare(out: Plan, target: Target, was: Seen | None, full: bool, home: Home | None) -> None:
+    info = target.info
+    if was is None or info is None or target.path == STDIN:
+        out.tasks.append(Task(target.path, info.st_size if info else 0, was is not None, current=False))
+        return
+    now = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+    within = home is not None and was.mount_id in home.inner
+    current = within or (was.current and not full)
+    if current and now == was[:4] and (within or home is None or was.mount_id == home.mount_id):
+        out.unchanged.append(target.path)
+    else:
+        out.tasks.append(Task(target.path, info.st_size, known=True, current=current))
+
+
+def _lost(known: dict[str, Seen], failed: Sequence[Target], home: Home | None) -> dict[str, str]:
+    """Which known files that were not found are lost; what lies in a folder that cannot be read is not."""
+    shut = tuple(os.path.join(target.path, "") for target in failed)
+    problems = {target.path for target in failed}
+    out = {}
+    for path, was in sorted(known.items()):
+        ours = was.mount_id is not None and (home is None or was.mount_id == home.mount_id)
+        why = _why_lost(path, path in problems, ours)
+        if why and not path.startswith(shut):
+            out[path] = why
+    return out
+
+
+def _why_lost(path: str, failed: bool, ours: bool) -> str:
+    # Only "there is no such file" proves that: a folder that may not be entered, say, proves nothing.
+    try:
+        mode = os.lstat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return DELETED
+    except OSError:
+        return ""
+    if failed:
+        return "" if stat.S_ISREG(mode) else NO_FILE
+    if stat.S_ISDIR(mode):
+        return NO_FILE
+    # It was named by itself at the time, or belongs to another mount: only what came with a folder goes with it.
+    return LEFT_OUT if ours else ""

@@ -1,0 +1,62 @@
+"""Files that were moved or renamed: which of the lost ones a file that was found may have been."""
+
+import os
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+from memctl import ids
+from memctl.ingest.delta import DELETED, Plan
+from memctl.ingest.prepare import Passage
+from memctl.store import corpus, items
+from memctl.store.connect import Database
+from memctl.store.corpus import File
+
+Key = tuple[str, str | int]
+
+
+class Moves:
+    """The files that a plan found to be deleted; each can have become one other."""
+
+    def __init__(self, db: Database, plan: Plan) -> None:
+        self._known = {task.path for task in plan.tasks if task.known}  # these have a record of their own
+        self._waiting: set[str] = set()
+        self._by: dict[Key, deque[str]] = {}
+        for path, file in sorted(corpus.known_files(db, plan.lost).items()):
+            if plan.lost[path] == DELETED:
+                self._waiting.add(path)
+                for key in _keys(file):
+                    self._by.setdefault(key, deque()).append(path)
+
+    def of(self, files: Sequence[File]) -> dict[str, str]:
+        """Where these files may have been before, new path -> old path: a file with the same bytes, at best with the
+        same name, else one with the same inode.
+        """
+        out: dict[str, str] = {}
+        strangers = [file for file in files if file.path not in self._known]
+        for keys in zip(*map(_keys, strangers), strict=True):  # the best sort of key for all, then the next one
+            for file, key in zip(strangers, keys, strict=True):
+                if file.path not in out and (found := self._take(key)):
+                    out[file.path] = found
+        return out
+
+    def _take(self, key: Key) -> str:
+        queue = self._by.get(key)
+        while queue:
+            found = queue.popleft()
+            if found in self._waiting:
+                self._waiting.remove(found)
+                return found
+        return ""
+
+
+def _keys(file: File) -> tuple[Key, Key, Key]:
+    name = os.path.basename(file.path)
+    return (f"named {name}", file.sha256), ("bytes", file.sha256), ("inode", file.inode or file.path)
+
+
+def related(db: Database, old: File, passages: Iterable[Passage]) -> bool:
+    """Whether a file with the inode of `old` is that one, moved and edited, and not another one that was given its
+    inode: then they have nothing in common.
+    """
+    ours = {ids.content_hash(passage.content) for passage in passages}
+    return any(one.content_hash in ours for one in items.stored(db, old.item_ids).values())

@@ -1,0 +1,162 @@
+"""A process that reads files for another one: tasks come in through a pipe, prepared files go out, both pickled.
+
+It touches no store. It ends when its input does, which also happens when its parent is killed. Where that is safe it is
+a fork of its parent, which costs 5 ms; else a new interpreter, which costs 80.
+"""
+
+import os
+import pickle
+import signal
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from memctl.ingest.prepare import Prepared, Preparer
+
+if TYPE_CHECKING:
+    from memctl.ingest.prepare import Options
+    from memctl.policy import MemoryPolicy
+
+#: In bytes: a reader that wants more address space fails with MemoryError instead of taking the machine down.
+MEMORY = 4 << 30
+
+_CHILD = "import sys; sys.path[:] = {path!r}; from memctl.ingest.worker import main; main()"
+
+
+class Setup(NamedTuple):
+    """What a new interpreter is told first: how to prepare."""
+
+    options: "Options"
+    policy: "MemoryPolicy | None"
+    recipe: str
+
+
+class Worker:
+    """A process as its parent sees it: files go in, prepared ones come out."""
+
+    def __init__(self, pid: int, tasks: IO[bytes], answers: IO[bytes]) -> None:
+        self.pid, self.tasks, self.answers = pid, tasks, answers
+        self.late = False
+        self._ended = False
+
+    def ask(self, files: list[tuple[str, str | None]], seconds: float) -> list[Prepared] | None:
+        """What it makes of these files, each with the hash that needs no preparing.
+
+        None when it died over them, or was killed because it took longer than `seconds`.
+        """
+        from threading import Timer
+
+        watch = Timer(seconds, self._too_late)
+        watch.daemon = True
+        watch.start()
+        try:
+            send(files, self.tasks)
+            found: list[Prepared] = pickle.load(self.answers)  # noqa: S301 - our own process
+        except (OSError, EOFError, ValueError, pickle.UnpicklingError):  # it is gone, or `end` has closed the pipes
+            self.end()
+            return None
+        finally:
+            watch.cancel()
+        return found
+
+    def end(self) -> None:
+        """Stop it at once."""
+        if self._ended:
+            return
+        self._ended = True
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        for pipe in (self.tasks, self.answers):
+            with suppress(OSError):  # what it had not read yet
+                pipe.close()
+        with suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+    def _too_late(self) -> None:
+        self.late = True
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def start(preparer: Preparer, siblings: Iterable[Worker] = ()) -> Worker:
+    """A new worker. `siblings`: those that run already, whose pipes it must not keep open."""
+    return _forked(preparer, siblings) if _may_fork() else _spawned(preparer)
+
+
+def _may_fork() -> bool:
+    # Another thread may hold a lock that a fork would never see released; elsewhere system libraries forbid it.
+    import threading
+
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
+def _forked(preparer: Preparer, siblings: Iterable[Worker]) -> Worker:
+    child_reads, parent_writes = os.pipe()
+    parent_reads, child_writes = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            for end in (parent_writes, parent_reads, *(w.tasks.fileno() for w in siblings)):
+                os.close(end)
+            os.dup2(2, 1)  # a library that prints must not speak in our output
+            serve(preparer, os.fdopen(child_reads, "rb"), os.fdopen(child_writes, "wb"))
+        finally:
+            os._exit(0)
+    os.close(child_reads)
+    os.close(child_writes)
+    return Worker(pid, os.fdopen(parent_writes, "wb"), os.fdopen(parent_reads, "rb"))
+
+
+def _spawned(preparer: Preparer) -> Worker:
+    from subprocess import PIPE, Popen
+
+    child = [sys.executable, "-c", _CHILD.format(path=sys.path)]
+    process = Popen(child, stdin=PIPE, stdout=PIPE, cwd=os.sep)  # noqa: S603 - ourselves
+    if process.stdin is None or process.stdout is None:
+        raise OSError("no pipes to a new process")
+    process.returncode = 0  # `Worker.end` waits for it
+    worker = Worker(process.pid, process.stdin, process.stdout)
+    with suppress(OSError):  # it died at once: `ask` will say so
+        send(Setup(preparer.options, preparer.policy, preparer.recipe), worker.tasks)
+    return worker
+
+
+def send(message: object, sink: IO[bytes]) -> None:
+    """Pickle a message into a pipe."""
+    pickle.dump(message, sink, pickle.HIGHEST_PROTOCOL)
+    sink.flush()
+
+
+# --- in the new process --------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """The life of a new interpreter that serves through standard input and output."""
+    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    setup: Setup = pickle.load(source)  # noqa: S301 - from the process that started this one
+    serve(Preparer(*setup), source, sink)
+
+
+def serve(preparer: Preparer, source: IO[bytes], sink: IO[bytes]) -> None:
+    """Answer until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides; it closes our input
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _bound_memory()
+    while True:
+        try:
+            files: list[tuple[str, str | None]] = pickle.load(source)  # noqa: S301 - from our parent
+        except EOFError:
+            return
+        send([preparer.read(path, known) for path, known in files], sink)
+
+
+def _bound_memory() -> None:
+    try:
+        import resource
+    except ImportError:  # not a Unix
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    bounds = [limit for limit in (soft, hard, MEMORY) if limit != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_AS, (min(bounds), hard))

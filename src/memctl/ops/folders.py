@@ -1,0 +1,131 @@
+"""What `mount`, `sync` and `inspect` share: a folder that is registered, compared and brought up to date."""
+
+import os
+from collections.abc import Iterator, Sequence
+
+from memctl import errors
+from memctl.annotations import Any
+from memctl.ingest import delta
+from memctl.ingest.bulk import recipe_of
+from memctl.ingest.outcome import FileReport, Outcome
+from memctl.ingest.prepare import Options
+from memctl.ingest.sources import Target
+from memctl.ingest.walk import walk
+from memctl.names import DEFAULT_SCOPE
+from memctl.operation import utf8
+from memctl.ops.context import Context
+from memctl.ops.documents import ingest_run, limits, store_files
+from memctl.store import mounts
+from memctl.store.folders import Home
+
+#: A row of `store.mounts.every`.
+Mount = dict[str, Any]
+
+
+def canonical_folder(ctx: Context, path: str, command: str) -> str:
+    """The canonical path of a folder that is there. Raises UsageError when it is none."""
+    folder = os.path.realpath(ctx.absolute(path)) if "\0" not in path else ""
+    if not os.path.lexists(folder):
+        raise errors.UsageError(f"Path does not exist: {path}", command=command)
+    if not os.path.isdir(folder):
+        raise errors.UsageError(f"Path is not a directory: {path}", command=command)
+    if not folder.isprintable() and utf8(folder) != folder:
+        raise errors.UsageError("The name of this folder is not UTF-8: rename it", command=command)
+    return folder
+
+
+def mount_at(ctx: Context, folder: str) -> Mount | None:
+    """The mount whose folder this is; None when there is none, or no store yet."""
+    if not os.path.exists(ctx.db_path):
+        return None
+    return next((one for one in mounts.every(ctx.db) if one["path"] == folder), None)
+
+
+def mount_named(ctx: Context, key: str, command: str) -> Mount:
+    """The mount with this id, name or path. Raises UsageError when there is none."""
+    found = mounts.find(ctx.db, key) or mounts.find(ctx.db, os.path.realpath(ctx.absolute(key)))
+    if found is None:
+        raise errors.UsageError(f"Mount not found: {key}", command=command)
+    return found
+
+
+def register(
+    ctx: Context,
+    folder: str,
+    *,
+    name: str | None = None,
+    ignore: Sequence[str] | None = None,
+    lang: str | None = None,
+    scope: str | None = None,
+    command: str = "mount",
+) -> Mount:
+    """Register a folder, or change the options of its mount: what is None stays.
+
+    Raises UsageError when another mount has the name, NothingStored when policy refuses name, path or patterns.
+    """
+    taken = mounts.find(ctx.db, name) if name else None
+    if taken is not None and taken["path"] != folder:
+        raise errors.UsageError(f"Another mount is called {name}: {taken['path']}", command=command)
+    for text in (folder, name or "", scope or "", *(ignore or ())):
+        if ctx.policy.judge(text, field="provenance").redacted:
+            raise errors.NothingStored(reason="policy sees a secret in the path, the name or a pattern")
+    patterns = None if ignore is None else [pattern for pattern in ignore if pattern]
+    mount_id = mounts.put(ctx.db, folder, name, patterns, lang, scope)
+    return next(one for one in mounts.every(ctx.db) if one["mount_id"] == mount_id)
+
+
+def options_of(ctx: Context, mount: Mount, scope: str | None = None) -> Options:
+    """How the documents of a mount are cut and filed; `scope` goes before the mount's own."""
+    return Options(ctx.config.ingest.chunk_tokens, scope=scope or mount["scope"] or DEFAULT_SCOPE, limits=limits(ctx))
+
+
+def files_of(ctx: Context, mount: Mount, left_out: list[FileReport] | None = None) -> Iterator[Target]:
+    """The files of a mount as they are now; what is left out is noted in `left_out` when it is given."""
+
+    def note(path: str, reason: str) -> None:
+        if left_out is not None:
+            left_out.append(FileReport(path, "left out", 0, reason))
+
+    return walk(mount["path"], ignore=mount["ignore_patterns"], never=store_files(ctx), report=note)
+
+
+def home_of(ctx: Context, mount: Mount) -> Home:
+    """The mount as its files know it."""
+    below = os.path.join(mount["path"], "")
+    every = mounts.every(ctx.db) if os.path.exists(ctx.db_path) else []
+    inner = frozenset(one["mount_id"] for one in every if one["path"].startswith(below) and one["path"] != below)
+    return Home(mount["mount_id"], mount["path"], mount["lang_hint"], inner)
+
+
+def plan_of(
+    ctx: Context,
+    mount: Mount,
+    left_out: list[FileReport] | None = None,
+    *,
+    full: bool = False,
+    scope: str | None = None,
+) -> delta.Plan:
+    """What a sync of the mount has to do; a store that is not there yet knows nothing."""
+    db = ctx.db if os.path.exists(ctx.db_path) else None
+    recipe = recipe_of(options_of(ctx, mount, scope), ctx.policy)
+    files = files_of(ctx, mount, left_out)
+    return delta.plan(db, files, [mount["path"]], recipe, full=full, home=home_of(ctx, mount))
+
+
+def is_stale(ctx: Context, mount: Mount) -> bool:
+    """Whether files are new, changed, moved or deleted since the last sync. Reads no file."""
+    plan = plan_of(ctx, mount)
+    return bool(plan.tasks or plan.lost or mount["last_sync_at"] is None)
+
+
+def sync_mount(
+    ctx: Context, mount: Mount, *, full: bool = False, scope: str | None = None, report: bool = False
+) -> Outcome:
+    """Bring what the store has of a mounted folder up to date. Files that cannot be read are named and passed over."""
+    options = options_of(ctx, mount, scope)
+    left_out: list[FileReport] = []
+    run = ingest_run(ctx, "sync", options, full=full, report=report, mount=home_of(ctx, mount))
+    outcome = run.run(files_of(ctx, mount, left_out if report else None), lambda: b"", [mount["path"]])
+    outcome.reports += left_out
+    mounts.touch(ctx.db, mount["mount_id"])
+    return outcome

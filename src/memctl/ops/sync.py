@@ -1,0 +1,246 @@
+"""memctl sync: the store follows its folders."""
+
+import os
+from collections.abc import Iterator
+
+from memctl import errors, ids
+from memctl.annotations import Annotated, Any
+from memctl.ingest.outcome import FileReport, Outcome
+from memctl.ingest.prepare import Preparer
+from memctl.ingest.preview import preview
+from memctl.ingest.sources import Target
+from memctl.operation import CREATE, READ, WRITE, Arg, Result, operation
+from memctl.ops.context import Context
+from memctl.ops.documents import refuse_if_nothing_was_readable, report_changes
+from memctl.ops.folders import (
+    Mount,
+    canonical_folder,
+    files_of,
+    mount_at,
+    mount_named,
+    options_of,
+    plan_of,
+    register,
+    sync_mount,
+)
+from memctl.store import mounts
+from memctl.text.clean import one_line
+
+
+class Synced(Result):
+    """What was done for each folder, by its path; `single` when one was asked for by name."""
+
+    __slots__ = ("report", "runs", "single")
+
+    def __init__(self, runs: dict[str, Outcome], *, single: bool, report: bool) -> None:
+        self.runs, self.single, self.report = runs, single, report
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts of the one folder, or of each folder by its path."""
+        found = {path: self._counts(path, done) for path, done in self.runs.items()}
+        return next(iter(found.values())) if self.single and found else found
+
+    def _counts(self, path: str, done: Outcome) -> dict[str, Any]:
+        counts: dict[str, Any] = {
+            "mount_path": path,
+            "files_scanned": done.files,
+            "files_new": done.new,
+            "files_changed": done.changed,
+            "files_unchanged": done.unchanged,
+            "chunks_created": len(done.item_ids),
+            "files_moved": done.moved,
+            "files_refiled": done.refiled,
+            "files_deleted": done.deleted,
+            "files_failed": [{"path": _below(t.path, path), "reason": t.problem} for t in done.failed],
+            "chunks_kept": done.kept,
+            "chunks_superseded": done.superseded,
+            "chunks_archived": done.archived,
+            "chunks_restored": done.restored,
+            "chunks_redacted": done.redacted,
+            "chunks_quarantined": done.quarantined,
+        }
+        if self.report:
+            counts["files"] = [
+                {"path": _below(one.path, path), "status": one.status, "chunks": one.chunks, "reason": _why(one, path)}
+                for one in _sorted(done.reports)
+            ]
+        return counts
+
+    def text(self) -> Iterator[str]:
+        """With --report a line for each file: status, path, passages, reason, separated by tabs."""
+        for path, done in self.runs.items() if self.report else ():
+            if not self.single:
+                yield f"# {one_line(path, 4096)}"
+            for one in _sorted(done.reports):
+                shown = one_line(_below(one.path, path), 4096)
+                yield "\t".join([one.status, shown, str(one.chunks), one_line(_why(one, path), 400)]).rstrip()
+
+
+def _sorted(reports: list[FileReport]) -> list[FileReport]:
+    return sorted(reports, key=lambda one: (one.path, one.status))
+
+
+def _below(path: str, root: str) -> str:
+    """A path as seen from the mount."""
+    inside = path.startswith(os.path.join(root, ""))
+    return path[len(os.path.join(root, "")) :] if inside else path
+
+
+def _why(one: FileReport, root: str) -> str:
+    return one.reason.replace(os.path.join(root, ""), "")
+
+
+@operation(
+    access=CREATE,
+    tool="memory_sync",
+    examples=(
+        "memctl sync docs/                      # mounts the folder if it is not",
+        "memctl sync                            # all mounts",
+        "memctl sync docs --report | grep '^failed'",
+        "memctl sync --dry-run --report         # what would change",
+        "memctl sync docs/ --watch              # until ^C",
+    ),
+    exits={1: "the folder does not exist, or none of its files could be read"},
+)
+def sync(
+    ctx: Context,
+    path: Annotated[str | None, Arg("a folder, or a mount's name or id; without one, all mounts", path=True)] = None,
+    *,
+    full: Annotated[bool, Arg("read and store every file anew, whatever it looks like", "--full")] = False,
+    scope: Annotated[str | None, Arg("the scope to file under, now and later on (else the mount's)", "--scope")] = None,
+    dry_run: Annotated[bool, Arg("only say what would change", "--dry-run")] = False,
+    report: Annotated[bool, Arg("print a line for each file: what happened to it, and why", "--report")] = False,
+    watch: Annotated[bool, Arg("go on following changes until interrupted", "--watch", mcp=False)] = False,
+    interval: Annotated[
+        float, Arg("seconds between two looks with --watch", "--interval", ge=0.2, le=86400, mcp=False)
+    ] = 2.0,
+) -> Synced:
+    """Bring the store up to date with its folders.
+
+    New files are stored, changed ones replace their passages as far as these changed, moved ones keep them, and those
+    of deleted files are archived until the file is back. A file that looks as it did (size, both times, inode) is not
+    opened; whether another one has changed is decided by its hash. Files that cannot be read are named, and the rest
+    goes on.
+    """
+    if dry_run:
+        if watch:
+            raise errors.UsageError("--dry-run and --watch do not go together", command="sync")
+        return _preview(ctx, path, report=report, full=full, scope=scope)
+    found = _mounts(ctx, path, scope)
+    seen = {mount["path"]: _state(ctx, mount) for mount in found} if watch else {}
+    runs: dict[str, Outcome] = {}
+    for mount in found:
+        if path is None and _is_missing(ctx, mount):
+            continue
+        done = runs[mount["path"]] = sync_mount(ctx, mount, full=full, scope=scope, report=report)
+        _say(ctx, mount, done)
+    result = Synced(runs, single=path is not None, report=report)
+    if watch:
+        _follow(ctx, found, seen, interval)
+    elif runs and all(done.failed and len(done.failed) == done.files for done in runs.values()):
+        for done in runs.values():
+            refuse_if_nothing_was_readable(done)
+    return result
+
+
+def _mounts(ctx: Context, path: str | None, scope: str | None) -> list[Mount]:
+    """The mounts that are meant; a folder that is none becomes one, a scope that is given is kept."""
+    if path is None:
+        ctx.narrow(WRITE)
+        found = mounts.every(ctx.db)
+        _note_if_none(ctx, found)
+        return [register(ctx, one["path"], scope=scope, command="sync") for one in found] if scope else found
+    if not os.path.lexists(ctx.absolute(path)) and os.path.exists(ctx.db_path) and mounts.find(ctx.db, path):
+        folder = canonical_folder(ctx, mount_named(ctx, path, "sync")["path"], "sync")
+    else:
+        folder = canonical_folder(ctx, path, "sync")
+    known = mount_at(ctx, folder)
+    return [known if known and not scope else register(ctx, folder, scope=scope, command="sync")]
+
+
+def _note_if_none(ctx: Context, found: list[Mount]) -> None:
+    if not found:
+        ctx.note("[sync] No mounts registered. Use 'memctl mount <path>' or 'memctl sync <path>'.")
+
+
+def _is_missing(ctx: Context, mount: Mount) -> bool:
+    """Whether the mount's folder is not there, which is said: a disk may not be plugged in."""
+    if os.path.isdir(mount["path"]):
+        return False
+    ctx.warn(f"[sync] Mount path missing, skipping: {ctx.policy.redact(mount['path'])}")
+    return True
+
+
+def _say(ctx: Context, mount: Mount, done: Outcome, done_word: str = "Done") -> None:
+    ctx.note(f"[sync] Scanned {done.files} files in {ctx.policy.redact(mount['path'])}")
+    ctx.note(
+        f"[sync] {done_word}: {done.new} new, {done.changed} changed, {done.unchanged} unchanged, "
+        f"{len(done.item_ids)} chunks"
+    )
+    if done_word == "Done":
+        report_changes(ctx, "sync", done)
+
+
+def _preview(ctx: Context, path: str | None, *, report: bool, full: bool, scope: str | None) -> Synced:
+    ctx.narrow(READ)
+    there = os.path.exists(ctx.db_path)
+    if path is None:
+        found = mounts.every(ctx.db)
+        _note_if_none(ctx, found)
+    else:
+        named = mounts.find(ctx.db, path) if there and not os.path.lexists(ctx.absolute(path)) else None
+        folder = canonical_folder(ctx, named["path"] if named else path, "sync")
+        new: Mount = {"mount_id": "", "path": folder, "ignore_patterns": [], "lang_hint": None, "scope": None}
+        found = [mount_at(ctx, folder) or new]
+    runs = {}
+    for mount in found:
+        if path is None and _is_missing(ctx, mount):
+            continue
+        left_out: list[FileReport] = []
+        plan = plan_of(ctx, mount, left_out, full=full, scope=scope)
+        preparer = Preparer(options_of(ctx, mount, scope), ctx.policy)
+        done = runs[mount["path"]] = preview(ctx.db if there else None, plan, preparer)
+        done.reports += left_out
+        _say(ctx, mount, done, "Would be")
+        ctx.note(f"[sync] Would be: {done.moved} moved, {done.refiled} read again, {done.deleted} deleted")
+    return Synced(runs, single=path is not None, report=report)
+
+
+# --- following --------------------------------------------------------------------------------------------------
+
+
+def _follow(ctx: Context, found: list[Mount], seen: dict[str, int | None], interval: float) -> None:
+    """Look again and again; the store is opened only when something has changed since the state in `seen`."""
+    ctx.note(f"[sync] Watching {len(found)} folder(s); ^C stops")
+    ctx.close()
+    try:
+        while True:
+            ids.pause(interval, interval)
+            for mount in found:
+                now = _state(ctx, mount)
+                if now is None or now == seen[mount["path"]]:
+                    continue
+                seen[mount["path"]] = now
+                _say(ctx, mount, sync_mount(ctx, mount))
+                ctx.close()
+    except KeyboardInterrupt:
+        ctx.note("[sync] Stopped")
+
+
+def _state(ctx: Context, mount: Mount) -> int | None:
+    """A number that differs when a file came, went or changed; None while the folder is not there."""
+    if not os.path.isdir(mount["path"]):
+        return None
+    return hash(tuple(_signature(target) for target in files_of(ctx, mount)))
+
+
+def _signature(target: Target) -> tuple[object, ...]:
+    info = target.info
+    if info is None:
+        return (target.path, target.problem)
+    return (target.path, info.st_size, info.st_ino, info.st_mtime_ns, info.st_ctime_ns)
+
+
+def text(result: Synced) -> Iterator[str]:
+    """The report, when it was asked for; the counts are talk, and went to stderr."""
+    return result.text()

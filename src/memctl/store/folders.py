@@ -1,0 +1,120 @@
+"""What the store remembers of folders: how each file was last seen, and the files that are gone for now."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from memctl import ids
+from memctl.store import rows
+from memctl.store.connect import Database
+from memctl.store.sources import batches, marks
+
+
+class Seen(NamedTuple):
+    """A file as it was when it was read.
+
+    current: it would come out the same today (same options and rules), and no other program has changed the record.
+    """
+
+    size: int | None
+    mtime_ns: int | None
+    ctime_ns: int | None
+    inode: int | None
+    current: bool
+    mount_id: str | None
+
+
+class Home(NamedTuple):
+    """The mount that files belong to: its id, its folder, the language of its documents, the ids of mounts within."""
+
+    mount_id: str
+    folder: str
+    lang_hint: str | None = None
+    inner: frozenset[str] = frozenset()
+
+
+class Gone(NamedTuple):
+    """What was archived of a file that disappeared or changed: the hash of its bytes, and the items, latest first."""
+
+    sha256: str
+    item_ids: tuple[str, ...]
+
+
+#: The recipe of a record that nobody else has changed ends in its hash (see `ingest.delta.signed`).
+_SEEN = (
+    "SELECT c.file_path, c.size_bytes, f.mtime_ns, f.ctime_ns, f.inode, "
+    "f.recipe IS ? || ':' || substr(c.sha256, 1, 12), c.mount_id "
+    "FROM corpus_hashes AS c LEFT JOIN memory_files AS f ON f.file_path = c.file_path"
+)
+
+
+def seen_below(db: Database, prefix: str, recipe: str) -> dict[str, Seen]:
+    """The files below a folder (its path ends in a separator) as they were last read."""
+    if not db.has("memory_gone_files"):  # an older store: everything is read anew
+        return {}
+    beyond = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    found = db.rows(f"{_SEEN} WHERE c.file_path >= ? AND c.file_path < ?", (recipe, prefix, beyond))
+    return {row[0]: Seen(*row[1:]) for row in found}
+
+
+def seen(db: Database, paths: Iterable[str], recipe: str) -> dict[str, Seen]:
+    """These files as they were last read; those the store has not met are left out."""
+    out: dict[str, Seen] = {}
+    if db.has("memory_gone_files"):
+        for batch in batches(list(paths)):
+            for row in db.rows(f"{_SEEN} WHERE c.file_path IN ({marks(batch)})", (recipe, *batch)):
+                out[row[0]] = Seen(*row[1:])
+    return out
+
+
+def bury(db: Database, files: Mapping[str, Gone]) -> None:
+    """Remember what was archived of files, so that items can come back with their text."""
+    now = ids.timestamp()
+    with db.atomic():
+        db.run_many(
+            "INSERT INTO memory_gone_files(file_path, sha256, item_ids, gone_at) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT(file_path) DO UPDATE SET sha256 = excluded.sha256, item_ids = excluded.item_ids, "
+            "gone_at = excluded.gone_at",
+            [(path, gone.sha256, json.dumps(gone.item_ids), now) for path, gone in files.items()],
+        )
+
+
+def buried(db: Database, paths: Iterable[str]) -> dict[str, Gone]:
+    """What was archived of these files earlier on; files without such are left out."""
+    out: dict[str, Gone] = {}
+    for batch in batches(list(paths)):
+        for path, sha256, item_ids in db.rows(
+            f"SELECT file_path, sha256, item_ids FROM memory_gone_files WHERE file_path IN ({marks(batch)})", batch
+        ):
+            out[path] = Gone(sha256, tuple(rows.strings(item_ids)))
+    return out
+
+
+def unbury(db: Database, paths: Iterable[str]) -> None:
+    """Forget what was archived of these files."""
+    with db.atomic():
+        db.run_many("DELETE FROM memory_gone_files WHERE file_path = ?", [(path,) for path in paths])
+
+
+def taken_away(db: Database, item_ids: Sequence[str]) -> list[str]:
+    """Those of these archived items that following their document archived, and nobody else."""
+    out: list[str] = []
+    for batch in batches(list(item_ids)):
+        out += [
+            row[0]
+            for row in db.rows(
+                "SELECT item_id, reason, max(revision_num) FROM memory_revisions "
+                f"WHERE item_id IN ({marks(batch)}) GROUP BY item_id",
+                batch,
+            )
+            if row[1] == "ingest"
+        ]
+    return out
+
+
+def reinstate(db: Database, item_ids: Sequence[str]) -> None:
+    """Let nothing supersede these items any more."""
+    with db.atomic():
+        db.run_many(
+            "DELETE FROM memory_links WHERE dst_id = ? AND rel = 'supersedes'", [(item_id,) for item_id in item_ids]
+        )

@@ -1,0 +1,94 @@
+"""Whatever happens to a folder: after a sync the store says what a fresh one would, and the dry run said so before."""
+
+import itertools
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import folders
+from folders import changes, check, document, sync, write
+
+NAMES = ("a.md", "b.md", "c.txt", "sub/a.md", "sub/d.md", "sub/deep/b.md")
+STATEMENTS = [f"Statement {word} is told here," for word in ("one", "two", "three", "four")]
+COUNTER = itertools.count()
+
+name = st.sampled_from(NAMES)
+texts = st.one_of(
+    st.lists(st.sampled_from(STATEMENTS), max_size=3).map(lambda told: document(*told)),
+    st.just(""),
+    st.text(st.characters(codec="utf-8"), max_size=40),
+)
+operation = st.one_of(
+    st.tuples(st.just("write"), name, texts),
+    st.tuples(st.just("append"), name, st.sampled_from(STATEMENTS)),
+    st.tuples(st.just("delete"), name, st.none()),
+    st.tuples(st.just("rename"), name, name),
+    st.tuples(st.just("copy"), name, name),
+    st.tuples(st.just("touch"), name, st.none()),
+    st.tuples(st.just("ignore"), st.sampled_from(["sub/", "a.md", "*.txt", ""]), st.none()),
+)
+#: What happens between one sync and the next.
+rounds = st.lists(st.lists(operation, max_size=5), min_size=1, max_size=4)
+
+
+def apply(root: Path, kind: str, where: str, what: str | None) -> None:
+    """One change; one that needs a file that is not there changes nothing."""
+    path = root / where
+    if kind == "write":
+        write(path, what or "")
+    elif kind == "ignore":
+        write(root / ".memctlignore", where)
+    elif not path.exists():
+        return
+    elif kind == "append":
+        with path.open("a") as file:
+            file.write(document(what or ""))
+    elif kind == "delete":
+        path.unlink()
+    elif kind == "touch":
+        path.touch()
+    elif what and what != where:
+        (root / what).parent.mkdir(parents=True, exist_ok=True)
+        if kind == "rename":
+            path.replace(root / what)
+        else:
+            shutil.copyfile(path, root / what)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("trees")
+
+
+def told(done: dict[str, object]) -> object:
+    """What a sync says of files, without what a dry run does not count."""
+    files = done["files"]
+    assert isinstance(files, list)
+    rest = {key: value for key, value in done.items() if key.startswith("files_")}
+    return rest, [{key: value for key, value in one.items() if key != "chunks"} for one in files]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rounds=rounds)
+def test_a_followed_store_says_what_a_fresh_one_does(
+    rounds: list[list[tuple[str, str, str | None]]], base: Path
+) -> None:
+    root = base / f"tree{next(COUNTER)}"
+    root.mkdir()
+    followed, fresh = root.with_suffix(".db"), root.with_suffix(".fresh.db")
+    for changes_made in rounds:
+        for one in changes_made:
+            apply(root, *one)
+        foreseen = sync(root, "--dry-run", "--report", db=followed)
+        done = sync(root, "--report", db=followed)
+        assert told(done) == told(foreseen)
+        for end in ("", "-wal", "-shm"):
+            fresh.with_name(fresh.name + end).unlink(missing_ok=True)
+        sync(root, db=fresh)
+        assert folders.passages(followed) == folders.passages(fresh)
+        again = sync(root, db=followed)
+        assert set(changes(again)) <= {"failed"}
+        check(followed)
