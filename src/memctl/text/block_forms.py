@@ -8,7 +8,7 @@ def parse_injection_block(text: str) -> dict[str, Any]:
     """What a block says in short: source, chunk, tokens_used, matched and a first telling line (insight)."""
     import re
 
-    place = re.search(r"^\s*\[path:(.+?) chunk:(\S+?)(?: lines:[\d-]+)?\]\s*$", text, re.MULTILINE)
+    place = re.search(r"^\s*\[path:(.+?) chunk:(\S+?)(?: (?:lines|at):.+?)?\]\s*$", text, re.MULTILINE)
     footer = re.findall(r"^--- End Memory \(.*?(\d+) tokens\) ---\s*$", text, re.MULTILINE)
     used = re.search(r"^used: (\d+)", text, re.MULTILINE)
     matched = re.search(r"^matched: (\d+)", text, re.MULTILINE)

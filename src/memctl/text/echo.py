@@ -1,7 +1,13 @@
 """Injected memory that a model repeats: found and taken out, so that recall does not feed itself."""
 
+from collections.abc import Callable
+
 HEADER = "## Memory (Injected)"
 FOOTER = "--- End Memory ("
+#: The block of `inspect`, which ends where its rows do.
+STRUCTURE = "## Structure (Injected)"
+TRUNCATED = "[...truncated]"
+_SECTIONS = ("Folders:", "Largest files:", "Extensions:", "Observations:", "Staleness:", "Languages:", "Tree:")
 
 
 def without_injected(text: str) -> tuple[str, int]:
@@ -9,17 +15,23 @@ def without_injected(text: str) -> tuple[str, int]:
 
     A block goes from its header to its footer, or to where lines stop looking like a block when that comes first (it
     was cut off, and what follows is somebody's own): its `key: value` head, `[1] [STM:...]` lines, and lines indented
-    by four blanks.
+    by four blanks. A structure block goes as far as its sections and their rows do.
     """
-    if HEADER not in text:
+    text, count = _without(text, HEADER, _block_end)
+    text, more = _without(text, STRUCTURE, _structure_end)
+    return text, count + more
+
+
+def _without(text: str, header: str, end_of: Callable[[str, int], int]) -> tuple[str, int]:
+    if header not in text:
         return text, 0
     kept: list[str] = []
     start, count = 0, 0
-    at = _line_starting(text, HEADER, 0)
+    at = _line_starting(text, header, 0)
     while at >= 0:
         kept.append(text[start:at])
-        start, count = _block_end(text, at), count + 1
-        at = _line_starting(text, HEADER, start)
+        start, count = end_of(text, at), count + 1
+        at = _line_starting(text, header, start)
     kept.append(text[start:])
     return "".join(kept), count
 
@@ -52,6 +64,38 @@ def _block_end(text: str, at: int) -> int:
         in_head = in_head and bool(line)
         end = following
     return end
+
+
+def _structure_end(text: str, at: int) -> int:
+    end, in_head = _line_end(text, at), True
+    while end < len(text):
+        following = _line_end(text, end)
+        line = text[end:following].strip()
+        if line == TRUNCATED:
+            return following
+        in_head = in_head and not line.startswith("Folders:")
+        if line and not (line in _SECTIONS or _is_row(line) or (in_head and _is_total(line))):
+            return end
+        end = following
+    return end
+
+
+def _is_row(line: str) -> bool:
+    """A row ends in counts, is an extension's, or tells of a sync or of what was left out; a model's own does not."""
+    told = line.endswith(")") or line.startswith(("- .", "- (", "- …")) or " synced" in line
+    return line.startswith("- ") and told
+
+
+def _is_total(line: str) -> bool:
+    key, colon, _ = line.partition(": ")
+    return bool(colon) and key in {
+        "format_version",
+        "injection_type",
+        "mount",
+        "Total files",
+        "Total chunks",
+        "Total size",
+    }
 
 
 def _is_footer(line: str) -> bool:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memctl.text.clean import one_line
+from memctl.text.echo import STRUCTURE as HEADER
+from memctl.text.echo import TRUNCATED
 from memctl.text.tokens import CHARS_PER_TOKEN
 
-HEADER = "## Structure (Injected)"
-TRUNCATED = "[...truncated]"
 FORMAT_VERSION = 1
 
 #: Where not everything fits, the tree gets so many times the room of another section.
