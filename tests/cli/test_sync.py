@@ -4,6 +4,7 @@ import hashlib
 import itertools
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 import folders
 from folders import changes, check, document, sync, write
 from memctl import ids
-from support import Result, ok, run
+from memctl.ops import folders as mounted_folders
+from memctl.ops import sync as sync_op
+from support import ok, run
 
 GUIDE = document("The gateway retries twice,", "The cache lives in Redis,")
 
@@ -326,59 +329,50 @@ def test_a_mount_does_not_lose_the_files_of_one_within_that_it_ignores(docs: Pat
     assert "kingfisher" not in folders.statements()
 
 
-# --- a dry run -----------------------------------------------------------------------------------------------------
+# --- following: see also tests/pipes/test_sync ---------------------------------------------------------------------
 
 
-def said(done: Result) -> list[str]:
-    return [line for line in done.text.splitlines() if not line.startswith("#")]
+def test_a_change_during_the_first_look_is_not_missed(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+    follow = mounted_folders.sync_mount
+
+    def sync_and_change(*args: Any, **how: Any) -> Any:
+        done = follow(*args, **how)
+        write(docs / "late.md", "The heron nests by the lake.\n")
+        return done
+
+    def pause(_least: float, _most: float) -> None:
+        looks.append(1)
+        if len(looks) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sync_op, "sync_mount", sync_and_change)
+    monkeypatch.setattr(ids, "pause", pause)
+    done = ok("sync", "docs", "--watch", "--db", "memory.db")
+    assert "1 new, 0 changed, 2 unchanged" in done.notes
+    assert done.notes.splitlines()[-1] == "[sync] Stopped"
+    assert "heron" in folders.statements()
 
 
-@pytest.mark.usefixtures("docs")
-def test_a_dry_run_needs_no_store() -> None:
-    done = ok("sync", "docs", "--dry-run", "--report", "--db", "memory.db")
-    assert said(done) == ["new\tguide.md\t0", "new\tnotes/birds.txt\t0"]
-    assert "[sync] Would be: 2 new, 0 changed, 0 unchanged, 0 chunks" in done.notes
-    assert not os.path.exists("memory.db")
+# --- what it costs -------------------------------------------------------------------------------------------------
 
 
-def test_a_dry_run_writes_nothing(docs: Path) -> None:
-    sync("docs")
-    write(docs / "guide.md", GUIDE.replace("twice", "thrice"))
-    (docs / "notes" / "birds.txt").unlink()
-    before = {path: Path(path).read_bytes() for path in os.listdir(".") if path.startswith("memory.db")}
-    found = sync("docs", "--dry-run")
-    assert changes(found) == {"changed": 1, "deleted": 1}
-    assert {path: Path(path).read_bytes() for path in os.listdir(".") if path.startswith("memory.db")} == before
-    os.chmod("memory.db", 0o400)
-    assert sync("docs", "--dry-run") == found
-    os.chmod("memory.db", 0o600)
-    assert changes(sync("docs")) == {"changed": 1, "deleted": 1}
+@pytest.mark.parametrize("files", [1000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_one_changed_file_of_many_costs_little(scratch: Path, files: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CPU time as a part of what the whole folder took: so the machine does not matter."""
+    for n in range(files):
+        write(scratch / "docs" / f"{n % 50}" / f"{n}.md", f"# Page {n}\n\nWhat there is to say about page {n}.\n")
+    ahead = ids.now_seconds() + 3600
+    monkeypatch.setattr(ids, "now_seconds", lambda: ahead)
 
+    def cost(wanted: dict[str, int]) -> float:
+        before = time.process_time()
+        assert changes(sync("docs")) == wanted
+        return time.process_time() - before
 
-@pytest.mark.parametrize("flags", [["--full"], ["--scope", "team"]])
-@pytest.mark.usefixtures("docs")
-def test_a_dry_run_knows_the_other_flags(flags: list[str]) -> None:
-    sync("docs")
-    assert changes(sync("docs", *flags, "--dry-run")) == {"refiled": 2}
-    assert scopes() == {"project": 3}
-    assert changes(sync("docs", *flags)) == {"refiled": 2}
-
-
-def test_a_dry_run_names_what_cannot_be_read(docs: Path) -> None:
-    write(docs.parent / "config.json", json.dumps({"ingest": {"max_file_mb": 1}}))
-    sync("docs")
-    write(docs / "guide.md", "x" * 1_100_000)
-    write(docs / "more.md", "x" * 1_100_000)
-    os.mkfifo(docs / "pipe.md")
-    dry, wet = sync("docs", "--dry-run"), sync("docs")
-    assert dry["files_failed"] == wet["files_failed"]
-    assert [one["path"] for one in wet["files_failed"]] == ["pipe.md", "guide.md", "more.md"]
-    assert changes(dry) == changes(wet)
-    assert "Redis" not in folders.statements()
-
-
-@pytest.mark.usefixtures("docs")
-def test_a_dry_run_does_not_watch() -> None:
-    done = run("sync", "docs", "--dry-run", "--watch", "--db", "memory.db")
-    assert done.code == 1
-    assert "--dry-run and --watch" in done.notes
+    whole = cost({"new": files})
+    some = []
+    for n in range(3):
+        write(scratch / "docs" / "7" / "7.md", f"# Page 7\n\nSomething else, number {n}.\n")
+        some.append(cost({"changed": 1}))
+    assert min(some) < whole / 6

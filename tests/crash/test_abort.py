@@ -2,10 +2,12 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ MEMCTL = os.path.join(os.path.dirname(sys.executable), "memctl")
 
 FIRST = "# Guide\n\n## One\n\nThe gateway retries twice.\n\n## Two\n\nThe cache lives in Redis.\n"
 EDITED = "# Guide\n\n## One\n\nThe gateway retries five times.\n\n## Three\n\nBackups run at night.\n"
+THIRD = "# Third\n\nThe kingfisher nests by the river.\n"
 SECOND = "Notes about the session store, which is Redis as well.\n"
 ANSWER = """The answer.
 <MEMORY_PROPOSALS_JSON>
@@ -38,6 +41,14 @@ JOBS = {
         ("push", "edit"),
     ),
     "ingest after a deletion": (["ingest", "--source", "docs", "--db", "box/memory.db"], "", ("push", "delete")),
+    "sync of a new folder": (["sync", "docs", "--db", "box/memory.db"], "", ()),
+    "sync after an edit, a deletion and a move": (
+        ["sync", "docs", "--db", "box/memory.db"],
+        "",
+        ("third", "sync", "edit", "delete", "move"),
+    ),
+    "sync of what is back": (["sync", "docs", "--db", "box/memory.db"], "", ("sync", "delete", "sync", "restore")),
+    "sync of what was pushed": (["sync", "docs", "--scope", "team", "--db", "box/memory.db"], "", ("push",)),
     "pull": (["pull", "--tags", "t", "--db", "box/memory.db"], ANSWER, ("push",)),
     "pull what is known": (["pull", "--tags", "more", "--db", "box/memory.db"], ANSWER, ("pull",)),
     "import": (["import", "--db", "box/memory.db"], LINES, ("pull",)),
@@ -56,16 +67,20 @@ def prepare(folder: Path, steps: tuple[str, ...]) -> str | None:
     docs, store = folder / "docs", folder / "box" / "memory.db"
     docs.mkdir()
     (docs / "guide.md").write_text(FIRST)
-    (docs / "notes.txt").write_text(SECOND)
+    notes, third = docs / "notes.txt", docs / "third.md"
+    notes.write_text(SECOND)
+    changes: dict[str, Callable[[], object]] = {
+        "push": lambda: memctl(folder, "push", "gateway", "--source", "docs", "--db", str(store)),
+        "sync": lambda: memctl(folder, "sync", "docs", "--db", str(store)),
+        "pull": lambda: memctl(folder, "pull", "--db", str(store), stdin=ANSWER),
+        "edit": lambda: (docs / "guide.md").write_text(EDITED),
+        "delete": notes.unlink,
+        "restore": lambda: notes.write_text(SECOND),
+        "third": lambda: third.write_text(THIRD),
+        "move": lambda: third.rename(docs / "fourth.md"),
+    }
     for step in steps:
-        if step == "push":
-            memctl(folder, "push", "gateway", "--source", "docs", "--db", str(store))
-        elif step == "pull":
-            memctl(folder, "pull", "--db", str(store), stdin=ANSWER)
-        elif step == "edit":
-            (docs / "guide.md").write_text(EDITED)
-        elif step == "delete":
-            (docs / "notes.txt").unlink()
+        changes[step]()
     if not store.exists():
         return None
     assert not (folder / "box" / "memory.db-wal").exists()
@@ -106,12 +121,16 @@ def test_killed_at_every_statement(tmp_path: Path, name: str) -> None:
     assert report["tried"] == report["statements"]
 
 
-def test_killed_by_the_system_in_the_middle_of_a_large_ingest(tmp_path: Path) -> None:
-    docs = tmp_path / "docs"
+def large(docs: Path, paragraphs: int) -> None:
     docs.mkdir()
     for n in range(60):
-        paragraphs = (f"Paragraph {k} of file {n} tells how the worker number {n * k} retries." for k in range(120))
-        (docs / f"file{n:02}.md").write_text("\n\n".join(paragraphs))
+        told = (f"Paragraph {k} of file {n} tells how the worker number {n * k} retries." for k in range(paragraphs))
+        (docs / f"file{n:02}.md").write_text("\n\n".join(told))
+
+
+def test_killed_by_the_system_in_the_middle_of_a_large_ingest(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    large(docs, 120)
     store = tmp_path / "memory.db"
     command = [MEMCTL, "push", "worker", "--source", "docs", "-q", "--db", str(store)]
     child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -128,6 +147,36 @@ def test_killed_by_the_system_in_the_middle_of_a_large_ingest(tmp_path: Path) ->
     ]
     assert texts[0] == texts[1]
     assert len(texts[0]) > 60
+
+
+@pytest.mark.slow
+def test_a_sync_that_is_killed_at_random_moments_ends_where_a_calm_one_does(tmp_path: Path) -> None:
+    """Large enough for several batches and several processes; edits, moves and deletions between the runs."""
+    docs, store, calm = tmp_path / "docs", tmp_path / "memory.db", tmp_path / "calm.db"
+    large(docs, 1500)
+    dice = random.Random(7)
+    for turn in range(10):
+        edited, moved, gone = dice.sample(sorted(docs.iterdir()), 3)
+        edited.write_text(f"Edited in turn {turn}.\n\n" + edited.read_text())
+        moved.rename(docs / f"moved{turn}-{moved.name[-40:]}")
+        gone.unlink()
+        command = [MEMCTL, "sync", "docs", "-q", "--db", str(store)]
+        child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            child.wait(dice.uniform(0.1, 2.0 if turn == 0 else 0.5))
+        except subprocess.TimeoutExpired:
+            child.kill()
+        child.wait()
+    memctl(tmp_path, "sync", "docs", "-q", "--db", str(store))
+    memctl(tmp_path, "sync", "docs", "-q", "--db", str(calm))
+    assert passages(tmp_path, store) == passages(tmp_path, calm)
+    assert json.loads(memctl(tmp_path, "sync", "docs", "--json", "--db", str(store)))["files_unchanged"] == 50
+
+
+def passages(folder: Path, store: Path) -> list[tuple[str, str]]:
+    """The active passages, path and content."""
+    lines = map(json.loads, memctl(folder, "export", "-q", "--db", str(store)).splitlines())
+    return sorted((line["provenance"]["source_id"], line["content"]) for line in lines)
 
 
 def size_of_wal(store: Path) -> int:

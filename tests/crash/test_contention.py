@@ -62,3 +62,34 @@ def test_real_processes_with_different_commands(tmp_path: Path) -> None:
     ends = [(child.communicate(timeout=120)[1], child.returncode) for child in children]
     assert ends == [(b"", 0)] * 12
     assert len(export(Path(store))) == 12
+
+
+def test_syncs_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
+    """A new folder, the same one again, and one with edits, moves and deletions, each followed by several at once."""
+    docs, store, calm = tmp_path / "docs", tmp_path / "memory.db", tmp_path / "calm.db"
+    docs.mkdir()
+    for n in range(40):
+        (docs / f"file{n:02}.md").write_text(f"# File {n}\n\n" + f"The gateway number {n} retries. " * 400)
+
+    def sync(db: Path, processes: int) -> None:
+        command = [MEMCTL, "sync", "docs", "-q", "--db", str(db)]
+        children = [subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) for _ in range(processes)]
+        assert [(child.communicate(timeout=120)[1], child.returncode) for child in children] == [(b"", 0)] * processes
+
+    def passages(db: Path) -> list[tuple[str, str]]:
+        return sorted((item["provenance"]["source_id"], item["content"]) for item in export(db))
+
+    for turn in range(3):
+        if turn == 2:
+            for n in range(0, 40, 4):
+                (docs / f"file{n:02}.md").write_text(f"# File {n}\n\nThe heron number {n} nests.\n")
+                (docs / f"file{n + 1:02}.md").rename(docs / f"moved{n:02}.md")
+                (docs / f"file{n + 2:02}.md").unlink()
+        sync(store, 3)
+        calm.unlink(missing_ok=True)
+        sync(calm, 1)
+        assert passages(store) == passages(calm)
+    done = subprocess.run(
+        [MEMCTL, "mount", "--list", "--json", "--db", str(store)], capture_output=True, cwd=tmp_path, check=True
+    )
+    assert len(json.loads(done.stdout)) == 1

@@ -11,7 +11,8 @@ import pytest
 from memctl import ids
 from memctl.config import PolicyConfig
 from memctl.extract import Limits
-from memctl.ingest.bulk import Ingest, Outcome
+from memctl.ingest.bulk import Ingest
+from memctl.ingest.outcome import Outcome
 from memctl.ingest.prepare import Options
 from memctl.ingest.sources import resolve
 from memctl.policy import MemoryPolicy

@@ -32,7 +32,7 @@ def library(module: str, package: str, name: str) -> Any:
         return import_module(module)
     except ImportError as exc:
         reason = f"reading {suffix_of(name)} files needs {package}: pip install 'memctl[docs]'"
-        raise Unreadable(path=name, reason=reason) from exc
+        raise Unreadable(path=name, reason=reason, lacking=True) from exc
 
 
 def _in_words(exc: Exception, suffix: str) -> str:

@@ -15,13 +15,14 @@ from memctl.ingest.moves import Moves
 from memctl.ingest.outcome import FileReport, Outcome, lost_report
 from memctl.ingest.prepare import Options, Prepared, Preparer, record, too_large
 from memctl.ingest.sources import STDIN, Target
-from memctl.ingest.workers import Job, Team, processors
 from memctl.ingest.writer import FORMER, Writer
 from memctl.store import corpus, folders, items
 from memctl.store.connect import Database
-from memctl.store.folders import Gone, Home
+from memctl.store.corpus import File
+from memctl.store.folders import Gone, Home, Unread
 
 if TYPE_CHECKING:
+    from memctl.ingest.workers import Job
     from memctl.policy import MemoryPolicy
 
 #: A batch is committed when it holds this many characters: large enough for one fsync to be cheap, small in memory, and
@@ -72,9 +73,12 @@ class Ingest:
         self._preparer = Preparer(options, policy, self.recipe)
         self.warn, self.progress = warn, progress
         self.outcome = Outcome()
+        self._taken = 0  # files that were read
         self._batch: list[Prepared] = []
         self._chars = 0
         self._lost: dict[str, str] = {}
+        self._unread: dict[str, File] = {}
+        self._in_vain: dict[str, Unread] = {}
         self._moves: Moves | None = None
 
     def run(self, targets: Iterable[Target], stdin: Callable[[], bytes], roots: Sequence[str] = ()) -> Outcome:
@@ -88,6 +92,7 @@ class Ingest:
             for prepared in self._prepared(plan, stdin):
                 self._take(prepared)
             self._commit()
+            folders.put_unread(self.db, self._in_vain, self.recipe)
             self._lose(self._lost)
         except BaseException as exc:
             if not isinstance(exc, Exception):  # ^C, a signal: what is read is kept
@@ -110,9 +115,14 @@ class Ingest:
         for target in plan.failed:
             self._fail(target.path, target.problem)
         self._lost = dict(plan.lost)
+        folders.forget_unread(self.db, plan.cured)
         self._moves = Moves(self.db, plan) if plan.lost else None
 
     def _prepared(self, plan: delta.Plan, stdin: Callable[[], bytes]) -> Iterator[Prepared]:
+        if not plan.tasks:
+            return
+        from memctl.ingest.workers import Team, processors
+
         with Team(self._preparer, self.how.workers or processors()) as team:
             size, read, number = plan.bytes, 0, 0
             if any(task.path == STDIN for task in plan.tasks):
@@ -125,8 +135,10 @@ class Ingest:
                     self.progress(Progress(number, len(plan.tasks), read, size, self._preparer.shown(prepared.path)))
                 yield prepared
 
-    def _jobs(self, plan: delta.Plan) -> Iterator[Job]:
+    def _jobs(self, plan: delta.Plan) -> "Iterator[Job]":
         """The tasks, those that may turn out to be the same with the hash that would say so."""
+        from memctl.ingest.workers import Job
+
         for group in _groups([task for task in plan.tasks if task.path != STDIN]):
             known = corpus.known_files(self.db, [task.path for task in group if task.current])
             for task in group:
@@ -145,10 +157,12 @@ class Ingest:
     # --- one file after the other ----------------------------------------------------------------------------------
 
     def _take(self, prepared: Prepared) -> None:
+        self._taken += 1
         if prepared.problem:
             self._fail(prepared.path, prepared.problem)
-            if prepared.file is not None:  # it is not what the store has of it, and what it is cannot be told
-                self._lost[prepared.path] = ""
+            if prepared.file is not None:
+                self._unread[prepared.path] = prepared.file
+                self._note_unread(prepared, prepared.file)
             return
         for note in prepared.notes:
             self.warn(f"{self._preparer.shown(prepared.path)}: {note}")
@@ -156,6 +170,12 @@ class Ingest:
         self._chars += sum(len(p.content) for p in prepared.passages or ()) + 1000
         if self._chars >= BATCH_CHARS:
             self._commit()
+
+    def _note_unread(self, prepared: Prepared, file: File) -> None:
+        """What the store has of a file that cannot be read now is out of date, and it need not be tried again."""
+        self._lost[prepared.path] = ""
+        if prepared.lasting and file.size is not None and file.mtime_ns and file.ctime_ns and file.inode:
+            self._in_vain[prepared.path] = Unread(file.size, file.mtime_ns, file.ctime_ns, file.inode, prepared.problem)
 
     def _fail(self, path: str, reason: str) -> None:
         shown = self._preparer.shown(path)
@@ -165,7 +185,7 @@ class Ingest:
         self.warn(f"skipped {shown}: {reason}")
 
     def _commit(self) -> None:
-        batch, self._batch, self._chars = self._batch, [], 0
+        batch = self._batch  # it stays until it is stored: ^C may come in between
         if not batch:
             return
         moved = self._moves.of([p.file for p in batch if p.file]) if self._moves else {}
@@ -174,6 +194,7 @@ class Ingest:
                 self.db, self.options, moved=moved, full=self.how.full, mount=self.how.mount, reporting=self.how.report
             )
             done = writer.write(batch)
+        self._batch, self._chars = [], 0
         self.outcome.add(done)
 
     def _lose(self, lost: dict[str, str]) -> None:
@@ -185,6 +206,8 @@ class Ingest:
             buried: dict[str, Gone] = {}
             past = folders.buried(self.db, lost)
             for file in corpus.known_files(self.db, lost).values():
+                if file.path in self._unread and self._unread[file.path].sha256 == file.sha256:
+                    continue  # it cannot be read today, but what was read is what it is
                 active = [i for i, old in items.stored(self.db, file.item_ids).items() if not old.archived]
                 tally.archived += sum(items.archive(self.db, i, "ingest") for i in active)
                 former = past[file.path].item_ids if file.path in past else ()
@@ -201,11 +224,12 @@ class Ingest:
             tally.reports.append(lost_report(path, why))
 
     def _keep_what_is_done(self, plan: delta.Plan) -> None:
-        done = self.outcome.processed + len(self._batch)
         self._commit()
         if plan.tasks:
             total = len(plan.tasks)
-            self.warn(f"stopped after {done} of {total} files; they are stored, the same command goes on from there")
+            self.warn(
+                f"stopped after {self._taken} of {total} files; they are stored, the same command goes on from there"
+            )
 
 
 def recipe_of(options: Options, policy: "MemoryPolicy | None") -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from memctl.ingest.sources import STDIN, Target
 from memctl.store import folders
 from memctl.store.connect import Database
-from memctl.store.folders import Home, Seen
+from memctl.store.folders import Home, Seen, Unread
 
 
 class Task(NamedTuple):
@@ -31,16 +31,18 @@ class Plan:
     tasks      files to read, in the order they were found
     unchanged  files that are as they were
     failed     files that cannot be read
+    cured      files that could not be read at the time, and are gone
     lost       known files that are not there any more, or no longer taken in: path -> why
     """
 
-    __slots__ = ("failed", "lost", "tasks", "unchanged")
+    __slots__ = ("cured", "failed", "lost", "tasks", "unchanged")
 
     def __init__(self) -> None:
         self.tasks: list[Task] = []
         self.unchanged: list[str] = []
         self.failed: list[Target] = []
         self.lost: dict[str, str] = {}
+        self.cured: list[str] = []
 
     @property
     def files(self) -> int:
@@ -78,16 +80,21 @@ def plan(
     """
     out = Plan()
     known: dict[str, Seen] = {}
+    unread: dict[str, Unread] = {}
     below = tuple(os.path.join(root, "") for root in roots)
     if db is not None:
         for prefix in below:
             known.update(folders.seen_below(db, prefix, recipe))
+            unread.update(folders.unread_below(db, prefix, recipe))
     waiting: list[Target] = []
     for number, target in enumerate(targets, 1):
         if looked and number % 500 == 0:
             looked(number)
         if target.problem:
             out.failed.append(target)
+        elif (tried := unread.pop(target.path, None)) and not full and _stamps(target) == tried[:4]:
+            known.pop(target.path, None)
+            out.failed.append(target._replace(problem=tried.reason))
         elif target.path.startswith(below) or db is None:
             _compare(out, target, known.pop(target.path, None), full, home)
         else:
@@ -97,6 +104,7 @@ def plan(
         for target in waiting:
             _compare(out, target, others.get(target.path), full, home)
     out.lost = _lost(known, out.failed, home)
+    out.cured = sorted(unread)
     return out
 
 
@@ -105,13 +113,18 @@ def _compare(out: Plan, target: Target, was: Seen | None, full: bool, home: Home
     if was is None or info is None or target.path == STDIN:
         out.tasks.append(Task(target.path, info.st_size if info else 0, was is not None, current=False))
         return
-    now = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+    now = _stamps(target)
     within = home is not None and was.mount_id in home.inner
     current = within or (was.current and not full)
     if current and now == was[:4] and (within or home is None or was.mount_id == home.mount_id):
         out.unchanged.append(target.path)
     else:
         out.tasks.append(Task(target.path, info.st_size, known=True, current=current))
+
+
+def _stamps(target: Target) -> tuple[int, int, int, int] | None:
+    info = target.info
+    return (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino) if info else None
 
 
 def _lost(known: dict[str, Seen], failed: Sequence[Target], home: Home | None) -> dict[str, str]:

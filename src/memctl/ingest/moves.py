@@ -20,6 +20,7 @@ class Moves:
     def __init__(self, db: Database, plan: Plan) -> None:
         self._known = {task.path for task in plan.tasks if task.known}  # these have a record of their own
         self._waiting: set[str] = set()
+        self._found: dict[str, str] = {}
         self._by: dict[Key, deque[str]] = {}
         for path, file in sorted(corpus.known_files(db, plan.lost).items()):
             if plan.lost[path] == DELETED:
@@ -31,12 +32,13 @@ class Moves:
         """Where these files may have been before, new path -> old path: a file with the same bytes, at best with the
         same name, else one with the same inode.
         """
-        out: dict[str, str] = {}
         strangers = [file for file in files if file.path not in self._known]
+        out = {file.path: self._found[file.path] for file in strangers if file.path in self._found}
         for keys in zip(*map(_keys, strangers), strict=True):  # the best sort of key for all, then the next one
             for file, key in zip(strangers, keys, strict=True):
                 if file.path not in out and (found := self._take(key)):
                     out[file.path] = found
+        self._found |= out
         return out
 
     def _take(self, key: Key) -> str:

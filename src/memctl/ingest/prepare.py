@@ -4,15 +4,15 @@ import os
 import stat
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 from memctl import errors, ids
 from memctl.extract import LIMITS, Document, Limits, anchor_at, document
-from memctl.ingest.governed import Governed
 from memctl.store.corpus import File
 from memctl.store.sources import Source
-from memctl.text.chunking import chunk, title_of
 
 if TYPE_CHECKING:
+    from memctl.ingest.governed import Governed
     from memctl.policy import MemoryPolicy
     from memctl.text.chunking import Passage as Piece
 
@@ -40,7 +40,7 @@ class Options(NamedTuple):
     def recipe(self, rules: str) -> str:
         """A word that changes when a file would come out differently though its bytes are the same."""
         how = repr((2, TARGET_TOKENS, rules, *self[:6], self.limits.rows))
-        return ids.content_hash(how)[7:23]
+        return f"{crc32(how.encode()):08x}"
 
 
 class Passage(NamedTuple):
@@ -57,7 +57,7 @@ class Prepared(NamedTuple):
     """A file as read: its record (without item ids yet), passages in order, and remarks for people.
 
     passages is None when the file was seen to be the same as before. problem says why it cannot be read; `file` is then
-    None if its bytes were not seen either (it may be as it was).
+    None if its bytes were not seen either (it may be as it was). lasting: the same bytes would not be read next time.
     """
 
     path: str
@@ -66,6 +66,7 @@ class Prepared(NamedTuple):
     tags: Sequence[str] = ()
     notes: tuple[str, ...] = ()
     problem: str = ""
+    lasting: bool = False
 
 
 def read_file(path: str, max_bytes: int) -> tuple[bytes, os.stat_result]:
@@ -145,9 +146,13 @@ class Preparer:
         try:
             return self._prepare(file, data)
         except errors.DocumentUnreadable as exc:
-            return Prepared(file.path, file, problem=str(exc.fields.get("reason", exc.message)))
+            lasting = not exc.fields.get("lacking")  # a library that is missing today
+            return Prepared(file.path, file, problem=str(exc.fields.get("reason", exc.message)), lasting=lasting)
 
     def _prepare(self, file: File, data: bytes) -> Prepared:
+        from memctl.ingest.governed import Governed
+        from memctl.text.chunking import chunk
+
         options, policy = self.options, self.policy
         name = os.path.basename(file.path)
         doc = document(data, name, options.limits)
@@ -168,16 +173,18 @@ class Preparer:
             passages.append(Passage(full_title(title, heading), piece.text, place, redacted, rules))
         return Prepared(file.path, file, passages, self.tags(file.path), doc.notes)
 
-    def _anchor(self, doc: Document, piece: "Piece", governed: Governed | None) -> str:
+    def _anchor(self, doc: Document, piece: "Piece", governed: "Governed | None") -> str:
         """The page, slide or sheet that a passage comes from; sheets have names, so policy sees it."""
         if not doc.anchors:
             return ""
         anchor = anchor_at(doc.anchors, piece.start, piece.end)
         return governed.label(anchor, ours=False) if governed else anchor
 
-    def _title(self, doc: Document, name: str, governed: Governed | None) -> str:
+    def _title(self, doc: Document, name: str, governed: "Governed | None") -> str:
         """The document's title, or its file's name where policy lets no title stand; both are judged."""
         stem = os.path.splitext(name)[0]
+        from memctl.text.chunking import title_of
+
         title = title_of(doc, name) if self.options.infer else stem
         if governed is None:
             return title

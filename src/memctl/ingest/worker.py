@@ -37,7 +37,7 @@ class Worker:
 
     def __init__(self, pid: int, tasks: IO[bytes], answers: IO[bytes]) -> None:
         self.pid, self.tasks, self.answers = pid, tasks, answers
-        self.late = False
+        self.late = self.used = False
         self._ended = False
 
     def ask(self, files: list[tuple[str, str | None]], seconds: float) -> list[Prepared] | None:
@@ -74,6 +74,8 @@ class Worker:
             os.waitpid(self.pid, 0)
 
     def _too_late(self) -> None:
+        if self._ended:
+            return
         self.late = True
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
@@ -97,9 +99,10 @@ def _forked(preparer: Preparer, siblings: Iterable[Worker]) -> Worker:
     pid = os.fork()
     if pid == 0:
         try:
-            for end in (parent_writes, parent_reads, *(w.tasks.fileno() for w in siblings)):
+            for end in (parent_writes, parent_reads, *(w.tasks.fileno() for w in siblings if not w.tasks.closed)):
                 os.close(end)
             os.dup2(2, 1)  # a library that prints must not speak in our output
+            sys.stdout = sys.stderr
             serve(preparer, os.fdopen(child_reads, "rb"), os.fdopen(child_writes, "wb"))
         finally:
             os._exit(0)
@@ -111,8 +114,9 @@ def _forked(preparer: Preparer, siblings: Iterable[Worker]) -> Worker:
 def _spawned(preparer: Preparer) -> Worker:
     from subprocess import PIPE, Popen
 
-    child = [sys.executable, "-c", _CHILD.format(path=sys.path)]
-    process = Popen(child, stdin=PIPE, stdout=PIPE, cwd=os.sep)  # noqa: S603 - ourselves
+    child = [sys.executable, "-c", _CHILD.format(path=[os.path.abspath(folder) for folder in sys.path])]
+    # In a session of its own: ^C in a terminal reaches it before it can say that it does not mind.
+    process = Popen(child, stdin=PIPE, stdout=PIPE, cwd=os.sep, start_new_session=True)  # noqa: S603 - ourselves
     if process.stdin is None or process.stdout is None:
         raise OSError("no pipes to a new process")
     process.returncode = 0  # `Worker.end` waits for it
@@ -144,12 +148,38 @@ def serve(preparer: Preparer, source: IO[bytes], sink: IO[bytes]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides; it closes our input
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _bound_memory()
+    _end_with(source.fileno())
     while True:
         try:
             files: list[tuple[str, str | None]] = pickle.load(source)  # noqa: S301 - from our parent
         except EOFError:
             return
+        _bound_time(preparer.options.limits.seconds)
         send([preparer.read(path, known) for path, known in files], sink)
+        _bound_time(None)
+
+
+def _end_with(source: int) -> None:
+    """End when the other end of a pipe is closed, whatever a reader is doing: our parent may have been killed."""
+    import select
+    from threading import Thread
+
+    if not hasattr(select, "poll"):  # Windows
+        return
+
+    def watch() -> None:
+        other_end = select.poll()
+        other_end.register(source, 0)  # asks for nothing but its closing
+        other_end.poll()
+        os._exit(0)
+
+    Thread(target=watch, daemon=True).start()
+
+
+def _bound_time(seconds: float | None) -> None:
+    """The last resort for a reader that hangs and lets no thread of ours run, when no parent is there to stop it."""
+    if hasattr(signal, "alarm"):
+        signal.alarm(0 if seconds is None else 60 + int(min(20 * seconds, 1e6)))
 
 
 def _bound_memory() -> None:

@@ -54,7 +54,7 @@ class Team:
     def close(self) -> None:
         """Stop all processes, whatever they are doing."""
         self._closed = True
-        for worker in self._all:
+        for worker in list(self._all):
             worker.end()
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
@@ -90,16 +90,20 @@ class Team:
         return self._pool
 
     def _run(self, bundle: list[Job]) -> list[Prepared]:
+        if self._closed:  # nobody waits for these any more
+            return []
         worker = self._worker()
+        used, worker.used = worker.used, True
         seconds = self._preparer.options.limits.seconds * (1 if _foreign(bundle) else 10)
         found = worker.ask([(job.path, job.known) for job in bundle], seconds)
         if found is not None:
-            self._idle.append(worker)
+            if not worker.late:
+                self._idle.append(worker)
             return found
-        if self._closed:
-            return []
         if len(bundle) > 1:  # one of them is to blame
             return [one for job in bundle for one in self._run([job])]
+        if used and not worker.late:  # or one that it has read before
+            return self._run(bundle)
         took = f"reading it took more than {seconds:.0f} seconds (ingest.max_seconds in config.json)"
         return [Prepared(bundle[0].path, None, problem=took if worker.late else "its reader crashed")]
 
@@ -112,6 +116,8 @@ class Team:
     def _started(self) -> Worker:
         worker = start(self._preparer, self._all)
         self._all.append(worker)
+        if self._closed:
+            worker.end()
         return worker
 
 

@@ -61,6 +61,7 @@ class Writer:
         self._flush()
         kept = [file for file in files if file]
         corpus.put_files(self.db, kept)
+        folders.forget_unread(self.db, [file.path for file in kept])
         folders.unbury(self.db, [path for path, gone in self._former.items() if not gone.item_ids])
         folders.bury(self.db, {path: gone for path, gone in self._former.items() if gone.item_ids})
         return self.tally
@@ -159,8 +160,14 @@ class Writer:
         self._replaced += pairs
         fresh = {item.id: item for item in self._items}
         for old_id, new_id in pairs:
-            if new_id in fresh and not gone[old_id].archived:
-                fresh[new_id].tags = list(dict.fromkeys([*gone[old_id].tags, *fresh[new_id].tags]))
+            given = gone[old_id].tags
+            if new_id is None or gone[old_id].archived:
+                continue
+            if new_id in fresh:
+                fresh[new_id].tags = list(dict.fromkeys([*given, *fresh[new_id].tags]))
+            elif (heir := items.get(self.db, new_id)) and not set(given) <= set(heir.tags):
+                tags = list(dict.fromkeys([*heir.tags, *given]))
+                items.update(self.db, new_id, {"tags": tags}, "ingest", compact=True)
 
     # --- one passage -----------------------------------------------------------------------------------------------
 

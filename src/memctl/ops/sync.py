@@ -167,18 +167,18 @@ def _is_missing(ctx: Context, mount: Mount) -> bool:
     """Whether the mount's folder is not there, which is said: a disk may not be plugged in."""
     if os.path.isdir(mount["path"]):
         return False
-    ctx.warn(f"[sync] Mount path missing, skipping: {ctx.policy.redact(mount['path'])}")
+    ctx.warn(f"[sync] Mount path missing, skipping: {mount['path']}")
     return True
 
 
 def _say(ctx: Context, mount: Mount, done: Outcome, done_word: str = "Done") -> None:
-    ctx.note(f"[sync] Scanned {done.files} files in {ctx.policy.redact(mount['path'])}")
-    ctx.note(
-        f"[sync] {done_word}: {done.new} new, {done.changed} changed, {done.unchanged} unchanged, "
-        f"{len(done.item_ids)} chunks"
-    )
+    ctx.note(f"[sync] Scanned {done.files} files in {mount['path']}")
+    counts = f"[sync] {done_word}: {done.new} new, {done.changed} changed, {done.unchanged} unchanged"
     if done_word == "Done":
+        ctx.note(f"{counts}, {len(done.item_ids)} chunks")
         report_changes(ctx, "sync", done)
+    else:
+        ctx.note(f"{counts}, {done.moved} moved, {done.refiled} read again, {done.deleted} deleted")
 
 
 def _preview(ctx: Context, path: str | None, *, report: bool, full: bool, scope: str | None) -> Synced:
@@ -202,7 +202,6 @@ def _preview(ctx: Context, path: str | None, *, report: bool, full: bool, scope:
         done = runs[mount["path"]] = preview(ctx.db if there else None, plan, preparer)
         done.reports += left_out
         _say(ctx, mount, done, "Would be")
-        ctx.note(f"[sync] Would be: {done.moved} moved, {done.refiled} read again, {done.deleted} deleted")
     return Synced(runs, single=path is not None, report=report)
 
 

@@ -67,6 +67,49 @@ def seen(db: Database, paths: Iterable[str], recipe: str) -> dict[str, Seen]:
     return out
 
 
+class Unread(NamedTuple):
+    """A file that could not be read, as it was then, and why."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    reason: str
+
+
+def unread_below(db: Database, prefix: str, recipe: str) -> dict[str, Unread]:
+    """The files below a folder that could not be read, with these options and rules."""
+    if not db.has("memory_unread_files"):
+        return {}
+    beyond = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    found = db.rows(
+        "SELECT file_path, size, mtime_ns, ctime_ns, inode, reason FROM memory_unread_files "
+        "WHERE file_path >= ? AND file_path < ? AND recipe = ?",
+        (prefix, beyond, recipe),
+    )
+    return {row[0]: Unread(*row[1:]) for row in found}
+
+
+def put_unread(db: Database, files: Mapping[str, Unread], recipe: str) -> None:
+    """Remember files that could not be read."""
+    if not files:
+        return
+    with db.atomic():
+        db.run_many(
+            "INSERT OR REPLACE INTO memory_unread_files(file_path, size, mtime_ns, ctime_ns, inode, reason, recipe) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [(path, *file, recipe) for path, file in files.items()],
+        )
+
+
+def forget_unread(db: Database, paths: Iterable[str]) -> None:
+    """Forget that these files could not be read."""
+    gone = [(path,) for path in paths]
+    if gone:
+        with db.atomic():
+            db.run_many("DELETE FROM memory_unread_files WHERE file_path = ?", gone)
+
+
 def bury(db: Database, files: Mapping[str, Gone]) -> None:
     """Remember what was archived of files, so that items can come back with their text."""
     now = ids.timestamp()

@@ -170,11 +170,20 @@ CREATE INDEX IF NOT EXISTS memctl_items_hash ON memory_items({HASH_KEY});
 FOLDER_TABLES = """
 -- The change time moves with every write, whatever a program sets the modification time to.
 ALTER TABLE memory_files ADD COLUMN ctime_ns INTEGER;
-CREATE TABLE IF NOT EXISTS memory_gone_files (   -- files that disappeared; their items come back with them
+CREATE TABLE IF NOT EXISTS memory_gone_files (   -- what was archived as files changed or disappeared: it can come back
     file_path TEXT PRIMARY KEY,
     sha256    TEXT NOT NULL,
-    item_ids  TEXT NOT NULL,                     -- JSON array: the items that were archived with the file
+    item_ids  TEXT NOT NULL,                     -- JSON array: items, those that left last first
     gone_at   TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memory_unread_files ( -- files that could not be read, so as not to try again in vain
+    file_path TEXT PRIMARY KEY,
+    size      INTEGER NOT NULL,
+    mtime_ns  INTEGER NOT NULL,
+    ctime_ns  INTEGER NOT NULL,
+    inode     INTEGER NOT NULL,
+    recipe    TEXT NOT NULL,
+    reason    TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS memory_mount_options (  -- options of a mount that memory_mounts has no column for
     mount_id TEXT PRIMARY KEY,

@@ -1,0 +1,161 @@
+"""Files read in processes of their own: one that hangs, crashes or talks takes no other with it."""
+
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from memctl.extract import Limits
+from memctl.ingest import worker as worker_module
+from memctl.ingest import workers
+from memctl.ingest.prepare import Options, Prepared, Preparer
+from memctl.ingest.worker import Worker
+from memctl.ingest.workers import Job, Team
+
+DATA = Path(__file__).resolve().parents[1] / "data" / "fake_docx.py"
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module that makes documents for a stand-in of python-docx, which new processes find first."""
+    spec = importlib.util.spec_from_file_location("fake_docx", DATA)
+    assert spec is not None and spec.loader is not None
+    module: ModuleType = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "docx"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(str(module.install(tmp_path / "lib")))
+    return module
+
+
+@pytest.fixture(params=["forked where that is safe", "spawned"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How processes are started."""
+    if request.param == "spawned":
+        monkeypatch.setattr(worker_module, "_may_fork", lambda: False)
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays() -> Iterator[None]:
+    """Whatever a test did, no child is left over."""
+    yield
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def job(path: Path) -> Job:
+    return Job(str(path), path.stat().st_size, None)
+
+
+def prepare(paths: list[Path], seconds: float = 30, processes: int = 2, size: int = 0) -> list[Prepared]:
+    with Team(Preparer(Options(limits=Limits(seconds=seconds)), None), processes) as team:
+        return list(team.prepare(map(job, paths), size))
+
+
+def heard(done: list[Prepared]) -> list[str]:
+    """What became of each file: the word the stand-in read, or why there is none."""
+    found = [re.search(r"ValueError: (read .*)\)", one.problem) for one in done]
+    return [read[1] if read else one.problem for read, one in zip(found, done, strict=True)]
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("size", [0, workers.WORTHWHILE])
+def test_one_that_hangs_is_stopped_and_the_others_go_on(fake: Any, tmp_path: Path, size: int) -> None:
+    acts = ["first", "sleep", "second", "sleep", "third"]
+    paths = [fake.make(tmp_path / f"{n}.docx", act) for n, act in enumerate(acts)]
+    done = prepare(paths, seconds=1, size=size)
+    late = "reading it took more than 1 seconds (ingest.max_seconds in config.json)"
+    assert heard(done) == ["read first", late, "read second", late, "read third"]
+    assert [one.path for one in done] == [str(path) for path in paths]
+    assert all(done[n].file is None for n in (1, 3))  # its bytes were not seen: what the store has of it stays
+
+
+@pytest.mark.usefixtures("way")
+def test_one_that_crashes_takes_no_other_with_it(fake: Any, tmp_path: Path) -> None:
+    acts = ["first", "crash", "second", "crash", "crash", "third"]
+    paths = [fake.make(tmp_path / f"{n}.docx", act) for n, act in enumerate(acts)]
+    crashed = "its reader crashed"
+    assert heard(prepare(paths)) == ["read first", crashed, "read second", crashed, crashed, "read third"]
+
+
+@pytest.mark.usefixtures("way")
+def test_one_that_dies_of_what_was_read_before_is_read_again(fake: Any, tmp_path: Path) -> None:
+    paths = [fake.make(tmp_path / f"{n}.docx", act) for n, act in enumerate(["count", "tired", "last"])]
+    assert heard(prepare(paths)) == ["read count", "read tired", "read last"]
+
+
+@pytest.mark.usefixtures("way")
+def test_one_that_wants_all_memory_fails_alone(fake: Any, tmp_path: Path) -> None:
+    paths = [fake.make(tmp_path / f"{n}.docx", act) for n, act in enumerate(["first", "eat", "second"])]
+    assert heard(prepare(paths)) == ["read first", "reading it takes more memory than there is", "read second"]
+
+
+@pytest.mark.usefixtures("way")
+def test_one_that_prints_does_not_speak_in_the_answers(
+    fake: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    paths = [fake.make(tmp_path / f"{n}.docx", act) for n, act in enumerate(["print", "second"])]
+    assert heard(prepare(paths)) == ["read print", "read second"]
+    assert capfd.readouterr().out == ""
+
+
+@pytest.mark.usefixtures("way")
+def test_a_crash_in_a_bundle_loses_only_its_own_file(
+    fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "needs_worker", lambda _path: False)  # so that they travel together
+    acts = ["crash" if n == 7 else f"file {n}" for n in range(20)]
+    paths = [fake.make(tmp_path / f"{n:02}.docx", act) for n, act in enumerate(acts)]
+    done = heard(prepare(paths, size=workers.WORTHWHILE))
+    assert done == ["its reader crashed" if n == 7 else f"read file {n}" for n in range(20)]
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("processes", [0, 1, 2, 5])
+def test_results_come_in_order_and_are_those_of_one_process(
+    tmp_path: Path, processes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "BUNDLE_BYTES", 2000)
+    paths = []
+    for n in range(60):
+        paths.append(tmp_path / f"{n:02}.md")
+        paths[-1].write_text(f"# Title {n}\n\n" + f"Words of file {n}. " * (997 * n % 400))
+    alone = prepare(paths, processes=1)
+    together = prepare(paths, processes=processes, size=workers.WORTHWHILE)
+    assert [one._replace(file=None) for one in together] == [one._replace(file=None) for one in alone]
+    assert [one.file and one.file.sha256 for one in together] == [one.file and one.file.sha256 for one in alone]
+
+
+@pytest.mark.usefixtures("way")
+def test_closed_in_the_middle_it_starts_nothing_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "BUNDLE_BYTES", 1000)
+    paths = []
+    for n in range(300):
+        paths.append(tmp_path / f"{n:03}.md")
+        paths[-1].write_text("Words. " * 2000)
+    started = []
+
+    def start(*args: Any) -> Worker:
+        started.append(worker_module.start(*args))
+        return started[-1]
+
+    monkeypatch.setattr(workers, "start", start)
+    with Team(Preparer(Options(), None), 2) as team:
+        next(iter(team.prepare(map(job, paths), workers.WORTHWHILE)))
+    assert len(started) == 2
+
+
+def test_a_file_that_is_the_same_is_not_prepared(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("Words.\n")
+    (first,) = prepare([path])
+    assert first.file is not None and first.passages
+    with Team(Preparer(Options(), None), 1) as team:
+        (again,) = team.prepare([Job(str(path), 7, first.file.sha256)], 7)
+    assert (again.passages, again.problem) == (None, "")
