@@ -9,6 +9,13 @@ def new_id(prefix: str = "MEM") -> str:
     return f"{prefix}-{os.urandom(6).hex()}"
 
 
+def new_ids(prefixes: tuple[str, str], count: int) -> list[tuple[str, str]]:
+    """That many pairs of new ids, one with each prefix, for the price of one."""
+    digits = os.urandom(12 * count).hex()
+    first, second = prefixes
+    return [(f"{first}-{digits[i : i + 12]}", f"{second}-{digits[i + 12 : i + 24]}") for i in range(0, 24 * count, 24)]
+
+
 def content_hash(text: str) -> str:
     """`sha256:` and the hex SHA-256 of the UTF-8 text, exactly as it is (no folding of any kind)."""
     return "sha256:" + bytes_hash(text.encode("utf-8", "surrogatepass"))

@@ -4,7 +4,6 @@ import os
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from memctl import ids
 from memctl.ingest.delta import DELETED, Plan
 from memctl.ingest.prepare import Passage
 from memctl.store import corpus, items
@@ -60,5 +59,5 @@ def related(db: Database, old: File, passages: Iterable[Passage]) -> bool:
     """Whether a file with the inode of `old` is that one, moved and edited, and not another one that was given its
     inode: then they have nothing in common.
     """
-    ours = {ids.content_hash(passage.content) for passage in passages}
+    ours = {passage.content_hash for passage in passages}
     return any(one.content_hash in ours for one in items.stored(db, old.item_ids).values())

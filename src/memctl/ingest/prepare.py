@@ -48,6 +48,7 @@ class Passage(NamedTuple):
 
     title: str
     content: str
+    content_hash: str
     place: Source
     redacted: bool = False
     quarantined: tuple[str, ...] = ()
@@ -170,7 +171,9 @@ class Preparer:
             heading = governed.label(piece.heading) if governed else piece.heading
             place = Source(number, start, end, self._anchor(doc, piece, governed) or heading)
             redacted, rules = (governed.redacted(piece.text), governed.rules(piece)) if governed else (False, ())
-            passages.append(Passage(full_title(title, heading), piece.text, place, redacted, rules))
+            passages.append(
+                Passage(full_title(title, heading), piece.text, ids.content_hash(piece.text), place, redacted, rules)
+            )
         return Prepared(file.path, file, passages, self.tags(file.path), doc.notes)
 
     def _anchor(self, doc: Document, piece: "Piece", governed: "Governed | None") -> str:

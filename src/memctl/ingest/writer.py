@@ -3,6 +3,7 @@
 import os
 from collections import deque
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from memctl import ids
 from memctl.ingest.moves import related
@@ -13,10 +14,19 @@ from memctl.store.connect import Database
 from memctl.store.corpus import File
 from memctl.store.folders import Gone, Home
 from memctl.store.items import Stored
-from memctl.types import MemoryItem, MemoryProvenance
+from memctl.store.passages import FileRows
+from memctl.types import MemoryProvenance
 
 #: So many archived passages of a file are remembered, to come back when their text does.
 FORMER = 1000
+
+
+class _New(NamedTuple):
+    """A passage that is to be stored; tags where it has others than its file."""
+
+    file: FileRows
+    passage: Passage
+    tags: list[str] | None = None
 
 
 class Writer:
@@ -46,7 +56,8 @@ class Writer:
         self._former: dict[str, Gone] = {}  # the same as it will be
         self._back: list[str] = []  # passages that are active again
         self._found: dict[str, list[str]] = {}  # active items, of files whose record another program has written
-        self._items: list[MemoryItem] = []
+        self._made: dict[str, _New] = {}
+        self._shared: dict[str, FileRows] = {}
         self._places: dict[str, sources.Source] = {}
         self._withheld: dict[str, str] = {}
         self._rules: dict[str, tuple[str, ...]] = {}
@@ -96,7 +107,7 @@ class Writer:
             status = "refiled"
         from_path = known.path if known and status == "moved" else ""
         held = self._held(known, file.path)
-        hashes = [ids.content_hash(p.content) for p in prepared.passages]
+        hashes = [p.content_hash for p in prepared.passages]
         kept, gone = _align(held, hashes)
         again = self._again(file, from_path, [h for h, old in zip(hashes, kept, strict=True) if not old], gone)
         item_ids = []
@@ -158,13 +169,12 @@ class Writer:
     def _succeed(self, pairs: list[tuple[str, str | None]], gone: dict[str, Stored]) -> None:
         """Let new passages stand for old ones; they take over tags that somebody gave the old."""
         self._replaced += pairs
-        fresh = {item.id: item for item in self._items}
         for old_id, new_id in pairs:
             given = gone[old_id].tags
             if new_id is None or gone[old_id].archived:
                 continue
-            if new_id in fresh:
-                fresh[new_id].tags = list(dict.fromkeys([*given, *fresh[new_id].tags]))
+            if (new := self._made.get(new_id)) is not None:
+                self._made[new_id] = new._replace(tags=list(dict.fromkeys([*given, *(new.tags or new.file.tags)])))
             elif (heir := items.get(self.db, new_id)) and not set(given) <= set(heir.tags):
                 tags = list(dict.fromkeys([*heir.tags, *given]))
                 items.update(self.db, new_id, {"tags": tags}, "ingest", compact=True)
@@ -172,22 +182,30 @@ class Writer:
     # --- one passage -----------------------------------------------------------------------------------------------
 
     def _make(self, prepared: Prepared, file: File, passage: Passage) -> str:
-        item = MemoryItem(
-            title=passage.title, content=passage.content, tags=list(prepared.tags),
-            provenance=self._provenance(file, passage), scope=self.options.scope,
-            corpus_id=self.options.corpus_id or "", injectable=self.options.injectable and not passage.quarantined,
-            created_at=self._now, updated_at=self._now,
-        )  # fmt: skip
-        self._items.append(item)
-        self._places[item.id] = passage.place
+        shared = self._shared.get(file.path)
+        if shared is None:
+            shared = self._shared[file.path] = FileRows(
+                file.path, file.sha256, tags=prepared.tags, scope=self.options.scope,
+                corpus_id=self.options.corpus_id, now=self._now,
+            )  # fmt: skip
+        item_id = ids.new_id("MEM")
+        self._made[item_id] = _New(shared, passage)
+        self._places[item_id] = passage.place
         self.tally.redacted += passage.redacted
         if passage.quarantined:
             self.tally.quarantined += 1
-            self._withheld[item.id] = "policy"
-            self._rules[item.id] = passage.quarantined
+            self._withheld[item_id] = "policy"
+            self._rules[item_id] = passage.quarantined
         elif not self.options.injectable:
-            self._withheld[item.id] = "raw"
-        return item.id
+            self._withheld[item_id] = "raw"
+        return item_id
+
+    def _row(self, item_id: str, new: "_New") -> tuple[Any, ...]:
+        passage = new.passage
+        return new.file.row(
+            item_id, passage.title, passage.content, passage.content_hash, position=passage.place.position or 0,
+            injectable=self.options.injectable and not passage.quarantined, tags=new.tags,
+        )  # fmt: skip
 
     def _provenance(self, file: File, passage: Passage) -> MemoryProvenance:
         chunk = f"{file.path}:{passage.place.position}"
@@ -253,7 +271,7 @@ class Writer:
 
     def _flush(self) -> None:
         """Write what was collected."""
-        items.write_many(self.db, self._items, "ingest", compact=True)
+        items.write_rows(self.db, [self._row(item_id, new) for item_id, new in self._made.items()], "ingest")
         sources.put_many(self.db, self._places)
         folders.reinstate(self.db, self._back)
         for item_id, why in self._withheld.items():
@@ -267,7 +285,7 @@ class Writer:
             else:
                 self.tally.superseded += 1
                 links.put(self.db, new_id, old_id, "supersedes")
-        self.tally.item_ids += [item.id for item in self._items]
+        self.tally.item_ids += self._made
 
 
 def _align(held: list[Stored], new_hashes: list[str]) -> tuple[list[Stored | None], list[Stored]]:

@@ -192,21 +192,25 @@ def write_many(
     withheld: item id -> why it is not injectable ("raw" or "policy").
     compact: let the revision say "as the row still is" instead of copying the item.
     """
-    now = ids.timestamp()
-    details = json.dumps({"reason": reason})
-    row_values = [rows.from_item(item) for item in items]
+    snapshots = [UNCHANGED if compact else item.to_json() for item in items]
     with db.atomic():
-        _upsert(db, row_values)
-        db.run_many(
-            _REVISION,
-            [
-                (ids.new_id("REV"), i.id, i.id, UNCHANGED if compact else i.to_json(), i.updated_at, reason)
-                for i in items
-            ],
-        )
-        db.run_many(_EVENT, [(ids.new_id("EVT"), "write", r[0], details, r[20], now) for r in row_values])
+        write_rows(db, [rows.from_item(item) for item in items], reason, snapshots)
         for item_id, why in (withheld or {}).items():
             set_withheld(db, item_id, why)
+
+
+def write_rows(
+    db: Database, row_values: Sequence[tuple[Any, ...]], reason: str, snapshots: Sequence[str] | None = None
+) -> None:
+    """Store rows of `rows.COLUMNS`, each with its event and a revision: its snapshot, or "as the row still is"."""
+    now = ids.timestamp()
+    details = json.dumps({"reason": reason})
+    states = snapshots if snapshots is not None else [UNCHANGED] * len(row_values)
+    written = list(zip(row_values, states, ids.new_ids(("REV", "EVT"), len(row_values)), strict=True))
+    with db.atomic():
+        _upsert(db, row_values)
+        db.run_many(_REVISION, [(rev, row[0], row[0], state, row[16], reason) for row, state, (rev, _) in written])
+        db.run_many(_EVENT, [(event, "write", row[0], details, row[20], now) for row, _, (_, event) in written])
 
 
 def _upsert(db: Database, row_values: Sequence[tuple[Any, ...]]) -> None:

@@ -40,7 +40,7 @@ def from_item(item: MemoryItem) -> tuple[Any, ...]:
     }  # fmt: skip
     return (
         item.id, item.tier, item.type, item.title, item.content, _list(tuple(item.tags)), _list(tuple(item.entities)),
-        _dump(item.links), _dump(source), item.confidence, item.validation, item.scope,
+        dump(item.links), dump(source), item.confidence, item.validation, item.scope,
         item.expires_at, item.usage_count, item.last_used_at, item.created_at, item.updated_at, item.rule_id,
         item.superseded_by, int(item.archived), ids.content_hash(item.content), item.corpus_id, int(item.injectable),
     )  # fmt: skip
@@ -63,13 +63,13 @@ def load(text: object) -> Any:
 
 
 #: Unescaped, so that the full-text index sees é and not \\u00e9; one encoder, because json.dumps makes one a call.
-_dump = json.JSONEncoder(ensure_ascii=False).encode
+dump = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @lru_cache(maxsize=256)
 def _list(words: tuple[str, ...]) -> str:
     """A list as JSON; the passages of a document share their tags."""
-    return _dump(words)
+    return dump(words)
 
 
 def _links(text: object) -> list[dict[str, str]]:

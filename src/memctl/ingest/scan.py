@@ -1,0 +1,87 @@
+"""Documents judged without storing them: where in which file policy finds what."""
+
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from memctl import errors
+from memctl.extract import Document, Limits, anchor_at, document
+from memctl.ingest.prepare import read_file
+from memctl.ingest.sources import STDIN, Target
+
+if TYPE_CHECKING:
+    from memctl.policy import Finding, MemoryPolicy
+
+
+class Spot(NamedTuple):
+    """A finding in a file.
+
+    line, column  where it begins, counted from 1; of an office document in the text made from it
+    action        what policy would do with it: redact, quarantine, or (in a path, or of a statement) reject
+    place         page, slide or sheet; "" in text files
+    allowed       why it is let pass; "" when it is not
+    """
+
+    path: str
+    line: int
+    column: int
+    kind: str
+    rule: str
+    action: str
+    place: str = ""
+    allowed: str = ""
+
+
+class Scanner:
+    """Scans file after file. Nothing that is found is ever quoted, and paths are shown as policy lets them be.
+
+    strict: judge as statements are judged, which personal data that documents may hold does not pass.
+    """
+
+    def __init__(self, policy: "MemoryPolicy", limits: Limits, *, cwd: str = "", strict: bool = False) -> None:
+        self._policy, self._limits, self._base, self._strict = policy, limits, os.path.join(cwd, ""), strict
+
+    def shown(self, path: str) -> str:
+        """A path relative to the folder the scan started in, without what policy would blot out."""
+        return self._policy.redact(path.removeprefix(self._base) if len(self._base) > 1 else path)
+
+    def scan(self, target: Target, stdin: Callable[[], bytes]) -> list[Spot]:
+        """The findings in a file, in order. Raises DocumentUnreadable when it cannot be read."""
+        if target.problem:
+            raise errors.DocumentUnreadable(path=target.path, reason=target.problem)
+        if target.path == STDIN:
+            return self.scan_bytes(stdin(), "<stdin>")
+        return self.scan_bytes(read_file(target.path, self._limits.bytes)[0], target.path)
+
+    def scan_bytes(self, data: bytes, path: str) -> list[Spot]:
+        """The findings in the bytes of a file of this name."""
+        doc = document(data, os.path.basename(path), self._limits)
+        shown = self.shown(path)
+        found = [
+            Spot(shown, 1, 1, f.kind, f.rule, "reject" if f.action == "redact" else f.action, "in its path",
+                 self._policy.why_allowed(path, f))
+            for f in self._policy.findings(path)
+            if path != "<stdin>"
+        ]  # fmt: skip
+        return found + self._spots(doc, path, shown, self._policy.findings(doc.text, document=not self._strict))
+
+    def _spots(self, doc: Document, path: str, shown: str, findings: "Sequence[Finding]") -> list[Spot]:
+        starts = _line_starts(doc.text) if findings else []
+        spots = []
+        for f in findings:
+            line = bisect_right(starts, f.start)
+            place = anchor_at(doc.anchors, line, line) if doc.anchors else ""
+            allowed = self._policy.why_allowed(path, f, doc.text)
+            spots.append(
+                Spot(shown, line, f.start - starts[line - 1] + 1, f.kind, f.rule, f.action, place, allowed)
+            )
+        return spots
+
+
+def _line_starts(text: str) -> list[int]:
+    starts, at = [0], text.find("\n")
+    while at >= 0:
+        starts.append(at + 1)
+        at = text.find("\n", at + 1)
+    return starts
