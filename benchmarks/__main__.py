@@ -23,6 +23,8 @@ def chosen(house: House, args: argparse.Namespace) -> dict[str, Case]:
         "import": lambda: cases.imports(house, args.items),
         "policy": lambda: cases.policy(house, args.corpus),
         "search": lambda: cases.search(house, args.runs, args.items // 2),
+        "large": lambda: cases.large(house, args.large),
+        "judged": lambda: cases.judged(house, args.judged),
     }
     return {name: case for name, case in every.items() if not args.only or name in args.only.split(",")}
 
@@ -63,6 +65,8 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=40, help="runs of each short command (default: %(default)s)")
     parser.add_argument("--items", type=int, default=20_000, help="items to import; half as many to search in")
     parser.add_argument("--against", metavar="VERSION", help="measure sync beside this version of the original memctl")
+    parser.add_argument("--large", type=int, default=200_000, metavar="N", help="items of the large store")
+    parser.add_argument("--judged", metavar="FOLDER", help="a judged collection, or a folder of them (for: judged)")
     parser.add_argument("--write", action="store_true", help="put the table into benchmarks/README.md as well")
     args = parser.parse_args()
     lines = []

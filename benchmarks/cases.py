@@ -1,12 +1,14 @@
 """The measurements. Each yields rows: what was measured, the figure, what it is compared with, the limit we keep."""
 
+import itertools
 import json
 import os
 import random
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -186,6 +188,68 @@ def search(house: House, runs: int, count: int) -> Iterator[Row]:
             yield Row(f"{count:,} items: {name}", f"skipped: {value}")
         else:
             yield Row(f"{count:,} items: {name}", f"{value:.1f} ms CPU", f"bare {value - bare:+.1f} ms")
+
+
+def judged(house: House, given: str | None) -> Iterator[Row]:
+    """What a search finds in judged collections, and what of it a block holds."""
+    from benchmarks import recall
+
+    if given is None:
+        raise Skipped("no folder of judged collections was given (--judged FOLDER)")
+    for folder in recall.sets(Path(given)):
+        scores, times = recall.measure(recall.load(house, folder), recall.questions(folder))
+        inside = ", ".join(f"{share:.3f}" for share in scores.blocks)
+        yield Row(f"{folder.name}: recall at 5, at 10", f"{scores.recall5:.3f}, {scores.recall10:.3f}",
+                  f"MRR {scores.mrr:.3f}, nDCG {scores.ndcg:.3f}")  # fmt: skip
+        yield Row(f"{folder.name}: answers in a block of 500, 1000, 2200 tokens", inside,
+                  f"{times[len(times) // 2]:.1f} ms CPU a search, p95 {times[int(len(times) * 0.95)]:.1f}")  # fmt: skip
+
+
+def large(house: House, count: int) -> Iterator[Row]:
+    """Searches inside one process in a store of `count` short items, with words as unequal as those of real text."""
+    from memctl.ops.context import Context
+    from memctl.ops.search import search as find
+
+    source = random.Random(count)
+    words = [_word(number) for number in range(60_000)]
+    weights = list(itertools.accumulate(1 / (rank + 8) for rank in range(len(words))))
+    path = house.folder / "large.jsonl"
+    with path.open("w") as file:
+        for number in range(count):
+            said = source.choices(words, cum_weights=weights, k=source.randint(25, 75))
+            file.write(json.dumps({"title": " ".join(said[:4]), "content": " ".join([*said, str(number)])}) + "\n")
+    db = house.store("large")
+    check(spawn(house.command("import", str(path), "--db", db, "-q"), house.env), "import")
+    path.unlink()
+    kinds: dict[str, Callable[[], list[str]]] = {
+        "four words, as in texts": lambda: source.choices(words, cum_weights=weights, k=4),
+        "eight words, as in texts": lambda: source.choices(words, cum_weights=weights, k=8),
+        "three of the hundred commonest": lambda: source.sample(words[:100], 3),
+        "one of the thirty commonest": lambda: source.sample(words[:30], 1),
+        "three rare ones": lambda: source.sample(words[20_000:], 3),
+    }
+    with Context(db=db, quiet=True) as ctx:
+        find(ctx, words[0])
+        for kind, ask in kinds.items():
+            times = []
+            for _ in range(100):
+                query = " ".join(ask())
+                start = time.process_time()
+                find(ctx, query)
+                times.append((time.process_time() - start) * 1000)
+            times.sort()
+            yield Row(f"{count:,} items, in process: {kind}", f"{times[50]:.1f} ms CPU", f"p95 {times[95]:.1f} ms",
+                      "p95 ≤ 50 ms")  # fmt: skip
+
+
+def _word(number: int) -> str:
+    """A made-up word for each number, so that neighbours in the list share no beginning."""
+    syllables = "ba de fi go ku la me ni po ra se ti vo zu ka li".split()  # noqa: SIM905 - readable
+    mixed, out = (number * 40_503) % 65_536, ""
+    for _ in range(4):
+        mixed, at = divmod(mixed, len(syllables))
+        out += syllables[at]
+    return out
 
 
 POLICY = """

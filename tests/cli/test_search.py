@@ -46,6 +46,25 @@ def test_json_keys_come_in_the_documented_order() -> None:
     assert entry["tags"] == ["auth", "é, x"]
 
 
+def test_explain_says_what_a_score_is_made_of() -> None:
+    first, *rest = ok("search", "rotated tokens", "--json", "--explain").json()
+    told = first["explain"]
+    assert set(told) == {"reasons", "words"}
+    assert sum(told["reasons"].values()) == pytest.approx(first["score"], abs=0.001)
+    assert set(told["words"]) == {"rotated", "tokens"}
+    assert [set(entry["explain"]["words"]) for entry in rest] == [{"tokens"}]
+    assert "explain" not in ok("search", "rotated tokens", "--json").json()[0]
+
+
+def test_explain_for_people() -> None:
+    lines = ok("search", "rotated tokens", "--explain").text.splitlines()
+    score = next(line for line in lines if line.startswith("    score "))
+    assert " = words " in score
+    assert " + coverage " in score
+    assert any(line.startswith("    words: rotated ") for line in lines)
+    assert not any("score" in line for line in ok("search", "rotated tokens").text.splitlines())
+
+
 def test_nothing_found_is_success_and_an_empty_array() -> None:
     human, machine = ok("search", "nonsenseword"), ok("search", "nonsenseword", "--json")
     assert (human.out, machine.out) == (b"", b"[]\n")

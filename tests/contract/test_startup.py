@@ -33,7 +33,8 @@ OURS = {
     "memctl", "memctl.annotations", "memctl.cli", "memctl.cli.run", "memctl.cli.output", "memctl.cli.parser",
     "memctl.errors",
     "memctl.ids", "memctl.names", "memctl.operation", "memctl.ops", "memctl.ops.context", "memctl.ops.search",
-    "memctl.retrieve", "memctl.retrieve.find", "memctl.retrieve.rank", "memctl.retrieve.terms", "memctl.store", "memctl.store.connect", "memctl.store.filters",
+    "memctl.retrieve", "memctl.retrieve.feedback", "memctl.retrieve.find", "memctl.retrieve.order",
+    "memctl.retrieve.rank", "memctl.retrieve.terms", "memctl.store", "memctl.store.connect", "memctl.store.filters",
     "memctl.store.migrate", "memctl.store.schema", "memctl.store.search", "memctl.text", "memctl.text.clean",
     "memctl.text.excerpt", "memctl.text.forms", "memctl.text.query",
 }  # fmt: skip
@@ -61,7 +62,12 @@ def imported(*argv: str) -> set[str]:
 
 def test_search() -> None:
     ok("init")
-    ok("pull", "--tags", "auth,api", stdin="Tokens are rotated every hour.")
+    turns = (
+        f'{{"content": "Tokens are rotated every hour, {n}.", "tags": ["auth", "api"], "provenance": '
+        f'{{"source_kind": "chat", "source_id": "s", "chunk_ids": ["{n}"]}}}}'
+        for n in range(12)
+    )
+    ok("import", stdin="\n".join(turns))
     assert imported("search", "how are tokens rotated?") - PYTHON - ARGPARSE - SQLITE - OURS == set()
 
 

@@ -8,8 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.query import normalize_query
-from memctl.store.search import fts_phrases
+from memctl.retrieve.explain import reasons
+from memctl.retrieve.find import describe, search
+from memctl.retrieve.terms import terms_of
+from memctl.store import items
+from memctl.store.connect import MEMORY, Database, open_write
+from memctl.store.filters import Filters
 from memctl.text.query import analyse, grams, is_identifier, pieces, stem
+from memctl.types import MemoryItem, MemoryProvenance
 
 SYNTAX = st.sampled_from(
     [
@@ -56,10 +62,37 @@ def table(request: pytest.FixtureRequest) -> Iterator[sqlite3.Connection]:
 def test_fts5_takes_every_query(table: sqlite3.Connection, text: str) -> None:
     query = analyse(text)
     for stems in (True, False):
-        expression = " OR ".join(fts_phrases(query, stems=stems))
+        expression = " OR ".join(form for term in terms_of(query, stems=stems) for form, _ in term.forms)
         assert bool(expression) == bool(query.terms)
         if expression:
             table.execute("SELECT rowid FROM t WHERE t MATCH ?", (expression,)).fetchall()
+
+
+@pytest.fixture(scope="module", params=["en", "fr", "trigram"])
+def store(request: pytest.FixtureRequest) -> Iterator[Database]:
+    db = open_write(MEMORY, create=True, tokenizer=request.param)
+    for n, content in enumerate(
+        ["the auth token of getUserID", "a b? 数据库", "May 🎉 l'été", "where is v1.2.3 ฐาน", ""] * 3
+    ):
+        source = MemoryProvenance(source_kind="chat", source_id=f"S{n % 2}", chunk_ids=[str(n // 2)])
+        items.write(db, MemoryItem(id=f"MEM-{n}", title=f"Ann {n % 3}", content=content, provenance=source))
+    yield db
+    db.close()
+
+
+@given(text=TEXT, limit=st.integers(-1, 20))
+def test_every_text_can_be_searched_and_the_answer_explained(store: Database, text: str, limit: int) -> None:
+    found = search(store, text, filters=Filters(), limit=limit, count=True)
+    ids = [c.id for c in found.candidates]
+    assert len(set(ids)) == len(ids) <= found.total
+    assert limit < 0 or len(ids) <= limit
+    scores = [c.score for c in found.candidates]
+    assert scores == sorted(scores, reverse=True)
+    for c in found.candidates:
+        assert sum(reasons(found, c).values()) == pytest.approx(c.score, abs=0.01)
+    assert describe(store, found).strategy
+    again = search(store, text, filters=Filters(), limit=limit, count=True)
+    assert [(c.id, c.score) for c in again.candidates] == [(c.id, c.score) for c in found.candidates]
 
 
 @given(text=TEXT)

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from memctl.retrieve.find import describe, search
+from memctl.retrieve.terms import terms_of
 from memctl.store import items
 from memctl.store.connect import Database, open_read, open_write
 from memctl.store.filters import Filters
-from memctl.store.search import covered, fts_phrases, is_stemming, match
+from memctl.store.search import covered, is_stemming
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 
@@ -161,7 +162,7 @@ def test_counting_counts_what_the_limit_left_out(store: Database) -> None:
     for n in range(70):
         put(store, f"deploy {n}", id=f"MEM-{n}")
     assert search(store, "deploy", filters=Filters(), limit=5, count=True).total == 70
-    assert match(store, analyse("nothing"), Filters(), 5, count=True).total == 0
+    assert search(store, "nothing", filters=Filters(), limit=5, count=True).total == 0
 
 
 # --- without an index -------------------------------------------------------------------------------------------
@@ -233,24 +234,43 @@ def test_a_column_of_another_type_does_not_stop_the_search(db: Database) -> None
 
 
 def test_the_expression_is_quoted_words_only() -> None:
-    phrases = fts_phrases(analyse('auth-token "say x now" OR'), stems=True)
+    terms = terms_of(analyse('auth-token "say x now" OR'), stems=True)
+    phrases = [expression for term in terms for expression, _ in term.forms]
     assert phrases[:3] == ['"auth-token"', '"say x now"', '"OR"']
     assert all(part.startswith('"') and part.endswith('"') for part in phrases)
 
 
-@pytest.mark.parametrize("limit", [3, -1])
-def test_in_a_large_store_common_words_find_nothing_while_rarer_ones_do(
-    db: Database, monkeypatch: pytest.MonkeyPatch, limit: int
+@pytest.mark.parametrize(("limit", "more"), [(3, 0), (-1, 20)])
+def test_common_words_find_nothing_while_rarer_ones_do_unless_all_is_wanted(
+    db: Database, monkeypatch: pytest.MonkeyPatch, limit: int, more: int
 ) -> None:
-    monkeypatch.setattr("memctl.store.search.LARGE", 10)
-    monkeypatch.setattr("memctl.store.search.COMMON", 8)
+    for module in ("terms", "rank"):
+        monkeypatch.setattr(f"memctl.retrieve.{module}.COMMON", 8)
     for n in range(20):
         put(db, f"common {n}", id=f"MEM-{n}", scope="other")
     put(db, "common here")
     put(db, "rare there", scope="other")
-    assert found(db, "common rare", limit=limit) == ["rare there"]
+    put(db, "rare common words", scope="other")
+    hits = found(db, "common rare", limit=limit, scopes=("other",))
+    assert set(hits[:2]) == {"rare common words", "rare there"}
+    assert len(hits) == 2 + more
     assert found(db, "common", limit=1, scopes=("project",)) == ["common here"]
     assert found(db, "common rare", limit=limit, scopes=("project",)) == ["common here"]
+
+
+def test_of_common_words_only_the_items_with_all_of_them_come_first(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("terms", "rank"):
+        monkeypatch.setattr(f"memctl.retrieve.{module}.COMMON", 8)
+    for n in range(20):
+        put(db, f"alpha {n}", id=f"MEM-a{n}")
+        put(db, f"omega {n}", id=f"MEM-o{n}")
+    put(db, "alpha and omega", injectable=False)
+    hits = found(db, "alpha omega")
+    assert hits[0] == "alpha and omega"
+    assert len(hits) == 20
+    assert "alpha and omega" not in found(db, "alpha omega", injectable=True)
 
 
 @pytest.mark.parametrize("count", [False, True])
@@ -260,7 +280,9 @@ def test_the_index_is_asked_once_not_once_per_item(db: Database, count: bool) ->
     db.conn.set_trace_callback(said.append)
     search(db, "zebra", filters=Filters(scopes=("project",)), limit=5, count=count)
     db.conn.set_trace_callback(None)
-    (ranked,) = (sql for sql in said if "bm25" in sql)
-    steps = [row[3] for row in db.rows(f"EXPLAIN QUERY PLAN {ranked}")]
-    index = next(n for n, step in enumerate(steps) if "memory_items_fts" in step)
-    assert "SEARCH i USING INTEGER PRIMARY KEY" in steps[index + 1]
+    ranked = [sql for sql in said if "bm25" in sql]
+    assert ranked
+    for sql in ranked:
+        steps = [row[3] for row in db.rows(f"EXPLAIN QUERY PLAN {sql}")]
+        index = next(n for n, step in enumerate(steps) if "memory_items_fts" in step)
+        assert "SEARCH i USING INTEGER PRIMARY KEY" in steps[index + 1]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 POOL = 50
 TOKENS_PER_CANDIDATE = 40
 #: A passage with less than this share of the best score is left out: it shares a word or two, and no more.
-FLOOR = 0.2
+FLOOR = 0.35
 
 
 class Recalled(Result):

@@ -13,15 +13,16 @@ from memctl.store.search import Candidate
 
 PREVIEW_CHARS = 200
 SNIPPET_CHARS = 160
+EXPLAIN_CHARS = 1000
 
 
 class Hits(Result):
     """What a search found, best first."""
 
-    __slots__ = ("color", "found")
+    __slots__ = ("color", "explain", "found")
 
-    def __init__(self, found: Found, color: bool = False) -> None:
-        self.found, self.color = found, color
+    def __init__(self, found: Found, color: bool = False, explain: bool = False) -> None:
+        self.found, self.color, self.explain = found, color, explain
 
     def as_dict(self) -> dict[str, Any]:
         """The items and how many there are."""
@@ -29,7 +30,8 @@ class Hits(Result):
 
     def as_json(self) -> list[dict[str, Any]]:
         """The documented array; `[]` when nothing was found."""
-        return [_entry(c, self.found) for c in self.found.candidates]
+        return [_entry(c, self.found) | (_explained(c, self.found) if self.explain else {})
+                for c in self.found.candidates]  # fmt: skip
 
 
 @operation(
@@ -53,6 +55,7 @@ def search(
     all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes")] = False,
     tags: Annotated[list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True)] = None,
     limit: Annotated[int, Arg("at most this many results; a negative number means all", "-k", "--limit")] = 10,
+    explain: Annotated[bool, Arg("say what each score is made of", "--explain")] = False,
 ) -> Hits:
     """Search items by words, best first.
 
@@ -68,7 +71,7 @@ def search(
             note_other_scopes(ctx, query, filters)
     else:
         _hint(ctx, found)
-    return Hits(found, ctx.color)
+    return Hits(found, ctx.color, explain)
 
 
 def _hint(ctx: Context, found: Found) -> None:
@@ -102,6 +105,21 @@ def _entry(c: Candidate, found: Found) -> dict[str, Any]:
     if not c.injectable:
         entry["quarantined"] = True
     return entry | {"score": round(c.score, 6), "snippet": " ".join(snippet(c, found).split())}
+
+
+def _explained(c: Candidate, found: Found) -> dict[str, Any]:
+    from memctl.retrieve.explain import reasons, words
+
+    return {"explain": {"reasons": reasons(found, c), "words": words(found, c)}}
+
+
+def _why(c: Candidate, found: Found) -> Iterator[str]:
+    """The score and its parts, as lines."""
+    parts: dict[str, dict[str, float]] = _explained(c, found)["explain"]
+    reasons = " + ".join(f"{name} {value:g}" for name, value in parts["reasons"].items())
+    yield f"score {c.score:.4g}" + (f" = {reasons}" if reasons else "")
+    if parts["words"]:
+        yield "words: " + ", ".join(f"{word} {value:g}" for word, value in parts["words"].items())
 
 
 def _tags(c: Candidate) -> list[str]:
@@ -142,6 +160,8 @@ def text(hits: Hits) -> Iterator[str]:
         line = one_line(snippet(c, found), SNIPPET_CHARS)
         if line and line != one_line(c.title):
             yield f"    {marked(line, found) if hits.color else line}"
+        if hits.explain:
+            yield from (f"    {one_line(line, EXPLAIN_CHARS)}" for line in _why(c, found))
         yield ""
 
 

@@ -1,21 +1,15 @@
 """One way to search for all: `memctl search`, recall, push and `MemoryStore.search_fulltext`."""
 
-import math
-
 from memctl.store import search as index
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
-from memctl.store.search import Candidate
-from memctl.text.query import Query, analyse, stem
+from memctl.store.search import Candidate, Matches
+from memctl.text.query import Query, analyse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from memctl.retrieve.rank import Ranking
     from memctl.types import SearchMeta
-
-#: How many of the index's best are scored again; the order below them is the index's own.
-POOL = 64
-#: What holding all of the query's words is worth, as a share of the score.
-COVERAGE_BOOST = 0.25
 
 REINDEX_HINT = (
     "this index does not stem words, so other forms of a word may be missed; memctl reindex --tokenizer en changes that"
@@ -25,13 +19,17 @@ REINDEX_HINT = (
 class Found:
     """What a search found: the query taken apart, the items best first, and how many match in all.
 
-    `total` is exact when it was asked for, else at least the number of items here.
+    total    exact when it was asked for and not all words are common ones, else at least the number of items here
+    like     some of it was found by substring, not by the index
+    ranking  why the items stand where they stand; None when nothing ranked them
     """
 
-    __slots__ = ("candidates", "like", "query", "total")
+    __slots__ = ("candidates", "like", "query", "ranking", "total")
 
-    def __init__(self, query: Query, candidates: list[Candidate], total: int, like: bool) -> None:
-        self.query, self.candidates, self.total, self.like = query, candidates, total, like
+    def __init__(
+        self, query: Query, candidates: list[Candidate], total: int, like: bool, ranking: "Ranking | None" = None
+    ) -> None:
+        self.query, self.candidates, self.total, self.like, self.ranking = query, candidates, total, like, ranking
 
 
 def search(db: Database, text: str, *, filters: Filters, limit: int = 10, count: bool = False) -> Found:
@@ -40,36 +38,30 @@ def search(db: Database, text: str, *, filters: Filters, limit: int = 10, count:
     A negative limit means all that match. With `count`, `total` counts everything that matches.
     """
     query = analyse(text)
-    pool = limit if limit < 0 or query.blank else max(limit, POOL)
-    matches = index.match(db, query, filters, pool, count=count)
-    best = matches.candidates
-    if len(query.terms) > 1 and len(best) > 1:
-        head = _covering(query, best[:POOL], 0 if len(best) >= POOL else index.is_small(db, 2 * POOL))
-        best = head + best[POOL:]
-    return Found(query, best if limit < 0 else best[:limit], matches.total, matches.like)
+    if query.blank:
+        newest = index.newest(db, filters, limit)
+        return Found(query, newest.candidates, newest.total, like=False)
+    if not index.has_index(db):
+        return _by_substring(db, query, filters, limit)
+    from memctl.retrieve.rank import rank
+
+    ranking = rank(db, query, filters, limit, count=count)
+    if query.runs or not query.terms:
+        return _by_substring(db, query, filters, limit, ranking)
+    best = ranking.candidates if limit < 0 else ranking.candidates[:limit]
+    return Found(query, best, ranking.total, like=False, ranking=ranking)
 
 
-def _covering(query: Query, candidates: list[Candidate], rows: int) -> list[Candidate]:
-    """The same candidates, those that hold more of the query's words moved up; `rows`: the size of a small store."""
-    words = [stem(term) for term in query.terms]
-    held = []
-    for c in candidates:
-        text = f"{c.title}\n{c.content}".lower()
-        held.append([word in text for word in words])
-    missing = [_missing_idf(rows, sum(column)) if rows else 0.0 for column in zip(*held, strict=True)]
-    for c, has in zip(candidates, held, strict=True):
-        c.score += sum(idf for idf, there in zip(missing, has, strict=True) if there)
-        c.score *= 1 + COVERAGE_BOOST * sum(has) / len(words)
-    return sorted(candidates, key=lambda c: -c.score)
+def _by_substring(db: Database, query: Query, filters: Filters, limit: int, ranking: "Ranking | None" = None) -> Found:
+    """What the index cannot find, and one list of it with what the index found."""
+    from memctl.store import substring
 
-
-def _missing_idf(rows: int, n: int) -> float:
-    """What FTS5's bm25 takes from a word that `n` of `rows` items have: it counts those in half of them for nothing.
-
-    In a store of a dozen notes that is most words; in a large one only those that really say nothing.
-    """
-    odds = (max(0, rows - n) + 0.5) / (n + 0.5)
-    return math.log1p(odds) - max(0.0, math.log(odds))
+    like = substring.match(db, query, filters, limit)
+    if ranking is None:
+        return Found(query, like.candidates, like.total, like=True)
+    ranked = Matches(ranking.candidates, ranking.total)
+    both = substring.merged(ranked, like, limit)
+    return Found(query, both.candidates, both.total, like=True, ranking=ranking)
 
 
 def describe(db: Database, found: Found) -> "SearchMeta":

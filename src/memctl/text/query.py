@@ -59,15 +59,22 @@ class Query:
     parts    further words that may count: the pieces of identifiers and phrases
     runs     terms in scripts that put no blanks between words (Chinese, Japanese, Thai, Korean endings)
     dropped  the stop words that were left out
+    french   whether it is French rather than English
     """
 
-    __slots__ = ("dropped", "parts", "runs", "terms", "text")
+    __slots__ = ("dropped", "french", "parts", "runs", "terms", "text")
 
     def __init__(
-        self, text: str, terms: Sequence[str], parts: Sequence[str], runs: Sequence[str], dropped: Sequence[str]
+        self,
+        text: str,
+        terms: Sequence[str],
+        parts: Sequence[str],
+        runs: Sequence[str],
+        dropped: Sequence[str],
+        french: bool = False,
     ) -> None:
         self.text, self.terms, self.parts = text, tuple(terms), tuple(parts)
-        self.runs, self.dropped = tuple(runs), tuple(dropped)
+        self.runs, self.dropped, self.french = tuple(runs), tuple(dropped), french
 
     @property
     def blank(self) -> bool:
@@ -79,12 +86,13 @@ def analyse(text: str) -> Query:
     """Take a query apart; any text is legal. Words that say nothing are dropped unless nothing else would remain."""
     text = clean(text)
     words = [word for word in _words(text[:MAX_CHARS]) if _speaks(word)]
-    kept, dropped = _without_stop_words(words)
+    french = _is_french(words)
+    kept, dropped = _without_stop_words(words, french)
     terms = _distinct(kept or words)[:MAX_TERMS]
     known = {term.casefold() for term in terms}
     parts = [part for term in terms for part in pieces(term) if part.casefold() not in known]
     runs = [run for term in terms for run in _runs(term)]
-    return Query(text, terms, _distinct(parts)[:MAX_TERMS], _distinct(runs), dropped)
+    return Query(text, terms, _distinct(parts)[:MAX_TERMS], _distinct(runs), dropped, french)
 
 
 def clean(text: str) -> str:
@@ -280,8 +288,8 @@ _FR = FR_STOP_WORDS | _FR_MORE | _FR_QUESTIONS
 _EN = EN_STOP_WORDS | _EN_MORE | (QUESTION_WORDS - _FR_QUESTIONS)
 
 
-def _without_stop_words(words: list[str]) -> tuple[list[str], list[str]]:
-    stops = _stop_words(_is_french(words))
+def _without_stop_words(words: list[str], french: bool) -> tuple[list[str], list[str]]:
+    stops = _stop_words(french)
     shouted = all(word.isupper() for word in words)
     kept: list[str] = []
     dropped: list[str] = []

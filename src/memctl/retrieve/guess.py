@@ -1,0 +1,87 @@
+"""What a word that the index does not know may have meant: the beginning of words, a slip, a piece of words."""
+
+from memctl.retrieve.terms import Forms, beginning
+from memctl.store import search as index
+from memctl.store.connect import Database
+from memctl.text.query import stem
+
+#: What such a match counts beside the word itself.
+BEGINNING = 0.8
+SLIP = 0.7
+PIECE = 0.5
+#: A word of fewer letters is no beginning, or no slip of another one; of LONG letters it may have two slips.
+BEGINNING_MIN_LEN = 3
+SLIP_MIN_LEN = 4
+LONG = 9
+#: The stem that the index keeps has at least so many letters, and the ending it cut off at most so many.
+STEM = 5
+ENDING = 4
+#: A stem with one of these is a word that has this stem.
+ENDINGS = ("ment", "s", "e", "ation", "er", "y", "ity", "able", "al")
+#: At most so many words are taken for what was meant.
+MEANT = 5
+#: The pieces of words are looked for in stores of up to so many items.
+SMALL = 50_000
+
+
+def guess(db: Database, word: str, *, pieces: bool) -> Forms:
+    """FTS5 expressions for what was meant, with what each counts; [] when nothing comes near.
+
+    With `pieces`, also words that have it inside: that means reading the whole vocabulary.
+    """
+    low = word.lower()
+    if len(low) >= BEGINNING_MIN_LEN and index.frequency(db, beginning(low), 1):
+        return [(beginning(low), BEGINNING)]
+    if not low.isalnum():
+        return []
+    slips = _slips(db, low) if len(low) >= SLIP_MIN_LEN and low.isalpha() else []
+    if slips:
+        return [(_asked(db, term), SLIP) for term in slips]
+    if pieces and len(low) >= SLIP_MIN_LEN and index.size(db) <= SMALL:
+        return [(_asked(db, term), PIECE) for term in index.words_with(db, stem(low), MEANT)]
+    return []
+
+
+def _asked(db: Database, term: str) -> str:
+    """An expression that finds a word as the index keeps it: not every stem has itself for a stem."""
+    asked = (index.phrase(term + ending) for ending in ("", *ENDINGS))
+    return next((phrase for phrase in asked if index.frequency(db, phrase, 1)), index.phrase(term))
+
+
+def _slips(db: Database, low: str) -> list[str]:
+    """Words of the index that are one slip away (two in a long word), the nearest and most frequent first."""
+    most = 2 if len(low) >= LONG else 1
+    found = []
+    for term, items in index.words_from(db, low[:2]):
+        apart = _apart(low, term, most)
+        if apart <= most:
+            found.append((apart, -items, term))
+    nearest = min(found, default=(0, 0, ""))[0]
+    return [term for apart, _, term in sorted(found)[:MEANT] if apart == nearest]
+
+
+def _apart(low: str, term: str, most: int) -> int:
+    """How many slips from a word of the index, which may be a stem: deploi stands for deploy and for deployment."""
+    whole = term[:-1] + "y" if term.endswith("i") else term
+    apart = min(distance(low, whole, most), distance(stem(low), term, most))
+    if STEM <= len(term) < len(low) <= len(term) + ENDING:
+        apart = min(apart, 1 + distance(low[: len(term)], whole, most - 1))
+    return apart
+
+
+def distance(a: str, b: str, most: int) -> int:
+    """How many letters must be put in, left out, changed or swapped to make `b` of `a`; most + 1 for more."""
+    if abs(len(a) - len(b)) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, char in enumerate(a, 1):
+        before, last, row = row, before, [i]
+        for j, other in enumerate(b, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (char != other))
+            if last and j > 1 and char == b[j - 2] and a[i - 2] == other:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return most + 1
+    return min(row[-1], most + 1)

@@ -1,0 +1,125 @@
+"""What the items beside an item say for it: the turns of a conversation, the passages of a document.
+
+A short item says little by itself: its neighbours' words count for it as if they were its own, more softly.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from memctl.retrieve.rank import NAMED, SHORT, Ranking, Scores
+from memctl.store import search as index
+from memctl.store.connect import Database
+from memctl.store.filters import Filters
+from memctl.store.search import Candidate
+
+#: How much more a word counts that is there more often, with its neighbours'.
+K1 = 1.2
+#: How much of a word counts for the items one and two places away.
+NEAR = (0.6, 0.35)
+#: So many of the best items are looked at with their neighbours; of so many, also neighbours without a match.
+SPREAD = 500
+WIDENED = 100
+#: Of passages of documents fewer: they are long, so that their neighbours add little, and bring none in.
+PASSAGES = 150
+#: How much a long item's words count less than a short one's (bm25's b; FTS5 has 0.75).
+LENGTH = 0.15
+FTS_LENGTH = 0.75
+#: What the whole source adds, as a share of the best score, and how soon more of a word adds nothing there.
+SOURCE = 0.3
+SOURCE_K1 = 2.0
+#: What the item before adds when it asks something: its share of the score.
+REPLY = 0.35
+
+
+class Neighbours:
+    """The scores with what neighbours add, and the reasons that need to know where items stand."""
+
+    def __init__(self, db: Database, ranking: Ranking, filters: Filters, *, documents: bool) -> None:
+        self.ranking = ranking
+        self.words = words = ranking.parts[0][1]
+        best = sorted(words, key=words.__getitem__, reverse=True)
+        rows = best[: PASSAGES if documents else SPREAD]
+        widened = () if documents else best[:WIDENED]
+        beside = {near for row in widened for near in range(row - len(NEAR), row + len(NEAR) + 1)}
+        self.places = index.places(db, [*rows, *(beside - words.keys())], filters)
+        self.at = {(p.source, p.position): row for row, p in self.places.items()}
+        lengths = [p.length for p in self.places.values()]
+        self.mean = sum(lengths) / max(1, len(lengths)) or 1.0
+        self.share = SHORT / (SHORT + self.mean)
+        self.own = [self._own(term.rows) for term in ranking.terms]
+        spread = self._spread()
+        self.added = {row: score - words.get(row, 0.0) for row, score in spread.items()}
+        self.scores = words | spread
+        ranking.parts.append(("neighbours", self.added))
+
+    def _own(self, rows: Scores) -> Scores:
+        """A term's strengths in the items at hand, with less regard for their length."""
+        out = {}
+        for row in rows.keys() & self.places.keys():
+            ratio = self.places[row].length / self.mean
+            length = (1 - FTS_LENGTH + FTS_LENGTH * ratio) / (1 - LENGTH + LENGTH * ratio)
+            out[row] = rows[row] * length
+        return out
+
+    def _spread(self) -> Scores:
+        scores: Scores = dict.fromkeys(self.places, 0.0)
+        for term, own in zip(self.ranking.terms, self.own, strict=True):
+            strengths = dict(own)
+            for row, strength in own.items():
+                for near, weight in self._beside(row):
+                    strengths[near] = strengths.get(near, 0.0) + weight * strength
+            idf = self.ranking.idf(term) * (K1 + 1)
+            for row, strength in strengths.items():
+                scores[row] += idf * strength / (strength + K1)
+        return {row: score for row, score in scores.items() if score}
+
+    def _beside(self, row: int) -> Iterator[tuple[int, float]]:
+        place = self.places[row]
+        for distance, weight in enumerate(NEAR, 1):
+            for position in (place.position - distance, place.position + distance):
+                near = self.at.get((place.source, position))
+                # A passage of a document that holds none of the words is not brought in by the one beside it.
+                if near is not None and (not place.document or near in self.words):
+                    yield near, weight * self.share
+
+    def reasons(self, head: Sequence[Candidate], words: set[str]) -> Iterator[tuple[str, Scores]]:
+        """What else speaks for the best candidates: a file that is named, the source as a whole, a question before.
+
+        `words` are those of the query, in lower case.
+        """
+        if not head:
+            return
+        top = max(c.score for c in head)
+        scores = {c.row: c.score for c in head if c.row in self.places}
+        yield "file", {row: NAMED * top for row in scores if self._in_named(row, words)}
+        sources = self._by_source()
+        best = max(sources.values(), default=0.0)
+        if best:
+            much = SOURCE * self.share * top / best
+            yield "source", {row: much * sources.get(self.places[row].source, 0.0) for row in scores}
+        yield "reply", dict(self._replies(scores))
+
+    def _in_named(self, row: int, words: set[str]) -> bool:
+        name = self.places[row].source.rpartition("/")[2].lower()
+        return name in words or ("." in name and name.rpartition(".")[0] in words)
+
+    def _by_source(self) -> dict[str, float]:
+        """How well each source as a whole answers, its items taken together."""
+        every = len({place.source for place in self.places.values()})
+        out: dict[str, float] = {}
+        for own in self.own:
+            held: dict[str, float] = {}
+            for row, strength in own.items():
+                source = self.places[row].source
+                held[source] = held.get(source, 0.0) + (K1 + 1) * strength / (strength + K1)
+            idf = math.log1p((every - len(held) + 0.5) / (len(held) + 0.5))
+            for source, much in held.items():
+                out[source] = out.get(source, 0.0) + idf * much / (much + SOURCE_K1)
+        return out
+
+    def _replies(self, scores: Scores) -> Iterator[tuple[int, float]]:
+        for row in scores:
+            place = self.places[row]
+            before = self.at.get((place.source, place.position - 1))
+            if before is not None and self.places[before].asks and scores.get(before):
+                yield row, REPLY * self.share * scores[before]

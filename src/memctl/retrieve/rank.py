@@ -1,0 +1,255 @@
+"""Ranking: the items that hold the query's words, and what each of several reasons adds to their scores.
+
+Rare words find the items; common ones only count in those. So the cost follows the rarest words, not the store.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from memctl.retrieve.terms import COMMON, Term, terms_of
+from memctl.store import search as index
+from memctl.store.connect import Database
+from memctl.store.filters import Filters
+from memctl.store.search import Candidate
+from memctl.text.query import Query
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memctl.retrieve.order import Neighbours
+
+Scores = dict[int, float]
+
+#: How much more a word counts that is there more often; bm25's k1 (FTS5 has 1.2).
+K1 = 1.4
+#: The rarest words are looked up as long as all of them have so many matches, or fewer items than are wanted.
+MATCHES = 1200
+FEW = 50
+#: Where every word is common, so many of the items stored last that have them are ranked.
+NEWEST = 1000
+#: Items of a scope, and those that have a common word, are counted up to here.
+COUNTED = 30_000
+#: So many of the best are looked at more closely; the order below them is that of the words alone.
+POOL = 100
+
+#: What holding all of the query's words adds to a short item, as a share of its score.
+COVERAGE = 0.5
+#: What is done for short items is done half as much for one of so many characters.
+SHORT = 600
+#: What a title of a few words adds that are all in the query, as a share of the best score: it names who is meant.
+NAMED = 0.15
+NAME_WORDS = 3
+
+
+class Ranking:
+    """Candidates best first, how many matched, and why they stand where they stand.
+
+    terms  what was looked up, the rarest first
+    rest   common words that only counted in what the others found
+    parts  the name of each reason, and what it added to the scores, by rowid
+    """
+
+    __slots__ = ("candidates", "items", "parts", "rest", "terms", "total")
+
+    def __init__(self, terms: list[Term], rest: list[Term], items: int) -> None:
+        self.terms, self.rest, self.items = terms, rest, items
+        self.parts: list[tuple[str, Scores]] = []
+        self.candidates: list[Candidate] = []
+        self.total = 0
+
+    def add(self, head: Iterable[Candidate], reason: str, added: Scores) -> None:
+        """Let a reason change the scores of the best candidates."""
+        for c in head:
+            c.score += added.get(c.row, 0.0)
+        if added:
+            self.parts.append((reason, added))
+
+    def idf(self, term: Term) -> float:
+        """What a word weighs: more, the fewer items of the scope have it."""
+        n = len(term.rows) or min(term.found, self.items)
+        return term.weight * math.log1p((max(0, self.items - n) + 0.5) / (n + 0.5))
+
+
+def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: bool = False) -> Ranking:
+    """The `limit` best items that hold any word of the query; a negative limit means all of them."""
+    size = index.size(db)
+    wanted = limit if limit < 0 else max(limit, FEW)
+    terms, rest = _look_up(db, _known(db, query), filters, wanted, size)
+    ranking = Ranking(terms, rest, max(_items(db, filters, size), *(len(t.rows) for t in terms), 1))
+    scores = by_words(ranking)
+    pool = POOL
+    if not scores and rest:
+        scores = dict.fromkeys(_newest(db, rest, filters, wanted), 0.0)
+        pool = len(scores)
+    ranking.total = max(len(scores), _count(db, terms + rest, filters) if count and rest else 0)
+    ranking.parts.append(("words", scores))
+    near = _neighbours(db, ranking, filters)
+    if near is not None:
+        ranking.total += len(near.scores) - len(scores)
+        scores = near.scores
+    found = index.fetch(db, scores, _best(scores, max(pool, limit) if limit >= 0 else len(scores)))
+    head = found[:pool]
+    words = {word.lower() for word in (*query.terms, *query.parts)}
+    _closer(db, ranking, head, words)
+    if near is not None:
+        for reason, added in near.reasons(head, words):
+            ranking.add(head, reason, added)
+    if len(head) >= 10:
+        from memctl.retrieve.feedback import feedback
+
+        ranking.add(head, "topic", feedback(index.in_order(head), query))
+    ranking.candidates = index.in_order(head) + found[pool:]
+    return ranking
+
+
+def _items(db: Database, filters: Filters, size: int) -> int:
+    """How many items the scopes hold; in a large one, how many the store holds."""
+    count = index.in_scopes(db, filters, COUNTED)
+    return count if count < COUNTED else size
+
+
+# --- by words ---------------------------------------------------------------------------------------------------
+
+
+def _known(db: Database, query: Query) -> list[Term]:
+    """The terms that some item has, the rarest first; for a word that none has, what it may have meant."""
+    out: list[Term] = []
+    unknown: list[Term] = []
+    for term in terms_of(query, stems=index.is_stemming(db)):
+        if term.count(db):
+            out.append(term)
+        elif term.whole:
+            unknown.append(term)
+    if unknown:
+        from memctl.retrieve.guess import guess
+
+        for term in unknown:
+            term.forms = guess(db, term.word, pieces=not out)
+        out += [term for term in unknown if term.count(db)]
+    return sorted(out, key=lambda term: term.found)
+
+
+def _look_up(
+    db: Database, terms: Sequence[Term], filters: Filters, wanted: int, size: int
+) -> tuple[list[Term], list[Term]]:
+    """The terms that find items, looked up, and the rest."""
+    rows: set[int] = set()
+    matches = 0
+    for at, term in enumerate(terms):
+        enough = bool(rows) if term.found >= COMMON else matches + term.found > MATCHES and len(rows) >= wanted
+        if wanted >= 0 and (enough or (term.found >= COMMON and not rows)):
+            return list(terms[:at]), list(terms[at:])
+        term.look_up(db, filters, size)
+        rows.update(term.rows)
+        matches += term.found
+    return list(terms), []
+
+
+def _newest(db: Database, terms: Sequence[Term], filters: Filters, wanted: int) -> list[int]:
+    """Of what has only common words, the items stored last: with all the words, then with the rarest."""
+    every = " AND ".join(f"({_any(term)})" for term in terms if term.whole)
+    rows: dict[int, None] = {}
+    for expression in filter(None, (every, *map(_any, terms))):
+        if len(rows) < max(wanted, POOL):
+            rows |= dict.fromkeys(index.newest_with(db, expression, filters, max(wanted, NEWEST)))
+    return list(rows)
+
+
+def _any(term: Term) -> str:
+    return " OR ".join(expression for expression, _ in term.forms)
+
+
+def _count(db: Database, terms: Sequence[Term], filters: Filters) -> int:
+    """How many items have any of the words; 0 when so many have them that counting would take too long."""
+    if any(term.found >= COMMON for term in terms):
+        return 0
+    return index.count(db, " OR ".join(map(_any, terms)), filters)
+
+
+def by_words(ranking: Ranking) -> Scores:
+    """BM25 with the weights of this scope."""
+    scores: Scores = {}
+    for term in ranking.terms:
+        weight = ranking.idf(term) * (K1 + 1)
+        for row, strength in term.rows.items():  # `worth` for each would take twice the time
+            scores[row] = scores.get(row, 0.0) + weight * strength / (strength + K1)
+    return scores
+
+
+def worth(idf: float, strength: float) -> float:
+    """What a word of this weight adds where it is this strong."""
+    return idf * (K1 + 1) * strength / (strength + K1)
+
+
+def _best(scores: Scores, limit: int) -> list[int]:
+    """The rows of the `limit` best, and of those that tie with the last of them."""
+    if limit >= len(scores):
+        return list(scores)
+    least = sorted(scores.values(), reverse=True)[limit - 1]
+    return [row for row, score in scores.items() if score >= least]
+
+
+# --- a closer look ----------------------------------------------------------------------------------------------
+
+
+def _neighbours(db: Database, ranking: Ranking, filters: Filters) -> "Neighbours | None":
+    """What stands beside the best items in their sources; None where they have no order."""
+    scores = ranking.parts[0][1]
+    probe = sorted(scores, key=scores.__getitem__, reverse=True)[:24]
+    standing = index.places(db, probe, filters)
+    if not probe or 4 * len(standing) < len(probe):
+        return None
+    from memctl.retrieve.order import Neighbours
+
+    return Neighbours(db, ranking, filters, documents=all(place.document for place in standing.values()))
+
+
+def _closer(db: Database, ranking: Ranking, head: Sequence[Candidate], words: set[str]) -> None:
+    """Count common words where they stand, coverage, and titles that name what is asked for."""
+    held: Scores = {}
+    every = 0.0
+    for term in filter(_is_whole, ranking.terms):
+        every += _hold(held, ranking.idf(term), term.rows.keys())
+    rest = list(filter(_is_whole, ranking.rest))
+    if rest:
+        common: Scores = {}
+        mean = sum(len(c.content) for c in head) / max(1, len(head)) or 1.0
+        texts = {c.row: f"{c.title}\n{c.content}".lower() for c in head}
+        for term in rest:
+            if term.found >= COMMON:
+                term.counts = [index.frequency(db, expression, COUNTED) for expression, _ in term.forms]
+            times = {row: text.count(term.root) for row, text in texts.items() if term.root in text}
+            idf = ranking.idf(term)
+            every += _hold(held, idf, times)
+            for row, n in times.items():
+                common[row] = common.get(row, 0.0) + worth(idf, n / _length(texts[row], mean))
+        ranking.add(head, "common words", common)
+    if every:
+        softened = {c.row: COVERAGE * c.score * SHORT / (SHORT + len(c.content)) for c in head}
+        ranking.add(head, "coverage", {row: softened[row] * held.get(row, 0.0) / every for row in softened})
+    top = max((c.score for c in head), default=0.0)
+    ranking.add(head, "name", {c.row: NAMED * top for c in head if _names(c.title, words)})
+
+
+def _is_whole(term: Term) -> bool:
+    return term.whole
+
+
+def _hold(held: Scores, idf: float, rows: Iterable[int]) -> float:
+    """Note which items hold a word of this weight; the weight."""
+    for row in rows:
+        held[row] = held.get(row, 0.0) + idf
+    return idf
+
+
+def _length(text: str, mean: float) -> float:
+    """What bm25 makes of a text's length."""
+    return 0.25 + 0.75 * len(text) / mean
+
+
+def _names(title: str, words: set[str]) -> bool:
+    """Whether a short title, or the last part of one like `parser > Reader`, is made of these words."""
+    for name in (title, title.rpartition(" > ")[2]):
+        said = name.lower().split()
+        if 0 < len(said) <= NAME_WORDS and words.issuperset(said):
+            return True
+    return False

@@ -1,0 +1,94 @@
+"""From a query to what the index is asked: each word with its other forms, the pieces of identifiers, pairs."""
+
+from itertools import pairwise
+
+from memctl.store import search as index
+from memctl.store.connect import Database
+from memctl.store.filters import Filters
+from memctl.text.forms import french_stem, irregular
+from memctl.text.query import Query, stem
+
+#: What a match counts beside the word itself: an irregular form, the beginning of a French word.
+IRREGULAR = 0.7
+BEGINNING = 0.5
+#: What a piece of an identifier and two words written as one ("auth service": AuthService) count beside a word.
+PART = 0.7
+#: French words of this length are also found by their beginning; in an index without a stemmer, all are.
+FRENCH_MIN_LEN = 6
+PREFIX_MIN_LEN = 5
+
+#: A word that so many items have does not find items: it only counts in those that rarer words found.
+COMMON = 5000
+
+Forms = list[tuple[str, float]]
+
+
+class Term:
+    """Something to look for.
+
+    word    as typed, or a guess at what was meant
+    root    what stands for it inside a text: lower case, without a common ending
+    weight  what it counts beside a whole word of the query
+    whole   whether it is a word of the query, not a piece of one or a pair
+    forms   FTS5 expressions that find it, with what each counts
+    counts  how many rows of the index each of these matches (COMMON: that many or more)
+    rows    how strongly each item holds it, by rowid; empty before it was looked up
+    """
+
+    __slots__ = ("counts", "forms", "root", "rows", "weight", "whole", "word")
+
+    def __init__(self, word: str, forms: Forms, weight: float = 1.0, *, whole: bool = False) -> None:
+        self.word, self.forms, self.weight, self.whole = word, forms, weight, whole
+        self.root = stem(word)
+        self.counts: list[int] = []
+        self.rows: dict[int, float] = {}
+
+    def count(self, db: Database) -> int:
+        """How many items have it, about; COMMON for that many or more."""
+        self.counts = [index.frequency(db, expression, COMMON) for expression, _ in self.forms]
+        return self.found
+
+    @property
+    def found(self) -> int:
+        """What `count` found."""
+        return min(COMMON, sum(self.counts))
+
+    def look_up(self, db: Database, filters: Filters, size: int) -> None:
+        """Find out which items have it, and how strongly; the strongest of its forms counts."""
+        for (expression, worth), count in zip(self.forms, self.counts, strict=True):
+            if not count:
+                continue
+            matching = index.frequency(db, expression, size) if count >= COMMON else count
+            found = index.strengths(db, expression, filters, size, matching)
+            if not self.rows and worth == 1.0:
+                self.rows = found
+                continue
+            for row, strength in found.items():
+                self.rows[row] = max(self.rows.get(row, 0.0), worth * strength)
+
+
+def terms_of(query: Query, *, stems: bool) -> list[Term]:
+    """What to look for; `stems`: whether the index stems words."""
+    out = [Term(word, _forms(word, query, stems), whole=True) for word in query.terms]
+    out += [Term(part, _forms(part, query, stems), PART) for part in query.parts]
+    plain = [word for word in query.terms if word.isalnum()]
+    return out + [Term(a + b, [(index.phrase(a + b), 1.0)], PART) for a, b in pairwise(plain)]
+
+
+def _forms(word: str, query: Query, stems: bool) -> Forms:
+    forms = [(index.phrase(word), 1.0)]
+    if not stems:
+        if len(word) >= PREFIX_MIN_LEN:
+            forms = [(beginning(stem(word)), 1.0)]
+        elif len(word) == PREFIX_MIN_LEN - 1 and word[-1] in "sS":  # JWTs
+            forms.append((index.phrase(word[:-1]), 1.0))
+    elif query.french and len(word) >= FRENCH_MIN_LEN and word.isalpha():
+        forms.append((beginning(french_stem(word)), BEGINNING))
+    if not query.french:
+        forms += [(index.phrase(other), IRREGULAR) for other in irregular(word)]
+    return forms
+
+
+def beginning(word: str) -> str:
+    """The FTS5 expression for words that begin like this."""
+    return index.phrase(word) + "*"

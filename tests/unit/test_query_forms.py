@@ -1,0 +1,61 @@
+"""Forms of words: the irregular ones of English, the common beginning of French ones, slips."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memctl.retrieve.guess import distance
+from memctl.text.forms import french_stem, irregular
+from memctl.text.query import analyse
+
+
+@pytest.mark.parametrize(
+    ("word", "others"),
+    [
+        ("went", ["go", "goes", "gone"]),
+        ("Go", ["goes", "went", "gone"]),
+        ("children", ["child"]),
+        ("indices", ["index"]),
+        ("worst", ["bad", "worse"]),
+        ("deploy", []),
+        ("|", []),
+        ("go goes", []),
+        ("été", []),
+    ],
+)
+def test_irregular_forms(word: str, others: list[str]) -> None:
+    assert irregular(word) == others
+
+
+@pytest.mark.parametrize("forms", ["inspira inspirer inspirait inspirent", "entraîner entraînements entraînait"])
+def test_french_forms_share_a_beginning(forms: str) -> None:
+    assert len({french_stem(word) for word in forms.split()}) == 1
+
+
+@given(word=st.text())
+def test_any_text_has_a_beginning(word: str) -> None:
+    assert irregular(word) == [form for form in irregular(word) if form != word]
+    stem = french_stem(word)
+    assert len(stem) >= min(5, len(word.lower()))
+
+
+@pytest.mark.parametrize(("text", "french"), [("où est le fichier", True), ("where is the file", False), ("", False)])
+def test_the_language_of_a_query(text: str, french: bool) -> None:
+    assert analyse(text).french is french
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "apart"),
+    [("token", "token", 0), ("tokne", "token", 1), ("nourir", "nourrir", 1), ("deplyo", "deploy", 1), ("abc", "xyz", 3),
+     ("", "ab", 2), ("rotaet", "rotate", 1), ("authentcaton", "authentication", 2)],
+)  # fmt: skip
+def test_distance_counts_slips(a: str, b: str, apart: int) -> None:
+    assert distance(a, b, 5) == distance(b, a, 5) == apart
+    assert distance(a, b, 2) == min(apart, 3)
+
+
+@given(a=st.text("abc", max_size=8), b=st.text("abc", max_size=8), most=st.integers(0, 3))
+def test_distance_is_symmetric_and_bounded(a: str, b: str, most: int) -> None:
+    apart = distance(a, b, most)
+    assert apart == distance(b, a, most) <= most + 1
+    assert (apart == 0) == (a == b)
