@@ -175,6 +175,22 @@ unset. `config.json` is the file named with `--config`, else the one beside the 
         yield ", ".join(f"`{path}`" for path in idle) + ".\n"
 
 
+def policy_page() -> Iterator[str]:
+    """docs/policy.md: what policy looks for, what it does about it, what it cannot see."""
+    sys.path.append(str(ROOT))
+    from scripts.lib import policy_page
+
+    yield from policy_page.lines()
+
+
+def version_page() -> Iterator[str]:
+    """src/memctl/policy/version.py: computing it would make every `sync` load all rules."""
+    from memctl.policy.rules import fingerprint
+
+    yield '"""Which rules judged: written by scripts/docs from the rows, so that asking costs nothing."""\n\n'
+    yield f'RULES_VERSION = "{fingerprint()}"\n'
+
+
 def readme_page() -> Iterator[str]:
     """README.md with its command table brought up to date."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -197,6 +213,8 @@ PAGES: dict[Path, Callable[[], Iterator[str]]] = {
     DOCS / "errors.md": errors_page,
     DOCS / "schema.md": schema_page,
     DOCS / "config.md": config_page,
+    DOCS / "policy.md": policy_page,
+    ROOT / "src" / "memctl" / "policy" / "version.py": version_page,
     ROOT / "README.md": readme_page,
 }
 

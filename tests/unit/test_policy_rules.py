@@ -31,7 +31,7 @@ def test_a_rule_catches_its_example_and_passes_its_counterexample(rule: Rule, en
 def test_a_rule_catches_its_example_between_other_words(rule: Rule, engine: Engine) -> None:
     text = f"A first line.\n{rule.example}\nA last line, with nothing in it.\n"
     hits = [hit for hit in engine.scan(text) if hit.rule.id == rule.id]
-    context_bound = {"phone-named", "national-id", "payment-card"}
+    context_bound = {"phone-named", "national-id-alone", "payment-card"}
     assert hits or rule.id in context_bound
     assert all(0 <= hit.start < hit.end <= len(text) for hit in hits)
 
@@ -110,7 +110,7 @@ def test_cost_is_linear_in_length(unit: str, engine: Engine) -> None:
     for _ in range(5):
         least_short = min(least_short, seconds(engine.scan, short))
         least_long = min(least_long, seconds(engine.scan, long))
-        if least_long < 12 * max(0.002, least_short):
+        if least_long < 8 * max(0.002, least_short):
             return
     pytest.fail(f"{least_short:.4f} s for {len(short)} characters, {least_long:.4f} s for {len(long)}")
 

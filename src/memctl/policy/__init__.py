@@ -14,7 +14,7 @@ _HOMES = {
     "MemoryPolicy": "memctl.policy.governor",
     "Rule": "memctl.policy.rule",
     "RULES": "memctl.policy.rules",
-    "RULES_VERSION": "memctl.policy.rules",
+    "RULES_VERSION": "memctl.policy.version",
     "_SECRET_PATTERNS": "memctl.policy.engine",
     "_INJECTION_PATTERNS": "memctl.policy.engine",
     "_INSTRUCTIONAL_BLOCK_PATTERNS": "memctl.policy.engine",
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from memctl.policy.governor import MemoryPolicy as MemoryPolicy
     from memctl.policy.rule import Rule as Rule
     from memctl.policy.rules import RULES as RULES
-    from memctl.policy.rules import RULES_VERSION as RULES_VERSION
     from memctl.policy.verdict import FieldsJudgement as FieldsJudgement
     from memctl.policy.verdict import Finding as Finding
     from memctl.policy.verdict import Judgement as Judgement
     from memctl.policy.verdict import PolicyVerdict as PolicyVerdict
+    from memctl.policy.version import RULES_VERSION as RULES_VERSION

@@ -27,6 +27,7 @@ def _placeholder() -> re.Pattern[str]:
         r"(?i:x{4,}|0{6,}|1{6,}|change_?-?me|example|placeholder|dummy|redacted|insert|replace|sample|fake|mock|"
         r"your[-_]|my[-_]|[-_]here|todo|foo_?bar|abcdef|abc123|123456|qwerty|not[-_]?a[-_]|test[-_]?(?:key|token|secret)|"
         r"^(?:none|null|nil|true|false|undefined|string|secret|password|token|passwd|value|default|optional|required)$)|"
+        r"(?i:^your|(?:^|[-_])test[-_]?\d{0,4}$|(?:[A-Z]{3,}_){5})|"
         r"environ|getenv|process\.env|vault:|^(?:enc|ENC)\[|^\{cipher\}|^sha(?:1|256|384|512)[-:]|^arn:|^https?://|^/"
     )
 
@@ -36,20 +37,30 @@ def is_placeholder(value: str) -> bool:
     return _placeholder().search(value) is not None
 
 
+def _repeats(value: str) -> bool:
+    """One repeated letter, or a short repeated unit."""
+    return len(set(value)) < max(4, min(8, len(value) // 5))
+
+
 def _sequential(value: str) -> bool:
-    """One repeated letter, a short repeated unit, or a run of neighbours such as abcdefgh."""
-    if len(set(value)) < max(4, min(8, len(value) // 5)):
+    """What repeats, or a run of neighbours such as abcdefgh."""
+    if _repeats(value):
         return True
     return sum(ord(b) - ord(a) == 1 for a, b in pairwise(value)) > len(value) * 0.85
 
 
 _RUNS = re.compile(r"(.)\1{5,}")
+#: A run of one capital is what testers type for a token; a run of these is what writers put for none.
+_TYPED = re.compile(r"([B-WYZ])\1{9,}")
+_FILLER = re.compile(r"[xX0*.a-]{6,}")
 
 
 def token(match: Match[str]) -> bool:
-    """A token with a format of its own: anything but an obvious filler."""
+    """A token with a format of its own: anything but an obvious filler, which an alphabet is not: testers type it."""
     body = re.sub(r"^[A-Za-z]{2,10}[-_.]", "", value_of(match))
-    return not (_RUNS.search(body) or _sequential(body) or entropy(body) < 2.5 or body.upper().endswith("EXAMPLE"))
+    if _TYPED.search(body) and not _FILLER.search(body):
+        return True
+    return not (_RUNS.search(body) or _repeats(body) or entropy(body) < 2.5 or body.upper().endswith("EXAMPLE"))
 
 
 def aws_id(match: Match[str]) -> bool:
@@ -87,7 +98,23 @@ def curl_pair(match: Match[str]) -> bool:
 def k8s_value(match: Match[str]) -> bool:
     """A base64 value of a Kubernetes secret that is not empty talk."""
     value = match.group(1) or match.group(2) or ""
-    return not is_placeholder(value) and entropy(value) >= 2.5
+    if is_placeholder(value) or entropy(value) < 2.5 or _says_nothing(value):
+        return False
+    return not value.isalpha() or (len(value) % 4 == 0 and not _CAMEL.fullmatch(value))
+
+
+_CAMEL = re.compile(r"[A-Za-z]?[a-z]+(?:[A-Z][a-z]+)*")
+
+
+def _says_nothing(value: str) -> bool:
+    """Whether a base64 value says words or a filler: `previder vault example`, `test`."""
+    from base64 import b64decode
+
+    try:
+        said = b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
+    except ValueError:
+        return False
+    return said.isprintable() and (is_placeholder(said) or re.fullmatch(r"[A-Za-z]+(?: [A-Za-z]+)*", said) is not None)
 
 
 def strong(match: Match[str]) -> bool:
@@ -111,7 +138,12 @@ def named(match: Match[str]) -> bool:
     value = value_of(match)
     if is_placeholder(value) or _ordinary().search(value) or not any(c.isdigit() for c in value):
         return False
+    if _NO_KEY.search(match.string, max(0, match.start() - 16), match.start(1)) or _says_nothing(value):
+        return False
     return entropy(value) >= min(3.5, 0.72 * log2(len(value) + 1)) and not _sequential(value)
+
+
+_NO_KEY = re.compile(r"(?i)hash|idempoten|checksum|digest|fingerprint")
 
 
 def filled(match: Match[str]) -> bool:
@@ -123,7 +155,7 @@ def filled(match: Match[str]) -> bool:
 def named_exact(match: Match[str]) -> bool:
     """The value beside a provider's name, with the provider's length: no placeholder and no words are enough."""
     value = value_of(match)
-    if is_placeholder(value) or (value.isalpha() and (value.islower() or value.isupper()) and len(value) < 30):
+    if is_placeholder(value) or (len(value) < 30 and _ordinary().search(value)):
         return False
     return entropy(value) >= 2.8 and not _sequential(value) and not re.fullmatch(r"[a-z]+(?:[-_][a-z]+)+", value)
 
@@ -131,10 +163,44 @@ def named_exact(match: Match[str]) -> bool:
 def password(match: Match[str]) -> bool:
     """The value beside a password-like name: anything that neither code nor prose would put there."""
     value = value_of(match).strip("\"'`,;")
-    if len(value) < 6 or is_placeholder(value) or _ordinary().search(value) or _sequential(value):
+    if (
+        len(value) < 6
+        or is_placeholder(value)
+        or _ordinary().search(value)
+        or _sequential(value)
+        or _says_nothing(value)
+    ):
+        return False
+    if _EVERYBODY.fullmatch(value):
         return False
     kinds = sum(any(test(c) for c in value) for test in (str.isdigit, str.islower, str.isupper, _is_mark))
     return kinds >= 2 and (any(c.isdigit() for c in value) or kinds >= 3)
+
+
+_EVERYBODY = re.compile(r"(?i)(?:secret|password|passwd|pass|admin|test|s3cr3t)\d{0,4}")
+
+
+_TEMPLATE = re.compile(r"\$\{[\w.:-]+\}|\{\{\s*[\w.]+\s*\}\}|<[\w-]+>|://|\]\(|<!--|\w\(\w*\)|&&|=>")
+
+
+def busy(match: Match[str]) -> bool:
+    """A value no code or template would be: many kinds of marks, and brackets that do not close what was opened."""
+    value = value_of(match)
+    marks = {c for c in value if _is_mark(c)}
+    letters = sum(c.isalpha() for c in value)
+    if len(marks) < 6 or letters < 4 or _TEMPLATE.search(value):
+        return False
+    return not _balanced(value) or not marks & set("()[]{}<>")
+
+
+def _balanced(value: str) -> bool:
+    open_: list[str] = []
+    for c in value:
+        if c in "([{":
+            open_.append({"(": ")", "[": "]", "{": "}"}[c])
+        elif c in ")]}" and (not open_ or open_.pop() != c):
+            return False
+    return not open_
 
 
 def _is_mark(c: str) -> bool:
@@ -144,6 +210,9 @@ def _is_mark(c: str) -> bool:
 def userinfo(match: Match[str]) -> bool:
     """The password in `scheme://user:password@host`: no placeholder, not the word itself."""
     value = value_of(match)
+    user = match.group().partition("://")[2].partition(":")[0]
+    if value == user or len(set(value)) == 1 or (value.isdigit() and len(value) < 5):
+        return False
     if value.isalpha() and value.islower() and len(value) < 14 and match.group().lower().startswith("http"):
         return False
     if is_placeholder(value) or (re.search(r"[$<>{}%]", value) and not re.search(r"%[0-9A-Fa-f]{2}", value)):

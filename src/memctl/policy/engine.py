@@ -6,7 +6,7 @@ Cost is linear in the length of the text: every pattern is bounded, and windows 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from re import Match
 from typing import NamedTuple
@@ -17,8 +17,10 @@ from memctl.policy.gate import SIGNS, Gate, Opening
 from memctl.policy.normalise import View
 from memctl.policy.rule import Rule
 
-_BEFORE = 80  # characters before a keyword that its rule's pattern may cover, unless the rule reaches farther
-_SIGN_BITS = 11
+_BEFORE = 80  # characters before a keyword in which a broken token may begin
+_SIGN_BITS = len(SIGNS)
+#: How many digits a number has at least that opens a rule, by the sign's bit.
+_DIGITS = {1 << SIGNS.index(sign): digits for sign, digits in {"#num": 7, "#num9": 9, "#num12": 12}.items()}
 #: Signs that the text may be read in another form.
 _DISGUISES = sum(1 << SIGNS.index(sign) for sign in ("#long", "#rot13", "#reversed", "#leet"))
 _AS_IT_IS = frozenset(("secret", "pii"))
@@ -40,26 +42,31 @@ class Hit(NamedTuple):
 class Engine:
     """A list of rules, ready to scan. Patterns are compiled when their keywords are first met."""
 
-    __slots__ = ("_cues", "_far", "_tokens", "_worded", "compiled", "gate", "rules")
+    __slots__ = ("_begun", "_cues", "_far", "_tokens", "_worded", "compiled", "gate", "rules")
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self.rules = rules
         self.gate = Gate(rules)
         self._cues = [tuple(rule.cue.split()) for rule in rules]
+        self._begun = [tuple(cue.lstrip(".") for cue in cues) for cues in self._cues]  # a point may begin the next line
         self._worded = frozenset(i for i, rule in enumerate(rules) if rule.kind != "secret")
         self._tokens = frozenset(
             i
             for i, rule in enumerate(rules)
-            if rule.kind == "secret" and rule.severity == 3 and self.gate.anchors[i] >= 1 << _SIGN_BITS
+            if rule.kind == "secret"
+            and rule.severity == 3
+            and self.gate.anchors[i] >= 1 << _SIGN_BITS
+            and not rule.pattern.startswith(("(?i", "(?<![A-Za-z0-9])(?i"))  # found by a name, not by the token itself
         )
         self._far = {i: rule.reach for i, rule in enumerate(rules) if rule.kind == "secret" and rule.reach >= _FAR}
         self.compiled: dict[int, Pattern] = {}
 
-    def far(self, opening: Opening) -> int:
+    def far(self, text: str, opening: Opening) -> int:
         """How many characters a secret may go on that began in the text of this opening; 0 when it is no long one."""
-        if self._far.keys().isdisjoint(opening.rules):
+        if not opening.rules or self._far.keys().isdisjoint(opening.rules):
             return 0
-        return max(self._far.get(i, 0) for i in opening.rules)
+        low = text.lower()
+        return max(self._far[i] if i in self._far and _cued(low, self._cues[i]) else 0 for i in opening.rules)
 
     def scan(self, text: str, opening: Opening | None = None) -> list[Hit]:
         """All hits in the text and in its disguised forms, by position; never raises."""
@@ -88,12 +95,10 @@ class Engine:
     def _broken_tokens(self, text: str, opening: Opening) -> Iterator[Hit]:
         """Tokens broken over lines, string pieces or groups: looked for only where a token's own keyword stands."""
         low = _lower(text)
-        spots = {
-            spot
-            for i in self._tokens.intersection(opening.rules)
-            for spot in _spots(low, opening, self.gate.anchors[i])
-            if normalise.looks_broken(text, spot)
-        }
+        rules = [i for i in self._tokens.intersection(opening.rules) if _cued(low, self._begun[i])]
+        anchors = {self.gate.anchors[i] for i in rules}
+        spots = {spot for anchor in anchors for spot in _spots(low, opening, anchor, {})}
+        spots = {spot for spot in spots if normalise.looks_broken(text, spot)}
         for lo, hi in _windows(sorted(spots), _BEFORE, _TOKEN_REACH, len(text)):
             piece = text[lo:hi]
             for view in filter(None, (normalise.joined(piece), normalise.regrouped(piece))):
@@ -108,18 +113,25 @@ class Engine:
         hits: list[Hit] = []
         text, low = view.text, _lower(view.text)
         found: dict[int, list[int]] = {}
+        seen: dict[bytes, list[int]] = {}
         for index in opening.rules:
             if not _cued(low, self._cues[index]):
                 continue
             rule = self.rules[index]
             anchor = self.gate.anchors[index]
-            spots = found.get(anchor)
-            if spots is None:
-                found[anchor] = spots = _spots(low, opening, anchor)
-            if spots:
-                pattern = self.compiled.get(index) or self._compile(index)
-                hay = text if rule.kind in _AS_IT_IS else low
-                hits += [Hit(*view.span(*span), rule, rule.action) for span in pattern.spans(hay, spots, rule.reach)]
+            hay = text if rule.kind in _AS_IT_IS else low
+            if anchor in _DIGITS:
+                numbers = [number[:2] for number in opening.numbers if number[2] >= _DIGITS[anchor]]
+                spans = (self.compiled.get(index) or self._compile(index)).of_numbers(hay, numbers, rule.reach)
+            else:
+                spots = found.get(anchor)
+                if spots is None:
+                    found[anchor] = spots = _spots(low, opening, anchor, seen)
+                if not spots:
+                    continue
+                spans = (self.compiled.get(index) or self._compile(index)).spans(hay, spots, rule.reach)
+            if spans:
+                hits += [Hit(*view.span(*span), rule, rule.action) for span in spans]
         return hits
 
     def _compile(self, index: int) -> Pattern:
@@ -132,13 +144,14 @@ class Engine:
 class Pattern:
     """A rule's expression and check, and how it is tried: at word starts, in windows, or over the whole text."""
 
-    __slots__ = ("_before", "_check", "_everywhere", "_headed", "regex")
+    __slots__ = ("_before", "_check", "_everywhere", "_headed", "_inside", "regex")
 
     def __init__(self, rule: Rule, *, everywhere: bool) -> None:
         self.regex = re.compile(rule.pattern, re.MULTILINE)
-        self._everywhere = everywhere and not rule.keywords.startswith("#num")
+        self._everywhere = everywhere
         self._headed = not everywhere and all(part.startswith("\\b") for part in _alternatives(rule.pattern))
-        self._before = rule.reach if 250 < rule.reach <= 1000 else _BEFORE
+        self._inside = rule.before == 0
+        self._before = rule.reach if 250 < rule.reach <= 1000 else rule.before
         self._check: Callable[[Match[str]], bool] | None = None
         if rule.check:
             from memctl.policy import checks
@@ -147,14 +160,40 @@ class Pattern:
 
     def spans(self, hay: str, spots: list[int], reach: int) -> list[tuple[int, int]]:
         """Where the expression matches near `spots` and the check agrees."""
-        if self._headed:
+        if self._inside:
+            matches = self._insides(hay, spots, reach)
+        elif self._headed:
             matches = self._heads(hay, spots, reach)
         elif self._everywhere:
             matches = list(self.regex.finditer(hay))
         else:
-            windows = _windows(spots, self._before, reach, len(hay))
-            matches = [match for lo, hi in windows for match in self.regex.finditer(hay, lo, hi)]
+            matches = self._within(hay, _windows(spots, self._before, reach, len(hay)))
+        return self._counted(matches)
+
+    def of_numbers(self, hay: str, numbers: list[tuple[int, int]], reach: int) -> list[tuple[int, int]]:
+        """Where the expression matches in or close around a number and the check agrees."""
+        return self._counted(self._within(hay, _around(numbers, self._before, reach, len(hay))))
+
+    def _within(self, hay: str, windows: Iterable[tuple[int, int]]) -> list[Match[str]]:
+        matches = self.regex.finditer
+        return [match for lo, hi in windows for match in matches(hay, lo, hi)]
+
+    def _counted(self, matches: list[Match[str]]) -> list[tuple[int, int]]:
         return [m.span(m.lastindex or 0) for m in matches if self._check is None or self._check(m)]
+
+    def _insides(self, hay: str, spots: list[int], reach: int) -> list[Match[str]]:
+        """Matches that begin inside a keyword's word."""
+        matches = []
+        match, done = self.regex.match, 0
+        for spot in spots:
+            word = _WORD.match(hay, max(done, spot))
+            for start in range(*word.span()) if word else ():
+                found = match(hay, start, start + reach)
+                if found:
+                    matches.append(found)
+                    done = found.end()
+                    break
+        return matches
 
     def _heads(self, hay: str, spots: list[int], reach: int) -> list[Match[str]]:
         """Matches that begin at a word start at or before a keyword: far fewer places than there are characters."""
@@ -204,21 +243,42 @@ def _lower(text: str) -> str:
     return low if len(low) == len(text) else "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
 
 
-def _spots(low: str, opening: Opening, anchor: int) -> list[int]:
-    """Where the words stand that opened a rule, in order; for a sign, the beginning of the text."""
-    if anchor == 2:
-        return _numbers(low)
+def _spots(low: str, opening: Opening, anchor: int, seen: dict[bytes, list[int]]) -> list[int]:
+    """Where the words stand that opened a rule, in order; for a sign, the beginning of the text.
+
+    seen: where words stand that were asked for before, to be filled.
+    """
     if 1 < anchor < 1 << _SIGN_BITS:
         return [0]
     spots: list[int] = []
-    words = ["@"] if anchor == 1 else [w.decode("utf-8", "surrogatepass") for w, bits in opening.words if bits & anchor]
-    for word in words:
-        at = low.find(word)
-        while at >= 0:
-            spots.append(at)
-            at = low.find(word, at + len(word))
+    for word in [b"@"] if anchor == 1 else [word for word, bits in opening.words if bits & anchor]:
+        places = seen.get(word)
+        if places is None:
+            seen[word] = places = _places(low, word.decode("utf-8", "surrogatepass"))
+        spots += places
     spots.sort()
     return spots
+
+
+def _places(low: str, word: str) -> list[int]:
+    places = []
+    at = low.find(word)
+    while at >= 0:
+        places.append(at)
+        at = low.find(word, at + len(word))
+    return places
+
+
+def _around(numbers: list[tuple[int, int]], before: int, after: int, size: int) -> list[tuple[int, int]]:
+    """The stretches around numbers, merged where they touch."""
+    windows: list[tuple[int, int]] = []
+    for start, end in numbers:
+        lo, hi = max(0, start - before), min(size, end + after)
+        if windows and lo <= windows[-1][1]:
+            windows[-1] = windows[-1][0], hi
+        else:
+            windows.append((lo, hi))
+    return windows
 
 
 def _windows(spots: list[int], before: int, reach: int, size: int) -> Iterator[tuple[int, int]]:
@@ -233,24 +293,6 @@ def _windows(spots: list[int], before: int, reach: int, size: int) -> Iterator[t
         hi = min(size, at + reach)
     if hi:
         yield lo, hi
-
-
-_NUMBER = re.compile(r"\d[\d ().+/-]{5,}\d")
-_ASCII_NUMBER = re.compile(r"[0-9][0-9 ().+/-]{5,}[0-9]")  # the same of ASCII text, found in less time
-#: Dates, times, decimals and versions, which no rule about numbers is after.
-_EVERYDAY = re.compile(
-    r"(?:19|20)\d\d([-/.])\d\d\1\d\d(?: \d\d?)?[-. ]*|\d{1,4}\.\d+|(?:19|20)\d{2} ?- ?(?:19|20)\d{2}|0+|"
-    r"\d{1,3}(?:\.\d{1,3}){3}"
-)
-
-
-def _numbers(text: str) -> list[int]:
-    """Where numbers of at least seven digits begin."""
-    return [
-        match.start()
-        for match in (_ASCII_NUMBER if text.isascii() else _NUMBER).finditer(text)
-        if not _EVERYDAY.fullmatch(match.group()) and sum(map(str.isdigit, match.group())) >= 7
-    ]
 
 
 def _views(text: str, opening: Opening) -> Iterator[tuple[View, int]]:
@@ -276,6 +318,7 @@ def _views(text: str, opening: Opening) -> Iterator[tuple[View, int]]:
 def _games(text: str, opening: Opening) -> Iterator[View]:
     candidates = [
         normalise.despaced(text) if opening.spaced else None,
+        normalise.undigited(text) if opening.spaced else None,
         normalise.unhyphenated(text),
         normalise.uncommented(text),
         normalise.rot13(text) if opening.shows("#rot13") else None,

@@ -19,18 +19,35 @@ _KNOWN_OPENINGS = 20_000
 _VALUE_WORD = 8
 _LONG_WORD = 20
 _LOOKED_AT = 64  # of a longer word only the beginning is examined: cost stays linear
+_SILENT = b"0123456789abcdef" + bytes(range(128, 256))  # no keyword is made of these alone
 _DIGITS = 7  # fewer digits in all make no number worth a look
+_MANY_DIGITS = 10  # in small groups
 _SPACED = 10  # so many different one-letter words, and the text may be s p a c e d
 
 _BREAKS = bytes(
     c | 32 if 65 <= c <= 90 else c if 48 <= c <= 57 or 97 <= c <= 122 or c >= 128 else 32 for c in range(256)
 )
+_ASCII = bytes(range(128))
 _WIDE_BREAKS = re.compile("[\x80-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\u2000-\u2bff\u3000-\u3004\u3008-\u3020\uff01-\uff0f]")
 _CJK = re.compile("[\u0900-\u0dff\u0e00-\u0e7f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _HIDDEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]")
 _UNLEET = bytes.maketrans(b"013457@$", b"oieastas")
 
-SIGNS = ("#@", "#num", "#value", "#long", "#hidden", "#cjk", "#rot13", "#reversed", "#leet", "#tag", "#tilde")
+SIGNS = (
+    "#@",
+    "#num",
+    "#value",
+    "#long",
+    "#hidden",
+    "#cjk",
+    "#rot13",
+    "#reversed",
+    "#leet",
+    "#tag",
+    "#tilde",
+    "#num9",
+    "#num12",
+)
 _SIGN_MASK = (1 << len(SIGNS)) - 1
 # Patterns that begin with one plain character run at the speed of a character search.
 _TILDE = re.compile(r"~(?<=[Q6]~)\w")
@@ -45,12 +62,17 @@ _ROT13 = bytes.maketrans(b"abcdefghijklmnopqrstuvwxyz", b"nopqrstuvwxyzabcdefghi
 
 
 class Opening(NamedTuple):
-    """What the gate saw in one text: the rules that may match, the words that opened them, and signs of disguise."""
+    """What the gate saw in one text: the rules that may match, the words that opened them, and signs of disguise.
+
+    `numbers` says where what may be a number of seven digits or more begins and ends, and how many digits it has;
+    filled where `#num` is among the signs.
+    """
 
     rules: tuple[int, ...]
     words: list[tuple[bytes, int]]
     signs: int
     spaced: bool = False
+    numbers: list[tuple[int, int, int]] = []  # noqa: RUF012 - never changed
 
     def shows(self, sign: str) -> bool:
         """Whether the text carries `sign`."""
@@ -60,13 +82,13 @@ class Opening(NamedTuple):
 class Gate:
     """The keywords of a list of rules as sets and dictionaries.
 
-    Bits number the first groups of the rules, after the signs. Only words of first groups are looked up one by one; the
-    other groups are sets that are compared with the text's set of words, and only for rules whose first group occurred.
+    Bits number the first groups of the rules, after the signs. Only words of first groups are looked up for every text;
+    the other groups, which have bits of their own, only for texts in which a rule's first group occurred.
     """
 
     __slots__ = (
-        "_by_bit", "_contains", "_exact", "_further", "_known", "_needed", "_needs", "_openings", "_plain", "_prefix",
-        "_shaped", "_shapes", "_signs", "_sizes", "_starts", "_within", "anchors",
+        "_by_bit", "_contains", "_exact", "_further", "_known", "_needed", "_needed_words", "_openings", "_plain",
+        "_prefix", "_shaped", "_shapes", "_sizes", "_starts", "_within", "anchors",
     )  # fmt: skip
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
@@ -74,11 +96,11 @@ class Gate:
         self._prefix: dict[bytes, int] = {}
         self._within: dict[bytes, int] = {}
         self._shapes: list[tuple[re.Pattern[bytes], int]] = []
-        self._needs: list[tuple[frozenset[bytes], ...]] = []
-        self._signs: list[int] = []
-        self._by_bit: dict[int, list[int]] = {}
+        self._by_bit: dict[int, list[tuple[int, int, int]]] = {}
+        self._needed: dict[bytes, int] = {}
         self.anchors: list[int] = []
         numbers = {sign: n for n, sign in enumerate(SIGNS)}
+        further: dict[str, int] = {}
         for index, rule in enumerate(rules):
             first, *others = rule.groups()
             name = " ".join(first)
@@ -87,9 +109,15 @@ class Gate:
             if fresh:
                 self._enter(first, bit)
             self.anchors.append(bit)
-            self._by_bit.setdefault(bit, []).append(index)
-            self._signs.append(sum(1 << SIGNS.index(group[0]) for group in others if group[0] in SIGNS))
-            self._needs.append(tuple(frozenset(w.encode() for w in group) for group in others if group[0] not in SIGNS))
+            signs = sum(1 << SIGNS.index(group[0]) for group in others if group[0] in SIGNS)
+            needs = 0
+            for group in (" ".join(group) for group in others if group[0] not in SIGNS):
+                further.setdefault(group, 1 << len(further))
+                needs |= further[group]
+            self._by_bit.setdefault(bit, []).append((index, signs, needs))
+        for group, bit in further.items():
+            for needed in group.split():
+                self._add(self._needed, needed.encode(), bit)
         for word in _CORE:
             self._add(self._exact, word.translate(_ROT13), 1 << SIGNS.index("#rot13"))
             self._add(self._exact, word[::-1], 1 << SIGNS.index("#reversed"))
@@ -97,11 +125,11 @@ class Gate:
         self._starts = {p[:2] for p in self._prefix}
         self._contains = _any_of(self._within)
         self._shaped = re.compile(b"|".join(shape.pattern for shape, _ in self._shapes) or b"(?!)")
-        self._needed = frozenset().union(*(group for groups in self._needs for group in groups))
+        self._needed_words = frozenset(self._needed)
         self._plain: set[bytes] = set()  # words that say nothing
         self._further: set[bytes] = set()  # words that only other groups than the first ask for
         self._known: dict[bytes, int] = {}
-        self._openings: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {0: ((), ())}
+        self._openings: dict[int, tuple[tuple[int, ...], list[tuple[int, int]]]] = {0: ((), [])}
 
     def _enter(self, group: list[str], bit: int) -> None:
         for word in group:
@@ -122,8 +150,11 @@ class Gate:
         if text.isascii():
             raw = text.encode()
         else:
-            bits |= (16 if _HIDDEN.search(text) else 0) | (32 if _CJK.search(text) else 0)
-            raw = _WIDE_BREAKS.sub(" ", text.lower()).encode("utf-8", "surrogatepass")
+            raw = text.lower().encode("utf-8", "surrogatepass")
+            wide = raw.translate(None, _ASCII).decode("utf-8", "surrogatepass")
+            bits |= (16 if _HIDDEN.search(wide) else 0) | (32 if _CJK.search(wide) else 0)
+            for sign in set(_WIDE_BREAKS.findall(wide)):
+                raw = raw.replace(sign.encode(), b" ")
         words = raw.translate(_BREAKS).split()
         telling = set(filterfalse(self._plain.__contains__, words))
         hot = []
@@ -135,20 +166,37 @@ class Gate:
             if seen:
                 bits |= seen
                 hot.append((word, seen))
-        if bits & 2 and not _numerous([word for word, seen in hot if seen & 2]):
-            bits &= ~2
+        numbers: list[tuple[int, int, int]] = []
+        if bits & 2:
+            if _numerous([word for word, seen in hot if seen & 2]):
+                numbers = _numbers(text)
+            digits = max([number[2] for number in numbers], default=0)
+            bits = bits & ~2 | (2 if digits else 0) | (2048 if digits >= 9 else 0) | (4096 if digits >= 12 else 0)
         known_opening = self._openings.get(bits)
         rules, needy = self._decide(bits) if known_opening is None else known_opening
         if needy:
-            needs, absent = self._needs, telling.isdisjoint
-            rules += tuple([i for i in needy if not any(map(absent, needs[i]))])
-        spaced = len(words) * 4 > len(text) and len(_LETTERS.intersection(words)) >= _SPACED
-        return Opening(rules, hot, bits & _SIGN_MASK, spaced)
+            there, needed = 0, self._needed
+            for word in telling & self._needed_words:
+                there |= needed[word]
+            rules += tuple([index for index, needs in needy if there & needs == needs])
+        spaced = len(words) * 4 > len(text) and (
+            len(_LETTERS.intersection(words)) >= _SPACED or _SPACED_NUMBER.search(text) is not None
+        )
+        return Opening(rules, hot, bits & _SIGN_MASK, spaced, numbers)
 
     def _meet(self, word: bytes) -> int:
         """Look at a word never seen; remember it unless it could be part of a secret."""
-        bits = self._bits_of(word)
-        if len(word) > _LONG_WORD or bits & 4:
+        plain = word.isalpha()
+        bits = self._exact.get(word, 0)
+        if word[:2] in self._starts:
+            for size in self._sizes:
+                bits |= self._prefix.get(word[:size], 0)
+        if (plain or word.translate(None, _SILENT)) and self._contains.search(word):
+            for found in self._contains.finditer(word):
+                bits |= self._within[found.group()]
+        if not plain:
+            bits |= self._bits_of_look(word)
+        if bits & 4 or len(word) > _LONG_WORD:
             return bits
         if len(self._plain) + len(self._known) > _KNOWN_WORDS:
             self._plain.clear()
@@ -161,36 +209,31 @@ class Gate:
             self._plain.add(word)
         return bits
 
-    def _bits_of(self, word: bytes) -> int:
-        bits = self._exact.get(word, 0)
-        if word[:2] in self._starts:
-            for size in self._sizes:
-                bits |= self._prefix.get(word[:size], 0)
-        if self._contains.search(word):
-            for found in self._contains.finditer(word):
-                bits |= self._within[found.group()]
-        if word.isalpha():
-            return bits
+    def _bits_of_look(self, word: bytes) -> int:
         look = _look(word)
         if look & 4 and self._shaped.fullmatch(word):
-            bits |= sum(bit for shape, bit in self._shapes if shape.fullmatch(word))
-        return bits | look
+            look |= sum(bit for shape, bit in self._shapes if shape.fullmatch(word))
+        return look
 
-    def _decide(self, bits: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The rules whose first group and signs are there: those that need no more, and those that do."""
-        found: list[int] = []
+    def _decide(self, bits: int) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
+        """The rules whose first group and signs are there: those that need no more, and those that do, with what."""
+        if len(self._openings) > _KNOWN_OPENINGS:
+            self._openings = {0: ((), [])}
+        free: list[int] = []
+        needy: list[tuple[int, int]] = []
         rest = bits
         while rest:
             bit = rest & -rest
             rest ^= bit
-            found += self._by_bit.get(bit, ())
-        if len(self._openings) > _KNOWN_OPENINGS:
-            self._openings = {0: ((), ())}
-        signs, needs = self._signs, self._needs
-        found = sorted([i for i in found if signs[i] & ~bits == 0])
-        free, needy = [i for i in found if not needs[i]], [i for i in found if needs[i]]
-        self._openings[bits] = opening = tuple(free), tuple(needy)
-        return opening
+            for index, signs, needs in self._by_bit.get(bit, ()):
+                if signs & ~bits:
+                    continue
+                if needs:
+                    needy.append((index, needs))
+                else:
+                    free.append(index)
+        self._openings[bits] = decided = tuple(free), needy
+        return decided
 
 
 def _any_of(parts: Iterable[bytes]) -> re.Pattern[bytes]:
@@ -203,9 +246,29 @@ def _any_of(parts: Iterable[bytes]) -> re.Pattern[bytes]:
 
 
 def _numerous(words: list[bytes]) -> bool:
-    """Whether groups of digits could make a number of seven digits or more: one long, two of three, four of two."""
+    """Whether groups of digits could make a number of seven digits or more: one long, two of three, five of two."""
     sizes = sorted((len(word) for word in words), reverse=True)
-    return sizes[0] >= 6 or (sum(sizes) >= _DIGITS and sum(sizes[:2]) >= 6) or sum(sizes) >= 2 * _DIGITS
+    return sizes[0] >= 6 or (sum(sizes) >= _DIGITS and sum(sizes[:2]) >= 6) or sum(sizes) >= _MANY_DIGITS
+
+
+_SPACED_NUMBER = re.compile(r"(?<![0-9])[0-9](?: [0-9]){2}")
+_NUMBER = re.compile(r"[0-9][0-9 ()._+/-]{5,}[0-9]")
+#: Dates, times, decimals and versions, which no rule about numbers is after.
+_EVERYDAY = re.compile(
+    r"(?:19|20)\d\d([-/.])\d\d\1\d\d(?: \d\d?)?[-. ]*|\d{1,4}\.\d+|(?:19|20)\d{2} ?- ?(?:19|20)\d{2}|0+|"
+    r"\d{1,3}(?:\.\d{1,3}){3}"
+)
+
+
+def _numbers(text: str) -> list[tuple[int, int, int]]:
+    """Where numbers of at least seven digits begin and end, and their digits."""
+    found = []
+    for match in _NUMBER.finditer(text):
+        number = match.group()
+        digits = sum(map(str.isdigit, number))
+        if digits >= _DIGITS and not _EVERYDAY.fullmatch(number):
+            found.append((*match.span(), digits))
+    return found
 
 
 def _look(word: bytes) -> int:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from copy import copy
+from typing import TYPE_CHECKING, Any
 
 from memctl import ids
 from memctl.names import PolicyAction
-from memctl.policy.engine import Engine, Hit, default_engine, document_engine, weighed
+from memctl.policy import allow
 from memctl.policy.verdict import FieldsJudgement, Finding, Judgement, PolicyVerdict
 from memctl.types import MemoryItem, MemoryProposal
+
+if TYPE_CHECKING:
+    from memctl.policy.engine import Engine, Hit
+    from memctl.policy.project import Project
 
 _SWITCHES = {
     "secret": "secret_patterns_enabled",
@@ -19,7 +24,7 @@ _SWITCHES = {
 }
 _ROUNDS = 4  # blotting out may join what stood apart; the second look is nearly always the last
 # A long text is looked at piece by piece: the words of a small piece open far fewer rules. All in characters.
-_PIECE = 1200
+_PIECE = 1600
 _OVERLAP = 120  # a finding may begin in a piece and be told by what follows so closely
 _LONGEST = 10_000  # so much more is looked at for the end of a secret: a private key is longer than it takes to tell
 _RANK: dict[str, int] = {"accept": 0, "redact": 1, "quarantine": 2, "reject": 3}
@@ -38,10 +43,13 @@ _HARD = (("secret", "reject"), ("injection", "reject"), ("instructional", "rejec
 class MemoryPolicy:
     """Judges what is about to be remembered. Holds no state between texts, and never raises on any text.
 
-    `config` is a `PolicyConfig` (or any object with some of its attributes); None means the defaults.
+    `config` is a `PolicyConfig` (or any object with some of its attributes); None means the defaults. Raises
+    SettingInvalid when a rule of the project's own is none, or one that is named does not exist.
     """
 
-    __slots__ = ("_engine", "_off", "expiry_hours", "max_content_length", "require_provenance_for")
+    __slots__ = (
+        "_engine", "_off", "_path", "_project", "expiry_hours", "max_content_length", "require_provenance_for",
+    )  # fmt: skip
 
     def __init__(self, config: Any = None, *, engine: Engine | None = None) -> None:
         self.max_content_length: int = getattr(config, "max_content_length", 2000)
@@ -49,11 +57,21 @@ class MemoryPolicy:
         self.expiry_hours: float = getattr(config, "quarantine_expiry_hours", 72)
         self._off = frozenset(kind for kind, key in _SWITCHES.items() if not getattr(config, key, True))
         self._engine = engine
+        self._project = _project_of(config)
+        self._path = ""
 
     @property
     def switches(self) -> str:
-        """The kinds that are switched off, sorted and joined by commas; "" where all are on."""
-        return ",".join(sorted(self._off))
+        """The kinds that are switched off, and a word for a project's own part; "" where nothing is configured."""
+        return ",".join([*sorted(self._off), *([self._project.word()] if self._project else [])])
+
+    def at(self, path: str) -> MemoryPolicy:
+        """This policy for a document of this path, where the project lets some findings pass."""
+        if self._project is None or not self._project.allowed:
+            return self
+        mine = copy(self)
+        mine._path = path
+        return mine
 
     # --- interactive paths ----------------------------------------------------------------------------------------
 
@@ -105,25 +123,35 @@ class MemoryPolicy:
         hits = self._scan("\n".join(text for _, text in parts))
         return [f for hit in hits for f in _placed(hit, parts) if not (f.field == "provenance" and f.kind == "pii")]
 
+    def why_allowed(self, path: str, finding: Finding, text: str = "") -> str:
+        """Why the project, or a mark in the document's `text`, says that a finding is none; "" when nothing does."""
+        why = self._project.reason(path, finding.rule, finding.kind) if self._project else ""
+        return why or allow.marked(text, finding.start, finding.rule)
+
     # --- documents and transcripts --------------------------------------------------------------------------------
 
     def clear(self, text: str, *, document: bool = False) -> bool:
         """Whether nothing is found in `text` (of a document: nothing that `judge` would act on)."""
         return not self._scan(text, document=document)
 
+    def findings(self, text: str, *, document: bool = True) -> tuple[Finding, ...]:
+        """What is found in a text, also what marks in it let pass; nothing is blotted out, which is what takes time."""
+        hits = self._scan(text, document=document, marks=False)
+        return tuple(f for h in hits if (f := _finding(h, "content", document=document)))
+
     def judge(self, text: str, *, field: str = "content", document: bool = True) -> Judgement:
         """Judge one passage.
 
         Of a document, secrets and high-risk personal numbers are blotted out as `[REDACTED:rule]`, injected and
-        self-addressed instructions quarantine the passage, and mail addresses and telephone numbers pass. Otherwise
-        (one statement) a secret rejects, as in `evaluate_proposal`. Offsets in findings are those of the text given.
+        self-addressed instructions quarantine the passage, and mail addresses and telephone numbers pass; marks in it
+        (`memctl:allow`) let weak signs of secrets and personal data pass. Otherwise (one statement) a secret rejects, as in `evaluate_proposal`. Offsets in findings are those of the text given.
         """
         hits = self._scan(text, document=document)
         if not hits:
             return Judgement(text, "accept")
         findings = [f for h in hits if (f := _finding(h, field, document=document))]
         blots = [h for h in hits if _blotted(h)] if document else []
-        out = self._redact(text, blots) if blots else text
+        out = self._redact(text, blots, document=document) if blots else text
         return Judgement(out, _strictest(f.action for f in findings), tuple(findings))
 
     def judge_fields(
@@ -151,23 +179,44 @@ class MemoryPolicy:
         """`text` with secrets and high-risk personal numbers blotted out: for previews, logs and error messages."""
         return self._redact(text, [h for h in self._scan(text) if _blotted(h)])
 
-    def _redact(self, text: str, hits: list[Hit]) -> str:
+    def _redact(self, text: str, hits: list[Hit], *, document: bool = False) -> str:
         for _ in range(_ROUNDS):
             if not hits:
                 break
             text = _blot(text, hits)
-            hits = [h for h in self._scan(text) if _blotted(h)]
+            hits = [h for h in self._scan(text, document=document) if _blotted(h)]
         return text
 
-    def _scan(self, text: str, *, document: bool = False) -> list[Hit]:
-        engine = self._engine or (document_engine() if document else default_engine())
+    def _scan(self, text: str, *, document: bool = False, marks: bool = True) -> list[Hit]:
+        from memctl.policy.engine import default_engine, document_engine, weighed
+
+        if self._project is not None and self._engine is None:
+            engine = self._project.engine(document=document)
+        else:
+            engine = self._engine or (document_engine() if document else default_engine())
         if len(text) <= _PIECE + _OVERLAP:
             hits = engine.scan(text)
         else:
             hits = _in_pieces(engine, text)
             if not document:  # a document's passage is held back either way
                 hits = [weighed(text, h) for h in hits]  # what shows a hit to be an example may stand in the next piece
-        return [h for h in hits if h.rule.kind not in self._off] if self._off else hits
+        return self._counted(text, hits, marks=document and marks) if hits else hits
+
+    def _counted(self, text: str, hits: list[Hit], *, marks: bool) -> list[Hit]:
+        """The hits of kinds that are switched on, and that nothing lets pass."""
+        if self._off:
+            hits = [h for h in hits if h.rule.kind not in self._off]
+        if self._path and self._project is not None:
+            hits = [h for h in hits if not self._project.reason(self._path, h.rule.id, h.rule.kind)]
+        return allow.unmarked(text, hits) if marks and allow.MARK in text else hits
+
+
+def _project_of(config: Any) -> Project | None:
+    if not any(getattr(config, key, None) for key in ("silenced_rules", "rules", "allow")):
+        return None
+    from memctl.policy.project import project
+
+    return project(config)
 
 
 def _in_pieces(engine: Engine, text: str) -> list[Hit]:
@@ -184,10 +233,12 @@ def _in_piece(engine: Engine, text: str, start: int, stop: int) -> list[Hit]:
     """The hits in one piece, positions counted from its start; farther is looked only for a secret that goes on."""
     piece = text[start : stop + _OVERLAP]
     opening = engine.gate.open(piece)
-    more = min(engine.far(opening), _LONGEST)
-    if more:
-        return engine.scan(text[start : stop + more])
+    far = engine.far(piece, opening)
+    if far:
+        return engine.scan(text[start : stop + min(far, _LONGEST)])
     hits, more = engine.scan(piece, opening), _OVERLAP
+    if not hits:
+        return hits
     while stop + more < len(text) and more < _LONGEST and any(_cut_off(hit, piece) for hit in hits):
         more = min(more * 4, _LONGEST)
         piece = text[start : stop + more]

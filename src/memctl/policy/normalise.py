@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from binascii import Error, a2b_base64
 from collections.abc import Callable, Iterator
 from functools import cache
 
+_SHORT = 500  # characters of a text in which points may stand for blanks: longer ones are lists of names and versions
 _GLANCE = 200  # characters that nearly always tell whether underscores stand for the blanks of a text
 _BLOB_LIMIT = 64  # encoded runs looked into per text
 _BLOB_SIZE = 16_384  # characters of one encoded run that are decoded
@@ -98,11 +100,12 @@ def _way_back(cuts: list[tuple[int, int, int]], size: int) -> list[int]:
 # --- characters ---------------------------------------------------------------------------------------------------
 
 _SUSPECT = re.compile(
-    "[\u00a0\u00ad\u0300-\u036f\u0370-\u03ff\u0400-\u052f\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u115f\u1160\u13a0-\u13ff"
-    "\u1d00-\u1dbf\u200b-\u200f\u2028-\u202f\u205f-\u206f\u2070-\u209f\u2100-\u214f\u2460-\u24ff\u3164\ua4d0-\ua4ff"
-    "\ufe00-\ufe0f\ufeff\uff00-\uffef\U0001d400-\U0001d7ff\U0001f130-\U0001f189\U000e0000-\U000e01ef]"
+    "[\u00a0\u00ad\u0300-\u036f\u0370-\u03ff\u0400-\u052f\u064b-\u0652\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u115f\u1160\u13a0-\u13ff"
+    "\u1d00-\u1dbf\u200b-\u200f\u2010\u2011\u2028-\u202f\u205f-\u206f\u2070-\u209f\u2100-\u214f\u2460-\u24ff\u3164\ua4d0-\ua4ff"
+    "\ufe00-\ufe0f\ufeff\uff02-\uff07\uff0a\uff0b\uff0d-\uff1a\uff1c-\uff1e\uff20-\uffef\U0001d400-\U0001d7ff\U0001f130-\U0001f189\U000e0000-\U000e01ef]"
 )
 _WIDE = re.compile("[^\x00-\x7f]")
+_ASCII = bytes(range(128))
 
 #: Letters of other scripts that look like a Latin one, by that one.
 _LIKE = {
@@ -116,7 +119,13 @@ _LOOKALIKES = {like: latin for latin, likes in _LIKE.items() for like in likes}
 
 def fold(text: str) -> View | None:
     """Without invisible characters and accents, compatibility forms and lookalikes as plain letters; None if equal."""
-    return rewrite(text, _WIDE, None, _plain_form) if _SUSPECT.search(text) else None
+    wide = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+    if not _SUSPECT.search(wide):
+        return None
+    plain = {ord(c): form for c in set(wide) if (form := _fold_character(c)) is not None}
+    if all(len(form) == 1 for form in plain.values()):
+        return View(text.translate(plain))
+    return rewrite(text, _WIDE, None, _plain_form)
 
 
 @cache
@@ -126,6 +135,8 @@ def _fold_character(c: str) -> str | None:
         return chr(code - 0xE0000)
     if c in _LOOKALIKES:
         return _LOOKALIKES[c]
+    if c in "\u2010\u2011\u2212":
+        return "-"
     digit = unicodedata.decimal(c, None)
     if digit is not None:
         return str(digit)
@@ -197,6 +208,9 @@ def _unescaped(match: re.Match[str]) -> str | None:
 
 # --- encoded runs -------------------------------------------------------------------------------------------------
 
+_HEXADECIMAL = re.compile("[0-9a-fA-F]+")
+_HEAD = 24  # characters of an encoded run that nearly always tell whether it says something readable
+_TEXTUAL = bytes(c for c in range(256) if c >= 32 or c in b"\t\n\r")
 _BLOB = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}={0,2}")
 
 
@@ -212,13 +226,13 @@ def decoded(text: str) -> Iterator[View]:
 
 def _readable(run: str) -> str:
     run = run[:_BLOB_SIZE].rstrip("=")
-    if len(run) % 2 == 0 and re.fullmatch(r"[0-9a-fA-F]+", run):
-        return _as_text(bytes.fromhex(run))
-    from binascii import Error, a2b_base64
-
-    body = run.translate({45: 43, 95: 47})
+    if len(run) % 2 == 0 and _HEXADECIMAL.fullmatch(run):
+        return "" if bytes.fromhex(run[:_HEAD]).translate(None, _TEXTUAL) else _as_text(bytes.fromhex(run))
+    body = run.replace("-", "+").replace("_", "/")
     body = body[: len(body) - (len(body) % 4 == 1)]
     try:
+        if len(body) > _HEAD and a2b_base64(body[:_HEAD]).translate(None, _TEXTUAL):
+            return ""
         return _as_text(a2b_base64(body + "=" * (-len(body) % 4)))
     except Error:
         return ""
@@ -237,14 +251,17 @@ def _as_text(raw: bytes) -> str:
 
 # --- letter games -------------------------------------------------------------------------------------------------
 
-_SPACED = re.compile(r"(?<![^\W_])(?:\w[ .\-_*|/]){1,400}\w(?![^\W_])")
+_SPACED = re.compile(r"(?<![^\W_])\w([ .\-_*|/])(?:\w\1){0,400}\w(?![^\W_])")
+_SPACED_DIGITS = re.compile("(?<=[0-9]) (?=[0-9])")
 _HYPHEN = re.compile(r"-\n(?<=[a-z]-\n)[ \t]*(?=[a-z])")
 _JOINTS = re.compile(
     r"""["'`]?[ \t]{0,4}(?:\\|[+&.])?[ \t]{0,4}\r?\n[ \t]{0,40}(?:[+&.>#*|][ \t]{0,8})?["'`]?|["'`]\s{0,8}[+.&]\s{0,8}["'`]"""
 )
 _PIECES = re.compile(r"(?<![^\s\"'`=:])[\w.-]{4}(?: [\w.-]{4}){3,60}(?: [\w.-]{1,4})?(?![^\s\"'`,;])")
-_BROKEN = re.compile(r"[\w.+/=-]{6,200}(?:[\"'`]|[ \t]{0,4}(?:\\|\r?\n))|[\w.-]{2,8}(?: [\w.-]{4}){3}")
-_COMMENT = re.compile(r"<!--[^>]{0,80}-->|/\*[^*]{0,80}\*/")
+_BROKEN = re.compile(
+    r"(?=[a-zA-Z]{0,40}[\d_.=-]|[a-z]{1,40}[A-Z])[\w.+/=-]{6,200}(?:[\"'`]|[ \t]{0,4}(?:\\|\r?\n))|[\w.-]{2,8}(?: [\w.-]{4}){3}"
+)
+_COMMENT = re.compile(r"<!--[^>]{0,80}--> ?(?=\w)|/\*[^*]{0,80}\*/ ?(?=\w)")
 _ROT = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
 )
@@ -286,19 +303,27 @@ def _without_blanks(match: re.Match[str]) -> str:
 
 def uncommented(text: str) -> View | None:
     """Comments between words read as blanks."""
-    return rewrite(text, _COMMENT, None, _blank) if "<!--" in text else None
+    return rewrite(text, _COMMENT, None, _between_words) if "<!--" in text else None
 
 
-def _blank(_: re.Match[str]) -> str:
-    return " "
+def _between_words(match: re.Match[str]) -> str | None:
+    start = match.start()
+    return " " if match.string[max(0, start - 2) : start].strip()[-1:].isalnum() else None
 
 
 def unjoined(text: str) -> View | None:
-    """`ignore_all_previous_instructions` read as words, where underscores stand for most of the blanks."""
-    joints = text.count("_")
-    if joints <= 2 * text.count(" ", 0, _GLANCE) + 2 or joints <= 2 * text.count(" ") + 2:
-        return None
-    return View(text.replace("_", " "))
+    """`ignore_all_previous_instructions` read as words, where underscores or points stand for most of the blanks."""
+    for joint in "_.":
+        joints = text.count(joint)
+        short_enough = joint == "_" or len(text) <= _SHORT
+        if short_enough and joints > 2 * text.count(" ", 0, _GLANCE) + 2 and joints > 2 * text.count(" ") + 2:
+            return View(text.replace(joint, " "))
+    return None
+
+
+def undigited(text: str) -> View | None:
+    """`4 1 1 1` read as `4111`."""
+    return rewrite(text, _SPACED_DIGITS, {})
 
 
 def rot13(text: str) -> View:

@@ -18,15 +18,18 @@ class Rule(NamedTuple):
                     separated by blanks. A keyword is a lower-case run of letters and digits between other characters.
                     In the first group `abc*` is a run that begins so, `*abc*` one that contains it, and `/re/` one of 8
                     or more with letters and digits that has this shape. A group may be a sign instead: `#@`, `#num` (a
-                    number of 7 digits or more), `#value` (any run of 8 or more with letters and digits), `#long` (one
-                    of 20), `#hidden` (invisible characters), `#tag` (markup that models use), `#tilde`, `#cjk`
+                    number of 7 digits or more; `#num9` and `#num12` of so many), `#value` (any run of 8 or more with
+                    letters and digits), `#long` (one of 20), `#hidden` (invisible characters), `#tag` (markup that
+                    models use), `#tilde`, `#cjk`
     pattern         regular expression, tried around the first group's keywords only. Secrets and PII match the text as
                     it is, injection and instructional rules its lower-case form. The last group to close, if any, is
                     the span that counts
     check           name of a function in `checks_*` that has the last word, or ""
     example         a text the rule must catch
     counterexample  a text it must not
-    reach           how far a match may extend from the keyword, in characters; above 250 also before it
+    reach           how far a match may extend from the keyword, or from a number's end, in characters; above 250 also
+                    before it
+    before          how far before the keyword a match may begin, in characters; 0: it begins inside the keyword's word
     cue             "", or lower-case strings separated by blanks of which every match, in lower case, contains one:
                     where none occurs in the text, the pattern is neither compiled nor tried
     """
@@ -42,6 +45,7 @@ class Rule(NamedTuple):
     counterexample: str
     reach: int = 200
     cue: str = ""
+    before: int = 80
 
     def groups(self) -> list[list[str]]:
         """The gate's groups of alternative keywords."""

@@ -16,6 +16,7 @@ def _row(id: str, names: str, value: str, sample: str, keywords: str = "", check
     """A provider row: its name, perhaps more of an identifier, an assignment, a value of the provider's length."""
     first = names.split(maxsplit=1)[0]
     pattern = rf"(?i:{'|'.join(names.split())})[\w.-]{{0,40}}{_ASSIGN}({value}){_END}"
+    keywords_given = bool(keywords)
     keywords = keywords or " ".join(f"*{max(name.replace('-', '_').split('_'), key=len)}*" for name in names.split())
     return Rule(
         id,
@@ -28,6 +29,7 @@ def _row(id: str, names: str, value: str, sample: str, keywords: str = "", check
         f'{first}_TOKEN = "{sample}"',
         f'{first}_TOKEN = "<token>"',
         250,
+        before=0 if not keywords_given and names.replace(" ", "").isalnum() else 80,
     )
 
 
@@ -103,16 +105,26 @@ _KEY_WORDS = (
     "*credential* creds auth oauth access passphrase *masterkey*"
 )
 
+#: A password-like name, and a long value without blanks, whatever its marks: taken whole, by the reference to it.
+_BUSY = r"""(?i)(?:passw(?:or)?d|passwd|pwd|pass|secrete?|(?:api|private|service|access|secret)_?key)[\w-]{0,20}["'`\]\\]{0,2}\s{0,4}(?:(?:::?)?=|=>|:(?!:)|[!=]==?|\s(?=["']))\s{0,4}@?["'`]?(?=([^\s"'`]{12,120}))\1(?=["'`\s]|\Z)"""
+
 _GENERIC = (
     Rule("generic-key", "secret", "reject", 2, _KEY_WORDS + " + #value",
          r"""(?i)(?:token|secret|key(?!_?id)|cred(?:ential)?s?|auth(?!or)|access|passphrase)[\w.-]{0,30}?[\s"'`\])\\]{0,4}(?::{1,3}=|=>|\?=|\.=|\|\||[=:>,])[ \t"'`\\]{0,6}(?<=[\s"'`=:>,])([\w.=+/~-]{10,150})(?![\w(\[.{-])""",
-         "named", 'api_token = "' + AN[:32] + '"', "token = tokens.next_token_1", 220),
+         "named", 'api_token = "' + AN[:32] + '"', "token = tokens.next_token_1", 220, before=0),
     Rule("password", "secret", "reject", 2, "*passw* *pwd* *dbpass* *passphrase*",
-         r"""(?i)(?:passw(?:or)?d|passwd|passphrase|\bpwd|_pwd|(?<![a-z])pass)[\w-]{0,20}["'`\]\\]{0,3}\s{0,4}(?:(?:::?)?=(?!=)|=>|:(?!:))\s{0,4}["'`\\]{0,3}([^\s"'`,;<>(){}\[\]\\$]{6,120})(?=["'`,;\s<>)}\]\\]|\Z)""",
-         "password", "password=hunter2hunter2", "password: str = field(default=None)", 200),
+         r"""(?i)(?:passw(?:or)?d|passwd|passphrase|(?<![A-Za-z0-9])pwd|(?<![a-z])pass)[\w-]{0,20}["'`\]\\]{0,3}\s{0,4}(?:(?:::?)?=(?!=)|=>|:(?!:))\s{0,4}["'`\\]{0,3}(?=([^\s"'`,;<>(){}\[\]\\$]{6,120}))\1(?=["'`,;\s<>)}\]\\]|\Z)""",
+         "password", "password=hunter2hunter2", "password: str = field(default=None)", 200, before=0),
     Rule("password-quoted", "secret", "reject", 2, "*passw* *pwd* *dbpass* *secret* *apikey* *privatekey* *servicekey* *accesskey* *secretkey* *sessiontoken*",
          r"""(?i)(?:passw(?:or)?d|passwd|pwd|pass|secrete?|api_?key|private_?key|service_?key|access_?key|secret_?key|session_?token)[\w-]{0,20}(?:\[\d{0,4}\])?["'\]]{0,2}\s{0,4}(?:(?:::?)?=(?!=)|=>|:(?!:)|[!=]==?)\s{0,4}@?(?:"([^"\n]{6,120})"|'([^'\n]{6,120})')""",
-         "password_quoted", 'apikey := "m{{h}o)p${e]nob(ody"', 'password = "Enter your password"', 220),
+         "password_quoted", 'apikey := "m{{h}o)p${e]nob(ody"', 'password = "Enter your password"', 220, before=0),
+    Rule("password-busy", "secret", "reject", 2, "*passw* *pwd* *dbpass* *secret* *apikey*", _BUSY, "busy",
+         "password: k{{q}u)w${e]rty-up[sid>-_$#down}}", "password = compute(a[1], b{2})", 220, before=0),
+    Rule("key-busy", "secret", "reject", 2, "pass key + api private service access db user root admin", _BUSY, "busy",
+         "api_key: `k{{q}u)w${e]rty-up[sid>-_$#down}}`", "api_key = find(a[1], b{2})", 220, before=12),
+    Rule("password-compared", "secret", "reject", 2, "*passw* *pwd* *dbpass* *secret*",
+         r"""(?i)["']([^\s"']{10,120})["']\s{0,3}[!=]==?\s{0,3}[\w.]{0,30}(?:passw(?:or)?d|passwd|pwd|dbpass|secret)""",
+         "busy", 'if ("k{{q}u)w${e]rty-up[sid>-_$#down}}" == password) {', 'if ("${x}" == password)', 200, before=160),
     Rule("pass-assignment", "secret", "reject", 2, "pass + db user root admin login ftp smtp http proxy my sql ssh",
          r"""(?i)[a-z]_?pass["'\]]{0,2}\s{0,4}(?:(?:::?)?=(?!=)|=>|:(?!:))\s{0,4}["']?([^\s"'`,;<>$]{6,120})""",
          "password", "db_pass=hunter2hunter2", "user.pass = user_pass", 200),
@@ -121,7 +133,7 @@ _GENERIC = (
          "password_prose", "The password is hunter2Zq9!", "the password is encrypted", 160),
     Rule("api-key-assignment", "secret", "reject", 2, "apikey *apikey* api + key keys *apikey*",
          r"""(?i)api[-_ ]?key["']?\s{0,4}[:=]\s{0,4}["']?([^\s"'<>(){}\[\]$,;]{8,150})""",
-         "named_exact", "API_KEY=" + AN[:12], "api_key: os.environ['KEY']", 200),
+         "named_exact", "API_KEY=" + AN[:12], "api_key: os.environ['KEY']", 200, before=0),
 )  # fmt: skip
 
 NAMED = (*_PROVIDERS, *_GENERIC)

@@ -86,7 +86,7 @@ _CLOUD = (
     _row("yandex-token", "t1 aqvn* yc* + #value", r"(?:t1\.[A-Z0-9a-z_-]{1,40}=?=?\.[A-Z0-9a-z_-]{86}={0,2}|AQVN[\w-]{35,38}|YC[\w-]{38})",
          "AQVN" + AN[:36], "AQVN" + _X[:36], "strong"),
     _row("openshift-token", "#tilde", r"sha256~[\w-]{43}", "sha256~" + AN[:43], "sha256:" + HEX[:64]),
-    _row("databricks-token", "/dapi[0-9a-f]{32}/", r"dapi[0-9a-f]{32}(?:-\d)?", "dapi" + HEX[:32], "dapi" + "0" * 32),
+    _row("databricks-token", "/dapi[0-9a-f]{32}/", r"dapi[0-9a-fA-F]{32}(?:-\d)?", "dapi" + HEX[:32], "dapi" + "0" * 32),
     _row("planetscale-token", "pscale", r"pscale_(?:tkn|pw|oauth)_[\w=.-]{32,64}", "pscale_tkn_" + AN[:43], "pscale_tkn_" + _X[:43]),
     _row("clickhouse-key", "4b1d*", r"4b1d[A-Za-z0-9]{38}", "4b1d" + AN[:38], "4b1d" + "X" * 38),
     _row("terraform-token", "atlasv1", r"[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,70}", AN[:14] + ".atlasv1." + AN[14:80],
@@ -105,7 +105,7 @@ _CLOUD = (
          "pat." + AN[:22] + "." + AN[22:46] + "." + AN[46:66], "pat." + _X[:22] + "." + _X[:24] + "." + _X[:20], cue="pat. sat."),
     _row("tailscale-key", "tskey", r"tskey-(?:api|auth|client|scim|webhook)-[A-Za-z0-9]{10,22}(?:-[A-Za-z0-9]{20,40})?",
          "tskey-auth-" + AN[:12] + "CNTRL-" + AN[12:44], "tskey-auth-" + _X[:20]),
-    _row("ibm-cos-hmac", "secretaccesskey secret + access + #value", r"(?i:secret[-_]?access[-_]?key)\W{1,8}([0-9a-f]{48})",
+    _row("ibm-cos-hmac", "secretaccesskey secret + access key + #value", r"(?i:(?:cos|hmac|ibm)[\w-]{0,16}secret[-_]?key|secret[-_]?access[-_]?key)\W{1,8}([0-9a-f]{48})",
          '"secret_access_key": "' + HEX[:48] + '"', "secret_access_key=" + "0" * 48, "filled"),
 )  # fmt: skip
 
@@ -120,7 +120,7 @@ _AI = (
     _row("huggingface-org-token", "api + org", r"api_org_[A-Za-z]{34}", "api_org_" + LETTERS[:34], "api_org_" + _X[:34], cue="api_org_"),
     _row("perplexity-key", "pplx", r"pplx-[A-Za-z0-9]{48}", "pplx-" + AN[:48], "pplx-" + _X[:48]),
     _row("groq-key", "gsk", r"gsk_[A-Za-z0-9]{48,56}", "gsk_" + AN[:52], "gsk_" + _X[:52]),
-    _row("nvidia-key", "nvapi", r"nvapi-[\w-]{60,70}", "nvapi-" + AN[:64], "nvapi-" + _X[:64]),
+    _row("nvidia-key", "nvapi", r"nvapi-[\w-]{64}(?![\w-])", "nvapi-" + AN[:64], "nvapi-" + _X[:64]),
     _row("replicate-token", "r8*", r"r8_[A-Za-z0-9]{37}", "r8_" + AN[:37], "r8_" + _X[:37], cue="r8_"),
     _row("xai-key", "xai", r"xai-[A-Za-z0-9]{70,90}", "xai-" + AN[:80], "xai-" + _X[:80]),
 )  # fmt: skip
@@ -208,7 +208,7 @@ _TOOLS = (
     _row("onepassword", "a3 ops", r"(?:A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}|ops_eyJ[A-Za-z0-9+/_-]{250,2000}={0,3})",
          "A3-Q7XK2M-VB9LTR-4WNZ8-CYHS5-DFJ3G-PA6TE", "A3-XXXXXX-XXXXXX-XXXXX-XXXXX-XXXXX-XXXXX", reach=2200, cue="a3- ops_"),
     _row("age-key", "age + secret", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}",
-         "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" + "7ZP2Q9XR8YG4F5KTVHDW0S3JNC", "AGE-SECRET-KEY-1" + "Q" * 58),
+         "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" + "7ZP2Q9XR8YG4F5KTVHDW0S3JNC", "age1" + "q3zkx" * 11 + "qyz"),
     _row("adobe-secret", "p8e", r"(?i:p8e-)[a-z0-9A-Z]{32}", "p8e-" + HEX[:32], "p8e-" + "0" * 32),
     _row("maxmind-key", "mmk", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk", AN[:6] + "_" + AN[6:35] + "_mmk", _X[:6] + "_" + _X[:29] + "_mmk"),
     _row("frameio-token", "fio", r"fio-u-[\w=-]{64}", "fio-u-" + AN[:64], "fio-u-" + _X[:64]),

@@ -1,0 +1,117 @@
+"""docs/policy.md: what policy looks for, what it does about it, and what it cannot see; the families from the rules."""
+
+from collections.abc import Iterator
+from textwrap import fill
+
+from memctl.policy import RULES, MemoryPolicy, Rule, governor, normalise
+
+SOURCE = "src/memctl/policy"
+INTRODUCTION = """\
+Whatever is stored passes one policy first, by whichever command and in every field: text, title, tags, entities,
+the path it came from. It knows {count} rules of four kinds. A rule is a row: keywords that open it, a pattern, often a
+check that has the last word (a checksum, a measure of randomness, the words around it), an example it must catch and
+one it must not. Tests hold the examples. Nothing is sent anywhere, and no model is asked.
+
+| kind | what | rules | a statement (`pull`, `import`) | a document (`push --source`, `ingest`, `mount`) |
+|---|---|--:|---|---|
+"""
+WHAT = {
+    "secret": "tokens, keys and passwords, by their format or by the name beside them",
+    "injection": "text that tries to take over the model that reads it, hidden characters",
+    "instructional": "transcripts, tool calls, orders an assistant gives to itself",
+    "pii": "personal data: mail addresses, telephones, cards, accounts, national numbers",
+}
+INTERACTIVE = {
+    "secret": "refused",
+    "injection": "{reject} rules refuse, {quarantine} quarantine",
+    "instructional": "{reject} rules refuse, {quarantine} quarantine",
+    "pii": "quarantined",
+}
+DOCUMENT = {
+    "secret": "replaced by `[REDACTED:rule]`; the rest of the passage stays",
+    "injection": "the passage is quarantined",
+    "instructional": "the passage is quarantined",
+    "pii": "{blotted} rules replace what they find; the others let it pass",
+}
+BODY = """
+**Refused** means that nothing of the statement is stored. **Quarantined** means stored, found by `search`, flagged
+there, and never put into a block for a model; a quarantined statement also expires, after {hours:g} hours unless
+[`policy.quarantine_expiry_hours`](config.md) says otherwise. A proposal of more than {length:,} characters is refused
+unless it is a pointer. Reasons name the rule and never quote what it found. Where the text around an injected
+instruction speaks of attacks, examples or templates, it is quarantined instead of refused: documents about the subject
+are documents.
+
+A project may switch a kind off ([`policy.*_enabled`](config.md)). A changed set of rules makes the next `ingest` read
+again what it had stored.
+
+## Read in other forms
+
+A text that shows signs of disguise is also judged as it would read without it: invisible and bidirectional characters
+removed, letters of other scripts and widths folded, accents dropped, HTML, percent, backslash and quoted-printable
+escapes resolved, base64 and hexadecimal runs decoded (twice), `s p a c e d` and `d.o.t.t.e.d` letters and digits closed
+up, words joined that a line's end or a comment cut, underscores read as blanks, ROT13, leetspeak, reversed text. Tokens
+that were broken over lines or strings are put together again.
+
+## Limits
+
+- Cost is linear in length. Long texts are looked at in pieces of about {piece:,} characters, each with the beginning
+  of the next; what only makes sense across more than that is not seen, long keys and tokens excepted (to {longest:,}).
+- Of one piece, {blobs} encoded runs are decoded, {size:,} characters of each. Escapes inside escapes are followed one
+  level.
+- Placeholders pass: `<token>`, `${{TOKEN}}`, `xxxx`, `your-key-here`, sample ids. So a real password that looks like
+  one passes.
+
+## What it cannot see
+
+Policy recognises forms, not intent. It will miss an instruction put in words that no rule foresaw, or in a language it
+has no rule for; a false fact; a poisoned recommendation that reads like any other; a secret that has no format of its
+own and no name beside it; a person's name or address; anything in pictures. It will now and then hold back a harmless
+passage, most often one that teaches prompting or shows a chat. Treat recalled memory as what it is: text that somebody
+wrote.
+
+## Rules
+"""
+TITLES = {"secret": "Secrets", "injection": "Injection", "instructional": "Instructions", "pii": "Personal data"}
+
+
+def lines() -> Iterator[str]:
+    """The page, piece by piece."""
+    yield f"# Policy\n\n<!-- Written by scripts/docs from {SOURCE}; change it there. -->\n\n"
+    yield INTRODUCTION.format(count=len(RULES))
+    for kind, what in WHAT.items():
+        rows = [rule for rule in RULES if rule.kind == kind]
+        numbers = {action: sum(rule.action == action for rule in rows) for action in ("reject", "quarantine")}
+        blotted = sum(rule.severity == 3 for rule in rows)
+        statement, document = INTERACTIVE[kind].format(**numbers), DOCUMENT[kind].format(blotted=blotted)
+        yield f"| {kind} | {what} | {len(rows)} | {statement} | {document} |\n"
+    policy = MemoryPolicy()
+    yield BODY.format(
+        hours=policy.expiry_hours,
+        length=policy.max_content_length,
+        piece=governor._PIECE,
+        longest=governor._LONGEST,
+        blobs=normalise._BLOB_LIMIT,
+        size=normalise._BLOB_SIZE,
+    )
+    for kind, title in TITLES.items():
+        yield f"\n### {title}\n"
+        yield from _families([rule for rule in RULES if rule.kind == kind])
+
+
+def _families(rules: list[Rule]) -> Iterator[str]:
+    """The rules' names: those that refuse before those that hold back; of personal data those that are replaced."""
+    if rules[0].kind == "pii":
+        groups = {
+            "Replaced in documents": [r for r in rules if r.severity == 3],
+            "Let pass in documents": [r for r in rules if r.severity < 3],
+        }
+    else:
+        groups = {
+            "Refused": [r for r in rules if r.action == "reject"],
+            "Quarantined": [r for r in rules if r.action == "quarantine"],
+        }
+    for words, group in groups.items():
+        if group:
+            yield "\n"
+            names = f"{words}: {', '.join(f'`{rule.id}`' for rule in group)}."
+            yield fill(names, 120, break_on_hyphens=False, break_long_words=False) + "\n"

@@ -1,0 +1,75 @@
+"""What a project lets pass: rows of `policy.allow` in config.json, and marks in the documents themselves.
+
+A mark is `memctl:allow RULE[,RULE] -- REASON` on the line of the finding. It comes with the document, whoever wrote
+that, so it answers to `memctl scan` for any rule, but lets into the store only what could harm its own author: weak
+signs of a secret, and personal data. Config.json is the project's own, and its rows hold everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from memctl.policy.engine import Hit
+    from memctl.policy.rule import Rule
+
+#: What every mark begins with; a text without it needs no further look.
+MARK = "memctl:allow"
+
+
+class Allowed(NamedTuple):
+    """One row: the rule (its id, or a kind) that is let pass in files whose path fits, and why."""
+
+    rule: str
+    path: str
+    reason: str
+
+    def covers(self, path: str, rule: str, kind: str) -> bool:
+        """Whether this row lets a finding pass."""
+        return self.rule in (rule, kind) and _path(self.path).fullmatch(path) is not None
+
+
+@lru_cache(maxsize=256)
+def _path(pattern: str) -> re.Pattern[str]:
+    """A path pattern: `*` stands for anything, slashes too, `?` for one character; it may begin at any folder."""
+    plain = "".join(".*" if c == "*" else "." if c == "?" else re.escape(c) for c in re.sub(r"\*+", "*", pattern))
+    return re.compile(plain if pattern.startswith("/") else f"(?:.*/)?{plain}", re.DOTALL)
+
+
+def marks(line: str) -> dict[str, str]:
+    """The rules that a line lets pass, and why; a mark without a reason lets nothing pass."""
+    found: dict[str, str] = {}
+    for rules, reason in _mark().findall(line):
+        why = reason.strip().removesuffix("-->").removesuffix("*/").strip()
+        if any(c.isalnum() for c in why):
+            found |= dict.fromkeys((rule.strip() for rule in rules.split(",")), why)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _mark() -> re.Pattern[str]:
+    return re.compile(MARK + r"[ \t]+([a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*)[ \t]+--[ \t]+([^\r\n]*)")
+
+
+def line_at(text: str, at: int) -> str:
+    """The line of a text in which a position lies."""
+    end = text.find("\n", at)
+    return text[text.rfind("\n", 0, at) + 1 : len(text) if end < 0 else end]
+
+
+def marked(text: str, at: int, rule: str) -> str:
+    """Why a mark on the line of a finding lets it pass; "" when none does."""
+    line = line_at(text, at)
+    return marks(line).get(rule, "") if MARK in line else ""
+
+
+def unmarked(text: str, hits: Iterable[Hit]) -> list[Hit]:
+    """The hits of a document that is to be stored without those that a mark lets pass."""
+    return [hit for hit in hits if not (_harmless(hit.rule) and marked(text, hit.start, hit.rule.id))]
+
+
+def _harmless(rule: Rule) -> bool:
+    return rule.kind == "pii" or (rule.kind == "secret" and rule.severity < 3)
