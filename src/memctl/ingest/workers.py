@@ -69,10 +69,7 @@ class Team:
                 yield from self._run(bundle) if _foreign(bundle) else self._here(bundle)
             return
         waiting: deque[Future[list[Prepared]]] = deque()
-        for number, bundle in enumerate(bundles):
-            if number == 0 and not _foreign(bundle):
-                yield from self._here(bundle)  # the rules that it needs are compiled, once for all forks
-                continue
+        for bundle in bundles:
             waiting.append(self._threads().submit(self._run, bundle))
             if len(waiting) >= AHEAD:
                 yield from waiting.popleft().result()
