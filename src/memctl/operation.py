@@ -97,7 +97,7 @@ class Param:
         if not self.many:
             return self.check(self._scalar(text))
         words = [part.strip() for part in text.split(",")] if self.arg.comma else [text]
-        return self.check([self._scalar(word) for word in words if word])
+        return self.check([self._scalar(word) for word in words if word or self.arg.path])
 
     def check(self, value: Any) -> Any:
         """`value` itself if it lies within the bounds and the closed list. Raises ValueError, one sentence."""

@@ -273,12 +273,15 @@ def test_ignored_files_are_not_read() -> None:
 
 
 @pytest.mark.usefixtures("docs")
-def test_new_patterns_hold_for_a_mount_that_is_there_unless_it_is_not_synced() -> None:
+@pytest.mark.parametrize("more", [[], ["--no-sync"], ["--sync", "always"]])
+def test_a_mount_that_is_there_is_left_as_it_is(more: list[str]) -> None:
     ok("inspect", "docs")
-    assert "--ignore: not used" in ok("inspect", "docs", "--ignore", "k*.md", "--no-sync").notes
+    done = ok("inspect", "docs", "--ignore", "k*.md", *more)
+    assert "--ignore: not used" in done.notes
     assert known()[0]["ignore_patterns"] == []
-    ok("inspect", "docs", "--ignore", "k*.md")
-    assert known()[0]["ignore_patterns"] == ["k*.md"]
+    before = known()
+    ok("inspect", "docs", "--scope", "team", "--no-sync")
+    assert known() == before
 
 
 @pytest.mark.usefixtures("docs")

@@ -121,6 +121,9 @@ JSON_OF = {
     "inspect": "inspect . --sync always",
     "stats": "stats",
     "import": "import items.jsonl",
+    "scan": "scan doc.md",
+    "policy": "policy list",
+    "quarantine": "quarantine list",
 }
 
 
@@ -145,7 +148,7 @@ def shape(name: str) -> tuple[set[str], set[str]]:
     if name == "show":
         table = page.partition("## Items, as export writes them")[2].partition("\n## ")[0]
         first = re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE)
-        return {key for cell in first for key in re.findall(r"`(\w+)`", cell)}, set()
+        return {key for cell in first for key in re.findall(r"`(\w+)`", cell)}, {"source", "withheld"}
     row = re.search(rf"^\| `{name}` \| [^|]* \| ([^|]*) \| ([^|]*)\|$", page, re.MULTILINE)
     assert row
     if row[1].startswith("as "):

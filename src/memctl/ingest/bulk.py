@@ -116,7 +116,7 @@ class Ingest:
             self._fail(target.path, target.problem)
         self._lost = dict(plan.lost)
         folders.forget_unread(self.db, plan.cured)
-        self._moves = Moves(self.db, plan) if plan.lost else None
+        self._moves = Moves(self.db, plan)
 
     def _prepared(self, plan: delta.Plan, stdin: Callable[[], bytes]) -> Iterator[Prepared]:
         if not plan.tasks:
@@ -225,7 +225,7 @@ class Ingest:
 
     def _keep_what_is_done(self, plan: delta.Plan) -> None:
         self._commit()
-        if plan.tasks:
+        if plan.tasks and self._taken:
             total = len(plan.tasks)
             self.warn(
                 f"stopped after {self._taken} of {total} files; they are stored, the same command goes on from there"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from memctl.ingest.delta import DELETED, Plan
 from memctl.ingest.prepare import Passage
-from memctl.store import corpus, items
+from memctl.store import corpus, folders, items
 from memctl.store.connect import Database
 from memctl.store.corpus import File
 
@@ -14,9 +14,12 @@ Key = tuple[str, str | int]
 
 
 class Moves:
-    """The files that a plan found to be deleted; each can have become one other."""
+    """Files that are not there any more; each can have become one other: those that a plan found to be deleted, then
+    those of other folders.
+    """
 
     def __init__(self, db: Database, plan: Plan) -> None:
+        self._db = db
         self._known = {task.path for task in plan.tasks if task.known}  # these have a record of their own
         self._waiting: set[str] = set()
         self._found: dict[str, str] = {}
@@ -37,7 +40,20 @@ class Moves:
             for file, key in zip(strangers, keys, strict=True):
                 if file.path not in out and (found := self._take(key)):
                     out[file.path] = found
+        out |= self._elsewhere([file for file in strangers if file.path not in out])
         self._found |= out
+        return out
+
+    def _elsewhere(self, files: Sequence[File]) -> dict[str, str]:
+        where = folders.paths_with(self._db, [file.sha256 for file in files if file.size])
+        taken = set(self._found.values())
+        out = {}
+        for file in files:
+            for path in where.get(file.sha256, ()) if file.size else ():
+                if path not in taken and path != file.path and _is_gone(path):
+                    out[file.path] = path
+                    taken.add(path)
+                    break
         return out
 
     def _take(self, key: Key) -> str:
@@ -48,6 +64,16 @@ class Moves:
                 self._waiting.remove(found)
                 return found
         return ""
+
+
+def _is_gone(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return os.path.isabs(path)  # what came from standard input never was a file
+    except OSError:
+        return False
+    return False
 
 
 def _keys(file: File) -> tuple[Key, Key, Key]:

@@ -88,6 +88,8 @@ def read_file(path: str, max_bytes: int) -> tuple[bytes, os.stat_result]:
 def too_large(size: int, limit: int) -> str:
     """The sentence for a file over the limit."""
     mega = 1024 * 1024
+    if limit < mega:
+        return f"its {size:,} bytes are over the limit of {limit:,}"
     return f"{size / mega:.0f} MB is over the limit of {limit // mega} MB (ingest.max_file_mb in config.json)"
 
 

@@ -32,6 +32,10 @@ def resolve(
     `ignore`, `never` and `report` are those of `walk`; a file in `never` that was named is a problem. Raises
     SourceNotFound before anything is yielded when a source that is no glob does not exist.
     """
+    sources = list(sources)
+    for source in sources:
+        if not source.strip():
+            raise errors.SourceNotFound(source=source, path="")
     wanted = [(source, os.path.normpath(os.path.join(cwd, os.path.expanduser(source)))) for source in sources]
     for source, path in wanted:
         if "\0" in path or (source != STDIN and not os.path.lexists(path) and not _is_glob(source)):

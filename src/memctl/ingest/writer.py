@@ -106,6 +106,8 @@ class Writer:
         elif same:
             status = "refiled"
         from_path = known.path if known and status == "moved" else ""
+        if known is None and self._moved.get(file.path) in self._past:  # it was gone for a while
+            status, from_path = "moved", self._moved[file.path]
         held = self._held(known, file.path)
         hashes = [p.content_hash for p in prepared.passages]
         kept, gone = _align(held, hashes)

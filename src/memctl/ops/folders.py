@@ -17,6 +17,7 @@ from memctl.ops.context import Context
 from memctl.ops.documents import ingest_run, limits, store_files
 from memctl.store import mounts
 from memctl.store.folders import Home
+from memctl.text.clean import one_line
 
 #: A row of `store.mounts.every`.
 Mount = dict[str, Any]
@@ -24,7 +25,12 @@ Mount = dict[str, Any]
 
 def canonical_folder(ctx: Context, path: str, command: str) -> str:
     """The canonical path of a folder that is there. Raises UsageError when it is none."""
+    if not path.strip():
+        raise errors.UsageError("The path is empty", command=command)
     folder = os.path.realpath(ctx.absolute(path)) if "\0" not in path else ""
+    known = mount_at(ctx, folder) if folder and not os.path.lexists(folder) else None
+    if known is not None:
+        raise errors.UsageError(f"Mount path missing: {folder} (a disk that is not plugged in?)", command=command)
     if not os.path.lexists(folder):
         raise errors.UsageError(f"Path does not exist: {path}", command=command)
     if not os.path.isdir(folder):
@@ -63,6 +69,8 @@ def register(
 
     Raises UsageError when another mount has the name, NothingStored when policy refuses name, path or patterns.
     """
+    if name is not None and (not name.strip() or one_line(name) != name or name.startswith("MNT-")):
+        raise errors.UsageError("A mount's name is one short line, and none that looks like an id", command=command)
     taken = mounts.find(ctx.db, name) if name else None
     if taken is not None and taken["path"] != folder:
         raise errors.UsageError(f"Another mount is called {name}: {taken['path']}", command=command)
@@ -126,6 +134,7 @@ def sync_mount(
     left_out: list[FileReport] = []
     run = ingest_run(ctx, "sync", options, full=full, report=report, mount=home_of(ctx, mount))
     outcome = run.run(files_of(ctx, mount, left_out if report else None), lambda: b"", [mount["path"]])
-    outcome.reports += left_out
+    said = {one.path for one in outcome.reports}
+    outcome.reports += [one for one in left_out if one.path not in said]
     mounts.touch(ctx.db, mount["mount_id"])
     return outcome

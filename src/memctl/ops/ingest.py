@@ -70,10 +70,10 @@ def ingest(
 ) -> Ingested:
     """Store documents as raw passages, kept out of recall until promoted.
 
-    Text, Markdown, source code, CSV, HTML, JSON, YAML and other text files are cut along their structure, judged by
-    policy (secrets are replaced, injected instructions quarantined) and stored. A file that was ingested before is
-    compared: unchanged passages stay, changed ones replace the old, gone ones are archived. A folder given as a
-    source also gives up the passages of files deleted from it.
+    Text, Markdown, source code, tables, data, HTML, notebooks, mail, office documents and PDF are cut along their
+    structure, judged by policy (secrets are replaced, injected instructions quarantined) and stored. A file that was
+    ingested before is compared: unchanged passages stay, changed ones replace the old, gone ones are archived. A folder
+    given as a source also gives up the passages of files deleted from it.
     """
     options = Options(
         chunk_tokens, tuple(tags or ()), scope, injectable, corpus, format == "auto", limits(ctx),

@@ -151,8 +151,6 @@ def _bring_in(ctx: Context, folder: str, visit: Visit, when: str, mode: str, opt
         if when != "never" or (mode == "persist" and _may_write(ctx)):
             visit.mount, visit.made = _mount(ctx, folder, options), True
             ctx.note(f"[inspect] Mounted: {shown}")
-    elif mode == "persist" and when != "never" and options:
-        visit.mount = _mount(ctx, folder, options)
     else:
         _say_idle(ctx, when, options)
     if visit.mount is None or when == "never":
@@ -235,9 +233,13 @@ def _report(ctx: Context, root: "Root | None", scope: str | None) -> "Report":
 
 def _sync_state(ctx: Context, mount: "Mount", stale: bool | None) -> dict[str, Any]:
     from memctl.ingest.inspect import shown
+    from memctl.store.folders import count_unread
 
     (label,) = shown([_root(mount["path"], mount).label], ctx.policy)
-    return {"mount_id": mount["mount_id"], "label": label, "last_sync_at": mount["last_sync_at"], "stale": stale}
+    return {
+        "mount_id": mount["mount_id"], "label": label, "last_sync_at": mount["last_sync_at"], "stale": stale,
+        "unread": count_unread(ctx.db, os.path.join(mount["path"], "")),
+    }  # fmt: skip
 
 
 def text(result: Inspected) -> Iterator[str]:

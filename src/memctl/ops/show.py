@@ -2,24 +2,29 @@
 
 from collections.abc import Iterator
 
-from memctl.annotations import Annotated, Any
+from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.errors import ItemNotFound
 from memctl.operation import READ, Arg, Result, operation
 from memctl.ops.context import Context
 from memctl.types import MemoryItem
 
+if TYPE_CHECKING:
+    from memctl.store.sources import Source
+
 
 class Shown(Result):
     """One item. That somebody opened it counts as a use, noted after it was printed."""
 
-    __slots__ = ("_ctx", "item", "withheld")
+    __slots__ = ("_ctx", "item", "place", "withheld")
 
-    def __init__(self, ctx: Context, item: MemoryItem, withheld: str) -> None:
-        self._ctx, self.item, self.withheld = ctx, item, withheld
+    def __init__(self, ctx: Context, item: MemoryItem, place: "Source | None", withheld: str) -> None:
+        self._ctx, self.item, self.place, self.withheld = ctx, item, place, withheld
 
     def as_dict(self) -> dict[str, Any]:
-        """The item's fields in the order of the export format."""
-        return self.item.to_dict()
+        """The item as export writes it, with `source` and `withheld` where there is something to say."""
+        from memctl.lifecycle.record import to_dict
+
+        return to_dict(self.item, self.place, self.withheld)
 
     def settle(self) -> None:
         """Count the use and log a `read` event; a read-only or busy store is left as it is."""
@@ -42,27 +47,27 @@ def show(
     Archived items are shown too. Opening an item counts as a use of it; where the store cannot be written, it is
     shown all the same.
     """
-    from memctl.store import items
+    from memctl.store import items, sources
 
     wanted = id.strip()
     item = items.get(ctx.db, wanted)
     if item is None:
         raise ItemNotFound(id=wanted)
     withheld = "" if item.injectable else items.withheld(ctx.db, [item.id]).get(item.id, "")
-    return Shown(ctx, item, withheld)
+    return Shown(ctx, item, sources.get_many(ctx.db, [item.id]).get(item.id), withheld)
 
 
 def text(result: Shown) -> Iterator[str]:
     """Label and value, then the content."""
     item = result.item
-    for label, value in _fields(item, result.withheld):
+    for label, value in _fields(item, result.place, result.withheld):
         yield f"{label + ':':<12}{value}"
     yield ""
     yield "--- Content ---"
     yield item.content
 
 
-def _fields(item: MemoryItem, withheld: str) -> Iterator[tuple[str, str]]:
+def _fields(item: MemoryItem, place: "Source | None", withheld: str) -> Iterator[tuple[str, str]]:
     yield "ID", item.id
     yield "Tier", item.tier.upper()
     yield "Type", item.type
@@ -86,15 +91,18 @@ def _fields(item: MemoryItem, withheld: str) -> Iterator[tuple[str, str]]:
     if item.archived:
         yield "Archived", "True"
     if item.provenance.source_id:
-        yield "Source", _source(item)
+        yield "Source", _source(item, place)
 
 
 def _reason(withheld: str) -> str:
     return {"policy": " (quarantined by policy)", "raw": " (raw; promotion releases it)"}.get(withheld, "")
 
 
-def _source(item: MemoryItem) -> str:
+def _source(item: MemoryItem, place: "Source | None") -> str:
     source = item.provenance
-    return f"{source.source_kind} {source.source_id}" + (
-        f" ({', '.join(source.chunk_ids)})" if source.chunk_ids else ""
-    )
+    where = ", ".join(source.chunk_ids)
+    if place is not None and place.line_start is not None:
+        where = f"lines {place.line_start}-{place.line_end}"
+    elif place is not None and place.anchor:
+        where = place.anchor
+    return f"{source.source_kind} {source.source_id}" + (f" ({where})" if where else "")

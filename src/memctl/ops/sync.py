@@ -72,8 +72,13 @@ class Synced(Result):
             if not self.single:
                 yield f"# {one_line(path, 4096)}"
             for one in _sorted(done.reports):
-                shown = one_line(_below(one.path, path), 4096)
+                shown = _visible(_below(one.path, path))
                 yield "\t".join([one.status, shown, str(one.chunks), one_line(_why(one, path), 400)]).rstrip()
+
+
+def _visible(path: str) -> str:
+    """A path on one line in one column; blanks of other kinds are shown as escapes."""
+    return path.translate({9: "\\t", 10: "\\n", 13: "\\r", 92: "\\\\"})
 
 
 def _sorted(reports: list[FileReport]) -> list[FileReport]:
@@ -126,6 +131,8 @@ def sync(
         if watch:
             raise errors.UsageError("--dry-run and --watch do not go together", command="sync")
         return _preview(ctx, path, report=report, full=full, scope=scope)
+    if watch and report:
+        raise errors.UsageError("--report and --watch do not go together", command="sync")
     found = _mounts(ctx, path, scope)
     seen = {mount["path"]: _state(ctx, mount) for mount in found} if watch else {}
     runs: dict[str, Outcome] = {}
@@ -136,7 +143,7 @@ def sync(
         _say(ctx, mount, done)
     result = Synced(runs, single=path is not None, report=report)
     if watch:
-        _follow(ctx, found, seen, interval)
+        _follow(ctx, found, seen, interval, runs)
     elif runs and all(done.failed and len(done.failed) == done.files for done in runs.values()):
         for done in runs.values():
             refuse_if_nothing_was_readable(done)
@@ -208,8 +215,13 @@ def _preview(ctx: Context, path: str | None, *, report: bool, full: bool, scope:
 # --- following --------------------------------------------------------------------------------------------------
 
 
-def _follow(ctx: Context, found: list[Mount], seen: dict[str, int | None], interval: float) -> None:
-    """Look again and again; the store is opened only when something has changed since the state in `seen`."""
+def _follow(
+    ctx: Context, found: list[Mount], seen: dict[str, int | None], interval: float, runs: dict[str, Outcome]
+) -> None:
+    """Look again and again; the store is opened only when something has changed since the state in `seen`.
+
+    What is done is added to `runs`. A store that cannot be written to just now is tried again.
+    """
     ctx.note(f"[sync] Watching {len(found)} folder(s); ^C stops")
     ctx.close()
     try:
@@ -219,8 +231,14 @@ def _follow(ctx: Context, found: list[Mount], seen: dict[str, int | None], inter
                 now = _state(ctx, mount)
                 if now is None or now == seen[mount["path"]]:
                     continue
-                seen[mount["path"]] = now
-                _say(ctx, mount, sync_mount(ctx, mount))
+                try:
+                    done = sync_mount(ctx, mount)
+                except (errors.StoreFull, errors.StoreBusy) as exc:
+                    ctx.warn(f"[sync] {exc}; trying again")
+                else:
+                    seen[mount["path"]] = now
+                    _say(ctx, mount, done)
+                    runs.setdefault(mount["path"], Outcome()).add(done)
                 ctx.close()
     except KeyboardInterrupt:
         ctx.note("[sync] Stopped")

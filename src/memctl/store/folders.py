@@ -48,11 +48,29 @@ _SEEN = (
 )
 
 
+def paths_with(db: Database, hashes: Iterable[str]) -> dict[str, list[str]]:
+    """The known files whose bytes have these hashes, and then those that were known before they were gone."""
+    out: dict[str, list[str]] = {}
+    if db.has("memory_gone_files"):
+        for batch in batches(sorted(set(hashes)), 400):  # each is bound twice
+            for sha256, path in db.rows(
+                f"SELECT sha256, file_path FROM (SELECT sha256, file_path, 0 AS gone FROM corpus_hashes "
+                f"WHERE sha256 IN ({marks(batch)}) UNION ALL SELECT sha256, file_path, 1 FROM memory_gone_files "
+                f"WHERE sha256 IN ({marks(batch)}) AND item_ids <> '[]') ORDER BY gone, file_path",
+                [*batch, *batch],
+            ):
+                out.setdefault(sha256, []).append(path)
+    return out
+
+
 def seen_below(db: Database, prefix: str, recipe: str) -> dict[str, Seen]:
     """The files below a folder (its path ends in a separator) as they were last read."""
-    if not db.has("memory_gone_files"):  # an older store: everything is read anew
-        return {}
     beyond = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    if not db.has("memory_gone_files"):  # an older store, not written to yet: everything will be read anew
+        mount = "mount_id" if db.has("memory_mounts") else "NULL"
+        older = f"SELECT file_path, {mount} FROM corpus_hashes WHERE file_path >= ? AND file_path < ?"
+        found = db.rows(older, (prefix, beyond))
+        return {path: Seen(None, None, None, None, current=False, mount_id=of) for path, of in found}
     found = db.rows(f"{_SEEN} WHERE c.file_path >= ? AND c.file_path < ?", (recipe, prefix, beyond))
     return {row[0]: Seen(*row[1:]) for row in found}
 
@@ -88,6 +106,15 @@ def unread_below(db: Database, prefix: str, recipe: str) -> dict[str, Unread]:
         (prefix, beyond, recipe),
     )
     return {row[0]: Unread(*row[1:]) for row in found}
+
+
+def count_unread(db: Database, prefix: str) -> int:
+    """How many files below a folder could not be read when they were last looked at."""
+    if not db.has("memory_unread_files"):
+        return 0
+    beyond = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    sql = "SELECT count(*) FROM memory_unread_files WHERE file_path >= ? AND file_path < ?"
+    return int(db.value(sql, (prefix, beyond)))
 
 
 def put_unread(db: Database, files: Mapping[str, Unread], recipe: str) -> None:

@@ -185,6 +185,8 @@ CREATE TABLE IF NOT EXISTS memory_unread_files ( -- files that could not be read
     recipe    TEXT NOT NULL,
     reason    TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS memctl_files_hash ON corpus_hashes(sha256);
+CREATE INDEX IF NOT EXISTS memctl_gone_files_hash ON memory_gone_files(sha256);
 CREATE TABLE IF NOT EXISTS memory_mount_options (  -- options of a mount that memory_mounts has no column for
     mount_id TEXT PRIMARY KEY,
     scope    TEXT                                -- what its files are filed under; NULL: the default

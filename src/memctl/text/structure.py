@@ -44,7 +44,7 @@ def block(stats: Mapping[str, Any], label: str, budget_tokens: int, tree: Callab
     sections = [section for section in _documented(stats) if section.rows]
     room -= _length(head)
     if sum(section.cost for section in sections) > room:
-        return _shortened(head, sections, room, tree)
+        return _shortened(head, [*sections, *(section for section in _further(stats) if section.rows)], room, tree)
     used = sum(section.cost for section in sections)
     for section in _further(stats):
         if section.rows and used + section.cost <= room:
@@ -117,7 +117,8 @@ def _sync_row(mount: Mapping[str, Any]) -> str:
     if not mount["last_sync_at"]:
         return f"- {one_line(mount['label'])}: never synced"
     when = one_line(mount["last_sync_at"])[:16].replace("T", " ")
-    return f"- {one_line(mount['label'])}: synced {when} UTC, {_STATES[mount['stale']]}"
+    unread = f", {mount['unread']} files could not be read" if mount.get("unread") else ""
+    return f"- {one_line(mount['label'])}: synced {when} UTC, {_STATES[mount['stale']]}{unread}"
 
 
 def _tree(tree: Callable[[int], list[str]], room: int) -> Section:
