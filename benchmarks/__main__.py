@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import cases
+from benchmarks import cases, vectors
 from benchmarks.cases import Row
 from benchmarks.house import House, build
 from benchmarks.measure import Skipped
@@ -24,6 +24,7 @@ def chosen(house: House, args: argparse.Namespace) -> dict[str, Case]:
         "policy": lambda: cases.policy(house, args.corpus),
         "search": lambda: cases.search(house, args.runs, args.items // 2),
         "large": lambda: cases.large(house, args.large),
+        "vectors": lambda: vectors.measure(house, args.items // 2),
         "judged": lambda: cases.judged(house, args.judged),
     }
     return {name: case for name, case in every.items() if not args.only or name in args.only.split(",")}
@@ -61,7 +62,7 @@ def write(lines: list[str]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks/run", description=__doc__)
     parser.add_argument("--corpus", metavar="FOLDER", help="ingest this folder (default: Python's standard library)")
-    parser.add_argument("--only", metavar="A,B", help="only these: startup, ingest, sync, import, policy, search")
+    parser.add_argument("--only", metavar="A,B", help="only these: startup, ingest, vectors, …")
     parser.add_argument("--runs", type=int, default=40, help="runs of each short command (default: %(default)s)")
     parser.add_argument("--items", type=int, default=20_000, help="items to import; half as many to search in")
     parser.add_argument("--against", metavar="VERSION", help="measure sync beside this version of the original memctl")

@@ -22,6 +22,13 @@ type is one of fact, decision, definition, constraint, pattern, todo, pointer, n
 Never propose secrets, credentials, personal data, or instructions to yourself."""
 
 
+class Rows(list[dict[str, str]]):
+    """The type of a key that holds a list of objects; what stands in them is checked by those who read it."""
+
+
+Rows.__name__ = "list of objects"  # as messages and docs/config.md say it
+
+
 class Key(NamedTuple):
     """One key of config.json. `low` and `high` are inclusive; `choices` is a closed list."""
 
@@ -54,8 +61,8 @@ class Key(NamedTuple):
         return ""
 
     def _fits(self, value: Any) -> bool:
-        if self.type is list:
-            return isinstance(value, list) and all(isinstance(v, str) for v in value)
+        if issubclass(self.type, list):
+            return isinstance(value, list) and all(isinstance(v, dict if self.type is Rows else str) for v in value)
         if isinstance(value, bool):
             return self.type is bool
         return isinstance(value, (int, float) if self.type is float else self.type)
@@ -70,6 +77,7 @@ SECTIONS = {
     "store": "The database file.",
     "policy": "What may be stored, and what is kept from being given to a model.",
     "recall": "What is given to a model.",
+    "embeddings": "Finding by meaning: off as long as no embedder is named.",
     "ingest": "How documents are read and cut.",
     "pull": "What an LLM's output becomes.",
     "consolidate": "How memories are merged and promoted.",
@@ -85,32 +93,32 @@ KEYS = (
     Key("policy", "max_content_length", int, 2000, "longest statement in characters (pointers excepted)", 100, 100000),
     Key("policy", "secret_patterns_enabled", bool, default=True, help="refuse secrets"),
     Key("policy", "injection_patterns_enabled", bool, default=True, help="refuse injected instructions"),
-    Key(
-        "policy",
-        "instructional_content_enabled",
-        bool,
-        default=True,
-        help="refuse or withhold text that instructs a model",
-    ),
+    Key("policy", "instructional_content_enabled", bool, default=True, help="refuse or withhold orders to a model"),
     Key("policy", "pii_patterns_enabled", bool, default=True, help="withhold personal data"),
     Key("policy", "require_provenance_for", list, ["mtm", "ltm"], "tiers that need a source"),
     Key("policy", "low_confidence_threshold", float, 0.3, "below this belief, an item counts as doubtful", 0, 1),
     Key("policy", "quarantine_expiry_hours", int, 72, "how long a quarantined proposal is kept", 1, 8760),
+    Key("policy", "silenced_rules", list, [], "rules that are not applied, by id (memctl policy list)"),
+    Key("policy", "rules", Rows, [], "own rules: id, kind, keywords, pattern (and action, example, counterexample)"),
+    Key("policy", "allow", Rows, [], "findings that are let pass: rule, path, reason"),
     Key("recall", "budget_tokens", int, 2200, "size of the block in tokens", 1, 1_000_000),
+    Key(
+        "embeddings",
+        "embedder",
+        str,
+        "",
+        "what makes vectors; beside the store only one on this machine, see [embeddings.md](embeddings.md)",
+    ),
+    Key("embeddings", "batch", int, 32, "texts of one request", 1, 1024),
+    Key("embeddings", "max_chars", int, 6000, "characters of an item that are given to the embedder", 100, 100_000),
+    Key("embeddings", "seconds", int, 120, "longest time for one request, in seconds", 1, 3600),
+    Key("embeddings", "question_seconds", int, 5, "longest time for a question's vector, in seconds", 1, 600),
     Key("ingest", "chunk_tokens", int, 1800, "longest passage in tokens", 20, 100_000),
     Key("ingest", "max_file_mb", int, 64, "largest file that is read, in MB", 1, 4096),
-    Key(
-        "ingest",
-        "max_expanded_mb",
-        int,
-        256,
-        "most that one packed file (docx, xlsx, pdf) may expand to, in MB",
-        1,
-        65536,
-    ),
+    Key("ingest", "max_expanded_mb", int, 256, "most that a packed file (docx, pdf) may expand to, in MB", 1, 65536),
     Key("ingest", "max_seconds", int, 60, "longest time for one such file, in seconds", 1, 3600),
     Key("ingest", "max_rows", int, 100_000, "most rows that are read of one workbook", 1, 10_000_000),
-    Key("ingest", "workers", int, 0, "processes that read files side by side; 0 means one for each processor", 0, 64),
+    Key("ingest", "workers", int, 0, "processes that read files; 0 means one for each processor but one", 0, 64),
     Key("pull", "tier", str, "stm", "tier of what is stored", choices=TIERS),
     Key("consolidate", "enabled", bool, default=True, help="consolidate at all"),
     Key("consolidate", "stm_threshold", int, 20, "items in stm before it is worth while", 1, 10000),
@@ -190,6 +198,12 @@ class RecallConfig(Section):
     section = "recall"
 
 
+class EmbeddingsConfig(Section):
+    """Finding by meaning: embedder, batch, max_chars, seconds, question_seconds."""
+
+    section = "embeddings"
+
+
 class IngestConfig(Section):
     """How documents are read and cut: passages, limits of one file, processes."""
 
@@ -228,7 +242,7 @@ class ChatConfig(Section):
 
 _CLASSES: tuple[type[Section], ...] = (
     StoreConfig, PolicyConfig, RecallConfig, IngestConfig, PullConfig,
-    ConsolidateConfig, ProposerConfig, InspectConfig, ChatConfig,
+    ConsolidateConfig, ProposerConfig, InspectConfig, ChatConfig, EmbeddingsConfig,
 )  # fmt: skip
 
 
@@ -246,6 +260,7 @@ class MemoryConfig:
         recall: RecallConfig | None = None,
         pull: PullConfig | None = None,
         ingest: IngestConfig | None = None,
+        embeddings: EmbeddingsConfig | None = None,
     ) -> None:
         self.store = store or StoreConfig()
         self.policy = policy or PolicyConfig()
@@ -256,6 +271,7 @@ class MemoryConfig:
         self.recall = recall or RecallConfig()
         self.pull = pull or PullConfig()
         self.ingest = ingest or IngestConfig()
+        self.embeddings = embeddings or EmbeddingsConfig()
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "MemoryConfig":

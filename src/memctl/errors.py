@@ -113,6 +113,24 @@ class NothingImported(MemctlError):
     hint = "the lines above say what is wrong with each"
 
 
+class QuestionsInvalid(MemctlError):
+    """cannot use the questions in {path}: {reason}"""
+
+    hint = 'one JSON object a line, such as {{"question": "how do we deploy?", "expected": ["docs/deploy.md"]}}'
+
+
+class EmbedderFailed(MemctlError):
+    """cannot use the embedder {embedder}: {reason}"""
+
+    hint = "docs/embeddings.md says how an embedder is named and what it must answer"
+
+
+class EmbedderMissing(MemctlError):
+    """no embedder is named"""
+
+    hint = "--embedder or MEMCTL_EMBEDDER names one, such as ollama:nomic-embed-text"
+
+
 class ItemNotFound(MemctlError):
     """item not found: {id}"""
 

@@ -121,6 +121,8 @@ JSON_OF = {
     "inspect": "inspect . --sync always",
     "stats": "stats",
     "import": "import items.jsonl",
+    "eval": "eval questions.jsonl",
+    "embed": "embed --embedder ollama:m --dry-run",
     "scan": "scan doc.md",
     "policy": "policy list",
     "quarantine": "quarantine list",
@@ -132,6 +134,7 @@ def test_json_has_the_keys_that_are_documented(name: str, scratch: Path) -> None
     from support import ok
 
     (scratch / "doc.md").write_text("# Doc\n\nThe gateway retries twice.\n")
+    (scratch / "questions.jsonl").write_text('{"question": "gateway", "expected": "doc.md"}\n')
     (scratch / "items.jsonl").write_text('{"content": "The gateway gives up after that."}\n')
     ok("push", "gateway", "--source", "doc.md")
     item = ok("list", "--json").json()[0]["id"]

@@ -34,7 +34,7 @@ def overview() -> Iterator[str]:
     for group in GROUPS:
         rows = [(name, row.summary) for name, row in TABLE.items() if row.group == group]
         if rows:
-            yield from _section(group, rows, column=12)
+            yield from _section(group, rows, column=14)
     yield from _section("Global options (before or after the command)", map(_global, GLOBALS))
     yield from _section("Exit status", ((str(code), words) for code, words in EXITS.items()), column=7)
     yield ""

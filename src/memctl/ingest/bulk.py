@@ -45,7 +45,7 @@ class Run(NamedTuple):
 
     full     read and store every file anew, whatever it looks like
     report   keep a line for each file in `Outcome.reports`
-    workers  processes that read files side by side; 0: one for each processor
+    workers  processes that read files side by side; 0: one for each processor but one
     mount    the mount that the files belong to
     """
 
@@ -121,9 +121,9 @@ class Ingest:
     def _prepared(self, plan: delta.Plan, stdin: Callable[[], bytes]) -> Iterator[Prepared]:
         if not plan.tasks:
             return
-        from memctl.ingest.workers import Team, processors
+        from memctl.ingest.workers import Team, spare_processors
 
-        with Team(self._preparer, self.how.workers or processors()) as team:
+        with Team(self._preparer, self.how.workers or spare_processors()) as team:
             size, read, number = plan.bytes, 0, 0
             if any(task.path == STDIN for task in plan.tasks):
                 yield self._stdin(stdin())

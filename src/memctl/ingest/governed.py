@@ -33,6 +33,7 @@ class Governed:
 
     def __init__(self, policy: "MemoryPolicy", path: str, text: str) -> None:
         """Judge the text and the path. Raises DocumentUnreadable when the path holds what looks like a secret."""
+        policy = policy.at(path)
         place = policy.judge(path, field="provenance")
         if place.redacted:
             raise errors.DocumentUnreadable(

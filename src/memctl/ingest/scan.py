@@ -73,9 +73,7 @@ class Scanner:
             line = bisect_right(starts, f.start)
             place = anchor_at(doc.anchors, line, line) if doc.anchors else ""
             allowed = self._policy.why_allowed(path, f, doc.text)
-            spots.append(
-                Spot(shown, line, f.start - starts[line - 1] + 1, f.kind, f.rule, f.action, place, allowed)
-            )
+            spots.append(Spot(shown, line, f.start - starts[line - 1] + 1, f.kind, f.rule, f.action, place, allowed))
         return spots
 
 

@@ -62,7 +62,7 @@ class Team:
 
     def prepare(self, jobs: Iterable[Job], size: int) -> Iterator[Prepared]:
         """The jobs' files, in order; `size`: the bytes of all of them together."""
-        side_by_side = self._wanted > 1 and size >= WORTHWHILE
+        side_by_side = self._wanted > 0 and size >= WORTHWHILE
         bundles = _bundles(jobs, BUNDLE_BYTES if side_by_side else 0)
         if not side_by_side:
             for bundle in bundles:
@@ -143,9 +143,9 @@ def _bundles(jobs: Iterable[Job], size: int) -> Iterator[list[Job]]:
         yield bundle
 
 
-def processors() -> int:
-    """How many processors this process may use."""
+def spare_processors() -> int:
+    """How many processors this process may use beside the one that it needs itself, to write what the others read."""
     try:
-        return len(os.sched_getaffinity(0))
+        return len(os.sched_getaffinity(0)) - 1
     except AttributeError:  # not Linux
-        return os.cpu_count() or 1
+        return (os.cpu_count() or 1) - 1

@@ -13,6 +13,7 @@ from memctl.store import corpus, folders, items, links, sources
 from memctl.store.connect import Database
 from memctl.store.corpus import File
 from memctl.store.folders import Gone, Home
+from memctl.store.held import released
 from memctl.store.items import Stored
 from memctl.store.passages import FileRows
 from memctl.types import MemoryProvenance
@@ -58,6 +59,7 @@ class Writer:
         self._found: dict[str, list[str]] = {}  # active items, of files whose record another program has written
         self._made: dict[str, _New] = {}
         self._shared: dict[str, FileRows] = {}
+        self._released: set[tuple[str, str]] | None = None  # looked up when it matters
         self._places: dict[str, sources.Source] = {}
         self._withheld: dict[str, str] = {}
         self._rules: dict[str, tuple[str, ...]] = {}
@@ -244,11 +246,17 @@ class Writer:
             self.tally.rescoped += 1
         if self.options.corpus_id and old.corpus_id != self.options.corpus_id:
             changes["corpus_id"] = self.options.corpus_id
-        if passage.quarantined:  # newer rules may see what older ones did not
+        if passage.quarantined and not self._was_released(old):  # newer rules may see what older ones did not
             items.set_withheld(self.db, old.id, "policy", passage.quarantined)
             if old.injectable:
                 changes["injectable"] = False
         return changes
+
+    def _was_released(self, old: Stored) -> bool:
+        """Whether a person has let this passage out of quarantine, as it is."""
+        if self._released is None:
+            self._released = released(self.db)
+        return (old.id, old.content_hash) in self._released
 
     def _moved_changes(
         self, old: Stored, passage: Passage, prepared: Prepared, file: File, from_path: str

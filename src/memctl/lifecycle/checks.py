@@ -46,7 +46,7 @@ def _statement(policy: "MemoryPolicy", line: Line) -> Line | list[str]:
     verdict = policy.evaluate_item(item)
     if verdict.rejected:
         return verdict.reasons
-    if _refused(policy, _references(item) + [c for c in item.provenance.chunk_ids if not _plain().fullmatch(c)]):
+    if _refused(policy, _references(line.record) + [c for c in item.provenance.chunk_ids if not _plain().fullmatch(c)]):
         return [_REFUSED]
     if not verdict.forced_non_injectable:
         return line
@@ -64,7 +64,7 @@ def _hold(item: MemoryItem, verdict: "PolicyVerdict") -> None:
 
 def _passage(policy: "MemoryPolicy", line: Line) -> Line | list[str]:
     item = line.record.item
-    source, references = item.provenance, _references(item)
+    source, references = item.provenance, _references(line.record)
     small = (item.title, *item.tags, *item.entities, source.source_id, *source.chunk_ids)
     if policy.clear("\n".join((item.content, *small, *references))):
         return line
@@ -89,11 +89,12 @@ def _refused(policy: "MemoryPolicy", words: list[str]) -> bool:
     return policy.judge(text, field="references", document=False).action == "reject"
 
 
-def _references(item: MemoryItem) -> list[str]:
-    """What in an item is neither its text nor one of its small fields, but for ids and hashes of our own making."""
-    source = item.provenance
+def _references(record: Record) -> list[str]:
+    """What in a line is neither its text nor one of its small fields, but for ids and hashes of our own making."""
+    item, source = record.item, record.item.provenance
+    anchor = record.place.anchor if record.place else ""
     links = [word for link in item.links for pair in link.items() for word in pair]
-    single = [item.id, item.scope, item.rule_id or "", item.corpus_id or "", item.superseded_by or ""]
+    single = [item.id, item.scope, item.rule_id or "", item.corpus_id or "", item.superseded_by or "", anchor]
     plain = _plain().fullmatch
     return [word for word in (*single, source.source_kind, *source.content_hashes, *links) if not plain(word)]
 

@@ -2,21 +2,25 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memctl.lifecycle import record
 from memctl.store import items, sources
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
 
+if TYPE_CHECKING:
+    from memctl.policy.levels import Redaction
+
 _BATCH = 500
 
 
-def lines(db: Database, filters: Filters) -> Iterator[dict[str, Any]]:
+def lines(db: Database, filters: Filters, redaction: "Redaction | None" = None) -> Iterator[dict[str, Any]]:
     """The line of each item that passes the filters, newest change first (ties by id), all from one moment.
 
     A line has the 22 fields of an item, `source` for a passage (its position, lines and anchor there), and
-    `withheld` ("raw" or "policy") for an item that is not injectable for a known reason.
+    `withheld` ("raw" or "policy") for an item that is not injectable for a known reason. `redaction`: the view in which
+    each of these fields leaves; None is as it is stored.
     """
     begun = not db.conn.in_transaction
     if begun:
@@ -27,7 +31,8 @@ def lines(db: Database, filters: Filters) -> Iterator[dict[str, Any]]:
             ids = [item.id for item in batch]
             places, reasons = sources.get_many(db, ids), items.withheld(db, ids)
             for item in batch:
-                yield record.to_dict(item, places.get(item.id), reasons.get(item.id, ""))
+                line = record.to_dict(item, places.get(item.id), reasons.get(item.id, ""))
+                yield line if redaction is None else redaction.record(line)
     finally:
         if begun and db.conn.in_transaction:
             db.run("ROLLBACK")

@@ -29,7 +29,14 @@ TABLE: dict[str, Row] = {
     "list": Row("memctl.ops.list_", "List items, newest first", "Look"),
     "inspect": Row("memctl.ops.inspect", "Show the structure of a folder as one block", "Look"),
     "stats": Row("memctl.ops.stats", "Count what the store holds", "Look"),
+    "eval": Row("memctl.ops.eval", "Measure how well search answers your own questions", "Look"),
     "export": Row("memctl.ops.export", "Write items as JSON lines", "Move"),
     "import": Row("memctl.ops.import_", "Read items from JSON lines, checked line by line", "Move"),
+    "scan": Row("memctl.ops.scan", "Report what policy finds in files, or in the store", "Care"),
+    "policy": Row("memctl.ops.policy", "Show the rules, try them on a text, or explain one", "Care"),
+    "quarantine": Row(
+        "memctl.ops.quarantine", "Look at what policy holds back, release it, or delete it for good", "Care"
+    ),
+    "embed": Row("memctl.ops.embed", "Make vectors of the items, so that search also finds by meaning", "Care"),
     "reindex": Row("memctl.ops.reindex", "Make the full-text index anew, with another tokenizer if wanted", "Care"),
 }

@@ -6,6 +6,7 @@ from memctl.annotations import Annotated, Any
 from memctl.names import ItemType, Tier
 from memctl.operation import READ, Arg, Result, operation
 from memctl.ops.context import Context
+from memctl.ops.search import View
 
 
 class Exported(Result):
@@ -40,6 +41,7 @@ class Exported(Result):
         "memctl export --include-archived > backup.jsonl",
         "memctl export --tier ltm --type decision > decisions.jsonl",
         "memctl export --db a.db | memctl import --db b.db",
+        "memctl export --redact public > for-everybody.jsonl",
     ),
 )
 def export(
@@ -49,17 +51,25 @@ def export(
     type: Annotated[ItemType | None, Arg("only this type", "--type")] = None,
     scope: Annotated[str | None, Arg("only this scope (default: all of them)", "--scope")] = None,
     include_archived: Annotated[bool, Arg("also what was archived or has expired", "--include-archived")] = False,
+    redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact")] = "full",
 ) -> Exported:
     """Write items as JSON lines.
 
     An export is a backup: without --scope it has the items of every scope. One item is one line, the newest change
     first, in the same order every time. `memctl import` reads it back without loss.
+
+    With --redact every field leaves as that view shows it, provenance and paths included: internal is without host
+    names, IP addresses and hashes, public also without paths, file names, mail addresses, personal data and item ids.
+    Both are without secrets that older rules let in.
     """
     from memctl.lifecycle.export import lines
+    from memctl.ops.redacted import redaction
     from memctl.store.filters import Filters
 
     scopes = None if scope is None else (scope,)
-    return Exported(ctx, lines(ctx.db, Filters(scopes=scopes, tier=tier, type=type, archived=include_archived)))
+    filters = Filters(scopes=scopes, tier=tier, type=type, archived=include_archived)
+    view = None if redact in ("full", "S3") else redaction(ctx, redact)
+    return Exported(ctx, lines(ctx.db, filters, view))
 
 
 def text(result: Exported) -> Iterator[str]:

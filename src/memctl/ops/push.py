@@ -9,6 +9,7 @@ from memctl.operation import CREATE, Arg, operation
 from memctl.ops import recall as recalling
 from memctl.ops.context import Context
 from memctl.ops.documents import ingest_sources, limits
+from memctl.ops.search import View
 
 
 @operation(
@@ -41,6 +42,7 @@ def push(
     tags: Annotated[list[str] | None, Arg("tags for every passage ingested", "--tags", comma=True)] = None,
     scope: Annotated[str, Arg("the scope to store in and to recall from", "--scope")] = "project",
     all_scopes: Annotated[bool, Arg("recall from every scope", "--all-scopes")] = False,
+    redact: Annotated[View, Arg("who may see the block; RAGIX says S0, S2, S3", "--redact")] = "full",
 ) -> recalling.Recalled:
     """Ingest sources, then print what answers a question as one block.
 
@@ -51,7 +53,7 @@ def push(
         options = Options(chunk_tokens, tuple(tags or ()), scope, limits=limits(ctx))
         ingest_sources(ctx, "push", source, options)
     return recalling.recall_block(
-        ctx, query, label="push", budget=budget, tier=tier, scope=scope, all_scopes=all_scopes
+        ctx, query, label="push", budget=budget, tier=tier, scope=scope, all_scopes=all_scopes, redact=redact
     )
 
 

@@ -7,12 +7,15 @@ from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.names import DEFAULT_SCOPE, Tier
 from memctl.operation import READ, Arg, Result, operation
 from memctl.ops.context import Context
+from memctl.ops.meaning import meaning
+from memctl.ops.search import View
 from memctl.retrieve.find import Found
 from memctl.retrieve.find import search as find
 from memctl.retrieve.view import saved_view
 from memctl.store.filters import Filters
 
 if TYPE_CHECKING:
+    from memctl.policy.levels import Redaction
     from memctl.text.block import Block
     from memctl.types import MemoryItem, SearchMeta
 
@@ -26,20 +29,15 @@ FLOOR = 0.35
 class Recalled(Result):
     """A block and what it holds; the uses are counted when it has been printed."""
 
-    __slots__ = ("block", "ctx", "header", "items", "matched", "meta")
+    __slots__ = ("block", "ctx", "header", "items", "matched", "meta", "redaction")
     verbatim = True
 
     def __init__(
-        self, ctx: Context, block: "Block", items: "list[MemoryItem]", matched: int, meta: "SearchMeta", header: bool
-    ) -> None:
-        self.ctx, self.block, self.items, self.matched, self.meta, self.header = (
-            ctx,
-            block,
-            items,
-            matched,
-            meta,
-            header,
-        )
+        self, ctx: Context, block: "Block", items: "list[MemoryItem]", matched: int, meta: "SearchMeta", header: bool,
+        redaction: "Redaction | None" = None,
+    ) -> None:  # fmt: skip
+        self.ctx, self.block, self.items, self.matched = ctx, block, items, matched
+        self.meta, self.header, self.redaction = meta, header, redaction
 
     def as_dict(self) -> dict[str, Any]:
         """The block, a catalog of the items in it, and how the search was answered."""
@@ -47,10 +45,11 @@ class Recalled(Result):
         from memctl.text.block_forms import format_search_results
 
         delivered = set(self.block.ids)
+        items = format_search_results([i for i in self.items if i.id in delivered], "")
         return {
             "status": "ok",
             "inject_text": self.shown(),
-            "items": format_search_results([i for i in self.items if i.id in delivered], ""),
+            "items": items if self.redaction is None else [self.redaction.record(item) for item in items],
             "tokens_used": self.block.tokens,
             "matched": self.matched,
             "format_version": FORMAT_VERSION,
@@ -102,6 +101,11 @@ def recall(
     workspace: Annotated[
         str | None, Arg("what this saved view reads, instead of --scope", "-w", "--workspace", metavar="NAME")
     ] = None,
+    embedder: Annotated[
+        str | None,
+        Arg("find by meaning too (memctl embed); none: by words only", "--embedder", env="MEMCTL_EMBEDDER", mcp=False),
+    ] = None,
+    redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact")] = "full",
 ) -> Recalled:
     """Print what answers a question as one block within a token budget.
 
@@ -110,7 +114,7 @@ def recall(
     """
     return recall_block(
         ctx, query, label="recall", budget=budget, tier=tier, scope=scope, all_scopes=all_scopes,
-        tags=tags, header=not no_header, workspace=workspace,
+        tags=tags, header=not no_header, workspace=workspace, embedder=embedder, redact=redact,
     )  # fmt: skip
 
 
@@ -126,6 +130,8 @@ def recall_block(
     tags: list[str] | None = None,
     header: bool = True,
     workspace: str | None = None,
+    embedder: str | None = None,
+    redact: View = "full",
 ) -> Recalled:
     """Find what answers a question and write it as a block; `[label]` begins what is said on stderr."""
     corpus = None
@@ -133,8 +139,9 @@ def recall_block(
         scope, corpus = saved_view(ctx.db, workspace)
     scopes = Filters.read_set(scope, all_scopes)
     filters = Filters(scopes, tier, None, tuple(tags or ()), corpus, injectable=True)
-    found = find(ctx.db, query, filters=filters, limit=_pool(budget), count=True)
-    result = _packed(ctx, found, budget, header)
+    means = meaning(ctx, embedder or ctx.env("MEMCTL_EMBEDDER"))
+    found = find(ctx.db, query, filters=filters, limit=_pool(budget), count=True, meaning=means)
+    result = _packed(ctx, found, budget, header, redact)
     _say(ctx, result, query, filters, label, budget)
     return result
 
@@ -143,7 +150,7 @@ def _pool(budget: int) -> int:
     return max(5, min(POOL, budget // TOKENS_PER_CANDIDATE))
 
 
-def _packed(ctx: Context, found: Found, budget: int, header: bool) -> Recalled:
+def _packed(ctx: Context, found: Found, budget: int, header: bool, redact: View) -> Recalled:
     from memctl.retrieve.find import describe
     from memctl.retrieve.pack import pack
     from memctl.store import items, sources
@@ -152,8 +159,14 @@ def _packed(ctx: Context, found: Found, budget: int, header: bool) -> Recalled:
     chosen = [c.id for c in found.candidates if c.score >= FLOOR * best]
     records = items.get_many(ctx.db, chosen)
     places = sources.get_many(ctx.db, chosen)
+    redaction = None
+    if redact not in ("full", "S3"):
+        from memctl.ops import redacted
+
+        redaction = redacted.redaction(ctx, redact)
+        records, places = redacted.shown(redaction, records), redacted.places(redaction, places)
     block = pack(records, places, found.query, budget, matched=found.total, cwd=_cwd(ctx))
-    return Recalled(ctx, block, records, found.total, describe(ctx.db, found), header)
+    return Recalled(ctx, block, records, found.total, describe(ctx.db, found), header, redaction)
 
 
 def _cwd(ctx: Context) -> str:
@@ -173,7 +186,7 @@ def _say(ctx: Context, result: Recalled, query: str, filters: Filters, label: st
         ctx.note(f"[{label}] No injectable items matched.")
     else:
         ctx.note(f"[{label}] No matching items.")
-        if filters.scopes is not None:
+        if filters.scopes is not None and result.redaction is None:
             from memctl.ops.search import note_other_scopes
 
             note_other_scopes(ctx, query, filters, f"[{label}] ")

@@ -1,8 +1,9 @@
 """memctl search."""
 
+import os
 from collections.abc import Iterator
 
-from memctl.annotations import Annotated, Any
+from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.names import DEFAULT_SCOPE, ItemType, Tier
 from memctl.operation import MARK_OFF, MARK_ON, READ, Arg, Result, operation
 from memctl.ops.context import Context
@@ -10,6 +11,12 @@ from memctl.retrieve.find import Found
 from memctl.retrieve.find import search as find
 from memctl.store.filters import Filters
 from memctl.store.search import Candidate
+
+if TYPE_CHECKING:
+    from memctl.retrieve.meaning import Meaning
+
+#: Who may see an answer (`memctl.policy.levels`); S0, S2 and S3 are RAGIX's words for the same three.
+View = Literal["public", "internal", "full", "S0", "S2", "S3"]
 
 PREVIEW_CHARS = 200
 SNIPPET_CHARS = 160
@@ -56,6 +63,11 @@ def search(
     tags: Annotated[list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True)] = None,
     limit: Annotated[int, Arg("at most this many results; a negative number means all", "-k", "--limit")] = 10,
     explain: Annotated[bool, Arg("say what each score is made of", "--explain")] = False,
+    redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact")] = "full",
+    embedder: Annotated[
+        str | None,
+        Arg("find by meaning too (memctl embed); none: by words only", "--embedder", env="MEMCTL_EMBEDDER", mcp=False),
+    ] = None,
 ) -> Hits:
     """Search items by words, best first.
 
@@ -64,14 +76,40 @@ def search(
     kept from models are shown with a mark.
     """
     filters = Filters(Filters.read_set(scope, all_scopes), tier, type, tuple(tags or ()))
-    found = find(ctx.db, query, filters=filters, limit=limit)
+    found = find(ctx.db, query, filters=filters, limit=limit, meaning=_meaning(ctx, embedder))
     if not found.candidates:
         ctx.note("No results found.")
-        if limit and filters.scopes is not None:
+        if limit and filters.scopes is not None and redact in ("full", "S3"):
             note_other_scopes(ctx, query, filters)
     else:
         _hint(ctx, found)
+    if redact not in ("full", "S3"):
+        from memctl.ops.redacted import hide
+
+        hide(ctx, redact, found.candidates)
     return Hits(found, ctx.color, explain)
+
+
+def _meaning(ctx: Context, embedder: str | None) -> "Meaning | None":
+    if embedder is None and not _config_says(ctx, b"embedder"):  # the usual case costs no import
+        return None
+    from memctl.ops.meaning import meaning
+
+    return meaning(ctx, embedder)
+
+
+def _config_says(ctx: Context, word: bytes) -> bool:
+    """Whether the config file has this word in it: reading it as JSON would cost a third of a search."""
+    path = ctx.config_path
+    if path is None or ctx.config_flag is not None:  # a file that was named is read, whatever it is
+        return path is not None
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return word in file.read()
+    except OSError:  # whoever needs it says what is wrong with it
+        return True
 
 
 def _hint(ctx: Context, found: Found) -> None:

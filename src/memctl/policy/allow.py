@@ -2,13 +2,15 @@
 
 A mark is `memctl:allow RULE[,RULE] -- REASON` on the line of the finding. It comes with the document, whoever wrote
 that, so it answers to `memctl scan` for any rule, but lets into the store only what could harm its own author: weak
-signs of a secret, and personal data. Config.json is the project's own, and its rows hold everywhere.
+signs of a secret, and personal data. Config.json is the project's own: its rows hold for any rule wherever policy is
+asked for a file (`MemoryPolicy.at`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,7 +23,10 @@ MARK = "memctl:allow"
 
 
 class Allowed(NamedTuple):
-    """One row: the rule (its id, or a kind) that is let pass in files whose path fits, and why."""
+    """One row: the rule (its id, or a kind) that is let pass in files whose path fits, and why.
+
+    A path pattern may begin at any folder; its `*` stands for anything, slashes too.
+    """
 
     rule: str
     path: str
@@ -29,14 +34,9 @@ class Allowed(NamedTuple):
 
     def covers(self, path: str, rule: str, kind: str) -> bool:
         """Whether this row lets a finding pass."""
-        return self.rule in (rule, kind) and _path(self.path).fullmatch(path) is not None
-
-
-@lru_cache(maxsize=256)
-def _path(pattern: str) -> re.Pattern[str]:
-    """A path pattern: `*` stands for anything, slashes too, `?` for one character; it may begin at any folder."""
-    plain = "".join(".*" if c == "*" else "." if c == "?" else re.escape(c) for c in re.sub(r"\*+", "*", pattern))
-    return re.compile(plain if pattern.startswith("/") else f"(?:.*/)?{plain}", re.DOTALL)
+        if self.rule not in (rule, kind):
+            return False
+        return fnmatchcase(path, self.path) or fnmatchcase(path, f"*/{self.path}")
 
 
 def marks(line: str) -> dict[str, str]:

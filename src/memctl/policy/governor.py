@@ -144,7 +144,8 @@ class MemoryPolicy:
 
         Of a document, secrets and high-risk personal numbers are blotted out as `[REDACTED:rule]`, injected and
         self-addressed instructions quarantine the passage, and mail addresses and telephone numbers pass; marks in it
-        (`memctl:allow`) let weak signs of secrets and personal data pass. Otherwise (one statement) a secret rejects, as in `evaluate_proposal`. Offsets in findings are those of the text given.
+        (`memctl:allow`) let weak signs of secrets and personal data pass. Otherwise (one statement) a secret rejects,
+        as in `evaluate_proposal`. Offsets in findings are those of the text given.
         """
         hits = self._scan(text, document=document)
         if not hits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
@@ -17,8 +17,9 @@ from memctl.policy.rule import Rule
 if TYPE_CHECKING:
     from memctl.policy.engine import Engine
 
-#: What each row of `policy.rules` and `policy.allow` must say.
+#: What each row of `policy.rules` and `policy.allow` must say, and what the first may say besides.
 RULE_KEYS = ("id", "kind", "keywords", "pattern")
+MORE_KEYS = ("action", "example", "counterexample")
 ALLOW_KEYS = ("rule", "path", "reason")
 KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
 _ID = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
@@ -66,11 +67,10 @@ def project(config: Any) -> Project | None:
         return None
     from memctl.policy.rules import RULES
 
-    for section, given, keys in (("rules", rows, RULE_KEYS), ("allow", allowed, ALLOW_KEYS)):
-        for number, row in enumerate(given):
-            missing = [key for key in keys if not (isinstance(row, Mapping) and str(row.get(key) or "").strip())]
-            if missing:
-                raise _wrong(f"policy.{section}[{number}]", f"{missing[0]} is missing")
+    for number, row in enumerate(rows):
+        _check_row(f"policy.rules[{number}]", row, RULE_KEYS, MORE_KEYS)
+    for number, row in enumerate(allowed):
+        _check_row(f"policy.allow[{number}]", row, ALLOW_KEYS)
     builtin = {rule.id for rule in RULES}
     own = tuple(_rule(number, row) for number, row in enumerate(rows))
     _refuse_doubles(own, builtin)
@@ -83,6 +83,27 @@ def project(config: Any) -> Project | None:
     return Project(tuple(sorted(set(silenced))), own, passes)
 
 
+def _check_row(where: str, row: Any, keys: Sequence[str], more: Sequence[str] = ()) -> None:
+    """Refuse a row that is no object of text with these keys."""
+    if not isinstance(row, Mapping):
+        raise _wrong(where, "expected an object")
+    for key, value in row.items():
+        if key not in (*keys, *more):
+            raise _wrong(where, f"unknown key {key!r}{_guess(str(key), (*keys, *more))}")
+        if not isinstance(value, str):
+            raise _wrong(f"{where}.{key}", "expected text")
+    lacking = next((key for key in keys if not row.get(key, "").strip()), "")
+    if lacking:
+        raise _wrong(where, f"{lacking} is missing")
+
+
+def _guess(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    guess = get_close_matches(name, sorted(known), 1)
+    return f"; did you mean {guess[0]!r}?" if guess else ""
+
+
 def _refuse_doubles(own: Sequence[Rule], taken: set[str]) -> None:
     seen = set(taken)
     for number, rule in enumerate(own):
@@ -93,10 +114,7 @@ def _refuse_doubles(own: Sequence[Rule], taken: set[str]) -> None:
 
 def _known(name: str, known: set[str], where: str) -> None:
     if name not in known:
-        from difflib import get_close_matches
-
-        guess = get_close_matches(name, sorted(known), 1)
-        raise _wrong(where, f"there is no rule {name!r}" + (f"; did you mean {guess[0]!r}?" if guess else ""))
+        raise _wrong(where, f"there is no rule {name!r}{_guess(name, known)}")
 
 
 def _rule(number: int, row: Mapping[str, str]) -> Rule:

@@ -8,6 +8,7 @@ from memctl.text.query import Query, analyse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from memctl.retrieve.meaning import Meaning
     from memctl.retrieve.rank import Ranking
     from memctl.types import SearchMeta
 
@@ -32,12 +33,23 @@ class Found:
         self.query, self.candidates, self.total, self.like, self.ranking = query, candidates, total, like, ranking
 
 
-def search(db: Database, text: str, *, filters: Filters, limit: int = 10, count: bool = False) -> Found:
+def search(
+    db: Database, text: str, *, filters: Filters, limit: int = 10, count: bool = False, meaning: "Meaning | None" = None
+) -> Found:
     """The `limit` best items for a question or some words; any text is legal, a blank one lists the newest.
 
-    A negative limit means all that match. With `count`, `total` counts everything that matches.
+    A negative limit means all that match. With `count`, `total` counts everything that matches. `meaning` adds what is
+    near in meaning.
     """
     query = analyse(text)
+    if meaning is None or query.blank:
+        return _by_words(db, query, filters, limit, count=count)
+    found = _by_words(db, query, filters, meaning.pool(limit), count=count)
+    meaning.add(db, found, filters, limit)
+    return found
+
+
+def _by_words(db: Database, query: Query, filters: Filters, limit: int, *, count: bool) -> Found:
     if query.blank:
         newest = index.newest(db, filters, limit)
         return Found(query, newest.candidates, newest.total, like=False)

@@ -20,7 +20,7 @@ NEAR = (0.6, 0.35)
 SPREAD = 500
 WIDENED = 100
 #: Of passages of documents fewer: they are long, so that their neighbours add little, and bring none in.
-PASSAGES = 150
+PASSAGES = 100
 #: How much a long item's words count less than a short one's (bm25's b; FTS5 has 0.75).
 LENGTH = 0.15
 FTS_LENGTH = 0.75

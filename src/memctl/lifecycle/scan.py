@@ -1,0 +1,243 @@
+"""A whole store judged by today's rules: what older rules let in is redacted or quarantined, and can be put back."""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memctl import ids
+from memctl.store import events, held, items, rows, sources
+from memctl.store.connect import Database
+from memctl.store.filters import Filters
+from memctl.store.sources import Source
+from memctl.types import MemoryItem
+
+if TYPE_CHECKING:
+    from memctl.policy import Finding, MemoryPolicy
+
+_BATCH = 500
+#: The fields that an undo puts back.
+_FIELDS = (
+    "title", "content", "tags", "entities", "links", "provenance", "scope", "rule_id", "corpus_id", "superseded_by",
+    "injectable",
+)  # fmt: skip
+
+
+class Change(NamedTuple):
+    """What an item is to become, and why.
+
+    seen   when the item that was judged had last been changed
+    place  where it stands in its source, if that has to be blotted out too; an undo leaves it so
+    """
+
+    id: str
+    fields: dict[str, Any]
+    redacted: bool
+    quarantined: bool
+    rules: tuple[str, ...]
+    seen: str
+    place: Source | None = None
+
+
+class Checked(NamedTuple):
+    """How many items were judged, and what is to be changed."""
+
+    items: int
+    changes: list[Change]
+
+
+class Undone(NamedTuple):
+    """Ids of the items that are as they were, and of those left alone because they were changed or removed since."""
+
+    restored: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+def check(db: Database, policy: "MemoryPolicy") -> Checked:
+    """Judge every item, archived ones too, as the passage of a document; nothing is written."""
+    released = held.released(db)
+    every = items.each(db, Filters(archived=True))
+    changes: list[Change] = []
+    count = 0
+    while batch := list(islice(every, _BATCH)):
+        count += len(batch)
+        held_already = {i for i, why in items.withheld(db, [item.id for item in batch]).items() if why == "policy"}
+        places = sources.get_many(db, [item.id for item in batch])
+        for item in batch:
+            free = item.id in held_already or (item.id, item.content_hash) in released
+            change = _judged(policy, item, quarantine=not free, place=places.get(item.id))
+            if change is not None:
+                changes.append(change)
+    return Checked(count, changes)
+
+
+def _judged(
+    policy: "MemoryPolicy", item: MemoryItem, *, quarantine: bool, place: Source | None = None
+) -> Change | None:
+    """What an item is to become; None when it may stay as it is."""
+    source = item.provenance
+    policy = policy.at(source.source_id)
+    content = policy.judge(item.content)
+    small = policy.judge_fields(item.title, item.tags, item.entities, source.source_id)
+    other = _references(item)
+    references = "\n".join(_texts([other, place.anchor if place else ""]))
+    further = () if policy.clear(references, document=True) else policy.judge(references).findings
+    findings: list[Finding] = [*content.findings, *small.findings, *further]
+    redacted = any(f.action == "redact" for f in findings)
+    quarantined = quarantine and any(f.action == "quarantine" for f in findings)
+    if not (redacted or quarantined):
+        return None
+    fields: dict[str, Any] = {"injectable": False} if quarantined else {}
+    if redacted:
+        clean = _without_secrets(other, policy) if further else other
+        fields |= {
+            "title": small.title,
+            "content": content.text,
+            "tags": small.tags,
+            "entities": small.entities,
+        } | clean
+        fields["provenance"] = clean["provenance"] | {"source_id": small.provenance}
+    if place is not None:
+        place = place._replace(anchor=policy.redact(place.anchor)) if redacted and further else None
+    wanted = {"redact": redacted, "quarantine": quarantined}
+    rules = dict.fromkeys(f.rule for f in findings if wanted.get(f.action))
+    return Change(item.id, fields, redacted, quarantined, tuple(rules), item.updated_at, place)
+
+
+def _references(item: MemoryItem) -> dict[str, Any]:
+    """What in an item is neither its text nor one of its small fields."""
+    whole = item.to_dict()
+    source = {key: value for key, value in whole["provenance"].items() if key != "source_id"}
+    keys = ("scope", "rule_id", "corpus_id", "superseded_by", "links")
+    return {key: whole[key] for key in keys} | {"provenance": source}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)
+
+
+def _without_secrets(value: Any, policy: "MemoryPolicy") -> Any:
+    """A value with the secrets in its texts blotted out."""
+    if isinstance(value, str):
+        return policy.judge(value).text
+    if isinstance(value, dict):
+        return {key: _without_secrets(one, policy) for key, one in value.items()}
+    return [_without_secrets(one, policy) for one in value] if isinstance(value, list) else value
+
+
+def apply(db: Database, changes: Sequence[Change]) -> str:
+    """Make the changes in one transaction; the name of the run, which undoes them.
+
+    An item that somebody changed since it was judged is left alone: it passed today's rules when it was written.
+    """
+    run = ids.new_id("SCAN")
+    held.wipe_what_is_freed(db)
+    with db.atomic():
+        why = items.withheld(db, [change.id for change in changes])
+        for change in changes:
+            item = items.get(db, change.id)
+            if item is None or item.updated_at != change.seen:
+                continue
+            _keep(db, item)
+            items.update(db, change.id, change.fields, run)
+            if change.place is not None:
+                sources.put_many(db, {change.id: change.place})
+            if change.quarantined:
+                items.set_withheld(db, change.id, "policy", change.rules)
+            events.log(
+                db, "scan", change.id,
+                {"run": run, "redacted": change.redacted, "quarantined": change.quarantined,
+                 "rules": list(change.rules), "withheld": why.get(change.id, "")},
+            )  # fmt: skip
+    return run
+
+
+def _keep(db: Database, item: MemoryItem) -> None:
+    """See to it that the newest revision is the item as it is: other programs' items may have none."""
+    kept = items.revisions(db, item.id)
+    if not kept or _state(kept[-1]["snapshot"]) != _state(item.to_dict()):
+        items.update(db, item.id, {"updated_at": item.updated_at}, "scan")
+
+
+def _state(snapshot: Any) -> dict[str, Any]:
+    return {name: snapshot.get(name) for name in _FIELDS} if isinstance(snapshot, dict) else {}
+
+
+def undo(db: Database, run: str) -> Undone | None:
+    """Put back what a run changed, in one transaction; None when there was no such run, or it is undone already."""
+    done = _events(db, run)
+    if not done:
+        return None
+    restored, kept = [], []
+    with db.atomic():
+        for item_id, details in done:
+            before = _before(items.revisions(db, item_id), run)
+            if before is None:
+                kept.append(item_id)
+                continue
+            items.update(db, item_id, _state(before), f"undo {run}")
+            if details.get("quarantined"):
+                db.run("DELETE FROM memory_withheld WHERE item_id = ?", (item_id,))
+                if details.get("withheld"):
+                    items.set_withheld(db, item_id, str(details["withheld"]))
+            restored.append(item_id)
+        events.log(db, "scan-undo", None, {"run": run, "restored": len(restored), "kept": len(kept)})
+    return Undone(tuple(restored), tuple(kept))
+
+
+def forget(db: Database, policy: "MemoryPolicy", run: str) -> list[str] | None:
+    """Blot out of the history what a run blotted out of the items, so that the file holds it no more.
+
+    The ids of the items whose history was changed; None as for `undo`, which is not possible afterwards.
+    """
+    done = _events(db, run)
+    if not done:
+        return None
+    held.wipe_what_is_freed(db)
+    changed = []
+    with db.atomic():
+        for item_id, _ in done:
+            cleaned = [
+                (json.dumps(state, ensure_ascii=False), revision["revision_id"])
+                for revision in items.revisions(db, item_id)
+                if (state := _blotted(policy, revision["snapshot"])) is not None
+            ]
+            db.run_many("UPDATE memory_revisions SET snapshot = ? WHERE revision_id = ?", cleaned)
+            changed += [item_id] if cleaned else []
+        events.log(db, "scan-forget", None, {"run": run, "items": len(changed)})
+    held.wipe_traces(db)
+    return changed
+
+
+def _blotted(policy: "MemoryPolicy", snapshot: Any) -> dict[str, Any] | None:
+    """An old state without its secrets; None when it has none."""
+    if not isinstance(snapshot, dict) or not snapshot:
+        return None
+    change = _judged(policy, MemoryItem.from_dict(snapshot), quarantine=False)
+    return None if change is None else snapshot | change.fields
+
+
+def _events(db: Database, run: str) -> list[tuple[str, dict[str, Any]]]:
+    """What a run did to which items; nothing when it was undone or made final."""
+    found = db.rows(
+        "SELECT action, item_id, details_json FROM memory_events WHERE action IN ('scan', 'scan-undo', 'scan-forget') "
+        "AND instr(details_json, ?) ORDER BY rowid",
+        (json.dumps(run),),
+    )
+    if any(action != "scan" for action, _, _ in found):
+        return []
+    read = [(item_id, rows.load(details)) for _, item_id, details in found]
+    return [(i, d) for i, d in read if isinstance(d, dict) and d.get("run") == run]
+
+
+def _before(revisions: list[dict[str, Any]], run: str) -> dict[str, Any] | None:
+    """The state before the run, if the run's is the newest."""
+    if len(revisions) < 2 or revisions[-1]["reason"] != run:
+        return None
+    before = revisions[-2]["snapshot"]
+    return before if isinstance(before, dict) and before else None

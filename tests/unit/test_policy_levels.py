@@ -1,0 +1,130 @@
+"""Redaction views: what leaves by who may see it, in every field."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memctl.lifecycle import record
+from memctl.policy import MemoryPolicy
+from memctl.policy.levels import Redaction
+from memctl.store.sources import Source
+from memctl.types import MemoryItem, MemoryProvenance
+from support import ok
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+POLICY = MemoryPolicy()
+SAMPLES = {
+    "path": ["/home/jane/plans", "~/work/plans", "src/auth/login", r"C:\Users\jane\plans", "../up/and/away", "/etc"],
+    "email": ["jane.doe@corp-mail.org"],
+    "file": ["budget.xlsx", "notes-2026.md", "app.log"],
+    "ip": ["10.11.12.13", "2001:0db8:85a3:0000:0000:8a2e:0370:7334"],
+    "host": ["vault.corp", "build.eu.internal", "srv-01", "db2"],
+    "hash": ["sha256:" + "ab" * 32, "cd" * 20],
+}
+INSIDE = {"path", "email", "file"}
+
+
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in SAMPLES.items() for text in texts])
+@pytest.mark.parametrize("view", ["S0", "public", "S2", "internal", "S3", "full"])
+def test_each_class_by_view(view: str, name: str, text: str) -> None:
+    shown = Redaction(view, POLICY).text(f"see {text}, then rest")
+    stays = view in ("S3", "full") or (view in ("S2", "internal") and name in INSIDE)
+    assert (text in shown) == stays
+    assert shown.startswith("see ")
+    assert shown.endswith(", then rest")
+
+
+@pytest.mark.parametrize(
+    "text", ["and/or", "read/write", "version 1.2.3", "https://example.org/a/b", "12:30:45", "e.g. this", "a local bus"]
+)
+def test_plain_words_stay_in_public(text: str) -> None:
+    assert Redaction("public", POLICY).text(f"say {text} again") == f"say {text} again"
+
+
+def line() -> dict[str, object]:
+    item = MemoryItem(
+        id="MEM-00000000000a", title="Plan of vault.corp in /home/jane/plans", content=f"Old {TOKEN} at 10.11.12.13",
+        tags=["srv-01", "plans"], entities=["jane.doe@corp-mail.org"], scope="/home/jane/proj", corpus_id="db-1",
+        links=[{"rel": "supersedes", "to": "MEM-00000000000b"}], superseded_by="MEM-00000000000c", rule_id="vault.corp",
+        provenance=MemoryProvenance("doc", "/home/jane/a.md", ["/home/jane/a.md:0"], ["sha256:" + "ab" * 32]),
+    )  # fmt: skip
+    return record.to_dict(item, Source(0, 1, 2, "In /home/jane/plans"), "")
+
+
+@pytest.mark.parametrize("view", ["public", "internal"])
+def test_every_field_is_covered(view: str) -> None:
+    shown = Redaction(view, POLICY).record(line())
+    said = json.dumps(shown)
+    gone = [TOKEN, "vault.corp", "10.11.12.13", "abab", "srv-01", "db-1"]
+    gone += ["jane", "/home", "MEM-"] if view == "public" else []
+    assert [word for word in gone if word in said] == []
+    assert list(shown) == list(line())
+    record.from_value(shown)
+
+
+def test_full_is_as_it_is() -> None:
+    given = line()
+    assert Redaction("full", POLICY).record(given) == given
+
+
+def test_an_id_has_one_name_in_one_answer() -> None:
+    redaction = Redaction("public", POLICY)
+    first = redaction.record(line())
+    assert first["id"] == redaction.text("MEM-00000000000a") == "ITEM-1"
+    assert redaction.text("see MEM-00000000000d") != redaction.text("see MEM-00000000000e")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(alphabet="ab./\\:@~-_ 1é漢\n", max_size=200))
+def test_any_text_is_taken_and_public_says_no_more_than_internal(text: str) -> None:
+    for view in ("public", "internal"):
+        once = Redaction(view, POLICY).text(text)
+        assert once.count("\n") <= text.count("\n")
+
+
+def test_an_export_leaves_as_its_view_shows_it() -> None:
+    ok("pull", "--title", "Host", stdin="The build runs on build.internal, see /home/jane/plans.")
+    full, inside, public = (ok("export", "--redact", view).text for view in ("full", "S2", "public"))
+    assert full == ok("export").text
+    assert "build.internal" not in inside
+    assert "/home/jane/plans" in inside
+    assert "jane" not in public
+    assert "[REDACTED:path]" in public
+    assert ok("import", "-", stdin=public, env={"MEMCTL_DB": "other/memory.db"}).code == 0
+
+
+def test_search_and_the_block_leave_as_their_view_shows_them(tmp_path: Path) -> None:
+    for name, host in (("one", "build.internal"), ("two", "vault.corp")):
+        (tmp_path / f"{name}.md").write_text(
+            f"# Runner {name}\n\nThe runner {name} talks to {host}, see /srv/{name}/x.\n"
+        )
+    ok("push", "runner", "--source", str(tmp_path))
+    hidden = [str(tmp_path), "build.internal", "vault.corp", "/srv/", "MEM-"]
+    for argv in (
+        ("search", "runner"), ("search", "runner", "--json"), ("search", "runner", "--explain"), ("recall", "runner"),
+        ("recall", "runner", "--json"), ("push", "runner"),
+    ):  # fmt: skip
+        full = ok(*argv).text
+        assert any(word in full for word in hidden)
+        assert full == ok(*argv, "--redact", "S3").text or "generated_at" in full
+        public = ok(*argv, "--redact", "public")
+        assert [word for word in hidden if word in public.text + public.notes] == []
+        assert "[REDACTED:host]" in public.text
+    block = ok("recall", "runner", "--redact", "S0").text
+    assert {"[path:SOURCE-1 chunk:0", "[path:SOURCE-2 chunk:0"} <= {line.strip()[:22] for line in block.splitlines()}
+
+
+@pytest.mark.parametrize("argv", [("search", "runner"), ("recall", "runner")], ids=" ".join)
+def test_other_scopes_are_named_in_the_full_view_only(argv: tuple[str, ...]) -> None:
+    ok("pull", "--scope", "host.corp", stdin="The runner is warm.")
+    assert "host.corp" in ok(*argv).notes
+    assert "host.corp" not in ok(*argv, "--redact", "internal").notes
+
+
+def test_a_redacted_recall_counts_the_use_of_what_it_showed() -> None:
+    item = ok("pull", "--json", stdin="The runner talks to build.internal.").json()["item_ids"][0]
+    ok("recall", "runner", "--redact", "public")
+    assert ok("show", item, "--json").json()["usage_count"] == 1
