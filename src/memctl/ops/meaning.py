@@ -1,0 +1,45 @@
+"""Which embedder an operation may use: none, as long as none is named."""
+
+from memctl import errors
+from memctl.annotations import TYPE_CHECKING
+from memctl.ops.context import Context
+
+if TYPE_CHECKING:
+    from memctl.retrieve.embedder import Embedder
+    from memctl.retrieve.meaning import Meaning
+
+KEY = "embeddings.embedder"
+OFF = "none"
+
+
+def chosen(ctx: Context, named: str | None) -> "Embedder | None":
+    """The embedder that the flag or MEMCTL_EMBEDDER names (`named`), else config.json; None when none is, or `none`.
+
+    A config.json that was merely found beside the store may come with a folder somebody else made: it may name an
+    embedder on this machine, but neither a command nor another host. Raises UsageError and SettingInvalid.
+    """
+    found = named is None and ctx.is_configured(KEY)
+    spec = (str(ctx.config.value(KEY)) if found else named or "").strip()
+    if not spec or spec == OFF:
+        return None
+    from memctl.retrieve.embedder import Command, parse
+
+    embedder = parse(spec, ollama_host=ctx.env("OLLAMA_HOST"), key=ctx.env("MEMCTL_EMBEDDER_KEY"))
+    if found and ctx.config_flag is None and (isinstance(embedder, Command) or not embedder.local):
+        raise errors.SettingInvalid(
+            origin=f"{ctx.config_path}: {KEY}",
+            message="name a command or another host with --embedder, MEMCTL_EMBEDDER, or a file given to --config",
+        )
+    return embedder
+
+
+def meaning(ctx: Context, named: str | None) -> "Meaning | None":
+    """What finds by meaning, when an embedder is named; it says on stderr when it cannot."""
+    if named is None and not ctx.is_configured(KEY):
+        return None
+    embedder = chosen(ctx, named)
+    if embedder is None:
+        return None
+    from memctl.retrieve.meaning import Meaning
+
+    return Meaning(embedder, float(ctx.config.value("embeddings.question_seconds")), ctx.warn)

@@ -1,0 +1,179 @@
+"""Questions with the sources that should answer them: reading a file of them, and judging what a search found."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from memctl.text import jsons
+from memctl.text.clean import clean
+from memctl.types import MemoryItem
+
+#: What a line may call its question and its sources.
+QUESTION_KEYS = ("question", "query", "q", "text")
+EXPECTED_KEYS = ("expected", "sources", "source", "relevant", "gold", "answers")
+#: A path answers to its last so many names.
+NAMES = 32
+
+
+class Question(NamedTuple):
+    """One line: its number, what is asked, the sources that answer it as they were written, and the scope to ask in.
+
+    `scope` is None where the line names none.
+    """
+
+    line: int
+    text: str
+    expected: tuple[str, ...]
+    scope: str | None
+
+
+class Judged(NamedTuple):
+    """How a question was answered.
+
+    found    the items that were found, best first
+    missing  the expected sources that none of them is from
+    rank     the place of the first expected one, from 1; 0 when there is none
+    """
+
+    question: Question
+    found: tuple[MemoryItem, ...]
+    missing: tuple[str, ...]
+    rank: int
+
+    @property
+    def recall(self) -> float:
+        """The share of the expected sources that were found."""
+        return 1 - len(self.missing) / len(self.question.expected)
+
+
+def read(lines: Iterable[tuple[int, bytes | None]], tell: Callable[[str], None]) -> tuple[list[Question], int]:
+    """The questions of a file's numbered lines, and how many lines hold none; `tell` is told what is wrong with each.
+
+    A line is None where it is too long. Blank lines do not count.
+    """
+    questions: list[Question] = []
+    bad = 0
+    for number, data in lines:
+        try:
+            questions.append(_question(number, data))
+        except ValueError as exc:
+            bad += 1
+            tell(f"line {number}: {exc}")
+    return questions, bad
+
+
+def _question(number: int, data: bytes | None) -> Question:
+    """Raises ValueError, in words."""
+    value = _object(data)
+    text = _cleaned(_first(value, QUESTION_KEYS, "no question"))
+    if not isinstance(text, str) or not text:
+        raise ValueError(f"the question must be text, not {_kind(text)}")
+    given = _first(value, EXPECTED_KEYS, "no expected sources")
+    expected = list(map(_cleaned, given if isinstance(given, list) else [given]))
+    if not expected:
+        raise ValueError("the expected sources must be a list of text, not an empty one")
+    names: dict[str, str] = {}
+    for one in expected:
+        if not isinstance(one, str) or not one:
+            raise ValueError(f"an expected source must be text, not {_kind(one)}")
+        names[key(one)] = one
+    scope = _cleaned(value.get("scope"))
+    if scope is not None and not isinstance(scope, str):
+        raise ValueError(f"scope must be text, not {_kind(scope)}")
+    return Question(number, text, tuple(names.values()), scope)
+
+
+def _object(data: bytes | None) -> dict[str, object]:
+    if data is None:
+        raise ValueError("it is too long")
+    try:
+        text = data.decode("utf-8").strip()
+    except UnicodeDecodeError as exc:
+        raise ValueError(f"byte {exc.start + 1} is not UTF-8") from None
+    try:
+        value, end = jsons.read(text)
+    except ValueError as exc:
+        raise ValueError(f"not JSON: {exc}") from None
+    if end < len(text):
+        raise ValueError("more than one JSON value")
+    if not isinstance(value, dict):
+        raise ValueError(  # noqa: TRY004 - what is wrong with a line
+            f"must be an object, not {jsons.kind_of(value)}"
+        )
+    return value
+
+
+def _first(value: dict[str, object], keys: Sequence[str], lack: str) -> object:
+    for key in keys:
+        if key in value:
+            return value[key]
+    raise ValueError(f"{lack}: give {keys[0]} (or {', '.join(keys[1:])})")
+
+
+def _cleaned(value: object) -> object:
+    return clean(value).strip() if isinstance(value, str) else value
+
+
+def _kind(value: object) -> str:
+    return "an empty one" if isinstance(value, str | list) and not value else jsons.kind_of(value)
+
+
+# --- judging ----------------------------------------------------------------------------------------------------
+
+
+def judge(question: Question, found: Sequence[MemoryItem]) -> Judged:
+    """What of a question's sources is among the items found."""
+    wanted = {key(one): one for one in question.expected}
+    rank = 0
+    for place, item in enumerate(found, 1):
+        named = wanted.keys() & keys(item)
+        if named and not rank:
+            rank = place
+        for name in named:
+            del wanted[name]
+    missing = set(wanted.values())
+    return Judged(question, tuple(found), tuple(one for one in question.expected if one in missing), rank)
+
+
+def recall(judged: Sequence[Judged]) -> float:
+    """The mean share of the expected sources that were found."""
+    return sum(one.recall for one in judged) / len(judged)
+
+
+def mrr(judged: Sequence[Judged]) -> float:
+    """The mean of 1 / the place of the first expected source; 0 where there is none."""
+    return sum(1 / one.rank for one in judged if one.rank) / len(judged)
+
+
+def unknown(names: Iterable[str], store: Iterable[MemoryItem]) -> set[str]:
+    """Which of these expected sources name nothing among the items of a store; reads no further than it must."""
+    open_: dict[str, list[str]] = {}
+    for name in names:
+        open_.setdefault(key(name), []).append(name)
+    for item in store if open_ else ():
+        for name in open_.keys() & keys(item):
+            del open_[name]
+        if not open_:
+            break
+    return {name for spelt in open_.values() for name in spelt}
+
+
+def key(expected: str) -> str:
+    """What an expected source is looked up by: no case, and no `./` before a path."""
+    while expected.startswith("./"):
+        expected = expected[2:]
+    return expected.casefold()
+
+
+def keys(item: MemoryItem) -> set[str]:
+    """Everything an item answers to: its id, its title, its path or any end of it, with and without `#heading`."""
+    title = item.title.casefold()
+    paths = set(_ends(item.provenance.source_id.casefold())) - {""}
+    headings = [title, *title.split(" > ")]
+    return {item.id.casefold(), title, *paths, *(f"{path}#{heading}" for path in paths for heading in headings)}
+
+
+def _ends(path: str) -> Iterator[str]:
+    """A path and what is left of it without its first folders: `/a/b.md`, `a/b.md`, `b.md`."""
+    yield path
+    names = path.split("/")
+    yield from ("/".join(names[at:]) for at in range(max(1, len(names) - NAMES), len(names)) if names[at])

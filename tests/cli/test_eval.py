@@ -1,0 +1,157 @@
+"""memctl eval: a user's own questions against the store, and this repository's as a gate."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memctl.retrieve import evaluate
+from support import ok, run
+
+ROOT = Path(__file__).resolve().parents[2]
+#: What the questions about this repository must reach, with room for a document that is rewritten.
+RECALL, MRR = 0.7, 0.4
+
+
+@pytest.fixture
+def store() -> None:
+    Path("docs").mkdir()
+    Path("docs/deploy.md").write_text("# Deploying\n\nWe deploy on Tuesdays, with the blue script.\n")
+    Path("docs/auth.md").write_text("# Tokens\n\nTokens are rotated every hour.\n")
+    ok("ingest", "--source", "docs", "--injectable")
+    ok(
+        "import",
+        "--preserve-ids",
+        stdin='{"id": "MEM-00000000000a", "title": "Cache", "content": "The cache is warm."}',
+    )
+
+
+def asked(*lines: object, flags: tuple[str, ...] = ()) -> dict[str, Any]:
+    text = "\n".join(json.dumps(line) for line in lines)
+    found: dict[str, Any] = ok("eval", "-", "--json", *flags, stdin=text).json()
+    return found
+
+
+def test_this_repository_answers_questions_about_itself() -> None:
+    sources = [str(ROOT / name) for name in ("README.md", "SECURITY.md", "docs", "src")]
+    ok("ingest", "--source", *sources)
+    found = ok("eval", ROOT / "tests/data/questions.jsonl", "--json").json()
+    assert found["questions"] >= 30
+    assert [miss["question"] for miss in found["misses"] if miss["unknown"]] == []
+    assert found["recall"] >= RECALL, found["misses"]
+    assert found["mrr"] >= MRR
+
+
+@pytest.mark.parametrize(
+    "expected",
+    ["docs/deploy.md", "deploy.md", "./docs/Deploy.md", "deploy.md#deploying", "Deploying", "docs/deploy.md#Deploying"],
+)
+@pytest.mark.parametrize("key", ["expected", "sources", "source", "relevant", "gold", "answers"])
+def test_an_expected_source_has_many_names(store: None, expected: str, key: str) -> None:
+    assert asked({"question": "when do we deploy?", key: expected})["recall"] == 1
+
+
+@pytest.mark.parametrize("expected", ["MEM-00000000000a", "mem-00000000000A", "cache"])
+def test_an_item_is_expected_by_id_or_title(store: None, expected: str) -> None:
+    for key in ("question", "query", "q", "text"):
+        assert asked({key: "is the cache warm?", "expected": [expected]})["mrr"] == 1
+
+
+def test_figures_and_misses(store: None) -> None:
+    found = asked(
+        {"question": "when do we deploy?", "expected": ["deploy.md", "auth.md", "gone.md"]},
+        {"question": "cache", "expected": "MEM-00000000000a"},
+        {"question": "zebra", "expected": "auth.md"},
+    )
+    assert (found["questions"], found["recall"], found["mrr"]) == (3, round((1 / 3 + 1 + 0) / 3, 4), round(2 / 3, 4))
+    first, last = found["misses"]
+    assert (first["line"], first["missing"], first["unknown"], first["rank"]) == (
+        1, ["auth.md", "gone.md"], ["gone.md"], 1,
+    )  # fmt: skip
+    assert (last["missing"], last["unknown"], last["rank"], last["found"]) == (["auth.md"], [], None, [])
+
+
+def test_the_place_of_the_first_expected_source(store: None) -> None:
+    ok("import", stdin='{"title": "Tuesday", "content": "deploy deploy Tuesdays blue script deploy"}')
+    found = asked({"question": "deploy Tuesdays blue script", "expected": "deploy.md"}, flags=("-k", "2"))
+    assert found["mrr"] in {1.0, 0.5}
+    both = asked({"question": "deploy", "expected": ["deploy.md", "Tuesday"]}, flags=("-k", "1"))
+    assert both["recall"] == 0.5
+
+
+def test_min_recall_is_for_ci(store: None) -> None:
+    line = '{"question": "deploy", "expected": ["deploy.md", "gone.md"]}'
+    assert ok("eval", "-", "--min-recall", "0.5", stdin=line).code == 0
+    done = run("eval", "-", "--min-recall", "0.6", stdin=line)
+    assert done.code == 1
+    assert "recall@10 is 0.500, below 0.6" in done.notes
+    assert "missing: gone.md (not in the store)" in done.text
+
+
+def test_scopes(store: None) -> None:
+    ok("import", stdin='{"title": "Elsewhere", "content": "The zebra is here.", "scope": "other"}')
+    line = {"question": "zebra", "expected": "Elsewhere"}
+    assert asked(line)["recall"] == 0
+    assert asked(line | {"scope": "other"})["recall"] == 1
+    assert asked(line, flags=("--scope", "other"))["recall"] == asked(line, flags=("--all-scopes",))["recall"] == 1
+
+
+def test_what_is_kept_from_models_counts_unless_told_otherwise(store: None) -> None:
+    Path("raw.md").write_text("# Raw\n\nA walrus.\n")
+    ok("ingest", "--source", "raw.md")
+    line = {"question": "walrus", "expected": "raw.md"}
+    assert asked(line)["recall"] == 1
+    assert asked(line, flags=("--injectable",))["recall"] == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b"x", "not JSON"),
+        (b"[1]", "must be an object, not a list"),
+        (b"{} {}", "more than one JSON value"),
+        (b'{"expected": "a"}', "no question: give question (or query, q, text)"),
+        (b'{"question": " ", "expected": "a"}', "the question must be text, not an empty one"),
+        (b'{"q": 5, "expected": "a"}', "the question must be text, not a whole number"),
+        (b'{"q": "a"}', "no expected sources"),
+        (b'{"q": "a", "expected": []}', "must be a list of text, not an empty one"),
+        (b'{"q": "a", "expected": [1]}', "an expected source must be text, not a whole number"),
+        (b'{"q": "a", "expected": "b", "scope": 1}', "scope must be text"),
+        (b'{"q": "\xff"}', "byte 8 is not UTF-8"),
+        (b"[" * 100_000, "not JSON: nested too deeply"),
+    ],
+)
+def test_a_line_that_is_no_question_is_named(store: None, line: bytes, problem: str) -> None:
+    done = run("eval", "-", stdin=b'{"q": "a", "expected": "b"}\n\n' + line)
+    assert (done.code, done.out) == (1, b"")
+    assert done.notes.startswith("[eval] line 3: ")
+    assert problem in done.notes.splitlines()[0]
+    assert "1 line(s) are no question with its sources" in done.notes
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("gone.jsonl", "cannot read"), (".", "cannot read"), ("e", "holds none")]
+)
+def test_a_file_without_questions(store: None, name: str, problem: str) -> None:
+    Path("e").write_text("\n \n")
+    done = run("eval", name)
+    assert done.code == 1
+    assert problem in done.notes
+
+
+VALUES = st.one_of(st.text(), st.lists(st.text()), st.none())
+OBJECTS = st.dictionaries(st.sampled_from(["q", "expected", "scope", "x"]), VALUES)
+
+
+@given(st.lists(st.one_of(st.none(), st.binary(max_size=60), OBJECTS.map(lambda value: json.dumps(value).encode()))))
+def test_any_lines_are_questions_or_told(lines: list[bytes | None]) -> None:
+    told: list[str] = []
+    questions, bad = evaluate.read(enumerate(lines, 1), told.append)
+    assert len(questions) + bad == len(lines)
+    assert len(told) == bad
+    for question in questions:
+        assert question.text.encode("utf-8")
+        assert question.expected
