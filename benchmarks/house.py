@@ -12,9 +12,9 @@ ROOT = Path(__file__).resolve().parents[1]
 #: What pip puts into bin/ for a console script today.
 LAUNCHER = """#!{python}
 import sys
-from memctl.cli import main
+from memctl.cli import entry
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(entry())
 """
 
 
