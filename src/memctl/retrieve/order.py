@@ -35,7 +35,7 @@ class Neighbours:
     """The scores with what neighbours add, and the reasons that need to know where items stand."""
 
     def __init__(self, db: Database, ranking: Ranking, filters: Filters, *, documents: bool) -> None:
-        self.ranking = ranking
+        self.ranking, self.documents = ranking, documents
         self.words = words = ranking.parts[0][1]
         best = sorted(words, key=words.__getitem__, reverse=True)
         rows = best[: PASSAGES if documents else SPREAD]

@@ -93,7 +93,7 @@ def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: boo
     if near is not None:
         for reason, added in near.reasons(head, words):
             ranking.add(head, reason, added)
-    if len(head) >= 10:
+    if len(head) >= 10 and not (near is not None and near.documents):  # passages are told apart by their documents
         from memctl.retrieve.feedback import feedback
 
         ranking.add(head, "topic", feedback(index.in_order(head), query))
