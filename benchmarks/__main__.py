@@ -19,14 +19,15 @@ def chosen(house: House, args: argparse.Namespace) -> dict[str, Case]:
     every: dict[str, Case] = {
         "startup": lambda: cases.startup(house, args.runs),
         "ingest": lambda: cases.ingest(house, args.corpus),
-        "sync": lambda: cases.sync(house, args.corpus, args.against),
+        "sync": lambda: cases.sync(house, args.corpus, args.against, args.items // 2),
         "import": lambda: cases.imports(house, args.items),
         "policy": lambda: cases.policy(house, args.corpus),
         "search": lambda: cases.search(house, args.runs, args.items // 2),
         "large": lambda: cases.large(house, args.large),
         "vectors": lambda: _vectors(house, args.items // 2),
-        "judged": lambda: cases.judged(house, args.judged),
     }
+    if args.judged:
+        every["judged"] = lambda: cases.judged(house, args.judged)
     return {name: case for name, case in every.items() if not args.only or name in args.only.split(",")}
 
 

@@ -80,8 +80,8 @@ def ingest(house: House, given: str | None) -> Iterator[Row]:
     yield Row("ingest: push again, nothing changed", f"{again.cpu:.2f} s CPU", f"{again.peak / MB:.0f} MB", "< 1 s")
 
 
-def sync(house: House, given: str | None, against: str | None) -> Iterator[Row]:
-    """Follow a folder: the first time, with nothing changed, and one changed file among ten thousand.
+def sync(house: House, given: str | None, against: str | None, many_files: int) -> Iterator[Row]:
+    """Follow a folder: the first time, with nothing changed, and one changed file among `many_files`.
 
     against: a version of the original memctl, to be measured side by side (it comes from the package index).
     """
@@ -97,15 +97,12 @@ def sync(house: House, given: str | None, against: str | None) -> Iterator[Row]:
     yield Row("sync: peak memory", f"{first.peak / MB:.0f} MB")
     yield _quiet_sync(house, folder, db, count, bare, "bare + 60 ms for 1,000 files")
     many = house.folder / "many"
-    write_files(many, MANY)
+    write_files(many, many_files)
     check(spawn(house.command("sync", str(many), "--db", db, "-q"), house.env), "sync of many")
-    yield _quiet_sync(house, many, db, MANY, bare, "linear")
+    yield _quiet_sync(house, many, db, many_files, bare, "linear")
     (many / "00" / "7.md").write_text("# Changed\n\nThis file is not what it was.\n")
     one = check(spawn(house.command("sync", str(many), "--db", db, "-q"), house.env), "sync of one")
-    yield Row(f"sync: one changed file among {MANY:,}", f"{one.wall:.2f} s", f"{one.cpu:.2f} s CPU", "< 0.6 s")
-
-
-MANY = 10_000
+    yield Row(f"sync: one changed file among {many_files:,}", f"{one.wall:.2f} s", f"{one.cpu:.2f} s CPU", "< 0.6 s")
 
 
 def _quiet_sync(house: House, folder: Path, db: str, count: int, bare: float, limit: str) -> Row:
