@@ -59,7 +59,13 @@ def _through_tool(tool: str, data: bytes, name: str, limits: Limits) -> list[str
     """The pages as pdftotext gives them, with a form feed after each."""
     import subprocess
     from tempfile import TemporaryFile
-    from threading import Timer
+    from threading import Event, Timer
+
+    late = Event()
+
+    def stop() -> None:
+        late.set()
+        process.kill()
 
     command = (tool, "-q", "-enc", "UTF-8", "-eol", "unix", "-", "-")
     with TemporaryFile() as source:  # not a pipe, which two writers could block; it has no name that could be left over
@@ -68,16 +74,15 @@ def _through_tool(tool: str, data: bytes, name: str, limits: Limits) -> list[str
         with subprocess.Popen(  # noqa: S603 - the tool's own path, arguments of ours
             command, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         ) as process:
-            late = Timer(limits.seconds, process.kill)
-            late.daemon = True
-            late.start()
+            watch = Timer(limits.seconds, stop)
+            watch.daemon = True
+            watch.start()
             try:
                 text = _output(process, name, limits)
             finally:
-                in_time = late.is_alive()
-                late.cancel()
+                watch.cancel()
                 process.kill()  # after its end this does nothing
-    if not in_time:
+    if late.is_set():
         raise Unreadable(path=name, reason=f"pdftotext did not finish within {limits.seconds:g} s ({_SECONDS})")
     if process.returncode:
         reason = _ENCRYPTED if b"/Encrypt" in data else f"pdftotext cannot read it (exit status {process.returncode})"
