@@ -8,7 +8,7 @@ from memctl import ids
 from memctl.store import rows
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
-from memctl.store.sources import batches, marks
+from memctl.store.sources import batches, beyond, marks
 from memctl.types import CorpusMetadata
 
 
@@ -94,10 +94,9 @@ def put_files(db: Database, files: Iterable[File]) -> None:
 
 def paths_below(db: Database, prefix: str) -> list[str]:
     """The ingested files whose path starts with this folder (which ends in a separator)."""
-    beyond = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     found = db.rows(
         "SELECT file_path FROM corpus_hashes WHERE file_path >= ? AND file_path < ? ORDER BY file_path",
-        (prefix, beyond),
+        (prefix, beyond(prefix)),
     )
     return [row[0] for row in found]
 
@@ -110,7 +109,7 @@ def below(db: Database, prefix: str = "", scopes: tuple[str, ...] | None = None)
     where, values = "c.sha256 <> ''", []  # files that were only announced (see `expect`) have not been read
     if prefix:
         where += " AND c.file_path >= ? AND c.file_path < ?"
-        values = [prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)]
+        values = [prefix, beyond(prefix)]
     recorded = "c.size_bytes, c.ext, c.rel_path" if db.has("memory_mounts") else "NULL, NULL, NULL"  # since schema 2
     found = db.rows(
         f"SELECT c.file_path, json_array_length({_ITEM_IDS}), {recorded} FROM corpus_hashes AS c "

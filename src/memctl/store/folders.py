@@ -7,7 +7,7 @@ from typing import NamedTuple
 from memctl import ids
 from memctl.store import rows
 from memctl.store.connect import Database
-from memctl.store.sources import batches, marks
+from memctl.store.sources import batches, beyond, marks
 
 
 class Seen(NamedTuple):
@@ -65,13 +65,12 @@ def paths_with(db: Database, hashes: Iterable[str]) -> dict[str, list[str]]:
 
 def seen_below(db: Database, prefix: str, recipe: str) -> dict[str, Seen]:
     """The files below a folder (its path ends in a separator) as they were last read."""
-    beyond = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     if not db.has("memory_gone_files"):  # an older store, not written to yet: everything will be read anew
         mount = "mount_id" if db.has("memory_mounts") else "NULL"
         older = f"SELECT file_path, {mount} FROM corpus_hashes WHERE file_path >= ? AND file_path < ?"
-        found = db.rows(older, (prefix, beyond))
+        found = db.rows(older, (prefix, beyond(prefix)))
         return {path: Seen(None, None, None, None, current=False, mount_id=of) for path, of in found}
-    found = db.rows(f"{_SEEN} WHERE c.file_path >= ? AND c.file_path < ?", (recipe, prefix, beyond))
+    found = db.rows(f"{_SEEN} WHERE c.file_path >= ? AND c.file_path < ?", (recipe, prefix, beyond(prefix)))
     return {row[0]: Seen(*row[1:]) for row in found}
 
 
@@ -99,11 +98,10 @@ def unread_below(db: Database, prefix: str, recipe: str) -> dict[str, Unread]:
     """The files below a folder that could not be read, with these options and rules."""
     if not db.has("memory_unread_files"):
         return {}
-    beyond = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     found = db.rows(
         "SELECT file_path, size, mtime_ns, ctime_ns, inode, reason FROM memory_unread_files "
         "WHERE file_path >= ? AND file_path < ? AND recipe = ?",
-        (prefix, beyond, recipe),
+        (prefix, beyond(prefix), recipe),
     )
     return {row[0]: Unread(*row[1:]) for row in found}
 
@@ -112,9 +110,8 @@ def count_unread(db: Database, prefix: str) -> int:
     """How many files below a folder could not be read when they were last looked at."""
     if not db.has("memory_unread_files"):
         return 0
-    beyond = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     sql = "SELECT count(*) FROM memory_unread_files WHERE file_path >= ? AND file_path < ?"
-    return int(db.value(sql, (prefix, beyond)))
+    return int(db.value(sql, (prefix, beyond(prefix))))
 
 
 def put_unread(db: Database, files: Mapping[str, Unread], recipe: str) -> None:

@@ -52,3 +52,8 @@ def batches(values: list[str], size: int = BATCH) -> Iterable[list[str]]:
 def marks(values: list[str]) -> str:
     """`?, ?, ?` for these values."""
     return ", ".join("?" * len(values))
+
+
+def beyond(prefix: str) -> str:
+    """The first text after all that begin with `prefix`: `path >= prefix AND path < beyond(prefix)` uses an index."""
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
