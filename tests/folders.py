@@ -28,6 +28,16 @@ def document(*statements: str) -> str:
     return "".join(f"# Part {n}\n\n{statement} {fill}.\n\n" for n, statement in enumerate(statements))
 
 
+GUIDE = document("The gateway retries twice,", "The cache lives in Redis,")
+
+
+def guide_and_birds(scratch: Path) -> Path:
+    """A folder `docs` with a guide of two passages, and a note in a folder of its own."""
+    write(scratch / "docs" / "guide.md", GUIDE)
+    write(scratch / "docs" / "notes" / "birds.txt", "The kingfisher nests by the river.\n")
+    return scratch / "docs"
+
+
 def sync(*argv: str | os.PathLike[str], db: str | os.PathLike[str] = STORE, **how: Any) -> dict[str, Any]:
     """`memctl sync --json`, which must succeed; what it prints."""
     found: dict[str, Any] = support.ok("sync", *argv, "--json", "--db", db, **how).json()

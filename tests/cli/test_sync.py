@@ -11,20 +11,16 @@ from typing import Any
 import pytest
 
 import folders
-from folders import changes, check, document, sync, write
+from folders import changes, check, sync, write
 from memctl import ids
 from memctl.ops import folders as mounted_folders
 from memctl.ops import sync as sync_op
 from support import ok, run
 
-GUIDE = document("The gateway retries twice,", "The cache lives in Redis,")
-
 
 @pytest.fixture
 def docs(scratch: Path) -> Path:
-    write(scratch / "docs" / "guide.md", GUIDE)
-    write(scratch / "docs" / "notes" / "birds.txt", "The kingfisher nests by the river.\n")
-    return scratch / "docs"
+    return folders.guide_and_birds(scratch)
 
 
 def report(*argv: str, **how: Any) -> dict[str, str]:

@@ -7,17 +7,13 @@ from pathlib import Path
 import pytest
 
 import folders
-from folders import changes, document, sync, write
+from folders import changes, sync, write
 from support import Result, ok, run
-
-GUIDE = document("The gateway retries twice,", "The cache lives in Redis,")
 
 
 @pytest.fixture
 def docs(scratch: Path) -> Path:
-    write(scratch / "docs" / "guide.md", GUIDE)
-    write(scratch / "docs" / "notes" / "birds.txt", "The kingfisher nests by the river.\n")
-    return scratch / "docs"
+    return folders.guide_and_birds(scratch)
 
 
 def said(done: Result) -> list[str]:
@@ -34,7 +30,7 @@ def test_a_dry_run_needs_no_store() -> None:
 
 def test_a_dry_run_writes_nothing(docs: Path) -> None:
     sync("docs")
-    write(docs / "guide.md", GUIDE.replace("twice", "thrice"))
+    write(docs / "guide.md", folders.GUIDE.replace("twice", "thrice"))
     (docs / "notes" / "birds.txt").unlink()
     before = {path: Path(path).read_bytes() for path in os.listdir(".") if path.startswith("memory.db")}
     found = sync("docs", "--dry-run")

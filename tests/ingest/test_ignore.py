@@ -211,7 +211,7 @@ def test_one_character_is_one_character_in_any_script() -> None:
 
 @pytest.mark.parametrize("pattern", ["a[b", "a\\", "[[:nope:]]", "["])
 def test_what_cannot_be_understood_fits_nothing_and_can_be_told(pattern: str) -> None:
-    rules = Rules(of_command([pattern, "ok"], "/root"))
+    rules = Rules(of_command([pattern, "ok"], "/top"))
     assert [rule.text for rule in rules.broken] == [pattern]
     assert rules.find(pattern, pattern, folder=False) is None
     assert translate(pattern) is None
@@ -222,14 +222,14 @@ def test_what_cannot_be_understood_fits_nothing_and_can_be_told(pattern: str) ->
     [
         ("./build", "build", True),
         ("./build", "sub/build", False),
-        ("/root/sub/build", "sub/build", True),
-        ("/root/sub/build", "build", False),
+        ("/top/sub/build", "sub/build", True),
+        ("/top/sub/build", "build", False),
         ("#note", "sub/#note", True),
         ("a ", "a", False),
     ],
 )
 def test_patterns_that_are_typed(pattern: str, path: str, fit: bool) -> None:
-    rules = Rules(of_command([pattern], "/root"))
+    rules = Rules(of_command([pattern], "/top"))
     assert (rules.find(os.path.basename(path), path, folder=True) is not None) == fit
 
 

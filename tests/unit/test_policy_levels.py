@@ -17,7 +17,7 @@ from support import ok
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 POLICY = MemoryPolicy()
 SAMPLES = {
-    "path": ["/home/jane/plans", "~/work/plans", "src/auth/login", r"C:\Users\jane\plans", "../up/and/away", "/etc"],
+    "path": ["/srv/jane/plans", "~/work/plans", "src/auth/login", r"C:\Users\jane\plans", "../up/and/away", "/etc"],
     "email": ["jane.doe@corp-mail.org"],
     "file": ["budget.xlsx", "notes-2026.md", "app.log"],
     "ip": ["10.11.12.13", "2001:0db8:85a3:0000:0000:8a2e:0370:7334"],
@@ -46,12 +46,12 @@ def test_plain_words_stay_in_public(text: str) -> None:
 
 def line() -> dict[str, object]:
     item = MemoryItem(
-        id="MEM-00000000000a", title="Plan of vault.corp in /home/jane/plans", content=f"Old {TOKEN} at 10.11.12.13",
-        tags=["srv-01", "plans"], entities=["jane.doe@corp-mail.org"], scope="/home/jane/proj", corpus_id="db-1",
+        id="MEM-00000000000a", title="Plan of vault.corp in /srv/jane/plans", content=f"Old {TOKEN} at 10.11.12.13",
+        tags=["srv-01", "plans"], entities=["jane.doe@corp-mail.org"], scope="/srv/jane/proj", corpus_id="db-1",
         links=[{"rel": "supersedes", "to": "MEM-00000000000b"}], superseded_by="MEM-00000000000c", rule_id="vault.corp",
-        provenance=MemoryProvenance("doc", "/home/jane/a.md", ["/home/jane/a.md:0"], ["sha256:" + "ab" * 32]),
+        provenance=MemoryProvenance("doc", "/srv/jane/a.md", ["/srv/jane/a.md:0"], ["sha256:" + "ab" * 32]),
     )  # fmt: skip
-    return record.to_dict(item, Source(0, 1, 2, "In /home/jane/plans"), "")
+    return record.to_dict(item, Source(0, 1, 2, "In /srv/jane/plans"), "")
 
 
 @pytest.mark.parametrize("view", ["public", "internal"])
@@ -59,7 +59,7 @@ def test_every_field_is_covered(view: str) -> None:
     shown = Redaction(view, POLICY).record(line())
     said = json.dumps(shown)
     gone = [TOKEN, "vault.corp", "10.11.12.13", "abab", "srv-01", "db-1"]
-    gone += ["jane", "/home", "MEM-"] if view == "public" else []
+    gone += ["jane", "/srv", "MEM-"] if view == "public" else []
     assert [word for word in gone if word in said] == []
     assert list(shown) == list(line())
     record.from_value(shown)
@@ -86,11 +86,11 @@ def test_any_text_is_taken_and_public_says_no_more_than_internal(text: str) -> N
 
 
 def test_an_export_leaves_as_its_view_shows_it() -> None:
-    ok("pull", "--title", "Host", stdin="The build runs on build.internal, see /home/jane/plans.")
+    ok("pull", "--title", "Host", stdin="The build runs on build.internal, see /srv/jane/plans.")
     full, inside, public = (ok("export", "--redact", view).text for view in ("full", "S2", "public"))
     assert full == ok("export").text
     assert "build.internal" not in inside
-    assert "/home/jane/plans" in inside
+    assert "/srv/jane/plans" in inside
     assert "jane" not in public
     assert "[REDACTED:path]" in public
     assert ok("import", "-", stdin=public, env={"MEMCTL_DB": "other/memory.db"}).code == 0

@@ -49,6 +49,11 @@ class Outcome:
         """Files that were read and stored anew in some way."""
         return self.new + self.changed + self.refiled + self.moved
 
+    def passages(self) -> dict[str, int]:
+        """What happened to passages that were there, and what policy did, by the keys of `--json`."""
+        names = ("kept", "superseded", "archived", "restored", "redacted", "quarantined")
+        return {f"chunks_{name}": getattr(self, name) for name in names}
+
     def add(self, part: "Outcome") -> None:
         """Take over the counts of a part that has been committed."""
         for name in self.__slots__:

@@ -34,12 +34,7 @@ class Ingested(Result):
             "files_deleted": done.deleted,
             "files_failed": [{"path": t.path, "reason": t.problem} for t in done.failed],
             "chunks_created": len(done.item_ids),
-            "chunks_kept": done.kept,
-            "chunks_superseded": done.superseded,
-            "chunks_archived": done.archived,
-            "chunks_restored": done.restored,
-            "chunks_redacted": done.redacted,
-            "chunks_quarantined": done.quarantined,
+            **done.passages(),
         }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.operation import CREATE, READ, WRITE, Arg, Result, operation
+from memctl.ops.arguments import Budget
 from memctl.ops.context import Context
 
 if TYPE_CHECKING:
@@ -81,12 +82,7 @@ def inspect(
     mount: Annotated[
         str | None, Arg("only the files of this mount: its id, name or path", "--mount", metavar="ID_OR_NAME")
     ] = None,
-    budget: Annotated[
-        int,
-        Arg(
-            "tokens of the whole block", "--budget", env="MEMCTL_BUDGET", config="recall.budget_tokens", ge=1, le=10**6
-        ),
-    ] = 2200,
+    budget: Budget = 2200,
     sync: Annotated[SyncMode, Arg("read files that changed: when there are some, always or never", "--sync")] = "auto",
     no_sync: Annotated[bool, Arg("the same as --sync never", "--no-sync")] = False,
     mount_mode: Annotated[

@@ -7,6 +7,7 @@ from memctl.ingest.prepare import Options
 from memctl.names import Tier
 from memctl.operation import CREATE, Arg, operation
 from memctl.ops import recall as recalling
+from memctl.ops.arguments import Budget
 from memctl.ops.context import Context
 from memctl.ops.documents import ingest_sources, limits
 from memctl.ops.search import View
@@ -29,12 +30,7 @@ def push(
         list[str] | None,
         Arg("files, folders, glob patterns, or - for standard input, ingested first", "--source", path=True),
     ] = None,
-    budget: Annotated[
-        int,
-        Arg(
-            "tokens of the whole block", "--budget", env="MEMCTL_BUDGET", config="recall.budget_tokens", ge=1, le=10**6
-        ),
-    ] = 2200,
+    budget: Budget = 2200,
     tier: Annotated[Tier | None, Arg("only this tier", "--tier")] = None,
     chunk_tokens: Annotated[
         int, Arg("no passage is longer than this", "--chunk-tokens", config="ingest.chunk_tokens", ge=20, le=100_000)

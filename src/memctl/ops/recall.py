@@ -6,6 +6,7 @@ from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.names import DEFAULT_SCOPE, Tier
 from memctl.operation import READ, Arg, Result, operation
+from memctl.ops.arguments import Budget
 from memctl.ops.context import Context
 from memctl.ops.meaning import meaning
 from memctl.ops.search import View
@@ -87,12 +88,7 @@ def recall(
     ctx: Context,
     query: Annotated[str, Arg("the question to answer")],
     *,
-    budget: Annotated[
-        int,
-        Arg(
-            "tokens of the whole block", "--budget", env="MEMCTL_BUDGET", config="recall.budget_tokens", ge=1, le=10**6
-        ),
-    ] = 1500,
+    budget: Budget = 1500,
     tier: Annotated[Tier | None, Arg("only this tier", "--tier")] = None,
     scope: Annotated[str, Arg("items of this scope and of the scope global", "--scope")] = DEFAULT_SCOPE,
     all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes")] = False,

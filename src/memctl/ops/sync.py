@@ -52,12 +52,7 @@ class Synced(Result):
             "files_refiled": done.refiled,
             "files_deleted": done.deleted,
             "files_failed": [{"path": _below(t.path, path), "reason": t.problem} for t in done.failed],
-            "chunks_kept": done.kept,
-            "chunks_superseded": done.superseded,
-            "chunks_archived": done.archived,
-            "chunks_restored": done.restored,
-            "chunks_redacted": done.redacted,
-            "chunks_quarantined": done.quarantined,
+            **done.passages(),
         }
         if self.report:
             counts["files"] = [

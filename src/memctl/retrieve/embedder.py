@@ -8,6 +8,7 @@ No redirect is followed, a key goes only over HTTPS or to this machine, and an a
 """
 
 import math
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +22,7 @@ ANSWER_BYTES = 256 << 20
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-class Embedder:
+class Embedder(ABC):
     """One embedder. `model` names the space its vectors live in, `where` is what messages call it."""
 
     def __init__(self, model: str, where: str, *, local: bool) -> None:
@@ -43,8 +44,9 @@ class Embedder:
         """The error that says why this embedder cannot be used."""
         return errors.EmbedderFailed(embedder=self.where, reason=reason)
 
+    @abstractmethod
     def _ask(self, texts: Sequence[str], seconds: float) -> "list[Any]":
-        raise NotImplementedError
+        """The lists of numbers that it answers with."""
 
 
 def parse(spec: str, *, ollama_host: str | None = None, key: str | None = None) -> Embedder:
