@@ -79,3 +79,11 @@ def test_a_dry_run_does_not_watch() -> None:
     done = run("sync", "docs", "--dry-run", "--watch", "--db", "memory.db")
     assert done.code == 1
     assert "--dry-run and --watch" in done.notes
+
+
+def test_a_known_file_that_is_ignored_now_has_one_line_in_both_reports(docs: Path) -> None:
+    ok("sync", docs, "-q")
+    write(docs / ".memctlignore", "guide.md\n")
+    foreseen = [line for line in ok("sync", docs, "--dry-run", "--report").text.splitlines() if "guide.md" in line]
+    assert foreseen == [line for line in ok("sync", docs, "--report").text.splitlines() if "guide.md" in line]
+    assert len(foreseen) == 1

@@ -54,6 +54,11 @@ class Outcome:
         names = ("kept", "superseded", "archived", "restored", "redacted", "quarantined")
         return {f"chunks_{name}": getattr(self, name) for name in names}
 
+    def note_left_out(self, left_out: list[FileReport]) -> None:
+        """Report what the walk left out, but for files of which there is a line already."""
+        said = {one.path for one in self.reports}
+        self.reports += [one for one in left_out if one.path not in said]
+
     def add(self, part: "Outcome") -> None:
         """Take over the counts of a part that has been committed."""
         for name in self.__slots__:

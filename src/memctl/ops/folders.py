@@ -134,7 +134,6 @@ def sync_mount(
     left_out: list[FileReport] = []
     run = ingest_run(ctx, "sync", options, full=full, report=report, mount=home_of(ctx, mount))
     outcome = run.run(files_of(ctx, mount, left_out if report else None), lambda: b"", [mount["path"]])
-    said = {one.path for one in outcome.reports}
-    outcome.reports += [one for one in left_out if one.path not in said]
+    outcome.note_left_out(left_out)
     mounts.touch(ctx.db, mount["mount_id"])
     return outcome

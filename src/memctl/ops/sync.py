@@ -202,7 +202,7 @@ def _preview(ctx: Context, path: str | None, *, report: bool, full: bool, scope:
         plan = plan_of(ctx, mount, left_out, full=full, scope=scope)
         preparer = Preparer(options_of(ctx, mount, scope), ctx.policy)
         done = runs[mount["path"]] = preview(ctx.db if there else None, plan, preparer)
-        done.reports += left_out
+        done.note_left_out(left_out)
         _say(ctx, mount, done, "Would be")
     return Synced(runs, single=path is not None, report=report)
 
