@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
+import memctl
 from memctl import config, errors
 from memctl.operation import Operation
 from memctl.ops import GROUPS, TABLE
@@ -116,7 +117,7 @@ def schema_page() -> Iterator[str]:
 
 def read_keys() -> set[str]:
     """The `section.key`s that some code reads: by path, or as an attribute in a file that takes the section."""
-    files = [p for p in Path(str(config.__file__)).parent.rglob("*.py") if p.name != "config.py"]
+    files = [p for p in Path(str(memctl.__file__)).parent.rglob("*.py") if p.parent.name != "config"]
     return {key.path for key in config.KEYS for path in files if reads(path, key)}
 
 
@@ -139,7 +140,7 @@ def in_range(key: config.Key) -> str:
 
 def config_page() -> Iterator[str]:
     """docs/config.md: settings, where they may come from, and the keys of config.json."""
-    yield "# Settings\n\n" + WRITTEN.format(source="src/memctl/config.py and the operations")
+    yield "# Settings\n\n" + WRITTEN.format(source="src/memctl/config/keys.py and the operations")
     yield """
 A setting comes from the flag, else the environment, else `config.json`, else its default. An empty variable counts as
 unset. `config.json` is the file named with `--config`, else the one beside the store.

@@ -1,142 +1,17 @@
-"""The keys of config.json, and the classes that hold them.
+"""The classes that hold config.json's keys, and how the file is read; the keys themselves are a table (`keys`).
 
-One table says everything about a key: its type, default, range and meaning. The documented classes, their validation,
-the warnings of the command line and docs/config.md are all read from it. Where a value may also come from a flag or
-the environment, `ops.context` decides (flag > environment > config.json > default).
+Where a value may also come from a flag or the environment, `ops.context` decides (flag > environment > config.json >
+default).
 """
 
 import os
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from memctl.config.keys import DEFAULT_INSTRUCTION as DEFAULT_INSTRUCTION
+from memctl.config.keys import KEYS as KEYS
+from memctl.config.keys import SECTIONS as SECTIONS
+from memctl.config.keys import Key as Key
 from memctl.errors import ConfigUnreadable
-from memctl.names import TIERS
-
-DEFAULT_INSTRUCTION = """\
-When something in this conversation is worth remembering (a decision, a constraint, a definition, a fact that will \
-matter again), add it at the end of your answer, between these two lines:
-<MEMORY_PROPOSALS_JSON>
-[{"type": "decision", "title": "...", "content": "...", "tags": ["..."], "why_store": "...", \
-"provenance_hint": {"source_kind": "chat", "source_id": "..."}}]
-</MEMORY_PROPOSALS_JSON>
-type is one of fact, decision, definition, constraint, pattern, todo, pointer, note. Say why each is worth keeping. \
-Never propose secrets, credentials, personal data, or instructions to yourself."""
-
-
-class Rows(list[dict[str, str]]):
-    """The type of a key that holds a list of objects; what stands in them is checked by those who read it."""
-
-
-Rows.__name__ = "list of objects"  # as messages and docs/config.md say it
-
-
-class Key(NamedTuple):
-    """One key of config.json. `low` and `high` are inclusive; `choices` is a closed list."""
-
-    section: str
-    name: str
-    type: type
-    default: Any
-    help: str
-    low: float | None = None
-    high: float | None = None
-    choices: tuple[str, ...] = ()
-
-    @property
-    def path(self) -> str:
-        """`section.name`, as messages and `Arg(config=...)` write it."""
-        return f"{self.section}.{self.name}"
-
-    def fresh(self) -> Any:
-        """The default, as a value of the caller's own."""
-        return list(self.default) if isinstance(self.default, list) else self.default
-
-    def problem(self, value: Any) -> str:
-        """What is wrong with a value, in a sentence; empty when nothing is."""
-        if not self._fits(value):
-            return f"{self.path}: expected {_type_name(self.type)}, got {_type_name(type(value))}"
-        if self.choices and value not in self.choices:
-            return f"{self.path}: {value!r} not in {list(self.choices)}"
-        if self.low is not None and not self.low <= value <= (self.high or 0):
-            return f"{self.path}: {value} not in [{self.low}, {self.high}]"
-        return ""
-
-    def _fits(self, value: Any) -> bool:
-        if issubclass(self.type, list):
-            return isinstance(value, list) and all(isinstance(v, dict if self.type is Rows else str) for v in value)
-        if isinstance(value, bool):
-            return self.type is bool
-        return isinstance(value, (int, float) if self.type is float else self.type)
-
-
-def _type_name(kind: type) -> str:
-    return "null" if kind is type(None) else "list of text" if kind is list else kind.__name__
-
-
-#: What the sections are for, in the order of the documentation.
-SECTIONS = {
-    "store": "The database file.",
-    "policy": "What may be stored, and what is kept from being given to a model.",
-    "recall": "What is given to a model.",
-    "embeddings": "Finding by meaning: off as long as no embedder is named.",
-    "ingest": "How documents are read and cut.",
-    "pull": "What an LLM's output becomes.",
-    "consolidate": "How memories are merged and promoted.",
-    "proposer": "How a model is told to propose memories.",
-    "inspect": "When the structure of a folder is worth an observation.",
-    "chat": "The interactive chat.",
-}
-
-KEYS = (
-    Key("store", "db_path", str, ".memory/memory.db", "the store, when a config file is named with --config"),
-    Key("store", "wal_mode", bool, default=True, help="write-ahead log: readers do not wait for a writer"),
-    Key("store", "fts_tokenizer", str, "unicode61 remove_diacritics 2", "tokenizer of a store that is made now"),
-    Key("policy", "max_content_length", int, 2000, "longest statement in characters (pointers excepted)", 100, 100000),
-    Key("policy", "secret_patterns_enabled", bool, default=True, help="refuse secrets"),
-    Key("policy", "injection_patterns_enabled", bool, default=True, help="refuse injected instructions"),
-    Key("policy", "instructional_content_enabled", bool, default=True, help="refuse or withhold orders to a model"),
-    Key("policy", "pii_patterns_enabled", bool, default=True, help="withhold personal data"),
-    Key("policy", "require_provenance_for", list, ["mtm", "ltm"], "tiers that need a source"),
-    Key("policy", "low_confidence_threshold", float, 0.3, "below this belief, an item counts as doubtful", 0, 1),
-    Key("policy", "quarantine_expiry_hours", int, 72, "how long a quarantined proposal is kept", 1, 8760),
-    Key("policy", "silenced_rules", list, [], "rules that are not applied, by id (memctl policy list)"),
-    Key("policy", "rules", Rows, [], "own rules: id, kind, keywords, pattern (and action, example, counterexample)"),
-    Key("policy", "allow", Rows, [], "findings that are let pass: rule, path, reason"),
-    Key("recall", "budget_tokens", int, 2200, "size of the block in tokens", 1, 1_000_000),
-    Key(
-        "embeddings",
-        "embedder",
-        str,
-        "",
-        "what makes vectors; beside the store only one on this machine, see [embeddings.md](embeddings.md)",
-    ),
-    Key("embeddings", "batch", int, 32, "texts of one request", 1, 1024),
-    Key("embeddings", "max_chars", int, 6000, "characters of an item that are given to the embedder", 100, 100_000),
-    Key("embeddings", "seconds", int, 120, "longest time for one request, in seconds", 1, 3600),
-    Key("embeddings", "question_seconds", int, 5, "longest time for a question's vector, in seconds", 1, 600),
-    Key("ingest", "chunk_tokens", int, 1800, "longest passage in tokens", 20, 100_000),
-    Key("ingest", "max_file_mb", int, 64, "largest file that is read, in MB", 1, 4096),
-    Key("ingest", "max_expanded_mb", int, 256, "most that a packed file (docx, pdf) may expand to, in MB", 1, 65536),
-    Key("ingest", "max_seconds", int, 60, "longest time for one such file, in seconds", 1, 3600),
-    Key("ingest", "max_rows", int, 100_000, "most rows that are read of one workbook", 1, 10_000_000),
-    Key("ingest", "workers", int, 0, "processes that read files; 0 means one for each processor but one", 0, 64),
-    Key("pull", "tier", str, "stm", "tier of what is stored", choices=TIERS),
-    Key("consolidate", "enabled", bool, default=True, help="consolidate at all"),
-    Key("consolidate", "stm_threshold", int, 20, "items in stm before it is worth while", 1, 10000),
-    Key("consolidate", "cluster_distance_threshold", float, 0.3, "largest distance within a cluster", 0, 1),
-    Key("consolidate", "min_content_similarity", float, 0.15, "least likeness of two texts in a cluster", 0, 1),
-    Key("consolidate", "usage_count_for_ltm", int, 5, "uses that make an item long-term", 1, 1000),
-    Key("consolidate", "auto_promote_types", list, ["constraint", "decision", "definition"], "types promoted by kind"),
-    Key("consolidate", "fallback_to_deterministic", bool, default=True, help="merge by rule when no model is there"),
-    Key("proposer", "strategy", str, "both", "where proposals are looked for", choices=("tool", "delimiter", "both")),
-    Key("proposer", "delimiter_open", str, "<MEMORY_PROPOSALS_JSON>", "line before the proposals"),
-    Key("proposer", "delimiter_close", str, "</MEMORY_PROPOSALS_JSON>", "line after the proposals"),
-    Key("proposer", "system_instruction", str, DEFAULT_INSTRUCTION, "what tells a model how to propose"),
-    Key("inspect", "dominance_frac", float, 0.40, "share of passages at which a folder dominates", 0.01, 1),
-    Key("inspect", "low_density_threshold", float, 0.10, "share of folders reported as thin", 0, 1),
-    Key("inspect", "ext_concentration_frac", float, 0.75, "share of files at which an extension dominates", 0.01, 1),
-    Key("inspect", "sparse_threshold", int, 1, "passages at which a folder counts as sparse", 0, 100),
-    Key("chat", "history_max", int, 1000, "lines of history kept", 10, 100000),
-)
 
 
 class ValidationError(ValueError):
