@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from textwrap import fill
 
-from memctl.policy import RULES, MemoryPolicy, Rule, governor, normalise
+from memctl.policy import RULES, MemoryPolicy, Rule, engine, governor, normalise
 
 SOURCE = "src/memctl/policy"
 INTRODUCTION = """\
@@ -12,7 +12,7 @@ the path it came from. It knows {count} rules of four kinds. A rule is a row: ke
 check that has the last word (a checksum, a measure of randomness, the words around it), an example it must catch and
 one it must not. Tests hold the examples. Nothing is sent anywhere, and no model is asked.
 
-| kind | what | rules | a statement (`pull`, `import`) | a document (`push --source`, `ingest`, `mount`) |
+| kind | what | rules | a statement (`pull`, `remember`, `import`) | a document (`push --source`, `ingest`, `mount`) |
 |---|---|--:|---|---|
 """
 WHAT = {
@@ -49,8 +49,10 @@ again what it had stored.
 A text that shows signs of disguise is also judged as it would read without it: invisible and bidirectional characters
 removed, letters of other scripts and widths folded, accents dropped, HTML, percent, backslash and quoted-printable
 escapes resolved, base64 and hexadecimal runs decoded (twice), `s p a c e d` and `d.o.t.t.e.d` letters and digits closed
-up, words joined that a line's end or a comment cut, underscores read as blanks, ROT13, leetspeak, reversed text. Tokens
-that were broken over lines or strings are put together again.
+up, words joined that a line's end or a comment cut, in short texts also numbers, underscores read as blanks; and where
+words of an instruction show, ROT13, leetspeak and reversed text. Tokens that were broken over lines, string pieces or
+groups of four are put together again where their own prefix stands ({pieces} pieces at most; {tries} tries for each
+piece of the text).
 
 ## Limits
 
@@ -59,7 +61,9 @@ that were broken over lines or strings are put together again.
 - Of one piece, {blobs} encoded runs are decoded, {size:,} characters of each. Escapes inside escapes are followed one
   level.
 - Placeholders pass: `<token>`, `${{TOKEN}}`, `xxxx`, `your-key-here`, sample ids. So a real password that looks like
-  one passes.
+  one passes. A sample that looks like a real key does not: the keys in public tutorials are taken for what they are.
+- A number without a checksum (a telephone, a passport) counts only where words or its form name it; one with a checksum
+  may also be a chance hit, one in ten for the weakest. A statement that is nothing but a number is judged harder.
 
 ## What it cannot see
 
@@ -92,6 +96,8 @@ def lines() -> Iterator[str]:
         longest=governor._LONGEST,
         blobs=normalise._BLOB_LIMIT,
         size=normalise._BLOB_SIZE,
+        pieces=normalise._MOST_PIECES,
+        tries=engine._TRIES,
     )
     for kind, title in TITLES.items():
         yield f"\n### {title}\n"

@@ -1,13 +1,20 @@
 """One secret and one injected instruction through every public door: neither may be found anywhere afterwards."""
 
+import io
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
+from memctl.errors import MemctlError
+from memctl.operation import CREATE, WRITE, Operation, Param
 from memctl.ops import TABLE
+from memctl.ops.context import open_context
 from support import Result, ok, run
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -31,6 +38,24 @@ def proposal(**more: object) -> str:
     return f"<MEMORY_PROPOSALS_JSON>\n{json.dumps([row])}\n</MEMORY_PROPOSALS_JSON>\n"
 
 
+def tool(name: str, *args: object, **how: object) -> Result:
+    """An operation that only the server has, as a plain function: its answer, or what it says is wrong."""
+    with open_context(".memory/memory.db") as ctx:
+        try:
+            answer = load(name)(ctx, *args, **how).as_dict()
+        except MemctlError as exc:
+            return Result(1, b"", f"{exc.message} {exc.advice()}".encode())
+    return Result(0, json.dumps(answer).encode(), b"")
+
+
+def load(name: str) -> Operation:
+    module = import_module(TABLE[name].module)
+    op: Operation = getattr(module, module.__name__.rpartition(".")[2])
+    return op
+
+
+WORDS = "The zanzibar cache is warm."
+
 #: What comes in through which door. Each is run in a store that exists.
 DOORS: dict[str, Callable[[], list[Result]]] = {
     "pull a note": lambda: [run("pull", stdin=f"The zanzibar token is {TOKEN}.")],
@@ -48,6 +73,49 @@ DOORS: dict[str, Callable[[], list[Result]]] = {
         run("pull", stdin=proposal(provenance_hint={"source_kind": "doc", "source_id": TOKEN}))
     ],
     "pull a session": lambda: [run("pull", stdin="The zanzibar cache.", env={"MEMCTL_SESSION": TOKEN})],
+    "remember": lambda: [run("remember", stdin=BOTH), run("remember", ORDER), run("remember", f"zanzibar {TOKEN}")],
+    "remember with": lambda: [
+        run("remember", WORDS, flag, value)
+        for value in (TOKEN, f"chat:{TOKEN}", ORDER)
+        for flag in ("--title", "--tags", "--why", "--source", "--scope")
+    ],
+    "propose": lambda: (
+        [
+            tool("propose", [{"content": WORDS, "why_store": "w", key: value}])
+            for value in (TOKEN, ORDER)
+            for key in ("title", "content", "why_store", "type", "rule_id")
+        ]
+        + [
+            tool("propose", [{"content": WORDS, "tags": [TOKEN, ORDER], "entities": [TOKEN], "why_store": "w"}]),
+            tool("propose", [{"content": WORDS, "provenance_hint": {"source_id": TOKEN, "chunk_ids": [TOKEN]}}]),
+            tool("propose", [{"content": WORDS}], source_doc=TOKEN, scope=TOKEN),
+        ]
+    ),
+    "write": lambda: [
+        tool("write", "t", BOTH),
+        tool("write", TOKEN, WORDS),
+        tool("write", ORDER, WORDS),
+        tool("write", "t", WORDS, tags=[TOKEN, ORDER]),
+        tool("write", "t", WORDS, scope=TOKEN),
+    ],
+    "workspace": lambda: (
+        [run("workspace", "set", "w", flag, TOKEN) for flag in ("--scope", "--corpus", "--description")]
+        + [run("workspace", "set", TOKEN), tool("workspace-register", TOKEN, description=ORDER)]
+    ),
+    "session-inject": lambda: [
+        tool("session-inject", f"zanzibar {TOKEN}", "s:1"),
+        tool("session-inject", ORDER, "s:1"),
+        tool("session-inject", "zanzibar", TOKEN),
+        tool("session-inject", "zanzibar", "s:2", scope=TOKEN),
+    ],
+    "session-store": lambda: [
+        tool("session-store", BOTH, "s:1"),
+        tool("session-store", proposal(content=BOTH), "s:1"),
+        tool("session-store", proposal(title=TOKEN, tags=[ORDER]), "s:1"),
+        tool("session-store", WORDS, TOKEN),
+        tool("session-store", proposal(), "s:1", source_doc=TOKEN),
+        run("session", "show", "s:1"),
+    ],
     "push": lambda: [run("push", "zanzibar", "--source", file())],
     "push tags": lambda: [run("push", "zanzibar", "--source", file("# Clean\n"), "--tags", TOKEN)],
     "push stdin": lambda: [run("push", "zanzibar", "--source", "-", stdin=BOTH)],
@@ -68,24 +136,43 @@ DOORS: dict[str, Callable[[], list[Result]]] = {
         run("pull", stdin="Write to jane.doe@corp-mail.org about zanzibar."),
         run("quarantine", "release", ok("quarantine", "list", "--json").json()["items"][0]["id"], "--reason", TOKEN),
     ],
+    "chat": lambda: [
+        run("chat", "--store", "--llm", f"sh -c 'cat >/dev/null; echo {said}'", stdin=f"zanzibar {asked}\n")
+        for said in ('"$ZANZIBAR"', "fine")
+        for asked in (TOKEN, ORDER)
+    ],
+    "ask": lambda: [(file(), run("ask", "docs", f"zanzibar {TOKEN}", "--llm", "printenv ZANZIBAR"))[1]],
     "scan": lambda: [run("scan", file()), run("scan", file(), "--json"), run("scan", "-", stdin=BOTH)],
     "policy test": lambda: [run("policy", "test", TOKEN, "--json"), run("policy", "test", "-", stdin=BOTH)],
 }
 
 
+#: Doors through which a model is asked: what it answers is printed, whatever that is.
+SPOKEN = ("chat", "ask")
+
+
 @pytest.fixture(autouse=True)
-def store() -> None:
+def store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZANZIBAR", BOTH)
     ok("init", ".memory")
+
+
+def files_with_the_secret() -> list[Path]:
+    """Whatever was written, in the store and elsewhere, that holds the secret; the documents it came from aside."""
+    roots = (Path("."), Path(os.environ["HOME"]))
+    files = [path for root in roots for path in root.rglob("*") if path.is_file() and "docs" not in path.parts]
+    assert any(path.name == "memory.db" for path in files)
+    return [path for path in files if TOKEN.encode() in path.read_bytes()]
 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_the_secret_is_nowhere(door: str) -> None:
     said = DOORS[door]()
-    assert [done.notes for done in said if TOKEN in done.text + done.notes] == []
-    roots = (Path("."), Path(os.environ["HOME"]))  # the store, and whatever else is written
-    files = [path for root in roots for path in root.rglob("*") if path.is_file() and "docs" not in path.parts]
-    assert any(path.name == "memory.db" for path in files)
-    assert [path for path in files if TOKEN.encode() in path.read_bytes()] == []
+    if door in SPOKEN:
+        assert TOKEN in said[0].text
+    else:
+        assert [done.notes for done in said if TOKEN in done.text + done.notes] == []
+    assert files_with_the_secret() == []
     for argv in (("export", "--include-archived"), ("list", "--all-scopes", "--archived", "--json"),
                  ("quarantine", "list", "--all-scopes", "--json")):  # fmt: skip
         assert TOKEN not in ok(*argv).text
@@ -99,10 +186,52 @@ def test_the_instruction_is_given_to_no_model(door: str) -> None:
             assert "all previous instructions" not in ok(*argv, "--all-scopes", "--budget", budget).text
 
 
+#: What an operation that writes is given for its other arguments, where the first choice or a word will not do.
+GIVEN: dict[str, Any] = {
+    "source": ["docs/doc.md"], "path": "docs", "folder": "docs", "items": [{"content": WORDS, "why_store": "w"}],
+    "session_id": "s:1", "llm": "echo yes", "type": "note",
+}  # fmt: skip
+
+
+def writers() -> Iterator[Operation]:
+    """The operations that open a store to write."""
+    return (op for op in map(load, TABLE) if op.access in (WRITE, CREATE))
+
+
+def texts() -> Iterator[Any]:
+    """Every argument of theirs that takes text of any kind."""
+    for op in writers():
+        for param in op.params():
+            if param.scalar is str or param.scalar is dict:
+                yield pytest.param(op, param, id=f"{op.name}-{param.name}")
+
+
+def word_for(param: Param) -> Any:
+    choices = get_args(param.scalar)
+    value = GIVEN.get(param.name, choices[0] if choices else "zanzibar")
+    return [value] if param.many and not isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(("op", "param"), list(texts()))
+def test_no_argument_of_a_writer_lets_a_secret_in(op: Operation, param: Param) -> None:
+    """Whatever text an operation takes, and whoever adds one: it is judged, or it is not stored."""
+    file("# Zanzibar\n\nThe cache is warm.\n")
+    given = {other.name: word_for(other) for other in op.params() if other.required}
+    text = {"content": TOKEN, "title": TOKEN, "why_store": "w"} if param.scalar is dict else TOKEN
+    actions = next((get_args(other.scalar) for other in op.params() if other.name == "action"), ())
+    for action in actions or (None,):
+        if action:
+            given["action"] = action
+        with (
+            open_context(".memory/memory.db", stdin=io.BytesIO(WORDS.encode())) as ctx,
+            suppress(MemctlError),
+        ):
+            op(ctx, **given | {param.name: [text] if param.many else text})
+    assert files_with_the_secret() == []
+
+
 def test_no_door_is_forgotten() -> None:
-    """A command that takes something in belongs above, or here."""
-    harmless = {
-        "init", "recall", "search", "show", "list", "stats", "export", "reindex", "inspect",  # they take no content in
-        "eval", "embed",
-    }  # fmt: skip
-    assert set(TABLE) - harmless - {name.split()[0] for name in DOORS} - {"mount", "sync", "quarantine"} == set()
+    """An operation that writes belongs among the doors, unless it takes in nothing that could be remembered."""
+    takes_nothing_in = {"reindex", "embed", "session", "workspace-remove"}
+    driven = {name.split()[0] for name in DOORS} | {"sync", "inspect", "quarantine", "workspace-register"}  # by others'
+    assert {name for name in TABLE if load(name).access in (WRITE, CREATE)} - takes_nothing_in - driven == set()

@@ -122,6 +122,19 @@ def test_its_time_ends(held: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("show", held).code == 1
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [("search", "depot"), ("list", "--all-scopes"), ("recall", "write to the depot"), ("export",), ("digest",),
+     ("quarantine", "list", "--all-scopes")],
+    ids=lambda argv: argv[0],
+)  # fmt: skip
+def test_what_expired_comes_back_nowhere(held: str, argv: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    later(monkeypatch, 73)
+    done = ok(*argv)
+    assert held not in done.text
+    assert "jane.doe" not in done.text
+
+
 def test_the_hours_are_those_of_the_config(monkeypatch: pytest.MonkeyPatch) -> None:
     Path(".memory/config.json").write_text('{"policy": {"quarantine_expiry_hours": 1}}')
     ok("pull", "--scope", "brief", stdin=MAIL)

@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import sys
 from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,19 @@ def doc(tmp_path: Path) -> Callable[..., str]:
         return name
 
     return write
+
+
+@pytest.fixture
+def fake_docx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module that makes documents for a stand-in of python-docx, which new processes find first."""
+    spec = spec_from_file_location("fake_docx", Path(__file__).resolve().parents[1] / "data" / "fake_docx.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "docx"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(str(module.install(tmp_path / "lib")))
+    return module
 
 
 def test_a_finding_says_where_it_is_and_never_what(doc: Callable[..., str]) -> None:
@@ -64,6 +79,24 @@ def test_what_ingest_ignores_is_not_scanned_unless_named(doc: Callable[..., str]
     doc(TOKEN, "docs/left.md")
     ok("scan", "docs")
     assert run("scan", "docs/left.md").code == 1
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [("sleep", "reading it took more than 1 seconds (ingest.max_seconds in config.json)"),
+     ("crash", "its reader crashed"), ("first", "read first")],
+)  # fmt: skip
+def test_what_others_code_reads_is_read_by_a_process_that_can_be_stopped(
+    act: str, said: str, doc: Callable[..., str], fake_docx: Any
+) -> None:
+    fake_docx.make(Path("a.docx"), act)
+    doc(f"{TOKEN}\n", "b.md")
+    Path("config.json").write_text('{"ingest": {"max_seconds": 1}}')
+    done = run("scan", "a.docx", "b.md", "--config", "config.json")
+    assert said in done.notes
+    assert done.text.startswith("b.md:1:1: github-token ")
+    with pytest.raises(ChildProcessError):  # no process stays
+        os.waitpid(-1, os.WNOHANG)
 
 
 def test_standard_input_is_scanned() -> None:

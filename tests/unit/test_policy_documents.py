@@ -1,6 +1,7 @@
 """Documents: secrets are blotted out in place, instructions hold a passage back, addresses pass."""
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,8 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 KEY = "\n".join(
     ["-----BEGIN EC PRIVATE KEY-----", TOKEN[4:] + TOKEN[4:], TOKEN[6:] * 2, "-----END EC PRIVATE KEY-----"]
 )
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_secret_is_blotted_out_and_the_rest_kept() -> None:
@@ -147,3 +150,16 @@ def test_what_shows_an_attack_to_be_an_example_may_stand_past_the_end_of_a_piece
     assert judged.action == "quarantine"
     without = MemoryPolicy().judge(text.replace("attack", "story"), document=False)
     assert without.action == "reject"
+
+
+@pytest.mark.parametrize(
+    "folder", ["docs", "src/memctl/store", "src/memctl/ops", "src/memctl/cli", "benchmarks", "scripts"]
+)
+def test_nothing_of_this_project_is_redacted_or_refused(folder: str) -> None:
+    """Its own documentation and code speak of tokens, passwords and orders all the time, and hold none."""
+    policy = MemoryPolicy()
+    for path in [*(ROOT / folder).rglob("*.md"), *(ROOT / folder).rglob("*.py")]:
+        text = path.read_text(encoding="utf-8")
+        judged = policy.judge(text)
+        assert judged.text == text, path
+        assert judged.action in {"accept", "quarantine"}

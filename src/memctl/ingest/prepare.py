@@ -130,6 +130,11 @@ class Preparer:
         self.options, self.policy, self.recipe = options, policy, recipe
         self._tags: dict[tuple[str, str], list[str]] = {}
 
+    @property
+    def limits(self) -> Limits:
+        """What reading a file may cost."""
+        return self.options.limits
+
     def read(self, path: str, known: str | None) -> Prepared:
         """A file by its path. `known`: the hash of the bytes that need not be prepared again, if there is one."""
         try:

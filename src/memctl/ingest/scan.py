@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memctl import errors
-from memctl.extract import Document, Limits, anchor_at, document
+from memctl.extract import Document, Limits, anchor_at, document, needs_worker
 from memctl.ingest.prepare import read_file
 from memctl.ingest.sources import STDIN, Target
 
 if TYPE_CHECKING:
+    from memctl.ingest.worker import Worker
     from memctl.policy import Finding, MemoryPolicy
 
 
@@ -34,13 +35,22 @@ class Spot(NamedTuple):
 
 
 class Scanner:
-    """Scans file after file. Nothing that is found is ever quoted, and paths are shown as policy lets them be.
+    """Scans file after file; use it with `with`. Nothing found is ever quoted; paths are shown as policy lets them be.
 
+    What other people's code reads (office, PDF) is read by a process of its own, bounded as when it is ingested.
     strict: judge as statements are judged, which personal data that documents may hold does not pass.
     """
 
     def __init__(self, policy: "MemoryPolicy", limits: Limits, *, cwd: str = "", strict: bool = False) -> None:
-        self._policy, self._limits, self._base, self._strict = policy, limits, os.path.join(cwd, ""), strict
+        self._policy, self.limits, self._base, self._strict = policy, limits, os.path.join(cwd, ""), strict
+        self._worker: Worker | None = None
+
+    def __enter__(self) -> "Scanner":  # noqa: PYI034 - typing.Self is 3.11
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._worker is not None:
+            self._worker.end()
 
     def shown(self, path: str) -> str:
         """A path relative to the folder the scan started in, without what policy would blot out."""
@@ -52,11 +62,40 @@ class Scanner:
             raise errors.DocumentUnreadable(path=target.path, reason=target.problem)
         if target.path == STDIN:
             return self.scan_bytes(stdin(), "<stdin>")
-        return self.scan_bytes(read_file(target.path, self._limits.bytes)[0], target.path)
+        return self._elsewhere(target.path) if needs_worker(target.path) else self._here(target.path)
+
+    def _here(self, path: str) -> list[Spot]:
+        return self.scan_bytes(read_file(path, self.limits.bytes)[0], path)
+
+    def read(self, path: str, known: str | None) -> list[Spot] | str:  # noqa: ARG002 - what a worker calls
+        """The findings in a file, or why it cannot be read: as the process answers that reads it."""
+        try:
+            return self._here(path)
+        except errors.DocumentUnreadable as exc:
+            return str(exc.fields.get("reason", exc.message))
+
+    def _elsewhere(self, path: str) -> list[Spot]:
+        """The findings in a file that a process of its own reads, which is stopped when it takes too long."""
+        from memctl.ingest.worker import start
+
+        if self._worker is None:
+            self._worker = start(self)
+        worker = self._worker
+        answer = worker.ask([(path, None)], self.limits.seconds)
+        if answer is None or worker.late:
+            self._worker = None
+            worker.end()
+        if answer is None:
+            took = f"reading it took more than {self.limits.seconds:.0f} seconds (ingest.max_seconds in config.json)"
+            raise errors.DocumentUnreadable(path=path, reason=took if worker.late else "its reader crashed")
+        found: list[Spot] | str = answer[0]
+        if isinstance(found, str):
+            raise errors.DocumentUnreadable(path=path, reason=found)
+        return found
 
     def scan_bytes(self, data: bytes, path: str) -> list[Spot]:
         """The findings in the bytes of a file of this name."""
-        doc = document(data, os.path.basename(path), self._limits)
+        doc = document(data, os.path.basename(path), self.limits)
         shown = self.shown(path)
         found = [
             Spot(shown, 1, 1, f.kind, f.rule, "reject" if f.action == "redact" else f.action, "in its path",

@@ -10,13 +10,10 @@ import signal
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, NamedTuple
-
-from memctl.ingest.prepare import Prepared, Preparer
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from memctl.ingest.prepare import Options
-    from memctl.policy import MemoryPolicy
+    from memctl.extract import Limits
 
 #: In bytes: a reader that wants more address space fails with MemoryError instead of taking the machine down.
 MEMORY = 4 << 30
@@ -24,12 +21,15 @@ MEMORY = 4 << 30
 _CHILD = "import sys; sys.path[:] = {path!r}; from memctl.ingest.worker import main; main()"
 
 
-class Setup(NamedTuple):
-    """What a new interpreter is told first: how to prepare."""
+class Reader(Protocol):
+    """Who reads files in the process; it goes there pickled, or with the fork."""
 
-    options: "Options"
-    policy: "MemoryPolicy | None"
-    recipe: str
+    @property
+    def limits(self) -> "Limits":
+        """What reading may cost."""
+
+    def read(self, path: str, known: str | None) -> Any:
+        """What becomes of a file. `known`: the hash of the bytes that need no reading, if there is one."""
 
 
 class Worker:
@@ -40,7 +40,7 @@ class Worker:
         self.late = self.used = False
         self._ended = False
 
-    def ask(self, files: list[tuple[str, str | None]], seconds: float) -> list[Prepared] | None:
+    def ask(self, files: list[tuple[str, str | None]], seconds: float) -> list[Any] | None:
         """What it makes of these files, each with the hash that needs no preparing.
 
         None when it died over them, or was killed because it took longer than `seconds`.
@@ -52,7 +52,7 @@ class Worker:
         watch.start()
         try:
             send(files, self.tasks)
-            found: list[Prepared] = pickle.load(self.answers)  # noqa: S301 - our own process
+            found: list[Any] = pickle.load(self.answers)  # noqa: S301 - our own process
         except (OSError, EOFError, ValueError, pickle.UnpicklingError):  # it is gone, or `end` has closed the pipes
             self.end()
             return None
@@ -81,9 +81,9 @@ class Worker:
             os.kill(self.pid, signal.SIGKILL)
 
 
-def start(preparer: Preparer, siblings: Iterable[Worker] = ()) -> Worker:
+def start(reader: Reader, siblings: Iterable[Worker] = ()) -> Worker:
     """A new worker. `siblings`: those that run already, whose pipes it must not keep open."""
-    return _forked(preparer, siblings) if _may_fork() else _spawned(preparer)
+    return _forked(reader, siblings) if _may_fork() else _spawned(reader)
 
 
 def _may_fork() -> bool:
@@ -93,7 +93,7 @@ def _may_fork() -> bool:
     return sys.platform == "linux" and threading.active_count() == 1
 
 
-def _forked(preparer: Preparer, siblings: Iterable[Worker]) -> Worker:
+def _forked(reader: Reader, siblings: Iterable[Worker]) -> Worker:
     child_reads, parent_writes = os.pipe()
     parent_reads, child_writes = os.pipe()
     pid = os.fork()
@@ -103,7 +103,7 @@ def _forked(preparer: Preparer, siblings: Iterable[Worker]) -> Worker:
                 os.close(end)
             os.dup2(2, 1)  # a library that prints must not speak in our output
             sys.stdout = sys.stderr
-            serve(preparer, os.fdopen(child_reads, "rb"), os.fdopen(child_writes, "wb"))
+            serve(reader, os.fdopen(child_reads, "rb"), os.fdopen(child_writes, "wb"))
         finally:
             os._exit(0)
     os.close(child_reads)
@@ -111,7 +111,7 @@ def _forked(preparer: Preparer, siblings: Iterable[Worker]) -> Worker:
     return Worker(pid, os.fdopen(parent_writes, "wb"), os.fdopen(parent_reads, "rb"))
 
 
-def _spawned(preparer: Preparer) -> Worker:
+def _spawned(reader: Reader) -> Worker:
     from subprocess import PIPE, Popen
 
     child = [sys.executable, "-c", _CHILD.format(path=[os.path.abspath(folder) for folder in sys.path])]
@@ -122,7 +122,7 @@ def _spawned(preparer: Preparer) -> Worker:
     process.returncode = 0  # `Worker.end` waits for it
     worker = Worker(process.pid, process.stdin, process.stdout)
     with suppress(OSError):  # it died at once: `ask` will say so
-        send(Setup(preparer.options, preparer.policy, preparer.recipe), worker.tasks)
+        send(reader, worker.tasks)
     return worker
 
 
@@ -139,11 +139,11 @@ def main() -> None:
     """The life of a new interpreter that serves through standard input and output."""
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    setup: Setup = pickle.load(source)  # noqa: S301 - from the process that started this one
-    serve(Preparer(*setup), source, sink)
+    reader: Reader = pickle.load(source)  # noqa: S301 - from the process that started this one
+    serve(reader, source, sink)
 
 
-def serve(preparer: Preparer, source: IO[bytes], sink: IO[bytes]) -> None:
+def serve(reader: Reader, source: IO[bytes], sink: IO[bytes]) -> None:
     """Answer until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides; it closes our input
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -154,8 +154,8 @@ def serve(preparer: Preparer, source: IO[bytes], sink: IO[bytes]) -> None:
             files: list[tuple[str, str | None]] = pickle.load(source)  # noqa: S301 - from our parent
         except EOFError:
             return
-        _bound_time(preparer.options.limits.seconds)
-        send([preparer.read(path, known) for path, known in files], sink)
+        _bound_time(reader.limits.seconds)
+        send([reader.read(path, known) for path, known in files], sink)
         _bound_time(None)
 
 

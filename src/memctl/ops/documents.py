@@ -19,16 +19,35 @@ REDRAW = 0.1
 def ingest_sources(ctx: Context, label: str, sources: Sequence[str], options: Options) -> Outcome:
     """Ingest what the sources name and say in counts what happened, under `[label]` on stderr.
 
-    Raises SourceNotFound, NothingStored when a tag holds a secret, NothingReadable when no file could be read.
+    Raises SourceNotFound, NothingStored when a tag, the scope or the corpus holds a secret, NothingReadable when no
+    file could be read.
     """
-    if ctx.policy.judge_fields(tags=options.tags, document=False).action == "reject":
-        raise errors.NothingStored(reason="policy refuses the tags")
+    places = [options.scope, *([options.corpus_id] if options.corpus_id else [])]
+    for what, words in (("tags", options.tags), ("scope or the corpus", places)):
+        if ctx.policy.judge_fields(tags=words, document=False).action == "reject":
+            raise errors.NothingStored(reason=f"policy refuses the {what}")
     folders = [os.path.realpath(path) for path in map(ctx.absolute, sources) if os.path.isdir(path)]
     run = ingest_run(ctx, label, options)
     outcome = run.run(resolve(sources, ctx.cwd, never=store_files(ctx)), ctx.stdin_bytes, folders)
     report(ctx, label, outcome)
     refuse_if_nothing_was_readable(outcome)
     return outcome
+
+
+def register_corpus(ctx: Context, corpus_id: str | None, scope: str) -> None:
+    """Bring the record of a document set up to date with what belongs to it now; nothing without one."""
+    if corpus_id is None:
+        return
+    from memctl.store import corpus, events
+    from memctl.types import CorpusMetadata
+
+    with ctx.db.atomic():
+        known = {c.corpus_id: c for c in corpus.corpora(ctx.db)}.get(corpus_id)
+        documents, passages = corpus.count_corpus(ctx.db, corpus_id)
+        label, parent = (known.corpus_label, known.parent_corpus_id) if known else (corpus_id, None)
+        corpus.put_corpus(ctx.db, CorpusMetadata(corpus_id, label, parent, documents, passages, scope))
+        if known is None:
+            events.log(ctx.db, "corpus_register", None, {"corpus_id": corpus_id, "parent": None})
 
 
 def ingest_run(ctx: Context, label: str, options: Options, **how: Any) -> Ingest:

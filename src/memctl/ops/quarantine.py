@@ -6,6 +6,7 @@ from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.errors import ItemNotFound, UsageError
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import READ, WRITE, Arg, Result, operation
+from memctl.ops.arguments import seen_through
 from memctl.ops.context import Context
 
 if TYPE_CHECKING:
@@ -106,6 +107,9 @@ def quarantine(
         str, Arg("list, purge --expired: items of this scope and of the scope global", "--scope")
     ] = DEFAULT_SCOPE,
     all_scopes: Annotated[bool, Arg("list, purge --expired: items of every scope", "--all-scopes")] = False,
+    workspace: Annotated[
+        str | None, Arg("list, purge --expired: what this saved view reads", "-w", "--workspace", metavar="NAME")
+    ] = None,
     limit: Annotated[int, Arg("list: at most this many items", "-k", "--limit", ge=1, le=100_000)] = 50,
 ) -> Quarantined | Left:
     """Look at what policy holds back, release it, or delete it for good.
@@ -119,11 +123,11 @@ def quarantine(
 
     wanted = list(dict.fromkeys(word.strip() for word in id or ()))
     _refuse_misplaced(action, wanted, reason, expired=expired, yes=yes)
-    if not (action == "list" or expired) and (all_scopes or scope != DEFAULT_SCOPE):
+    if not (action == "list" or expired) and (all_scopes or workspace or scope != DEFAULT_SCOPE):
         raise UsageError("a scope is for list and purge --expired only", command="quarantine")
     if action in ("list", "show"):
         ctx.narrow(READ)
-    filters = Filters(Filters.read_set(scope, all_scopes))
+    filters = seen_through(ctx, workspace, Filters(Filters.read_set(scope, all_scopes)), all_scopes=all_scopes)
     if action == "list":
         return _list(ctx, filters, limit)
     if action == "show":

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from memctl import errors
+from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.operation import READ, WRITE, Arg, Result, operation
 from memctl.ops.context import Context
@@ -177,18 +177,18 @@ def _files(ctx: Context, paths: list[str], *, strict: bool) -> Scanned:
     from memctl.ingest.sources import resolve
     from memctl.ops.documents import limits, store_files
 
-    scanner = Scanner(ctx.policy, limits(ctx), cwd=ctx.cwd, strict=strict)
     spots: list[Spot] = []
     failed: list[dict[str, str]] = []
     count = 0
-    for target in resolve(paths, ctx.cwd, never=store_files(ctx)):
-        count += 1
-        try:
-            spots += scanner.scan(target, ctx.stdin_bytes)
-        except errors.DocumentUnreadable as exc:
-            shown, reason = scanner.shown(target.path), str(exc.fields.get("reason", ""))
-            failed.append({"path": shown, "reason": reason})
-            ctx.warn(f"skipped {shown}: {reason}")
+    with Scanner(ctx.policy, limits(ctx), cwd=ctx.cwd, strict=strict) as scanner:
+        for target in resolve(paths, ctx.cwd, never=store_files(ctx)):
+            count += 1
+            try:
+                spots += scanner.scan(target, ctx.stdin_bytes)
+            except errors.DocumentUnreadable as exc:
+                shown, reason = scanner.shown(target.path), str(exc.fields.get("reason", ""))
+                failed.append({"path": shown, "reason": reason})
+                ctx.warn(f"skipped {shown}: {reason}")
     if failed and len(failed) == count:
         raise errors.NothingReadable(count=count)
     result = Scanned(spots, count, failed)
@@ -200,11 +200,18 @@ def _files(ctx: Context, paths: list[str], *, strict: bool) -> Scanned:
 
 def _store(ctx: Context, *, dry_run: bool) -> Checked:
     from memctl.lifecycle.scan import apply, check
+    from memctl.store import judged
 
     if dry_run:
         ctx.narrow(READ)
+    begun = ids.timestamp()
     checked = check(ctx.db, ctx.policy)
-    run = "" if dry_run or not checked.changes else apply(ctx.db, checked.changes)
+    run = ""
+    if not dry_run:
+        rules = judged.word(ctx.policy.switches)
+        with ctx.db.atomic(), judged.by(ctx.db, rules):
+            run = apply(ctx.db, checked.changes) if checked.changes else ""
+            judged.note_all(ctx.db, rules, begun)
     result = Checked(checked.changes, checked.items, run, dry_run=dry_run)
     found = result.as_dict()
     ctx.note(

@@ -15,11 +15,11 @@ _HOMES = {
     "Rule": "memctl.policy.rule",
     "RULES": "memctl.policy.rules",
     "RULES_VERSION": "memctl.policy.version",
-    "_SECRET_PATTERNS": "memctl.policy.engine",
-    "_INJECTION_PATTERNS": "memctl.policy.engine",
-    "_INSTRUCTIONAL_BLOCK_PATTERNS": "memctl.policy.engine",
-    "_INSTRUCTIONAL_QUARANTINE_PATTERNS": "memctl.policy.engine",
-    "_PII_PATTERNS": "memctl.policy.engine",
+    "_SECRET_PATTERNS": "memctl.policy.lists",
+    "_INJECTION_PATTERNS": "memctl.policy.lists",
+    "_INSTRUCTIONAL_BLOCK_PATTERNS": "memctl.policy.lists",
+    "_INSTRUCTIONAL_QUARANTINE_PATTERNS": "memctl.policy.lists",
+    "_PII_PATTERNS": "memctl.policy.lists",
 }
 
 __all__ = [  # noqa: RUF022 - grouped by what they are

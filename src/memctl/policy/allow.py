@@ -15,8 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from memctl.policy.engine import Hit
-    from memctl.policy.rule import Rule
+    from memctl.policy.rule import Hit, Rule
 
 #: What every mark begins with; a text without it needs no further look.
 MARK = "memctl:allow"

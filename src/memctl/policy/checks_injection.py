@@ -59,6 +59,16 @@ _ORDER_BEFORE = re.compile(
 )
 
 
+_ORDERED = re.compile(r"(?:[.!?:]\s+|\b(?:you\s+must|please|now|then|must|immediately)\s+)$")
+
+
+def ordered(match: Match[str]) -> bool:
+    """Whether the match begins a line or a sentence, or follows a word that orders."""
+    start = match.start()
+    before = match.string[max(0, start - 24) : start]
+    return not before or before[-1] == "\n" or _ORDERED.search(before) is not None
+
+
 def told(match: Match[str]) -> bool:
     """Whether the match begins a sentence or follows words that give an order."""
     start = match.start()

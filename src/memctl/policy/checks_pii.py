@@ -6,7 +6,7 @@ import re
 from re import Match
 
 from memctl.policy.checks_secrets import value_of
-from memctl.policy.national import GROUPED, NAMED, NATIONAL, SURE, luhn_sum, weighted
+from memctl.policy.national import GROUPED, IBAN_LENGTHS, NAMED, NATIONAL, SURE, luhn_sum, weighted
 
 
 def digits_of(text: str) -> str:
@@ -22,20 +22,6 @@ def luhn(match: Match[str]) -> bool:
     return luhn_sum(number) % 10 == 0
 
 
-#: The length of an IBAN by country (ISO 13616).
-_IBAN_LENGTHS = {
-    country: size
-    for size, countries in {
-        15: "NO", 16: "BE", 18: "DK FI FO GL NL SD", 19: "MK SI", 20: "AT BA EE KZ LT LU XK MN", 21: "CH CR HR LI LV",
-        22: "BG BH DE GB GE IE ME RS", 23: "AE GI IL IQ OM SO TL", 24: "AD CZ DZ ES MD PK RO SA SE SK TN VG",
-        25: "LY PT ST", 26: "IS TR", 27: "BI BY DJ FR GR IT MC MR SM", 28: "AL AZ CY DO GT HU LB NI PL SV BY",
-        29: "BR EG PS QA UA", 30: "JO KW MU YE", 31: "MT SC", 32: "LC", 33: "RU",
-    }.items()
-    for country in countries.split()
-}  # fmt: skip
-_IBAN_LENGTHS |= {"BY": 28, "QA": 29, "FK": 18, "BF": 28, "HN": 28, "NI": 28, "VA": 22}
-
-
 _IBAN_WORDS = re.compile(r"(?i)\biban\b|account|konto|compte|cuenta")
 
 
@@ -45,7 +31,7 @@ def iban(match: Match[str]) -> bool:
     if value.islower() and not _near(match, _IBAN_WORDS):
         return False
     number = re.sub(r"[^A-Z0-9]", "", value.upper())
-    size = _IBAN_LENGTHS.get(number[:2])
+    size = IBAN_LENGTHS.get(number[:2])
     if size is None or len(number) < size:
         return False
     moved = number[4:size] + number[:4]
@@ -64,7 +50,7 @@ def ssn(match: Match[str]) -> bool:
 
 _MAIL_NOBODY = re.compile(
     r"^(?:git|noreply|no-reply|.*[-_.+]noreply|hg|svn|user|username|you|your\.?name|name|me|foo|bar|email|someone|somebody|"
-    r"nobody|root|test|root|postmaster|info|support|security|help|sales|contact|admin|webmaster|abuse|hello|team|dev|bugs?|"
+    r"nobody|root|test|root|postmaster|security|help|admin|webmaster|abuse|team|dev|bugs?|"
     r".*-(?:dev|announce|users|list|bugs|discuss)|.*-list|python-[a-z]+|v?\d[\d.]*)@",
     re.IGNORECASE,
 )
@@ -89,7 +75,7 @@ def mail(match: Match[str]) -> bool:
         return False
     if not (_MAIL_NOBODY.search(address) or _MAIL_SAMPLE.search(address)):
         return True
-    if text.strip() == address and not _MAIL_SAMPLE.search(address):
+    if _alone(match) and not _MAIL_SAMPLE.search(address):
         return _MAIL_PROGRAM.search(address) is None
     return _MAIL_NAMED.search(text[max(0, match.start() - 40) : match.start()]) is not None
 
@@ -112,11 +98,25 @@ _TELEPHONE = re.compile(
 )
 
 
+def _alone(match: Match[str]) -> bool:
+    """Whether a short text says nothing but this, on a line of its own: beside it stands where it comes from."""
+    text = match.string
+    if len(text) > _ALONE:
+        return False
+    before, after = text[: match.start()].rpartition("\n")[2], text[match.end() :].partition("\n")[0]
+    return len(before.strip()) + len(after.strip()) <= 2
+
+
+#: A telephone number as it stands alone: grouped by one kind of separator, and not as social security numbers are.
+_GROUPED = re.compile(r"(?!\d{3}([ .-])\d\d\1\d{4}$)(?=(?:\D*\d){7,12}\D*$)\(?\d+\)?(?:([ ./-]?)\(?\d+\)?(?:\2\d+)*)?")
+_ALONE = 120  # characters of a text that may be nothing but a number
+
+
 def phone_named(match: Match[str]) -> bool:
     """A bare number that the words before or after it call a telephone."""
     text, start = match.string, match.start()
     near = text[max(0, start - 60) : start] + " " + text[match.end() : match.end() + 25]
-    if len(text.strip()) <= len(match.group()) + 2 and match.group()[0] in "0(":
+    if match.group()[0] in "0(" and _alone(match) and _GROUPED.fullmatch(match.group()):
         return phone(match)
     return phone(match) and _TELEPHONE.search(near) is not None
 

@@ -60,7 +60,16 @@ def token(match: Match[str]) -> bool:
     body = re.sub(r"^[A-Za-z]{2,10}[-_.]", "", value_of(match))
     if _TYPED.search(body) and not _FILLER.search(body):
         return True
-    return not (_RUNS.search(body) or _repeats(body) or entropy(body) < 2.5 or body.upper().endswith("EXAMPLE"))
+    return not (_RUNS.search(body) or _repeats(body) or entropy(body) < 2.5)
+
+
+_SAID = re.compile(r"(?i)x{4,}|your|example|token|secret|placeholder|insert|replace|redacted")
+
+
+def typed(match: Match[str]) -> bool:
+    """A value where only a token can stand: anything but a placeholder, were it typed for a test."""
+    value = value_of(match)
+    return len(set(value)) > 1 and not _FILLER.fullmatch(value) and _SAID.search(value) is None
 
 
 def aws_id(match: Match[str]) -> bool:
@@ -87,7 +96,7 @@ def docker_auth(match: Match[str]) -> bool:
 def curl_pair(match: Match[str]) -> bool:
     """`user:password` after `curl -u`: the password is no placeholder."""
     word = value_of(match).partition(":")[2]
-    return not (
+    return _in_curl(match) and not (
         is_placeholder(word)
         or word.lower() in _EVERYDAY_PASSWORDS
         or len(set(word)) == 1
@@ -95,12 +104,48 @@ def curl_pair(match: Match[str]) -> bool:
     )
 
 
+def curl_header(match: Match[str]) -> bool:
+    """The value of a header that `curl` is told to send."""
+    return strong(match) and _in_curl(match)
+
+
+_NEXT_COMMAND = re.compile(r"(?<!\\)\n|[;|&] ")
+
+
+def _in_curl(match: Match[str]) -> bool:
+    """Whether the match is an argument of `curl`: on its line, or on those that backslashes add to it."""
+    start = match.start()
+    begun = match.string.rfind("curl", max(0, start - _COMMAND), start)
+    return begun >= 0 and _NEXT_COMMAND.search(match.string, begun, start) is None
+
+
+_COMMAND = 1500  # characters of one command line
+_MANIFEST = 2000  # characters of a manifest around one of its values
+_KIND = re.compile(r"""(?<![\w"'])["']?kind["']?:\s{0,4}["']?Secret\b""")
+_DATA = re.compile(r"""(?<![A-Za-z])(?:data|stringData)["']?:""")
+
+
 def k8s_value(match: Match[str]) -> bool:
     """A base64 value of a Kubernetes secret that is not empty talk."""
-    value = match.group(1) or match.group(2) or ""
-    if is_placeholder(value) or entropy(value) < 2.5 or _says_nothing(value):
+    value = value_of(match)
+    if is_placeholder(value) or entropy(value) < 2.5 or _says_nothing(value) or not _in_secret(match):
         return False
     return not value.isalpha() or (len(value) % 4 == 0 and not _CAMEL.fullmatch(value))
+
+
+def _in_secret(match: Match[str]) -> bool:
+    """Whether the match stands among the data of a manifest that says it is a Secret."""
+    text, start, end = match.string, match.start(), match.end()
+    lo = max(0, start - _MANIFEST, text.rfind("\n---", 0, start), text.rfind("\nkind:", 0, start))
+    data = [found.end() for found in _DATA.finditer(text, lo, start)]
+    if not data or _SECTION.search(text, data[-1], start):
+        return False
+    stop = text.find("\n---", end, end + _MANIFEST)
+    return _KIND.search(text, lo, end + _MANIFEST if stop < 0 else stop) is not None
+
+
+#: What ends the data of a manifest: a key that begins a line.
+_SECTION = re.compile(r"\n[A-Za-z]|\}\s{0,40},")
 
 
 _CAMEL = re.compile(r"[A-Za-z]?[a-z]+(?:[A-Z][a-z]+)*")

@@ -16,20 +16,27 @@ from memctl.policy.rule import Rule
 
 _KNOWN_WORDS = 60_000  # words remembered between texts, about 5 MB; forgotten all at once when full
 _KNOWN_OPENINGS = 20_000
+_LEAST = 4  # characters of a word worth a look at its digits
 _VALUE_WORD = 8
 _LONG_WORD = 20
 _LOOKED_AT = 64  # of a longer word only the beginning is examined: cost stays linear
-_SILENT = b"0123456789abcdef" + bytes(range(128, 256))  # no keyword is made of these alone
+_HEXADECIMAL = b"0123456789abcdef"
+_SILENT = _HEXADECIMAL + bytes(range(128, 256))  # no keyword is made of these alone
 _DIGITS = 7  # fewer digits in all make no number worth a look
-_MANY_DIGITS = 10  # in small groups
+_SHORT = 120  # characters of a text that may be nothing but a number
 _SPACED = 10  # so many different one-letter words, and the text may be s p a c e d
 
 _BREAKS = bytes(
     c | 32 if 65 <= c <= 90 else c if 48 <= c <= 57 or 97 <= c <= 122 or c >= 128 else 32 for c in range(256)
 )
 _ASCII = bytes(range(128))
+_HEAD = 24  # hexadecimal digits that nearly always tell whether they are text
+_TEXTUAL = bytes(c for c in range(256) if (c >= 32 and c != 127) or c in b"\t\n\r")
+_NO_DIGITS = bytes(c for c in range(256) if not 48 <= c <= 57)
 _WIDE_BREAKS = re.compile("[\x80-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\u2000-\u2bff\u3000-\u3004\u3008-\u3020\uff01-\uff0f]")
 _CJK = re.compile("[\u0900-\u0dff\u0e00-\u0e7f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+#: Between letters or digits and the CJK or Hangul letters that follow them without a blank (all of three bytes).
+_JOINED_CJK = re.compile(rb"(?<=[0-9a-z])(?=[\xe3-\xed])")
 _HIDDEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]")
 _UNLEET = bytes.maketrans(b"013457@$", b"oieastas")
 
@@ -47,6 +54,8 @@ SIGNS = (
     "#tilde",
     "#num9",
     "#num12",
+    "#short",
+    "#blob",
 )
 _SIGN_MASK = (1 << len(SIGNS)) - 1
 # Patterns that begin with one plain character run at the speed of a character search.
@@ -56,7 +65,9 @@ _TAG = re.compile(
     r"<(?:[|<\uff5c]|/?\s?(?i:system|function|tool|invoke|antml|information|important|start_of|end_of|admin|urgent|reserved|s>))"
 )
 #: Words that say a text is disguised: rule keywords as ROT13 and backwards writing turn them.
-_CORE = b"ignore disregard forget instructions instruction previous system prompt override reveal password".split()
+_CORE = frozenset(
+    b"ignore disregard forget instructions instruction previous system prompt override reveal password".split()
+)
 _LETTERS = frozenset(bytes([c]) for c in range(97, 123))
 _ROT13 = bytes.maketrans(b"abcdefghijklmnopqrstuvwxyz", b"nopqrstuvwxyzabcdefghijklm")
 
@@ -82,13 +93,13 @@ class Opening(NamedTuple):
 class Gate:
     """The keywords of a list of rules as sets and dictionaries.
 
-    Bits number the first groups of the rules, after the signs. Only words of first groups are looked up for every text;
-    the other groups, which have bits of their own, only for texts in which a rule's first group occurred.
+    Bits number the signs, then the first groups of the rules, then their other groups. First groups and signs decide
+    which rules are asked at all, and that is remembered by their bits; of these, the other groups strike some out.
     """
 
     __slots__ = (
-        "_by_bit", "_contains", "_exact", "_further", "_known", "_needed", "_needed_words", "_openings", "_plain",
-        "_prefix", "_shaped", "_shapes", "_sizes", "_starts", "_within", "anchors",
+        "_by_bit", "_contains", "_exact", "_first", "_known", "_openings", "_plain", "_prefix", "_shaped", "_shapes",
+        "_sizes", "_starts", "_within", "anchors",
     )  # fmt: skip
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
@@ -97,10 +108,10 @@ class Gate:
         self._within: dict[bytes, int] = {}
         self._shapes: list[tuple[re.Pattern[bytes], int]] = []
         self._by_bit: dict[int, list[tuple[int, int, int]]] = {}
-        self._needed: dict[bytes, int] = {}
         self.anchors: list[int] = []
         numbers = {sign: n for n, sign in enumerate(SIGNS)}
         further: dict[str, int] = {}
+        needing: list[tuple[int, int, int, list[str]]] = []
         for index, rule in enumerate(rules):
             first, *others = rule.groups()
             name = " ".join(first)
@@ -110,14 +121,15 @@ class Gate:
                 self._enter(first, bit)
             self.anchors.append(bit)
             signs = sum(1 << SIGNS.index(group[0]) for group in others if group[0] in SIGNS)
-            needs = 0
-            for group in (" ".join(group) for group in others if group[0] not in SIGNS):
-                further.setdefault(group, 1 << len(further))
-                needs |= further[group]
-            self._by_bit.setdefault(bit, []).append((index, signs, needs))
+            needing.append((index, bit, signs, [" ".join(group) for group in others if group[0] not in SIGNS]))
+        self._first = (1 << len(numbers)) - 1
+        for index, bit, signs, groups in needing:
+            for group in groups:
+                further.setdefault(group, 1 << (len(numbers) + len(further)))
+            self._by_bit.setdefault(bit, []).append((index, signs, sum(further[group] for group in set(groups))))
         for group, bit in further.items():
             for needed in group.split():
-                self._add(self._needed, needed.encode(), bit)
+                self._add(self._exact, needed.encode(), bit)
         for word in _CORE:
             self._add(self._exact, word.translate(_ROT13), 1 << SIGNS.index("#rot13"))
             self._add(self._exact, word[::-1], 1 << SIGNS.index("#reversed"))
@@ -125,10 +137,8 @@ class Gate:
         self._starts = {p[:2] for p in self._prefix}
         self._contains = _any_of(self._within)
         self._shaped = re.compile(b"|".join(shape.pattern for shape, _ in self._shapes) or b"(?!)")
-        self._needed_words = frozenset(self._needed)
         self._plain: set[bytes] = set()  # words that say nothing
-        self._further: set[bytes] = set()  # words that only other groups than the first ask for
-        self._known: dict[bytes, int] = {}
+        self._known: dict[bytes, int] = {}  # words that say something, and what
         self._openings: dict[int, tuple[tuple[int, ...], list[tuple[int, int]]]] = {0: ((), [])}
 
     def _enter(self, group: list[str], bit: int) -> None:
@@ -150,35 +160,28 @@ class Gate:
         if text.isascii():
             raw = text.encode()
         else:
-            raw = text.lower().encode("utf-8", "surrogatepass")
+            raw = text.lower().replace("i\u0307", "i").encode("utf-8", "surrogatepass")  # of a capital I with a dot
             wide = raw.translate(None, _ASCII).decode("utf-8", "surrogatepass")
             bits |= (16 if _HIDDEN.search(wide) else 0) | (32 if _CJK.search(wide) else 0)
             for sign in set(_WIDE_BREAKS.findall(wide)):
                 raw = raw.replace(sign.encode(), b" ")
+            if bits & 32:
+                raw = _JOINED_CJK.sub(b" ", raw)
         words = raw.translate(_BREAKS).split()
-        telling = set(filterfalse(self._plain.__contains__, words))
         hot = []
-        known = self._known
-        for word in telling - self._further:
+        known, first = self._known, self._first
+        for word in set(filterfalse(self._plain.__contains__, words)):
             seen = known.get(word)
             if seen is None:
                 seen = self._meet(word)
-            if seen:
-                bits |= seen
+            bits |= seen
+            if seen & first:
                 hot.append((word, seen))
-        numbers: list[tuple[int, int, int]] = []
-        if bits & 2:
-            if _numerous([word for word, seen in hot if seen & 2]):
-                numbers = _numbers(text)
-            digits = max([number[2] for number in numbers], default=0)
-            bits = bits & ~2 | (2 if digits else 0) | (2048 if digits >= 9 else 0) | (4096 if digits >= 12 else 0)
-        known_opening = self._openings.get(bits)
-        rules, needy = self._decide(bits) if known_opening is None else known_opening
+        seen, numbers = _of_digits(text, raw)
+        bits |= seen
+        rules, needy = self._openings.get(bits & first) or self._decide(bits & first)
         if needy:
-            there, needed = 0, self._needed
-            for word in telling & self._needed_words:
-                there |= needed[word]
-            rules += tuple([index for index, needs in needy if there & needs == needs])
+            rules += tuple([index for index, needs in needy if bits & needs == needs])
         spaced = len(words) * 4 > len(text) and (
             len(_LETTERS.intersection(words)) >= _SPACED or _SPACED_NUMBER.search(text) is not None
         )
@@ -186,16 +189,18 @@ class Gate:
 
     def _meet(self, word: bytes) -> int:
         """Look at a word never seen; remember it unless it could be part of a secret."""
-        plain = word.isalpha()
         bits = self._exact.get(word, 0)
         if word[:2] in self._starts:
             for size in self._sizes:
                 bits |= self._prefix.get(word[:size], 0)
-        if (plain or word.translate(None, _SILENT)) and self._contains.search(word):
+        if word.isalpha():
+            may_hold = True
+        else:
+            bits |= self._mixed(word)
+            may_hold = word.translate(None, _SILENT) != b""
+        if may_hold and self._contains.search(word):
             for found in self._contains.finditer(word):
                 bits |= self._within[found.group()]
-        if not plain:
-            bits |= self._bits_of_look(word)
         if bits & 4 or len(word) > _LONG_WORD:
             return bits
         if len(self._plain) + len(self._known) > _KNOWN_WORDS:
@@ -203,17 +208,24 @@ class Gate:
             self._known.clear()
         if bits:
             self._known[word] = bits
-        elif word in self._needed:
-            self._further.add(word)
         else:
             self._plain.add(word)
         return bits
 
-    def _bits_of_look(self, word: bytes) -> int:
-        look = _look(word)
-        if look & 4 and self._shaped.fullmatch(word):
-            look |= sum(bit for shape, bit in self._shapes if shape.fullmatch(word))
-        return look
+    def _mixed(self, word: bytes) -> int:
+        """The signs of a word that is not all letters: digits among them, a length that only encodings have."""
+        size = len(word)
+        if size < _LEAST or word.isdigit():
+            return 0
+        head = word[:_LOOKED_AT]
+        bits = 256 if size <= _LONG_WORD and word.translate(_UNLEET) in _CORE else 0
+        if size >= _VALUE_WORD and head.translate(None, _NO_DIGITS):
+            bits |= 4
+            if size >= _LONG_WORD:
+                bits |= 8 | 16384 if head.translate(None, _HEXADECIMAL) or _says_something(head) else 8
+        if self._shaped.fullmatch(word):
+            bits |= sum(bit for shape, bit in self._shapes if shape.fullmatch(word))
+        return bits
 
     def _decide(self, bits: int) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
         """The rules whose first group and signs are there: those that need no more, and those that do, with what."""
@@ -245,14 +257,9 @@ def _any_of(parts: Iterable[bytes]) -> re.Pattern[bytes]:
     return re.compile(b"|".join(branches) or b"(?!)")
 
 
-def _numerous(words: list[bytes]) -> bool:
-    """Whether groups of digits could make a number of seven digits or more: one long, two of three, five of two."""
-    sizes = sorted((len(word) for word in words), reverse=True)
-    return sizes[0] >= 6 or (sum(sizes) >= _DIGITS and sum(sizes[:2]) >= 6) or sum(sizes) >= _MANY_DIGITS
-
-
 _SPACED_NUMBER = re.compile(r"(?<![0-9])[0-9](?: [0-9]){2}")
-_NUMBER = re.compile(r"[0-9][0-9 ()._+/-]{5,}[0-9]")
+#: A number, which does not begin within a word; the letters of a country or a kind may stand before it.
+_NUMBER = re.compile(r"[0-9](?<![0-9A-Za-z]{4}[0-9])[0-9 ()._+/-]{5,}[0-9]")
 #: Dates, times, decimals and versions, which no rule about numbers is after.
 _EVERYDAY = re.compile(
     r"(?:19|20)\d\d([-/.])\d\d\1\d\d(?: \d\d?)?[-. ]*|\d{1,4}\.\d+|(?:19|20)\d{2} ?- ?(?:19|20)\d{2}|0+|"
@@ -260,26 +267,32 @@ _EVERYDAY = re.compile(
 )
 
 
+def _of_digits(text: str, raw: bytes) -> tuple[int, list[tuple[int, int, int]]]:
+    """The signs that a text's length and its numbers give, and the numbers."""
+    bits = 8192 if len(text) <= _SHORT else 0
+    if len(raw.translate(None, _NO_DIGITS)) < _DIGITS:
+        return bits, []
+    numbers = _numbers(text)
+    if numbers:
+        digits = max([number[2] for number in numbers])
+        bits |= 2 | (2048 if digits >= 9 else 0) | (4096 if digits >= 12 else 0)
+    return bits, numbers
+
+
 def _numbers(text: str) -> list[tuple[int, int, int]]:
     """Where numbers of at least seven digits begin and end, and their digits."""
     found = []
     for match in _NUMBER.finditer(text):
         number = match.group()
-        digits = sum(map(str.isdigit, number))
+        digits = len(number.encode().translate(None, _NO_DIGITS))
         if digits >= _DIGITS and not _EVERYDAY.fullmatch(number):
             found.append((*match.span(), digits))
     return found
 
 
-def _look(word: bytes) -> int:
-    """The signs one word gives: digits in number, letters mixed with digits, a length that only encodings have."""
-    if word.isdigit():
-        return 2 if len(word) >= 2 else 0
-    if len(word) < 4:
-        return 0
-    word = word[:_LOOKED_AT]
-    digits = len(word) - len(word.translate(None, b"0123456789"))
-    bits = (2 if digits >= 4 else 0) | (256 if word.translate(_UNLEET) in _CORE else 0)
-    if digits and digits < len(word):
-        bits |= (4 if len(word) >= _VALUE_WORD else 0) | (8 if len(word) >= _LONG_WORD else 0)
-    return bits
+def _says_something(word: bytes) -> bool:
+    """Whether a hexadecimal run, which is nearly always a hash, may be text."""
+    head = bytes.fromhex(word[: min(_HEAD, len(word) & ~1)].decode())
+    if head.translate(None, _TEXTUAL):
+        return False
+    return head.isascii() or len(head) - len(head.decode("utf-8", "ignore").encode()) < 4  # the last letter may be cut

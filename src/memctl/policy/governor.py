@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from copy import copy
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from memctl import ids
@@ -13,8 +14,9 @@ from memctl.policy.verdict import FieldsJudgement, Finding, Judgement, PolicyVer
 from memctl.types import MemoryItem, MemoryProposal
 
 if TYPE_CHECKING:
-    from memctl.policy.engine import Engine, Hit
+    from memctl.policy.engine import Engine
     from memctl.policy.project import Project
+    from memctl.policy.rule import Hit
 
 _SWITCHES = {
     "secret": "secret_patterns_enabled",
@@ -189,18 +191,18 @@ class MemoryPolicy:
         return text
 
     def _scan(self, text: str, *, document: bool = False, marks: bool = True) -> list[Hit]:
-        from memctl.policy.engine import default_engine, document_engine, weighed
-
         if self._project is not None and self._engine is None:
             engine = self._project.engine(document=document)
         else:
-            engine = self._engine or (document_engine() if document else default_engine())
+            engine = self._engine or _built_in(document)
         if len(text) <= _PIECE + _OVERLAP:
             hits = engine.scan(text)
         else:
             hits = _in_pieces(engine, text)
             if not document:  # a document's passage is held back either way
-                hits = [weighed(text, h) for h in hits]  # what shows a hit to be an example may stand in the next piece
+                from memctl.policy.settle import weighed
+
+                hits = weighed(text, hits)  # what shows a hit to be an example may stand in the next piece
         return self._counted(text, hits, marks=document and marks) if hits else hits
 
     def _counted(self, text: str, hits: list[Hit], *, marks: bool) -> list[Hit]:
@@ -210,6 +212,13 @@ class MemoryPolicy:
         if self._path and self._project is not None:
             hits = [h for h in hits if not self._project.reason(self._path, h.rule.id, h.rule.kind)]
         return allow.unmarked(text, hits) if marks and allow.MARK in text else hits
+
+
+@cache
+def _built_in(document: bool) -> Engine:
+    from memctl.policy.engine import default_engine, document_engine
+
+    return document_engine() if document else default_engine()
 
 
 def _project_of(config: Any) -> Project | None:
@@ -223,44 +232,43 @@ def _project_of(config: Any) -> Project | None:
 def _in_pieces(engine: Engine, text: str) -> list[Hit]:
     """The hits in a long text, by position; cost is linear in its length."""
     found: dict[tuple[int, int, str], Hit] = {}
-    for start, stop in _pieces(text):
-        for hit in _in_piece(engine, text, start, stop):
+    start = 0
+    while start < len(text):
+        stop = _piece_end(text, start, _PIECE)
+        piece = text[start : stop + _OVERLAP]
+        opening = engine.gate.open(piece)
+        far = min(engine.far(piece, opening), _LONGEST)
+        if far:  # a larger piece: what it overlaps with must be far longer, and shall not be looked at many times
+            stop = _piece_end(text, start, far)
+            hits = engine.scan(text[start : stop + far])
+        else:
+            hits = _in_piece(engine, text, start, stop, engine.scan(piece, opening))
+        for hit in hits:
             placed = hit._replace(start=hit.start + start, end=hit.end + start)
             found[placed.start, placed.end, hit.rule.id] = placed
+        start = stop
     return [found[key] for key in sorted(found)]
 
 
-def _in_piece(engine: Engine, text: str, start: int, stop: int) -> list[Hit]:
+def _in_piece(engine: Engine, text: str, start: int, stop: int, hits: list[Hit]) -> list[Hit]:
     """The hits in one piece, positions counted from its start; farther is looked only for a secret that goes on."""
-    piece = text[start : stop + _OVERLAP]
-    opening = engine.gate.open(piece)
-    far = engine.far(piece, opening)
-    if far:
-        return engine.scan(text[start : stop + min(far, _LONGEST)])
-    hits, more = engine.scan(piece, opening), _OVERLAP
-    if not hits:
-        return hits
-    while stop + more < len(text) and more < _LONGEST and any(_cut_off(hit, piece) for hit in hits):
-        more = min(more * 4, _LONGEST)
-        piece = text[start : stop + more]
-        hits = engine.scan(piece)
+    end = stop + _OVERLAP
+    while hits and end < min(len(text), stop + _LONGEST) and any(_cut_off(h, text[start + h.end : end]) for h in hits):
+        end = stop + min((end - stop) * 4, _LONGEST)
+        hits = engine.scan(text[start:end])
     return hits
 
 
-def _cut_off(hit: Hit, piece: str) -> bool:
+def _cut_off(hit: Hit, rest: str) -> bool:
     """Whether what must be blotted out may go on after the piece's end: next to nothing comes after it."""
-    return _blotted(hit) and len(piece[hit.end :].strip()) <= 2
+    return _blotted(hit) and len(rest.strip()) <= 2
 
 
-def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Pieces of a text, end to end, cut at line ends where there are any."""
-    start, size = 0, len(text)
-    while start < size:
-        stop = size
-        if size - start > _PIECE + _OVERLAP:
-            stop = text.rfind("\n", start + _PIECE // 2, start + _PIECE) + 1 or start + _PIECE
-        yield start, stop
-        start = stop
+def _piece_end(text: str, start: int, size: int) -> int:
+    """Where a piece of about this size ends: at a line's end where there is one."""
+    if len(text) - start <= size + _OVERLAP:
+        return len(text)
+    return text.rfind("\n", start + size // 2, start + size) + 1 or start + size
 
 
 def _reasons(findings: list[Finding]) -> list[str]:

@@ -4,6 +4,19 @@ from __future__ import annotations
 
 import re
 
+#: The length of an IBAN by country (ISO 13616).
+IBAN_LENGTHS = {
+    country: size
+    for size, countries in {
+        15: "NO", 16: "BE", 18: "DK FI FO GL NL SD", 19: "MK SI", 20: "AT BA EE KZ LT LU XK MN", 21: "CH CR HR LI LV",
+        22: "BG BH DE GB GE IE ME RS", 23: "AE GI IL IQ OM SO TL", 24: "AD CZ DZ ES MD PK RO SA SE SK TN VG",
+        25: "LY PT ST", 26: "IS TR", 27: "BI BY DJ FR GR IT MC MR SM", 28: "AL AZ CY DO GT HU LB NI PL SV BY",
+        29: "BR EG PS QA UA", 30: "JO KW MU YE", 31: "MT SC", 32: "LC", 33: "RU",
+    }.items()
+    for country in countries.split()
+}  # fmt: skip
+IBAN_LENGTHS |= {"BY": 28, "QA": 29, "FK": 18, "BF": 28, "HN": 28, "NI": 28, "VA": 22}
+
 
 def luhn_sum(number: str) -> int:
     """The sum that Luhn's scheme makes divisible by ten."""

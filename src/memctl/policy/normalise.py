@@ -219,7 +219,8 @@ def decoded(text: str) -> Iterator[View]:
     for count, match in enumerate(_BLOB.finditer(text)):
         if count == _BLOB_LIMIT:
             return
-        said = _readable(match.group())
+        run = match.group()
+        said = "" if run.islower() and not _HEXADECIMAL.fullmatch(run) else _readable(run)  # a path, not base64
         if said:
             yield View(said, whole=match.span())
 
@@ -252,14 +253,19 @@ def _as_text(raw: bytes) -> str:
 # --- letter games -------------------------------------------------------------------------------------------------
 
 _SPACED = re.compile(r"(?<![^\W_])\w([ .\-_*|/])(?:\w\1){0,400}\w(?![^\W_])")
+_STATEMENT = 400  # characters of a text in which a number may be cut by a line's end
+_WRAPPED = re.compile(r"\r?\n(?<=[0-9]\n)(?=-?[0-9][0-9A-Z]{0,8}(?:[^\w]|\Z))")
 _SPACED_DIGITS = re.compile("(?<=[0-9]) (?=[0-9])")
 _HYPHEN = re.compile(r"-\n(?<=[a-z]-\n)[ \t]*(?=[a-z])")
 _JOINTS = re.compile(
     r"""["'`]?[ \t]{0,4}(?:\\|[+&.])?[ \t]{0,4}\r?\n[ \t]{0,40}(?:[+&.>#*|][ \t]{0,8})?["'`]?|["'`]\s{0,8}[+.&]\s{0,8}["'`]"""
 )
+_RUN = re.compile(r"[\w.+/=-]{1,200}")
+_MOST_PIECES = 40  # pieces that a broken token may have
+_TOKEN = 400  # characters that a token in groups may have
 _PIECES = re.compile(r"(?<![^\s\"'`=:])[\w.-]{4}(?: [\w.-]{4}){3,60}(?: [\w.-]{1,4})?(?![^\s\"'`,;])")
 _BROKEN = re.compile(
-    r"(?=[a-zA-Z]{0,40}[\d_.=-]|[a-z]{1,40}[A-Z])[\w.+/=-]{6,200}(?:[\"'`]|[ \t]{0,4}(?:\\|\r?\n))|[\w.-]{2,8}(?: [\w.-]{4}){3}"
+    r"(?=[a-zA-Z]{0,40}[\d_.=-]|[a-z]{1,40}[A-Z])(?=([\w.+/=-]{6,200}))\1(?:[\"'`]|[ \t]{0,4}(?:\\|\r?\n))|[\w.-]{2,8}(?: [\w.-]{4}){3}"
 )
 _COMMENT = re.compile(r"<!--[^>]{0,80}--> ?(?=\w)|/\*[^*]{0,80}\*/ ?(?=\w)")
 _ROT = str.maketrans(
@@ -287,18 +293,49 @@ def looks_broken(text: str, start: int) -> bool:
     return _BROKEN.match(text, start) is not None
 
 
-def joined(text: str) -> View | None:
-    """Lines and string pieces glued together, for tokens that were broken over them."""
-    return rewrite(text, _JOINTS, {})
+def mended(text: str, start: int, spot: int) -> Iterator[View]:
+    """Forms of a token that is broken at or after `spot`, each from `start` on and to where the token may end.
+
+    Lines and string pieces are glued together, the most of them first: what follows the token's last piece may look
+    like one more. Then groups of four are.
+    """
+    ends, joints = _pieces(text, spot)
+    for last in range(len(ends) - 1, 0, -1):
+        yield _glued(text, start, ends[last], joints[:last])
+    groups = _PIECES.match(text, spot, spot + _TOKEN)
+    if groups:
+        blanks = [(at, at + 1) for at in range(spot, groups.end()) if text[at] == " "]
+        yield _glued(text, start, groups.end(), blanks)
 
 
-def regrouped(text: str) -> View | None:
-    """A token that was cut into groups of four, whole again."""
-    return rewrite(text, _PIECES, None, _without_blanks)
+def _pieces(text: str, spot: int) -> tuple[list[int], list[tuple[int, int]]]:
+    """Where the pieces of a broken token end, and what stands between them."""
+    ends: list[int] = []
+    joints: list[tuple[int, int]] = []
+    piece = _RUN.match(text, spot)
+    while piece and len(ends) < _MOST_PIECES:
+        ends.append(piece.end())
+        joint = _JOINTS.match(text, piece.end())
+        if joint is None:
+            break
+        joints.append(joint.span())
+        piece = _RUN.match(text, joint.end())
+    return ends, joints
 
 
-def _without_blanks(match: re.Match[str]) -> str:
-    return match.group().replace(" ", "")
+def _glued(text: str, start: int, end: int, gaps: list[tuple[int, int]]) -> View:
+    """A piece of a text without the gaps."""
+    at = start
+    parts = []
+    for lo, hi in gaps:
+        parts.append(text[at:lo])
+        at = hi
+    parts.append(text[at:end])
+
+    def back() -> list[int]:
+        return [i + start for i in _way_back([(lo - start, hi - start, 0) for lo, hi in gaps], end - start)]
+
+    return View("".join(parts), back)
 
 
 def uncommented(text: str) -> View | None:
@@ -319,6 +356,16 @@ def unjoined(text: str) -> View | None:
         if short_enough and joints > 2 * text.count(" ", 0, _GLANCE) + 2 and joints > 2 * text.count(" ") + 2:
             return View(text.replace(joint, " "))
     return None
+
+
+def wrapped(text: str) -> bool:
+    """Whether a line's end may cut a number in a short text."""
+    return len(text) <= _STATEMENT and "\n" in text and _WRAPPED.search(text) is not None
+
+
+def unwrapped(text: str) -> View | None:
+    """Numbers that line breaks cut, whole again; of a long text the lines are those of tables."""
+    return rewrite(text, _WRAPPED, {}) if wrapped(text) else None
 
 
 def undigited(text: str) -> View | None:

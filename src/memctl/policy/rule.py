@@ -16,11 +16,11 @@ class Rule(NamedTuple):
     severity        1 (weak cue) to 3 (sure; of personal data: worth blotting out of documents)
     keywords        the cheap gate: groups separated by " + ", of each of which one must occur; a group is alternatives
                     separated by blanks. A keyword is a lower-case run of letters and digits between other characters.
-                    In the first group `abc*` is a run that begins so, `*abc*` one that contains it, and `/re/` one of 8
+                    In the first group `abc*` is a run that begins so, `*abc*` one that contains it, and `/re/` one of 4
                     or more with letters and digits that has this shape. A group may be a sign instead: `#@`, `#num` (a
                     number of 7 digits or more; `#num9` and `#num12` of so many), `#value` (any run of 8 or more with
                     letters and digits), `#long` (one of 20), `#hidden` (invisible characters), `#tag` (markup that
-                    models use), `#tilde`, `#cjk`
+                    models use), `#tilde`, `#cjk`, `#short` (the whole text has at most 120 characters)
     pattern         regular expression, tried around the first group's keywords only. Secrets and PII match the text as
                     it is, injection and instructional rules its lower-case form. The last group to close, if any, is
                     the span that counts
@@ -32,6 +32,8 @@ class Rule(NamedTuple):
     before          how far before the keyword a match may begin, in characters; 0: it begins inside the keyword's word
     cue             "", or lower-case strings separated by blanks of which every match, in lower case, contains one:
                     where none occurs in the text, the pattern is neither compiled nor tried
+    assigned        the keyword ends a name that is given a value: tried only where an operator, a comma or a quote
+                    follows the name
     """
 
     id: str
@@ -46,7 +48,17 @@ class Rule(NamedTuple):
     reach: int = 200
     cue: str = ""
     before: int = 80
+    assigned: bool = False
 
     def groups(self) -> list[list[str]]:
         """The gate's groups of alternative keywords."""
         return [group.split() for group in self.keywords.split(" + ")]
+
+
+class Hit(NamedTuple):
+    """A rule that matched, where in the text as it was given, and what that asks for on the interactive paths."""
+
+    start: int
+    end: int
+    rule: Rule
+    action: PolicyAction

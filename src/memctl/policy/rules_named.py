@@ -16,7 +16,7 @@ def _row(id: str, names: str, value: str, sample: str, keywords: str = "", check
     """A provider row: its name, perhaps more of an identifier, an assignment, a value of the provider's length."""
     first = names.split(maxsplit=1)[0]
     pattern = rf"(?i:{'|'.join(names.split())})[\w.-]{{0,40}}{_ASSIGN}({value}){_END}"
-    keywords_given = bool(keywords)
+    inside = not keywords and names.replace(" ", "").isalnum()
     keywords = keywords or " ".join(f"*{max(name.replace('-', '_').split('_'), key=len)}*" for name in names.split())
     return Rule(
         id,
@@ -29,7 +29,8 @@ def _row(id: str, names: str, value: str, sample: str, keywords: str = "", check
         f'{first}_TOKEN = "{sample}"',
         f'{first}_TOKEN = "<token>"',
         250,
-        before=0 if not keywords_given and names.replace(" ", "").isalnum() else 80,
+        before=0 if inside else 80,
+        assigned=inside,
     )
 
 
@@ -85,7 +86,9 @@ _PROVIDERS = (
     _row("sentry-key", "sentry", r"[0-9a-f]{64}", HEX[:64]),
     _row("sidekiq-secret", "contribsys", r"[0-9a-f]{8}:[0-9a-f]{8}", "3f9a1c7e:5b2d8046"),
     _row("snyk-token", "snyk", _UUID, _A_UUID),
-    _row("softlayer-key", "softlayer sl_api_key sl-api-key slapikey sl_key sl-key slkey", r"[a-z0-9]{64}", HEX[:64], "*softlayer* sl *slapikey* *slkey*"),
+    Rule("softlayer-key", "secret", "reject", 2, "*softlayer* sl *slapikey* *slkey*",
+         rf"(?i:(?:softlayer|(?<![A-Za-z0-9])sl)[_-]?(?:api[_-]?)?(?:key|pass(?:wd|word)?)?)[\w.-]{{0,40}}(?:{_ASSIGN}|\s)([a-z0-9]{{64}}){_END}|softlayer\.com/soap/v3(?:\.1)?/([a-z0-9]{{64}}){_END}",
+         "filled", f"--softlayer-api-key {HEX[:64]}", "--softlayer-api-key <key>", 250),
     _row("ibm-cloud-key", "ibm iam_api cloud_iam cloud_api cloud-iam cloud-api apikey", r"[A-Za-z0-9_-]{44}", AN[:44], "ibm iam cloud *apikey* + #value"),
     _row("cloudant-password", "cloudant", r"[0-9a-f]{64}|[a-z]{24}", HEX[:64]),
     _row("squarespace-token", "squarespace", _UUID, _A_UUID),
@@ -97,7 +100,7 @@ _PROVIDERS = (
     _row("zendesk-key", "zendesk", r"[A-Za-z0-9]{40}", AN[:40]),
     _row("sonar-key", "sonar", r"[A-Za-z0-9_=-]{40}", AN[:40]),
     _row("harness-key", "harness", r"[A-Za-z0-9]{44,66}", AN[:44]),
-    _row("telegram-key", "telegram", r"\d{5,16}:[\w-]{35}", "42171948:" + AN[:35]),
+    _row("telegram-key", "telegram", r"\d{5,16}:[\w-]{35}(?!-)", "42171948:" + AN[:35]),
 )  # fmt: skip
 
 _KEY_WORDS = (
@@ -111,29 +114,32 @@ _BUSY = r"""(?i)(?:passw(?:or)?d|passwd|pwd|pass|secrete?|(?:api|private|service
 _GENERIC = (
     Rule("generic-key", "secret", "reject", 2, _KEY_WORDS + " + #value",
          r"""(?i)(?:token|secret|key(?!_?id)|cred(?:ential)?s?|auth(?!or)|access|passphrase)[\w.-]{0,30}?[\s"'`\])\\]{0,4}(?::{1,3}=|=>|\?=|\.=|\|\||[=:>,])[ \t"'`\\]{0,6}(?<=[\s"'`=:>,])([\w.=+/~-]{10,150})(?![\w(\[.{-])""",
-         "named", 'api_token = "' + AN[:32] + '"', "token = tokens.next_token_1", 220, before=0),
+         "named", 'api_token = "' + AN[:32] + '"', "token = tokens.next_token_1", 220, before=0, assigned=True),
     Rule("password", "secret", "reject", 2, "*passw* *pwd* *dbpass* *passphrase*",
          r"""(?i)(?:passw(?:or)?d|passwd|passphrase|(?<![A-Za-z0-9])pwd|(?<![a-z])pass)[\w-]{0,20}["'`\]\\]{0,3}\s{0,4}(?:(?:::?)?=(?!=)|=>|:(?!:))\s{0,4}["'`\\]{0,3}(?=([^\s"'`,;<>(){}\[\]\\$]{6,120}))\1(?=["'`,;\s<>)}\]\\]|\Z)""",
-         "password", "password=hunter2hunter2", "password: str = field(default=None)", 200, before=0),
+         "password", "password=hunter2hunter2", "password: str = field(default=None)", 200, before=0, assigned=True),
     Rule("password-quoted", "secret", "reject", 2, "*passw* *pwd* *dbpass* *secret* *apikey* *privatekey* *servicekey* *accesskey* *secretkey* *sessiontoken*",
          r"""(?i)(?:passw(?:or)?d|passwd|pwd|pass|secrete?|api_?key|private_?key|service_?key|access_?key|secret_?key|session_?token)[\w-]{0,20}(?:\[\d{0,4}\])?["'\]]{0,2}\s{0,4}(?:(?:::?)?=(?!=)|=>|:(?!:)|[!=]==?)\s{0,4}@?(?:"([^"\n]{6,120})"|'([^'\n]{6,120})')""",
-         "password_quoted", 'apikey := "m{{h}o)p${e]nob(ody"', 'password = "Enter your password"', 220, before=0),
+         "password_quoted", 'apikey := "m{{h}o)p${e]nob(ody"', 'password = "Enter your password"', 220, before=0, assigned=True),
     Rule("password-busy", "secret", "reject", 2, "*passw* *pwd* *dbpass* *secret* *apikey*", _BUSY, "busy",
-         "password: k{{q}u)w${e]rty-up[sid>-_$#down}}", "password = compute(a[1], b{2})", 220, before=0),
+         "password: k{{q}u)w${e]rty-up[sid>-_$#down}}", "password = compute(a[1], b{2})", 220, before=0, assigned=True),
     Rule("key-busy", "secret", "reject", 2, "pass key + api private service access db user root admin", _BUSY, "busy",
-         "api_key: `k{{q}u)w${e]rty-up[sid>-_$#down}}`", "api_key = find(a[1], b{2})", 220, before=12),
+         "api_key: `k{{q}u)w${e]rty-up[sid>-_$#down}}`", "api_key = find(a[1], b{2})", 220, before=12, assigned=True),
     Rule("password-compared", "secret", "reject", 2, "*passw* *pwd* *dbpass* *secret*",
          r"""(?i)["']([^\s"']{10,120})["']\s{0,3}[!=]==?\s{0,3}[\w.]{0,30}(?:passw(?:or)?d|passwd|pwd|dbpass|secret)""",
-         "busy", 'if ("k{{q}u)w${e]rty-up[sid>-_$#down}}" == password) {', 'if ("${x}" == password)', 200, before=160),
+         "busy", 'if ("k{{q}u)w${e]rty-up[sid>-_$#down}}" == password) {', 'if ("${x}" == password)', 200, "== !=", before=160),
     Rule("pass-assignment", "secret", "reject", 2, "pass + db user root admin login ftp smtp http proxy my sql ssh",
          r"""(?i)[a-z]_?pass["'\]]{0,2}\s{0,4}(?:(?:::?)?=(?!=)|=>|:(?!:))\s{0,4}["']?([^\s"'`,;<>$]{6,120})""",
          "password", "db_pass=hunter2hunter2", "user.pass = user_pass", 200),
+    Rule("pw-assignment", "secret", "reject", 2, "pw + #value",
+         r"""(?i)[a-z]_pw["'\]]{0,2}\s{0,4}(?:(?:::?)?=(?!=)|=>|:(?!:))\s{0,4}["']?([^\s"'`,;<>$(){}]{8,120})(?=["'`,;\s]|\Z)""",
+         "password", 'db_pw = "hunter2hunter2"', "db_pw = read_pw1(2)", 200),
     Rule("password-prose", "secret", "reject", 2, "password passphrase pin + is",
          r"""(?i)(?:password|passphrase)\s+(?:for\s+[\w .@-]{1,40}\s+)?is\s+["'`]?([^\s"'`,;<>(){}\[\]$]{6,60})""",
          "password_prose", "The password is hunter2Zq9!", "the password is encrypted", 160),
     Rule("api-key-assignment", "secret", "reject", 2, "apikey *apikey* api + key keys *apikey*",
          r"""(?i)api[-_ ]?key["']?\s{0,4}[:=]\s{0,4}["']?([^\s"'<>(){}\[\]$,;]{8,150})""",
-         "named_exact", "API_KEY=" + AN[:12], "api_key: os.environ['KEY']", 200, before=0),
+         "named_exact", "API_KEY=" + AN[:12], "api_key: os.environ['KEY']", 200, before=0, assigned=True),
 )  # fmt: skip
 
 NAMED = (*_PROVIDERS, *_GENERIC)

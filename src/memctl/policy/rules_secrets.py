@@ -28,10 +28,11 @@ def _row(
     check: str = "token",
     reach: int = 200,
     cue: str = "",
+    before: int = 80,
 ) -> Rule:
     """A token row: never inside a longer word."""
     whole = rf"(?<![A-Za-z0-9]){pattern}(?![A-Za-z0-9])"
-    return Rule(id, "secret", "reject", 3, keywords, whole, check, example, counter, reach, cue)
+    return Rule(id, "secret", "reject", 3, keywords, whole, check, example, counter, reach, cue, before)
 
 
 def _bare(
@@ -46,10 +47,10 @@ _FORGES = (
     _row("github-fine-grained", "github + pat", r"github_pat_\w{60,90}", "github_pat_" + AN[:22] + "_" + AN[20:79],
          "github_pat_" + _X[:22] + "_" + _X[:59]),
     _row("gitlab-token", "glpat gldt glft glrt glsoat glffct glcbt",
-         r"gl(?:pat|dt|ft|rt|soat|ffct)-[\w-]{20,300}(?:\.[0-9a-z]{2}\.?[0-9a-z]{7,9})?|glcbt-[0-9a-zA-Z]{1,5}_[\w-]{20}",
+         r"gl(?:pat|dt|ft|rt|soat|ffct)-[\w-]{20,300}(?:\.[0-9a-z]{2}\.?[0-9a-z]{7,9})?|glcbt-[\w-]{20,64}",
          "glpat-" + AN[:20], "glpat-" + "X" * 11 + "-" + "X" * 8),
     _row("gitlab-other", "glimt glagent gloas glptt",
-         r"(?:glimt-[\w-]{25}|glagent-[\w-]{50}|gloas-[\w-]{64}|glptt-[0-9a-f]{40})", "glptt-" + HEX[:40], "glptt-" + _X[:40]),
+         r"(?:glimt-[\w-]{25}|glagent-[\w-]{50}|gloas-[\w-]{64}|glptt-[\w-]{40})", "glptt-" + HEX[:40], "glptt-" + _X[:40]),
     _row("gitlab-runner", "gr1348941*", r"GR1348941[\w-]{20}", "GR1348941" + AN[:20], "GR1348941" + "X" * 20),
     _row("gitlab-session", "gitlab + session", r"_gitlab_session=([0-9a-z]{32})", "Cookie: _gitlab_session=" + LOWER[:32],
          "_gitlab_session=" + _X[:32]),
@@ -103,7 +104,7 @@ _CLOUD = (
          "dt0c01." + _X[:24] + "." + _X[:64]),
     _row("harness-token", "pat sat", r"(?:pat|sat)\.[A-Za-z0-9_-]{22}\.[0-9a-zA-Z]{24}\.[A-Za-z0-9]{20}",
          "pat." + AN[:22] + "." + AN[22:46] + "." + AN[46:66], "pat." + _X[:22] + "." + _X[:24] + "." + _X[:20], cue="pat. sat."),
-    _row("tailscale-key", "tskey", r"tskey-(?:api|auth|client|scim|webhook)-[A-Za-z0-9]{10,22}(?:-[A-Za-z0-9]{20,40})?",
+    _row("tailscale-key", "tskey", r"tskey-[a-z]{2,12}-[A-Za-z0-9]{10,22}(?:-[A-Za-z0-9]{20,40})?",
          "tskey-auth-" + AN[:12] + "CNTRL-" + AN[12:44], "tskey-auth-" + _X[:20]),
     _row("ibm-cos-hmac", "secretaccesskey secret + access key + #value", r"(?i:(?:cos|hmac|ibm)[\w-]{0,16}secret[-_]?key|secret[-_]?access[-_]?key)\W{1,8}([0-9a-f]{48})",
          '"secret_access_key": "' + HEX[:48] + '"', "secret_access_key=" + "0" * 48, "filled"),
@@ -156,9 +157,9 @@ _TALK = (
          + HEX[:32] + "/3f9a1c7e-5b2d-8046-e1c9-a7f3d5b08264", "https://a.webhook.office.com/webhookb2/ID"),
     _row("discord-webhook", "discord discordapp + webhooks", r"discord(?:app)?\.com/api/webhooks/(\d{17,20}/[\w-]{60,72})",
          "https://discord.com/api/webhooks/123456789012345678/" + AN[:68], "https://discord.com/api/webhooks/{id}/{token}"),
-    _bare("discord-bot", "#value", r"\.(?<=[A-Za-z\d_-]{23}\.)[A-Za-z\d_-]{6}\.(?=[\w-]*\d)[A-Za-z\d_-]{27,38}(?![\w.-])",
+    _bare("discord-bot", "#long", r"\.(?<=[A-Za-z\d_-]{24}\.)[A-Za-z\d_-]{6}\.(?=[\w-]*\d)[A-Za-z\d_-]{27,38}(?![\w.-])",
          "MTk4" + AN[:22] + ".Cl2FMQ." + AN[40:68], "M" + _X[:23] + "." + _X[:6] + "." + _X[:27]),
-    _bare("telegram-bot", "#value", r":A(?<=\d{5}:A)[A-Za-z\d_-]{34}(?![\w-])", "42171948:A" + AN[:34], "110201543:A" + _X[:34], "strong", cue=":a"),
+    _bare("telegram-bot", "#value", r":A(?<=\d{5}:A)(?<!\d{17}:A)[A-Za-z\d_-]{34}(?![\w-])", "42171948:A" + AN[:34], "110201543:A" + _X[:34], "strong", cue=":a"),
     _row("twilio-key", "/sk[0-9a-f]{32}/", r"SK[0-9a-f]{32}", "SK" + HEX[:32], "SK" + "0" * 32),
     _row("sendgrid-key", "sg", r"SG\.[\w-]{20,24}\.[\w-]{39,50}", "SG." + AN[:22] + "." + AN[22:65], "SG." + _X[:22] + "." + _X[:43], cue="sg."),
     _row("mailgun-key", "key pubkey + #long", r"(?:key|pubkey)-[0-9a-f]{32}", "key-" + HEX[:32], "key-" + "0" * 32, cue="key-"),
@@ -173,7 +174,7 @@ _TALK = (
 _PACKAGES = (
     _row("npm-token", "npm", r"npm_[A-Za-z0-9]{36}", "npm_" + AN[:36], "npm_" + _X[:36]),
     _row("npmrc-token", "authtoken", r"_authToken\s?=\s?([A-Za-z0-9_-]{20,80})", "//registry.npmjs.org/:_authToken=" + AN[:36],
-         "//registry.npmjs.org/:_authToken=${NPM_TOKEN}"),
+         "//registry.npmjs.org/:_authToken=${NPM_TOKEN}", "typed"),
     _row("npmrc-auth", "auth + registry npmjs npmrc", r"_auth\s?=\s?[\"']?([A-Za-z0-9+/]{16,200}={0,2})", "//registry.npmjs.org/:_auth=dXNlcjpodW50ZXIyMDE5eA==",
          "registry _auth=${AUTH}", "base64_pair", cue="_auth"),
     _row("pypi-token", "pypi", r"pypi-AgEIcHlwaS5vcmc[\w-]{50,1000}", "pypi-AgEIcHlwaS5vcmc" + AN[:60], "pypi-AgEIcHlwaS5vcmc" + _X[:60],
@@ -202,7 +203,7 @@ _TOOLS = (
     _row("grafana-token", "glsa glc eyjrijoi*", r"(?:glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}|glc_[A-Za-z0-9+/]{32,400}={0,3}|eyJrIjoi[A-Za-z0-9]{70,400}={0,3})",
          "glsa_" + AN[:32] + "_" + HEX[:8], "glc_" + "1" * 44, reach=500),
     _row("newrelic-key", "nrak nrii nrjs", r"(?:NRAK-[A-Z0-9]{27}|NRII-[\w-]{32}|NRJS-[0-9a-f]{19})", "NRAK-" + UPPER[:27], "NRAK-" + "X" * 27),
-    _row("sentry-token", "sntryu sntrys", r"(?:sntryu_[0-9a-f]{64}|sntrys_eyJpYXQiO[A-Za-z0-9+/=_-]{80,400})", "sntryu_" + HEX[:64],
+    _row("sentry-token", "sntryu sntrys", r"(?:sntryu_[0-9a-f]{64}|sntrys_eyJpYXQiO[A-Za-z0-9+/]{40,400}={0,2}_[A-Za-z0-9+/]{43})", "sntryu_" + HEX[:64],
          "sntryu_" + "0" * 64, reach=500),
     _row("shopify-token", "shpat shpca shppa shpss", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}", "shpat_" + HEX[:32], "shpat_" + "0" * 32),
     _row("onepassword", "a3 ops", r"(?:A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}|ops_eyJ[A-Za-z0-9+/_-]{250,2000}={0,3})",
@@ -240,19 +241,19 @@ _SHAPES = (
          "eyJ" + AN[:30] + ".eyJ" + AN[30:80] + "." + AN[:43], "eyJ....eyJ....", "jwt", 12_000, cue=".ey"),
     _row("jwt-base64", "zxlk*", r"ZXlK[A-Za-z0-9+/_\r\n-]{70,8000}={0,2}", "ZXlK" + AN[:80], "ZXlK" + _X[:80], "token", 9_000),
     _row("basic-auth-header", "basic", r"(?i:\bBasic)\s{1,3}([A-Za-z0-9+/]{12,400}={0,2})", "Authorization: Basic dXNlcjpodW50ZXIyMDE5eA==",
-         "Authorization: Basic YOUR_BASE64", "base64_pair", 450),
+         "Authorization: Basic YOUR_BASE64", "base64_pair", 450, before=0),
     _row("bearer-header", "bearer", r"(?i:\bBearer)\s{1,3}([A-Za-z0-9_.~+/-]{20,2000}={0,2})", "Authorization: Bearer " + AN[:40],
-         "Authorization: Bearer YOUR_ACCESS_TOKEN_HERE_1", "strong", 2_100),
-    _row("curl-user", "curl", r"""curl\b[^\n]{0,400}?(?:\\\n[^\n]{0,300}?){0,6}\s(?:-u|--user)[\s=]{0,3}["']?([^\s"':$<{]{1,80}:[^\s"'$<{*]{3,120})""",
-         "curl -u admin:hunter2Zq9 https://h/x", 'curl -u "${username}":"${password}"', "curl_pair", 1_500),
-    _row("curl-header", "curl", r"""(?i:curl\b[^\n]{0,400}?(?:\\\n[^\n]{0,300}?){0,6}\s(?:-H|--header)[\s=]{0,3}["'](?:Authorization:\s{0,3}(?:Basic|Bearer|Token|ApiToken)?|[\w-]{0,30}(?:api-?key|token|auth)[\w-]{0,20}:)\s{0,3}([\w=~@.+/-]{8,600})["'])""",
-         "curl -H 'X-Api-Key: " + AN[:24] + "' https://h/x", "curl -H 'Authorization: Bearer $TOKEN' https://h/x", "strong", 2_000),
+         "Authorization: Bearer YOUR_ACCESS_TOKEN_HERE_1", "strong", 2_100, before=0),
+    Rule("curl-user", "secret", "reject", 3, "curl", r"""\s(?:-u|--user)[\s=]{0,3}["']?([^\s"':$<{]{1,80}:[^\s"'$<{*]{3,120})""",
+         "curl_pair", "curl -u admin:hunter2Zq9 https://h/x", 'curl -u "${username}":"${password}"', 1_500, before=1),
+    Rule("curl-header", "secret", "reject", 3, "curl", r"""\s(?:-H|--header)[\s=]{0,3}["'](?i:Authorization:\s{0,3}(?:(?:Basic|Bearer|Token|ApiToken)\s{1,3})?|[\w-]{0,30}(?:api-?key|token|auth)[\w-]{0,20}:\s{0,3})([\w=~@.+/-]{8,600})["']""",
+         "curl_header", "curl -H 'X-Api-Key: " + AN[:24] + "' https://h/x", "curl -H 'Authorization: Bearer $TOKEN' https://h/x", 2_000, before=1),
     Rule("url-password", "secret", "reject", 2, "#@", r"(?<![A-Za-z0-9])[A-Za-z][\w+.-]{1,20}://[^\s:/?#@\"'<>`]{0,80}:([^\s/:\"'<>`@]{3,120})@[\w.\[-]", "userinfo",
-         "postgres://app:hunter2Zq9@db/x", "postgres://user:password@localhost/db", 140, cue="://"),
+         "postgres://app:hunter2Zq9@db/x", "postgres://user:password@localhost/db", 140, cue="://", before=240),
     Rule("kubernetes-secret", "secret", "reject", 2, "kind + secret",
-         r"""(?s)(?:kind["']?:\s{0,4}["']?Secret\b(?:(?!\n---|"kind"|\nkind:).){0,2000}?\b(?:data|stringData)["']?:(?:(?!\n---).){0,600}?\b(?!kind|apiVersion|name|type|metadata|namespace)[\w.-]{1,60}["']?:\s{0,4}(?:[|>]-?\s{1,20})?["']?([A-Za-z0-9+/]{10,4000}={0,3})(?=["'\s,]|\Z)|\b(?:data|stringData)["']?:(?:(?!\n---|kind:).){0,300}?\b(?!kind|apiVersion|name|type|metadata|namespace)[\w.-]{1,60}["']?:\s{0,4}(?:[|>]-?\s{1,20})?["']?([A-Za-z0-9+/]{10,4000}={0,3})["'\s,](?:(?!\n---).){0,1500}?kind["']?:\s{0,4}["']?Secret\b)""",
+         r"""(?<![\w.-])(?!(?:kind|apiVersion|name|type|metadata|namespace)\b)[\w.-]{1,60}["']?:\s{0,4}(?:[|>]-?\s{1,20})?["']?([A-Za-z0-9+/]{10,4000}={0,3})(?=["'\s,]|\Z)""",
          "k8s_value", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\ndata:\n  password: UyFCXCpkJHpEc2I9\n",
-         "kind: Secret\ndata:\n  password: <base64>\n", 2_500),
+         "kind: Secret\ndata:\n  password: <base64>\n", 2_500, before=2_000),
 )  # fmt: skip
 
 SECRETS = (*_FORGES, *_CLOUD, *_AI, *_MONEY, *_TALK, *_PACKAGES, *_TOOLS, *_SHAPES)
