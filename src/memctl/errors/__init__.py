@@ -11,6 +11,28 @@ from memctl.annotations import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from memctl.errors.models import EmptyContext as EmptyContext
+    from memctl.errors.models import ModelFailed as ModelFailed
+    from memctl.errors.models import ModelMissing as ModelMissing
+    from memctl.errors.models import ModelTimeout as ModelTimeout
+    from memctl.errors.models import ModelUnnamed as ModelUnnamed
+    from memctl.errors.models import ModelUnusable as ModelUnusable
+    from memctl.errors.models import NoContext as NoContext
+    from memctl.errors.models import ProtocolBroken as ProtocolBroken
+    from memctl.errors.models import TraceInvalid as TraceInvalid
+    from memctl.errors.models import TraceMissing as TraceMissing
+    from memctl.errors.models import TraceUnwritable as TraceUnwritable
+    from memctl.errors.server import AddressTaken as AddressTaken
+    from memctl.errors.server import PlaceRefused as PlaceRefused
+    from memctl.errors.server import SdkMissing as SdkMissing
+    from memctl.errors.server import SdkUnusable as SdkUnusable
+    from memctl.errors.server import StreamsClosed as StreamsClosed
+    from memctl.errors.server import TokenFileInvalid as TokenFileInvalid
+    from memctl.errors.server import TokensNeeded as TokensNeeded
+
+#: The rooms of this package whose errors few commands can meet: they are loaded when one of them is asked for.
+ROOMS = ("models", "server")
+
 
 class MemctlError(Exception):
     """{message}"""
@@ -59,6 +81,18 @@ class UsageError(MemctlError):
     hint = "memctl {command} --help"
 
 
+class ArgumentInvalid(MemctlError):
+    """{name}: {message}"""
+
+    hint = "the tool's schema lists its arguments"
+
+
+class JsonInvalid(MemctlError):
+    """Invalid JSON in {name}: {reason}"""
+
+    hint = "give an array of JSON objects, or one of them"
+
+
 class UnknownCommand(MemctlError):
     """unknown command '{name}'{guess}"""
 
@@ -69,6 +103,18 @@ class SettingInvalid(MemctlError):
     """{origin}: {message}"""
 
     hint = "a setting comes from the flag, else the environment, else config.json, else its default"
+
+
+class TimeInvalid(MemctlError):
+    """{option}: '{value}' is not a time"""
+
+    hint = "for example 2026-11-20, 2026-11-20T15:30Z, 7d, 2w, 3mo, 30min, yesterday; times are UTC"
+
+
+class TimesCrossed(MemctlError):
+    """--since {since} is later than --until {until}: no item can be made between them"""
+
+    hint = "swap them; 7d is seven days ago, so --since 7d --until 2d is the older part of a week"
 
 
 class ConfigUnreadable(MemctlError):
@@ -141,10 +187,28 @@ class FileMissing(MemctlError):
     """cannot read {path}: {reason}"""
 
 
+class TextTooLong(MemctlError):
+    """a statement has at most {limit} characters, and this one has {size}"""
+
+    hint = "memctl pull stores a long text in parts, memctl push --source FILE a document"
+
+
+class SessionInvalid(MemctlError):
+    """cannot use this session: {reason}"""
+
+    hint = "a session's id looks like project:conversation"
+
+
+class SessionNotFound(MemctlError):
+    """session not found: {id}"""
+
+    hint = "memctl session list shows the ones there are"
+
+
 class WorkspaceNotFound(MemctlError):
     """workspace not found: {name}"""
 
-    hint = "--scope names a scope directly"
+    hint = "memctl workspace list shows the ones there are; --scope names a scope directly"
 
 
 # --- the store --------------------------------------------------------------------------------------------------
@@ -241,3 +305,14 @@ class OutputFailed(MemctlError):
     """cannot write to standard output: {reason}"""
 
     hint = "the answer is incomplete; nothing else was lost"
+
+
+def __getattr__(name: str) -> "type[MemctlError]":
+    from importlib import import_module
+
+    for room in ROOMS if name[:1].isupper() else ():
+        kind = getattr(import_module(f"memctl.errors.{room}"), name, None)
+        if isinstance(kind, type) and issubclass(kind, MemctlError):
+            globals()[name] = kind
+            return kind
+    raise AttributeError(f"module 'memctl.errors' has no attribute '{name}'")
