@@ -16,13 +16,21 @@ from typing import Any, NamedTuple
 KILLED = 137
 #: Events that tell of use, not of content: a run that was killed after its answer may count a use twice.
 USE = ("read", "recall", "search", "inject", "use")
+#: What sessions and workspaces mean, without times.
+SAVED = {
+    "memory_sessions": "session_id, scope, turn_count, metadata_json",
+    "memory_turns": "session_id, number, question, answer, injectable",
+    "memory_workspaces": "name, scope, corpus_id, description",
+    "memory_workspace_options": "name, read_scopes, budget",
+}
 
 
 class Job(NamedTuple):
     """What to run, where, on which store, and at which statements to kill it.
 
-    `argv` and `stdin` are the command; `base` is the store before it (None: there is none); `store` is where the
-    command will find it; `most` is how many kill points to try at most, evenly spread (0: each one).
+    `argv` and `stdin` are the command (`-c` and Python code: a program that uses the store); `base` is the store before
+    it (None: there is none); `store` is where the command will find it; `most` is how many kill points to try
+    at most, evenly spread (0: each one).
     """
 
     argv: list[str]
@@ -85,6 +93,9 @@ def attempt(job: Job, die_at: int = 0) -> int:
         os.dup2(out, 2)
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
         sqlite3.connect = counted(die_at, os.path.join(job.folder, "tally"))  # type: ignore[assignment]
+        if job.argv[0] == "-c":
+            exec(job.argv[1], {"store": job.store})
+            return 0
         status: int = main(job.argv)
         sys.stdout.flush()
         return status
@@ -169,6 +180,11 @@ def dump(path: str) -> Any:
         USE,
     ).fetchall()
     withheld = db.execute("SELECT item_id, reason FROM memory_withheld").fetchall()
+    saved = {
+        table: sorted(map(repr, db.execute(f"SELECT {columns} FROM {table}")))
+        for table, columns in SAVED.items()
+        if db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    }
     places = db.execute("SELECT item_id, position, line_start, line_end, anchor FROM memory_sources").fetchall()
     db.close()
     return {
@@ -178,6 +194,7 @@ def dump(path: str) -> Any:
         "revisions": sorted(repr((items.get(i), n)) for i, n in revisions),
         "events": sorted(events),
         "withheld": sorted(repr((items.get(i), r)) for i, r in withheld),
+        "saved": saved,
         "places": sorted(repr((items.get(i), *rest)) for i, *rest in places),
     }
 

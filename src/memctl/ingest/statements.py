@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memctl import ids
 from memctl.store import items as store
-from memctl.store import sources
+from memctl.store import judged, sources
 from memctl.store.connect import Database
 from memctl.text import clean
 from memctl.types import MemoryItem, MemoryProvenance
@@ -44,6 +44,35 @@ class Divided(NamedTuple):
     redacted: tuple[str, ...] = ()
 
 
+class Kept(NamedTuple):
+    """What became of statements of any length: one outcome for each part, and how many stored ones were redacted."""
+
+    outcomes: list[Outcome]
+    redacted: int
+
+    @property
+    def stored(self) -> list[Outcome]:
+        """The parts that are new in the store."""
+        return [outcome for outcome in self.outcomes if outcome.kind == "stored"]
+
+
+def keep(db: Database, policy: "MemoryPolicy", items: Sequence[MemoryItem], *, reason: str) -> Kept:
+    """Store governed statements of any length: what is too long for policy is stored in parts.
+
+    reason  stands in the revisions ("pull")
+    """
+    parts: list[MemoryItem] = []
+    wholes: list[int] = []
+    redacted: set[str] = set()
+    for number, item in enumerate(items):
+        divided = divide(policy, item)
+        parts += divided.parts
+        wholes += [number] * len(divided.parts)
+        redacted.update(divided.redacted)
+    outcomes = store_statements(db, policy, parts, reason=reason, wholes=wholes) if parts else []
+    return Kept(outcomes, sum(o.id in redacted for o in outcomes if o.kind == "stored"))
+
+
 def store_statements(
     db: Database, policy: "MemoryPolicy", items: Sequence[MemoryItem], *, reason: str, wholes: Sequence[int] = ()
 ) -> list[Outcome]:
@@ -55,7 +84,7 @@ def store_statements(
     wholes  for each item the number of the text that it is a part of: parts of one text are no duplicates of each other
     """
     verdicts = [judge(policy, tidy(item)) for item in items]
-    with db.atomic():
+    with db.atomic(), judged.by(db, judged.word(policy.switches)):
         return _Writer(db, reason, items, wholes or range(len(items))).write(verdicts)
 
 
@@ -146,8 +175,8 @@ class _Writer:
     def __init__(self, db: Database, reason: str, items: Sequence[MemoryItem], wholes: Sequence[int]) -> None:
         self.db, self.reason, self.items = db, reason, items
         self.whole = {item.id: whole for item, whole in zip(items, wholes, strict=True)}
-        # (content hash, scope, whether it is held back) -> the item that says it
-        self.known: dict[tuple[str, str, bool], MemoryItem] = {}
+        # (content hash, scope, corpus or None for any, whether it is held back) -> the item that says it
+        self.known: dict[tuple[str, str, str | None, bool], MemoryItem] = {}
         self.held: dict[str, PolicyVerdict] = {}
         self.fresh: dict[str, MemoryItem] = {}
         self.changed: dict[str, MemoryItem] = {}
@@ -176,7 +205,7 @@ class _Writer:
             # statement that relied on one of these would be lost with it.
             gone = item.expires_at is not None and item.expires_at <= now
             if not (gone or item.id in raw or item.id in passages):
-                self.known.setdefault((item.content_hash, item.scope, not item.injectable), item)
+                self._learn(item)
 
     def _one(self, item: MemoryItem, verdict: "PolicyVerdict") -> Outcome:
         reasons = tuple(verdict.reasons)
@@ -193,12 +222,20 @@ class _Writer:
         if quarantined:
             hold(item, verdict)
             self.held[item.id] = verdict
-        self.known[item.content_hash, item.scope, not item.injectable] = self.fresh[item.id] = item
+        self.fresh[item.id] = item
+        self._learn(item)
         return Outcome("stored", item.title, item.id, reasons, quarantined)
 
+    def _learn(self, item: MemoryItem) -> None:
+        for corpus in {item.corpus_id, None}:
+            self.known.setdefault((item.content_hash, item.scope, corpus, not item.injectable), item)
+
     def _known(self, item: MemoryItem, *, held: bool) -> MemoryItem | None:
-        """The item that says the same. One that is held back stands only for another that is."""
-        key = (item.content_hash, item.scope)
+        """The item that says the same, within the item's corpus if it is for one.
+
+        One that is held back stands only for another that is.
+        """
+        key = (item.content_hash, item.scope, item.corpus_id)
         return self.known.get((*key, False)) or (self.known.get((*key, True)) if held else None)
 
 
@@ -214,14 +251,16 @@ def absorb(there: MemoryItem, new: MemoryItem) -> bool:
     """Add to an item what another one that says the same knows besides; whether that was anything.
 
     First spellings of tags and entities stay, the higher confidence counts, and a second source is kept among the
-    provenance's references.
+    provenance's references. What was to expire stays for good when it is said again without an end.
     """
-    before = (there.tags, there.entities, there.confidence, there.provenance.to_dict())
+    before = (there.tags, there.entities, there.confidence, there.expires_at, there.provenance.to_dict())
     there.tags = clean.union(there.tags, new.tags)
     there.entities = clean.union(there.entities, new.entities)
     there.confidence = max(there.confidence, new.confidence)
+    if there.injectable and new.expires_at is None:
+        there.expires_at = None
     _add_source(there.provenance, new.provenance)
-    return before != (there.tags, there.entities, there.confidence, there.provenance.to_dict())
+    return before != (there.tags, there.entities, there.confidence, there.expires_at, there.provenance.to_dict())
 
 
 def _add_source(there: MemoryProvenance, new: MemoryProvenance) -> None:

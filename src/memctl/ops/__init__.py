@@ -5,12 +5,12 @@ A row's summary must equal the first line of the operation's docstring; a test h
 
 
 class Row:
-    """Where an operation lives, and what `memctl --help` says of it."""
+    """Where an operation lives, and what `memctl --help` says of it; with `cli=False` only the MCP server has it."""
 
-    __slots__ = ("group", "module", "summary")
+    __slots__ = ("cli", "group", "module", "summary")
 
-    def __init__(self, module: str, summary: str, group: str) -> None:
-        self.module, self.summary, self.group = module, summary, group
+    def __init__(self, module: str, summary: str, group: str, *, cli: bool = True) -> None:
+        self.module, self.summary, self.group, self.cli = module, summary, group, cli
 
 
 #: The groups of `memctl --help`, in order.
@@ -18,16 +18,47 @@ GROUPS = ("Start", "Write", "Recall", "Look", "Move", "Care")
 
 TABLE: dict[str, Row] = {
     "init": Row("memctl.ops.init", "Make a store and print the line that selects it", "Start"),
+    "serve": Row("memctl.ops.serve", "Serve the memory to AI clients over the Model Context Protocol", "Start"),
     "ingest": Row("memctl.ops.ingest", "Store documents as raw passages, kept out of recall until promoted", "Write"),
     "mount": Row("memctl.ops.mount", "Register a folder that feeds the store", "Write"),
     "sync": Row("memctl.ops.sync", "Bring the store up to date with its folders", "Write"),
     "push": Row("memctl.ops.push", "Ingest sources, then print what answers a question as one block", "Recall"),
+    "remember": Row("memctl.ops.remember", "Store one statement and print its id", "Write"),
+    "propose": Row("memctl.ops.propose", "Store what a model proposes to remember", "Write", cli=False),
+    "write": Row("memctl.ops.write", "Store one finished item", "Write", cli=False),
     "pull": Row("memctl.ops.pull", "Store what an LLM wrote, from standard input", "Write"),
     "recall": Row("memctl.ops.recall", "Print what answers a question as one block within a token budget", "Recall"),
+    "recall-best-effort": Row(
+        "memctl.ops.recall_best_effort", "Recall, and try again with less when nothing matches", "Recall", cli=False
+    ),
     "search": Row("memctl.ops.search", "Search items by words, best first", "Recall"),
+    "read": Row("memctl.ops.read", "Read items in full", "Look", cli=False),
+    "loop": Row(
+        "memctl.ops.loop", "Let a model answer from standard input, and ask memory for more, within bounds", "Recall"
+    ),
+    "ask": Row("memctl.ops.ask", "Ask a model about a folder", "Recall"),
+    "chat": Row("memctl.ops.chat", "Answer questions from the store, one after the other", "Recall"),
     "show": Row("memctl.ops.show", "Show one item in full", "Look"),
     "list": Row("memctl.ops.list_", "List items, newest first", "Look"),
     "inspect": Row("memctl.ops.inspect", "Show the structure of a folder as one block", "Look"),
+    "workspace": Row("memctl.ops.workspace", "Save views of the store by name, to read and write through", "Care"),
+    "workspace-list": Row("memctl.ops.workspace_list", "List the workspaces", "Care", cli=False),
+    "workspace-register": Row(
+        "memctl.ops.workspace_register", "Make a workspace, or change what is given of one", "Care", cli=False
+    ),
+    "workspace-remove": Row("memctl.ops.workspace_remove", "Forget a workspace; its items stay", "Care", cli=False),
+    "session": Row("memctl.ops.session", "Look at recorded conversations, or delete one", "Look"),
+    "session-inject": Row(
+        "memctl.ops.session_inject",
+        "Begin a turn: record the question, and recall what answers it",
+        "Recall",
+        cli=False,
+    ),
+    "session-store": Row(
+        "memctl.ops.session_store", "End a turn: record the answer, and store what it proposes", "Write", cli=False
+    ),
+    "status": Row("memctl.ops.status", "Say which store is used, what it holds and what feeds it", "Look"),
+    "digest": Row("memctl.ops.digest", "Sum up on one page what a scope holds", "Look"),
     "stats": Row("memctl.ops.stats", "Count what the store holds", "Look"),
     "eval": Row("memctl.ops.eval", "Measure how well search answers your own questions", "Look"),
     "export": Row("memctl.ops.export", "Write items as JSON lines", "Move"),
@@ -39,4 +70,10 @@ TABLE: dict[str, Row] = {
     ),
     "embed": Row("memctl.ops.embed", "Make vectors of the items, so that search also finds by meaning", "Care"),
     "reindex": Row("memctl.ops.reindex", "Make the full-text index anew, with another tokenizer if wanted", "Care"),
+    "metrics": Row("memctl.ops.metrics", "Count what the running server did, tool by tool", "Care", cli=False),
 }
+
+
+def commands() -> list[str]:
+    """The names of the operations that the command line has, in the table's order."""
+    return [name for name, row in TABLE.items() if row.cli]

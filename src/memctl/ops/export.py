@@ -5,8 +5,12 @@ from collections.abc import Iterator
 from memctl.annotations import Annotated, Any
 from memctl.names import ItemType, Tier
 from memctl.operation import READ, Arg, Result, operation
+from memctl.ops.arguments import ReadIn, seen_through
 from memctl.ops.context import Context
 from memctl.ops.search import View
+
+#: So many items are given in one piece; the command line streams them, and has no such limit.
+AT_ONCE = 1000
 
 
 class Exported(Result):
@@ -27,8 +31,24 @@ class Exported(Result):
         self._ctx.note(f"[export] {count} item(s) exported")
 
     def as_dict(self) -> dict[str, Any]:
-        """All lines at once: for stores that are small enough."""
-        return {"items": list(self.lines())}
+        """The first items in one piece, and whether there are more; what is kept from models is only counted."""
+        from itertools import islice
+
+        withheld = 0
+
+        def given() -> Iterator[dict[str, Any]]:
+            nonlocal withheld
+            for line in self.lines():
+                if line["injectable"]:
+                    yield line
+                else:
+                    withheld += 1
+
+        found = list(islice(given(), AT_ONCE + 1))
+        return {
+            "status": "ok", "count": min(len(found), AT_ONCE), "items": found[:AT_ONCE],
+            "truncated": len(found) > AT_ONCE, "withheld": withheld,
+        }  # fmt: skip
 
     def as_json(self) -> Iterator[dict[str, Any]]:
         """An array, printed while it is made."""
@@ -37,6 +57,10 @@ class Exported(Result):
 
 @operation(
     access=READ,
+    tool="memory_export",
+    toolset="standard",
+    about="Export memories with all their fields, at most 1000 at a time. Those kept from models are only counted.",
+    answer={"count": "integer", "items": "array", "truncated": "boolean", "withheld": "integer"},
     examples=(
         "memctl export --include-archived > backup.jsonl",
         "memctl export --tier ltm --type decision > decisions.jsonl",
@@ -47,11 +71,14 @@ class Exported(Result):
 def export(
     ctx: Context,
     *,
-    tier: Annotated[Tier | None, Arg("only this tier", "--tier")] = None,
-    type: Annotated[ItemType | None, Arg("only this type", "--type")] = None,
-    scope: Annotated[str | None, Arg("only this scope (default: all of them)", "--scope")] = None,
+    tier: Annotated[Tier | None, Arg("only this tier", "--tier", mcp_help="")] = None,
+    type: Annotated[ItemType | None, Arg("only this type", "--type", mcp_name="type_filter", mcp_help="")] = None,
+    scope: Annotated[
+        str | None, Arg("only this scope (default: all of them)", "--scope", mcp_help="default: all")
+    ] = None,
+    workspace: ReadIn = None,
     include_archived: Annotated[bool, Arg("also what was archived or has expired", "--include-archived")] = False,
-    redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact")] = "full",
+    redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp="full")] = "full",
 ) -> Exported:
     """Write items as JSON lines.
 
@@ -68,6 +95,7 @@ def export(
 
     scopes = None if scope is None else (scope,)
     filters = Filters(scopes=scopes, tier=tier, type=type, archived=include_archived)
+    filters = seen_through(ctx, workspace, filters)
     view = None if redact in ("full", "S3") else redaction(ctx, redact)
     return Exported(ctx, lines(ctx.db, filters, view))
 

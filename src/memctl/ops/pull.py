@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
-from memctl.names import DEFAULT_SCOPE, ItemType, Tier
+from memctl.names import DEFAULT_SCOPE, ItemType
 from memctl.operation import CREATE, Arg, Result, operation
+from memctl.ops.arguments import HowEstablished, WriteIn, writes
 from memctl.ops.context import Context
-from memctl.text import clean, echo
+from memctl.text import clean, echo, trust
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def pull(
     title: Annotated[str | None, Arg("title of a note made from plain text", "--title")] = None,
     type: Annotated[ItemType, Arg("type of a note made from plain text", "--type")] = "note",
     scope: Annotated[str, Arg("the scope to store in", "--scope")] = DEFAULT_SCOPE,
-    tier: Annotated[Tier, Arg("how established it is", "--tier", env="MEMCTL_TIER", config="pull.tier")] = "stm",
+    tier: HowEstablished = "stm",
+    workspace: WriteIn = None,
 ) -> Pulled:
     """Store what an LLM wrote, from standard input.
 
@@ -79,31 +81,44 @@ def pull(
     left out. A statement that is known already adds its tags and its source to the item that is there. MEMCTL_SESSION
     names the session in the source. Without --json nothing is printed on stdout.
     """
-    given = _read(ctx)
+    scope, corpus_id = writes(ctx, workspace, scope)
+    given = read_input(ctx, "pull")
     parsed = _parse(ctx, given)
     for problem in parsed.problems:
         ctx.warn(f"[pull] {problem}")
     if parsed.structured:
-        items = [_item(ctx, found, tags or [], tier, scope) for found in parsed.proposals]
+        source = source_of(ctx, "memctl-pull")
+        items = [
+            proposed_item(found, source, tags=tags or [], tier=tier, scope=scope, corpus_id=corpus_id)
+            for found in parsed.proposals
+        ]
         if len(parsed.rest) > 0:
             ctx.note(f"[pull] {len(parsed.rest)} character(s) around the proposals were not stored")
     else:
         ctx.note("[pull] no structured proposals found — storing as single note")
-        items = [_note(ctx, parsed.rest, title, type, tags or [], tier, scope)]
+        note = _note(ctx, parsed.rest, title, type, tags or [], tier, scope)
+        note.corpus_id = corpus_id
+        items = [note]
     return _store(ctx, items, parsed)
 
 
-def _read(ctx: Context) -> str:
+def read_input(ctx: Context, label: str) -> str:
+    """Standard input as text, without what it repeats of injected memory. Raises EmptyInput and NothingStored."""
     if "stdin" in ctx.tty:
-        ctx.note("[pull] reading from the terminal; Ctrl-D ends the input")
+        ctx.note(f"[{label}] reading from the terminal; Ctrl-D ends the input")
     given, notes = _decoded(ctx.stdin_bytes())
     if not given.strip():
         raise errors.EmptyInput
     for note in notes:
-        ctx.warn(f"[pull] standard input: {note}")
+        ctx.warn(f"[{label}] standard input: {note}")
+    return own_words(ctx, given, label)
+
+
+def own_words(ctx: Context, given: str, label: str) -> str:
+    """A text without what it repeats of injected memory. Raises NothingStored when nothing else is in it."""
     kept, count = echo.without_injected(given)
     if count:
-        ctx.note(f"[pull] left out {count} block(s) of injected memory that the input repeats")
+        ctx.note(f"[{label}] left out {count} block(s) of injected memory that the input repeats")
     if not kept.strip():
         raise errors.NothingStored(reason="the input only repeats injected memory")
     return kept
@@ -127,16 +142,21 @@ def _parse(ctx: Context, given: str) -> "Parsed":
     return parse(given, delimiter_open=how.delimiter_open, delimiter_close=how.delimiter_close, strategy=how.strategy)
 
 
-def _source(ctx: Context) -> MemoryProvenance:
+def source_of(ctx: Context, label: str) -> MemoryProvenance:
+    """The source of what a command stores when nobody named another: the command, and MEMCTL_SESSION."""
     session = ctx.env("MEMCTL_SESSION")
-    return MemoryProvenance("tool", f"memctl-pull:{session}" if session else "memctl-pull")
+    return MemoryProvenance("tool", f"{label}:{session}" if session else label)
 
 
-def _item(ctx: Context, found: "Proposed", tags: list[str], tier: str, scope: str) -> MemoryItem:
+def proposed_item(
+    found: "Proposed", source: MemoryProvenance, *, tags: list[str], tier: str, scope: str, corpus_id: str | None = None
+) -> MemoryItem:
+    """The item that a proposal asks for; `source` stands where the proposal names none."""
     proposal = found.proposal
     item = proposal.to_memory_item(tier=tier, scope=scope)
-    hint, source = proposal.provenance_hint, _source(ctx)
-    item.provenance.source_kind = hint.get("source_kind") or source.source_kind
+    hint = proposal.provenance_hint
+    item.corpus_id = corpus_id
+    item.provenance.source_kind = trust.claimed(hint.get("source_kind"), source.source_kind)
     item.provenance.source_id = hint.get("source_id") or source.source_id
     item.content = echo.without_injected(item.content)[0]
     item.title = item.title or clean.one_line(item.content, 80)
@@ -152,7 +172,8 @@ def _note(
 ) -> MemoryItem:
     return MemoryItem(
         tier=tier, type=type_, title=clean.one_line(title or "") or _heading(content) or _capture_title(),
-        content=content, tags=clean.union(tags, []), provenance=_source(ctx), scope=scope,
+        content=content, tags=clean.union(tags, []), provenance=source_of(ctx, "memctl-pull"),
+        scope=scope,
     )  # fmt: skip
 
 
@@ -172,22 +193,12 @@ def _capture_title() -> str:
 def _store(ctx: Context, items: list[MemoryItem], parsed: "Parsed") -> Pulled:
     from memctl.ingest import statements
 
-    parts: list[MemoryItem] = []
-    wholes: list[int] = []
-    redacted: set[str] = set()
     said = [item for item in items if item.content.strip()]
     if len(said) < len(items):
         ctx.note(f"[pull] {len(items) - len(said)} proposal(s) only repeat injected memory")
-    for number, item in enumerate(said):
-        divided = statements.divide(ctx.policy, item)
-        parts += divided.parts
-        wholes += [number] * len(divided.parts)
-        redacted.update(divided.redacted)
-    outcomes: list[Outcome] = []
-    if parts:
-        outcomes = statements.store_statements(ctx.db, ctx.policy, parts, reason="pull", wholes=wholes)
-    done = Pulled(outcomes, sum(o.id in redacted for o in outcomes if o.kind == "stored"), len(parsed.problems))
-    _tell(ctx, done, outcomes, structured=parsed.structured, title=items[0].title if items else "")
+    kept = statements.keep(ctx.db, ctx.policy, said, reason="pull") if said else statements.Kept([], 0)
+    done = Pulled(kept.outcomes, kept.redacted, len(parsed.problems))
+    _tell(ctx, done, kept.outcomes, structured=parsed.structured, title=items[0].title if items else "")
     if not (done.stored or done.duplicate) and (done.rejected or done.problems):
         raise errors.NothingStored(reason=_failure(done))
     return done

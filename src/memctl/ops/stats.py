@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from memctl.annotations import Any
-from memctl.operation import READ, Result, operation
+from memctl.annotations import Annotated, Any
+from memctl.operation import READ, Arg, Result, operation
+from memctl.ops.arguments import ReadIn, seen_through
 from memctl.ops.context import Context
 
 
@@ -16,6 +17,12 @@ class Stats(Result):
         self.counts, self.path = counts, path
 
     def as_dict(self) -> dict[str, Any]:
+        """The counts, `status`, and the version of the block's format."""
+        from memctl.text.block import FORMAT_VERSION
+
+        return self.as_json() | {"format_version": FORMAT_VERSION}
+
+    def as_json(self) -> dict[str, Any]:
         """The counts and `status`."""
         return self.counts | {"db_path": self.path, "status": "ok"}
 
@@ -23,17 +30,31 @@ class Stats(Result):
 @operation(
     access=READ,
     tool="memory_stats",
-    examples=("memctl stats", "memctl stats --json | jq .by_tier"),
-)
-def stats(ctx: Context) -> Stats:
+    toolset="standard",
+    about="Count the memories by tier, type and scope, and say how the full-text index was built.",
+    answer={
+        "total_items": "integer", "by_tier": "object", "by_type": "object", "by_scope": "object",
+        "events_count": "integer", "embeddings_count": "integer", "fts5_available": "boolean",
+        "format_version": "integer",
+    },
+    examples=("memctl stats", "memctl stats --scope team", "memctl stats --json | jq .by_tier"),
+)  # fmt: skip
+def stats(
+    ctx: Context,
+    *,
+    scope: Annotated[str | None, Arg("only the items of this scope", "--scope", mcp_help="")] = None,
+    workspace: ReadIn = None,
+) -> Stats:
     """Count what the store holds.
 
     Items are counted by tier, type and scope, archived ones apart. The lines about the tokenizer tell how the
     full-text index was built.
     """
+    from memctl.store.filters import Filters
     from memctl.store.stats import stats as count
 
-    return Stats(count(ctx.db), ctx.db_path)
+    seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))
+    return Stats(count(ctx.db, seen.scopes, seen.corpus_id), ctx.db_path)
 
 
 def text(result: Stats) -> Iterator[str]:

@@ -10,6 +10,11 @@ from memctl import errors, ids
 from memctl.store import schema
 from memctl.store.connect import Database, translated
 
+#: Told how many rows of how many are done.
+Progress = Callable[[int, int], None]
+#: So many rows are indexed by one statement: about a tenth of a second.
+FILL = 2000
+
 
 class Migration(NamedTuple):
     """One numbered step."""
@@ -65,6 +70,11 @@ def current(db: Database) -> bool:
     if found > MIGRATIONS[-1].number:
         raise errors.StoreTooNew(path=db.path, found=f"{schema.SCHEMA_VERSION}.{found}", known=_known())
     return bool(found == MIGRATIONS[-1].number)
+
+
+def pending(db: Database) -> list[str]:
+    """The names of the steps that a file has not had yet."""
+    return [step.name for step in MIGRATIONS if not _applied(db, step.number)]
 
 
 def check_readable(db: Database) -> None:
@@ -153,17 +163,23 @@ def _folders(db: Database, _tokenizer: str | None) -> None:
     _run_script(db, schema.FOLDER_TABLES)
 
 
+def _sessions(db: Database, _tokenizer: str | None) -> None:
+    """Conversations with their turns, and saved views."""
+    _run_script(db, schema.SESSION_TABLES)
+
+
 MIGRATIONS = (
     Migration(1, "shared and side tables", _shared_tables),
     Migration(2, "first revisions of ingested passages", _first_revisions),
     Migration(3, "synced folders", _folders),
+    Migration(4, "sessions and workspaces", _sessions),
 )
 
 
 # --- the full-text table -------------------------------------------------------------------------------------------
 
 
-def ensure_fts(db: Database, tokenizer: str | None) -> bool:
+def ensure_fts(db: Database, tokenizer: str | None, progress: Progress | None = None) -> bool:
     """Make the full-text table and its triggers if they are missing and SQLite has FTS5; say whether it is there."""
     import sqlite3
 
@@ -177,7 +193,7 @@ def ensure_fts(db: Database, tokenizer: str | None) -> bool:
                 if "tokenizer" in str(exc) or "parse error" in str(exc):
                     raise errors.TokenizerInvalid(tokenizer=tokenizer) from exc
                 raise translated(exc, db.path) from exc
-            db.run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('rebuild')")
+            _fill_fts(db, progress)
             _set_meta(db, "fts_indexed_at", ids.timestamp_sql())
         _run_script(db, schema.FTS_TRIGGERS)
         _set_meta(db, "fts_tokenizer", fts_tokenizer(db) or "")
@@ -201,10 +217,30 @@ def _set_meta(db: Database, key: str, value: str) -> None:
            "ON CONFLICT(key) DO UPDATE SET value = excluded.value", (key, value))  # fmt: skip
 
 
-def rebuild_fts(db: Database, tokenizer: str | None = None) -> int:
+def _fill_fts(db: Database, progress: Progress | None) -> None:
+    """Index every item, some at a time: FTS5's own `rebuild` is one long call, deaf to ^C and silent."""
+    count = int(db.value("SELECT count(*) FROM memory_items"))
+    done, last = 0, -(2**63)
+    while done < count:
+        if progress is not None:
+            progress(done, count)
+        until = db.value(
+            "SELECT max(rowid) FROM (SELECT rowid FROM memory_items WHERE rowid > ? ORDER BY rowid LIMIT ?)",
+            (last, FILL),
+        )
+        db.run(
+            "INSERT INTO memory_items_fts(rowid, title, content, tags, entities) "
+            "SELECT rowid, title, content, tags, entities FROM memory_items WHERE rowid > ? AND rowid <= ?",
+            (last, until),
+        )
+        done, last = done + FILL, until
+
+
+def rebuild_fts(db: Database, tokenizer: str | None = None, progress: Progress | None = None) -> int:
     """Make the index anew, with another tokenizer if one is named; the rows indexed, or -1 without FTS5.
 
-    All in one transaction: a name SQLite does not know raises TokenizerInvalid and changes nothing.
+    All in one transaction: interrupted, or given a name SQLite does not know (TokenizerInvalid), it changes nothing.
+    `progress` is told how many rows of how many are indexed.
     """
     wanted = schema.tokenizer(tokenizer) if tokenizer is not None else None
     with db.atomic():
@@ -214,10 +250,11 @@ def rebuild_fts(db: Database, tokenizer: str | None = None) -> int:
                 db.run(f"DROP TRIGGER IF EXISTS memory_items_fts_{trigger}")
             db.run("DROP TABLE memory_items_fts")
             held = None
-        if not ensure_fts(db, wanted or held):
+        if not ensure_fts(db, wanted or held, progress):
             return -1
         if held is not None:  # a table just made is indexed already
-            db.run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('rebuild')")
+            db.run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('delete-all')")
+            _fill_fts(db, progress)
         times = int(db.meta("fts_reindex_count") or 0) + 1
         _set_meta(db, "fts_reindex_count", str(times))
         _set_meta(db, "fts_indexed_at", ids.timestamp_sql())

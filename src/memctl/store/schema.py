@@ -193,6 +193,41 @@ CREATE TABLE IF NOT EXISTS memory_mount_options (  -- options of a mount that me
 ) WITHOUT ROWID;
 """
 
+#: Migration 4: conversations and saved views. RAGIX makes the first and the third of these tables when it needs them.
+SESSION_TABLES = """
+CREATE TABLE IF NOT EXISTS memory_sessions (     -- one conversation with a client, in RAGIX's shape
+    session_id    TEXT PRIMARY KEY,              -- such as project:conversation
+    project_id    TEXT,                          -- what stands before the colon
+    scope         TEXT,                          -- what it reads, and where what it stores is filed
+    turn_count    INTEGER,                       -- the number of the newest turn
+    created_at    TEXT,
+    updated_at    TEXT,
+    metadata_json TEXT                           -- JSON object; ours: client
+);
+CREATE TABLE IF NOT EXISTS memory_turns (        -- what was asked and answered, as policy left it
+    session_id TEXT NOT NULL,
+    number     INTEGER NOT NULL,                 -- 1, 2, ... within the session
+    question   TEXT NOT NULL DEFAULT '',
+    answer     TEXT NOT NULL DEFAULT '',
+    sources    TEXT NOT NULL DEFAULT '[]',       -- JSON array: what the model was given, item ids or path:line
+    injectable INTEGER NOT NULL DEFAULT 1,       -- 0: never given to a model again
+    asked_at   TEXT NOT NULL,
+    PRIMARY KEY (session_id, number)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memory_workspaces (   -- saved views, in RAGIX's shape
+    name        TEXT PRIMARY KEY,
+    scope       TEXT NOT NULL,                   -- what is written to, and read unless read_scopes says otherwise
+    corpus_id   TEXT NOT NULL DEFAULT '',        -- '': any
+    description TEXT NOT NULL DEFAULT '',
+    created_at  TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS memory_workspace_options (  -- what memory_workspaces has no column for
+    name        TEXT PRIMARY KEY,
+    read_scopes TEXT,                            -- JSON array; NULL: the workspace's scope and the scope global
+    budget      INTEGER                          -- tokens of a recall; NULL: the usual
+) WITHOUT ROWID;
+"""
+
 # A passage that bulk ingest wrote and nobody changed is its own first revision: the row says it all, so the snapshot
 # is '{}'. The moment any program changes the row (REPLACE included), these two triggers write the old state down.
 _SNAPSHOT = """json_object(

@@ -1,11 +1,104 @@
-"""Workspaces: named views that RAGIX saves. The table is RAGIX's; a store need not have it."""
+"""Workspaces: saved views, by name. The table is RAGIX's, what it has no column for stands beside it."""
 
+from typing import Any, NamedTuple
+
+from memctl import ids
+from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
+from memctl.store import rows
 from memctl.store.connect import Database
 
+#: The workspace that is always there.
+DEFAULT = "default"
 
-def view(db: Database, name: str) -> tuple[str, str | None] | None:
-    """The scope and the corpus (None = any) that a workspace reads; None if no such workspace is saved."""
+
+class Workspace(NamedTuple):
+    """What is read and written under a name.
+
+    scope        what is written to
+    corpus_id    the document set that is read, and that what is written belongs to; None: any, and none
+    read_scopes  what is read; empty: `scope` and the scope global
+    budget       tokens that a recall may take at most; None: no limit of its own
+    created_at   empty for the one that is always there
+    """
+
+    name: str
+    scope: str = DEFAULT_SCOPE
+    corpus_id: str | None = None
+    description: str = ""
+    read_scopes: tuple[str, ...] = ()
+    budget: int | None = None
+    created_at: str = ""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The scopes that are read."""
+        return self.read_scopes or tuple(dict.fromkeys((self.scope, GLOBAL_SCOPE)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """RAGIX's five keys, then ours."""
+        return {
+            "name": self.name, "scope": self.scope, "corpus_id": self.corpus_id or "",
+            "description": self.description, "created_at": self.created_at,
+            "read_scopes": list(self.reads), "budget": self.budget,
+        }  # fmt: skip
+
+
+def get(db: Database, name: str) -> Workspace | None:
+    """The workspace of this name; None when there is none."""
+    found = _select(db, "WHERE w.name = ?", (name,))
+    if found:
+        return found[0]
+    return Workspace(DEFAULT) if name == DEFAULT else None
+
+
+def listed(db: Database) -> list[Workspace]:
+    """All workspaces by name, the one that is always there first."""
+    found = _select(db, "WHERE w.name <> ? ORDER BY w.name", (DEFAULT,))
+    return [get(db, DEFAULT) or Workspace(DEFAULT), *found]
+
+
+def _select(db: Database, where: str, values: tuple[str, ...]) -> list[Workspace]:
     if not db.has("memory_workspaces"):
-        return None
-    row = db.row("SELECT scope, corpus_id FROM memory_workspaces WHERE name = ?", (name,))
-    return None if row is None else (str(row[0]), row[1] or None)
+        return []
+    beside = db.has("memory_workspace_options")
+    more = "o.read_scopes, o.budget" if beside else "NULL, NULL"
+    join = "LEFT JOIN memory_workspace_options AS o ON o.name = w.name" if beside else ""
+    return [
+        Workspace(
+            str(name), str(scope), corpus or None, str(words or ""), tuple(rows.strings(reads)),
+            budget if isinstance(budget, int) else None, str(made or ""),
+        )
+        for name, scope, corpus, words, made, reads, budget in db.rows(
+            f"SELECT w.name, w.scope, w.corpus_id, w.description, w.created_at, {more} "
+            f"FROM memory_workspaces AS w {join} {where}",
+            values,
+        )
+    ]  # fmt: skip
+
+
+def put(db: Database, wanted: Workspace) -> Workspace:
+    """Save a workspace, or change the one of this name; when it was made stays. Returns it as it is saved."""
+    with db.atomic():
+        db.run(
+            "INSERT INTO memory_workspaces(name, scope, corpus_id, description, created_at) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT(name) DO UPDATE SET scope = excluded.scope, corpus_id = excluded.corpus_id, "
+            "description = excluded.description",
+            (wanted.name, wanted.scope, wanted.corpus_id or "", wanted.description, ids.timestamp()),
+        )
+        reads = rows.dump(list(wanted.read_scopes)) if wanted.read_scopes else None
+        db.run(
+            "INSERT INTO memory_workspace_options(name, read_scopes, budget) VALUES (?, ?, ?) "
+            "ON CONFLICT(name) DO UPDATE SET read_scopes = excluded.read_scopes, budget = excluded.budget",
+            (wanted.name, reads, wanted.budget),
+        )
+        return get(db, wanted.name) or wanted
+
+
+def remove(db: Database, name: str) -> bool:
+    """Forget a workspace; its items stay. False for one that is not saved, and for the one that is always there."""
+    with db.atomic():
+        if name == DEFAULT or get(db, name) is None:
+            return False
+        for table in ("memory_workspaces", "memory_workspace_options"):
+            db.run(f"DELETE FROM {table} WHERE name = ?", (name,))
+    return True

@@ -66,6 +66,12 @@ def parse(
     return Parsed(finder.proposals, rest.strip(), finder.problems, finder.structured)
 
 
+def checked(entry: Any) -> tuple[Proposed | None, list[str]]:
+    """One proposal that is JSON already, or None when it is none; and what is wrong with it or with parts of it."""
+    problems: list[str] = []
+    return _Check("", problems).proposed(entry), problems
+
+
 class _Finder:
     """Collects proposals and problems from the pieces of one text."""
 
@@ -218,13 +224,13 @@ class _Check:
             return None
         content = entry.get("content")
         if "content" not in entry:
-            self.problems.append(f"{self.label}: content is missing")
+            self._say("", "content is missing")
             return None
         if not isinstance(content, str):
             self._problem("content", "a string", content)
             return None
         if not content.strip():
-            self.problems.append(f"{self.label}: content is empty")
+            self._say("", "content is empty")
             return None
         rule = self._text(entry, "rule_id")
         proposal = MemoryProposal(
@@ -240,8 +246,10 @@ class _Check:
         return Proposed(proposal, self._confidence(entry), self._words(entry, "entities"))
 
     def _problem(self, field: str, expected: str, value: Any) -> None:
-        where = f"{self.label}: {field}" if field else self.label
-        self.problems.append(f"{where}: expected {expected}, got {jsons.kind_of(value)}")
+        self._say(field, f"expected {expected}, got {jsons.kind_of(value)}")
+
+    def _say(self, field: str, problem: str) -> None:
+        self.problems.append(": ".join(filter(None, (self.label, field, problem))))
 
     def _text(self, entry: dict[str, Any], field: str) -> str:
         value = entry.get(field)
@@ -278,7 +286,7 @@ class _Check:
         if not isinstance(value, dict):
             self._problem("provenance_hint", "an object", value)
             return {}
-        inner = _Check(f"{self.label}: provenance_hint", self.problems)
+        inner = _Check(": ".join(filter(None, (self.label, "provenance_hint"))), self.problems)
         hint: dict[str, Any] = {name: inner._text(value, name) for name in ("source_kind", "source_id")}
         hint.update({name: inner._words(value, name) for name in ("chunk_ids", "content_hashes")})
         return {name: held for name, held in hint.items() if held}

@@ -1,0 +1,71 @@
+"""What a block may hold by today's rules: items that they have not seen are judged again before a model gets them.
+
+Nothing is written: an item that fails is left out, or shown without its secret, and stderr says what puts the store
+right. Where the rules have seen all that is delivered, which is the usual case, they are not even loaded.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from memctl.annotations import TYPE_CHECKING
+from memctl.ops.context import Context
+from memctl.store import judged
+from memctl.store.sources import Source
+from memctl.types import MemoryItem
+
+if TYPE_CHECKING:
+    from memctl.policy import MemoryPolicy
+
+
+class Fit:
+    """Items that may be given to a model, and how many of them were changed or left out for that."""
+
+    __slots__ = ("items", "left_out", "places", "redacted")
+
+    def __init__(self, items: list[MemoryItem], places: dict[str, Source]) -> None:
+        self.items, self.places = items, places
+        self.left_out = self.redacted = 0
+
+    def tell(self, ctx: Context, label: str) -> None:
+        """Say on stderr what was done, and what to do about it."""
+        counts = ((self.left_out, "left out"), (self.redacted, "shown without a secret"))
+        said = ", ".join(f"{count} item(s) {what}" for count, what in counts if count)
+        if said:
+            ctx.warn(f"[{label}] {said}: the rules of today have not judged them yet; run memctl scan --store")
+
+
+def fit(ctx: Context, items: Sequence[MemoryItem], places: Mapping[str, Source], *, past: bool = False) -> Fit:
+    """The items as they may be given to a model; `past`: they are states of old, which the rules may not have seen."""
+    done = Fit(list(items), dict(places))
+    unseen = {item.id for item in items} if past else judged.unseen(ctx.db, _rules(ctx), items)
+    if not unseen:
+        return done
+    from memctl.store import held
+
+    released = held.released(ctx.db)
+    done.items = []
+    for item in items:
+        free = (item.id, item.content_hash) in released
+        kept = _judged(ctx.policy, item, done, quarantine=not free) if item.id in unseen else item
+        if kept is not None:
+            done.items.append(kept)
+    return done
+
+
+def _rules(ctx: Context) -> str:
+    """The name of the rules in force; the policy is made only for a project that has a part of its own in it."""
+    return judged.word(ctx.policy.switches if ctx.is_configured_in("policy") else "")
+
+
+def _judged(policy: "MemoryPolicy", item: MemoryItem, done: Fit, *, quarantine: bool) -> MemoryItem | None:
+    from memctl.lifecycle import scan
+
+    change = scan.judged(policy, item, quarantine=quarantine, place=done.places.get(item.id))
+    if change is None:
+        return item
+    if change.quarantined:
+        done.left_out += 1
+        return None
+    done.redacted += 1
+    if change.place is not None:
+        done.places[item.id] = change.place
+    return MemoryItem.from_dict(item.to_dict() | change.fields)

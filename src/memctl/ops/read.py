@@ -1,0 +1,108 @@
+"""memory_read: items in full, by id. People have `memctl show`."""
+
+from collections.abc import Iterator
+
+from memctl.annotations import TYPE_CHECKING, Annotated, Any
+from memctl.errors import ArgumentInvalid
+from memctl.operation import READ, Arg, Result, operation
+from memctl.ops.context import Context
+
+if TYPE_CHECKING:
+    from memctl.store.sources import Source
+    from memctl.types import MemoryItem
+
+#: So many items may be read at once.
+MOST = 200
+
+
+class Items(Result):
+    """Items as export writes them; what policy holds back is named, but not quoted."""
+
+    __slots__ = ("_ctx", "held", "items", "places", "raw", "requested")
+
+    def __init__(
+        self, ctx: Context, items: "list[MemoryItem]", places: "dict[str, Source]", held: set[str], raw: set[str],
+        requested: int,
+    ) -> None:  # fmt: skip
+        self._ctx, self.items, self.places = ctx, items, places
+        self.held, self.raw, self.requested = held, raw, requested
+
+    def as_dict(self) -> dict[str, Any]:
+        """The items, how many were found, how many asked for."""
+        rows = [self._row(item) for item in self.items]
+        return {"status": "ok", "items": rows, "found": len(rows), "requested": self.requested}
+
+    def _row(self, item: "MemoryItem") -> dict[str, Any]:
+        from memctl.lifecycle.record import to_dict
+
+        if item.id not in self.held:
+            return to_dict(item, self.places.get(item.id), "raw" if item.id in self.raw else "")
+        row = to_dict(item, None, "policy")
+        return row | {"title": "", "content": "", "tags": [], "entities": [], "quarantined": True}
+
+    def settle(self) -> None:
+        """Count the use of what was given out."""
+        from memctl.store import items
+
+        items.mark_used(self._ctx.db, [item.id for item in self.items if item.id not in self.held], "read")
+
+
+@operation(
+    access=READ,
+    tool="memory_read",
+    toolset="core",
+    about="Read memories in full by their ids, as recall and search name them: content, source, tags, dates. "
+    "Those that policy quarantined come without their content.",
+    answer={"items": "array", "found": "integer", "requested": "integer"},
+)
+def read(
+    ctx: Context,
+    ids: Annotated[list[str], Arg("the items' ids", comma=True)],
+    *,
+    workspace: Annotated[str | None, Arg("only items that this saved view reads")] = None,
+) -> Items:
+    """Read items in full.
+
+    They come in the order asked, archived ones too; ids that the store does not know are left out. Being read counts
+    as a use.
+    """
+    from memctl.ops import governed
+    from memctl.store import items, sources
+
+    wanted = list(dict.fromkeys(word.strip() for word in ids if word.strip()))
+    if not wanted:
+        raise ArgumentInvalid(name="ids", message="No ids provided")
+    if len(wanted) > MOST:
+        raise ArgumentInvalid(name="ids", message=f"at most {MOST} at once, not {len(wanted)}")
+    found = _seen(ctx, items.get_many(ctx.db, wanted), workspace)
+    raw = {i for i, why in items.withheld(ctx.db, [i.id for i in found if not i.injectable]).items() if why == "raw"}
+    free = [item for item in found if item.injectable or item.id in raw]
+    fit = governed.fit(ctx, free, sources.get_many(ctx.db, [item.id for item in free]))
+    fit.tell(ctx, "read")
+    given = {item.id: item for item in fit.items}
+    shown = [given.get(item.id, item) for item in found]
+    return Items(ctx, shown, fit.places, {item.id for item in found} - given.keys(), raw, len(wanted))
+
+
+def _seen(ctx: Context, found: "list[MemoryItem]", workspace: str | None) -> "list[MemoryItem]":
+    if workspace is None:
+        return found
+    from memctl.retrieve.view import reads
+
+    view = reads(ctx.db, workspace, None)
+    return [
+        item
+        for item in found
+        if (view.scopes is None or item.scope in view.scopes) and view.corpus_id in (None, item.corpus_id)
+    ]
+
+
+def text(result: Items) -> Iterator[str]:
+    """Title, id and content of each."""
+    for item in result.items:
+        if item.id not in result.held:
+            yield f"{item.id}  {' '.join(item.title.split())}"
+            yield item.content
+        else:
+            yield f"{item.id}  (held back by policy)"
+        yield ""

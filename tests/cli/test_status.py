@@ -1,0 +1,68 @@
+"""`memctl status`: which store, what is in it, what feeds it."""
+
+from pathlib import Path
+
+import pytest
+
+from memctl.ops.context import open_context
+from memctl.ops.status import status
+from support import golden, ok, run
+
+
+def test_without_a_store_it_is_no_error_and_makes_none() -> None:
+    done = ok("status", "--json").json()
+    assert done == {
+        "status": "ok", "eco_mode": "not installed", "db_path": f"{Path.cwd()}/.memory/memory.db", "db_exists": False,
+    }  # fmt: skip
+    assert "(not created yet)" in ok("status").text
+    assert not Path(".memory").exists()
+
+
+@pytest.mark.usefixtures("frozen")
+def test_with_one() -> None:
+    Path("docs").mkdir()
+    Path("docs/a.md").write_text("# One\n\nThe cache is warm.\n")
+    ok("mount", "docs", "--name", "handbook")
+    ok("sync")
+    ok("remember", "We chose SQLite.", "--tier", "ltm")
+    ok("workspace", "set", "api")
+    golden("status", ok("status").text)
+    counts = ok("status", "--json").json()
+    assert (counts["db_exists"], counts["total_items"], counts["by_tier"]) == (True, 2, {"ltm": 1, "stm": 1})
+    assert (counts["mounts"], counts["workspaces"], counts["sessions"]) == (1, 2, 0)
+    assert counts["last_scan"]
+
+
+def test_it_is_a_read() -> None:
+    ok("init")
+    before = Path(".memory/memory.db").read_bytes()
+    Path(".memory/memory.db").chmod(0o400)
+    ok("status")
+    assert Path(".memory/memory.db").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("files", "mode"),
+    [
+        ((), "not installed"),
+        ((".claude/eco/config.json",), "active"),
+        ((".claude/eco/config.json", ".memory/.eco-disabled"), "disabled"),
+        ((".claude/eco/.disabled",), "disabled"),
+    ],
+)
+def test_the_eco_mode_of_older_memctl(files: tuple[str, ...], mode: str) -> None:
+    for file in files:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).touch()
+    assert ok("status", "--json").json()["eco_mode"] == mode
+
+
+def test_a_damaged_store_is_an_error() -> None:
+    Path("m.db").write_bytes(b"no database at all" * 300)
+    assert run("status", "--db", "m.db").code == 2
+
+
+def test_as_a_tool() -> None:
+    ok("init")
+    with open_context(".memory/memory.db") as ctx:
+        assert status(ctx).as_dict()["db_exists"]
