@@ -6,7 +6,7 @@ ask `MemoryPolicy` first, as every command does.
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from memctl.store import connect, corpus, events, items, links, migrate, mounts, places, reset, vectors
@@ -17,6 +17,7 @@ from memctl.types import CorpusMetadata, MemoryEvent, MemoryItem, MemoryLink, Se
 
 if TYPE_CHECKING:
     from memctl.retrieve.find import Found
+    from memctl.retrieve.meaning import Meaning
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -65,6 +66,12 @@ class MemoryStore:
         from memctl.retrieve import find
 
         return None if self._last_found is None else find.describe(self._db, self._last_found)
+
+    @cached_property
+    def _means(self) -> "Meaning | None":
+        from memctl.ops.meaning import of_store
+
+        return of_store(self._db.path)
 
     @_locked
     def close(self) -> None:
@@ -149,11 +156,14 @@ class MemoryStore:
         exclude_archived: bool = True,
         limit: int = 100,
     ) -> list[MemoryItem]:
-        """Items that answer a query, best first: the ranking of `memctl search`. Any text is a legal query."""
+        """Items that answer a query, best first: the ranking of `memctl search`. Any text is a legal query.
+
+        What MEMCTL_EMBEDDER, or the config.json beside the file, names finds by meaning too.
+        """
         from memctl import retrieve
 
         filters = _filters(tier, type_filter, scope, corpus_id, exclude_archived)
-        self._last_found = retrieve.search(self._db, query, filters=filters, limit=limit)
+        self._last_found = retrieve.search(self._db, query, filters=filters, limit=limit, meaning=self._means)
         return items.get_many(self._db, [hit.id for hit in self._last_found.candidates])
 
     @_locked
@@ -379,16 +389,6 @@ class MemoryStore:
         found = [MemoryItem.from_dict(json.loads(line)) for line in data.split("\n") if line.strip()]
         items.write_many(self._db, found, "import")
         return len(found)
-
-
-def _rank_by_coverage(found: Sequence[MemoryItem], terms: Sequence[str]) -> list[MemoryItem]:
-    """The same items, those whose title and content hold more of the terms first (older programs sort so)."""
-
-    def held(item: MemoryItem) -> int:
-        text = f"{item.title} {item.content}".lower()
-        return sum(term.lower() in text for term in terms)
-
-    return sorted(found, key=held, reverse=True)
 
 
 def _filters(

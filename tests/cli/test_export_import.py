@@ -372,7 +372,7 @@ def test_what_is_imported_can_be_read_by_every_command() -> None:
     load({"content": "strange values", "title": "two\nlines\x1b[31m", "tags": ["a\nb", ""], "type": "nonsense",
           "expires_at": "2099-01-01", "archived": 0, "injectable": 1, "unknown": {}, "corpus_id": None})  # fmt: skip
     (line,) = exported()
-    assert (line["title"], line["tags"], line["type"]) == ("two lines [31m", ["a b", ""], "note")
+    assert (line["title"], line["tags"], line["type"]) == ("two lines [31m", ["a b"], "note")
     for argv in (["search", "strange"], ["push", "strange values"], ["list"], ["stats"], ["show", line["id"]]):
         ok(*argv)
 
@@ -589,3 +589,32 @@ def test_documents_that_came_by_import_are_taken_over_when_they_are_read(scratch
     (scratch / "docs" / "port.md").unlink()
     (scratch / "docs" / "other.md").write_text("nothing here\n")
     assert b"9090" not in ok("push", "port", "--source", "docs", "--db", "fresh.db").out
+
+
+def test_statements_get_the_form_that_every_write_gives_them() -> None:
+    counts = load({"content": "  Cafe\u0301 at nine\r\n", "title": " Cafe\u0301 ", "tags": ["e\u0301", "\u00e9", " "]})
+    (line,) = exported()
+    assert (line["content"], line["title"], line["tags"]) == ("Caf\u00e9 at nine", "Caf\u00e9", ["\u00e9"])
+    assert counts["imported"] == 1
+    assert load({"content": "Caf\u00e9 at nine"})["skipped_dedup"] == 1
+    ok("pull", "--db", STORE, stdin="Cafe\u0301 at nine".encode())
+    assert len(exported()) == 1
+
+
+@pytest.mark.parametrize("content", ["", " \n\t", "\0"])
+def test_a_blank_content_is_an_error(content: str) -> None:
+    counts = load({"content": content, "title": "empty"}, {"content": "something"})
+    assert (counts["imported"], counts["errors"]) == (1, 1)
+
+
+def test_references_hold_across_batches() -> None:
+    last = 2300
+    lines: list[dict[str, object]] = [{"id": f"MEM-{n:012x}", "content": f"statement {n}"} for n in range(last + 1)]
+    lines[0] |= {"superseded_by": lines[last]["id"], "links": [{"rel": "refines", "to": lines[1200]["id"]}]}
+    lines[last]["links"] = [{"rel": "supersedes", "to": lines[0]["id"]}]
+    load(*lines)
+    here = {line["content"]: line for line in exported()}
+    first, mid, end = (here[f"statement {n}"] for n in (0, 1200, last))
+    assert (first["superseded_by"], first["links"]) == (end["id"], [{"rel": "refines", "to": mid["id"]}])
+    assert end["links"] == [{"rel": "supersedes", "to": first["id"]}]
+    assert not {line["id"] for line in here.values()} & {str(line["id"]) for line in lines}

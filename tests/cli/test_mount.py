@@ -63,6 +63,22 @@ def test_the_list_for_people(docs: Path) -> None:
     ]
 
 
+def test_the_list_of_one_folder_and_what_is_below_it(docs: Path) -> None:
+    (docs.parent / "docs-too" / "deep").mkdir(parents=True)
+    mount("docs"), mount("docs-too/deep"), mount("docs-too")
+
+    def listed(path: str) -> list[str]:
+        rows = ok("mount", path, "--list", "--json", "--db", "memory.db").json()
+        return sorted(os.path.relpath(row["path"]) for row in rows)
+
+    assert listed("docs") == ["docs"]
+    assert listed("docs-too") == ["docs-too", "docs-too/deep"]
+    assert listed(".") == ["docs", "docs-too", "docs-too/deep"]
+    done = ok("mount", "docs/deeper", "--list", "--db", "memory.db")
+    assert done.out == b""
+    assert "at or below" in done.notes
+
+
 @pytest.mark.usefixtures("docs")
 def test_an_empty_list_says_so() -> None:
     ok("init", ".")

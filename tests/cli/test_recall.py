@@ -118,8 +118,7 @@ def test_where_the_budget_comes_from(argv: list[str], env: dict[str, str], confi
     ],
 )
 def test_filters_and_views(db: Database, flags: list[str], shown: bool) -> None:
-    db.run("CREATE TABLE memory_workspaces (name TEXT PRIMARY KEY, scope TEXT, corpus_id TEXT)")
-    db.run("INSERT INTO memory_workspaces VALUES ('crew', 'team', '')")
+    db.run("INSERT INTO memory_workspaces VALUES ('crew', 'team', '', 'as RAGIX saves it', '')")
     assert ("giraffe" in ok("recall", "giraffe", *flags).text) == shown
 
 

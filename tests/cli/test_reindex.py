@@ -1,11 +1,14 @@
 """memctl reindex."""
 
 import json
+import sqlite3
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from memctl.store import items
-from memctl.store.connect import open_write
+from memctl.store import items, migrate
+from memctl.store.connect import Database, open_write
 from stores import check_index
 from support import ok, run
 
@@ -50,6 +53,76 @@ def test_a_dry_run_counts_active_items_and_a_run_all() -> None:
     db.close()
     assert json.loads(ok("reindex", "--dry-run", "--json").out)["items_to_reindex"] == 0
     assert json.loads(ok("reindex", "--json").out)["items_indexed"] == 1
+
+
+def test_a_dry_run_leaves_the_file_alone() -> None:
+    before = Path(".memory/memory.db").read_bytes()
+    ok("reindex", "--dry-run")
+    assert Path(".memory/memory.db").read_bytes() == before
+
+
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrate, "FILL", 3)
+    ok("import", stdin="\n".join(json.dumps({"content": f"statement {n}"}) for n in range(10)))
+
+
+def test_it_shows_how_far_it_is(many: None) -> None:
+    said = ok("reindex", tty=frozenset({"stderr"})).notes
+    assert "[reindex] 3/11 items, 27 %" in said
+    assert "[reindex] 9/11 items, 81 %" in said
+    assert "[reindex] 3/11" not in ok("reindex").notes
+
+
+@pytest.mark.parametrize("flags", [[], ["--tokenizer", "fr"]])
+def test_interrupted_it_leaves_the_index_as_it_was(
+    many: None, monkeypatch: pytest.MonkeyPatch, flags: list[str]
+) -> None:
+    run_one = Database.run
+
+    def run_some(self: Database, sql: str, values: Any = ()) -> Any:
+        if sql.startswith("INSERT INTO memory_items_fts(rowid") and int(values[0]) > 3:
+            raise KeyboardInterrupt
+        return run_one(self, sql, values)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Database, "run", run_some)
+        assert run("reindex", *flags).code == 130
+    stats = ok("stats", "--json").json()
+    assert (stats["fts_tokenizer"], stats["fts_reindex_count"]) == ("porter unicode61 remove_diacritics 2", 0)
+    assert len(ok("search", "statement", "-k", "20", "--json").json()) == 10
+    db = open_write(".memory/memory.db")
+    check_index(db)
+    db.close()
+    assert ok("reindex", *flags, "--json").json()["items_indexed"] == 11
+
+
+def test_an_older_programs_store_is_brought_up_to_date() -> None:
+    script = (Path(__file__).parents[1] / "data" / "memctl_v1.sql").read_text(encoding="utf-8")
+    conn = sqlite3.connect("old.db")
+    conn.executescript(script)
+    content = "[path:docs/keys.md chunk:2 lines:10-14]\nThe walrus keeps the keys."
+    source = json.dumps({"source_kind": "doc", "source_id": "/w/docs/keys.md", "chunk_ids": ["/w/docs/keys.md:2"]})
+    conn.execute(
+        "INSERT INTO memory_items(id, tier, type, title, content, tags, entities, provenance_json, scope, "
+        "content_hash, created_at, updated_at) VALUES "
+        "('MEM-old', 'stm', 'note', 'Keys', ?, '[]', '[]', ?, 'project', '', '2025-01-01', '2025-01-01')",
+        (content, source),
+    )  # fmt: skip
+    conn.commit()
+    conn.close()
+    before = ok("search", "walrus", "--json", "--db", "old.db").json()
+    assert [entry["id"] for entry in before] == ["MEM-old"]
+    plan = ok("reindex", "--dry-run", "--json", "--db", "old.db").json()
+    assert plan["steps"]
+    assert ok("reindex", "--dry-run", "--json", "--db", "old.db").json() == plan
+    done = ok("reindex", "--db", "old.db")
+    assert f"Brought up to date: {'; '.join(plan['steps'])}" in done.notes
+    assert "Passages that now know their place in their source: 1" in done.notes
+    assert ok("search", "walrus", "--json", "--db", "old.db").json()[0]["id"] == "MEM-old"
+    again = ok("reindex", "--json", "--db", "old.db").json()
+    assert (again["steps"], again["places_completed"]) == ([], 0)
+    assert "lines:10-14" in ok("recall", "walrus", "--db", "old.db").text
 
 
 @pytest.mark.parametrize("name", ["enn", "x'y"])

@@ -54,8 +54,13 @@ def test_repeats_go_and_statements_that_differ_in_a_number_stay() -> None:
 
 
 def test_a_passage_inside_a_better_one_goes() -> None:
-    ranked = passages(chunk(0, 1, "alpha beta gamma delta"), chunk(3, 9, "gamma alpha"))
-    assert [p.chunk for p in without_repeats(ranked)] == ["0"]
+    ranked = passages(chunk(0, 1, "Alpha beta.\nGamma delta!"), chunk(3, 9, "gamma DELTA"), chunk(5, 20, "delta gamma"))
+    assert [p.chunk for p in without_repeats(ranked)] == ["0", "5"]
+
+
+def test_a_statement_is_not_said_by_its_denial() -> None:
+    ranked = passages(chunk(0, 1, "We do not use Postgres here."), chunk(3, 9, "use Postgres"))
+    assert len(without_repeats(ranked)) == 2
 
 
 def test_the_block_names_every_item_it_delivers() -> None:

@@ -16,7 +16,7 @@ from memctl.ingest.outcome import FileReport, Outcome, lost_report
 from memctl.ingest.prepare import Options, Prepared, Preparer, record, too_large
 from memctl.ingest.sources import STDIN, Target
 from memctl.ingest.writer import FORMER, Writer
-from memctl.store import corpus, folders, items
+from memctl.store import corpus, folders, items, judged
 from memctl.store.connect import Database
 from memctl.store.corpus import File
 from memctl.store.folders import Gone, Home, Unread
@@ -69,7 +69,7 @@ class Ingest:
         run: Run | None = None,
     ) -> None:
         self.db, self.options, self.how = db, options, run or Run()
-        self.recipe = recipe_of(options, policy)
+        self.recipe, self._rules = recipe_of(options, policy), rules_of(policy)
         self._preparer = Preparer(options, policy, self.recipe)
         self.warn, self.progress = warn, progress
         self.outcome = Outcome()
@@ -189,7 +189,7 @@ class Ingest:
         if not batch:
             return
         moved = self._moves.of([p.file for p in batch if p.file]) if self._moves else {}
-        with self.db.atomic():
+        with self.db.atomic(), judged.by(self.db, self._rules):
             writer = Writer(
                 self.db, self.options, moved=moved, full=self.how.full, mount=self.how.mount, reporting=self.how.report
             )
@@ -234,11 +234,12 @@ class Ingest:
 
 def recipe_of(options: Options, policy: "MemoryPolicy | None") -> str:
     """What a record says of how its file was cut, judged and filed."""
-    if policy is None:
-        return options.recipe("")
-    from memctl.policy import RULES_VERSION
+    return options.recipe(rules_of(policy))
 
-    return options.recipe(f"{RULES_VERSION} {policy.switches}")
+
+def rules_of(policy: "MemoryPolicy | None") -> str:
+    """The rules that judge a run; "" when none do."""
+    return "" if policy is None else judged.word(policy.switches)
 
 
 def _groups(tasks: list[delta.Task], size: int = 500) -> Iterator[list[delta.Task]]:

@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from memctl.lifecycle.record import Record
+from memctl.lifecycle.record import Record, is_passage
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
@@ -20,11 +20,6 @@ class Line(NamedTuple):
     record: Record
     redacted: bool = False
     rules: tuple[str, ...] = ()
-
-
-def is_passage(item: MemoryItem) -> bool:
-    """Whether an item is a piece of a document, not a statement."""
-    return item.provenance.source_kind == "doc" and bool(item.provenance.source_id.strip())
 
 
 def judge(policy: "MemoryPolicy", line: Line) -> Line | list[str]:

@@ -6,7 +6,8 @@ the same document. Two lines of one file are the same only if their titles, type
 restores what it was made of. A counterpart gets the tags it lacks. An item that is held back is no counterpart
 of a line that may be injected.
 
-Without `preserve_ids` every item gets a new id, and references among the lines are rewritten to the new ones.
+Without `preserve_ids` every item gets a new id, references among the lines are rewritten to the new ones, and
+statements are brought into the form that every write gives them; with it, what comes back is what was exported.
 """
 
 import os
@@ -15,9 +16,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from memctl import ids
-from memctl.lifecycle.checks import Line, is_held, is_passage, judge
-from memctl.lifecycle.record import InvalidLine, from_bytes
-from memctl.store import corpus, sources
+from memctl.lifecycle.checks import Line, is_held, judge
+from memctl.lifecycle.record import InvalidLine, from_bytes, is_passage, tidy
+from memctl.store import corpus, judged, sources
 from memctl.store import items as store
 from memctl.store.connect import Database
 from memctl.text import clean
@@ -112,7 +113,7 @@ class Import:
             if self.db is None or self.dry_run:
                 self._take(lines)
             else:
-                with self.db.atomic():
+                with self.db.atomic(), judged.by(self.db, judged.word(self.policy.switches)):
                     self._write(self._take(lines))
             progress(f"[import] {self.counts.total_lines} lines")
         if self.db is not None and not self.dry_run:
@@ -135,6 +136,10 @@ class Import:
             if data is None:
                 raise InvalidLine(f"longer than {LINE_BYTES // 1024 // 1024} MB")
             found = from_bytes(data)
+            if not self.preserve_ids:  # a backup comes back as it was
+                tidy(found.item)
+            if not (found.item.content.strip() or (self.preserve_ids and found.item.title.strip())):
+                raise InvalidLine("content is blank")
         except InvalidLine as exc:
             self.counts.errors += 1
             message = str(exc)
@@ -295,7 +300,7 @@ class Import:
         assert self.db is not None  # noqa: S101 - a dry run does not come here
         late = dict.fromkeys(i for old, held in self.waiting.items() if old in self.alias for i in held)
         for start in range(0, len(late), BATCH):
-            with self.db.atomic():
+            with self.db.atomic(), judged.by(self.db, judged.word(self.policy.switches)):
                 found = store.get_many(self.db, list(late)[start : start + BATCH])
                 store.write_many(self.db, [item for item in found if self._refer(item)], "import", compact=True)
 

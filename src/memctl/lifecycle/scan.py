@@ -65,15 +65,13 @@ def check(db: Database, policy: "MemoryPolicy") -> Checked:
         places = sources.get_many(db, [item.id for item in batch])
         for item in batch:
             free = item.id in held_already or (item.id, item.content_hash) in released
-            change = _judged(policy, item, quarantine=not free, place=places.get(item.id))
+            change = judged(policy, item, quarantine=not free, place=places.get(item.id))
             if change is not None:
                 changes.append(change)
     return Checked(count, changes)
 
 
-def _judged(
-    policy: "MemoryPolicy", item: MemoryItem, *, quarantine: bool, place: Source | None = None
-) -> Change | None:
+def judged(policy: "MemoryPolicy", item: MemoryItem, *, quarantine: bool, place: Source | None = None) -> Change | None:
     """What an item is to become; None when it may stay as it is."""
     source = item.provenance
     policy = policy.at(source.source_id)
@@ -218,7 +216,7 @@ def _blotted(policy: "MemoryPolicy", snapshot: Any) -> dict[str, Any] | None:
     """An old state without its secrets; None when it has none."""
     if not isinstance(snapshot, dict) or not snapshot:
         return None
-    change = _judged(policy, MemoryItem.from_dict(snapshot), quarantine=False)
+    change = judged(policy, MemoryItem.from_dict(snapshot), quarantine=False)
     return None if change is None else snapshot | change.fields
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
-from memctl.operation import CREATE, Arg, Result, operation
+from memctl.operation import CREATE, REQUIRED, Arg, Result, operation
 from memctl.ops.context import Context
 
 if TYPE_CHECKING:
@@ -44,6 +44,14 @@ class Imported(Result):
 
 @operation(
     access=CREATE,
+    tool="memory_import",
+    toolset="standard",
+    idempotent=True,
+    about="Import memories that memory_export gave, each checked by policy; what is known already is skipped.",
+    answer={
+        "total_lines": "integer", "imported": "integer", "skipped_dedup": "integer", "skipped_policy": "integer",
+        "errors": "integer",
+    },
     examples=(
         "memctl import backup.jsonl --db fresh.db --preserve-ids",
         "memctl import backup.jsonl --dry-run  # what would happen, line by line",
@@ -53,11 +61,14 @@ class Imported(Result):
         0: "also when everything was there already",
         1: "no such file, or nothing came in: lines had errors, or policy refused them all",
     },
-)
+)  # fmt: skip
 def import_(
     ctx: Context,
-    file: Annotated[str | None, Arg("JSON lines; - or nothing means standard input", metavar="FILE", path=True)] = None,
+    file: Annotated[
+        str | None, Arg("JSON lines; - or nothing means standard input", metavar="FILE", path=True, mcp=False)
+    ] = None,
     *,
+    items: Annotated[list[dict[str, Any]] | None, Arg("", cli=False, mcp_default=REQUIRED)] = None,
     preserve_ids: Annotated[bool, Arg("keep the ids of the file (to restore a backup)", "--preserve-ids")] = False,
     dry_run: Annotated[bool, Arg("write nothing, only say what would happen", "--dry-run")] = False,
 ) -> Imported:
@@ -70,7 +81,7 @@ def import_(
     """
     from memctl.lifecycle.import_ import import_lines
 
-    with _stream(ctx, file) as stream, _store(ctx, dry_run=dry_run) as db:
+    with _stream(ctx, file, items) as stream, _store(ctx, dry_run=dry_run) as db:
         counts = import_lines(
             db, ctx.policy, stream, preserve_ids=preserve_ids, dry_run=dry_run, warn=ctx.warn, progress=ctx.progress
         )
@@ -90,7 +101,13 @@ def _failure(done: "Counts") -> str:
 
 
 @contextmanager
-def _stream(ctx: Context, file: str | None) -> "Iterator[BinaryIO]":
+def _stream(ctx: Context, file: str | None, given: list[dict[str, Any]] | None) -> "Iterator[BinaryIO]":
+    if given is not None:
+        import io
+        import json
+
+        yield io.BytesIO(b"".join(json.dumps(item).encode() + b"\n" for item in given))
+        return
     if file is None or file == "-":
         if ctx.stdin is None:
             raise errors.EmptyInput

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from memctl.annotations import Annotated, Any
 from memctl.names import DEFAULT_SCOPE, ItemType, Tier
 from memctl.operation import READ, Arg, Result, operation
+from memctl.ops.arguments import ReadIn, seen_through
 from memctl.ops.context import Context
+from memctl.ops.reading import AsOf, Since, Until, looking_back, within
 from memctl.types import MemoryItem
 
 
@@ -39,6 +41,7 @@ class Listing(Result):
         "memctl list",
         "memctl list --tier ltm --type decision",
         "memctl list --tags auth,api --all-scopes -k 200",
+        "memctl list --since 7d  # what was remembered in the last week",
         "memctl list --json | jq -r '.[].id'",
     ),
 )
@@ -49,7 +52,11 @@ def list_(
     type: Annotated[ItemType | None, Arg("only this type of item", "--type", metavar="TYPE")] = None,
     scope: Annotated[str, Arg("items of this scope and of the scope global", "--scope")] = DEFAULT_SCOPE,
     all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes")] = False,
+    workspace: ReadIn = None,
     tags: Annotated[list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True)] = None,
+    since: Since = None,
+    until: Until = None,
+    as_of: AsOf = None,
     archived: Annotated[bool, Arg("archived and expired items too", "--archived")] = False,
     limit: Annotated[int, Arg("at most this many items", "-k", "--limit", ge=1, le=100_000)] = 50,
 ) -> Listing:
@@ -63,8 +70,10 @@ def list_(
     filters = Filters(
         scopes=Filters.read_set(scope, all_scopes), tier=tier, type=type, tags=tuple(tags or ()), archived=archived
     )
-    found = items.list_items(ctx.db, filters, limit)
-    total = len(found) if len(found) < limit else items.count(ctx.db, filters)
+    filters = within(seen_through(ctx, workspace, filters, all_scopes=all_scopes), since, until, as_of)
+    with looking_back(ctx, filters):
+        found = items.list_items(ctx.db, filters, limit)
+        total = len(found) if len(found) < limit else items.count(ctx.db, filters)
     if total > len(found):
         ctx.note(f"[list] {len(found)} of {total} items; -k {total} lists them all")
     elif not found:

@@ -33,6 +33,22 @@ def chosen(ctx: Context, named: str | None) -> "Embedder | None":
     return embedder
 
 
+def of_store(path: str) -> "Meaning | None":
+    """The same for a program that opened a store by its path; what cannot be reached is a RuntimeWarning.
+
+    The embedder is that of MEMCTL_EMBEDDER, else of the config.json beside the file; a store in memory has none.
+    """
+    import os
+    import warnings
+
+    if path == ":memory:":
+        return None
+    ctx = Context(db=os.path.abspath(path), say=lambda said: warnings.warn(said, RuntimeWarning, stacklevel=8))
+    from memctl.ops.search import by_meaning
+
+    return by_meaning(ctx, ctx.env("MEMCTL_EMBEDDER"))
+
+
 def meaning(ctx: Context, named: str | None) -> "Meaning | None":
     """What finds by meaning, when an embedder is named; it says on stderr when it cannot."""
     if named is None and not ctx.is_configured(KEY):

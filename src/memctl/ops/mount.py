@@ -1,5 +1,6 @@
 """memctl mount: folders that feed the store."""
 
+import os
 from collections.abc import Iterator
 
 from memctl import errors
@@ -53,6 +54,10 @@ class Mounted(Result):
 @operation(
     access=CREATE,
     tool="memory_mount",
+    toolset="standard",
+    idempotent=True,
+    about="List, register or remove the folders whose documents feed the memory. Nothing is read until memory_sync.",
+    answer={"mounts": "array", "count": "integer", "mount_id": "string", "path": "string", "removed": "string"},
     examples=(
         "memctl mount docs/ --name docs --ignore drafts/ '*.bak'",
         "memctl mount docs/ --ignore ''       # again: other options (here: no patterns any more)",
@@ -65,18 +70,36 @@ def mount(
     ctx: Context,
     path: Annotated[str | None, Arg("the folder to register", path=True)] = None,
     *,
+    action: Annotated[Literal["list", "register", "remove"] | None, Arg("", cli=False, mcp_default="list")] = None,
     name: Annotated[str | None, Arg("a short name for it", "--name")] = None,
     ignore: Annotated[
         list[str] | None,
-        Arg("patterns as in .gitignore of what to pass over, relative to the folder", "--ignore", path=True),
+        Arg(
+            "patterns as in .gitignore of what to pass over, relative to the folder",
+            "--ignore",
+            path=True,
+            mcp_name="ignore_patterns",
+            mcp_help="as in .gitignore, comma-separated",
+        ),
     ] = None,
     lang: Annotated[
-        Literal["fr", "en", "mix"] | None, Arg("the language of its documents, noted with each file", "--lang")
+        Literal["fr", "en", "mix"] | None,
+        Arg("the language of its documents, noted with each file", "--lang", mcp_help=""),
     ] = None,
-    scope: Annotated[str | None, Arg("the scope its passages are filed under (else project)", "--scope")] = None,
-    list: Annotated[bool, Arg("list the mounts", "--list")] = False,
+    scope: Annotated[
+        str | None, Arg("the scope its passages are filed under (else project)", "--scope", mcp="full")
+    ] = None,
+    list: Annotated[bool, Arg("list the mounts; with a folder, those at or below it", "--list", mcp=False)] = False,
     remove: Annotated[
-        str | None, Arg("forget a mount; its passages stay", "--remove", metavar="ID_OR_NAME", path=True)
+        str | None,
+        Arg(
+            "forget a mount; its passages stay",
+            "--remove",
+            metavar="ID_OR_NAME",
+            path=True,
+            mcp_name="mount_id",
+            mcp_help="remove: id, name or path; its passages stay",
+        ),
     ] = None,
 ) -> Mounts | Mounted:
     """Register a folder that feeds the store.
@@ -84,10 +107,14 @@ def mount(
     Nothing is read yet: `memctl sync` does that. A folder that is registered already keeps its id and the options that
     are not named again. `.gitignore` and `.memctlignore` files count too; `--ignore` is stronger than they are.
     """
-    if list:
-        return _list(ctx)
-    if remove is not None:
+    if list or action == "list":
+        return _list(ctx, path)
+    if action == "remove" and remove is None:
+        raise errors.UsageError("mount_id is required for remove", command="mount")
+    if remove is not None and action != "register":
         return _remove(ctx, remove)
+    if path is None and action == "register":
+        raise errors.UsageError("path is required for register", command="mount")
     if path is None:
         raise errors.UsageError("mount needs a folder, --list or --remove", command="mount")
     from memctl.ops.folders import canonical_folder, mount_at, register
@@ -99,13 +126,18 @@ def mount(
     return Mounted(found)
 
 
-def _list(ctx: Context) -> Mounts:
+def _list(ctx: Context, path: str | None) -> Mounts:
+    """All mounts; with a path, those of that folder and of the folders below it."""
     from memctl.store import mounts
 
     ctx.narrow(READ)
-    found = mounts.every(ctx.db)
+    found, where = mounts.every(ctx.db), ""
+    if path is not None:
+        folder = os.path.realpath(ctx.absolute(path))
+        found = [one for one in found if os.path.join(one["path"], "").startswith(os.path.join(folder, ""))]
+        where = f" at or below {folder}"
     if not found:
-        ctx.note("No mounts registered.")
+        ctx.note(f"No mounts registered{where}.")
     return Mounts(found)
 
 

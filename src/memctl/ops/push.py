@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 
+from memctl import errors
 from memctl.annotations import Annotated
 from memctl.ingest.prepare import Options
 from memctl.names import Tier
 from memctl.operation import CREATE, Arg, operation
 from memctl.ops import recall as recalling
-from memctl.ops.arguments import Budget
+from memctl.ops.arguments import Budget, ReadIn, writes
 from memctl.ops.context import Context
-from memctl.ops.documents import ingest_sources, limits
+from memctl.ops.documents import ingest_sources, limits, register_corpus
+from memctl.ops.reading import AsOf, MinCoverage, Since, Until
 from memctl.ops.search import View
 
 
@@ -38,6 +40,11 @@ def push(
     tags: Annotated[list[str] | None, Arg("tags for every passage ingested", "--tags", comma=True)] = None,
     scope: Annotated[str, Arg("the scope to store in and to recall from", "--scope")] = "project",
     all_scopes: Annotated[bool, Arg("recall from every scope", "--all-scopes")] = False,
+    workspace: ReadIn = None,
+    since: Since = None,
+    until: Until = None,
+    as_of: AsOf = None,
+    min_coverage: MinCoverage = 0.0,
     redact: Annotated[View, Arg("who may see the block; RAGIX says S0, S2, S3", "--redact")] = "full",
 ) -> recalling.Recalled:
     """Ingest sources, then print what answers a question as one block.
@@ -46,11 +53,16 @@ def push(
     the question best, and says of each where it comes from. Nothing matches: nothing is printed.
     """
     if source:
-        options = Options(chunk_tokens, tuple(tags or ()), scope, limits=limits(ctx))
+        if as_of is not None:
+            raise errors.UsageError("--as-of looks back; what --source brings in now was not there", command="push")
+        filed, corpus_id = writes(ctx, workspace, scope)
+        options = Options(chunk_tokens, tuple(tags or ()), filed, corpus_id=corpus_id, limits=limits(ctx))
         ingest_sources(ctx, "push", source, options)
+        register_corpus(ctx, corpus_id, filed)
     return recalling.recall_block(
-        ctx, query, label="push", budget=budget, tier=tier, scope=scope, all_scopes=all_scopes, redact=redact
-    )
+        ctx, query, label="push", budget=budget, tier=tier, scope=scope, all_scopes=all_scopes, workspace=workspace,
+        since=since, until=until, as_of=as_of, min_coverage=min_coverage, redact=redact,
+    )  # fmt: skip
 
 
 def text(result: recalling.Recalled) -> Iterator[str]:

@@ -6,17 +6,19 @@ from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.names import DEFAULT_SCOPE, Tier
 from memctl.operation import READ, Arg, Result, operation
-from memctl.ops.arguments import Budget
+from memctl.ops.arguments import BudgetTokens, ReadIn, ReadScope
 from memctl.ops.context import Context
 from memctl.ops.meaning import meaning
+from memctl.ops.reading import AsOf, MinCoverage, Since, Until, abstains, looking_back, within
 from memctl.ops.search import View
 from memctl.retrieve.find import Found
 from memctl.retrieve.find import search as find
-from memctl.retrieve.view import saved_view
+from memctl.retrieve.view import reads
 from memctl.store.filters import Filters
 
 if TYPE_CHECKING:
     from memctl.policy.levels import Redaction
+    from memctl.store.sources import Source
     from memctl.text.block import Block
     from memctl.types import MemoryItem, SearchMeta
 
@@ -28,17 +30,18 @@ FLOOR = 0.35
 
 
 class Recalled(Result):
-    """A block and what it holds; the uses are counted when it has been printed."""
+    """A block and what it holds; the uses are counted when it has been printed, but for a look at the past."""
 
-    __slots__ = ("block", "ctx", "header", "items", "matched", "meta", "redaction")
+    __slots__ = ("block", "ctx", "items", "matched", "meta", "past", "query", "redaction")
     verbatim = True
 
     def __init__(
-        self, ctx: Context, block: "Block", items: "list[MemoryItem]", matched: int, meta: "SearchMeta", header: bool,
-        redaction: "Redaction | None" = None,
+        self, ctx: Context, block: "Block", items: "list[MemoryItem]", matched: int, meta: "SearchMeta",
+        redaction: "Redaction | None" = None, *, past: bool = False,
     ) -> None:  # fmt: skip
         self.ctx, self.block, self.items, self.matched = ctx, block, items, matched
-        self.meta, self.header, self.redaction = meta, header, redaction
+        self.meta, self.redaction, self.past = meta, redaction, past
+        self.query = ""  # what was asked
 
     def as_dict(self) -> dict[str, Any]:
         """The block, a catalog of the items in it, and how the search was answered."""
@@ -58,17 +61,22 @@ class Recalled(Result):
             "fts_original_terms": self.meta.original_terms,
             "fts_effective_terms": self.meta.effective_terms,
             "fts_dropped_terms": self.meta.dropped_terms,
+            **self._hint(),
         }
 
+    def _hint(self) -> dict[str, str]:
+        from memctl.ops.hints import hint
+
+        words = hint(self.query, self.meta, found=bool(self.block.text))
+        return {"hint": words} if words else {}
+
     def shown(self) -> str:
-        """The block as it is printed: without header and footer when that was asked for."""
-        if self.header or not self.block.text:
-            return self.block.text
-        return "\n".join(self.block.text.split("\n\n", 1)[1].split("\n")[:-2])
+        """The block as it is printed."""
+        return self.block.text
 
     def settle(self) -> None:
         """Count the use of what was delivered; a store that cannot be written to counts nothing."""
-        if self.block.ids:
+        if self.block.ids and not self.past:
             from memctl.store import items
 
             items.mark_used(self.ctx.db, self.block.ids, action="recall")
@@ -77,31 +85,44 @@ class Recalled(Result):
 @operation(
     access=READ,
     tool="memory_recall",
+    toolset="core",
+    prose=True,
+    about="Recall what is known about a question: decisions, conventions, facts and documents of earlier sessions, as "
+    "one text with sources, within a token budget. Ask before you answer or start work.",
+    answer={
+        "inject_text": "string", "items": "array", "tokens_used": "integer", "matched": "integer",
+        "format_version": "integer", "fts_strategy": "string", "fts_original_terms": "array",
+        "fts_effective_terms": "array", "fts_dropped_terms": "array", "hint": "string",
+    },
     examples=(
         'memctl recall "how are tokens rotated" | some-llm',
         'memctl recall "deploy steps" --budget 600 --tags ops',
         'memctl recall "open decisions" --all-scopes --no-header',
     ),
     exits={0: "also when nothing matches: stdout is empty"},
-)
+)  # fmt: skip
 def recall(
     ctx: Context,
     query: Annotated[str, Arg("the question to answer")],
     *,
-    budget: Budget = 1500,
-    tier: Annotated[Tier | None, Arg("only this tier", "--tier")] = None,
-    scope: Annotated[str, Arg("items of this scope and of the scope global", "--scope")] = DEFAULT_SCOPE,
-    all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes")] = False,
-    tags: Annotated[list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True)] = None,
-    no_header: Annotated[bool, Arg("only the passages, without header and footer", "--no-header")] = False,
-    workspace: Annotated[
-        str | None, Arg("what this saved view reads, instead of --scope", "-w", "--workspace", metavar="NAME")
+    budget: BudgetTokens = 1500,
+    tier: Annotated[Tier | None, Arg("only this tier", "--tier", mcp_help="")] = None,
+    scope: ReadScope = DEFAULT_SCOPE,
+    all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes", mcp="full")] = False,
+    tags: Annotated[
+        list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True, mcp="full")
     ] = None,
+    since: Since = None,
+    until: Until = None,
+    as_of: AsOf = None,
+    min_coverage: MinCoverage = 0.0,
+    no_header: Annotated[bool, Arg("only the passages, without header and footer", "--no-header", mcp=False)] = False,
+    workspace: ReadIn = None,
     embedder: Annotated[
         str | None,
         Arg("find by meaning too (memctl embed); none: by words only", "--embedder", env="MEMCTL_EMBEDDER", mcp=False),
     ] = None,
-    redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact")] = "full",
+    redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp=False)] = "full",
 ) -> Recalled:
     """Print what answers a question as one block within a token budget.
 
@@ -110,7 +131,8 @@ def recall(
     """
     return recall_block(
         ctx, query, label="recall", budget=budget, tier=tier, scope=scope, all_scopes=all_scopes,
-        tags=tags, header=not no_header, workspace=workspace, embedder=embedder, redact=redact,
+        tags=tags, since=since, until=until, as_of=as_of, min_coverage=min_coverage, header=not no_header,
+        workspace=workspace, embedder=embedder, redact=redact,
     )  # fmt: skip
 
 
@@ -124,51 +146,103 @@ def recall_block(
     scope: str = DEFAULT_SCOPE,
     all_scopes: bool = False,
     tags: list[str] | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    as_of: str | None = None,
+    min_coverage: float = 0.0,
     header: bool = True,
     workspace: str | None = None,
     embedder: str | None = None,
     redact: View = "full",
+    kind: str = "memory_recall",
 ) -> Recalled:
     """Find what answers a question and write it as a block; `[label]` begins what is said on stderr."""
-    corpus = None
-    if workspace is not None:
-        scope, corpus = saved_view(ctx.db, workspace)
-    scopes = Filters.read_set(scope, all_scopes)
-    filters = Filters(scopes, tier, None, tuple(tags or ()), corpus, injectable=True)
+    view = reads(ctx.db, workspace, scope, all_scopes=all_scopes)
+    budget = min(budget, view.budget or budget)
+    filters = Filters(view.scopes, tier, None, tuple(tags or ()), view.corpus_id, injectable=True)
+    filters = within(filters, since, until, as_of)
     means = meaning(ctx, embedder or ctx.env("MEMCTL_EMBEDDER"))
-    found = find(ctx.db, query, filters=filters, limit=_pool(budget), count=True, meaning=means)
-    result = _packed(ctx, found, budget, header, redact)
-    _say(ctx, result, query, filters, label, budget)
+    with looking_back(ctx, filters):
+        found = find(ctx.db, query, filters=filters, limit=pool_of(budget), count=True, meaning=means)
+        abstained = abstains(ctx, found, min_coverage, f"[{label}] ")
+        result = _packed(ctx, found, budget, redact, Shape(label, kind, framed=header, past=as_of is not None))
+        if not abstained:
+            _say(ctx, result, query, filters, label, budget)
+    result.query = query
     return result
 
 
-def _pool(budget: int) -> int:
+class Shape:
+    """How a block is made: what begins its remarks, its injection_type, with header or without, of now or of then."""
+
+    __slots__ = ("framed", "kind", "label", "past")
+
+    def __init__(self, label: str, kind: str, *, framed: bool, past: bool) -> None:
+        self.label, self.kind, self.framed, self.past = label, kind, framed, past
+
+
+def pool_of(budget: int) -> int:
+    """How many candidates are looked at for a block of so many tokens."""
     return max(5, min(POOL, budget // TOKENS_PER_CANDIDATE))
 
 
-def _packed(ctx: Context, found: Found, budget: int, header: bool, redact: View) -> Recalled:
+def _packed(ctx: Context, found: Found, budget: int, redact: View, shape: Shape) -> Recalled:
     from memctl.retrieve.find import describe
     from memctl.retrieve.pack import pack
+
+    redaction = redaction_for(ctx, redact)
+    records, places = worth_giving(ctx, found, redaction, shape.label, past=shape.past)
+    block = pack(
+        records, places, found.query, budget,
+        matched=found.total, cwd=cwd_of(ctx), kind=shape.kind, framed=shape.framed,
+    )  # fmt: skip
+    return Recalled(ctx, block, records, found.total, describe(ctx.db, found), redaction, past=shape.past)
+
+
+def redaction_for(ctx: Context, redact: View) -> "Redaction | None":
+    """What a view does to an answer; None when it shows all."""
+    if redact in ("full", "S3"):
+        return None
+    from memctl.ops import redacted
+
+    return redacted.redaction(ctx, redact)
+
+
+def worth_giving(
+    ctx: Context, found: Found, redaction: "Redaction | None", label: str = "recall", *, past: bool = False
+) -> "tuple[list[MemoryItem], dict[str, Source]]":
+    """The items that are worth a place in a block, best first, and where they stand, as a view shows them.
+
+    What today's rules have not seen is judged by them before; `past`: the items are states of old.
+    """
+    from memctl.ops import governed
     from memctl.store import items, sources
 
     best = found.candidates[0].score if found.candidates else 0.0
-    chosen = [c.id for c in found.candidates if c.score >= FLOOR * best]
+    chosen = {c.id: c.score for c in found.candidates if c.score >= FLOOR * best}
     records = items.get_many(ctx.db, chosen)
-    places = sources.get_many(ctx.db, chosen)
-    redaction = None
-    if redact not in ("full", "S3"):
-        from memctl.ops import redacted
+    records.sort(key=lambda item: (-chosen[item.id], -_trust(item)))  # of equals, whose word counts more comes first
+    fit = governed.fit(ctx, records, sources.get_many(ctx.db, chosen), past=past)
+    fit.tell(ctx, label)
+    records, places = fit.items, fit.places
+    if redaction is None:
+        return records, places
+    from memctl.ops import redacted
 
-        redaction = redacted.redaction(ctx, redact)
-        records, places = redacted.shown(redaction, records), redacted.places(redaction, places)
-    block = pack(records, places, found.query, budget, matched=found.total, cwd=_cwd(ctx))
-    return Recalled(ctx, block, records, found.total, describe(ctx.db, found), header, redaction)
+    return redacted.shown(redaction, records), redacted.places(redaction, places)
 
 
-def _cwd(ctx: Context) -> str:
+def _trust(item: "MemoryItem") -> int:
+    from memctl.text import trust
+
+    return trust.level(item.provenance.source_kind, item.provenance.source_id)
+
+
+def cwd_of(ctx: Context) -> str:
+    """The folder that paths are shown relative to; "" when somebody deleted it."""
     try:
         return ctx.cwd
-    except errors.FileMissing:  # somebody deleted the folder we are in: paths are shown whole
+    except errors.FileMissing:
         return ""
 
 

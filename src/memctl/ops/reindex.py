@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from memctl import errors, ids
 from memctl.annotations import Annotated, Any
-from memctl.operation import WRITE, Arg, Result, operation
+from memctl.operation import READ, WRITE, Arg, Result, operation
 from memctl.ops.context import Context
-from memctl.store import events, items, migrate
+from memctl.store import events, items, migrate, sources
 from memctl.store.filters import Filters
 from memctl.store.schema import tokenizer as resolve
 
@@ -14,11 +14,13 @@ from memctl.store.schema import tokenizer as resolve
 class Reindexed(Result):
     """What was indexed with which tokenizer, or what would be."""
 
-    __slots__ = ("after", "before", "count", "dry_run", "seconds")
+    __slots__ = ("after", "before", "count", "dry_run", "placed", "seconds", "steps")
 
-    def __init__(self, before: str, after: str, count: int, seconds: float, *, dry_run: bool) -> None:
+    def __init__(
+        self, before: str, after: str, count: int, seconds: float, *, dry_run: bool, steps: list[str], placed: int = 0
+    ) -> None:
         self.before, self.after, self.count = before, after, count
-        self.seconds, self.dry_run = seconds, dry_run
+        self.seconds, self.dry_run, self.steps, self.placed = seconds, dry_run, steps, placed
 
     def as_dict(self) -> dict[str, Any]:
         """The documented keys, which differ between a dry run and a run."""
@@ -29,6 +31,7 @@ class Reindexed(Result):
                 "new_tokenizer": self.after,
                 "tokenizer_change": self.before != self.after,
                 "items_to_reindex": self.count,
+                "steps": self.steps,
             }
         return {"status": "ok"} | self.details()
 
@@ -40,11 +43,18 @@ class Reindexed(Result):
             "tokenizer_changed": self.before != self.after,
             "items_indexed": self.count,
             "duration_seconds": round(self.seconds, 2),
+            "steps": self.steps,
+            "places_completed": self.placed,
         }
 
 
 @operation(
     access=WRITE,
+    tool="memory_reindex",
+    toolset="standard",
+    idempotent=True,
+    about="Rebuild the full-text index of the memory store, with another tokenizer if wanted.",
+    answer={"new_tokenizer": "string"},
     examples=(
         "memctl reindex                          # after another program wrote to the file",
         "memctl reindex --tokenizer en --dry-run  # what switching to stemming would do",
@@ -55,28 +65,55 @@ def reindex(
     ctx: Context,
     *,
     tokenizer: Annotated[
-        str | None, Arg("fr, en (stems words), raw, or a tokenizer string of FTS5; else the one in use", "--tokenizer")
+        str | None,
+        Arg(
+            "fr, en (stems words), raw, or a tokenizer string of FTS5; else the one in use",
+            "--tokenizer",
+            mcp_help="fr, en or raw; default: the one in use",
+        ),
     ] = None,
     dry_run: Annotated[bool, Arg("only say what would be done", "--dry-run")] = False,
 ) -> Reindexed:
     """Make the full-text index anew, with another tokenizer if wanted.
 
     All in one transaction: interrupted, or given a tokenizer that SQLite does not know, it leaves the index as it was.
+    A store that an older program made is brought up to date, which any command that writes begins with, and its
+    passages get their places in their sources; what was done is said. Until then it works as it is.
 
     A dry run counts the items that are not archived; a run indexes, and counts, the archived ones as well.
     """
+    steps = _pending(ctx)
+    if dry_run:
+        ctx.narrow(READ)
     before = migrate.fts_tokenizer(ctx.db)
     if before is None:
         raise errors.StoreFailed(path=ctx.db.path, reason="this SQLite has no full-text search (FTS5)")
     after = resolve(tokenizer) if tokenizer is not None else before
     if dry_run:
-        return _said(ctx, Reindexed(before, after, items.count(ctx.db, Filters()), 0.0, dry_run=True))
+        return _said(ctx, Reindexed(before, after, items.count(ctx.db, Filters()), 0.0, dry_run=True, steps=steps))
     start = ids.monotonic()
+
+    def progress(done: int, count: int) -> None:
+        ctx.progress(f"[reindex] {done}/{count} items, {100 * done // max(1, count)} %")
+
     with ctx.db.atomic():
-        count = migrate.rebuild_fts(ctx.db, after)
-        done = Reindexed(before, after, count, ids.monotonic() - start, dry_run=False)
+        placed = sources.complete(ctx.db)
+        count = migrate.rebuild_fts(ctx.db, after, progress)
+        seconds = ids.monotonic() - start
+        done = Reindexed(before, after, count, seconds, dry_run=False, steps=steps, placed=placed)
         events.log(ctx.db, "reindex", None, done.details())
     return _said(ctx, done)
+
+
+def _pending(ctx: Context) -> list[str]:
+    """What opening the store to write is about to bring up to date in it."""
+    from memctl.store.connect import open_read
+
+    db = open_read(ctx.db_path)
+    try:
+        return migrate.pending(db)
+    finally:
+        db.close()
 
 
 def _said(ctx: Context, result: Reindexed) -> Reindexed:
@@ -90,6 +127,8 @@ def _said(ctx: Context, result: Reindexed) -> Reindexed:
             if change
             else "No tokenizer change — would rebuild in place."
         )
+        if result.steps:
+            ctx.note(f"The store would be brought up to date: {'; '.join(result.steps)}")
         return result
     ctx.note(f"Reindexed {result.count} items in {result.seconds:.1f}s")
     ctx.note(f"  Previous: {result.before}")
@@ -97,6 +136,10 @@ def _said(ctx: Context, result: Reindexed) -> Reindexed:
     ctx.note(
         "  Tokenizer changed — FTS index rebuilt from scratch." if change else "  In-place rebuild (same tokenizer)."
     )
+    if result.steps:
+        ctx.note(f"  Brought up to date: {'; '.join(result.steps)}")
+    if result.placed:
+        ctx.note(f"  Passages that now know their place in their source: {result.placed}")
     return result
 
 

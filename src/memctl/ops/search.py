@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.names import DEFAULT_SCOPE, ItemType, Tier
 from memctl.operation import MARK_OFF, MARK_ON, READ, Arg, Result, operation
+from memctl.ops.arguments import ReadIn, ReadScope, seen_through
 from memctl.ops.context import Context
+from memctl.ops.reading import AsOf, MinCoverageHere, Since, Until, abstains, looking_back, within
 from memctl.retrieve.find import Found
 from memctl.retrieve.find import search as find
 from memctl.store.filters import Filters
@@ -26,14 +28,36 @@ EXPLAIN_CHARS = 1000
 class Hits(Result):
     """What a search found, best first."""
 
-    __slots__ = ("color", "explain", "found")
+    __slots__ = ("color", "ctx", "explain", "found", "query")
 
-    def __init__(self, found: Found, color: bool = False, explain: bool = False) -> None:
-        self.found, self.color, self.explain = found, color, explain
+    def __init__(self, ctx: Context, query: str, found: Found, explain: bool = False) -> None:
+        self.ctx, self.query, self.found, self.color, self.explain = ctx, query, found, ctx.color, explain
 
     def as_dict(self) -> dict[str, Any]:
-        """The items and how many there are."""
-        return {"status": "ok", "count": len(self.found.candidates), "items": self.as_json()}
+        """The items, how many there are, how the search was answered, and what to try next."""
+        from memctl.ops.hints import hint
+        from memctl.retrieve.find import describe
+
+        meta = describe(self.ctx.db, self.found)
+        words = hint(self.query, meta, found=bool(self.found.candidates))
+        return {
+            "status": "ok", "count": len(self.found.candidates), "items": self._for_models(),
+            "fts_strategy": meta.strategy, "fts_original_terms": meta.original_terms,
+            "fts_effective_terms": meta.effective_terms, "fts_dropped_terms": meta.dropped_terms,
+            **({"hint": words} if words else {}),
+        }  # fmt: skip
+
+    def _for_models(self) -> list[dict[str, Any]]:
+        """The array; what policy holds back is named in it, but not quoted."""
+        from memctl.store import items
+
+        asked = [c.id for c in self.found.candidates if not c.injectable]
+        raw = {i for i, why in items.withheld(self.ctx.db, asked).items() if why == "raw"}
+        rows = [
+            row | {"validation": c.validation} for row, c in zip(self.as_json(), self.found.candidates, strict=True)
+        ]
+        silent = {"title": "", "tags": [], "content_preview": "", "snippet": ""}
+        return [row | silent if row["id"] in asked and row["id"] not in raw else row for row in rows]
 
     def as_json(self) -> list[dict[str, Any]]:
         """The documented array; `[]` when nothing was found."""
@@ -44,26 +68,50 @@ class Hits(Result):
 @operation(
     access=READ,
     tool="memory_search",
+    toolset="core",
+    about="Search memories by words and list the matches with ids, titles, tiers and previews. To answer a question, "
+    "use memory_recall.",
+    answer={
+        "count": "integer", "items": "array", "fts_strategy": "string", "fts_original_terms": "array",
+        "fts_effective_terms": "array", "fts_dropped_terms": "array", "hint": "string",
+    },
     examples=(
         'memctl search "how are tokens rotated"',
         "memctl search AuthService --type decision -k 5",
         "memctl search deploy --all-scopes --json | jq -r '.[].id'",
         'memctl search ""  # no words: the newest items',
+        'memctl search "who runs the releases" --as-of 2026-03-31',
     ),
     exits={0: "also when nothing is found (--json prints [])"},
-)
+)  # fmt: skip
 def search(
     ctx: Context,
     query: Annotated[str, Arg("words or a question; an empty one lists the newest")],
     *,
-    tier: Annotated[Tier | None, Arg("only this tier", "--tier")] = None,
-    type: Annotated[ItemType | None, Arg("only this type of item", "--type", metavar="TYPE")] = None,
-    scope: Annotated[str, Arg("items of this scope and of the scope global", "--scope")] = DEFAULT_SCOPE,
-    all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes")] = False,
+    tier: Annotated[Tier | None, Arg("only this tier", "--tier", mcp_help="")] = None,
+    type: Annotated[
+        ItemType | None, Arg("only this type of item", "--type", metavar="TYPE", mcp_name="type_filter", mcp_help="")
+    ] = None,
+    scope: ReadScope = DEFAULT_SCOPE,
+    all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes", mcp="full")] = False,
+    workspace: ReadIn = None,
     tags: Annotated[list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True)] = None,
-    limit: Annotated[int, Arg("at most this many results; a negative number means all", "-k", "--limit")] = 10,
-    explain: Annotated[bool, Arg("say what each score is made of", "--explain")] = False,
-    redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact")] = "full",
+    since: Since = None,
+    until: Until = None,
+    as_of: AsOf = None,
+    min_coverage: MinCoverageHere = 0.0,
+    limit: Annotated[
+        int,
+        Arg(
+            "at most this many results; a negative number means all",
+            "-k",
+            "--limit",
+            mcp_name="k",
+            mcp_help="at most this many",
+        ),
+    ] = 10,
+    explain: Annotated[bool, Arg("say what each score is made of", "--explain", mcp=False)] = False,
+    redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp=False)] = "full",
     embedder: Annotated[
         str | None,
         Arg("find by meaning too (memctl embed); none: by words only", "--embedder", env="MEMCTL_EMBEDDER", mcp=False),
@@ -76,21 +124,26 @@ def search(
     kept from models are shown with a mark.
     """
     filters = Filters(Filters.read_set(scope, all_scopes), tier, type, tuple(tags or ()))
-    found = find(ctx.db, query, filters=filters, limit=limit, meaning=_meaning(ctx, embedder))
-    if not found.candidates:
-        ctx.note("No results found.")
-        if limit and filters.scopes is not None and redact in ("full", "S3"):
-            note_other_scopes(ctx, query, filters)
-    else:
-        _hint(ctx, found)
+    filters = seen_through(ctx, workspace, filters, all_scopes=all_scopes)
+    filters = within(filters, since, until, as_of)
+    with looking_back(ctx, filters):
+        found = find(ctx.db, query, filters=filters, limit=limit, meaning=by_meaning(ctx, embedder))
+        if found.candidates:
+            if not abstains(ctx, found, min_coverage, ""):
+                _hint(ctx, found)
+        else:
+            ctx.note("No results found.")
+            if limit and filters.scopes is not None and redact in ("full", "S3"):
+                note_other_scopes(ctx, query, filters)
     if redact not in ("full", "S3"):
         from memctl.ops.redacted import hide
 
         hide(ctx, redact, found.candidates)
-    return Hits(found, ctx.color, explain)
+    return Hits(ctx, query, found, explain)
 
 
-def _meaning(ctx: Context, embedder: str | None) -> "Meaning | None":
+def by_meaning(ctx: Context, embedder: str | None) -> "Meaning | None":
+    """What finds by meaning, when an embedder is named here or in the config file."""
     if embedder is None and not _config_says(ctx, b"embedder"):  # the usual case costs no import
         return None
     from memctl.ops.meaning import meaning

@@ -1,5 +1,6 @@
 """One way to search for all: `memctl search`, recall, push and `MemoryStore.search_fulltext`."""
 
+from memctl.retrieve import repeats
 from memctl.store import search as index
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
@@ -39,13 +40,18 @@ def search(
     """The `limit` best items for a question or some words; any text is legal, a blank one lists the newest.
 
     A negative limit means all that match. With `count`, `total` counts everything that matches. `meaning` adds what is
-    near in meaning.
+    near in meaning. What repeats a better hit stands behind what is new.
     """
     query = analyse(text)
-    if meaning is None or query.blank:
+    if query.blank:
         return _by_words(db, query, filters, limit, count=count)
-    found = _by_words(db, query, filters, meaning.pool(limit), count=count)
-    meaning.add(db, found, filters, limit)
+    wide = limit if limit < 0 else max(limit, repeats.LOOKED_AT)
+    found = _by_words(db, query, filters, wide, count=count)
+    if meaning is not None:
+        meaning.add(db, found, filters, wide)
+    repeats.demote(found, limit)
+    if limit >= 0:
+        del found.candidates[limit:]
     return found
 
 

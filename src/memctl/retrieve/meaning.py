@@ -46,10 +46,6 @@ class Meaning:
         self._told = False
         self._asked: tuple[str, array[float] | None] = ("", None)
 
-    def pool(self, limit: int) -> int:
-        """How many items the words must find for the best `limit` of both (negative: all)."""
-        return limit if limit < 0 else max(POOL, limit)
-
     def add(self, db: Database, found: "Found", filters: Filters, limit: int) -> None:
         """Put what is near in meaning among what was found by words, and cut the list at `limit` (all, if negative).
 

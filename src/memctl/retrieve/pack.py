@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from memctl.retrieve import repeats
 from memctl.store.sources import Source
 from memctl.text import block
 from memctl.text.block import Block, Passage
@@ -10,9 +11,6 @@ from memctl.text.excerpt import cost, stems
 from memctl.text.query import Query
 from memctl.text.tokens import CHARS_PER_TOKEN
 from memctl.types import MemoryItem
-
-#: A passage is a repeat when this share of its distinct words is in a better one (and all of its numbers are).
-REPEAT_SHARE = 0.95
 
 
 def pack(
@@ -23,42 +21,26 @@ def pack(
     *,
     matched: int,
     cwd: str = "",
+    kind: str = "memory_recall",
+    framed: bool = True,
 ) -> Block:
-    """The block for items in rank order; `matched` is how many there were in all, `cwd` shortens paths below it."""
-    passages = [block.passage(item, places.get(item.id), cwd) for item in items]
-    passages = joined(without_repeats(passages), budget * CHARS_PER_TOKEN)
-    head = block.header_lines("memory_recall", budget, matched)
-    return block.build(passages, head, budget, stems(query))
+    """The block for items in rank order; `matched` is how many there were in all, `cwd` shortens paths below it.
+
+    `kind` is the header's injection_type; a block that is not `framed` has neither header nor footer.
+    """
+    head = block.header_lines(kind, budget, matched) if framed else None
+    return block.build(passages(items, places, budget, cwd=cwd), head, budget, stems(query))
+
+
+def passages(items: Sequence[MemoryItem], places: Mapping[str, Source], budget: int, *, cwd: str = "") -> list[Passage]:
+    """What a block of so many tokens chooses from: the items' passages in rank order, repeats dropped, runs joined."""
+    found = [block.passage(item, places.get(item.id), cwd) for item in items]
+    return joined(without_repeats(found), budget * CHARS_PER_TOKEN)
 
 
 def without_repeats(passages: Sequence[Passage]) -> list[Passage]:
     """The passages without those that say nothing that a better one does not say."""
-    kept: list[Passage] = []
-    seen: list[set[str]] = []
-    for p in passages:
-        words = _words(p)
-        if any(_repeats(words, other) for other in seen):
-            continue
-        kept.append(p)
-        seen.append(words)
-    return kept
-
-
-def _words(p: Passage) -> set[str]:
-    text = "\n".join(p.lines or [p.title]).lower()
-    return set("".join(char if char.isalnum() else " " for char in text).split())
-
-
-def _repeats(words: set[str], other: set[str]) -> bool:
-    missing = words - other
-    if not missing:
-        return True
-    # "port 8080" and "port 9090" are two statements, however alike the rest is.
-    return len(missing) <= (1 - REPEAT_SHARE) * len(words) and not any(map(_has_digit, missing))
-
-
-def _has_digit(word: str) -> bool:
-    return any(char.isdigit() for char in word)
+    return [passages[at] for at in repeats.without(["\n".join(p.lines) or p.title for p in passages])]
 
 
 def joined(passages: Sequence[Passage], room: int) -> list[Passage]:

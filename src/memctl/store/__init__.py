@@ -4,7 +4,7 @@ from memctl.annotations import TYPE_CHECKING, Any
 
 _HOMES = {
     "MemoryStore": "memctl.api",  # stands above search and ingest, so it lives upstairs
-    "_rank_by_coverage": "memctl.api",
+    "_rank_by_coverage": "memctl.query",
     "SCHEMA_VERSION": "memctl.store.schema",
     "FTS_TOKENIZER_PRESETS": "memctl.store.schema",
     "Filters": "memctl.store.filters",

@@ -12,17 +12,19 @@ from contextlib import contextmanager, suppress
 
 from memctl import errors, ids
 from memctl.annotations import Any
-from memctl.store.filters import fold
+from memctl.store.filters import fold, utc
 
 #: How long a writer waits for another one, in seconds.
 BUSY_SECONDS = 30.0
 MEMORY = ":memory:"
+#: A store in a file without a name, which is gone when it is closed, or with its process.
+SCRATCH = ""
 
 #: How many bound values one statement may have.
 MAX_VALUES = 32_000 if sqlite3.sqlite_version_info >= (3, 32) else 990
 
 #: The newest migration's number, so that a read of an up-to-date file needs nothing of `migrate` (a test holds both).
-MIGRATION = 3
+MIGRATION = 4
 SCHEMA_VERSION = "2"
 _STATE = (
     "SELECT (SELECT max(number) FROM memctl_migrations), (SELECT value FROM schema_meta WHERE key = 'schema_version')"
@@ -34,13 +36,15 @@ Values = Sequence[object]
 class Database:
     """An open store: the connection, its path, and what kind of file it is."""
 
-    __slots__ = ("_depth", "conn", "path", "tables", "writable")
+    __slots__ = ("_depth", "conn", "path", "rules", "tables", "writable")
 
     def __init__(self, conn: sqlite3.Connection, path: str, *, writable: bool) -> None:
         self.conn, self.path, self.writable = conn, path, writable
         self._depth = 0
         self.tables: frozenset[str] = frozenset()
+        self.rules = ""  # that judged what is being written (`store.judged`)
         conn.create_function("memctl_fold", 1, fold, deterministic=True)
+        conn.create_function("memctl_utc", 1, utc, deterministic=True)
 
     def name_columns(self) -> None:
         """Let rows answer to column names too (sqlite3.Row), as the documented MemoryStore has them."""
@@ -209,6 +213,7 @@ def _probe(path: str, mode: str) -> sqlite3.Connection | None:
     try:
         conn = _connect(_uri(path, mode))
         conn.execute("PRAGMA query_only = ON")
+        conn.execute(f"PRAGMA cache_size = -{_CACHE}")
         conn.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     except sqlite3.Error as exc:
         if conn is not None:
@@ -253,8 +258,8 @@ def open_write(
     """
     from memctl.store import migrate
 
-    if path == MEMORY:
-        db = Database(_connect(_MEMORY_URI), path, writable=True)
+    if path in (MEMORY, SCRATCH):
+        db = Database(_connect(_MEMORY_URI if path == MEMORY else "file:"), path, writable=True)
         _write_pragmas(db, wal=False)
         migrate.up(db, tokenizer)
         return db
@@ -324,6 +329,10 @@ def _remove(path: str) -> None:
 _MEMORY_URI = "file::memory:"
 
 
+#: Pages of a file that a connection keeps, at most, in KiB: SQLite's own 2 MB make a search read the same pages again.
+_CACHE = 32_000
+
+
 def _connect(uri: str, timeout: float = BUSY_SECONDS) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=timeout, check_same_thread=False)
 
@@ -340,6 +349,7 @@ _PLAIN = frozenset(b"/.-_~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR
 def _write_pragmas(db: Database, wal: bool) -> None:
     # Other programs may use INSERT OR REPLACE through this connection's triggers: without recursive_triggers the
     # delete trigger would not fire and the full-text index would go stale.
+    db.run(f"PRAGMA cache_size = -{_CACHE}")
     db.run("PRAGMA recursive_triggers = ON")
     db.run("PRAGMA foreign_keys = ON")
     if wal and db.value("PRAGMA journal_mode") not in ("wal", "memory"):

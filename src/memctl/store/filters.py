@@ -12,9 +12,16 @@ class Filters:
     tags        items that carry at least one of these, compared without case
     injectable  True: only what may be given to a model (not withheld, not retracted)
     archived    True: also what was archived or has expired
+    since       only items that were made at this moment or later, until: at this one or earlier
+    below       only passages of documents below this folder (its path ends in a separator)
+    as_of       what has expired is told by this moment instead of now (the items of then: `memctl.store.then`)
+
+    Moments have the shape of `ids.timestamp`.
     """
 
-    __slots__ = ("archived", "corpus_id", "injectable", "scopes", "tags", "tier", "type")
+    __slots__ = (
+        "archived", "as_of", "below", "corpus_id", "injectable", "scopes", "since", "tags", "tier", "type", "until",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -25,9 +32,14 @@ class Filters:
         corpus_id: str | None = None,
         injectable: bool = False,
         archived: bool = False,
+        since: str | None = None,
+        until: str | None = None,
+        as_of: str | None = None,
+        below: str | None = None,
     ) -> None:
         self.scopes, self.tier, self.type, self.tags = scopes, tier, type, tags
         self.corpus_id, self.injectable, self.archived = corpus_id, injectable, archived
+        self.since, self.until, self.as_of, self.below = since, until, as_of, below
 
     def but(self, **changes: Any) -> "Filters":
         """The same conditions with some of them changed."""
@@ -46,7 +58,7 @@ class Filters:
         values: list[object] = []
         if not self.archived:
             parts.append(f"{table}.archived = 0 AND ({table}.expires_at IS NULL OR {table}.expires_at > ?)")
-            values.append(ids.timestamp())
+            values.append(self.as_of or ids.timestamp())
         if self.scopes is not None:
             parts.append(f"{table}.scope IN ({', '.join('?' * len(self.scopes))})")
             values += self.scopes
@@ -61,6 +73,14 @@ class Filters:
                 f"WHERE memctl_fold(tag.value) IN ({', '.join('?' * len(self.tags))}))"
             )
             values += [fold(tag) for tag in self.tags]
+        for sign, moment in ((">=", self.since), ("<=", self.until)):
+            if moment is not None:
+                parts.append(f"{utc_of(f'{table}.created_at')} {sign} ?")
+                values.append(moment)
+        if self.below is not None:
+            source = f"json_extract({table}.provenance_json, '$.source_id')"
+            parts.append(f"CASE WHEN json_valid({table}.provenance_json) THEN {source} END BETWEEN ? AND ?")
+            values += [self.below, self.below + "\U0010ffff"]
         if self.injectable:
             parts.append(f"{table}.injectable = 1 AND {table}.validation <> 'retracted'")
         return " AND ".join(parts) or "1", values
@@ -69,3 +89,16 @@ class Filters:
 def fold(text: object) -> str:
     """A tag without its case, in every script (registered as the SQL function `memctl_fold`)."""
     return str(text).casefold()
+
+
+def utc_of(column: str) -> str:
+    """SQL for a stored time in the one shape that compares: our own is in it already, and costs no call."""
+    own = "????-??-??T??:??:??.??????+00:00"
+    return f"CASE WHEN {column} GLOB '{own}' THEN {column} ELSE memctl_utc({column}) END"
+
+
+def utc(text: object) -> str:
+    """Another program's time as UTC, in the shape of `ids.timestamp` (registered as the SQL function `memctl_utc`)."""
+    from memctl.text.moments import canonical
+
+    return canonical(str(text or ""))

@@ -204,7 +204,7 @@ def write_rows(
 ) -> None:
     """Store rows of `rows.COLUMNS`, each with its event and a revision: its snapshot, or "as the row still is"."""
     now = ids.timestamp()
-    details = json.dumps({"reason": reason})
+    details = json.dumps({"reason": reason, "rules": db.rules} if db.rules else {"reason": reason})
     states = snapshots if snapshots is not None else [UNCHANGED] * len(row_values)
     written = list(zip(row_values, states, ids.new_ids(("REV", "EVT"), len(row_values)), strict=True))
     with db.atomic():

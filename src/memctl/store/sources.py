@@ -44,6 +44,24 @@ def put_many(db: Database, places: Mapping[str, Source]) -> None:
         )
 
 
+def complete(db: Database) -> int:
+    """Record where passages of older programs stand, which only say it in their first line; returns how many."""
+    from memctl.text.block import place_line
+
+    places = {}
+    for item_id, head, source_id in db.rows(
+        "SELECT i.id, CAST(substr(i.content, 1, 2000) AS TEXT), json_extract(i.provenance_json, '$.source_id') "
+        "FROM memory_items AS i LEFT JOIN memory_sources AS s ON s.item_id = i.id "
+        "WHERE s.item_id IS NULL AND substr(i.content, 1, 6) = '[path:' AND json_valid(i.provenance_json) "
+        "AND json_extract(i.provenance_json, '$.source_kind') = 'doc'"
+    ):
+        found = place_line(head.partition("\n")[0].rstrip("\r"), str(source_id or ""))
+        if found:
+            places[item_id] = Source(int(found[2]), int(found[3]), int(found[4]))
+    put_many(db, places)
+    return len(places)
+
+
 def batches(values: list[str], size: int = BATCH) -> Iterable[list[str]]:
     """Slices that fit into one statement's bound values."""
     return (values[i : i + size] for i in range(0, len(values), size))

@@ -5,13 +5,17 @@ more. Passages are taken in the order given; one that is too long is cut, one th
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from memctl import ids
+from memctl.text import trust
 from memctl.text.clean import one_line
 from memctl.text.echo import FOOTER, HEADER
 from memctl.text.excerpt import Excerpt, cost, excerpt
 from memctl.text.tokens import CHARS_PER_TOKEN
+
+if TYPE_CHECKING:
+    import re
 
 FORMAT_VERSION = 1
 
@@ -46,6 +50,7 @@ class Passage(NamedTuple):
     chunk   its position there, or "3-5" for joined ones
     span    its first and last line in the source, 1-based
     anchor  where it stands in a source without lines: "page 3", "sheet Budget rows 2-40"
+    trust   whose word it is, where its source kind does not say it (`memctl.text.trust`)
     """
 
     ids: tuple[str, ...]
@@ -62,15 +67,20 @@ class Passage(NamedTuple):
     confidence: float
     entities: list[str]
     anchor: str = ""
+    trust: str = ""
 
 
 class Block(NamedTuple):
-    """A finished block: its text without a final line break ("" when there is nothing to say), and what it holds."""
+    """A finished block: its text without a final line break ("" when there is nothing to say), and what it holds.
+
+    shown  its passages, cut as they are in it
+    """
 
     text: str
     ids: tuple[str, ...]
     items: int
     tokens: int
+    shown: tuple[Passage, ...] = ()
 
 
 def format_injection_block(
@@ -115,17 +125,26 @@ def strategy_lines(strategy: str | None, dropped: Sequence[str] | None = None) -
     return [f"fts_strategy: {one_line(strategy)}" + (f" (dropped: {words})" if words else "")]
 
 
-def build(passages: Sequence[Passage], head: Sequence[str], budget_tokens: int, words: Sequence[str] = ()) -> Block:
-    """Fit passages into the budget and write the block. `words` are stems in lower case (see `excerpt`)."""
+def build(
+    passages: Sequence[Passage], head: Sequence[str] | None, budget_tokens: int, words: Sequence[str] = ()
+) -> Block:
+    """Fit passages into the budget and write the block; without a head, the passages alone, which then get its room.
+
+    `words` are stems in lower case (see `excerpt`).
+    """
     budget = budget_tokens * CHARS_PER_TOKEN
     # The longest that the parts around the passages can get: `used` has no more digits than the budget.
-    around = len(_text(head, [], 10 ** len(str(max(budget_tokens, 0))) - 1, len(passages))) + 1
+    around = 0 if head is None else len(_text(head, [], 10 ** len(str(max(budget_tokens, 0))) - 1, len(passages))) + 1
     chosen = _fit(passages, budget - around, words)
     if not chosen:
         return Block("", (), 0, 0)
     rendered = [f"[{rank}] {_render(p)}" for rank, p in enumerate(chosen, 1)]
-    text, used = _counted(head, rendered)
-    return Block(text, tuple(i for p in chosen for i in p.ids), len(chosen), used)
+    if head is None:  # each passage ends in a line break; the last one's ends the output
+        text = "\n".join(rendered).removesuffix("\n")
+        used = -(-(len(text) + 1) // CHARS_PER_TOKEN)
+    else:
+        text, used = _counted(head, rendered)
+    return Block(text, tuple(i for p in chosen for i in p.ids), len(chosen), used, tuple(chosen))
 
 
 def _counted(head: Sequence[str], rendered: Sequence[str]) -> tuple[str, int]:
@@ -174,6 +193,7 @@ def passage(item: Any, place: Place | None = None, cwd: str = "") -> Passage:
         confidence=float(data.get("confidence", 0.5)),
         entities=[one_line(str(entity)) for entity in data.get("entities") or ()],
         anchor=_anchor(place, str(data.get("title", ""))) if path and span is None else "",
+        trust=trust.told(kind, source_id),
     )
 
 
@@ -209,10 +229,8 @@ def _legacy(
     lines: list[str], source_id: str, known: _Standing, cwd: str
 ) -> tuple[list[str], str, str, tuple[int, int] | None]:
     """Content of older stores begins with its own place line and may end with a [camel: …] line: take them out."""
-    import re
-
-    found = re.fullmatch(r"\[path:(.+) chunk:(\d+) lines:(\d+)-(\d+)\]", lines[0])
-    if not found or not (source_id.endswith(found[1]) or found[1].endswith(source_id)):
+    found = place_line(lines[0], source_id)
+    if found is None:
         return lines, *known
     lines = lines[1:]
     if lines and lines[-1].startswith("[camel: ") and lines[-1].endswith("]"):
@@ -220,6 +238,14 @@ def _legacy(
     path, chunk, span = known
     path = path or display_path(source_id or found[1], cwd)
     return _without_blank_ends(lines), path, chunk or found[2], span or (int(found[3]), int(found[4]))
+
+
+def place_line(line: str, source_id: str) -> "re.Match[str] | None":
+    """Path, chunk, first and last line of the place line that older programs wrote into a passage of this source."""
+    import re
+
+    found = re.fullmatch(r"\[path:(.+) chunk:(\d{1,9}) lines:(\d{1,9})-(\d{1,9})\]", line)
+    return found if found and (source_id.endswith(found[1]) or found[1].endswith(source_id)) else None
 
 
 _CONTROLS = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160)))
@@ -238,10 +264,14 @@ def _without_blank_ends(lines: list[str]) -> list[str]:
     return lines[start:end]
 
 
+#: Lines of the frame that say where a passage comes from: a text must not say it of itself.
+_OURS = ("trust:", "provenance:")
+
+
 def _marked(line: str) -> str:
     """A content line that looks like the block's own gets a backslash, so that no reader takes it for one."""
     bare = line.lstrip()
-    own = bare.startswith((HEADER, "--- End Memory", "[path:"))
+    own = bare.startswith((HEADER, "--- End Memory", "[path:")) or bare[:11].lower().startswith(_OURS)
     if bare.startswith("["):
         number, _, rest = bare[1:].partition("]")
         own = own or (number.strip().isdigit() and rest.lstrip().startswith("["))
@@ -263,6 +293,7 @@ def _frame_head(p: Passage) -> list[str]:
 def _frame_tail(p: Passage) -> list[str]:
     out = [
         f"    provenance: {p.provenance}",
+        *([f"    trust: {p.trust}"] if p.trust else []),
         f"    tags: {one_line(', '.join(p.tags), _META_CHARS) or 'none'}",
         f"    confidence: {p.confidence:.2f}",
     ]

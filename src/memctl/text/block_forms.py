@@ -33,7 +33,7 @@ def _insight(text: str) -> str:
 
 
 _NOT_TELLING = (
-    "#", "[", "\\", "---", "provenance:", "tags:", "confidence:", "entities:", "format_version:", "injection_type:",
+    "#", "[", "\\", "---", "provenance:", "trust:", "tags:", "confidence:", "entities:", "format_version:", "injection_type:",
     "generated_at:", "budget_tokens:", "matched:", "used:", "fts_strategy:",
 )  # fmt: skip
 

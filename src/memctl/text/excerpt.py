@@ -81,13 +81,14 @@ def _units(number: int, line: str, room: int) -> Iterator[_Unit]:
     first = True
     if not line:
         yield _Unit(number, line, first)
-    for sentence in _sentences(line) if len(line) > min(LONG_LINE, room) else (line,):
+    for sentence in sentences(line) if len(line) > min(LONG_LINE, room) else (line,):
         for piece in _hard(sentence, room):
             yield _Unit(number, piece, first)
             first = False
 
 
-def _sentences(line: str) -> Iterator[str]:
+def sentences(line: str) -> Iterator[str]:
+    """The sentences of a line, without the blanks between them."""
     start = 0
     for i in range(1, len(line)):
         if line[i] == " " and line[i - 1] in ".!?;:…" and i - start > 20:

@@ -1,0 +1,77 @@
+"""What the commands that read items share: times, and when to say nothing rather than little."""
+
+from contextlib import AbstractContextManager, nullcontext
+
+from memctl import errors, ids
+from memctl.annotations import TYPE_CHECKING, Annotated
+from memctl.operation import Arg
+from memctl.ops.context import Context
+
+if TYPE_CHECKING:
+    from memctl.retrieve.find import Found
+    from memctl.store.filters import Filters
+
+Since = Annotated[
+    str | None,
+    Arg(
+        "only items made at this time or later: 2026-11-20, 7d, yesterday (UTC)", "--since", metavar="WHEN", mcp="full"
+    ),
+]
+Until = Annotated[str | None, Arg("only items made at this time or earlier", "--until", metavar="WHEN", mcp="full")]
+AsOf = Annotated[
+    str | None,
+    Arg(
+        "answer as the store was at this time, archived items and old texts too", "--as-of", metavar="WHEN", mcp="full"
+    ),
+]
+_LEAST = "nothing, if the best covers less than this share of the question's weight"
+MinCoverage = Annotated[
+    float, Arg(_LEAST, "--min-coverage", config="recall.min_coverage", metavar="X", ge=0, le=1, mcp="full")
+]
+#: The same for `search`, which reads no config file.
+MinCoverageHere = Annotated[float, Arg(_LEAST, "--min-coverage", metavar="X", ge=0, le=1, mcp="full")]
+
+
+def within(filters: "Filters", since: str | None, until: str | None, as_of: str | None) -> "Filters":
+    """The filters with the moments that times on a command line mean. Raises TimeInvalid and TimesCrossed."""
+    if since is None and until is None and as_of is None:
+        return filters
+    first = None if since is None else _span("--since", since)[0]
+    last = None if until is None else _span("--until", until)[1]
+    if first is not None and last is not None and first > last:
+        raise errors.TimesCrossed(since=since, until=until)
+    then = None if as_of is None else min(_span("--as-of", as_of)[1], ids.timestamp())
+    return filters.but(since=first, until=last, as_of=then)
+
+
+def _span(option: str, text: str) -> tuple[str, str]:
+    from memctl.text import moments
+
+    try:
+        return moments.span(text, ids.now_seconds())
+    except ValueError:
+        raise errors.TimeInvalid(option=option, value=" ".join(text.split())[:40]) from None
+
+
+def looking_back(ctx: Context, filters: "Filters") -> AbstractContextManager[None]:
+    """Where reads see the store as it was at the moment the filters name; as it is, when they name none."""
+    if filters.as_of is None:
+        return nullcontext()
+    from memctl.store import then
+
+    return then.at(ctx.db, filters.as_of)
+
+
+def abstains(ctx: Context, found: "Found", least: float, label: str) -> bool:
+    """Whether what was found covers too little of the question; then it is emptied, and stderr says so."""
+    if least <= 0 or not found.candidates:
+        return False
+    from memctl.retrieve.coverage import coverage
+
+    share = coverage(found)
+    if share >= least:
+        return False
+    found.candidates.clear()
+    found.total = 0
+    ctx.note(f"{label}Nothing covers enough of the question (best {share:.2f}, --min-coverage {least:g}).")
+    return True

@@ -1,0 +1,123 @@
+"""Which texts say the same: so that a list, or a block, does not tell one thing twice.
+
+Strict on purpose. A short text repeats another only word for word; a long one may differ in one word of twenty, but not
+in a number, nor in a *not*: "port 8080" and "port 9090" are two statements, however alike the rest is.
+"""
+
+from collections.abc import Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memctl.retrieve.find import Found
+
+#: A text of fewer different words must be there word for word.
+LONG = 20
+#: What share of its different words may be missing in the other.
+MAY_MISS = 0.05
+#: Texts in a list are only compared when the shorter one has this share of the longer one's length.
+ALIKE = 0.9
+#: What a repeat in a list keeps of its score, for each time that its text was there: what is new comes before it.
+KEPT = 0.5
+#: So many of the best are looked at, and so much of a text.
+LOOKED_AT = 100
+READ = 4000
+
+_AROUND = ".,;:!?\"'`*_()[]{}<>«»“”\u2018\u2019…"
+_NEGATION = frozenset(
+    ("no", "not", "nor", "never", "none", "without", "cannot", "ne", "pas", "non", "jamais", "aucun", "aucune", "sans")
+)
+_STOPS, _END = ".!?;:", "|"
+_PROBES, _PROBE = 6, 12
+
+
+class Said:
+    """A text as it is compared: its words in order, without case and the marks around them, and each of them once.
+
+    sentences  the words with a mark where a sentence or a line ends
+    """
+
+    __slots__ = ("line", "sentences", "words")
+
+    def __init__(self, text: str) -> None:
+        line: list[str] = []
+        sentences = [_END]
+        for row in text.casefold().splitlines():
+            for word in row.split():
+                line.append(word.strip(_AROUND) or word)
+                sentences.append(line[-1])
+                if word[-1] in _STOPS:
+                    sentences.append(_END)
+            if sentences[-1] != _END:
+                sentences.append(_END)
+        self.line, self.words, self.sentences = line, set(line), " ".join(sentences)
+
+    def within(self, other: "Said") -> bool:
+        """Whether `other` says all of it: "use it" is not said by "do not use it", so whole sentences count."""
+        if self.line == other.line or (self.line and self.sentences in other.sentences):
+            return True
+        missing = self.words - other.words
+        return len(self.words) >= LONG and len(missing) <= MAY_MISS * len(self.words) and not any(map(_tells, missing))
+
+
+def _tells(word: str) -> bool:
+    """Whether a single word makes another statement: a number, a negation."""
+    return word in _NEGATION or word.endswith(("n't", "n\u2019t")) or any(char.isdigit() for char in word)
+
+
+def demote(found: "Found", limit: int) -> None:
+    """Put repeats of better hits behind what is new among the best.
+
+    The second of its kind keeps half of its score, the third a quarter, and so on, and says so. Nothing is taken out.
+    Looking ends when `limit` hits (negative: LOOKED_AT) are told apart.
+    """
+    wanted = LOOKED_AT if limit < 0 else min(limit, LOOKED_AT)
+    texts: dict[str, int] = {}  # each with how often it was there
+    said: dict[str, Said] = {}
+    lost: dict[int, float] = {}
+    for c in found.candidates[:LOOKED_AT]:
+        if len(texts) >= wanted:
+            break
+        text = (c.content.strip() or c.title)[:READ].casefold()
+        there = text if text in texts else next((other for other in texts if _same(text, other, said)), None)
+        if there is None:
+            texts[text] = 1
+        else:
+            lost[c.row] = -c.score * (1 - KEPT ** texts[there])
+            c.score += lost[c.row]
+            texts[there] += 1
+    if lost:
+        from memctl.store.search import in_order
+
+        found.candidates = in_order(found.candidates)
+        if found.ranking is not None:
+            lost.pop(0, None)  # what was found by substring has no row; its score is told whole
+            found.ranking.parts.append(("repeat", lost))
+
+
+def _same(text: str, other: str, said: dict[str, Said]) -> bool:
+    """Whether each says what the other says; most pairs are told apart by a look at a few places."""
+    if not ALIKE <= len(text) / max(1, len(other)) <= 1 / ALIKE:
+        return False
+    if len(text) > _PROBES * _PROBE and not _likely(text, other):
+        return False
+    for one in (text, other):
+        if one not in said:
+            said[one] = Said(one)
+    return said[text].within(said[other]) and said[other].within(said[text])
+
+
+def _likely(text: str, other: str) -> bool:
+    step = len(text) // _PROBES
+    return 2 * sum(text[at : at + _PROBE] in other for at in range(0, step * _PROBES, step)) >= _PROBES
+
+
+def without(texts: Sequence[str]) -> list[int]:
+    """The places of the texts that say something that none before them says."""
+    kept: list[int] = []
+    said: list[Said] = []
+    for at, text in enumerate(texts):
+        mine = Said(text)
+        if not any(mine.within(other) for other in said):
+            kept.append(at)
+            said.append(mine)
+    return kept

@@ -1,0 +1,43 @@
+"""Whose word an item is, told from its source: a person's, a document's, a model's, a tool's, the web's.
+
+What a model, a tool or a web page said is never more trusted than what a person said, whatever else speaks for it: it
+wins no tie against it, and the block says what it is.
+"""
+
+PERSON, PLAIN, LOW = 2, 1, 0
+
+_PERSON = frozenset(("person", "user", "human"))
+_MODEL = frozenset(("model", "llm", "assistant", "agent", "ai"))
+_WEB = frozenset(("web", "url", "http", "https", "browser"))
+_PLAIN = frozenset(("doc", "chat"))
+#: The source ids of statements that a model made, and of those that somebody typed, when no other source was named.
+_BY_MODEL = ("memctl-pull", "memctl-loop", "memctl-chat", "memctl-ask", "memory.propose", "memory_propose")
+_TYPED = ("memctl-remember",)
+
+
+def told(kind: str, source_id: str) -> str:
+    """What the block says of a source; "" where its kind says it all: a document, a conversation, a typed statement."""
+    return _word(kind, source_id)[1]
+
+
+def level(kind: str, source_id: str) -> int:
+    """How far a source is trusted: PERSON, PLAIN or LOW."""
+    return _word(kind, source_id)[0]
+
+
+def claimed(kind: str | None, otherwise: str) -> str:
+    """The source kind that a model names for what it proposes: anything but a person's word, which it cannot give."""
+    return otherwise if not kind or kind.strip().lower() in _PERSON else kind
+
+
+def _word(kind: str, source_id: str) -> tuple[int, str]:
+    kind, name = kind.strip().lower(), source_id.strip().lower()
+    if kind in _WEB or name.startswith(("http://", "https://")):
+        return LOW, "low (web)"
+    if kind in _PERSON:
+        return PERSON, "high (a person)"
+    if kind in _MODEL or (kind == "tool" and name.startswith(_BY_MODEL)):
+        return LOW, "low (model)"
+    if kind in _PLAIN or (kind == "tool" and name.partition(":")[0] in _TYPED):
+        return PLAIN, ""
+    return LOW, {"tool": "low (tool)", "mixed": "low (mixed)", "": ""}.get(kind, "low (unknown)")

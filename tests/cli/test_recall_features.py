@@ -1,0 +1,162 @@
+"""What search and recall leave unsaid: repeats behind what is new, nothing rather than little, no header."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import embedders
+from memctl import MemoryStore
+from memctl.text.tokens import CHARS_PER_TOKEN
+from support import ok, run
+
+LONG = "The ledger service writes every transfer to the journal before it answers, " + " ".join(
+    f"with{n}" for n in range(30)
+)
+
+
+def store(*lines: Mapping[str, object]) -> None:
+    ok("import", "--preserve-ids", stdin="\n".join(map(json.dumps, lines)))
+
+
+def found(*argv: str) -> list[str]:
+    return [entry["id"] for entry in ok("search", *argv, "--json").json()]
+
+
+# --- repeats -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copies() -> None:
+    """Five copies of one text from five places, and two other texts that answer less well."""
+    place = {"source_kind": "doc", "source_id": "", "chunk_ids": []}
+    store(
+        *({"id": f"MEM-copy{n}", "title": "Ledger", "content": LONG.upper() if n % 2 else LONG,
+           "provenance": place | {"source_id": f"/docs/{n}.md"}} for n in range(5)),
+        {"id": "MEM-other", "content": "The ledger is written in Go by the payments people, who also own the journal."},
+        {"id": "MEM-third", "content": "A transfer is booked in the ledger by hand when the journal is full."},
+    )  # fmt: skip
+
+
+def test_repeats_stand_behind_what_is_new(copies: None) -> None:
+    assert {"MEM-other", "MEM-third"} < set(found("ledger journal transfer", "-k", "4"))
+
+
+def test_no_repeat_is_lost(copies: None) -> None:
+    assert len(found("ledger journal transfer", "-k", "-1")) == 7
+    assert len(found("ledger journal transfer", "-k", "7")) == 7
+
+
+def test_explain_tells_what_a_repeat_lost(copies: None) -> None:
+    told = ok("search", "ledger journal transfer", "--explain", "--json").json()
+    lost = [entry["explain"]["reasons"].get("repeat", 0) for entry in told]
+    assert sum(value < 0 for value in lost) == 4
+    for entry in told:
+        assert sum(entry["explain"]["reasons"].values()) == pytest.approx(entry["score"], abs=0.001)
+    assert [entry["score"] for entry in told] == sorted((entry["score"] for entry in told), reverse=True)
+
+
+def test_statements_that_differ_in_one_word_are_all_there() -> None:
+    store(*({"id": f"MEM-{n}", "content": f"the gateway listens on port {8000 + n}"} for n in range(12)))
+    assert all("repeat" not in e["explain"]["reasons"]
+               for e in ok("search", "gateway port", "--explain", "--json", "-k", "12").json())  # fmt: skip
+
+
+# --- coverage ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def facts() -> None:
+    store(
+        {"id": "MEM-1", "content": "Refresh tokens are rotated weekly by the auth service."},
+        {"id": "MEM-2", "content": "The weekly newsletter goes out on Fridays."},
+        {"id": "MEM-3", "content": "数据库使用预写日志"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "fires"),
+    [
+        ("how are refresh tokens rotated?", True),
+        ("refresh token rotation", True),
+        ("which volcano erupted weekly in iceland?", False),
+        ("what do weekly zebras eat for breakfast", False),
+        ("数据库 日志", True),
+        ("", True),
+    ],
+)
+def test_nothing_rather_than_little(facts: None, question: str, fires: bool) -> None:
+    assert bool(found(question, "--min-coverage", "0.5")) is fires
+    for command in ("recall", "push"):
+        done = ok(command, question, "--min-coverage", "0.5")
+        assert bool(done.out) is fires
+        assert ("Nothing covers enough of the question" in done.notes) is not fires
+        assert done.notes.count("\n") == 1
+    assert found(question)[:1] or question
+
+
+def test_one_item_is_enough_to_be_sure() -> None:
+    store({"id": "MEM-1", "content": "We chose Postgres for the ledger."})
+    assert ok("recall", "which database: postgres for the ledger", "--min-coverage", "0.5").out
+    assert not ok("recall", "postgres on mars with zebras", "--min-coverage", "0.5").out
+
+
+def test_the_bound_may_stand_in_the_config(facts: None) -> None:
+    Path(".memory/config.json").write_text('{"recall": {"min_coverage": 0.5}}')
+    assert ok("recall", "weekly zebras and volcanoes").out == b""
+    assert ok("recall", "weekly zebras and volcanoes", "--min-coverage", "0").out
+
+
+@pytest.mark.parametrize("value", ["-0.1", "1.5", "nan", "much"])
+def test_a_share_is_from_0_to_1(value: str) -> None:
+    assert run("recall", "x", f"--min-coverage={value}").code == 1
+
+
+# --- no header ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("budget", [30, 40, 60, 200])
+def test_without_a_header_its_room_is_for_passages(budget: int) -> None:
+    store(
+        *({"id": f"MEM-{n}", "content": f"The gateway number {n} retries twice and then gives up."} for n in range(9))
+    )
+    done = ok("recall", "gateway", "--no-header", "--budget", str(budget))
+    assert len(done.text) <= budget * CHARS_PER_TOKEN
+    assert "## Memory" not in done.text
+    assert "--- End" not in done.text
+    if budget >= 60:
+        assert "[1] [STM:unverified] note" in done.text
+        assert "retries twice" in done.text
+        assert ok("recall", "gateway", "--budget", str(budget)).text.count("retries") < done.text.count("retries")
+
+
+# --- the class ---------------------------------------------------------------------------------------------------
+
+
+def test_a_program_searches_as_the_command_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    others = [f"bread{n // 2} river{n // 2} tent{n // 2} lemon{n}" for n in range(80)]
+    store(*({"id": f"MEM-{n}", "content": content} for n, content in enumerate(others)))
+    store({"id": "MEM-a", "content": "The automobile stands outside"})
+    with embedders.endpoint() as server:
+        spec = f"{server.url}/v1#toy"
+        ok("embed", "--embedder", spec)
+        with MemoryStore(".memory/memory.db") as plain:
+            assert plain.search_fulltext("car") == []
+        monkeypatch.setenv("MEMCTL_EMBEDDER", spec)
+        with MemoryStore(".memory/memory.db") as by_meaning:
+            assert [i.id for i in by_meaning.search_fulltext("car", limit=3)] == found("car", "-k", "3")
+            assert by_meaning.search_fulltext("car")[0].id == "MEM-a"
+            assert by_meaning._last_search_meta.strategy == "OR_FALLBACK"  # type: ignore[union-attr]
+        monkeypatch.delenv("MEMCTL_EMBEDDER")
+        Path(".memory/config.json").write_text(json.dumps({"embeddings": {"embedder": spec}}))
+        with MemoryStore(".memory/memory.db") as configured:
+            assert configured.search_fulltext("car")[0].id == "MEM-a"
+    with MemoryStore(".memory/memory.db") as unreachable, pytest.warns(RuntimeWarning):
+        assert unreachable.search_fulltext("river6")
+
+
+def test_a_store_in_memory_has_no_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMCTL_EMBEDDER", "http://127.0.0.1:1/v1#toy")
+    with MemoryStore() as made:
+        assert made.search_fulltext("car") == []

@@ -1,0 +1,33 @@
+"""Which texts say the same."""
+
+import pytest
+
+from memctl.retrieve.repeats import Said, without
+
+LONG = " ".join(f"word{n}" for n in range(40))
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "said"),
+    [
+        ("Use Postgres.", "use  postgres", True),
+        ("use postgres", "We agreed on it.\nUse Postgres.\nAnd on Go.", True),
+        ("use postgres", "Do not use Postgres.", False),
+        ("A depends on B", "B depends on A", False),
+        ("it is -5 degrees", "it is 5 degrees", False),
+        ("written in C++", "written in C", False),
+        ("version 1.5 is out", "version 15 is out", False),
+        (LONG, LONG.replace("word7", "other"), False),
+        (f"{LONG} and one more", LONG, False),
+        (f"{LONG} really", LONG, True),
+        (f"{LONG} not", LONG, False),
+        (f"{LONG} 8080", LONG, False),
+        ("", "anything", False),
+    ],
+)
+def test_what_says_the_same(text: str, other: str, said: bool) -> None:
+    assert Said(text).within(Said(other)) is said
+
+
+def test_the_first_of_several_stays() -> None:
+    assert without(["a b c", "A B C.", "c b a", "a b c\nd e"]) == [0, 2, 3]
