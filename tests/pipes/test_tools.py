@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -68,18 +69,47 @@ used: 50
 
 
 def test_the_stand_in_answers_from_the_block(sh: Shell) -> None:
-    found = json.loads(sh("fake-llm --json", stdin=BLOCK.encode()).out)
+    found = json.loads(sh("scripted-llm --json", stdin=BLOCK.encode()).out)
     assert [p["title"] for p in found] == ["Login flow"]
     assert found[0]["content"] == "The login flow uses tokens that expire after an hour. (docs/login.md lines 3-9)"
-    assert "<MEMORY_PROPOSALS_JSON>" not in sh("fake-llm --plain", stdin=BLOCK.encode()).text
-    assert "no passages" in sh("fake-llm", stdin=b"hello").text
+    assert "<MEMORY_PROPOSALS_JSON>" not in sh("scripted-llm --plain", stdin=BLOCK.encode()).text
+    assert "no passages" in sh("scripted-llm", stdin=b"hello").text
 
 
 def test_the_stand_in_follows_a_script(sh: Shell, here: Path) -> None:
     (here / "script").write_text("first\n---\nsecond\nline\n")
-    assert [sh("fake-llm --script script").text for _ in range(3)] == ["first\n", "second\nline\n", "second\nline\n"]
-    failed = sh("fake-llm --answer oh --stderr trouble --exit 3")
+    said = [sh("scripted-llm --script script").text for _ in range(3)]
+    assert said == ["first\n", "second\nline\n", "second\nline\n"]
+    failed = sh("scripted-llm --answer oh --stderr trouble --exit 3")
     assert (failed.code, failed.text, failed.notes) == (3, "oh\n", "trouble\n")
+
+
+@pytest.mark.parametrize(
+    ("orders", "code", "out"),
+    [
+        ("@refuse", 0, b"I am sorry, but I cannot help with that.\n"),
+        ("@refuse\nNo.", 0, b"No.\n"),
+        ("@exit 4\n@stderr dear me\nBye.", 4, b"Bye.\n"),
+        ("@bytes fffe41\nx", 0, b"\xff\xfeAx\n"),
+        ("@die\n12345678", -9, b"1234"),
+        ("@slow 0.001\none two", 0, b"one two\n"),
+        ("@deaf\nfine", 0, b"fine\n"),
+        ("@dance", 1, b""),
+        ("mail me @home\n@exit 3", 0, b"mail me @home\n@exit 3\n"),
+    ],
+)
+def test_the_stand_in_behaves_badly_on_order(here: Path, orders: str, code: int, out: bytes) -> None:
+    (here / "script").write_text(orders)
+    command = [sys.executable, str(ROOT / "demos" / "scripted-llm"), "--script", str(here / "script")]
+    done = subprocess.run(command, input=b"prompt", capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (code, out)
+
+
+def test_the_stand_in_prints_megabytes_and_asks_for_ever(sh: Shell) -> None:
+    assert len(sh("scripted-llm --do 'megabytes 2'").out) == (2 << 20) + 1
+    assert sh("set -o pipefail; scripted-llm --do endless | head -c 5000000 | wc -c").text.strip() == "5000000"
+    assert json.loads(sh("scripted-llm --do loop").text.partition("\n")[0])["need_more"] is True
+    assert len({sh("echo @loop >s; scripted-llm --script s").text for _ in range(3)}) == 3
 
 
 @pytest.mark.slow

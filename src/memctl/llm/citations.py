@@ -1,0 +1,193 @@
+"""Citations in an answer, checked against the places that really stood in its context.
+
+A place is what the second line of a passage's frame says: `[path:docs/api.md chunk:3 lines:12-40]`, `at:page 3`. An
+answer cites it as `[docs/api.md:14]`, `[docs/api.md:12-20]`, `[report.pdf:page 3]` or, where a passage has neither,
+`[notes.docx:chunk 2]`. Bare `docs/api.md:14` and `docs/api.md#L14` are citations too.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from memctl.extract.kinds import is_ingestable, suffix_of
+
+#: What an answer is asked for with --cite.
+REQUEST = """\
+Right after each statement, cite the place that it is from: the path and the lines of the passage, as its `[path:…]` \
+line gives them, in square brackets: `[docs/api.md:14]` or `[docs/api.md:12-20]`; `[report.pdf:page 3]` where that \
+line says `at:`, `[notes.docx:chunk 2]` where it says neither. Cite nothing that is not in the context. If the context \
+does not answer the question, say so."""
+
+_FRAME = re.compile(
+    r"^ {4}\[path:(?P<path>.+) chunk:(?P<first>\d+)(?:-(?P<last>\d+))?"
+    r"(?: lines:(?P<start>\d+)-(?P<end>\d+)| at:(?P<at>.+))?\]$",
+    re.MULTILINE,
+)
+
+
+class Place(NamedTuple):
+    """Where a passage of the context stands: lines (1-based, inclusive), or an anchor such as "page 3", or neither."""
+
+    path: str
+    chunks: tuple[int, int]
+    lines: tuple[int, int] | None = None
+    anchor: str = ""
+
+    def __str__(self) -> str:
+        if self.lines:
+            return f"{self.path}:{self.lines[0]}-{self.lines[1]}"
+        first, last = self.chunks
+        return f"{self.path}:{self.anchor or (f'chunk {first}' if first == last else f'chunk {first}-{last}')}"
+
+
+class Citation(NamedTuple):
+    """A place that an answer names, and whether it was in its context."""
+
+    source: str
+    known: bool
+
+    def as_dict(self) -> dict[str, object]:
+        """As `--json` prints it."""
+        return {"source": self.source, "known": self.known}
+
+
+def places(context: str) -> list[Place]:
+    """The places of the passages in a context, in its order, each once."""
+    found: dict[Place, None] = {}
+    for match in _FRAME.finditer(context):
+        first = int(match["first"])
+        span = (int(match["start"]), int(match["end"])) if match["start"] else None
+        found[Place(match["path"], (first, int(match["last"] or first)), span, match["at"] or "")] = None
+    return list(found)
+
+
+def check(answer: str, known: Sequence[Place], *, below: str = "") -> list[Citation]:
+    """The citations of an answer in their order, each once, and whether each was in the context.
+
+    below  a folder's path as the context shows it ("docs/"): its files may be cited as seen from there
+    """
+    sources: dict[str, bool] = {}
+    by_path: dict[str, list[Place]] = {}
+    for place in known:
+        for name in {place.path, place.path.removeprefix(below)}:
+            by_path.setdefault(name, []).append(place)
+    for path, where in _cited(answer, by_path):
+        held = by_path.get(path) or by_path.get(path.removeprefix("./")) or ()
+        sources[f"{path}:{where}" if where else path] = _holds(held, where)
+    return [Citation(source, there) for source, there in sources.items()]
+
+
+# --- reading an answer ------------------------------------------------------------------------------------------
+
+_NUMBERS = r"L?\d{1,7}(?:\s?[-\u2013]\s?L?\d{1,7})?"
+_LINES = rf"{_NUMBERS}(?:,\s?{_NUMBERS})*"
+#: What may follow a path: lines in three spellings, or a place in a series; in brackets, any other place as well.
+_WHERE = (
+    rf"[`'\"*]{{0,2}}(?::(?:\s?lines?\s)?(?P<lines>{_LINES})(?![\w.]\w)|#(?P<hash>L\d{{1,7}}(?:-L?\d{{1,7}})?)"
+    rf"|,?\s\(?lines?\s(?P<words>{_LINES})"
+    r"|:\s?(?P<at>(?:pages?|slides?|cells?|chunks?)\s\d{1,7}(?:\s?[-\u2013]\s?\d{1,7})?|[A-Za-z][^\[\]\n]{0,120}(?=\])))"
+)
+#: A path that is not in the context: a word with a suffix or a folder in it, in brackets also one with blanks.
+_BARE = r"(?<![\w/.:@~+-])(?P<path>(?:[\w.@~+-]+/)*[\w.@+-]+)"
+_BRACKETED = r"\[(?:path:)?(?P<path>[^\[\]:\n]{1,300})"
+#: A document as a whole; what has an address after it is a link.
+_WHOLE = _BRACKETED + r"\](?!\()"
+
+
+def _cited(answer: str, known: Collection[str]) -> Iterator[tuple[str, str]]:
+    """(path, place) of what the answer cites, by position; known paths are recognised whatever they look like."""
+    found: dict[int, tuple[str, str]] = {}
+    # A citation that was read is blanked out, so that a shorter name, or half of it, is not read there again.
+    for name in sorted(known, key=len, reverse=True):
+        if name in answer:
+            pattern = re.compile(f"(?P<path>{re.escape(name)}){_WHERE}")
+            answer = pattern.sub(partial(_take, found, _stands_alone), answer)
+    for shape in (_BRACKETED, _BARE):
+        answer = re.compile(shape + _WHERE).sub(partial(_take, found, _is_path), answer)
+    for match in re.compile(_WHOLE).finditer(answer):
+        path = match["path"].strip("`* ")
+        if path in known or (suffix_of(path) and is_ingestable(path)):
+            found[match.start("path")] = (path, "")
+    for start in sorted(found):
+        path, where = found[start]
+        for part in where.split(",") if where[:1].isdigit() else [where]:
+            yield path, part
+
+
+def _take(found: dict[int, tuple[str, str]], is_one: Callable[[re.Match[str]], bool], match: re.Match[str]) -> str:
+    if not is_one(match):
+        return match[0]
+    found[match.start("path")] = (match["path"].strip(), _where(match))
+    return " " * len(match[0])
+
+
+def _stands_alone(match: re.Match[str]) -> bool:
+    """Whether a known path is not the end of a longer one."""
+    before = match.string[max(0, match.start() - 2) : match.start()]
+    return before == "./" or not (before[-1:].isalnum() or before[-1:] in {"_", "/", "-"})
+
+
+def _is_path(match: re.Match[str]) -> bool:
+    """Whether what stands before a number names a file: not a host and its port, a time, a verse."""
+    path, before = match["path"].strip(), match.string[max(0, match.start("path") - 12) : match.start("path")]
+    if "://" in before + path or path.startswith("//"):
+        return False
+    named = bool(suffix_of(path)) or match.string[match.start()] == "["  # "TODO: 3" is a heading, "[TODO:3]" a place
+    return (named and is_ingestable(path)) or ("/" in path and suffix_of(path)[1:].isalnum())
+
+
+def _where(match: re.Match[str]) -> str:
+    lines = match["lines"] or match["hash"] or match["words"]
+    if lines is None:
+        return " ".join(match["at"].split())
+    return lines.replace("L", "").replace("\u2013", "-").replace(" ", "")
+
+
+# --- comparing --------------------------------------------------------------------------------------------------
+
+
+def _holds(held: Sequence[Place], where: str) -> bool:
+    """Whether these passages of one file show this place, all of it; any passage shows the file."""
+    if not where:
+        return bool(held)
+    wanted = _numbers(where)
+    if wanted is not None and where[:1].isdigit():
+        return _covered(wanted, [p.lines for p in held if p.lines])
+    series, numbers = _series(where)
+    if series == "chunk" and numbers:
+        return _covered(numbers, [p.chunks for p in held])
+    return any(_is_at(p.anchor, series, numbers) for p in held if p.anchor)
+
+
+def _covered(wanted: tuple[int, int], spans: Iterable[tuple[int, int]]) -> bool:
+    at = wanted[0]
+    for start, end in sorted(spans):
+        if start <= at <= end:
+            at = end + 1
+    return at > wanted[1] >= wanted[0]
+
+
+def _is_at(anchor: str, series: str, numbers: tuple[int, int] | None) -> bool:
+    theirs, span = _series(anchor)
+    if numbers is None:
+        return theirs == series or theirs.startswith(series + " ")
+    return theirs == series and span is not None and _covered(numbers, [span])
+
+
+def _series(where: str) -> tuple[str, tuple[int, int] | None]:
+    """ "slides 2-5" as ("slide", (2, 5)): words without case and plural, and the numbers at the end."""
+    words = where.casefold().split()
+    numbers = _numbers(words[-1]) if words else None
+    if numbers is not None:
+        words = words[:-1]
+    if words and len(words[-1]) > 2:
+        words[-1] = words[-1].removesuffix("s")
+    return " ".join(words), numbers
+
+
+def _numbers(text: str) -> tuple[int, int] | None:
+    first, dash, last = text.partition("-")
+    if not (first.isascii() and first.isdigit()) or (dash and not (last.isascii() and last.isdigit())):
+        return None
+    return int(first), int(last or first)

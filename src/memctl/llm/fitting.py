@@ -1,0 +1,150 @@
+"""A context that is too long for its budget: each of its parts keeps its best.
+
+Blocks of injected memory are in order, so they lose their last passages first; other text keeps the stretch that
+speaks most of the question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from memctl.text.echo import FOOTER, HEADER, STRUCTURE
+from memctl.text.excerpt import excerpt
+from memctl.text.tokens import estimate
+
+#: A passage that is cut keeps at least so many characters of its text, or goes.
+LEAST = 60
+_GAP = "\n\n"
+
+
+def fitted(text: str, room: int, words: Sequence[str] = ()) -> str:
+    """The text, cut to at most `room` characters if it is longer; `words` are stems of the question."""
+    if len(text) <= room:
+        return text
+    parts = list(_parts(text))
+    shares = _shares([len(part) for part in parts], room - len(_GAP) * (len(parts) - 1))
+    cut = (_cut(part, share, words) for part, share in zip(parts, shares, strict=True))
+    return _GAP.join(part for part in cut if part)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The blocks of injected memory in a text, and what stands between them."""
+    start = 0
+    while (first := _header().search(text, start)) and (last := _footer().search(text, first.end())):
+        yield from _not_blank(text[start : first.start()])
+        yield text[first.start() : last.end()]
+        start = last.end()
+    yield from _not_blank(text[start:])
+
+
+def _not_blank(text: str) -> Iterator[str]:
+    if text.strip():
+        yield text.strip("\n")
+
+
+def _shares(sizes: Sequence[int], room: int) -> list[int]:
+    """Room for each: small ones get all they need, the others the same."""
+    shares = [0] * len(sizes)
+    left = len(sizes)
+    for at in sorted(range(len(sizes)), key=lambda at: sizes[at]):
+        shares[at] = min(sizes[at], max(0, room) // left)
+        room -= shares[at]
+        left -= 1
+    return shares
+
+
+def _cut(part: str, room: int, words: Sequence[str]) -> str:
+    if len(part) <= room:
+        return part
+    if part.startswith(HEADER) and _is_block(part):
+        return _block(part, room, words)
+    return _stretch(part, room, () if part.lstrip().startswith(STRUCTURE) else words)
+
+
+def _stretch(part: str, room: int, words: Sequence[str]) -> str:
+    """The lines that speak most of the question."""
+    lines = part.splitlines()
+    limit, best = room, ""
+    for _ in range(3):  # lines cost less here than in a block, for which an excerpt is made
+        cut = excerpt(lines, limit, words)
+        text = "\n".join(cut.lines) if cut else ""
+        if len(text) > room:
+            break
+        best, limit = text, limit + room - len(text)
+    return best
+
+
+# --- blocks ------------------------------------------------------------------------------------------------------
+
+
+def _is_block(part: str) -> bool:
+    return part.rpartition("\n")[2].startswith(FOOTER)
+
+
+def _block(part: str, room: int, words: Sequence[str]) -> str:
+    """The block with as many of its passages as fit, the last of them cut."""
+    head, *items = _items().split(part)
+    if not items:
+        return ""
+    items[-1], _, footer = items[-1].rpartition("\n")
+    room -= len(head) + len(footer)
+    kept: list[str] = []
+    for item in items:
+        if len(item) + 1 > room:
+            rest = _shortened(item, room - 1, words)
+            if rest:
+                kept.append(rest)
+            break
+        kept.append(item.rstrip("\n") + "\n")
+        room -= len(kept[-1]) + 1
+    return _numbered(head, kept, footer) if kept else ""
+
+
+def _shortened(item: str, room: int, words: Sequence[str]) -> str:
+    """A passage with its frame and the part of its text that fits; "" when that is next to nothing."""
+    lines = item.rstrip("\n").split("\n")
+    first = 2 if len(lines) > 1 and lines[1].startswith("    [path:") else 1
+    last = next((at for at in range(len(lines) - 1, 0, -1) if lines[at].startswith("    provenance: ")), len(lines))
+    content = [line.removeprefix("    ") for line in lines[first:last]]
+    span = _lines_said().search(lines[first - 1])
+    if span and int(span[2]) - int(span[1]) + 1 != len(content):  # not line for line as in the source
+        span = None
+    spare = len(span[2]) - len(span[1]) if span else 0
+    frame = sum(len(line) + 1 for line in (*lines[:first], *lines[last:])) + spare + 1
+    cut = excerpt(content, room - frame, words) if room - frame >= LEAST else None
+    if cut is None:
+        return ""
+    if span:  # say which of them are left
+        shown = f" lines:{int(span[1]) + cut.first}-{int(span[1]) + cut.last}]"
+        lines[first - 1] = lines[first - 1][: span.start()] + shown
+    return "\n".join([*lines[:first], *(f"    {line}" for line in cut.lines), *lines[last:], ""])
+
+
+def _numbered(head: str, items: Sequence[str], footer: str) -> str:
+    """The block with what its header and footer say of it put right."""
+    text = "\n".join([head.rstrip("\n"), "", *items]) + "\n" + footer
+    used = estimate(text)
+    text = re.sub(r"(?m)^used: \d+$", f"used: {used}", text, count=1)
+    return re.sub(r"\d+ items, \d+ tokens\) ---$", f"{len(items)} items, {used} tokens) ---", text)
+
+
+@cache
+def _header() -> re.Pattern[str]:
+    return re.compile(rf"(?m)^{re.escape(HEADER)}$")
+
+
+@cache
+def _footer() -> re.Pattern[str]:
+    return re.compile(rf"(?m)^{re.escape(FOOTER)}.*$")
+
+
+@cache
+def _lines_said() -> re.Pattern[str]:
+    return re.compile(r"(?<=\d) lines:(\d+)-(\d+)\]$")
+
+
+@cache
+def _items() -> re.Pattern[str]:
+    return re.compile(r"(?m)^(?=\[\d+\] \[)")
