@@ -25,9 +25,11 @@ def chosen(house: House, args: argparse.Namespace) -> dict[str, Case]:
         "search": lambda: cases.search(house, args.runs, args.items // 2),
         "large": lambda: cases.large(house, args.large),
         "vectors": lambda: _vectors(house, args.items // 2),
+        "mcp": lambda: _server(house, args.items // 2, args.runs // 4, args.items // 2),
     }
     if args.judged:
         every["judged"] = lambda: cases.judged(house, args.judged)
+        every["abstention"] = lambda: cases.abstention(house, args.judged)
     return {name: case for name, case in every.items() if not args.only or name in args.only.split(",")}
 
 
@@ -36,6 +38,12 @@ def _vectors(house: House, count: int) -> Iterator[Row]:
     from benchmarks import vectors
 
     return vectors.measure(house, count)
+
+
+def _server(house: House, items: int, runs: int, calls: int) -> Iterator[Row]:
+    from benchmarks import server
+
+    return server.measure(house, items, runs, calls)
 
 
 def rows(name: str, case: Case) -> Iterator[Row]:
@@ -75,7 +83,7 @@ def main() -> int:
     parser.add_argument("--items", type=int, default=20_000, help="items to import; half as many to search in")
     parser.add_argument("--against", metavar="VERSION", help="measure sync beside this version of the original memctl")
     parser.add_argument("--large", type=int, default=200_000, metavar="N", help="items of the large store")
-    parser.add_argument("--judged", metavar="FOLDER", help="a judged collection, or a folder of them (for: judged)")
+    parser.add_argument("--judged", metavar="FOLDER", help="a judged collection, or a folder of them")
     parser.add_argument("--write", action="store_true", help="put the table into benchmarks/README.md as well")
     args = parser.parse_args()
     lines = []

@@ -202,6 +202,16 @@ def judged(house: House, given: str | None) -> Iterator[Row]:
                   f"{times[len(times) // 2]:.1f} ms CPU a search, p95 {times[int(len(times) * 0.95)]:.1f}")  # fmt: skip
 
 
+def abstention(house: House, given: str) -> Iterator[Row]:
+    """Of the questions a store can answer, and of those it cannot, how many get a block with `--min-coverage`."""
+    from benchmarks import abstention, recall
+
+    for fired in abstention.measure(house, recall.sets(Path(given))):
+        hard = "" if fired.elsewhere is None else f", its own in other scopes {fired.elsewhere:.3f}"
+        yield Row(f"{fired.name}: a block at --min-coverage {abstention.LEAST:g}", f"{fired.answerable:.3f}",
+                  f"foreign questions {fired.foreign:.3f}{hard}", "≥ 0.61, foreign ≤ 0.10")  # fmt: skip
+
+
 def large(house: House, count: int) -> Iterator[Row]:
     """Searches inside one process in a store of `count` short items, with words as unequal as those of real text."""
     from memctl.ops.context import Context
@@ -222,6 +232,7 @@ def large(house: House, count: int) -> Iterator[Row]:
         "four words, as in texts": lambda: source.choices(words, cum_weights=weights, k=4),
         "eight words, as in texts": lambda: source.choices(words, cum_weights=weights, k=8),
         "three of the hundred commonest": lambda: source.sample(words[:100], 3),
+        "four of the hundred commonest": lambda: source.sample(words[:100], 4),
         "one of the thirty commonest": lambda: source.sample(words[:30], 1),
         "three rare ones": lambda: source.sample(words[20_000:], 3),
     }

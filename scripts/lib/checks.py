@@ -1,6 +1,7 @@
 """The work of scripts/test: lint, types, then the tests on each interpreter in MEMCTL_PYTHONS (one a line)."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,11 +35,10 @@ def say(line: str) -> None:
     print(f"== {line}", file=sys.stderr, flush=True)
 
 
-def environment(python: str, extra: str) -> Path:
+def environment(python: str, extra: str, *requirement: str) -> Path:
     """The interpreter of an up-to-date environment made with `python`."""
-    made = subprocess.run(
-        [python, str(ROOT / "scripts/lib/environment.py"), extra], stdout=subprocess.PIPE, text=True, check=False
-    )
+    command = [python, str(ROOT / "scripts/lib/environment.py"), extra, *requirement]
+    made = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if made.returncode:
         raise SystemExit(made.returncode)
     return Path(made.stdout.strip())
@@ -69,12 +69,26 @@ def run_tests(python: Path, wanted: Options, *, slow: bool) -> int:
     return subprocess.run([*command, *wanted.pytest], cwd=ROOT, env=env, check=False).returncode
 
 
+def oldest_sdk() -> str:
+    """The lowest version of the MCP SDK that pyproject.toml allows; the tests' own environment has the newest."""
+    found = re.search(r'^mcp = \["mcp>=([\d.]+),', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    if not found:
+        raise SystemExit("pyproject.toml: the extra mcp names no lowest version")
+    return f"mcp=={found[1]}.0"
+
+
 def main(argv: list[str]) -> int:
     """Everything in order; the exit status is 0 only if all of it passed."""
     wanted = options(argv)
     pythons = os.environ.pop("MEMCTL_PYTHONS", "").split("\n")
     first = environment(pythons[0], "dev")
     failed = lint(first) if wanted.lint else []
+    if not (wanted.pytest or wanted.fast):  # the server's tests on the other end of the SDK's range
+        status = run_tests(
+            environment(pythons[0], "test", oldest_sdk()), wanted._replace(pytest=["tests/mcp"]), slow=False
+        )
+        if status:
+            return status
     for number, python in enumerate(pythons):
         inside = first if number == 0 else environment(python, "test")
         status = run_tests(inside, wanted, slow=not wanted.fast and (wanted.slow or number == 0))

@@ -14,7 +14,7 @@ from pathlib import Path
 import memctl
 from memctl import config, errors
 from memctl.operation import Operation
-from memctl.ops import GROUPS, TABLE
+from memctl.ops import GROUPS, TABLE, commands
 from memctl.store import schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +30,7 @@ VARIABLES = {
         "writers",
         "tokenizer of a store that is made now: `fr`, `en`, `raw`, or SQLite's own words for one",
     ),
-    "MEMCTL_SESSION": ("pull", "recorded with what is stored: the source becomes `memctl-pull:<value>`"),
+    "MEMCTL_SESSION": ("pull, remember", "recorded with what is stored: the source becomes `memctl-pull:<value>`"),
     "MEMCTL_EMBEDDER_KEY": ("embed, and searches with an embedder", "the key an endpoint asks for; it is never stored"),
     "OLLAMA_HOST": ("the same", "where Ollama answers, as Ollama itself reads it"),
     "NO_COLOR": ("search", "set to anything: no marked words on a terminal"),
@@ -68,13 +68,20 @@ def cli_page() -> Iterator[str]:
     """docs/cli.md: the help of memctl and of each command."""
     yield "# Commands\n\n" + WRITTEN.format(source="the operations")
     yield f"\n```text\n{help_of()}```\n"
-    for name in TABLE:
+    for name in commands():
         yield f"\n## {name}\n\n```text\n{help_of(name)}```\n"
+
+
+def all_errors() -> Iterator[type[errors.MemctlError]]:
+    """Every class of the error tree, each once, in the order of the files."""
+    rooms = [errors, *(import_module(f"memctl.errors.{room}") for room in errors.ROOMS)]
+    kinds = (kind for room in rooms for kind in vars(room).values() if isinstance(kind, type))
+    yield from dict.fromkeys(kind for kind in kinds if issubclass(kind, errors.MemctlError))
 
 
 def errors_page() -> Iterator[str]:
     """docs/errors.md: every error, its exit status, its words."""
-    yield "# Errors and exit status\n\n" + WRITTEN.format(source="src/memctl/errors.py")
+    yield "# Errors and exit status\n\n" + WRITTEN.format(source="src/memctl/errors")
     yield """
 An error is two lines on stderr, `memctl: message` and `hint: what to do`; with `--json` it is one JSON object,
 `{"error": slug, "message": …, "hint": …}`, on stderr as well. Slugs never change. stdout holds answers only.
@@ -91,8 +98,8 @@ An error is two lines on stderr, `memctl: message` and `hint: what to do`; with 
 | slug | exit | message | hint |
 |---|--:|---|---|
 """
-    for kind in vars(errors).values():
-        if isinstance(kind, type) and issubclass(kind, errors.MemctlError) and kind is not errors.MemctlError:
+    for kind in all_errors():
+        if kind is not errors.MemctlError:
             message = (kind.__doc__ or "").strip()
             yield f"| `{errors.slug_of(kind)}` | {kind.exit_code} | {code(message)} | {cell(kind.hint)} |\n"
 
@@ -105,6 +112,8 @@ def schema_page() -> Iterator[str]:
     for title, script in (
         ("Tables shared with older memctl and RAGIX", schema.SHARED_TABLES),
         ("Our own tables beside them", schema.SIDE_TABLES),
+        ("What synced folders need", schema.FOLDER_TABLES),
+        ("Sessions and workspaces", schema.SESSION_TABLES),
         ("The full-text table", schema.fts_table(schema.DEFAULT_TOKENIZER)),
         ("The triggers that keep it true", schema.FTS_TRIGGERS),
         ("The triggers that keep first revisions", schema.REVISION_TRIGGERS),
@@ -150,7 +159,7 @@ unset. `config.json` is the file named with `--config`, else the one beside the 
 | command | flag | environment | config.json | default |
 |---|---|---|---|---|
 """
-    for name in TABLE:
+    for name in commands():
         for param in operation(name).params():
             arg = param.arg
             if arg.env or arg.config:
@@ -194,6 +203,21 @@ def version_page() -> Iterator[str]:
     yield f'RULES_VERSION = "{fingerprint()}"\n'
 
 
+def catalog_page() -> Iterator[str]:
+    """src/memctl/mcp/catalog.json: what the tools publish, so that listing them imports no operation."""
+    from memctl.mcp import catalog
+
+    yield from catalog.text()
+
+
+def mcp_page() -> Iterator[str]:
+    """docs/mcp.md: the server, its tools, resources and prompts."""
+    sys.path.append(str(ROOT))
+    from scripts.lib import mcp_page
+
+    yield from mcp_page.lines()
+
+
 def readme_page() -> Iterator[str]:
     """README.md with its command table brought up to date."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -205,7 +229,7 @@ def readme_page() -> Iterator[str]:
     for group in GROUPS:
         first = True
         for name, row in TABLE.items():
-            if row.group == group:
+            if row.group == group and row.cli:
                 yield f"| {group if first else ''} | [`{name}`](docs/cli.md#{name}) | {row.summary} |\n"
                 first = False
     yield end + tail
@@ -218,6 +242,8 @@ PAGES: dict[Path, Callable[[], Iterator[str]]] = {
     DOCS / "config.md": config_page,
     DOCS / "policy.md": policy_page,
     ROOT / "src" / "memctl" / "policy" / "version.py": version_page,
+    ROOT / "src" / "memctl" / "mcp" / "catalog.json": catalog_page,
+    DOCS / "mcp.md": mcp_page,
     ROOT / "README.md": readme_page,
 }
 

@@ -1,9 +1,10 @@
 """Make, or bring up to date, the virtual environment that holds this tree as an installed package.
 
-`python scripts/lib/environment.py [EXTRA]` prints the path of the environment's interpreter. The package is installed
-from the tree, not linked to it, so what runs is what a user would get. One environment per Python version and extra, in
-`.venvs/`; it is used again while pyproject.toml and src/ are unchanged. A stamp is written last and removed first, so
-that an interrupted run is simply done again.
+`python scripts/lib/environment.py [EXTRA [REQUIREMENT]]` prints the path of the environment's interpreter. The package
+is installed from the tree, not linked to it, so what runs is what a user would get; a requirement such as `mcp==1.22.0`
+pins a dependency. One environment per Python version, extra and requirement, in `.venvs/`; it is used again while
+pyproject.toml and src/ are unchanged. A stamp is written last and removed first, so that an interrupted run is simply
+done again.
 """
 
 import fcntl
@@ -56,7 +57,7 @@ def create(folder: Path) -> list[str]:
     return [sys.executable, "-m", "pip", "--python", python]
 
 
-def install(folder: Path, extra: str, stamp: Path, wanted: str) -> None:
+def install(folder: Path, extra: str, stamp: Path, wanted: str, pinned: list[str]) -> None:
     """Bring `folder` to the state `wanted`: the whole of it when dependencies may differ, else only our package."""
     dependencies = fingerprint(iter([ROOT / "pyproject.toml"]))
     before = stamp.read_text().split() if stamp.exists() else []
@@ -68,14 +69,14 @@ def install(folder: Path, extra: str, stamp: Path, wanted: str) -> None:
         pip = [str(folder / "bin" / "python"), "-m", "pip"]
         run(*pip, *quiet, "--force-reinstall", "--no-deps", ".")
     else:
-        run(*create(folder), *quiet, target)
+        run(*create(folder), *quiet, target, *pinned)
     stamp.write_text(f"{wanted} {dependencies}\n")
 
 
-def ensure(extra: str) -> Path:
-    """The interpreter of an environment that holds this tree as it is now."""
+def ensure(extra: str, requirement: str = "") -> Path:
+    """The interpreter of an environment that holds this tree as it is now, with a dependency pinned if wanted."""
     ENVIRONMENTS.mkdir(exist_ok=True)
-    name = f"py{sys.version_info[0]}.{sys.version_info[1]}" + (f"-{extra}" if extra else "")
+    name = f"py{sys.version_info[0]}.{sys.version_info[1]}" + "".join(f"-{one}" for one in (extra, requirement) if one)
     folder = ENVIRONMENTS / name
     stamp = ENVIRONMENTS / f"{name}.stamp"
     with open(ENVIRONMENTS / "lock", "w") as lock:
@@ -83,12 +84,12 @@ def ensure(extra: str) -> Path:
         wanted = fingerprint(package_files())
         known = stamp.read_text().split() if stamp.exists() else []
         if known[:1] != [wanted] or not (folder / "bin" / "python").exists():
-            install(folder, extra, stamp, wanted)
+            install(folder, extra, stamp, wanted, [requirement] if requirement else [])
     return folder / "bin" / "python"
 
 
 if __name__ == "__main__":
     try:
-        print(ensure(sys.argv[1] if len(sys.argv) > 1 else ""))
+        print(ensure(*sys.argv[1:3]) if len(sys.argv) > 1 else ensure(""))
     except KeyboardInterrupt:
         sys.exit(130)

@@ -14,6 +14,10 @@ READ: Access = "read"
 WRITE: Access = "write"
 CREATE: Access = "create"
 
+#: As `mcp_default`: a client must give it, though a Python caller need not.
+REQUIRED = object()
+Toolset = Literal["core", "standard", "full"]
+
 #: What `text()` puts around a matched word. The output layer turns them into colour on a terminal and drops them
 #: elsewhere; every other control character of a human text is made visible, so a title cannot forge one.
 MARK_ON, MARK_OFF = "\x0e", "\x0f"
@@ -30,10 +34,15 @@ class Arg:
     metavar how help names its value
     comma   a list parameter that the command line takes as one word, `a,b,c` (else as several words)
     path    names a file: its bytes are kept as they are, even if they are not UTF-8
-    cli, mcp  which faces show it
+    cli, mcp  which faces show it; mcp="full": only the largest set of tools (`--toolset full`)
+    mcp_name, mcp_default, mcp_help  how the MCP tool says it, where its documented name, default or words differ;
+            a default of None there means: as if it were not given
     """
 
-    __slots__ = ("cli", "comma", "config", "env", "flags", "ge", "help", "le", "mcp", "metavar", "path")
+    __slots__ = (
+        "cli", "comma", "config", "env", "flags", "ge", "help", "le", "mcp", "mcp_default", "mcp_help", "mcp_name",
+        "metavar", "path",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -47,11 +56,15 @@ class Arg:
         comma: bool = False,
         path: bool = False,
         cli: bool = True,
-        mcp: bool = True,
+        mcp: bool | Literal["full"] = True,
+        mcp_name: str | None = None,
+        mcp_default: Any = ...,
+        mcp_help: str | None = None,
     ) -> None:
         self.help, self.flags, self.env, self.config = help, flags, env, config
         self.ge, self.le, self.metavar = ge, le, metavar
         self.comma, self.path, self.cli, self.mcp = comma, path, cli, mcp
+        self.mcp_name, self.mcp_default, self.mcp_help = mcp_name, mcp_default, mcp_help
 
 
 class Param:
@@ -173,9 +186,21 @@ class Operation:
     tool      its MCP name, None when only the command line has it
     examples  command lines as a user types them, each with a few words after two blanks and `#`
     exits     exit codes beyond the common ones: code -> meaning
+
+    What only its MCP tool needs:
+
+    about        its description for a model; the first sentence is what a search for tools finds (else the docstring)
+    toolset      the smallest set of tools that it belongs to
+    prose        the model reads text(); otherwise the structured result, for programs
+    answer       the keys of that result beside `status`, each with its JSON type
+    destructive  it can take away what cannot be brought back; idempotent: doing it again changes nothing more;
+                 open_world: it reaches beyond the store and its folders (a model, a network)
     """
 
-    __slots__ = ("access", "examples", "exits", "fn", "name", "tool")
+    __slots__ = (
+        "about", "access", "answer", "destructive", "examples", "exits", "fn", "idempotent", "name", "open_world",
+        "prose", "tool", "toolset",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -186,9 +211,18 @@ class Operation:
         access: Access,
         examples: tuple[str, ...],
         exits: dict[int, str],
+        about: str = "",
+        toolset: Toolset = "full",
+        prose: bool = False,
+        answer: dict[str, str] | None = None,
+        destructive: bool = False,
+        idempotent: bool = False,
+        open_world: bool = False,
     ) -> None:
         self.fn, self.name, self.tool, self.access = fn, name, tool, access
         self.examples, self.exits = examples, exits
+        self.about, self.toolset, self.prose, self.answer = about, toolset, prose, answer or {}
+        self.destructive, self.idempotent, self.open_world = destructive, idempotent, open_world
 
     def __call__(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
         """Run it as a plain function; the context learns what the store may be opened for."""
@@ -233,12 +267,22 @@ def operation(
     name: str | None = None,
     examples: tuple[str, ...] = (),
     exits: dict[int, str] | None = None,
+    about: str = "",
+    toolset: Toolset = "full",
+    prose: bool = False,
+    answer: dict[str, str] | None = None,
+    destructive: bool = False,
+    idempotent: bool = False,
+    open_world: bool = False,
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Declare a function as an operation; its module must also define `text(result) -> Iterator[str]`."""
 
     def wrap(fn: Callable[..., Any]) -> Operation:
-        label = name or fn.__name__.rstrip("_")
-        return Operation(fn, name=label, tool=tool, access=access, examples=examples, exits=exits or {})
+        return Operation(
+            fn, name=name or fn.__name__.rstrip("_"), tool=tool, access=access, examples=examples, exits=exits or {},
+            about=about, toolset=toolset, prose=prose, answer=answer, destructive=destructive, idempotent=idempotent,
+            open_world=open_world,
+        )  # fmt: skip
 
     return wrap
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from memctl.text.query import EN_STOP_WORDS, FR_STOP_WORDS, QUESTION_WORDS, analyse
+from memctl.text.query import EN_STOP_WORDS, FR_STOP_WORDS, QUESTION_WORDS, analyse, normalised
 from memctl.text.query import is_identifier as _is_identifier
+from memctl.types import MemoryItem
 
 __all__ = [
     "EN_STOP_WORDS",
@@ -29,9 +30,7 @@ _MODIFICATION_VERBS = (
 def normalize_query(text: str) -> str:
     """The query without its stop words, in order; the text itself when nothing else would remain."""
     query = analyse(text)
-    if set(query.terms) <= set(query.dropped):
-        return text
-    return " ".join(query.terms)
+    return text if set(query.terms) <= set(query.dropped) else normalised(query)
 
 
 def classify_mode(text: str) -> str:
@@ -83,3 +82,13 @@ def cascade_query(
     found = or_fn(terms)
     log.debug("OR_FALLBACK %s: %d hits", terms, len(found))
     return found, "OR_FALLBACK", terms, []
+
+
+def _rank_by_coverage(found: Sequence[MemoryItem], terms: Sequence[str]) -> list[MemoryItem]:
+    """The same items, those whose title and content hold more of the terms first (older programs sort so)."""
+
+    def held(item: MemoryItem) -> int:
+        text = f"{item.title} {item.content}".lower()
+        return sum(term.lower() in text for term in terms)
+
+    return sorted(found, key=held, reverse=True)

@@ -12,7 +12,7 @@ import support
 from memctl.annotations import Annotated, Any
 from memctl.cli import main
 from memctl.operation import MARK_OFF, MARK_ON, Arg
-from memctl.ops import TABLE
+from memctl.ops import commands
 from memctl.ops.context import Context, nearest_store
 from support import Data, Made, ok, run
 
@@ -29,7 +29,7 @@ def test_no_command_prints_help_on_stdout_and_fails() -> None:
     assert (done.code, done.err) == (1, b"")
     assert run("-q").code == 1
     assert done.out == ok("--help").out == ok("-h").out == ok("help").out
-    assert all(f"  {name} " in done.text for name in TABLE)
+    assert all(f"  {name} " in done.text for name in commands())
 
 
 def test_main_runs_a_list_of_words(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -9,7 +9,7 @@ from memctl.cli.parser import GLOBALS
 from memctl.cli.run import load
 from memctl.names import Tier
 from memctl.operation import READ, Arg, operation
-from memctl.ops import GROUPS, TABLE
+from memctl.ops import GROUPS, TABLE, commands
 from memctl.ops.context import Context
 from support import Made, golden, ok, run
 
@@ -18,7 +18,7 @@ def test_the_overview_is_golden() -> None:
     golden("help", ok("--help").text)
 
 
-@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("name", commands())
 def test_each_page_is_golden(name: str) -> None:
     done = ok(name, "--help")
     assert done.err == b""
@@ -26,7 +26,7 @@ def test_each_page_is_golden(name: str) -> None:
     golden(f"help-{name}", done.text)
 
 
-@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("name", commands())
 def test_each_page_is_complete(name: str) -> None:
     op, text = load(name)[1], ok("help", name).text
     assert all(max(line.find(example), 0) >= 0 for example in op.examples for line in [text])
@@ -41,7 +41,7 @@ def test_each_page_is_complete(name: str) -> None:
 
 def test_no_flag_hides_a_global_one() -> None:
     taken = {flag for one in GLOBALS for flag in one.flags}
-    for name in TABLE:
+    for name in commands():
         flags = [flag for param in load(name)[1].params() for flag in param.arg.flags]
         assert not taken & set(flags)
         assert len(set(flags)) == len(flags)

@@ -12,7 +12,7 @@ from memctl.cli.run import load
 from memctl.errors import MemctlError
 from memctl.names import Tier
 from memctl.operation import READ, Arg, Result, operation
-from memctl.ops import TABLE
+from memctl.ops import commands
 
 
 @operation(access=READ)
@@ -176,7 +176,7 @@ def test_help_wins_over_what_is_wrong() -> None:
         assert given.help
 
 
-@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("name", commands())
 def test_no_parameter_is_called_like_a_global_option(name: str) -> None:
     reserved = {*dir(parser.Given)}
     assert "db" in reserved

@@ -11,7 +11,7 @@ from memctl.annotations import Annotated, Any
 from memctl.errors import MemctlError
 from memctl.names import Tier
 from memctl.operation import NONE, READ, Arg
-from memctl.ops import TABLE
+from memctl.ops import commands
 from memctl.ops.context import Context, nearest_store, open_context
 from support import Made, ok, run
 
@@ -159,6 +159,19 @@ def test_the_order_of_places(monkeypatch: pytest.MonkeyPatch) -> None:
     assert where() == ".memory/memory.db"
 
 
+def test_a_path_in_a_config_file_is_seen_from_that_file() -> None:
+    Path("etc").mkdir()
+    config = str(configure({"store": {"db_path": "../data/m.db"}}, "etc/some.json"))
+    assert where(config=config) == os.path.join("data", "m.db")
+    elsewhere = Path("deep/er")
+    elsewhere.mkdir(parents=True)
+    with open_context(config=f"../../{config}", cwd=str(elsewhere.resolve())) as ctx:
+        assert ctx.db_path == os.path.abspath("data/m.db")
+    for path in (os.path.abspath("x.db"), "~/x.db"):
+        absolute = str(configure({"store": {"db_path": path}}, "etc/other.json"))
+        assert os.path.abspath(where(config=absolute)) == os.path.expanduser(path)
+
+
 def test_a_config_file_without_db_path_does_not_move_the_store() -> None:
     assert where(config=str(configure({"recall": {"budget_tokens": 9}}, "some.json"))) == ".memory/memory.db"
 
@@ -262,7 +275,7 @@ def test_the_policy_follows_the_config() -> None:
 OWN_DEFAULTS = {("recall", "budget"): 1500}
 
 
-@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("name", commands())
 def test_a_default_is_said_once(name: str) -> None:
     """Where a parameter can come from config.json, its default is the key's."""
     from memctl.cli.run import load

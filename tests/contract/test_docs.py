@@ -59,7 +59,7 @@ def test_console_examples_print_what_they_say(path: Path, tmp_path: Path) -> Non
     tools.mkdir()
     for name in ("README.md", "docs", "src"):
         (here / name).symlink_to(ROOT / name)
-    (tools / "some-llm").symlink_to(ROOT / "demos" / "fake-llm")
+    (tools / "some-llm").symlink_to(ROOT / "demos" / "scripted-llm")
     search = os.pathsep.join([str(tools), os.path.dirname(sys.executable), "/usr/bin", "/bin"])
     env = {"PATH": search, "HOME": str(tmp_path), "LC_ALL": "C.UTF-8", "MEMCTL_DB": str(tmp_path / "memory.db")}
     for block in blocks(path, "console"):
@@ -113,13 +113,21 @@ JSON_OF = {
     "recall": "recall gateway",
     "ingest": "ingest --source doc.md",
     "pull": "pull",
+    "remember": "remember x is y",
+    "workspace": "workspace list",
+    "session": "session list",
+    "status": "status",
     "search": "search gateway",
     "list": "list",
+    "loop": "loop gateway --llm cat --protocol passive",
     "show": "show {id}",
     "mount": "mount .",
     "sync": "sync .",
     "inspect": "inspect . --sync always",
+    "ask": "ask . gateway --llm cat",
+    "chat": "chat --llm cat",
     "stats": "stats",
+    "digest": "digest",
     "import": "import items.jsonl",
     "eval": "eval questions.jsonl",
     "embed": "embed --embedder ollama:m --dry-run",

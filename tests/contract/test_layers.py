@@ -9,22 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from memctl.ops import GROUPS, TABLE
+from memctl.ops import GROUPS, TABLE, commands
 
 SRC = Path(__file__).resolve().parents[2] / "src" / "memctl"
 DOCS = SRC.parents[1] / "docs"
 
 #: Floors from the bottom up; a room may use its own modules, the rooms below, and on the ground floor its neighbours.
 FLOORS = (
-    {"annotations", "names", "errors", "ids", "types", "config"},
+    {"annotations", "names", "errors", "faults", "ids", "types", "config"},
     {"text", "policy"},
     {"extract", "store"},
-    {"retrieve", "ingest", "lifecycle"},
+    {"retrieve", "ingest", "lifecycle", "llm"},
     {"operation", "ops"},
     {"cli"},
 )
 #: Documented import points that hand names on from the rooms; nothing in the house may import them.
 FACES = {"__init__", "__main__", "api", "query", "mcp"}
+#: The one command that starts something above its own floor: the server, imported when it is run.
+STARTS = {(os.path.join("ops", "serve.py"), "memctl.mcp")}
 MODULES = sorted(SRC.rglob("*.py"))
 
 
@@ -80,7 +82,9 @@ def test_imports_go_only_downward(path: Path) -> None:
     mine = room(path)
     targets = {name: name.split(".")[1] for name in imported(code(path)) if name.startswith("memctl.")}
     wrong = [
-        name for name, target in targets.items() if target not in {mine, "__version__"} and not below(target, mine)
+        name
+        for name, target in targets.items()
+        if target not in {mine, "__version__"} and not below(target, mine) and (label(path), name) not in STARTS
     ]
     assert wrong == []
 
@@ -104,7 +108,7 @@ def test_only_the_boundary_catches_everything(path: Path) -> None:
         and (handler.type is None or (isinstance(handler.type, ast.Name) and handler.type.id in WIDE))
         and not any(isinstance(node, ast.Raise) and node.exc is None for node in ast.walk(handler))
     ]
-    assert wide == [] or room(path) == "cli"
+    assert wide == [] or room(path) == "cli" or label(path) == os.path.join("mcp", "defence.py")
 
 
 WIDE = ("Exception", "BaseException")
@@ -136,7 +140,7 @@ def test_every_environment_variable_is_documented() -> None:
     assert [name for name in sorted(used) if f"`{name}`" not in documented] == []
 
 
-@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("name", commands())
 def test_every_flag_is_documented(name: str) -> None:
     module = import_module(TABLE[name].module)
     operation = getattr(module, TABLE[name].module.rpartition(".")[2])

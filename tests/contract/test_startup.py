@@ -32,10 +32,13 @@ SQLITE = {"sqlite3", "sqlite3.dbapi2", "_sqlite3", "datetime", "_datetime", "tim
 OURS = {
     "memctl", "memctl.annotations", "memctl.cli", "memctl.cli.run", "memctl.cli.output", "memctl.cli.parser",
     "memctl.errors",
-    "memctl.ids", "memctl.names", "memctl.operation", "memctl.ops", "memctl.ops.context", "memctl.ops.search",
+    "memctl.ids", "memctl.names", "memctl.operation", "memctl.ops", "memctl.ops.arguments",
+    "memctl.ops.context", "memctl.ops.reading",
+    "memctl.ops.search",
     "memctl.retrieve", "memctl.retrieve.feedback", "memctl.retrieve.find", "memctl.retrieve.order",
-    "memctl.retrieve.rank", "memctl.retrieve.terms", "memctl.store", "memctl.store.connect", "memctl.store.filters",
-    "memctl.store.migrate", "memctl.store.schema", "memctl.store.search", "memctl.text", "memctl.text.clean",
+    "memctl.retrieve.rank", "memctl.retrieve.repeats", "memctl.retrieve.terms", "memctl.retrieve.texts", "memctl.store",
+    "memctl.store.connect", "memctl.store.filters", "memctl.store.migrate", "memctl.store.schema",
+    "memctl.store.search", "memctl.text", "memctl.text.clean",
     "memctl.text.excerpt", "memctl.text.forms", "memctl.text.query",
 }  # fmt: skip
 

@@ -32,7 +32,7 @@ def overview() -> Iterator[str]:
     yield ""
     yield from textwrap.wrap("Memory for LLMs in one SQLite file. Answers go to stdout, remarks to stderr.", width())
     for group in GROUPS:
-        rows = [(name, row.summary) for name, row in TABLE.items() if row.group == group]
+        rows = [(name, row.summary) for name, row in TABLE.items() if row.group == group and row.cli]
         if rows:
             yield from _section(group, rows, column=14)
     yield from _section("Global options (before or after the command)", map(_global, GLOBALS))

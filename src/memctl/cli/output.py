@@ -68,6 +68,16 @@ class Console:
         finally:
             _close(value)
 
+    def piece(self, text: str) -> None:
+        """Print a piece of an answer at once; the line goes on."""
+        self.settle()
+        self._out(encoded(harmless(text, color=False) if "stdout" in self.tty else text))
+        try:
+            if self.stdout is not None:
+                self.stdout.flush()
+        except OSError as exc:
+            raise _output_error(exc) from exc
+
     def finish(self) -> None:
         """Hand everything over to the system, so that success means that it has arrived."""
         if self.stdout is None or not self._written:

@@ -84,13 +84,14 @@ def load(name: str) -> "tuple[ModuleType, Operation]":
     """A command's module and operation. Raises UnknownCommand, without importing any operation."""
     from importlib import import_module
 
-    from memctl.ops import TABLE
+    from memctl.ops import TABLE, commands
 
-    if name not in TABLE:
+    row = TABLE.get(name)
+    if row is None or not row.cli:
         from memctl.cli.boundary import unknown_command
 
-        raise unknown_command(name, [*TABLE, "help"])
-    module = import_module(TABLE[name].module)
+        raise unknown_command(name, [*commands(), "help"])
+    module = import_module(row.module)
     op: Operation = getattr(module, module.__name__.rpartition(".")[2])
     return module, op
 
@@ -100,7 +101,7 @@ def _call(module: "ModuleType", op: "Operation", values: "dict[str, Any]", given
 
     with Context(
         db=given.db, config=given.config, stdin=console.stdin, say=console.say,
-        progress=console.progress if "stderr" in console.tty else None,
+        progress=console.progress if "stderr" in console.tty else None, emit=console.piece,
         quiet=given.quiet, verbose=given.verbose, json=given.json, tty=console.tty,
     ) as ctx:  # fmt: skip
         values |= _settings(op, values, ctx)

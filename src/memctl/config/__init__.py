@@ -79,6 +79,12 @@ class EmbeddingsConfig(Section):
     section = "embeddings"
 
 
+class LlmConfig(Section):
+    """The model command: command, mode, timeout."""
+
+    section = "llm"
+
+
 class IngestConfig(Section):
     """How documents are read and cut: passages, limits of one file, processes."""
 
@@ -117,7 +123,7 @@ class ChatConfig(Section):
 
 _CLASSES: tuple[type[Section], ...] = (
     StoreConfig, PolicyConfig, RecallConfig, IngestConfig, PullConfig,
-    ConsolidateConfig, ProposerConfig, InspectConfig, ChatConfig, EmbeddingsConfig,
+    ConsolidateConfig, ProposerConfig, InspectConfig, ChatConfig, EmbeddingsConfig, LlmConfig,
 )  # fmt: skip
 
 
@@ -136,6 +142,7 @@ class MemoryConfig:
         pull: PullConfig | None = None,
         ingest: IngestConfig | None = None,
         embeddings: EmbeddingsConfig | None = None,
+        llm: LlmConfig | None = None,
     ) -> None:
         self.store = store or StoreConfig()
         self.policy = policy or PolicyConfig()
@@ -147,6 +154,7 @@ class MemoryConfig:
         self.pull = pull or PullConfig()
         self.ingest = ingest or IngestConfig()
         self.embeddings = embeddings or EmbeddingsConfig()
+        self.llm = llm or LlmConfig()
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "MemoryConfig":

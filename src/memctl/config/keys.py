@@ -74,6 +74,7 @@ SECTIONS = {
     "policy": "What may be stored, and what is kept from being given to a model.",
     "recall": "What is given to a model.",
     "embeddings": "Finding by meaning: off as long as no embedder is named.",
+    "llm": "The model command of loop, ask and chat.",
     "ingest": "How documents are read and cut.",
     "pull": "What an LLM's output becomes.",
     "consolidate": "How memories are merged and promoted.",
@@ -83,7 +84,7 @@ SECTIONS = {
 }
 
 KEYS = (
-    Key("store", "db_path", str, ".memory/memory.db", "the store, when a config file is named with --config"),
+    Key("store", "db_path", str, ".memory/memory.db", "the store, for a file named with --config; seen from its folder"),
     Key("store", "wal_mode", bool, default=True, help="write-ahead log: readers do not wait for a writer"),
     Key("store", "fts_tokenizer", str, "unicode61 remove_diacritics 2", "tokenizer of a store that is made now"),
     Key("policy", "max_content_length", int, 2000, "longest statement in characters (pointers excepted)", 100, 100000),
@@ -98,6 +99,7 @@ KEYS = (
     Key("policy", "rules", Rows, [], "own rules: id, kind, keywords, pattern (and action, example, counterexample)"),
     Key("policy", "allow", Rows, [], "findings that are let pass: rule, path, reason"),
     Key("recall", "budget_tokens", int, 2200, "size of the block in tokens", 1, 1_000_000),
+    Key("recall", "min_coverage", float, 0.0, "no block below this share of the question's weight; 0 is off", 0, 1),
     Key(
         "embeddings",
         "embedder",
@@ -109,6 +111,9 @@ KEYS = (
     Key("embeddings", "max_chars", int, 6000, "characters of an item that are given to the embedder", 100, 100_000),
     Key("embeddings", "seconds", int, 120, "longest time for one request, in seconds", 1, 3600),
     Key("embeddings", "question_seconds", int, 5, "longest time for a question's vector, in seconds", 1, 600),
+    Key("llm", "command", str, "", "the command; only of a file named with --config, see [loop.md](loop.md)"),
+    Key("llm", "mode", str, "stdin", "how the command gets its prompt", choices=("stdin", "file")),
+    Key("llm", "timeout", float, 300.0, "longest time for one answer, in seconds", 0.1, 86_400),
     Key("ingest", "chunk_tokens", int, 1800, "longest passage in tokens", 20, 100_000),
     Key("ingest", "max_file_mb", int, 64, "largest file that is read, in MB", 1, 4096),
     Key("ingest", "max_expanded_mb", int, 256, "most that a packed file (docx, pdf) may expand to, in MB", 1, 65536),

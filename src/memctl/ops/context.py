@@ -30,6 +30,7 @@ class Context:
     stdin           binary stream, None when it is closed
     say             takes one line that is meant for people; None = nobody listens
     progress        the same for a line that the next one replaces; None = nobody watches
+    emit            takes a piece of the answer while it is being made; None = it is printed when it is there
     quiet           `note()` says nothing, `warn()` still does
     tty             which of "stdin", "stdout", "stderr" are terminals
     """
@@ -44,6 +45,7 @@ class Context:
         stdin: "BinaryIO | None" = None,
         say: Callable[[str], None] | None = None,
         progress: Callable[[str], None] | None = None,
+        emit: Callable[[str], None] | None = None,
         quiet: bool = False,
         verbose: bool = False,
         json: bool = False,
@@ -53,17 +55,31 @@ class Context:
         self.environ = os.environ if environ is None else environ
         self.stdin, self.quiet, self.verbose, self.json, self.tty = stdin, quiet, verbose, json, tty
         self._cwd, self._say, self._progress = cwd, say, progress
+        self.emit = emit
         self._access: Access = NONE
         self._db: Database | None = None
         self._db_path = ""
         self._loaded: Loaded | None = None
         self._policy: MemoryPolicy | None = None
+        self.metrics: Any = None  # the counters of the server that runs this, a `mcp.metrics.Metrics`
 
     def __enter__(self) -> "Context":  # noqa: PYI034 - typing.Self is 3.11
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+    def scratch(self) -> "Context":
+        """The same surroundings with an empty store that no file keeps: it is gone when this context is closed."""
+        from copy import copy
+
+        from memctl.store import connect
+
+        _ = self.policy  # what is read from files is read once, and said once
+        twin = copy(self)
+        twin._access = CREATE
+        twin._db = connect.open_write(connect.SCRATCH, create=True, tokenizer=self.tokenizer)
+        return twin
 
     def close(self) -> None:
         """Close the store; it is opened again if it is used again."""
@@ -108,7 +124,11 @@ class Context:
         if self.config_flag is None:
             return None
         loaded = self._load()
-        return loaded.config.store.db_path if loaded and "store.db_path" in loaded.given else None
+        if loaded is None or "store.db_path" not in loaded.given:
+            return None
+        # What stands in a file is seen from that file: the same store, wherever the command is given.
+        path = os.path.expanduser(loaded.config.store.db_path)
+        return os.path.join(os.path.dirname(self.config_path or ""), path)
 
     @property
     def config_path(self) -> str | None:
@@ -172,6 +192,11 @@ class Context:
         """Whether the config file names `section.key`."""
         loaded = self._load()
         return loaded is not None and path in loaded.given
+
+    def is_configured_in(self, section: str) -> bool:
+        """Whether the config file names any key of a section."""
+        loaded = self._load()
+        return loaded is not None and any(path.startswith(f"{section}.") for path in loaded.given)
 
     def _load(self) -> "Loaded | None":
         if self._loaded is None:

@@ -8,6 +8,7 @@ from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.lifecycle.import_ import read_lines
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import READ, Arg, Result, operation
+from memctl.ops.arguments import ReadIn, seen_through
 from memctl.ops.context import Context
 from memctl.ops.meaning import meaning
 from memctl.retrieve import evaluate
@@ -87,6 +88,7 @@ def eval(
     injectable: Annotated[bool, Arg("only what may be given to a model, as recall does", "--injectable")] = False,
     scope: Annotated[str, Arg("items of this scope and of the scope global", "--scope")] = DEFAULT_SCOPE,
     all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes")] = False,
+    workspace: ReadIn = None,
     embedder: Annotated[
         str | None,
         Arg("find by meaning too (memctl embed); none: by words only", "--embedder", env="MEMCTL_EMBEDDER", mcp=False),
@@ -105,6 +107,8 @@ def eval(
         ctx.progress(f"[eval] line {question.line}")
         own = question.scope is not None and not all_scopes
         filters = Filters(Filters.read_set(question.scope if own else scope, all_scopes), injectable=injectable)
+        if not own:
+            filters = seen_through(ctx, workspace, filters, all_scopes=all_scopes)
         searched.add(filters.scopes)
         judged.append(_judged(ctx, question, filters, limit, means))
     result = Evaluated(judged, limit, set(), failed=False)

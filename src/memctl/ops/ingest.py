@@ -6,8 +6,9 @@ from memctl.annotations import Annotated, Any, Literal
 from memctl.ingest.outcome import Outcome
 from memctl.ingest.prepare import Options
 from memctl.operation import CREATE, Arg, Result, operation
+from memctl.ops.arguments import WriteIn, writes
 from memctl.ops.context import Context
-from memctl.ops.documents import ingest_sources, limits
+from memctl.ops.documents import ingest_sources, limits, register_corpus
 
 
 class Ingested(Result):
@@ -62,6 +63,7 @@ def ingest(
         Arg("auto takes title and tags from the document and its folders, text only what is given", "--format"),
     ] = "auto",
     corpus: Annotated[str | None, Arg("the document set they belong to", "--corpus")] = None,
+    workspace: WriteIn = None,
 ) -> Ingested:
     """Store documents as raw passages, kept out of recall until promoted.
 
@@ -70,26 +72,14 @@ def ingest(
     ingested before is compared: unchanged passages stay, changed ones replace the old, gone ones are archived. A folder
     given as a source also gives up the passages of files deleted from it.
     """
+    scope, view_corpus = writes(ctx, workspace, scope)
+    corpus = corpus or view_corpus
     options = Options(
         chunk_tokens, tuple(tags or ()), scope, injectable, corpus, format == "auto", limits(ctx),
     )  # fmt: skip
     outcome = ingest_sources(ctx, "ingest", source, options)
-    if corpus is not None:
-        _register(ctx, corpus, scope)
+    register_corpus(ctx, corpus, scope)
     return Ingested(outcome, scope, corpus)
-
-
-def _register(ctx: Context, corpus_id: str, scope: str) -> None:
-    from memctl.store import corpus, events
-    from memctl.types import CorpusMetadata
-
-    with ctx.db.atomic():
-        known = {c.corpus_id: c for c in corpus.corpora(ctx.db)}.get(corpus_id)
-        documents, passages = corpus.count_corpus(ctx.db, corpus_id)
-        label, parent = (known.corpus_label, known.parent_corpus_id) if known else (corpus_id, None)
-        corpus.put_corpus(ctx.db, CorpusMetadata(corpus_id, label, parent, documents, passages, scope))
-        if known is None:
-            events.log(ctx.db, "corpus_register", None, {"corpus_id": corpus_id, "parent": None})
 
 
 def text(_result: Ingested) -> Iterator[str]:

@@ -35,7 +35,6 @@ class Shown(Result):
 
 @operation(
     access=READ,
-    tool="memory_read",
     examples=("memctl show MEM-a3185eaf3928", "memctl show MEM-a3185eaf3928 --json  # all fields"),
     exits={1: "there is no such item, or no store"},
 )

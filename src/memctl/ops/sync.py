@@ -36,7 +36,13 @@ class Synced(Result):
         self.runs, self.single, self.report = runs, single, report
 
     def as_dict(self) -> dict[str, Any]:
-        """The counts of the one folder, or of each folder by its path."""
+        """The counts of the one folder; or of each folder by its path, and how many there were."""
+        if self.single and self.runs:
+            return {"status": "ok"} | self.as_json()
+        return {"status": "ok", "synced": self.as_json(), "mount_count": len(self.runs)}
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented object: the counts of the one folder, or of each folder by its path."""
         found = {path: self._counts(path, done) for path, done in self.runs.items()}
         return next(iter(found.values())) if self.single and found else found
 
@@ -93,6 +99,14 @@ def _why(one: FileReport, root: str) -> str:
 @operation(
     access=CREATE,
     tool="memory_sync",
+    toolset="standard",
+    idempotent=True,
+    about="Read new and changed documents of a folder, or of all mounted folders, into the memory. Mounts the folder "
+    "if it is not; deleted files leave recall.",
+    answer={
+        "files_scanned": "integer", "files_new": "integer", "files_changed": "integer", "chunks_created": "integer",
+        "synced": "object", "mount_count": "integer",
+    },
     examples=(
         "memctl sync docs/                      # mounts the folder if it is not",
         "memctl sync                            # all mounts",
@@ -101,15 +115,21 @@ def _why(one: FileReport, root: str) -> str:
         "memctl sync docs/ --watch              # until ^C",
     ),
     exits={1: "the folder does not exist, or none of its files could be read"},
-)
+)  # fmt: skip
 def sync(
     ctx: Context,
     path: Annotated[str | None, Arg("a folder, or a mount's name or id; without one, all mounts", path=True)] = None,
     *,
-    full: Annotated[bool, Arg("read and store every file anew, whatever it looks like", "--full")] = False,
-    scope: Annotated[str | None, Arg("the scope to file under, now and later on (else the mount's)", "--scope")] = None,
-    dry_run: Annotated[bool, Arg("only say what would change", "--dry-run")] = False,
-    report: Annotated[bool, Arg("print a line for each file: what happened to it, and why", "--report")] = False,
+    full: Annotated[
+        bool, Arg("read and store every file anew, whatever it looks like", "--full", mcp_help="read every file anew")
+    ] = False,
+    scope: Annotated[
+        str | None, Arg("the scope to file under, now and later on (else the mount's)", "--scope", mcp_help="")
+    ] = None,
+    dry_run: Annotated[bool, Arg("only say what would change", "--dry-run", mcp="full")] = False,
+    report: Annotated[
+        bool, Arg("print a line for each file: what happened to it, and why", "--report", mcp="full")
+    ] = False,
     watch: Annotated[bool, Arg("go on following changes until interrupted", "--watch", mcp=False)] = False,
     interval: Annotated[
         float, Arg("seconds between two looks with --watch", "--interval", ge=0.2, le=86400, mcp=False)

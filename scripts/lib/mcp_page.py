@@ -1,0 +1,124 @@
+"""docs/mcp.md: the server as clients see it; the tools from the operations, the rest from the data of `memctl.mcp`."""
+
+import json
+from collections.abc import Iterator
+
+from memctl.mcp import catalog, instructions
+from memctl.mcp.offers import PROMPTS, RESOURCES
+
+SOURCE = "the operations and scripts/lib/mcp_page.py"
+INTRODUCTION = """\
+`memctl serve` offers the memory to AI clients over the [Model Context Protocol](https://modelcontextprotocol.io). It
+needs the Python SDK, 1.22 to 2.x: `pip install 'memctl[mcp]'`. The [README](../README.md#in-an-ai-client) has the
+configuration of each client; [cli.md](cli.md#serve) has the flags; [mcp-security.md](mcp-security.md) what stands
+around the tools.
+
+```sh
+memctl serve --check                        # would it start? names the store it would open
+memctl serve                                # stdin and stdout, for a client that starts it
+memctl serve --transport streamable-http    # http://127.0.0.1:8765/mcp, for clients that connect
+python -m memctl.mcp.server                 # the same, with the flags of older memctl
+```
+
+The store is the one the command line would use in the same folder: `--db`, else `MEMCTL_DB`, else the nearest
+`.memory/memory.db`; it is made when it is missing. Clients that start servers in no particular folder (desktop ones)
+need `--db`. Several servers and the command line may use one store at the same time.
+
+The server ends when its input ends, at SIGINT and at SIGTERM, at once: what was answered is stored, a write that is
+going on has five seconds to finish. Diagnostics go to stderr, a line of JSON for each call to `--audit-log` (else
+stderr).
+
+## Sets of tools
+
+| `--toolset` | tools | tokens |
+|---|--:|--:|
+"""
+ANSWERS = """
+Tokens are the characters of names, descriptions and schemas, divided by four. `full` also has more parameters.
+
+## Answers
+
+- A tool that a model reads answers in **text** (recall, inspect, digest, ask, loop). Clients show a model only the
+  structured result where there is one, so there is none; what the text leaves out is in `_meta`, under
+  `memctl/result`, for programs.
+- Every other tool answers with a **structured** result, has an output schema, and repeats the same JSON as text.
+- `status` is `ok`, `duplicate`, `rejected`, `dry_run`, `error` or `rate_limited`. An error has `code` (see
+  [errors.md](errors.md)), `message` and often `hint`; `isError` is set only when an argument is of the wrong kind
+  (`argument-invalid`) or the tool is unknown. `warnings` are what the command line would have said on stderr.
+- Argument names that a tool does not know are ignored; `null` means "not given". Lists may be texts with commas,
+  arrays of objects may be their JSON as text; the long flags of the command line are understood as names too.
+- `memory_sync` and `memory_import` tell a client that asks for it how far they are.
+- A use is counted for what a recall delivered or a read opened, when the answer is out; a busy store drops the count.
+
+## Tools
+"""
+HINTS = {
+    "readOnlyHint": ("reads only", "writes"),
+    "destructiveHint": ("may destroy", ""),
+    "idempotentHint": ("", ""),
+    "openWorldHint": ("asks a model", ""),
+}
+
+
+def lines() -> Iterator[str]:
+    """The page, piece by piece."""
+    yield f"# The MCP server\n\n<!-- Written by scripts/docs from {SOURCE}; change it there. -->\n\n"
+    yield INTRODUCTION
+    for name in ("core", "standard", "full"):
+        tools = catalog.chosen(name)
+        yield f"| `{name}`{' (default)' if name == 'standard' else ''} | {len(tools)} | {_cost(tools)} |\n"
+    yield ANSWERS
+    for listed in catalog.chosen("full"):
+        yield from _tool(listed)
+    yield from _offers()
+
+
+def _cost(tools: list[catalog.Listed]) -> int:
+    return sum(len(json.dumps([one.name, one.description, one.schema])) for one in tools) // 4
+
+
+def _tool(listed: catalog.Listed) -> Iterator[str]:
+    op = listed.tool.op
+    small = {one.name: one.schema for one in catalog.chosen("standard")}.get(listed.name, {"properties": {}})
+    words = [words[0] if listed.annotations[hint] else words[1] for hint, words in HINTS.items()]
+    if not listed.annotations["readOnlyHint"] and listed.annotations["idempotentHint"]:
+        words.append("again changes nothing more")
+    yield f"\n### {listed.name}\n\n{listed.description}\n\n"
+    yield f"Set `{op.toolset}`; {', '.join(filter(None, words))}; answers in {'text' if op.prose else 'structure'}.\n"
+    if listed.schema["properties"]:
+        yield "\n| parameter | type | default | |\n|---|---|---|---|\n"
+    for name, schema in listed.schema["properties"].items():
+        about = [schema.get("description", "")]
+        if op.toolset != "full" and name not in small["properties"]:
+            about.append("only in `full`")
+        default = "required" if name in listed.schema.get("required", ()) else f"`{json.dumps(schema.get('default'))}`"
+        yield f"| `{name}` | {_type(schema)} | {default} | {'; '.join(filter(None, about))} |\n"
+    if op.answer:
+        yield f"\nGives `status`, {', '.join(f'`{key}`' for key in op.answer)}.\n"
+
+
+def _type(schema: dict[str, object]) -> str:
+    kinds = schema.get("anyOf", [schema])
+    assert isinstance(kinds, list)
+    words = []
+    for kind in kinds:
+        closed = kind.get("enum")
+        words.append(" ".join(f"`{word}`" for word in closed) if closed else str(kind["type"]))
+    low, high = schema.get("minimum"), schema.get("maximum")
+    bounds = f", {low} to {high}" if high is not None else f", at least {low}" if low is not None else ""
+    return " or ".join(words) + bounds
+
+
+def _offers() -> Iterator[str]:
+    yield "\n## Resources\n\n| URI | what | type | as the tool |\n|---|---|---|---|\n"
+    for uri, _, tool, _, about, kind in RESOURCES:
+        yield f"| `{uri}` | {about} | `{kind}` | `{tool}` |\n"
+    yield "\nNames in braces are percent-encoded where they have other characters than letters, digits and `-._~`.\n"
+    yield "\n## Prompts\n\n| prompt | what | arguments |\n|---|---|---|\n"
+    for name, about, arguments in PROMPTS:
+        taken = ", ".join(f"`{word}`{'' if needed else ' (optional)'}" for word, _, needed in arguments)
+        yield f"| `{name}` | {about} | {taken} |\n"
+    yield "\nScopes, tags, ids and the names of mounts are completed in both.\n"
+    yield "\n## Instructions\n\nWhat clients tell their model about the server, in the set `standard`:\n\n"
+    for line in instructions.text({one.name for one in catalog.chosen("standard")}).splitlines():
+        yield f"> {line}\n>\n"

@@ -1,0 +1,40 @@
+"""What the tests of the server share; without the SDK those that need it are skipped."""
+
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from memctl import MemoryStore
+from standin import StandIn
+
+collect_ignore = [] if find_spec("mcp") else ["test_server.py", "test_processes.py", "test_sdk.py"]
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore("memory.db")
+
+
+@pytest.fixture
+def plain(store: MemoryStore) -> dict[str, Callable[..., dict[str, Any]]]:
+    """All tools as plain functions, with a guard and nothing else around them."""
+    from memctl.mcp.guard import ServerGuard
+    from memctl.mcp.tools import register_memory_tools
+
+    stand_in = StandIn()
+    register_memory_tools(stand_in, store, guard=ServerGuard())
+    return stand_in.tools
+
+
+@pytest.fixture
+def server() -> Iterator[Any]:
+    """A server of the SDK with all tools, on ./memory.db, without a rate limit."""
+    from memctl.mcp.server import build_parser, create_server
+
+    words = ["--db", "memory.db", "--toolset", "full", "--no-rate-limit", "--audit-log", "audit.jsonl"]
+    made, store = create_server(build_parser().parse_args(words))
+    assert isinstance(store, MemoryStore)
+    yield made
+    store.close()

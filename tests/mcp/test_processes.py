@@ -1,0 +1,284 @@
+"""The server as a process: how it starts, how it ends, and who else may use the store meanwhile."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clients import said, talk_http, talk_stdio, text_of
+from memctl import MemoryStore
+from memctl.mcp import catalog
+from support import ok, run
+
+HELLO = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}  # fmt: skip
+
+
+class Process:
+    """`memctl serve` with pipes, spoken to line by line."""
+
+    def __init__(self, *argv: str) -> None:
+        command = [sys.executable, "-m", "memctl", "serve", "--audit-log", "audit.jsonl", *argv]
+        self.popen = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.number = 1
+
+    def send(self, message: dict[str, Any]) -> None:
+        assert self.popen.stdin is not None
+        self.popen.stdin.write(json.dumps({"jsonrpc": "2.0"} | message) + "\n")
+        self.popen.stdin.flush()
+
+    def read(self) -> Any:
+        assert self.popen.stdout is not None
+        return json.loads(self.popen.stdout.readline())
+
+    def hello(self) -> None:
+        self.send(HELLO)
+        assert self.read()["result"]["serverInfo"]["name"] == "memctl Memory"
+        self.send({"method": "notifications/initialized"})
+
+    def call(self, name: str, arguments: dict[str, Any], *, wait: bool = True) -> Any:
+        self.number += 1
+        self.send({"id": self.number, "method": "tools/call", "params": {"name": name, "arguments": arguments}})
+        return self.read() if wait else None
+
+    def end(self, how: str) -> tuple[int, str]:
+        """The exit code and what was said on stderr."""
+        if how == "eof":
+            assert self.popen.stdin is not None
+            self.popen.stdin.close()
+            self.popen.stdin = None
+        else:
+            self.popen.send_signal(getattr(signal, how))
+        _, errors = self.popen.communicate(timeout=60)
+        return self.popen.returncode, errors
+
+
+@contextmanager
+def process(*argv: str) -> Iterator[Process]:
+    made = Process(*argv)
+    try:
+        yield made
+    finally:
+        made.popen.kill()
+        made.popen.communicate()
+
+
+@pytest.mark.parametrize(("how", "code"), [("eof", 0), ("SIGINT", 130), ("SIGTERM", 143)])
+def test_it_ends_at_once_with_all_writes_committed(how: str, code: int) -> None:
+    with process() as server:
+        server.hello()
+        answer = server.call("memory_write", {"title": "Freeze", "content": "Deploys freeze on Fridays."})
+        assert answer["result"]["structuredContent"]["status"] == "ok"
+        server.call("memory_recall", {"query": "freeze"}, wait=False)
+        ended, errors = server.end(how)
+    assert ended == code
+    assert "Traceback" not in errors
+    assert ok("search", "freeze", "--json").json()[0]["title"] == "Freeze"
+    assert ok("stats").code == 0
+
+
+def test_a_write_that_waits_for_the_lock_is_finished_before_the_end() -> None:
+    with process() as server:
+        server.hello()
+        server.call("memory_stats", {})
+        with MemoryStore(".memory/memory.db") as store, store._db.atomic():
+            server.call("memory_write", {"title": "Freeze", "content": "Deploys freeze on Fridays."}, wait=False)
+            assert server.call("memory_search", {"query": "x"})["result"]["structuredContent"]["count"] == 0
+            assert server.popen.stdin is not None
+            server.popen.stdin.close()
+            server.popen.stdin = None
+        _, errors = server.popen.communicate(timeout=60)
+    assert (server.popen.returncode, "Traceback" in errors) == (0, False)
+    assert ok("search", "freeze", "--json").json()[0]["title"] == "Freeze"
+
+
+@pytest.mark.parametrize("how", ["eof", "SIGTERM"])
+def test_a_model_command_does_not_outlive_the_server(how: str) -> None:
+    Path("llm.sh").write_text("#!/bin/sh\ncat >/dev/null\necho $$ >pid.part\nmv pid.part pid\nexec sleep 600\n")
+    Path("llm.sh").chmod(0o755)
+    with process("--llm", str(Path("llm.sh").resolve())) as server:
+        server.hello()
+        server.call("memory_loop", {"query": "q", "initial_context": "c"}, wait=False)
+        while not Path("pid").exists():
+            assert server.popen.poll() is None
+        _, errors = server.end(how)
+    assert "Traceback" not in errors
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(Path("pid").read_text()), 0)
+
+
+@pytest.mark.slow
+def test_two_servers_and_a_command_line_share_a_store() -> None:
+    with process() as one, process() as two:
+        for server in (one, two):
+            server.hello()
+        for number in range(10):
+            for name, server in (("one", one), ("two", two)):
+                content = f"Server {name} says fact number {number}."
+                server.call("memory_write", {"title": f"{name} {number}", "content": content}, wait=False)
+            ok("remember", f"The command line says fact number {number}.")
+        for server in (one, two):
+            answers = [server.read()["result"]["structuredContent"]["status"] for _ in range(10)]
+            assert answers == ["ok"] * 10
+        for server in (one, two):  # only now has each of them written everything
+            assert server.call("memory_stats", {})["result"]["structuredContent"]["total_items"] == 30
+            assert server.end("eof")[0] == 0
+
+
+def test_a_client_over_stdio(tmp_path: Path) -> None:
+    async def scenario(client: Any) -> Any:
+        tools = [tool["name"] for tool in said(await client.list_tools())["tools"]]
+        await client.call_tool("memory_write", {"title": "Auth", "content": "We chose JWT for stateless auth."})
+        return tools, text_of(await client.call_tool("memory_recall", {"query": "which auth?"}))
+
+    with (tmp_path / "errors").open("w+") as errors:
+        tools, block = talk_stdio(scenario=scenario, errors=errors)
+        errors.seek(0)
+        said_first = errors.readline()
+    assert tools == [listed.name for listed in catalog.chosen("standard")]
+    assert "We chose JWT" in block
+    assert said_first == f"memctl MCP server (db={Path('.memory/memory.db').resolve()})\n"
+
+
+@pytest.mark.slow
+def test_many_clients_over_http_lose_nothing() -> None:
+    ok("init", "-q")
+    clients, calls = 8, 5
+    with process("--transport", "streamable-http", "--port", "0", "--no-rate-limit") as server:
+        assert server.popen.stderr is not None
+        assert server.popen.stderr.readline().startswith("memctl MCP server (db=")
+        address = server.popen.stderr.readline().split()[3].rstrip(".")
+
+        async def scenario(client: Any, number: int) -> None:
+            for call in range(calls):
+                arguments = {"title": f"{number}-{call}", "content": f"Client {number} says fact {call}."}
+                answer = json.loads(text_of(await client.call_tool("memory_write", arguments)))
+                assert answer["status"] == "ok", answer
+                assert "##" in text_of(await client.call_tool("memory_recall", {"query": f"client {number} fact"}))
+
+        def one_client(number: int) -> None:
+            talk_http(f"http://{address}/mcp", lambda client: scenario(client, number))
+
+        with ThreadPoolExecutor(clients) as pool:
+            assert list(pool.map(one_client, range(clients))) == [None] * clients
+        code, errors = server.end("SIGTERM")
+    assert (code, "Traceback" in errors) == (0, False)
+    assert ok("stats", "--json").json()["total_items"] == clients * calls
+
+
+# --- before it serves ------------------------------------------------------------------------------------------------
+
+
+def test_check_says_what_would_serve() -> None:
+    done = ok("serve", "--check", "--db", "there.db")
+    assert done.text.startswith("memctl MCP server OK (v")
+    assert done.text.endswith(f"db={Path('there.db').resolve()})\n")
+    assert Path("there.db").exists()
+    assert "memory_recall" in ok("serve", "--check", "--json").json()["tools"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "said_"),
+    [
+        (["--db", "no-database"], "is not a memctl store"),
+        (["--db", "/etc/memctl.db", "--secure"], "Path outside db-root"),
+        (["--db", "../x.db"], "Path traversal rejected"),
+        (["--port", "99999"], "must be from 0 to 65535"),
+        (["--toolset", "huge"], "is not one of core, standard, full"),
+        (["--audit-log", "no/such/folder/x"], "cannot read"),
+        (["--transport", "sse", "--host", "0.0.0.0"], "token"),
+        (["--transport", "sse", "--token-file", "none"], "none"),
+    ],
+)
+def test_what_would_not_serve_is_said_in_a_sentence(argv: list[str], said_: str) -> None:
+    Path("no-database").write_text("not SQLite")
+    check = [] if "sse" in argv else ["--check"]
+    done = run("serve", *check, *argv)
+    assert done.code in (1, 2)
+    assert said_ in done.notes
+    assert "Traceback" not in done.notes
+
+
+def test_without_streams_it_says_so() -> None:
+    command = f"exec {sys.executable} -m memctl serve <&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        1, "memctl: standard input or output is closed, and the server would speak on them",
+    )  # fmt: skip
+
+
+def test_without_the_sdk_it_says_so() -> None:
+    code = """
+import sys
+class NotThere:
+    def find_spec(self, name, *_):
+        if name == "mcp":
+            raise ModuleNotFoundError(name=name)
+sys.meta_path.insert(0, NotThere())
+from memctl.{module} import main
+sys.exit(main({argv}))
+"""
+    for module, argv, name in (("cli", ["serve", "--check"], "memctl"), ("mcp.server", ["--check"], "memctl-mcp")):
+        command = [sys.executable, "-c", code.format(module=module, argv=argv)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert done.stderr == f"{name}: MCP dependencies not installed. Run: pip install memctl[mcp]\n"
+
+
+def test_the_module_is_a_door_too() -> None:
+    command = [sys.executable, "-m", "memctl.mcp.server", "--check", "--db", "there.db", "--no-rate-limit"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
+    assert (done.returncode, done.stdout[:26]) == (0, "memctl MCP server OK (v0.24"[:26])
+    bad = subprocess.run([*command, "--port", "x"], capture_output=True, text=True, check=False)
+    assert bad.returncode == 2
+    assert "memctl-mcp: error" in bad.stderr
+
+
+def test_the_documented_defaults_of_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    from memctl.mcp.server import build_parser
+
+    args = build_parser().parse_args([])
+    assert (args.max_write_bytes, args.writes_per_minute, args.reads_per_minute) == (65536, 20, 120)
+    assert (args.burst_factor, args.max_proposals_per_turn, args.rate_limit) == (2.0, 5, True)
+    monkeypatch.setenv("MEMCTL_WRITES_PER_MINUTE", "7")
+    monkeypatch.setenv("MEMCTL_DB_ROOT", "stores")
+    args = build_parser().parse_args(["--no-rate-limit"])
+    assert (args.writes_per_minute, args.db_root, args.rate_limit) == (7, "stores", False)
+
+
+@pytest.mark.parametrize(
+    ("argv", "db"),
+    [
+        (["--db-root", ".memory"], ".memory/memory.db"),
+        (["--db", "~/.local/share/memctl/memory.db"], "home/.local/share/memctl/memory.db"),
+        (["--db", "memory.db", "--db-root", "stores"], "here/stores/memory.db"),
+        ([], ".memory/memory.db"),
+    ],
+)
+def test_the_documented_configurations_open_the_store_they_mean(argv: list[str], db: str) -> None:
+    found = ok("serve", "--check", "--json", *argv).json()["db_path"]
+    assert found.endswith(db)
+    assert found.count(".memory") == db.count(".memory")
+
+
+def test_serving_starts_no_operation() -> None:
+    """What a tool needs is imported when it is called."""
+    code = (
+        "import sys; from memctl.mcp.server import build_parser, create_server; "
+        "create_server(build_parser().parse_args(['--db', 'm.db'])); "
+        "print(*sorted(n for n in sys.modules if n.startswith('memctl.ops.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["memctl.ops.context", "memctl.ops.serve"]
