@@ -10,6 +10,7 @@ import math
 import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,11 +26,12 @@ SHOWN = 10
 
 
 class Question(NamedTuple):
-    """What was asked, in which scope, and the documents that answer it with their grades."""
+    """What was asked, in which scope, the documents that answer it with their grades, and the question's id."""
 
     text: str
     scope: str
     gold: dict[str, int]
+    id: str
 
 
 class Scores(NamedTuple):
@@ -74,15 +76,27 @@ def _item(doc: Mapping[str, Any]) -> dict[str, Any]:
     meta = doc.get("meta") or {}
     place = [str(meta["pos"])] if "pos" in meta else []
     caption = f" [image: {meta['caption']}]" if meta.get("caption") else ""
+    made = _moment(meta.get("date") or "")
     source = {
         "source_kind": "chat" if place else "doc",
         "source_id": meta.get("session") or doc["id"],
         "chunk_ids": place,
     }
     return {
+        **({"created_at": made} if made else {}),
         "id": doc["id"], "tier": "stm", "type": "note", "title": doc.get("title") or meta.get("speaker") or "",
         "content": doc["text"] + caption, "scope": doc.get("scope") or "project", "provenance": source,
     }  # fmt: skip
+
+
+def _moment(text: str) -> str | None:
+    """When something was said, as an item keeps it; None when the text is no such date."""
+    for shape in ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M", "%Y-%m-%d"):
+        try:
+            return datetime.strptime(text, shape).replace(tzinfo=timezone.utc).isoformat()
+        except ValueError:
+            continue
+    return None
 
 
 def questions(folder: Path) -> list[Question]:
@@ -93,7 +107,9 @@ def questions(folder: Path) -> list[Question]:
         if int(grade) > 0:
             gold.setdefault(asked, {})[doc] = int(grade)
     asked_all = map(json.loads, _lines(folder / "queries.jsonl"))
-    return [Question(q["text"], q.get("scope") or "project", gold[q["id"]]) for q in asked_all if q["id"] in gold]
+    return [
+        Question(q["text"], q.get("scope") or "project", gold[q["id"]], q["id"]) for q in asked_all if q["id"] in gold
+    ]
 
 
 def measure(db: str, asked: Sequence[Question]) -> tuple[Scores, list[float]]:
@@ -105,7 +121,7 @@ def measure(db: str, asked: Sequence[Question]) -> tuple[Scores, list[float]]:
             hits = search(ctx, question.text, scope=question.scope, limit=SHOWN).found.candidates
             times.append((time.process_time() - start) * 1000)
             inside = [_inside(ctx, question, budget) for budget in BUDGETS]
-            per.append([*_judged([c.id for c in hits], question.gold), *inside])
+            per.append([*judged([c.id for c in hits], question.gold), *inside])
     means = [statistics.fmean(column) for column in zip(*per, strict=True)]
     r5, r10, mrr, ndcg, *blocks = means
     return Scores(r5, r10, mrr, ndcg, tuple(blocks)), sorted(times)
@@ -117,7 +133,8 @@ def _inside(ctx: Context, question: Question, budget: int) -> float:
     return len(question.gold.keys() & set(block.ids)) / len(question.gold)
 
 
-def _judged(hits: Sequence[str], gold: Mapping[str, int]) -> list[float]:
+def judged(hits: Sequence[str], gold: Mapping[str, int]) -> list[float]:
+    """Recall at 5 and at 10, reciprocal rank and nDCG at 10 of what was found for one question."""
     grades = [gold.get(hit, 0) for hit in hits]
     best = sorted(gold.values(), reverse=True)[:SHOWN]
     gain, ideal = (sum(g / math.log2(at + 2) for at, g in enumerate(each)) for each in (grades, best))

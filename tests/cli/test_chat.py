@@ -465,6 +465,22 @@ def test_on_a_terminal_a_blank_line_sends() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--store", "--scope", SECRET), "cannot use this session: the id holds what no statement may"),
+        (("--store", "--scope", "two\nlines"), "cannot use this session: an id is one line"),
+        (("--embedder", "nonsense"), "'nonsense' is no embedder"),
+    ],
+)
+@pytest.mark.usefixtures("store")
+def test_what_can_never_work_is_refused_before_the_first_question(flags: tuple[str, ...], said: str) -> None:
+    done = run("chat", "--llm", model("echo x"), *flags, stdin="sessions\n")
+    assert (done.code, done.out) == (1, b"")
+    assert said in done.notes
+    assert not Path("prompts").exists()
+
+
 @pytest.mark.usefixtures("store")
 def test_on_a_terminal_answers_are_streamed_and_made_harmless() -> None:
     done = chatted("sessions", llm="printf 'red \\033[31m word'", tty=frozenset({"stdin", "stdout"}))

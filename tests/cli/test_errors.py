@@ -170,6 +170,42 @@ def test_a_closed_pipe_is_141_in_silence(command: Command) -> None:
     assert not result.settled
 
 
+class Unbuffered(io.RawIOBase):
+    """What standard output is under `python -u`: it takes what it can of a write, and says how much that was."""
+
+    def __init__(self, disk: int) -> None:
+        self.taken, self.disk = b"", disk
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        took = bytes(data)[: min(10, self.disk - len(self.taken))]
+        if not took:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.taken += took
+        return len(took)
+
+
+def test_unbuffered_streams_get_every_byte(command: Command) -> None:
+    def told(ctx: Context) -> Made:
+        ctx.warn("a remark that is longer than ten bytes")
+        return Made("an answer that is longer than ten bytes")
+
+    command(told)
+    out, err = Unbuffered(disk=1000), Unbuffered(disk=1000)
+    assert run_cli(["made"], Console(None, out, err)) == 0  # type: ignore[arg-type]
+    assert out.taken == b"an answer that is longer than ten bytes\n"
+    assert err.taken == b"a remark that is longer than ten bytes\n"
+
+
+def test_half_an_answer_on_a_full_disk_is_no_success(command: Command) -> None:
+    command(lambda _: Made("an answer that is longer than ten bytes"))
+    err = io.BytesIO()
+    assert run_cli(["made"], Console(None, Unbuffered(disk=15), err)) == 1  # type: ignore[arg-type]
+    assert err.getvalue().startswith(b"memctl: cannot write to standard output: No space left on device\n")
+
+
 def test_closed_streams() -> None:
     err = io.BytesIO()
     assert run_cli(["--version"], Console(None, None, err)) == 1

@@ -1,5 +1,6 @@
 """memctl loop, with the scripted stand-in for a model."""
 
+import io
 import json
 import os
 import shlex
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from memctl.cli.output import Console
+from memctl.cli.run import run as run_cli
 from support import Result, ok, run
 
 SCRIPTED = Path(__file__).resolve().parents[2] / "demos" / "scripted-llm"
@@ -294,6 +297,13 @@ def test_what_it_says_on_stderr_is_shown_under_verbose_only(store: Path) -> None
     assert "loading weights\n" in loop("--llm", scripted(*answers), "-v").notes
 
 
+def test_an_embedder_that_is_none_is_refused_before_a_call_is_paid_for(store: Path) -> None:
+    done = loop("--llm", scripted(more("signing keys")), "--embedder", "nonsense", code=1)
+    assert "'nonsense' is no embedder" in done.notes
+    assert "spent" not in done.notes
+    assert not Path("prompts").exists()
+
+
 def test_an_empty_question(store: Path) -> None:
     done = run("loop", " ", "--llm", scripted(DONE), stdin="What is known.")
     assert (done.code, "the question is empty" in done.notes) == (1, True)
@@ -348,6 +358,15 @@ def test_a_stream_that_breaks_off_ends_its_line(store: Path) -> None:
     done = loop("--llm", "sh -c 'printf half; exit 3'", "--protocol", "passive", "--stream", code=1)
     assert done.out == b"half\n"
     assert "failed (exit 3)" in done.notes
+
+
+@pytest.mark.parametrize("argv", [["loop", "q"], ["ask", "."]])
+def test_a_stream_ends_its_line_before_anything_is_said_of_it(store: Path, argv: list[str]) -> None:
+    both = io.BytesIO()  # a terminal shows the two in one
+    llm = ["--llm", "printf 'It is so.'", "--protocol", "passive", "--stream"]
+    question = ["q"] if argv[0] == "ask" else []
+    assert run_cli([*argv, *question, *llm], Console(io.BytesIO(b"What is known."), both, both)) == 0
+    assert f"It is so.\n[{argv[0]}] spent 1 call" in both.getvalue().decode()
 
 
 def test_a_stream_is_no_json(store: Path) -> None:

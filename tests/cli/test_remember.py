@@ -116,10 +116,13 @@ def test_what_is_too_long_is_refused_with_a_way_out() -> None:
         ([], "no input received on stdin"),
         (["x", "--confidence", "1.5"], "must be from 0"),
         (["x", "--source", "gone.md:3"], "'gone.md:3' is neither an existing file nor one of chat, doc, tool, mixed"),
+        (["x", "--source", "notes.md:0"], "'notes.md:0': lines count from 1"),
+        (["x", "--source", "notes.md:9-3"], "'notes.md:9-3': lines count from 1"),
         (["x", "-w", "nope"], "workspace not found: nope"),
     ],
 )
 def test_errors(argv: list[str], said: str) -> None:
+    Path("notes.md").touch()
     assert said in error_of(run("remember", *argv))
     assert not Path(".memory/memory.db").exists() or stored() == []
 

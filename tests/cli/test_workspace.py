@@ -88,6 +88,7 @@ def test_errors(argv: list[str], said: str) -> None:
     done = run("workspace", *argv)
     assert (done.code, done.out) == (1, b"")
     assert said in done.notes
+    assert ("[workspace] policy found " in done.notes) == ("policy" in said)
     assert TOKEN not in done.notes
     assert list(listed()) == ["default"]
 

@@ -96,6 +96,16 @@ def test_a_reader_that_leaves_stops_the_model(sh: Shell, docs: Path) -> None:
     assert done.text.splitlines()[1] == "141"
 
 
+def test_a_trace_that_is_cut_short_is_told(sh: Shell, docs: Path) -> None:
+    done = sh(
+        # A limit on file size stands in for a full disk: the first kilobyte of the line is taken, the rest is not.
+        'ulimit -f 1; echo known | memctl loop "$(printf %02000d 7)" --protocol passive --llm "echo fine" '
+        "--trace-file trace.jsonl"
+    )
+    assert (done.code, done.text) == (0, "fine\n")
+    assert "[loop] The trace in trace.jsonl is not whole: File too large" in done.notes
+
+
 @pytest.mark.skipif(sys.platform == "darwin", reason="RLIMIT_AS does nothing there")
 @pytest.mark.parametrize("order", ["megabytes 10", "endless"])
 def test_megabytes_of_output_fit_into_little_memory(

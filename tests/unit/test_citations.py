@@ -70,6 +70,9 @@ def test_places_are_those_of_the_frames_and_never_of_the_text() -> None:
         ("[docs/money.xlsx:sheet Salaries rows 13-20]", {"docs/money.xlsx:sheet Salaries rows 13-20": False}),
         ("`src/x.py:10` in main.c:77 and [gone file.md:4]",
          {"src/x.py:10": False, "main.c:77": False, "gone file.md:4": False}),
+        ("`/srv/docs/guide.md:14` and ~/x.md:2, ../y.md:3",
+         {"/srv/docs/guide.md:14": False, "~/x.md:2": False, "../y.md:3": False}),
+        ("[/etc/passwd:4], [bin/run:3-5]", {"/etc/passwd:4": False, "bin/run:3-5": False}),
     ],
 )  # fmt: skip
 def test_what_is_cited(answer: str, found: dict[str, bool]) -> None:
@@ -84,6 +87,7 @@ def test_what_is_cited(answer: str, found: dict[str, bool]) -> None:
         "TODO: 5 things. NOTICE:3 README: 2. Version v1.2:3, ratio 3:4.",
         "docs/guide.md: 5 items are in it; docs/guide.md says so.",
         "[docs/guide.md](https://example.com/guide.md) and [TODO] and [see below] and [1] and [x.y].",
+        "The odds are [1/2:3], //example.com/x.md:4, either/or: 3 of them, [and/or: 5].",
         "",
     ],
 )

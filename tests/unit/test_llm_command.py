@@ -83,7 +83,7 @@ def test_a_script_without_interpreter_is_an_error(tmp_path: Path) -> None:
     script = tmp_path / "model"
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
-    with pytest.raises(errors.MemctlError, match="model"):
+    with pytest.raises(errors.ModelUnusable, match="its interpreter is missing"):
         run(Command.parse(str(script)), "x")
 
 

@@ -1,6 +1,7 @@
 """From ranked items to passages: repeats go, neighbours are joined."""
 
-from memctl.retrieve.pack import joined, pack, without_repeats
+from memctl.retrieve import pack as packing
+from memctl.retrieve.pack import joined, pack
 from memctl.store.sources import Source
 from memctl.text.block import Passage, passage
 from memctl.text.query import analyse
@@ -19,6 +20,11 @@ def chunk(position: int, first: int, content: str, path: str = PATH) -> tuple[Me
 
 def passages(*chunks: tuple[MemoryItem, Source]) -> list[Passage]:
     return [passage(item, place, "/w") for item, place in chunks]
+
+
+def kept(*chunks: tuple[MemoryItem, Source], budget: int = 10_000) -> list[str]:
+    items, places = [item for item, _ in chunks], {item.id: place for item, place in chunks}
+    return [p.chunk for p in packing.passages(items, places, budget)]
 
 
 def test_neighbours_become_one_in_the_place_of_the_best() -> None:
@@ -49,18 +55,17 @@ def test_what_would_not_fit_is_not_joined() -> None:
 
 def test_repeats_go_and_statements_that_differ_in_a_number_stay() -> None:
     long = "the service listens on the internal network of the cluster behind the proxy and its port is 8080"
-    ranked = passages(chunk(0, 1, long), chunk(3, 9, long.upper()), chunk(5, 20, long.replace("8080", "9090")))
-    assert [p.chunk for p in without_repeats(ranked)] == ["0", "5"]
+    other = long.replace("8080", "9090")
+    assert kept(chunk(0, 1, long), chunk(3, 9, long.upper()), chunk(5, 20, other)) == ["0", "5"]
 
 
 def test_a_passage_inside_a_better_one_goes() -> None:
-    ranked = passages(chunk(0, 1, "Alpha beta.\nGamma delta!"), chunk(3, 9, "gamma DELTA"), chunk(5, 20, "delta gamma"))
-    assert [p.chunk for p in without_repeats(ranked)] == ["0", "5"]
+    whole = chunk(0, 1, "Alpha beta.\nGamma delta!")
+    assert kept(whole, chunk(3, 9, "gamma DELTA"), chunk(5, 20, "delta gamma")) == ["0", "5"]
 
 
 def test_a_statement_is_not_said_by_its_denial() -> None:
-    ranked = passages(chunk(0, 1, "We do not use Postgres here."), chunk(3, 9, "use Postgres"))
-    assert len(without_repeats(ranked)) == 2
+    assert len(kept(chunk(0, 1, "We do not use Postgres here."), chunk(3, 9, "use Postgres"))) == 2
 
 
 def test_the_block_names_every_item_it_delivers() -> None:
@@ -73,3 +78,13 @@ def test_the_block_names_every_item_it_delivers() -> None:
     assert "matched: 12" in block.text
     assert "[path:guide.md chunk:1-2 lines:1-2]" in block.text
     assert f"2 items, {block.tokens} tokens" in block.text
+
+
+def test_looking_ends_when_no_more_can_find_room() -> None:
+    many = [chunk(2 * n, 20 * n + 1, f"passage {n}\n" + f"words of {n} " * 40) for n in range(40)]
+    assert 3 <= len(kept(*many, budget=200)) < 10
+
+
+def test_small_passages_are_looked_at_until_the_room_is_full() -> None:
+    many = [chunk(2 * n, 20 * n + 1, f"short statement {n}") for n in range(40)]
+    assert len(kept(*many, budget=2000)) == 40

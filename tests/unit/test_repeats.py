@@ -2,7 +2,7 @@
 
 import pytest
 
-from memctl.retrieve.repeats import Said, without
+from memctl.retrieve.repeats import Heard, Said
 
 LONG = " ".join(f"word{n}" for n in range(40))
 
@@ -30,4 +30,12 @@ def test_what_says_the_same(text: str, other: str, said: bool) -> None:
 
 
 def test_the_first_of_several_stays() -> None:
-    assert without(["a b c", "A B C.", "c b a", "a b c\nd e"]) == [0, 2, 3]
+    heard = Heard()
+    assert [heard.again(text) for text in ("a b c", "A B C.", "c b a", "a b c\nd e")] == [False, True, False, False]
+
+
+@pytest.mark.parametrize("text", ["short", LONG, LONG.upper(), f"{LONG}.", LONG.replace(" ", "\n", 5)])
+def test_what_was_heard_is_heard_again(text: str) -> None:
+    heard = Heard()
+    assert not heard.again(LONG + "\nThe end of short.")
+    assert heard.again(text) is (text != "short")

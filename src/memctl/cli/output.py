@@ -93,7 +93,7 @@ class Console:
             raise _output_error(OSError("it is closed"))
         self._written = True
         try:
-            self.stdout.write(data)
+            _write(self.stdout, data)
         except OSError as exc:
             raise _output_error(exc) from exc
 
@@ -128,10 +128,18 @@ class Console:
         if self.stderr is None:
             return
         try:
-            self.stderr.write(encoded(text))
+            _write(self.stderr, encoded(text))
             self.stderr.flush()
         except OSError:
             self.stderr = None
+
+
+def _write(stream: "BinaryIO", data: bytes) -> None:
+    """Write all of it: an unbuffered stream (PYTHONUNBUFFERED) takes what it can, and reports a full disk later."""
+    taken = stream.write(data)
+    while taken < len(data):
+        data = data[taken:]
+        taken = stream.write(data)
 
 
 def _close(lines: "Any") -> None:

@@ -84,7 +84,7 @@ SECTIONS = {
 }
 
 KEYS = (
-    Key("store", "db_path", str, ".memory/memory.db", "the store, for a file named with --config; seen from its folder"),
+    Key("store", "db_path", str, ".memory/memory.db", "the store, for a file named with --config and seen from it"),
     Key("store", "wal_mode", bool, default=True, help="write-ahead log: readers do not wait for a writer"),
     Key("store", "fts_tokenizer", str, "unicode61 remove_diacritics 2", "tokenizer of a store that is made now"),
     Key("policy", "max_content_length", int, 2000, "longest statement in characters (pointers excepted)", 100, 100000),

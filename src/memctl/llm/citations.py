@@ -89,7 +89,7 @@ _WHERE = (
     r"|:\s?(?P<at>(?:pages?|slides?|cells?|chunks?)\s\d{1,7}(?:\s?[-\u2013]\s?\d{1,7})?|[A-Za-z][^\[\]\n]{0,120}(?=\])))"
 )
 #: A path that is not in the context: a word with a suffix or a folder in it, in brackets also one with blanks.
-_BARE = r"(?<![\w/.:@~+-])(?P<path>(?:[\w.@~+-]+/)*[\w.@+-]+)"
+_BARE = r"(?<![\w/.:@~+-])(?P<path>/?(?:[\w.@~+-]+/)*[\w.@+-]+)"
 _BRACKETED = r"\[(?:path:)?(?P<path>[^\[\]:\n]{1,300})"
 #: A document as a whole; what has an address after it is a link.
 _WHOLE = _BRACKETED + r"\](?!\()"
@@ -133,8 +133,11 @@ def _is_path(match: re.Match[str]) -> bool:
     path, before = match["path"].strip(), match.string[max(0, match.start("path") - 12) : match.start("path")]
     if "://" in before + path or path.startswith("//"):
         return False
-    named = bool(suffix_of(path)) or match.string[match.start()] == "["  # "TODO: 3" is a heading, "[TODO:3]" a place
-    return (named and is_ingestable(path)) or ("/" in path and suffix_of(path)[1:].isalnum())
+    suffix, bracketed = suffix_of(path), match.string[match.start()] == "["
+    if (suffix or bracketed) and is_ingestable(path):  # "TODO: 3" is a heading, "[TODO:3]" a place
+        return True
+    lines_of_one = bracketed and match["lines"] is not None and any(map(str.isalpha, path))
+    return "/" in path and (suffix[1:].isalnum() or lines_of_one)
 
 
 def _where(match: re.Match[str]) -> str:

@@ -164,6 +164,8 @@ def _started(argv: list[str], *, piped: bool) -> Popen[bytes]:
             argv, stdin=PIPE if piped else DEVNULL, stdout=PIPE, stderr=PIPE, bufsize=0, start_new_session=True
         )
     except FileNotFoundError as exc:
+        if _is_there(argv[0]):
+            raise errors.ModelUnusable(command=argv[0], reason="its interpreter is missing") from exc
         raise _not_found(argv[0]) from exc
     except OSError as exc:
         raise errors.ModelUnusable(command=argv[0], reason=(exc.strerror or str(exc)).lower()) from exc

@@ -168,11 +168,11 @@ def ask(
     when: SyncMode = "never" if no_sync else sync
     with brought_in(ctx, folder, when, mount_mode, {"ignore": ignore}) as (here, visit):
         first, shape, ground = _look(here, visit, question, budget, inspect_cap)
-        with streaming(ctx, wanted=stream) as out:
-            try:
+        try:
+            with streaming(ctx, wanted=stream) as out:
                 grounded = ground.answer(model, plan, question, first, before=shape, stream=out)
-            finally:
-                model.tell()
+        finally:
+            model.tell()
     result = Asked(ctx, visit, grounded, model.spend, streamed=out is not None)
     _tell(ctx, result, protocol)
     if cite:
@@ -240,5 +240,6 @@ def _shown_prefix(ctx: Context, visit: Visit) -> str:
 
 
 def text(result: Asked) -> Iterator[str]:
-    """The answer, or the end of its last line when it is there already."""
-    yield "" if result.streamed else result.grounded.result.answer
+    """The answer, unless it is there already."""
+    if not result.streamed:
+        yield result.grounded.result.answer

@@ -262,7 +262,7 @@ def text(result: Chat) -> Iterator[str]:
             yield ""
             continue
         try:
-            emit("\n\n" if result.streamed else turn.answer + "\n\n")
+            emit("\n" if result.streamed else turn.answer + "\n\n")
         except KeyboardInterrupt:
             if not result.interactive:
                 raise

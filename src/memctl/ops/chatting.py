@@ -121,11 +121,11 @@ class Talk:
             self.ctx.note("[chat] No matching items.")
         model = Model(self.ctx, self.command, "chat")
         roomy = plan._replace(budget=with_room_for(plan.budget, before))
-        with streaming(self.ctx, wanted=self.settings.stream) as out:
-            try:
+        try:
+            with streaming(self.ctx, wanted=self.settings.stream) as out:
                 grounded = self._ground.answer(model, roomy, question, first, before=before, stream=out)
-            finally:
-                self._count(model)
+        finally:
+            self._count(model)
         past = Past(one_line(question, 80), self._exchange(question, grounded.result.answer))
         self.turns.append(past)
         self.last = Turn(question, grounded, self._ground, model.spend, past)

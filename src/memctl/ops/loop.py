@@ -150,12 +150,15 @@ def loop(
     )
     filters, plan = _sight(ctx, plan, scope, all_scopes, workspace)
     recall = models.recaller(ctx, filters, embedder=embedder, redact=redact, label="loop")
-    with _tracing(ctx, plan, query, trace, trace_file) as on_trace, models.streaming(ctx, wanted=stream) as out:
-        result = _run(model, plan, query, context, recall=recall, on_trace=on_trace, stream=out)
-    return Looped(ctx, result, model.spend, failed=strict and not result.converged, streamed=out is not None)
+    with _tracing(ctx, plan, query, trace, trace_file) as on_trace:
+        result = _run(model, plan, query, context, stream=stream, recall=recall, on_trace=on_trace)
+    streamed = stream and ctx.emit is not None
+    return Looped(ctx, result, model.spend, failed=strict and not result.converged, streamed=streamed)
 
 
-def _run(model: models.Model, plan: "Plan", query: str, context: str, **hooks: Any) -> "LoopResult":
+def _run(
+    model: models.Model, plan: "Plan", query: str, context: str, *, stream: bool, **hooks: Any
+) -> "LoopResult":
     from memctl.llm.controller import run_loop
     from memctl.text.tokens import estimate
 
@@ -163,7 +166,8 @@ def _run(model: models.Model, plan: "Plan", query: str, context: str, **hooks: A
     if size > plan.budget:
         model.ctx.warn(f"[loop] The context has ~{size} tokens; what is best in it within {plan.budget} is used.")
     try:
-        result = run_loop(plan, context, query, ask=model, **hooks)
+        with models.streaming(model.ctx, wanted=stream) as out:
+            result = run_loop(plan, context, query, ask=model, stream=out, **hooks)
     finally:
         model.tell()
     _tell(model.ctx, plan, result)
@@ -215,8 +219,10 @@ def _tracing(
     with file:
 
         def write(entry: "LoopTrace") -> None:
+            line = (written(entry, plan, question) + "\n").encode("utf-8", "replace")
             try:
-                file.write((written(entry, plan, question) + "\n").encode("utf-8", "replace"))
+                while line:  # unbuffered, it takes what it can
+                    line = line[file.write(line) :]
             except OSError as exc:  # the answer was paid for, and is worth more than its trace
                 ctx.warn(f"[loop] The trace in {path} is not whole: {exc.strerror}")
 
@@ -255,5 +261,5 @@ def text(result: Looped | Replayed) -> Iterator[str]:
     """The answer, or the recorded trace."""
     if isinstance(result, Replayed):
         yield from (trace.line() for trace in result.traces)
-    else:
-        yield "" if result.streamed else result.result.answer
+    elif not result.streamed:
+        yield result.result.answer

@@ -132,7 +132,7 @@ class Model:
 
 @contextmanager
 def streaming(ctx: Context, *, wanted: bool) -> "Iterator[Callable[[str], None] | None]":
-    """What takes the pieces of an answer, None when they are not wanted; a line that breaks off is ended."""
+    """What takes the pieces of an answer, None when they are not wanted; at the end its last line is ended, too."""
     emit = ctx.emit
     if not wanted or emit is None:
         yield None
@@ -146,10 +146,11 @@ def streaming(ctx: Context, *, wanted: bool) -> "Iterator[Callable[[str], None] 
 
     try:
         yield out
-    except errors.MemctlError:
+    except (errors.MemctlError, KeyboardInterrupt):
         if begun:
             emit("\n")
         raise
+    emit("\n")
 
 
 def recaller(
@@ -165,23 +166,19 @@ def recaller(
 
     if not filters.injectable:
         raise ValueError("what is kept from models must not be recalled for one")
-    means: Any = None
+    means = meaning(ctx, embedder or ctx.env("MEMCTL_EMBEDDER"))
     redaction = recall.redaction_for(ctx, redact)
     least = float(ctx.config.value(_LEAST)) if ctx.is_configured(_LEAST) else 0.0
-    ready = False
 
     def passages(query: str, budget: int) -> "Found":
-        nonlocal means, ready
         from memctl.llm.working import Found
         from memctl.retrieve import pack
         from memctl.retrieve.find import search
 
-        if not ready:
-            means, ready = meaning(ctx, embedder or ctx.env("MEMCTL_EMBEDDER")), True
         found = search(ctx.db, query, filters=filters, limit=recall.pool_of(budget), count=True, meaning=means)
         if least:
             reading.abstains(ctx, found, least, f"[{label}] ")
         items, places = recall.worth_giving(ctx, found, redaction, label)
-        return Found(pack.passages(items, places, budget, cwd=recall.cwd_of(ctx)), found.total)
+        return Found(pack.passages(items, places, budget, cwd=recall.cwd_of(ctx), whole=True), found.total)
 
     return passages

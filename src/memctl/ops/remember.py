@@ -126,6 +126,12 @@ def _named(ctx: Context, source: str) -> MemoryProvenance:
     head, _, tail = source.rpartition(":")
     if head and tail.replace("-", "", 1).isdigit() and not os.path.exists(ctx.absolute(source)):
         path, line = head, f":{tail}"
+        first, dash, last = tail.partition("-")
+        if not 0 < int(first or 0) <= int(last if dash else first):
+            raise errors.UsageError(
+                f"--source: '{ctx.policy.redact(source)}': lines count from 1, and a range does not go backwards",
+                command="remember",
+            )
     if not os.path.exists(ctx.absolute(path)):
         kinds = ", ".join(SOURCE_KINDS)
         raise errors.UsageError(

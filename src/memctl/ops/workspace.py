@@ -130,7 +130,9 @@ def save(
         raise UsageError("a workspace's words are short lines, and its name is not empty", command="workspace")
     if len(name) > _NAME_CHARS:
         raise UsageError(f"a workspace's name has at most {_NAME_CHARS} characters", command="workspace")
-    if ctx.policy.judge("\n".join(words), field="workspace", document=False).action in ("reject", "quarantine"):
+    judged = ctx.policy.judge("\n".join(words), field="workspace", document=False)
+    if judged.action in ("reject", "quarantine"):
+        ctx.warn(f"[workspace] policy found {', '.join(sorted({found.rule for found in judged.findings}))}")
         raise NothingStored(reason="policy refuses the words of this workspace")
     with ctx.db.atomic():
         old = workspaces.get(ctx.db, name) or workspaces.Workspace(name, scope=name)

@@ -21,10 +21,11 @@ POOL = 40
 ROOT = 7
 SHORTEST = 4
 #: Of a long item the first so many characters are read.
-READ = 1000
+READ = 700
 #: A word that more of the items have says nothing.
 TOO_MANY = 0.7
 
+_SILENT = EN_STOP_WORDS | FR_STOP_WORDS
 _BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 
 
@@ -58,12 +59,11 @@ def _telling(head: Sequence[Candidate], texts: Sequence[str]) -> dict[str, float
     twice: set[str] = set()
     for c, text in zip(head[:TELLING], texts, strict=False):
         words = text.translate(_BLANKS).split()
-        here: set[str] = set()
-        for word in words:
-            if len(word) >= SHORTEST and word not in EN_STOP_WORDS and word not in FR_STOP_WORDS:
-                root = word[:ROOT]
-                weights[root] = weights.get(root, 0.0) + c.score / len(words)
-                here.add(root)
+        roots = [word[:ROOT] for word in words if len(word) >= SHORTEST and word not in _SILENT]
+        share = c.score / max(1, len(words))
+        for root in roots:
+            weights[root] = weights.get(root, 0.0) + share
+        here = set(roots)
         twice |= here & once
         once |= here
-    return {root: weight for root, weight in weights.items() if root in twice}
+    return {root: weights[root] for root in twice}

@@ -52,18 +52,27 @@ def _slips(db: Database, low: str) -> list[str]:
     """Words of the index that are one slip away (two in a long word), the nearest and most frequent first."""
     most = 2 if len(low) >= LONG else 1
     found = []
-    for term, items in index.words_from(db, low[:2]):
-        apart = _apart(low, term, most)
+    short, letters = stem(low), set(low)
+    shortest = min(len(low) - ENDING, len(short) - most)
+    for term, items in index.words_from(db, low[:2], shortest, len(low) + most):
+        if len(set(term) - letters) > most + term.endswith("i"):  # each of these letters would be a slip
+            continue
+        apart = _apart(low, short, term, most)
         if apart <= most:
             found.append((apart, -items, term))
     nearest = min(found, default=(0, 0, ""))[0]
     return [term for apart, _, term in sorted(found)[:MEANT] if apart == nearest]
 
 
-def _apart(low: str, term: str, most: int) -> int:
-    """How many slips from a word of the index, which may be a stem: deploi stands for deploy and for deployment."""
+def _apart(low: str, short: str, term: str, most: int) -> int:
+    """How many slips from a word of the index, which may be a stem: deploi stands for deploy and for deployment.
+
+    `short` is the word without a common ending.
+    """
     whole = term[:-1] + "y" if term.endswith("i") else term
-    apart = min(distance(low, whole, most), distance(stem(low), term, most))
+    apart = distance(low, whole, most)
+    if short != low or whole != term:
+        apart = min(apart, distance(short, term, most))
     if STEM <= len(term) < len(low) <= len(term) + ENDING:
         apart = min(apart, 1 + distance(low[: len(term)], whole, most - 1))
     return apart

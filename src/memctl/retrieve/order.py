@@ -11,6 +11,7 @@ from memctl.store import search as index
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
 from memctl.store.search import Candidate
+from memctl.text.query import Query
 
 #: How much more a word counts that is there more often, with its neighbours'.
 K1 = 1.2
@@ -18,14 +19,14 @@ K1 = 1.2
 NEAR = (0.6, 0.35)
 #: So many of the best items are looked at with their neighbours; of so many, also neighbours without a match.
 SPREAD = 500
-WIDENED = 100
+WIDENED = 20
 #: Of passages of documents fewer: they are long, so that their neighbours add little, and bring none in.
 PASSAGES = 100
 #: How much a long item's words count less than a short one's (bm25's b; FTS5 has 0.75).
 LENGTH = 0.15
 FTS_LENGTH = 0.75
 #: What the whole source adds, as a share of the best score, and how soon more of a word adds nothing there.
-SOURCE = 0.3
+SOURCE = 0.15
 SOURCE_K1 = 2.0
 #: What the item before adds when it asks something: its share of the score.
 REPLY = 0.35
@@ -42,10 +43,13 @@ class Neighbours:
         widened = () if documents else best[:WIDENED]
         beside = {near for row in widened for near in range(row - len(NEAR), row + len(NEAR) + 1)}
         self.places = index.places(db, [*rows, *(beside - words.keys())], filters)
-        self.at = {(p.source, p.position): row for row, p in self.places.items()}
+        self.at: dict[str, dict[int, int]] = {}
+        for row, place in self.places.items():
+            self.at.setdefault(place.source, {})[place.position] = row
         lengths = [p.length for p in self.places.values()]
         self.mean = sum(lengths) / max(1, len(lengths)) or 1.0
         self.share = SHORT / (SHORT + self.mean)
+        self.steps = [(way * away, much * self.share) for away, much in enumerate(NEAR, 1) for way in (-1, 1)]
         self.own = [self._own(term.rows) for term in ranking.terms]
         spread = self._spread()
         self.added = {row: score - words.get(row, 0.0) for row, score in spread.items()}
@@ -63,33 +67,37 @@ class Neighbours:
 
     def _spread(self) -> Scores:
         scores: Scores = dict.fromkeys(self.places, 0.0)
+        beside: dict[int, list[tuple[int, float]]] = {}
         for term, own in zip(self.ranking.terms, self.own, strict=True):
             strengths = dict(own)
             for row, strength in own.items():
-                for near, weight in self._beside(row):
+                for near, weight in self._beside(row, beside):
                     strengths[near] = strengths.get(near, 0.0) + weight * strength
             idf = self.ranking.idf(term) * (K1 + 1)
             for row, strength in strengths.items():
                 scores[row] += idf * strength / (strength + K1)
         return {row: score for row, score in scores.items() if score}
 
-    def _beside(self, row: int) -> Iterator[tuple[int, float]]:
-        place = self.places[row]
-        for distance, weight in enumerate(NEAR, 1):
-            for position in (place.position - distance, place.position + distance):
-                near = self.at.get((place.source, position))
+    def _beside(self, row: int, known: dict[int, list[tuple[int, float]]]) -> list[tuple[int, float]]:
+        """The items beside one, with what its words count for them."""
+        out = known.get(row)
+        if out is None:
+            place = self.places[row]
+            line, at, out = self.at[place.source], place.position, []
+            for step, weight in self.steps:
+                near = line.get(at + step)
                 # A passage of a document that holds none of the words is not brought in by the one beside it.
                 if near is not None and (not place.document or near in self.words):
-                    yield near, weight * self.share
+                    out.append((near, weight))
+            known[row] = out
+        return out
 
-    def reasons(self, head: Sequence[Candidate], words: set[str]) -> Iterator[tuple[str, Scores]]:
-        """What else speaks for the best candidates: a file that is named, the source as a whole, a question before.
-
-        `words` are those of the query, in lower case.
-        """
+    def reasons(self, head: Sequence[Candidate], query: Query) -> Iterator[tuple[str, Scores]]:
+        """What else speaks for the best candidates: a file that is named, the source as a whole, a question before."""
         if not head:
             return
         top = max(c.score for c in head)
+        words = {word.lower() for word in (*query.terms, *query.parts)}
         scores = {c.row: c.score for c in head if c.row in self.places}
         yield "file", {row: NAMED * top for row in scores if self._in_named(row, words)}
         sources = self._by_source()
@@ -120,6 +128,6 @@ class Neighbours:
     def _replies(self, scores: Scores) -> Iterator[tuple[int, float]]:
         for row in scores:
             place = self.places[row]
-            before = self.at.get((place.source, place.position - 1))
+            before = self.at[place.source].get(place.position - 1)
             if before is not None and self.places[before].asks and scores.get(before):
                 yield row, REPLY * self.share * scores[before]

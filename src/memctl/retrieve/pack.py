@@ -12,6 +12,9 @@ from memctl.text.query import Query
 from memctl.text.tokens import CHARS_PER_TOKEN
 from memctl.types import MemoryItem
 
+#: So many times the room is looked through: runs that are joined leave some of theirs to others.
+RESERVE = 1.5
+
 
 def pack(
     items: Sequence[MemoryItem],
@@ -32,15 +35,26 @@ def pack(
     return block.build(passages(items, places, budget, cwd=cwd), head, budget, stems(query))
 
 
-def passages(items: Sequence[MemoryItem], places: Mapping[str, Source], budget: int, *, cwd: str = "") -> list[Passage]:
-    """What a block of so many tokens chooses from: the items' passages in rank order, repeats dropped, runs joined."""
-    found = [block.passage(item, places.get(item.id), cwd) for item in items]
-    return joined(without_repeats(found), budget * CHARS_PER_TOKEN)
+def passages(
+    items: Sequence[MemoryItem], places: Mapping[str, Source], budget: int, *, cwd: str = "", whole: bool = False
+) -> list[Passage]:
+    """What a block of so many tokens chooses from: the items' passages in rank order, repeats dropped, runs joined.
 
-
-def without_repeats(passages: Sequence[Passage]) -> list[Passage]:
-    """The passages without those that say nothing that a better one does not say."""
-    return [passages[at] for at in repeats.without(["\n".join(p.lines) or p.title for p in passages])]
+    Looking ends when there is more than can find room; with `whole` it does not, for a caller who has some already.
+    """
+    room = budget * CHARS_PER_TOKEN
+    said = repeats.Heard()
+    found: list[Passage] = []
+    taken = 0
+    for item in items:
+        passage = block.passage(item, places.get(item.id), cwd)
+        if said.again("\n".join(passage.lines) or passage.title):
+            continue
+        found.append(passage)
+        taken += min(cost(passage.lines), int(room * block.FAIR_SHARE))  # the least of the room that it will get
+        if taken > RESERVE * room and not whole:
+            break
+    return joined(found, room)
 
 
 def joined(passages: Sequence[Passage], room: int) -> list[Passage]:

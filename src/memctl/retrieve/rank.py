@@ -25,19 +25,22 @@ K1 = 1.4
 MATCHES = 1200
 FEW = 50
 #: Where every word is common, so many of the items stored last that have them are ranked.
-NEWEST = 1000
+NEWEST = 400
 #: Items of a scope, and those that have a common word, are counted up to here.
 COUNTED = 30_000
 #: So many of the best are looked at more closely; the order below them is that of the words alone.
-POOL = 100
+POOL = 80
 
-#: What holding all of the query's words adds to a short item, as a share of its score.
-COVERAGE = 0.5
 #: What is done for short items is done half as much for one of so many characters.
 SHORT = 600
-#: What a title of a few words adds that are all in the query, as a share of the best score: it names who is meant.
+#: What names the thing that is asked for (a title, a file) adds, as a share of the best score.
 NAMED = 0.15
-NAME_WORDS = 3
+
+#: What having been made at the time that the query names adds, as a share of the best score; half, so many days away.
+TIME = 0.4
+DAYS = 5
+#: Of so many of the best items by words it is looked at when they were made, where the query names a time.
+TIMED = 1000
 
 
 class Ranking:
@@ -58,9 +61,10 @@ class Ranking:
 
     def add(self, head: Iterable[Candidate], reason: str, added: Scores) -> None:
         """Let a reason change the scores of the best candidates."""
-        for c in head:
-            c.score += added.get(c.row, 0.0)
         if added:
+            for c in head:
+                if c.row in added:
+                    c.score += added[c.row]
             self.parts.append((reason, added))
 
     def idf(self, term: Term) -> float:
@@ -86,12 +90,15 @@ def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: boo
     if near is not None:
         ranking.total += len(near.scores) - len(scores)
         scores = near.scores
+    if _may_name_time(query.text):
+        scores = _timed(db, ranking, scores, query.text)
     found = index.fetch(db, scores, _best(scores, max(pool, limit) if limit >= 0 else len(scores)))
     head = found[:pool]
-    words = {word.lower() for word in (*query.terms, *query.parts)}
-    _closer(db, ranking, head, words)
+    from memctl.retrieve.texts import look_closer
+
+    look_closer(db, ranking, head, query)
     if near is not None:
-        for reason, added in near.reasons(head, words):
+        for reason, added in near.reasons(head, query):
             ranking.add(head, reason, added)
     if len(head) >= 10 and not (near is not None and near.documents):  # passages are told apart by their documents
         from memctl.retrieve.feedback import feedback
@@ -103,7 +110,7 @@ def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: boo
 
 def _items(db: Database, filters: Filters, size: int) -> int:
     """How many items the scopes hold; in a large one, how many the store holds."""
-    count = index.in_scopes(db, filters, COUNTED)
+    count = index.in_scopes(db, filters, COUNTED, size)
     return count if count < COUNTED else size
 
 
@@ -114,7 +121,11 @@ def _known(db: Database, query: Query) -> list[Term]:
     """The terms that some item has, the rarest first; for a word that none has, what it may have meant."""
     out: list[Term] = []
     unknown: list[Term] = []
-    for term in terms_of(query, stems=index.is_stemming(db)):
+    asked = terms_of(query, stems=index.is_stemming(db))
+    pairs = [term for term in asked if term.pair]
+    if pairs and not index.frequency(db, " OR ".join(map(_any, pairs)), 1):
+        asked = asked[: -len(pairs)]
+    for term in asked:
         if term.count(db):
             out.append(term)
         elif term.whole:
@@ -203,53 +214,30 @@ def _neighbours(db: Database, ranking: Ranking, filters: Filters) -> "Neighbours
     return Neighbours(db, ranking, filters, documents=all(place.document for place in standing.values()))
 
 
-def _closer(db: Database, ranking: Ranking, head: Sequence[Candidate], words: set[str]) -> None:
-    """Count common words where they stand, coverage, and titles that name what is asked for."""
-    held: Scores = {}
-    every = 0.0
-    for term in filter(_is_whole, ranking.terms):
-        every += _hold(held, ranking.idf(term), term.rows.keys())
-    rest = list(filter(_is_whole, ranking.rest))
-    if rest:
-        common: Scores = {}
-        mean = sum(len(c.content) for c in head) / max(1, len(head)) or 1.0
-        texts = {c.row: f"{c.title}\n{c.content}".lower() for c in head}
-        for term in rest:
-            if term.found >= COMMON:
-                term.counts = [index.frequency(db, expression, COUNTED) for expression, _ in term.forms]
-            times = {row: text.count(term.root) for row, text in texts.items() if term.root in text}
-            idf = ranking.idf(term)
-            every += _hold(held, idf, times)
-            for row, n in times.items():
-                common[row] = common.get(row, 0.0) + worth(idf, n / _length(texts[row], mean))
-        ranking.add(head, "common words", common)
-    if every:
-        softened = {c.row: COVERAGE * c.score * SHORT / (SHORT + len(c.content)) for c in head}
-        ranking.add(head, "coverage", {row: softened[row] * held.get(row, 0.0) / every for row in softened})
-    top = max((c.score for c in head), default=0.0)
-    ranking.add(head, "name", {c.row: NAMED * top for c in head if _names(c.title, words)})
+#: How a month begins, in English and French.
+_MONTHS = frozenset((
+    "jan", "feb", "fév", "fev", "mar", "apr", "avr", "may", "mai", "jun", "jui", "jul", "aug", "aoû", "aou", "sep",
+    "oct", "nov", "dec", "déc",
+))  # fmt: skip
 
 
-def _is_whole(term: Term) -> bool:
-    return term.whole
+def _may_name_time(text: str) -> bool:
+    """Whether it is worth reading which time a query names."""
+    words = text.lower().replace("'", " ").replace("\u2019", " ").split()
+    return any(word[:3] in _MONTHS or "19" in word or "20" in word for word in words)
 
 
-def _hold(held: Scores, idf: float, rows: Iterable[int]) -> float:
-    """Note which items hold a word of this weight; the weight."""
-    for row in rows:
-        held[row] = held.get(row, 0.0) + idf
-    return idf
+def _timed(db: Database, ranking: Ranking, scores: Scores, text: str) -> Scores:
+    """The scores with what it adds to have been made at the time that the query names, or near it."""
+    from memctl.text import dates
 
-
-def _length(text: str, mean: float) -> float:
-    """What bm25 makes of a text's length."""
-    return 0.25 + 0.75 * len(text) / mean
-
-
-def _names(title: str, words: set[str]) -> bool:
-    """Whether a short title, or the last part of one like `parser > Reader`, is made of these words."""
-    for name in (title, title.rpartition(" > ")[2]):
-        said = name.lower().split()
-        if 0 < len(said) <= NAME_WORDS and words.issuperset(said):
-            return True
-    return False
+    spans = dates.named(text)
+    added: Scores = {}
+    much = TIME * max(scores.values(), default=0.0)
+    for row, stamp in index.made(db, _best(scores, TIMED)) if spans and much else ():
+        day = dates.day_of(stamp)
+        if day is not None:
+            added[row] = much / (1 + min(span.apart(day) for span in spans) / DAYS)
+    if added:
+        ranking.parts.append(("time", added))
+    return scores | {row: scores[row] + more for row, more in added.items()}

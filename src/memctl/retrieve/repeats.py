@@ -4,7 +4,7 @@ Strict on purpose. A short text repeats another only word for word; a long one m
 in a number, nor in a *not*: "port 8080" and "port 9090" are two statements, however alike the rest is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def demote(found: "Found", limit: int) -> None:
         if len(texts) >= wanted:
             break
         text = (c.content.strip() or c.title)[:READ].casefold()
-        there = text if text in texts else next((other for other in texts if _same(text, other, said)), None)
+        there = text if text in texts else _told_by(text, texts, said)
         if there is None:
             texts[text] = 1
         else:
@@ -94,30 +94,57 @@ def demote(found: "Found", limit: int) -> None:
             found.ranking.parts.append(("repeat", lost))
 
 
-def _same(text: str, other: str, said: dict[str, Said]) -> bool:
-    """Whether each says what the other says; most pairs are told apart by a look at a few places."""
-    if not ALIKE <= len(text) / max(1, len(other)) <= 1 / ALIKE:
-        return False
-    if len(text) > _PROBES * _PROBE and not _likely(text, other):
-        return False
-    for one in (text, other):
-        if one not in said:
-            said[one] = Said(one)
-    return said[text].within(said[other]) and said[other].within(said[text])
+def _told_by(text: str, texts: Iterable[str], said: dict[str, Said]) -> str | None:
+    """The first of the texts that says what `text` says, and the other way round."""
+    least, most = ALIKE * len(text), len(text) / ALIKE
+    probes = _probes(text)
+    for other in texts:
+        if least <= len(other) <= most and _likely(probes, other):
+            for one in (text, other):
+                if one not in said:
+                    said[one] = Said(one)
+            if said[text].within(said[other]) and said[other].within(said[text]):
+                return other
+    return None
 
 
-def _likely(text: str, other: str) -> bool:
+def _probes(text: str) -> list[str]:
+    """Pieces of a text from a few places: most pairs of texts are told apart by them. None of a short one."""
     step = len(text) // _PROBES
-    return 2 * sum(text[at : at + _PROBE] in other for at in range(0, step * _PROBES, step)) >= _PROBES
+    return [text[at : at + _PROBE] for at in range(0, step * _PROBES, step)] if step > _PROBE else []
 
 
-def without(texts: Sequence[str]) -> list[int]:
-    """The places of the texts that say something that none before them says."""
-    kept: list[int] = []
-    said: list[Said] = []
-    for at, text in enumerate(texts):
-        mine = Said(text)
-        if not any(mine.within(other) for other in said):
-            kept.append(at)
-            said.append(mine)
-    return kept
+def _likely(probes: Sequence[str], other: str) -> bool:
+    """Whether half of the pieces are in another text."""
+    may_miss = len(probes) // 2
+    for probe in probes:
+        if probe not in other:
+            may_miss -= 1
+            if may_miss < 0:
+                return False
+    return True
+
+
+class Heard:
+    """The texts of a block so far: it tells whether a further one says something that none of them says."""
+
+    __slots__ = ("_said", "_texts")
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._said: dict[str, Said] = {}
+
+    def again(self, text: str) -> bool:
+        """Whether one of them says all of `text`; if none does, it is one of them from now on."""
+        folded = text.casefold()
+        probes = _probes(folded)
+        for other in self._texts:
+            if _likely(probes, other) and self._of(folded).within(self._of(other)):
+                return True
+        self._texts.append(folded)
+        return False
+
+    def _of(self, text: str) -> Said:
+        if text not in self._said:
+            self._said[text] = Said(text)
+        return self._said[text]

@@ -30,15 +30,18 @@ class Term:
     root    what stands for it inside a text: lower case, without a common ending
     weight  what it counts beside a whole word of the query
     whole   whether it is a word of the query, not a piece of one or a pair
+    pair    whether it is two words of the query written as one
     forms   FTS5 expressions that find it, with what each counts
     counts  how many rows of the index each of these matches (COMMON: that many or more)
     rows    how strongly each item holds it, by rowid; empty before it was looked up
     """
 
-    __slots__ = ("counts", "forms", "root", "rows", "weight", "whole", "word")
+    __slots__ = ("counts", "forms", "pair", "root", "rows", "weight", "whole", "word")
 
-    def __init__(self, word: str, forms: Forms, weight: float = 1.0, *, whole: bool = False) -> None:
-        self.word, self.forms, self.weight, self.whole = word, forms, weight, whole
+    def __init__(
+        self, word: str, forms: Forms, weight: float = 1.0, *, whole: bool = False, pair: bool = False
+    ) -> None:
+        self.word, self.forms, self.weight, self.whole, self.pair = word, forms, weight, whole, pair
         self.root = stem(word)
         self.counts: list[int] = []
         self.rows: dict[int, float] = {}
@@ -69,10 +72,11 @@ class Term:
 
 def terms_of(query: Query, *, stems: bool) -> list[Term]:
     """What to look for; `stems`: whether the index stems words."""
-    out = [Term(word, _forms(word, query, stems), whole=True) for word in query.terms]
+    words = {stem(word): word for word in reversed(query.terms)}  # of two forms of a word the first is asked for
+    out = [Term(word, _forms(word, query, stems), whole=True) for word in reversed(words.values())]
     out += [Term(part, _forms(part, query, stems), PART) for part in query.parts]
     plain = [word for word in query.terms if word.isalnum()]
-    return out + [Term(a + b, [(index.phrase(a + b), 1.0)], PART) for a, b in pairwise(plain)]
+    return out + [Term(a + b, [(index.phrase(a + b), 1.0)], PART, pair=True) for a, b in pairwise(plain)]
 
 
 def _forms(word: str, query: Query, stems: bool) -> Forms:
@@ -84,6 +88,11 @@ def _forms(word: str, query: Query, stems: bool) -> Forms:
             forms.append((index.phrase(word[:-1]), 1.0))
     elif query.french and len(word) >= FRENCH_MIN_LEN and word.isalpha():
         forms.append((beginning(french_stem(word)), BEGINNING))
+    low = word.lower()
+    if "œ" in low:  # to the index it is a letter of its own
+        forms.append((index.phrase(low.replace("œ", "oe")), 1.0))
+    elif query.french and "oe" in low:
+        forms.append((index.phrase(low.replace("oe", "œ")), 1.0))
     if not query.french:
         forms += [(index.phrase(other), IRREGULAR) for other in irregular(word)]
     return forms

@@ -72,7 +72,8 @@ def _last_writes(db: Database, item_ids: list[str]) -> dict[str, _Write]:
     for batch in batches(item_ids):
         for item_id, details, content_hash, when in db.rows(
             "SELECT item_id, details_json, content_hash, timestamp FROM memory_events "
-            f"WHERE action = 'write' AND item_id IN ({marks(batch)}) ORDER BY rowid",
+            # The plus: by item, never by action, which would read the events of the whole store.
+            f"WHERE +action = 'write' AND item_id IN ({marks(batch)}) ORDER BY rowid",
             batch,
         ):
             found: Any = rows.load(details)

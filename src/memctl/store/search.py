@@ -6,6 +6,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from memctl import errors
 from memctl.store.connect import Database
@@ -106,6 +107,18 @@ def _batches(rows: Sequence[int], size: int = 500) -> Iterable[Sequence[int]]:
     return (rows[i : i + size] for i in range(0, len(rows), size))
 
 
+def made(db: Database, rows: Sequence[int]) -> list[tuple[int, str]]:
+    """When these items were made, as it is stored."""
+    found = []
+    for batch in _batches(rows):
+        found += db.rows(
+            f"SELECT i.rowid, CAST(i.created_at AS TEXT) FROM memory_items AS i "
+            f"WHERE i.rowid IN ({', '.join('?' * len(batch))})",
+            batch,
+        )
+    return found
+
+
 # --- where items stand ------------------------------------------------------------------------------------------
 
 
@@ -137,8 +150,8 @@ def places(db: Database, rows: Sequence[int], filters: Filters) -> dict[int, Sta
         ):
             kind, source, chunk = _origin(provenance or "")
             # An item that has an order in its source ends its chunk id in its place there: "3", "guide.md:3".
-            place = chunk.rpartition(":")[2]
-            if place.isascii() and place.isdigit() and len(place) < 10:
+            place = chunk if chunk.isdecimal() else chunk.rpartition(":")[2]
+            if place.isdecimal() and place.isascii() and len(place) < 10:
                 out[row] = Standing(source, int(place), length, asks, kind == "doc")
     return out
 
@@ -148,11 +161,14 @@ def _origin(provenance: str) -> tuple[str, str, str]:
 
     In the form that memctl writes it is read as text: importing a JSON parser would cost more than the search.
     """
-    if "\\" not in provenance:
-        head, _, rest = provenance.partition('", "source_id": "')
-        source, _, rest = rest.partition('", "chunk_ids": ["')
-        if head.startswith('{"source_kind": "') and '"' not in source:
-            return head[17:], source, rest.partition('"')[0]
+    if "\\" not in provenance and provenance.startswith('{"source_kind": "'):
+        kind = provenance.find('", "source_id": "', 17)
+        end = provenance.find('"', kind + 17)
+        if kind > 0 and provenance.startswith('", "chunk_ids": [', end):
+            first = end + 18
+            if provenance[first - 1 : first] in ('"', "]"):
+                chunk = provenance[first : provenance.find('"', first)] if provenance[first - 1] == '"' else ""
+                return provenance[17:kind], provenance[kind + 17 : end], chunk
     from memctl.store.rows import load
 
     found = load(provenance)
@@ -191,16 +207,27 @@ def size(db: Database) -> int:
     return count
 
 
-def in_scopes(db: Database, filters: Filters, most: int) -> int:
-    """How many items the scopes of the filters hold, archived ones too; counting ends at `most`."""
+def in_scopes(db: Database, filters: Filters, most: int, size: int) -> int:
+    """How many of `size` items are in the scopes of the filters, archived ones too; counting ends at `most`."""
     if filters.scopes is None:
         return most
+    if not _elsewhere(db, filters.scopes):
+        return min(most, size)
     count: int = db.value(
         f"SELECT count(*) FROM (SELECT 1 FROM memory_items WHERE scope IN ({', '.join('?' * len(filters.scopes))}) "
         "LIMIT ?)",
         [*filters.scopes, most],
     )
     return count
+
+
+def _elsewhere(db: Database, scopes: Sequence[str]) -> bool:
+    """Whether any item is in another scope: a look into the gaps between these, so it costs little in any store."""
+    marks = sorted(set(scopes))
+    gaps = ["scope < ?", *["scope > ? AND scope < ?"] * (len(marks) - 1), "scope > ?"]
+    values = [marks[0], *(mark for pair in pairwise(marks) for mark in pair), marks[-1]]
+    sql = " OR ".join(f"EXISTS (SELECT 1 FROM memory_items WHERE {gap})" for gap in gaps)
+    return bool(db.value(f"SELECT {sql}", values))
 
 
 def frequency(db: Database, expression: str, most: int) -> int:
@@ -254,10 +281,14 @@ def count(db: Database, expression: str, filters: Filters) -> int:
     return total
 
 
-def words_from(db: Database, start: str) -> list[tuple[str, int]]:
-    """The words of the index that begin like this (stems, in a stemming one), and how many items have each."""
+def words_from(db: Database, start: str, shortest: int, longest: int) -> list[tuple[str, int]]:
+    """The words of the index that begin like this (stems, in a stemming one), and how many items have each.
+
+    shortest, longest  of so many letters
+    """
     rows: list[tuple[str, int]] = db.rows(
-        f"SELECT term, doc FROM {_vocabulary(db)} WHERE term >= ? AND term < ?", (start, start + "\U0010ffff")
+        f"SELECT term, doc FROM {_vocabulary(db)} WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?",
+        (start, start + "\U0010ffff", shortest, longest),
     )
     return rows
 

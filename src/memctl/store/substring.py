@@ -15,10 +15,10 @@ NEEDLE_SHARE = 0.34
 
 def match(db: Database, query: Query, filters: Filters, limit: int) -> Matches:
     """The `limit` best items for a query (a negative limit means all), and how many match."""
-    return _like(db, _needles(query), filters, limit)
+    return _like(db, needles(query), filters, limit)
 
 
-def _needles(query: Query) -> list[str]:
+def needles(query: Query) -> list[str]:
     """What to look for inside the text: pairs of characters of unsegmented runs, other words whole."""
     out: list[str] = []
     for run in query.runs:

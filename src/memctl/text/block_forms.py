@@ -33,8 +33,8 @@ def _insight(text: str) -> str:
 
 
 _NOT_TELLING = (
-    "#", "[", "\\", "---", "provenance:", "trust:", "tags:", "confidence:", "entities:", "format_version:", "injection_type:",
-    "generated_at:", "budget_tokens:", "matched:", "used:", "fts_strategy:",
+    "#", "[", "\\", "---", "provenance:", "trust:", "tags:", "confidence:", "entities:", "format_version:",
+    "injection_type:", "generated_at:", "budget_tokens:", "matched:", "used:", "fts_strategy:",
 )  # fmt: skip
 
 

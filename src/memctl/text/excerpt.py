@@ -103,13 +103,14 @@ def sentences(line: str) -> Iterator[str]:
 
 def _hard(text: str, room: int) -> Iterator[str]:
     """Pieces of at most `room` characters, cut at blanks where there are any."""
-    while len(text) > room:
-        blank = text.rfind(" ", room // 2, room)
-        end = blank if blank > 0 else room
-        yield text[:end]
-        text = text[end:].removeprefix(" ")
-    if text:
-        yield text
+    start = 0
+    while len(text) - start > room:
+        blank = text.rfind(" ", start + room // 2, start + room)
+        end = blank if blank > start else start + room
+        yield text[start:end]
+        start = end + 1 if text[end] == " " else end
+    if start < len(text):
+        yield text[start:]
 
 
 def _weights(units: Sequence[_Unit], words: Sequence[str]) -> list[float]:

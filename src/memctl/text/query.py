@@ -26,7 +26,8 @@ QUESTION_WORDS = _words_of("comment how pourquoi quel quelle quelles quels quoi 
 # Words that carry nothing in a question but are missing from the documented lists.
 _FR_MORE = _words_of(
     "a à ai ont été être avoir avait était étaient fut l d qu c j n s m t cet lui leur me te ma ta tes mes nos vos "
-    "eux sous lors puis quand combien entre vers chez sans selon ainsi aussi alors"
+    "eux sous lors puis quand combien entre vers chez sans selon ainsi aussi alors avons avez avaient aura auront "
+    "aurait auraient ayant eu eut eurent sera seront serait seraient soit soient furent étant suis sommes êtes"
 )
 _EN_MORE = _words_of(
     "as am any there here than too very just some such only own same s t d ll m re ve don doesn didn isn aren wasn "
@@ -37,8 +38,8 @@ _FR_QUESTIONS = _words_of("comment pourquoi quel quelle quelles quels quoi")
 
 # Stop words of one language that are ordinary words of the other: dropped only from a query in their own language.
 _FR_DOUBTFUL = _words_of(
-    "au car ce comment des dont elle en est il la mon ni on ou par pas pour sa se si son sur ton tu un y "
-    "a ai d l c j n s m t te ma me mes lui entre vers puis sans alors chez eux sous vos nos"
+    "au aura car ce comment des dont elle en est eu il la mon ni on ou par pas pour sa se sera si son suis sur ton tu "
+    "un y a ai d l c j n s m t te ma me mes lui entre vers puis sans alors chez eux sous vos nos"
 )
 _EN_DOUBTFUL = _words_of("as but his if in me may no not nor on or our out over an a am are so up us do")
 # Negation is content: "not null constraint", "no retry policy".
@@ -93,6 +94,11 @@ def analyse(text: str) -> Query:
     parts = [part for term in terms for part in pieces(term) if part.casefold() not in known]
     runs = [run for term in terms for run in _runs(term)]
     return Query(text, terms, _distinct(parts)[:MAX_TERMS], _distinct(runs), dropped, french)
+
+
+def normalised(query: Query) -> str:
+    """The query's text without its stop words, in order; the text itself when nothing else would remain."""
+    return query.text if set(query.terms) <= set(query.dropped) else " ".join(query.terms)
 
 
 def clean(text: str) -> str:

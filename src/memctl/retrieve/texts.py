@@ -1,0 +1,124 @@
+"""What the texts of the best items say for them: common words, all of the words, a name, the opening, the spelling."""
+
+from collections.abc import Iterable, Sequence
+
+from memctl.retrieve.rank import COUNTED, NAMED, SHORT, Ranking, Scores, worth
+from memctl.retrieve.terms import COMMON, Term
+from memctl.store import search as index
+from memctl.store.connect import Database
+from memctl.store.search import Candidate
+from memctl.text.query import Query
+
+#: What holding all of the query's words adds to a short item, as a share of its score.
+COVERAGE = 0.5
+#: A title of so many words, all of them in the query, names who or what is meant.
+NAME_WORDS = 3
+#: What holding all of the words in its opening adds to an item, as a share of the best score: in the first lines of
+#: it, at most so many characters. (An item of one line has a whole opening when it is long.)
+OPENING = 0.2
+LINES = 2
+OPENS = 120
+#: What holding all of the words as they are written adds to an answer to a French question, as a share of the best
+#: score: to the index, whose stemmer is an English one, `île` is `il`.
+WRITTEN = 0.4
+
+
+def look_closer(db: Database, ranking: Ranking, head: Sequence[Candidate], query: Query) -> None:
+    """Add to the scores of the best candidates what their texts say for them."""
+    rows = {c.row for c in head}
+    held: Scores = {}
+    every = 0.0
+    for term in ranking.terms:
+        if term.whole:
+            every += _hold(held, ranking.idf(term), rows & term.rows.keys())
+    texts: dict[int, str] = {}
+    rest = [term for term in ranking.rest if term.whole]
+    if rest:
+        texts = _texts(head)
+        common: Scores = {}
+        mean = sum(len(c.content) for c in head) / max(1, len(head)) or 1.0
+        for term in rest:
+            if term.found >= COMMON:
+                term.counts = [index.frequency(db, expression, COUNTED) for expression, _ in term.forms]
+            root, idf = term.root, ranking.idf(term)
+            times = {row: n for row, text in texts.items() if (n := text.count(root))}
+            every += _hold(held, idf, times)
+            for row, n in times.items():
+                common[row] = common.get(row, 0.0) + worth(idf, n / _length(texts[row], mean))
+        ranking.add(head, "common words", common)
+    if every:
+        softened = {c.row: COVERAGE * c.score * SHORT / (SHORT + len(c.content)) for c in head}
+        ranking.add(head, "coverage", {row: softened[row] * held[row] / every for row in held})
+    top = max((c.score for c in head), default=0.0)
+    words = {word.lower() for word in (*query.terms, *query.parts)}
+    ranking.add(head, "name", {c.row: NAMED * top for c in head if c.title and _names(c.title, words)})
+    if every:
+        weights = [(term, ranking.idf(term) * top / every) for term in (*ranking.terms, *rest) if term.whole]
+        ranking.add(head, "opening", _opening(head, weights))
+        if query.french:
+            ranking.add(head, "as written", _written(texts or _texts(head), weights))
+
+
+def _texts(head: Sequence[Candidate]) -> dict[int, str]:
+    return {c.row: f"{c.title}\n{c.content}".lower() for c in head}
+
+
+def _hold(held: Scores, idf: float, rows: Iterable[int]) -> float:
+    """Note which items hold a word of this weight; the weight."""
+    for row in rows:
+        held[row] = held.get(row, 0.0) + idf
+    return idf
+
+
+def _length(text: str, mean: float) -> float:
+    """What bm25 makes of a text's length."""
+    return 0.25 + 0.75 * len(text) / mean
+
+
+def _names(title: str, words: set[str]) -> bool:
+    """Whether a short title, or the last part of one like `parser > Reader`, is made of these words."""
+    name = title.rpartition(" > ")[2]
+    return any(0 < len(said) <= NAME_WORDS and words.issuperset(said) for said in (_said(title), _said(name)))
+
+
+def _said(name: str) -> list[str]:
+    return name.lower().split(None, NAME_WORDS)
+
+
+def _opening(head: Sequence[Candidate], weights: Sequence[tuple[Term, float]]) -> Scores:
+    roots = [(term.root, OPENING * weight) for term, weight in weights]
+    added: Scores = {}
+    for c in head:
+        text = c.content
+        share = 1.0
+        if "\n" in text:
+            lines = text[: 4 * OPENS].split("\n", 2 * LINES)
+            text = "\n".join([line for line in lines if line and not line.isspace()][:LINES])
+        else:
+            share = len(text) / (len(text) + SHORT)
+        text = text[:OPENS].lower()
+        much = sum([weight for root, weight in roots if root in text])
+        if much:
+            added[c.row] = much * share
+    return added
+
+
+def _written(texts: dict[int, str], weights: Sequence[tuple[Term, float]]) -> Scores:
+    added: Scores = {}
+    for term, weight in weights:
+        word = term.word.lower()
+        for row, text in texts.items():
+            if _stands(word, text):
+                added[row] = added.get(row, 0.0) + WRITTEN * weight
+    return added
+
+
+def _stands(word: str, text: str) -> bool:
+    """Whether the word is in the text, not as a piece of a longer one."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum()):
+            return True
+        at = text.find(word, end)
+    return False
