@@ -170,6 +170,9 @@ def chat(
         plan, session=session, history_turns=history_turns, session_budget=session_budget, store=store,
         stream=(stream or "stdout" in ctx.tty) and not ctx.json, embedder=embedder,
     )  # fmt: skip
+    keeper = Keeper(ctx, scope, tags or (), before.id if before else "")
+    if store:
+        keeper.check()
     if source:
         _ingest(ctx, source, scope)
     visit = None
@@ -180,7 +183,6 @@ def chat(
     if store:
         ctx.allow(CREATE)
     _ = ctx.db  # a store that is missing is an error now, not after the first question
-    keeper = Keeper(ctx, scope, tags or (), before.id if before else "")
     talk = Talk(ctx, command, settings, scope=scope, visit=visit, keeper=keeper)
     _greet(ctx, talk, talk.go_on() if before else 0)
     ctx.close()

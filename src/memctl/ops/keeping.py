@@ -41,6 +41,12 @@ class Keeper:
         self.session = session or f"{scope}:{ids.new_id('CHAT')}"
         self._begun = bool(session)
 
+    def check(self) -> None:
+        """Raise SessionInvalid when no turn can ever be recorded under this id."""
+        from memctl.ingest import conversation
+
+        conversation.name(self.ctx.policy, self.session)
+
     def store(self, question: str, answer: str, title: str = "") -> list[str]:
         """Store an answer as a note, in parts when it is long; the ids of what is new in the store."""
         from memctl.ingest import statements

@@ -156,9 +156,7 @@ def loop(
     return Looped(ctx, result, model.spend, failed=strict and not result.converged, streamed=streamed)
 
 
-def _run(
-    model: models.Model, plan: "Plan", query: str, context: str, *, stream: bool, **hooks: Any
-) -> "LoopResult":
+def _run(model: models.Model, plan: "Plan", query: str, context: str, *, stream: bool, **hooks: Any) -> "LoopResult":
     from memctl.llm.controller import run_loop
     from memctl.text.tokens import estimate
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from memctl import errors
-from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
+from memctl.annotations import TYPE_CHECKING, Annotated, Literal
 from memctl.llm.prompt import Protocol
 from memctl.operation import Arg
 from memctl.ops.context import Context
