@@ -1,7 +1,9 @@
 """Guards that hold for every test: a scratch HOME, a scratch folder to stand in, no MEMCTL_* of the user's."""
 
 import os
+import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     support.ACCEPT = bool(config.getoption("--accept"))
+    # Started in the background or by nohup, we ignore these, and so would the programs that we start and signal.
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            with suppress(ValueError):  # not the main thread
+                signal.signal(number, usual)
 
 
 @pytest.fixture(scope="session")

@@ -32,7 +32,7 @@ GLOBALS = (
     Option(("--config",), "the config file (else config.json beside the store)", "PATH"),
     Option(("--json",), "print the result as JSON, and errors as JSON on stderr"),
     Option(("-q", "--quiet"), "no remarks on stderr; warnings and errors stay"),
-    Option(("-v", "--verbose"), "print the traceback of an internal error"),
+    Option(("-v", "--verbose"), "print more: what a model says on stderr, an internal error whole"),
     Option(("-h", "--help"), "show help and exit"),
     Option(("--version",), "print the version and exit"),
 )
@@ -164,6 +164,8 @@ class _Parser(argparse.ArgumentParser):
     def refuse_options(self, left: list[str]) -> None:
         """Refuse the first mistyped flag among words that have no place, with a guess at what it should be."""
         flag = next((word.partition("=")[0] for word in left if word.startswith("-")), None)
+        if flag in self.flags:
+            self.error(f"'{flag}' stands after --, where no word is an option")
         if flag:
             from difflib import get_close_matches
 

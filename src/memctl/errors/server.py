@@ -6,9 +6,7 @@ from memctl.errors import MemctlError
 class TokensNeeded(MemctlError):
     """will not listen on {host}, where others could connect, without tokens"""
 
-    hint = (
-        "--token-file FILE names the tokens that callers must have; --host 127.0.0.1 stays on this machine"
-    )
+    hint = "--token-file FILE names the tokens that callers must have; --host 127.0.0.1 stays on this machine"
 
 
 class TokenFileInvalid(MemctlError):
