@@ -309,6 +309,14 @@ def test_ephemeral_beside_a_store_leaves_it_byte_for_byte(docs: Path) -> None:
     assert (state(), Path(STORE).read_bytes()) == before
 
 
+def test_ephemeral_counts_no_use(docs: Path) -> None:
+    ok("ask", "docs", "gateway", "--llm", "cat")
+    before = ok("export").out
+    done = ok("ask", "docs", "gateway", "--llm", "cat", "--mount-mode", "ephemeral", "--json").json()
+    assert done["recall_items_used"] > 0
+    assert ok("export").out == before
+
+
 @pytest.mark.parametrize("stale", [False, True])
 def test_ephemeral_never_touches_a_mount_that_is_there(docs: Path, stale: bool) -> None:
     ok("sync", "docs")
@@ -391,7 +399,7 @@ def test_a_prompt_larger_than_a_pipe(docs: Path) -> None:
 def test_an_answer_off_the_protocol_is_taken_as_it_is_and_said(docs: Path) -> None:
     done = ok("ask", "docs", "gateway", "--llm", "echo babble", "--protocol", "json", "--json")
     assert (done.json()["answer"], done.json()["converged"]) == ("babble", False)
-    assert "does not follow the json protocol" in done.notes
+    assert "[ask] The answer has no JSON object with need_more and stop" in done.notes
 
 
 def test_as_a_function(docs: Path) -> None:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from folders import guide_and_birds, opened, write
+from memctl import errors
 from memctl.llm import slash
 from memctl.ops.chat import chat
 from memctl.ops.context import open_context
@@ -174,6 +175,34 @@ def test_quit_ends_it_and_two_slashes_ask() -> None:
     done = chatted("//quit is what?", "/quit", "never asked")
     assert done.text.endswith("## Question\n\n/quit is what?\n\n")
     assert "never asked" not in done.text
+
+
+def test_an_answer_that_could_not_be_stored_is_said_to_be_so(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_args: object, **_more: object) -> None:
+        raise errors.StoreBusy(path="m.db", seconds=30)
+
+    monkeypatch.setattr(sessions, "add_turn", busy)
+    done = chatted("sessions", "deployments", llm="echo fine", flags=("--store",))
+    assert done.text == "fine\n\n" * 2
+    assert done.notes.count("[chat] Not stored: another program is writing to m.db") == 2
+
+
+@pytest.mark.usefixtures("store")
+def test_the_scope_global_is_named_once() -> None:
+    assert chatted("/scope global", flags=("-q",)).notes == "[chat] Recalls from the scope global\n"
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("given", ["\0", " \0 \0", "\0\r"])
+def test_a_line_without_words_is_no_question(given: str) -> None:
+    assert chatted(given, given).out == b""
+
+
+@pytest.mark.usefixtures("store")
+def test_no_nul_reaches_the_model() -> None:
+    (turn,) = turns("where do sess\0ions live")
+    assert turn["question"] == "where do sessions live"
+    assert "\0" not in turn["answer"]
 
 
 def test_scope_is_shown_and_changed(store: Path, scratch: Path) -> None:

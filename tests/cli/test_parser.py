@@ -97,6 +97,7 @@ def test_accepted(argv: list[str], values: dict[str, Any]) -> None:
         (["q", "--lim", "5"], "unknown option '--lim'; did you mean '--limit'?"),
         (["q", "-z"], "unknown option '-z'"),
         (["q", "-db", "x"], "unknown option '-db'; did you mean '--db'?"),
+        (["--", "-q", "p", "--limit", "5"], "'--limit' stands after --, where no word is an option"),
         (["q", "--tier", "a", "--tier", "stm"], "--tier is given twice"),
         (["q", "-k", "1", "--limit", "2"], "--limit is given twice"),
         (["q", "--loud=yes"], "argument -l/--loud: ignored explicit argument 'yes'"),

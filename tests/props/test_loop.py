@@ -77,7 +77,7 @@ def test_a_loop_ends_within_its_bounds(
     assert len(set(asked)) == len(asked)  # nothing is asked of memory twice
     assert done.converged is (done.stop_reason in CONVERGED)
     assert len(done.context) <= 4 * plan.budget
-    assert "".join(shown) == done.answer
+    assert "".join(shown) == done.answer + "\n"
     lines = [written(trace, plan, "the question") for trace in done.traces]
     again = replay("t", read("t", iter(lines)))
     assert [t.line() for t in again] == [t.line() for t in done.traces]

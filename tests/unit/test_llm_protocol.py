@@ -156,7 +156,7 @@ def test_what_is_shown_early_and_late_is_the_answer(pieces: list[str], protocol:
     if said.need_more and not last:
         assert early == ""  # it may not be the last, and then nobody is to see it
     gate.finish(said.answer)
-    assert "".join(shown) == said.answer
+    assert "".join(shown) == said.answer + "\n"
 
 
 @pytest.mark.parametrize(

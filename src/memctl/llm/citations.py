@@ -72,7 +72,7 @@ def check(answer: str, known: Sequence[Place], *, below: str = "") -> list[Citat
     for place in known:
         for name in {place.path, place.path.removeprefix(below)}:
             by_path.setdefault(name, []).append(place)
-    for path, where in _cited(answer, by_path):
+    for path, where in _cited(re.compile(_FRAMED).sub(_respelt, answer), by_path):
         held = by_path.get(path) or by_path.get(path.removeprefix("./")) or ()
         sources[f"{path}:{where}" if where else path] = _holds(held, where)
     return [Citation(source, there) for source, there in sources.items()]
@@ -82,17 +82,29 @@ def check(answer: str, known: Sequence[Place], *, below: str = "") -> list[Citat
 
 _NUMBERS = r"L?\d{1,7}(?:\s?[-\u2013]\s?L?\d{1,7})?"
 _LINES = rf"{_NUMBERS}(?:,\s?{_NUMBERS})*"
+_SERIES = r"(?:pages?|slides?|cells?|chunks?)\s\d{1,7}(?:\s?[-\u2013]\s?\d{1,7})?"
 #: What may follow a path: lines in three spellings, or a place in a series; in brackets, any other place as well.
 _WHERE = (
     rf"[`'\"*]{{0,2}}(?::(?:\s?lines?\s)?(?P<lines>{_LINES})(?![\w.]\w)|#(?P<hash>L\d{{1,7}}(?:-L?\d{{1,7}})?)"
-    rf"|,?\s\(?lines?\s(?P<words>{_LINES})"
-    r"|:\s?(?P<at>(?:pages?|slides?|cells?|chunks?)\s\d{1,7}(?:\s?[-\u2013]\s?\d{1,7})?|[A-Za-z][^\[\]\n]{0,120}(?=\])))"
+    rf"|,?\s\(?(?:lines?\s(?P<words>{_LINES})|(?P<of>{_SERIES}))"
+    rf"|:\s?(?P<at>{_SERIES}|[A-Za-z][^\[\]\n]{{0,120}}(?=\])))"
 )
 #: A path that is not in the context: a word with a suffix or a folder in it, in brackets also one with blanks.
 _BARE = r"(?<![\w/.:@~+-])(?P<path>/?(?:[\w.@~+-]+/)*[\w.@+-]+)"
 _BRACKETED = r"\[(?:path:)?(?P<path>[^\[\]:\n]{1,300})"
+#: The spelling of a passage's frame, in brackets: models copy it.
+_FRAMED = (
+    r"\[(?:path:)?(?P<path>[^\[\]\n]{1,300}?)(?: chunk:(?P<chunk>\d{1,7}(?:-\d{1,7})?))?"
+    r"(?: lines:(?P<lines>\d{1,7}(?:-\d{1,7})?)| at:(?P<at>[^\[\]\n]{1,120}))?\]"
+)
 #: A document as a whole; what has an address after it is a link.
 _WHOLE = _BRACKETED + r"\](?!\()"
+
+
+def _respelt(match: re.Match[str]) -> str:
+    """A frame's spelling of a place as a citation; other brackets as they are."""
+    where = match["lines"] or match["at"] or (match["chunk"] and f"chunk {match['chunk']}")
+    return f"[{match['path']}:{where}]" if where else match[0]
 
 
 def _cited(answer: str, known: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -143,7 +155,7 @@ def _is_path(match: re.Match[str]) -> bool:
 def _where(match: re.Match[str]) -> str:
     lines = match["lines"] or match["hash"] or match["words"]
     if lines is None:
-        return " ".join(match["at"].split())
+        return " ".join((match["at"] or match["of"]).split())
     return lines.replace("L", "").replace("\u2013", "-").replace(" ", "")
 
 

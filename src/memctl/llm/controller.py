@@ -128,7 +128,7 @@ def run_loop(
     ask       asks the model: `ask(prompt)`, or `ask(prompt, on_text=...)` when there is a `stream`
     recall    what the store has for a query, in about so many tokens; what the context says already is left out
     on_trace  gets each trace entry when it is made
-    stream    gets the answer in pieces, as soon as it is known to be the last one
+    stream    gets the answer in pieces, as soon as it is known to be the last one, and a line break after it
     Raises ProtocolBroken, and what `ask` and `recall` raise.
     """
     working = Working(context, plan.budget, query)
@@ -150,18 +150,18 @@ def run_loop(
         if action == RECALL:
             new = working.more(said.query, recall)
             action = after_recall(plan, new)
+        latest = said.answer or before or ""  # a model that only asks for more has not answered better
+        if gate is not None and action != CONTINUE:
+            gate.finish(latest)
         traces.append(LoopTrace(state.calls, said.query or None, new, sim, action, said.found))
         if on_trace is not None:
             on_trace(traces[-1])
         if action != CONTINUE:
-            final = said.answer or before or ""  # a model that only asks for more has not answered better
-            if gate is not None:
-                gate.finish(final)
             return LoopResult(
-                final, state.calls, action in CONVERGED, tuple(traces), action, working.text, working.ids,
+                latest, state.calls, action in CONVERGED, tuple(traces), action, working.text, working.ids,
                 truncated,
             )  # fmt: skip
-        before, refined = said.answer or before, said.query
+        before, refined = latest or None, said.query
 
 
 def _read(plan: Plan, text: str, call: int) -> Directive:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from memctl.annotations import TYPE_CHECKING, Any
+from memctl.text.clean import clean
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -25,7 +26,7 @@ class Piped:
 
     def __iter__(self) -> Iterator[str]:
         for number, line in enumerate(self._stream or ()):
-            text = line.decode("utf-8-sig" if number == 0 else "utf-8", "replace").strip()
+            text = clean(line.decode("utf-8-sig" if number == 0 else "utf-8", "replace")).strip()
             if text:
                 yield text
 
@@ -44,7 +45,7 @@ class Typed:
         while True:
             lines: list[str] = []
             ended = self._fill(lines)
-            question = "\n".join(lines).strip()
+            question = clean("\n".join(lines)).strip()
             if question:
                 yield question
             elif ended:

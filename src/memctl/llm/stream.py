@@ -11,8 +11,9 @@ from memctl.text import jsons
 class Gate:
     """Hands the pieces of one answer on as soon as nothing can make it another than the last.
 
-    What it hands on, with what `finish` adds, is the answer, character for character. A passive answer is the last; of
-    the others it is known when no call is left, or when its directive comes first and wants no more.
+    What it hands on, with what `finish` adds, is the answer, character for character, and a line break. A passive
+    answer is the last; of the others it is known when no call is left, or when its directive comes first and wants no
+    more.
     """
 
     def __init__(self, protocol: str, emit: Callable[[str], None], *, last: bool) -> None:
@@ -32,9 +33,8 @@ class Gate:
             self._pass(piece)
 
     def finish(self, answer: str) -> None:
-        """Hand on what is left of the answer."""
-        if self._sent < len(answer):
-            self._emit(answer[self._sent :])
+        """Hand on what is left of the answer, and end its line."""
+        self._emit(answer[self._sent :] + "\n")
 
     def _look(self) -> None:
         start = jsons.after_blanks(self._held)

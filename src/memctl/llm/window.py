@@ -27,7 +27,7 @@ def session_block(history: Sequence[Exchange], turns: int, chars: int) -> str:
     room = chars - len(HEADER)
     shown: list[str] = []
     for exchange in reversed(history[-turns:] if turns > 0 else ()):
-        question, answer = map(_indented, exchange)
+        question, answer = map(indented, exchange)
         if not shown:
             question, answer = _cut(question, answer, room - _FRAME - 1)
         pair = f"Q: {question}\nA: {answer}"
@@ -38,7 +38,7 @@ def session_block(history: Sequence[Exchange], turns: int, chars: int) -> str:
     return "\n".join([HEADER, *reversed(shown)]) if shown else ""
 
 
-def _indented(text: str) -> str:
+def indented(text: str) -> str:
     """The text with further lines indented, so that no answer can begin a section or another turn."""
     return "\n   ".join(text.strip().splitlines())
 

@@ -30,6 +30,11 @@ WriteIn = Annotated[
     ),
 ]
 
+ByMeaning = Annotated[
+    str | None,
+    Arg("find by meaning too (memctl embed); none: by words only", "--embedder", env="MEMCTL_EMBEDDER", mcp=False),
+]
+
 HowEstablished = Annotated[Tier, Arg("how established it is", "--tier", env="MEMCTL_TIER", config="pull.tier")]
 
 Budget = Annotated[

@@ -21,7 +21,9 @@ from memctl.ops.models import (
     Threshold,
     Timeout,
     command_of,
+    refuse_both,
     streaming,
+    tell_end,
 )
 from memctl.ops.models import system_prompt as words_of
 from memctl.ops.visits import MountMode, SyncMode, Visit, brought_in, structure, sync_state
@@ -56,14 +58,18 @@ class Asked(Result):
     """An answer, what was done with the folder for it, and what it was made from.
 
     citations  None when they were not asked for
+    counted    what the model was given counts as used
     streamed   the answer is on stdout already
     """
 
-    __slots__ = ("citations", "ctx", "grounded", "spend", "streamed", "visit")
+    __slots__ = ("citations", "counted", "ctx", "grounded", "spend", "streamed", "visit")
     verbatim = True
 
-    def __init__(self, ctx: Context, visit: Visit, grounded: "Grounded", spend: "Spend", *, streamed: bool) -> None:
-        self.ctx, self.visit, self.grounded, self.spend, self.streamed = ctx, visit, grounded, spend, streamed
+    def __init__(
+        self, ctx: Context, visit: Visit, grounded: "Grounded", spend: "Spend", *, counted: bool, streamed: bool
+    ) -> None:
+        self.ctx, self.visit, self.grounded, self.spend = ctx, visit, grounded, spend
+        self.counted, self.streamed = counted, streamed
         self.citations: list[Citation] | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -89,8 +95,8 @@ class Asked(Result):
         return out
 
     def settle(self) -> None:
-        """Count the use of what the model was given; a store that is gone, or cannot be written to, counts nothing."""
-        if not self.visit.gone:
+        """Count the use of what the model was given; a store that is left as it is counts nothing."""
+        if self.counted:
             from memctl.store import items
 
             items.mark_used(self.ctx.db, self.grounded.ids, action="recall")
@@ -153,8 +159,7 @@ def ask(
     """
     if inspect_cap >= budget:
         raise errors.UsageError(f"inspect_cap ({inspect_cap}) must be less than budget ({budget})", command="ask")
-    if stream and ctx.json:
-        raise errors.UsageError("--stream prints the answer as it comes, --json when it is whole", command="ask")
+    refuse_both(ctx, "ask", stream=stream)
     if not question.strip():
         raise errors.UsageError("the question is empty", command="ask")
     from memctl.ops.folders import canonical_folder
@@ -173,8 +178,8 @@ def ask(
                 grounded = ground.answer(model, plan, question, first, before=shape, stream=out)
         finally:
             model.tell()
-    result = Asked(ctx, visit, grounded, model.spend, streamed=out is not None)
-    _tell(ctx, result, protocol)
+    result = Asked(ctx, visit, grounded, model.spend, counted=mount_mode == "persist", streamed=out is not None)
+    tell_end(ctx, "ask", grounded.result)
     if cite:
         result.citations = _checked(ctx, result)
     return result
@@ -203,14 +208,6 @@ def _look(ctx: Context, visit: Visit, question: str, budget: int, cap: int) -> "
     first = ground.block(question, room_after(budget, shape))
     ctx.note(f"[ask] Context: {len(shape)} chars inspect + {len(first.text)} chars recall ({len(first.ids)} items)")
     return first, shape, ground
-
-
-def _tell(ctx: Context, asked: Asked, protocol: str) -> None:
-    from memctl.ops.grounding import tell_oddities
-
-    done = asked.grounded.result
-    tell_oddities(ctx, "ask", protocol, done)
-    ctx.note(f"[ask] {done.iterations} iteration(s), stop={done.stop_reason}, converged={done.converged}")
 
 
 def _checked(ctx: Context, asked: Asked) -> "list[Citation]":

@@ -9,7 +9,7 @@ from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import CREATE, READ, Arg, Result, operation
 from memctl.ops import models
-from memctl.ops.arguments import Budget
+from memctl.ops.arguments import Budget, ByMeaning
 from memctl.ops.context import Context
 from memctl.ops.visits import SyncMode
 
@@ -34,9 +34,6 @@ SessionBudget = Annotated[int, Arg("and so many characters, beside --budget", "-
 Resume = Annotated[
     str | None,
     Arg("go on with a recorded session, by its id or `last`; with --session and --store", "--resume", metavar="ID"),
-]
-Embedder = Annotated[
-    str | None, Arg("find by meaning too (memctl embed); none: by words only", "--embedder", env="MEMCTL_EMBEDDER")
 ]
 
 
@@ -86,22 +83,23 @@ class Chat(Result):
                 try:
                     self.talk.settle(turn)
                 except (errors.MemctlError, KeyboardInterrupt) as exc:
-                    self._told(exc)
+                    self._told(exc, "Not stored: ")
                 if whole:
                     yield turn
         finally:
             if self.talk.spend.calls:
                 self.ctx.note(f"[chat] spent {self.talk.spend.line()}")
 
-    def _told(self, exc: "errors.MemctlError | KeyboardInterrupt") -> None:
+    def _told(self, exc: "errors.MemctlError | KeyboardInterrupt", what: str = "") -> None:
         """Say what went wrong with a turn, so that the chat can go on. Raises Ctrl-C again when nobody types."""
         if isinstance(exc, KeyboardInterrupt):
             if not self.interactive:
                 raise exc
             self.ctx.warn("[chat] Stopped.")
             return
-        model = isinstance(exc, errors.ModelFailed | errors.ModelTimeout | errors.ModelMissing | errors.ModelUnusable)
-        self.ctx.warn(f"[chat] {'LLM error: ' if model else ''}{exc.message}")
+        if isinstance(exc, errors.ModelFailed | errors.ModelTimeout | errors.ModelMissing | errors.ModelUnusable):
+            what = "LLM error: "
+        self.ctx.warn(f"[chat] {what}{exc.message}")
         self.ctx.close()
 
 
@@ -141,7 +139,7 @@ def chat(
     system_prompt: models.SystemPrompt = None,
     llm_mode: models.LlmMode = "stdin",
     timeout: models.Timeout = 300.0,
-    embedder: Embedder = None,
+    embedder: ByMeaning = None,
     stream: models.Stream = False,
 ) -> Chat:
     """Answer questions from the store, one after the other.
@@ -156,8 +154,7 @@ def chat(
     from memctl.ops.keeping import Keeper, earlier
 
     command = models.command_of(ctx, llm, llm_mode, timeout)
-    if stream and ctx.json:
-        raise errors.UsageError("--stream prints the answer as it comes, --json when it is whole", command="chat")
+    models.refuse_both(ctx, "chat", stream=stream)
     plan = Plan(
         protocol=protocol, max_calls=max_calls, threshold=threshold, budget=budget,
         system_prompt=models.system_prompt(ctx, system_prompt, "chat"),

@@ -6,9 +6,9 @@ from memctl.annotations import TYPE_CHECKING, Any
 from memctl.llm import slash
 from memctl.llm.window import Exchange, session_block
 from memctl.ops.context import Context
-from memctl.ops.grounding import Ground, Grounded, tell_oddities, with_room_for
+from memctl.ops.grounding import Ground, Grounded, with_room_for
 from memctl.ops.keeping import Keeper
-from memctl.ops.models import Model, streaming
+from memctl.ops.models import Model, streaming, tell_oddities
 from memctl.store.filters import Filters
 from memctl.text import echo
 from memctl.text.clean import one_line
@@ -164,7 +164,7 @@ class Talk:
             from memctl.store import items
 
             items.mark_used(self.ctx.db, turn.grounded.ids, action="recall")
-        tell_oddities(self.ctx, "chat", self.settings.plan.protocol, turn.grounded.result)
+        tell_oddities(self.ctx, "chat", turn.grounded.result)
         if turn.answer and self.settings.store:
             sources = [str(source) for source in turn.grounded.sources]
             turn.past.number = self.keeper.record(turn.question, turn.answer, sources)
@@ -239,7 +239,9 @@ class Talk:
         """What is recalled, in words."""
         if self.in_folder and self.visit is not None:
             return f"the folder {self.ctx.policy.redact(self.visit.folder)}"
-        return "every scope" if self.scope is None else f"the scope {one_line(self.scope)} and the scope global"
+        if self.scope is None:
+            return "every scope"
+        return " and ".join(f"the scope {one_line(name)}" for name in Filters.read_set(self.scope) or ())
 
     def _clear(self, _rest: str) -> None:
         self._start = len(self.turns)

@@ -260,8 +260,13 @@ class Context:
         if self._say is not None:
             self._say(message)
 
+    @property
+    def watched(self) -> bool:
+        """Whether somebody sees `progress()`: a terminal, or a client that asked for it."""
+        return self._progress is not None and not self.quiet
+
     def progress(self, message: str) -> None:
-        """Show how far the work is, on a terminal only; the next line replaces it."""
+        """Show how far the work is, where somebody watches; the next line replaces it."""
         if self._progress is not None and not self.quiet:
             self._progress(message)
 

@@ -54,6 +54,7 @@ def digest(ctx: Context, *, scope: ReadScope = DEFAULT_SCOPE, workspace: ReadIn 
     Types that bind come first: constraints, decisions. Of each type the newest titles are shown, with ids to read
     them by, as far as the budget goes. Items kept from models are left out.
     """
+    from memctl.ops import governed
     from memctl.retrieve.view import reads
     from memctl.store import items
     from memctl.store.filters import Filters
@@ -64,6 +65,8 @@ def digest(ctx: Context, *, scope: ReadScope = DEFAULT_SCOPE, workspace: ReadIn 
     counts = {kind: items.count(ctx.db, filters.but(type=kind)) for kind in _ORDER}
     counts = {kind: count for kind, count in counts.items() if count}
     newest = {kind: items.list_items(ctx.db, filters.but(type=kind), _EACH) for kind in counts}
+    free = governed.for_models(ctx, [item for found in newest.values() for item in found], "digest")
+    newest = {kind: [free[item.id] for item in found if item.id in free] for kind, found in newest.items()}
     name = " and ".join(view.scopes or ()) or "all scopes"
     if not counts:
         ctx.note("[digest] Nothing is remembered here.")

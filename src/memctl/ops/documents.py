@@ -52,7 +52,7 @@ def register_corpus(ctx: Context, corpus_id: str | None, scope: str) -> None:
 
 def ingest_run(ctx: Context, label: str, options: Options, **how: Any) -> Ingest:
     """A run that talks to the context's user; `how` are fields of `Run`."""
-    watch = _Watch(ctx, label) if "stderr" in ctx.tty else None
+    watch = _Watch(ctx, label) if ctx.watched else None
     return Ingest(
         ctx.db, options, ctx.policy, warn=ctx.warn, progress=watch,
         run=Run(workers=ctx.config.ingest.workers, **how),

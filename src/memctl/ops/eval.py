@@ -8,7 +8,7 @@ from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.lifecycle.import_ import read_lines
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import READ, Arg, Result, operation
-from memctl.ops.arguments import ReadIn, seen_through
+from memctl.ops.arguments import ByMeaning, ReadIn, seen_through
 from memctl.ops.context import Context
 from memctl.ops.meaning import meaning
 from memctl.retrieve import evaluate
@@ -89,10 +89,7 @@ def eval(
     scope: Annotated[str, Arg("items of this scope and of the scope global", "--scope")] = DEFAULT_SCOPE,
     all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes")] = False,
     workspace: ReadIn = None,
-    embedder: Annotated[
-        str | None,
-        Arg("find by meaning too (memctl embed); none: by words only", "--embedder", env="MEMCTL_EMBEDDER", mcp=False),
-    ] = None,
+    embedder: ByMeaning = None,
 ) -> Evaluated:
     """Measure how well search answers your own questions.
 

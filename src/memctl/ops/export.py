@@ -11,6 +11,8 @@ from memctl.ops.search import View
 
 #: So many items are given in one piece; the command line streams them, and has no such limit.
 AT_ONCE = 1000
+#: What a secret may stand in.
+_TEXTS = frozenset({"title", "content", "tags", "entities", "provenance"})
 
 
 class Exported(Result):
@@ -45,10 +47,31 @@ class Exported(Result):
                     withheld += 1
 
         found = list(islice(given(), AT_ONCE + 1))
+        free = self._free(found[:AT_ONCE])
+        withheld += min(len(found), AT_ONCE) - len(free)
         return {
-            "status": "ok", "count": min(len(found), AT_ONCE), "items": found[:AT_ONCE],
-            "truncated": len(found) > AT_ONCE, "withheld": withheld,
-        }  # fmt: skip
+            "status": "ok",
+            "count": len(free),
+            "items": free,
+            "truncated": len(found) > AT_ONCE,
+            "withheld": withheld,
+        }
+
+    def _free(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The lines as a model may see them: what today's rules have not seen is judged by them."""
+        from memctl.ops import governed
+        from memctl.types import MemoryItem
+
+        asked = [MemoryItem.from_dict(line) for line in lines]
+        free = governed.for_models(self._ctx, asked, "export")
+        out = []
+        for line, item in zip(lines, asked, strict=True):
+            given = free.get(item.id)
+            if given is item:
+                out.append(line)
+            elif given is not None:  # shown without a secret
+                out.append(line | {key: value for key, value in given.to_dict().items() if key in _TEXTS})
+        return out
 
     def as_json(self) -> Iterator[dict[str, Any]]:
         """An array, printed while it is made."""

@@ -49,7 +49,9 @@ def mount_at(ctx: Context, folder: str) -> Mount | None:
 
 def mount_named(ctx: Context, key: str, command: str) -> Mount:
     """The mount with this id, name or path. Raises UsageError when there is none."""
-    found = mounts.find(ctx.db, key) or mounts.find(ctx.db, os.path.realpath(ctx.absolute(key)))
+    found = mounts.find(ctx.db, key)
+    if found is None and "\0" not in key:  # which no path has
+        found = mounts.find(ctx.db, os.path.realpath(ctx.absolute(key)))
     if found is None:
         raise errors.UsageError(f"Mount not found: {key}", command=command)
     return found

@@ -51,6 +51,18 @@ def fit(ctx: Context, items: Sequence[MemoryItem], places: Mapping[str, Source],
     return done
 
 
+def for_models(ctx: Context, items: Sequence[MemoryItem], label: str, *, past: bool = False) -> dict[str, MemoryItem]:
+    """What a model may see of a list of items, by id: what policy holds back is not in it, what is only raw is."""
+    from memctl.store.items import withheld
+
+    held = [item.id for item in items if not item.injectable]
+    why = withheld(ctx.db, held) if held else {}
+    free = [item for item in items if item.injectable or why.get(item.id) == "raw"]
+    done = fit(ctx, free, {}, past=past)
+    done.tell(ctx, label)
+    return {item.id: item for item in done.items}
+
+
 def _rules(ctx: Context) -> str:
     """The name of the rules in force; the policy is made only for a project that has a part of its own in it."""
     return judged.word(ctx.policy.switches if ctx.is_configured_in("policy") else "")

@@ -135,14 +135,6 @@ class Ground:
         return lines
 
 
-def tell_oddities(ctx: Context, label: str, protocol: str, result: LoopResult) -> None:
-    """Say what is wrong with an answer that was taken as it is."""
-    if result.stop_reason == "unparsable":
-        ctx.warn(f"[{label}] The answer does not follow the {protocol} protocol; it is taken as it is.")
-    if not result.answer:
-        ctx.warn(f"[{label}] The model gave no answer.")
-
-
 def room_after(budget: int, before: str) -> int:
     """How many tokens of a budget a text and the gap after it leave."""
     return max(0, budget * CHARS_PER_TOKEN - len(before) - (len(GAP) if before else 0)) // CHARS_PER_TOKEN

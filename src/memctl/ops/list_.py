@@ -14,23 +14,32 @@ from memctl.types import MemoryItem
 class Listing(Result):
     """The newest items that pass the filters, and how many pass in all."""
 
-    __slots__ = ("items", "total", "withheld")
+    __slots__ = ("ctx", "items", "past", "total", "withheld")
 
-    def __init__(self, items: list[MemoryItem], total: int, withheld: dict[str, str]) -> None:
-        self.items, self.total, self.withheld = items, total, withheld
+    def __init__(
+        self, ctx: Context, items: list[MemoryItem], total: int, withheld: dict[str, str], *, past: bool = False
+    ) -> None:
+        self.ctx, self.items, self.total, self.withheld, self.past = ctx, items, total, withheld, past
 
     def as_dict(self) -> dict[str, Any]:
-        """The items, how many are listed, and how many there are."""
-        return {"status": "ok", "count": len(self.items), "total": self.total, "items": self.as_json()}
+        """The items, how many are listed, and how many there are; what policy holds back is named, but not quoted."""
+        from memctl.ops import governed
+
+        free = governed.for_models(self.ctx, self.items, "list", past=self.past)
+        silent = {"title": "", "tags": []}
+        rows = [_row(free[item.id]) if item.id in free else _row(item) | silent for item in self.items]
+        return {"status": "ok", "count": len(rows), "total": self.total, "items": rows}
 
     def as_json(self) -> list[dict[str, Any]]:
         """An array of the items without their contents."""
-        return [
-            item.format_catalog_entry()
-            | {"updated_at": item.updated_at, "scope": item.scope, "quarantined": not item.injectable,
-               "archived": item.archived}
-            for item in self.items
-        ]  # fmt: skip
+        return [_row(item) for item in self.items]
+
+
+def _row(item: MemoryItem) -> dict[str, Any]:
+    return item.format_catalog_entry() | {
+        "updated_at": item.updated_at, "scope": item.scope, "quarantined": not item.injectable,
+        "archived": item.archived,
+    }  # fmt: skip
 
 
 @operation(
@@ -79,7 +88,8 @@ def list_(
     elif not found:
         ctx.note("[list] No items.")
     held = [item.id for item in found if not item.injectable]
-    return Listing(found, total, items.withheld(ctx.db, held) if held else {})
+    withheld = items.withheld(ctx.db, held) if held else {}
+    return Listing(ctx, found, total, withheld, past=filters.as_of is not None)
 
 
 def text(result: Listing) -> Iterator[str]:

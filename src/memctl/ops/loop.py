@@ -9,7 +9,7 @@ from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import READ, REQUIRED, Arg, Result, operation
 from memctl.ops import models
-from memctl.ops.arguments import Budget, ReadIn
+from memctl.ops.arguments import Budget, ByMeaning, ReadIn
 from memctl.ops.context import Context
 from memctl.ops.search import View
 
@@ -112,10 +112,7 @@ def loop(
     scope: Annotated[str, Arg("items of this scope and of the scope global", "--scope", mcp="full")] = DEFAULT_SCOPE,
     all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes", mcp="full")] = False,
     workspace: ReadIn = None,
-    embedder: Annotated[
-        str | None,
-        Arg("find by meaning too (memctl embed); none: by words only", "--embedder", env="MEMCTL_EMBEDDER", mcp=False),
-    ] = None,
+    embedder: ByMeaning = None,
     redact: Annotated[View, Arg("who may see what is recalled; RAGIX says S0, S2, S3", "--redact", mcp=False)] = "full",
     strict: Annotated[
         bool,
@@ -140,8 +137,7 @@ def loop(
 
     if not query.strip():
         raise errors.UsageError("the question is empty", command="loop")
-    if stream and ctx.json:
-        raise errors.UsageError("--stream prints the answer as it comes, --json when it is whole", command="loop")
+    models.refuse_both(ctx, "loop", stream=stream)
     model = models.Model(ctx, models.command_of(ctx, llm, llm_mode, timeout), "loop")
     words = models.system_prompt(ctx, system_prompt, "loop")
     context = _context(ctx, initial_context)
@@ -168,7 +164,7 @@ def _run(model: models.Model, plan: "Plan", query: str, context: str, *, stream:
             result = run_loop(plan, context, query, ask=model, stream=out, **hooks)
     finally:
         model.tell()
-    _tell(model.ctx, plan, result)
+    models.tell_end(model.ctx, "loop", result)
     return result
 
 
@@ -225,17 +221,6 @@ def _tracing(
                 ctx.warn(f"[loop] The trace in {path} is not whole: {exc.strerror}")
 
         yield write
-
-
-def _tell(ctx: Context, plan: "Plan", result: "LoopResult") -> None:
-    if result.stop_reason == "unparsable":
-        ctx.warn(
-            f"[loop] The answer has no JSON object with need_more and stop, as the {plan.protocol} protocol asks for; "
-            "it is printed as it is (--protocol passive asks for none)."
-        )
-    if not result.answer:
-        ctx.warn("[loop] The model gave no answer.")
-    ctx.note(f"[loop] {result.iterations} iteration(s), stop={result.stop_reason}, converged={result.converged}")
 
 
 def _replay(ctx: Context, path: str, question: str) -> Replayed:

@@ -13,6 +13,7 @@ from memctl.ops.search import View
 
 if TYPE_CHECKING:
     from memctl.llm.command import Answer, Command
+    from memctl.llm.controller import LoopResult
     from memctl.llm.working import Found
     from memctl.store.filters import Filters
 
@@ -86,6 +87,12 @@ def command_of(ctx: Context, llm: str | None, mode: str, timeout: float) -> "Com
     return Command.parse(named, mode, timeout)
 
 
+def refuse_both(ctx: Context, command: str, *, stream: bool) -> None:
+    """Raise UsageError when --stream and --json were given."""
+    if stream and ctx.json:
+        raise errors.UsageError("--stream prints the answer as it comes, --json when it is whole", command=command)
+
+
 def system_prompt(ctx: Context, given: str | None, label: str) -> str:
     """The words of --system-prompt, or of the file that it names. Raises FileMissing."""
     if not given:
@@ -130,9 +137,26 @@ class Model:
             self.ctx.note(f"[{self.label}] spent {self.spend.line()}")
 
 
+def tell_oddities(ctx: Context, label: str, result: "LoopResult") -> None:
+    """Say what is wrong with an answer that was taken as it is."""
+    if result.stop_reason == "unparsable":  # only --protocol json has such answers
+        ctx.warn(
+            f"[{label}] The answer has no JSON object with need_more and stop, as --protocol json asks for; "
+            "it is taken as it is (--protocol passive asks for none)."
+        )
+    if not result.answer:
+        ctx.warn(f"[{label}] The model gave no answer.")
+
+
+def tell_end(ctx: Context, label: str, result: "LoopResult") -> None:
+    """Say how a loop ended, after what was wrong with it."""
+    tell_oddities(ctx, label, result)
+    ctx.note(f"[{label}] {result.iterations} iteration(s), stop={result.stop_reason}, converged={result.converged}")
+
+
 @contextmanager
 def streaming(ctx: Context, *, wanted: bool) -> "Iterator[Callable[[str], None] | None]":
-    """What takes the pieces of an answer, None when they are not wanted; at the end its last line is ended, too."""
+    """What takes the pieces of an answer, None when they are not wanted; a line that breaks off is ended."""
     emit = ctx.emit
     if not wanted or emit is None:
         yield None
@@ -150,7 +174,6 @@ def streaming(ctx: Context, *, wanted: bool) -> "Iterator[Callable[[str], None] 
         if begun:
             emit("\n")
         raise
-    emit("\n")
 
 
 def recaller(

@@ -6,7 +6,7 @@ from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.names import DEFAULT_SCOPE, Tier
 from memctl.operation import READ, Arg, Result, operation
-from memctl.ops.arguments import BudgetTokens, ReadIn, ReadScope
+from memctl.ops.arguments import BudgetTokens, ByMeaning, ReadIn, ReadScope
 from memctl.ops.context import Context
 from memctl.ops.meaning import meaning
 from memctl.ops.reading import AsOf, MinCoverage, Since, Until, abstains, looking_back, within
@@ -118,10 +118,7 @@ def recall(
     min_coverage: MinCoverage = 0.0,
     no_header: Annotated[bool, Arg("only the passages, without header and footer", "--no-header", mcp=False)] = False,
     workspace: ReadIn = None,
-    embedder: Annotated[
-        str | None,
-        Arg("find by meaning too (memctl embed); none: by words only", "--embedder", env="MEMCTL_EMBEDDER", mcp=False),
-    ] = None,
+    embedder: ByMeaning = None,
     redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp=False)] = "full",
 ) -> Recalled:
     """Print what answers a question as one block within a token budget.

@@ -70,7 +70,10 @@ def remember(
     why: Annotated[str | None, Arg("the reason, kept with it as a last paragraph", "--why")] = None,
     source: Annotated[
         str | None,
-        Arg("where it is from: FILE, FILE:LINE, or KIND:ID with the kind chat, doc, tool or mixed", "--source"),
+        Arg(
+            "where it is from: FILE, FILE:LINE, an address, or KIND:ID with the kind chat, doc, tool or mixed",
+            "--source",
+        ),
     ] = None,
     confidence: Annotated[float, Arg("how sure it is", "--confidence", ge=0, le=1)] = 0.5,
 ) -> Remembered:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.names import DEFAULT_SCOPE, ItemType, Tier
 from memctl.operation import MARK_OFF, MARK_ON, READ, Arg, Result, operation
-from memctl.ops.arguments import ReadIn, ReadScope, seen_through
+from memctl.ops.arguments import ByMeaning, ReadIn, ReadScope, seen_through
 from memctl.ops.context import Context
 from memctl.ops.reading import AsOf, MinCoverageHere, Since, Until, abstains, looking_back, within
 from memctl.retrieve.find import Found
@@ -28,10 +28,11 @@ EXPLAIN_CHARS = 1000
 class Hits(Result):
     """What a search found, best first."""
 
-    __slots__ = ("color", "ctx", "explain", "found", "query")
+    __slots__ = ("color", "ctx", "explain", "filters", "found", "query")
 
-    def __init__(self, ctx: Context, query: str, found: Found, explain: bool = False) -> None:
-        self.ctx, self.query, self.found, self.color, self.explain = ctx, query, found, ctx.color, explain
+    def __init__(self, ctx: Context, query: str, found: Found, filters: Filters, *, explain: bool = False) -> None:
+        self.ctx, self.query, self.found, self.filters, self.explain = ctx, query, found, filters, explain
+        self.color = ctx.color
 
     def as_dict(self) -> dict[str, Any]:
         """The items, how many there are, how the search was answered, and what to try next."""
@@ -49,15 +50,26 @@ class Hits(Result):
 
     def _for_models(self) -> list[dict[str, Any]]:
         """The array; what policy holds back is named in it, but not quoted."""
+        from memctl.ops import governed
         from memctl.store import items
 
-        asked = [c.id for c in self.found.candidates if not c.injectable]
-        raw = {i for i, why in items.withheld(self.ctx.db, asked).items() if why == "raw"}
-        rows = [
-            row | {"validation": c.validation} for row, c in zip(self.as_json(), self.found.candidates, strict=True)
-        ]
-        silent = {"title": "", "tags": [], "content_preview": "", "snippet": ""}
-        return [row | silent if row["id"] in asked and row["id"] not in raw else row for row in rows]
+        found = self.found.candidates
+        with looking_back(self.ctx, self.filters):
+            stored = {item.id: item for item in items.get_many(self.ctx.db, [c.id for c in found])}
+        past = self.filters.as_of is not None
+        free = governed.for_models(self.ctx, list(stored.values()), "search", past=past)
+        rows = []
+        for row, c in zip(self.as_json(), found, strict=True):
+            row["validation"] = c.validation
+            item = free.get(c.id)
+            if item is None:
+                row |= {"title": "", "tags": [], "content_preview": "", "snippet": ""}
+            elif item is not stored[c.id]:  # shown without a secret
+                preview = item.content[:PREVIEW_CHARS]
+                shown = " ".join(preview.split())[:SNIPPET_CHARS]
+                row |= {"title": item.title, "tags": item.tags, "content_preview": preview, "snippet": shown}
+            rows.append(row)
+        return rows
 
     def as_json(self) -> list[dict[str, Any]]:
         """The documented array; `[]` when nothing was found."""
@@ -112,10 +124,7 @@ def search(
     ] = 10,
     explain: Annotated[bool, Arg("say what each score is made of", "--explain", mcp=False)] = False,
     redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp=False)] = "full",
-    embedder: Annotated[
-        str | None,
-        Arg("find by meaning too (memctl embed); none: by words only", "--embedder", env="MEMCTL_EMBEDDER", mcp=False),
-    ] = None,
+    embedder: ByMeaning = None,
 ) -> Hits:
     """Search items by words, best first.
 
@@ -139,7 +148,7 @@ def search(
         from memctl.ops.redacted import hide
 
         hide(ctx, redact, found.candidates)
-    return Hits(ctx, query, found, explain)
+    return Hits(ctx, query, found, filters, explain=explain)
 
 
 def by_meaning(ctx: Context, embedder: str | None) -> "Meaning | None":

@@ -103,11 +103,13 @@ def text(result: Sessions | Deleted) -> Iterator[str]:
 
 
 def _turns(turns: "list[Turn]") -> Iterator[str]:
+    from memctl.llm.window import indented
+
     for turn in turns:
         yield f"--- {turn.number}, {turn.asked_at[:16]}" + ("" if turn.injectable else " (given to no model again)")
         for label, words in (("Q", turn.question), ("A", turn.answer)):
             if words:
-                yield f"{label}: {words}"
+                yield f"{label}: {indented(words)}"
         if turn.sources:
             yield f"sources: {', '.join(turn.sources)}"
         yield ""
