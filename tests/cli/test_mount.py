@@ -80,6 +80,14 @@ def test_the_list_of_one_folder_and_what_is_below_it(docs: Path) -> None:
 
 
 @pytest.mark.usefixtures("docs")
+def test_a_folder_with_a_line_break_in_its_name_is_one_line(scratch: Path) -> None:
+    odd = scratch / "two  blanks\nand a line"
+    odd.mkdir()
+    mount(str(odd))
+    assert len(ok("mount", "--list", "--db", "memory.db").text.splitlines()) == 1
+    assert mounted()[0]["path"] == str(odd)
+
+
 def test_an_empty_list_says_so() -> None:
     ok("init", ".")
     done = ok("mount", "--list", "--db", "memory.db")

@@ -138,7 +138,7 @@ class NothingReadable(MemctlError):
 class EmptyInput(MemctlError):
     """no input received on stdin"""
 
-    hint = "pipe something in, for example: some-llm | memctl pull"
+    hint = "pipe the text in, or redirect a file with <"
 
 
 class InputNotText(MemctlError):
@@ -150,7 +150,7 @@ class InputNotText(MemctlError):
 class NothingStored(MemctlError):
     """nothing was stored: {reason}"""
 
-    hint = "the lines above say why; secrets and injected instructions are never stored"
+    hint = "secrets and injected instructions are never stored; memctl policy test shows what a text meets"
 
 
 class NothingImported(MemctlError):

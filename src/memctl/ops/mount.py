@@ -26,10 +26,13 @@ class Mounts(Result):
         return self.mounts
 
     def text(self) -> Iterator[str]:
-        """A line for each mount."""
+        """A line for each mount, whatever its folder is called."""
+        from memctl.text.clean import one_line
+
         for one in self.mounts:
-            name = f" ({one['name']})" if one["name"] else ""
-            yield f"  {one['mount_id']}{name}  {one['path']}  synced={one['last_sync_at'] or 'never'}"
+            name, path = f" ({one['name']})" if one["name"] else "", one["path"]
+            shown = path if path.isprintable() else one_line(path, len(path))
+            yield f"  {one['mount_id']}{name}  {shown}  synced={one['last_sync_at'] or 'never'}"
 
 
 class Mounted(Result):
