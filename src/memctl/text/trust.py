@@ -36,7 +36,7 @@ def _word(kind: str, source_id: str) -> tuple[int, str]:
         return LOW, "low (web)"
     if kind in _PERSON:
         return PERSON, "high (a person)"
-    if kind in _MODEL or (kind == "tool" and name.startswith(_BY_MODEL)):
+    if kind in _MODEL or (kind in ("tool", "chat") and name.startswith(_BY_MODEL)):
         return LOW, "low (model)"
     if kind in _PLAIN or (kind == "tool" and name.partition(":")[0] in _TYPED):
         return PLAIN, ""
