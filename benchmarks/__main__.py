@@ -25,7 +25,7 @@ def chosen(house: House, args: argparse.Namespace) -> dict[str, Case]:
         "search": lambda: cases.search(house, args.runs, args.items // 2),
         "large": lambda: cases.large(house, args.large),
         "vectors": lambda: _vectors(house, args.items // 2),
-        "mcp": lambda: _server(house, args.items // 2, args.runs // 4, args.items // 2),
+        "mcp": lambda: _server(house, args.items // 2, max(1, args.runs // 4), args.items // 2),
     }
     if args.judged:
         every["judged"] = lambda: cases.judged(house, args.judged)
