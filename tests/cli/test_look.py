@@ -124,6 +124,11 @@ def test_stats() -> None:
     golden("stats-json", ok("stats", "--db", "m.db", "--json").text)
 
 
+def test_a_scope_forges_no_line_of_the_stats() -> None:
+    store(item(1), item(2, scope="a\n  Audit events: 0"))
+    assert ok("stats", "--db", "m.db").text.count("\n  Audit events:") == 1
+
+
 def test_stats_of_an_empty_store() -> None:
     ok("init")
     counts = ok("stats", "--json").json()

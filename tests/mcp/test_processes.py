@@ -198,17 +198,18 @@ def test_check_says_what_would_serve() -> None:
         (["--port", "99999"], "must be from 0 to 65535"),
         (["--toolset", "huge"], "is not one of core, standard, full"),
         (["--audit-log", "no/such/folder/x"], "cannot read"),
-        (["--transport", "sse", "--host", "0.0.0.0"], "token"),
-        (["--transport", "sse", "--token-file", "none"], "none"),
+        (["--transport", "sse", "--host", "0.0.0.0"], "without tokens"),
+        (["--transport", "streamable-http", "--token-file", "none"], "cannot use the token file"),
     ],
 )
 def test_what_would_not_serve_is_said_in_a_sentence(argv: list[str], said_: str) -> None:
     Path("no-database").write_text("not SQLite")
-    check = [] if "sse" in argv else ["--check"]
-    done = run("serve", *check, *argv)
-    assert done.code in (1, 2)
-    assert said_ in done.notes
-    assert "Traceback" not in done.notes
+    for check in ([], ["--check"]) if "--transport" in argv else (["--check"],):
+        done = run("serve", *check, *argv)
+        assert done.code in (1, 2)
+        assert said_ in done.notes
+        assert len(done.notes.splitlines()) == 1 + done.notes.count("\nhint: "), "only the sentence and the hint"
+        assert not Path(".memory").exists(), "a store is made only for a server that starts"
 
 
 def test_without_streams_it_says_so() -> None:

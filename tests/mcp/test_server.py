@@ -239,6 +239,15 @@ def test_progress_is_told_to_who_asks(server: Any) -> None:
     assert json.loads(text_of(talk(server, scenario)))["imported"] == 400
     assert shown
     assert all(shown)
+    shown.clear()
+
+    async def syncing(client: Any) -> Any:
+        return await client.call_tool("memory_sync", {"path": "docs"}, progress_callback=progress)
+
+    Path("docs").mkdir()
+    Path("docs/auth.md").write_text("# Auth\n\nTokens are rotated every hour.\n")
+    assert json.loads(text_of(talk(server, syncing)))["files_new"] == 1
+    assert shown[-1] == "[sync] 1/1 files: auth.md"
 
 
 def test_a_slow_tool_delays_no_other(server: Any) -> None:

@@ -12,7 +12,7 @@ from memctl.annotations import Any
 from memctl.mcp.guard import GuardError
 
 #: Tools that say nothing of what a store holds: open to a caller who is bound to a workspace.
-_HARMLESS = frozenset({"memory_status", "memory_metrics"})
+_HARMLESS = frozenset({"memory_metrics"})
 
 
 class Grant:

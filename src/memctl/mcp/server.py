@@ -38,11 +38,12 @@ _HTTP = ("streamable-http", "sse")
 
 
 class Built(NamedTuple):
-    """A server that is ready to run, and what it is made of."""
+    """A server that is ready to run, and what it is made of; `shield` is what HTTP reaches it through."""
 
     server: Any
     home: Home
     tools: list[catalog.Listed]
+    shield: Any = None
 
     def open(self) -> None:
         """Open the store, making it if it is missing; the first writing call finds it open."""
@@ -53,6 +54,7 @@ class Built(NamedTuple):
     def check(self) -> None:
         """Open the store, import every tool's operation, and list the tools as a client would see them."""
         self.open()
+        self.home.close()
         for one in self.tools:
             _ = one.tool
         listed = _sdk().listed(self.server)
@@ -95,7 +97,20 @@ def build(options: Mapping[str, Any], ctx: Context) -> Built:
     desk = tools.Desk(home, defence)
     tools.put(server, desk, chosen)
     extras.add(server, desk)
-    return Built(server, home, chosen)
+    return Built(server, home, chosen, _shield(server, home, options, ctx) if defence.remote else None)
+
+
+def _shield(server: Any, home: Home, options: Mapping[str, Any], ctx: Context) -> Any:
+    """What stands before the server over HTTP. Raises what is wrong with the tokens and the address."""
+    from memctl.mcp import http
+    from memctl.mcp.http_tokens import read_tokens
+
+    tokens = None if options["token_file"] is None else read_tokens(ctx.absolute(options["token_file"]))
+    return http.protect(
+        _sdk().http_app(server, options["transport"]), host=options["host"], tokens=tokens,
+        allow_hosts=options["allow_host"] or (), allow_origins=options["allow_origin"] or (),
+        healthy=lambda: _is_readable(home),
+    )  # fmt: skip
 
 
 def _guard(options: Mapping[str, Any], ctx: Context) -> ServerGuard:
@@ -164,23 +179,17 @@ def run(built: Built, options: Mapping[str, Any], ctx: Context) -> None:
 
 
 def _serve_http(built: Built, options: Mapping[str, Any], ctx: Context) -> None:
-    from memctl.mcp import http, http_serve
-    from memctl.mcp.http_tokens import read_tokens
+    from memctl.mcp import http_serve
 
     host, transport = options["host"], options["transport"]
-    tokens = None if options["token_file"] is None else read_tokens(ctx.absolute(options["token_file"]))
     if host in ("0.0.0.0", "::", ""):  # noqa: S104 - said, not bound to
         ctx.warn("memctl: the server listens on all addresses of this machine")
 
     def started(port: int) -> None:
         ctx.note(f"Transport: {transport} on {host}:{port}. Press Ctrl+C to stop.")
 
-    shield = http.protect(
-        _sdk().http_app(built.server, transport), host=host, tokens=tokens, allow_hosts=options["allow_host"] or (),
-        allow_origins=options["allow_origin"] or (), healthy=lambda: _is_readable(built.home),
-    )  # fmt: skip
     try:
-        http_serve.serve(shield, host=host, port=options["port"], started=started)
+        http_serve.serve(built.shield, host=host, port=options["port"], started=started)
     except OSError as exc:
         raise errors.AddressTaken(host=host, port=options["port"], reason=exc.strerror or str(exc)) from exc
 

@@ -88,7 +88,9 @@ def _index(n: dict[str, Any]) -> Iterator[str]:
 
 
 def _group(title: str, counts: dict[str, int], width: int) -> Iterator[str]:
+    from memctl.text.clean import one_line
+
     if counts:
         yield f"  {title}:"
     for name, count in counts.items():
-        yield f"    {name:<{width}}: {count}"
+        yield f"    {one_line(name):<{width}}: {count}"
