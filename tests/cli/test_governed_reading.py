@@ -150,7 +150,6 @@ def test_a_change_of_the_text_past_the_gate_is_seen() -> None:
         ("tool", "grep", "low (tool)"),
         ("tool", "memctl-pull:review", "low (model)"),
         ("chat", "memctl-chat:project:CHAT-1", "low (model)"),
-        ("chat", "team-channel", ""),
         ("assistant", "s1", "low (model)"),
         ("mixed", "x", "low (mixed)"),
         ("person", "ada", "high (a person)"),

@@ -113,6 +113,7 @@ def test_what_is_too_long_is_refused_with_a_way_out() -> None:
     [
         ([""], "the statement is empty"),
         (["  "], "the statement is empty"),
+        (["\x08\u200b \x7f"], "the statement is empty"),
         ([], "no input received on stdin"),
         (["x", "--confidence", "1.5"], "must be from 0"),
         (["x", "--source", "gone.md:3"], "'gone.md:3' is neither an existing file nor one of chat, doc, tool, mixed"),

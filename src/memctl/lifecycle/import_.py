@@ -138,7 +138,7 @@ class Import:
             found = from_bytes(data)
             if not self.preserve_ids:  # a backup comes back as it was
                 tidy(found.item)
-            if not (found.item.content.strip() or (self.preserve_ids and found.item.title.strip())):
+            if clean.is_blank(found.item.content) and not (self.preserve_ids and found.item.title.strip()):
                 raise InvalidLine("content is blank")
         except InvalidLine as exc:
             self.counts.errors += 1

@@ -52,7 +52,7 @@ class Keeper:
         from memctl.ingest import statements
 
         content, repeated = echo.without_injected(answer)
-        if not content.strip():
+        if clean.is_blank(content):
             why = "only repeats injected memory" if repeated else "is empty"
             self.ctx.warn(f"[chat] Not stored: the answer {why}")
             return []

@@ -107,7 +107,7 @@ def store(
             continue
         item = proposed_item(entry.found, source, tags=[], tier="stm", scope=scope, corpus_id=corpus_id)
         row["title"] = item.title
-        if not item.content.strip():
+        if clean.is_blank(item.content):
             row["reasons"].append("content only repeats injected memory")
             continue
         if not entry.found.proposal.why_store.strip():

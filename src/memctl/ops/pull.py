@@ -107,7 +107,7 @@ def read_input(ctx: Context, label: str) -> str:
     if "stdin" in ctx.tty:
         ctx.note(f"[{label}] reading from the terminal; Ctrl-D ends the input")
     given, notes = _decoded(ctx.stdin_bytes())
-    if not given.strip():
+    if clean.is_blank(given):
         raise errors.EmptyInput
     for note in notes:
         ctx.warn(f"[{label}] standard input: {note}")
@@ -119,7 +119,7 @@ def own_words(ctx: Context, given: str, label: str) -> str:
     kept, count = echo.without_injected(given)
     if count:
         ctx.note(f"[{label}] left out {count} block(s) of injected memory that the input repeats")
-    if not kept.strip():
+    if clean.is_blank(kept):
         raise errors.NothingStored(reason="the input only repeats injected memory")
     return kept
 
@@ -193,7 +193,7 @@ def _capture_title() -> str:
 def _store(ctx: Context, items: list[MemoryItem], parsed: "Parsed") -> Pulled:
     from memctl.ingest import statements
 
-    said = [item for item in items if item.content.strip()]
+    said = [item for item in items if not clean.is_blank(item.content)]
     if len(said) < len(items):
         ctx.note(f"[pull] {len(items) - len(said)} proposal(s) only repeat injected memory")
     kept = statements.keep(ctx.db, ctx.policy, said, reason="pull") if said else statements.Kept([], 0)

@@ -108,7 +108,7 @@ def _statement(ctx: Context, words: list[str] | None) -> str:
     given = " ".join(words or ())
     if words is None or given == "-":
         return clean.statement(read_input(ctx, "remember"))
-    if not given.strip():
+    if clean.is_blank(given):
         raise errors.UsageError("the statement is empty", command="remember")
     return clean.statement(own_words(ctx, given, "remember"))
 

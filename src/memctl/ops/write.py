@@ -45,7 +45,7 @@ def write(
         tier=tier, type=type, title=clean.one_line(title) or clean.one_line(content, 80), content=content,
         tags=list(tags or ()), scope=scope, corpus_id=corpus_id, provenance=source_of(ctx, "memory_write"),
     )  # fmt: skip
-    if not clean.statement(content):
+    if clean.is_blank(content):
         return Remembered(statements.Outcome("rejected", item.title, reasons=("Content is empty",)))
     return Remembered(statements.store_statements(ctx.db, ctx.policy, [item], reason="write")[0])
 

@@ -26,6 +26,11 @@ def statement(text: str) -> str:
     return text.strip() if text.isascii() else unicodedata.normalize("NFC", text).strip()
 
 
+def is_blank(text: str) -> bool:
+    """Whether there is nothing in it that could be seen: white space, control and zero-width characters are not."""
+    return not any(char.isprintable() and not char.isspace() for char in text)
+
+
 def one_line(text: str, limit: int = TITLE_CHARS) -> str:
     """The text on one line of at most `limit` characters: line breaks, control and direction marks become blanks."""
     text = clean(text[: 8 * limit])
