@@ -34,7 +34,6 @@ def chosen(house: House, args: argparse.Namespace) -> dict[str, Case]:
 
 
 def _vectors(house: House, count: int) -> Iterator[Row]:
-    sys.path.insert(0, str(ROOT / "src"))  # it measures functions of ours, in this process
     from benchmarks import vectors
 
     return vectors.measure(house, count)
@@ -86,6 +85,7 @@ def main() -> int:
     parser.add_argument("--judged", metavar="FOLDER", help="a judged collection, or a folder of them")
     parser.add_argument("--write", action="store_true", help="put the table into benchmarks/README.md as well")
     args = parser.parse_args()
+    sys.path.insert(0, str(ROOT / "src"))  # some of them measure functions of ours, in this process
     lines = []
     for line in table(args):
         print(line, flush=True)
