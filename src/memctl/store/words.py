@@ -11,8 +11,8 @@ def scopes(db: Database, start: str) -> list[str]:
     """Scopes with active items, those with most first."""
     return _column(
         db,
-        "SELECT scope FROM memory_items WHERE archived = 0 AND substr(scope, 1, length(?1)) = ?1 "
-        "GROUP BY scope ORDER BY count(*) DESC, scope LIMIT ?2",
+        "SELECT scope FROM memory_items WHERE archived = 0 AND substr(scope, 1, length(?)) = ? "
+        "GROUP BY scope ORDER BY count(*) DESC, scope LIMIT ?",
         start,
     )
 
@@ -21,8 +21,8 @@ def ids(db: Database, start: str) -> list[str]:
     """Ids of active items, the latest change first."""
     return _column(
         db,
-        "SELECT id FROM memory_items WHERE archived = 0 AND substr(id, 1, length(?1)) = ?1 "
-        "ORDER BY updated_at DESC, id LIMIT ?2",
+        "SELECT id FROM memory_items WHERE archived = 0 AND substr(id, 1, length(?)) = ? "
+        "ORDER BY updated_at DESC, id LIMIT ?",
         start,
     )
 
@@ -32,8 +32,8 @@ def tags(db: Database, start: str) -> list[str]:
     return _column(
         db,
         "SELECT tag.value FROM memory_items AS i, json_each(CASE WHEN json_valid(i.tags) THEN i.tags ELSE '[]' END) "
-        "AS tag WHERE i.archived = 0 AND substr(memctl_fold(tag.value), 1, length(?1)) = ?1 "
-        "GROUP BY tag.value ORDER BY count(*) DESC, tag.value LIMIT ?2",
+        "AS tag WHERE i.archived = 0 AND substr(memctl_fold(tag.value), 1, length(?)) = ? "
+        "GROUP BY tag.value ORDER BY count(*) DESC, tag.value LIMIT ?",
         fold(start),
     )
 
@@ -43,10 +43,10 @@ def mounts(db: Database, start: str) -> list[str]:
     return _column(
         db,
         "SELECT word FROM (SELECT coalesce(nullif(name, ''), mount_id) AS word FROM memory_mounts) "
-        "WHERE substr(word, 1, length(?1)) = ?1 ORDER BY word LIMIT ?2",
+        "WHERE substr(word, 1, length(?)) = ? ORDER BY word LIMIT ?",
         start,
     )
 
 
 def _column(db: Database, sql: str, start: str) -> list[str]:
-    return [str(row[0]) for row in db.rows(sql, (start, LIMIT))]
+    return [str(row[0]) for row in db.rows(sql, (start, start, LIMIT))]
