@@ -17,7 +17,7 @@ from support import ok
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 POLICY = MemoryPolicy()
 SAMPLES = {
-    "path": ["/srv/jane/plans", "~/work/plans", "src/auth/login", r"C:\Users\jane\plans", "../up/and/away", "/etc"],
+    "path": ["/srv/jane/plans", "~/jobs/plans", "src/auth/login", r"C:\Users\jane\plans", "../up/and/away", "/etc"],
     "email": ["jane.doe@corp-mail.org"],
     "file": ["budget.xlsx", "notes-2026.md", "app.log"],
     "ip": ["10.11.12.13", "2001:0db8:85a3:0000:0000:8a2e:0370:7334"],
