@@ -198,6 +198,8 @@ def test_check_says_what_would_serve() -> None:
         (["--port", "99999"], "must be from 0 to 65535"),
         (["--toolset", "huge"], "is not one of core, standard, full"),
         (["--audit-log", "no/such/folder/x"], "cannot read"),
+        (["--token-file", "tokens"], "--token-file is for a server that is reached over HTTP"),
+        (["--allow-host", "example.org"], "--allow-host is for a server"),
         (["--transport", "sse", "--host", "0.0.0.0"], "without tokens"),
         (["--transport", "streamable-http", "--token-file", "none"], "cannot use the token file"),
     ],

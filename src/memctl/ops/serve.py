@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from memctl.annotations import Annotated, Any, Literal
+from memctl.errors import UsageError
 from memctl.operation import NONE, Arg, Result, Toolset, operation
 from memctl.ops.context import Context
 
@@ -117,6 +118,7 @@ def serve(
     tools, and the configuration of each client.
     """  # fmt: skip
     options = {name: value for name, value in locals().items() if name != "ctx"}
+    _no_idle_guard(options)
     from memctl.mcp import server
 
     found = server.build(options, ctx)
@@ -128,6 +130,14 @@ def serve(
         return Served(found.home.db_path, names, __version__)
     server.run(found, options, ctx)
     return Served(found.home.db_path, names)
+
+
+def _no_idle_guard(options: dict[str, Any]) -> None:
+    """Raise UsageError for a guard of the HTTP server where there is none: it would seem to guard something."""
+    for name in ("token_file", "allow_host", "allow_origin"):
+        if options["transport"] == "stdio" and options[name] is not None:
+            flag = "--" + name.replace("_", "-")
+            raise UsageError(f"{flag} is for a server that is reached over HTTP (--transport)", command="serve")
 
 
 def text(result: Served) -> Iterator[str]:
