@@ -61,7 +61,9 @@ piece of the text).
 - Of one piece, {blobs} encoded runs are decoded, {size:,} characters of each. Escapes inside escapes are followed one
   level.
 - Placeholders pass: `<token>`, `${{TOKEN}}`, `xxxx`, `your-key-here`, sample ids. So a real password that looks like
-  one passes. A sample that looks like a real key does not: the keys in public tutorials are taken for what they are.
+  one passes. A sample that looks like a real key does not: the keys in public tutorials are taken for what they are,
+  but for those that everybody has: the samples in the documentation of Flask, FastAPI and NuGet and in Firebase's
+  SDKs, and the fixed keys of Azure's emulators.
 - A number without a checksum (a telephone, a passport) counts only where words or its form name it; one with a checksum
   may also be a chance hit, one in ten for the weakest. A statement that is nothing but a number is judged harder.
 

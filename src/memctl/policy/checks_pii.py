@@ -60,6 +60,7 @@ _MAIL_SAMPLE = re.compile(
 )
 _NO_MAIL = re.compile(
     r"@(?:.*\.)?(?:localhost|test|invalid|local|users\.noreply\.github)(?:\.(?:com|org|net|edu))?$|^your-|@your-|"
+    r"\.gserviceaccount\.com$|"
     r"\.(?:png|jpe?g|gif|svg|css|js|py|html?|json|md|txt|sha256|service|"
     r"whl|gz|zip|x|git|so|ts|tsx)$",
     re.IGNORECASE,
@@ -67,9 +68,12 @@ _NO_MAIL = re.compile(
 _IN_URL = re.compile(r"://[^\s/@]*\Z")
 _MAIL_NAMED = re.compile(r"(?i)\b(?:my|his|her|your)\s+e-?mail[^@\n]{0,24}$|\uc774\uba54\uc77c[^@\n]{0,9}$")
 
+#: A record's line that names a person, whose address follows in brackets: `Applicant: Mario Rossi (`.
+_MAIL_RECORD = re.compile(r"^[\W_]*[^\W\d_]+(?: [^\W\d_]+)?: ?(?![a-z])[^\W\d_]+\.?(?: (?![a-z])[^\W\d_]+\.?){1,3} \($")
+
 
 def mail(match: Match[str]) -> bool:
-    """A person's address: not a sample domain, not `icon@2x.png`; no role account unless called somebody's."""
+    """A person's address: not `icon@2x.png`; no sample domain and no role account unless called somebody's."""
     text, address = match.string, value_of(match)
     if _NO_MAIL.search(address) or _IN_URL.search(text, max(0, match.start() - 120), match.start()):
         return False
@@ -77,7 +81,10 @@ def mail(match: Match[str]) -> bool:
         return True
     if _alone(match) and not _MAIL_SAMPLE.search(address):
         return _MAIL_PROGRAM.search(address) is None
-    return _MAIL_NAMED.search(text[max(0, match.start() - 40) : match.start()]) is not None
+    before = text[max(0, match.start() - 80) : match.start()]
+    if _MAIL_RECORD.search(before.rpartition("\n")[2]) and text[match.end() : match.end() + 1] == ")":
+        return True
+    return _MAIL_NAMED.search(before[-40:]) is not None
 
 
 _DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-[01]\d-[0-3]\d(?!\d)")

@@ -63,6 +63,25 @@ def token(match: Match[str]) -> bool:
     return not (_RUNS.search(body) or _repeats(body) or entropy(body) < 2.5)
 
 
+_STRIPE = 24  # characters that a key has after its prefix, at least
+
+
+def stripe(match: Match[str]) -> bool:
+    """A Stripe key; one repeated letter, as testers type it, is one only at a key's full length."""
+    body = value_of(match).rpartition("_")[2]
+    return token(match) and (len(body) >= _STRIPE or not _TYPED.search(body))
+
+
+def crypt_hash(match: Match[str]) -> bool:
+    """A password's hash, unless its line calls it an example or compares it in a test."""
+    text, start = match.string, match.start()
+    line = text[max(text.rfind("\n", 0, start) + 1, start - _LINE) : start]
+    return token(match) and _SHOWN.search(line) is None
+
+
+_LINE = 120  # characters before a value that may say what it is
+_SHOWN = re.compile(r"(?i)\b(?:examples?|assert\w*|expect(?:ed)?)\b")
+
 _SAID = re.compile(r"(?i)x{4,}|your|example|token|secret|placeholder|insert|replace|redacted")
 
 
@@ -185,9 +204,13 @@ def named(match: Match[str]) -> bool:
         return False
     if _NO_KEY.search(match.string, max(0, match.start() - 16), match.start(1)) or _says_nothing(value):
         return False
+    if _UNIT.search(value):
+        return False
     return entropy(value) >= min(3.5, 0.72 * log2(len(value) + 1)) and not _sequential(value)
 
 
+#: Some letters typed three times and more: abcd1234abcd1234abcd1234.
+_UNIT = re.compile(r"(?i)([a-z0-9]{4,12}?)\1{2}")
 _NO_KEY = re.compile(r"(?i)hash|idempoten|checksum|digest|fingerprint")
 
 
@@ -276,9 +299,15 @@ _EVERYDAY_PASSWORDS = frozenset(
 
 
 def key_body(match: Match[str]) -> bool:
-    """A private key block with a body: at least 64 base64 characters that are not all alike."""
+    """A private key block with a body: 64 base64 characters or more, not all alike; none that is said to show one."""
+    start = match.start()
+    if _ILLUSTRATION.search(match.string, max(0, start - _LINE), start):
+        return False
     body = re.sub(r"-----[^-]*-----|\\[nr]|[^A-Za-z0-9+/=]", "", match.group())
     return (len(body) >= 64 and len(set(body)) > 12) or body.startswith(("MII", "MHc", "MHQ", "MC4", "b3BlbnNz"))
+
+
+_ILLUSTRATION = re.compile(r"(?i)\b(?:example|demonstration|illustration) purposes\b")
 
 
 def jwt(match: Match[str]) -> bool:

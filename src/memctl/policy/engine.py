@@ -17,12 +17,17 @@ from memctl.policy.rule import Hit, Rule
 from memctl.policy.settle import settled
 from memctl.policy.spots import Spots
 
-_BEFORE = 40  # characters before a keyword in which a broken token may begin
+_BEFORE = 80  # characters before a keyword in which a broken token may begin
 _SIGN_BITS = len(SIGNS)
 #: How many digits a number has at least that opens a rule, by the sign's bit.
-_DIGITS = {1 << SIGNS.index(sign): digits for sign, digits in {"#num": 7, "#num9": 9, "#num12": 12}.items()}
+_DIGITS = {
+    1 << SIGNS.index(sign): digits
+    for sign, digits in {
+        "#num": 7, "#num9": 9, "#num12": 12, "#n324": 9, "#n334": 10, "#n63": 9, "#n67": 13, "#n8a": 7,
+    }.items()
+}  # fmt: skip
 #: Signs that the text may be read in another form.
-_DISGUISES = sum(1 << SIGNS.index(sign) for sign in ("#blob", "#rot13", "#reversed", "#leet"))
+_DISGUISES = sum(1 << SIGNS.index(sign) for sign in ("#blob", "#rot13", "#reversed", "#leet", "#folding"))
 _AS_IT_IS = frozenset(("secret", "pii"))
 _TRIES = 64  # forms of broken tokens that are looked at in one text: cost stays linear
 _FAR = 1000  # characters from where on a rule's secret is a long one, such as a key over many lines
@@ -56,7 +61,7 @@ class Engine:
 
     def far(self, text: str, opening: Opening) -> int:
         """How many characters a secret may go on that began in the text of this opening; 0 when it is no long one."""
-        if not opening.rules or self._far.keys().isdisjoint(opening.rules):
+        if self._far.keys().isdisjoint(opening.rules):
             return 0
         low = text.lower()
         return max(self._far[i] if i in self._far and _cued(low, self._cues[i]) else 0 for i in opening.rules)
@@ -155,7 +160,7 @@ def _lower(text: str) -> str:
 def _views(text: str, opening: Opening) -> Iterator[tuple[View, int]]:
     """The other forms in which the text must be read, each with how deep encoded runs in it are followed."""
     base = text
-    folded = None if text.isascii() else normalise.fold(text)
+    folded = normalise.fold(text) if opening.shows("#folding") else None
     if folded is not None:
         yield folded, 1
         base = folded.text

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from itertools import filterfalse
 from typing import NamedTuple
 
+from memctl.policy.normalise import suspicious
 from memctl.policy.rule import Rule
 
 _KNOWN_WORDS = 60_000  # words remembered between texts, about 5 MB; forgotten all at once when full
@@ -22,7 +24,8 @@ _LONG_WORD = 20
 _LOOKED_AT = 64  # of a longer word only the beginning is examined: cost stays linear
 _HEXADECIMAL = b"0123456789abcdef"
 _SILENT = _HEXADECIMAL + bytes(range(128, 256))  # no keyword is made of these alone
-_DIGITS = 7  # fewer digits in all make no number worth a look
+_DIGITS = 7  # fewer digits make no number worth a look
+_ENOUGH = b"0" * _DIGITS
 _SHORT = 120  # characters of a text that may be nothing but a number
 _SPACED = 10  # so many different one-letter words, and the text may be s p a c e d
 
@@ -33,11 +36,9 @@ _ASCII = bytes(range(128))
 _HEAD = 24  # hexadecimal digits that nearly always tell whether they are text
 _TEXTUAL = bytes(c for c in range(256) if (c >= 32 and c != 127) or c in b"\t\n\r")
 _NO_DIGITS = bytes(c for c in range(256) if not 48 <= c <= 57)
-_WIDE_BREAKS = re.compile("[\x80-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\u2000-\u2bff\u3000-\u3004\u3008-\u3020\uff01-\uff0f]")
-_CJK = re.compile("[\u0900-\u0dff\u0e00-\u0e7f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-#: Between letters or digits and the CJK or Hangul letters that follow them without a blank (all of three bytes).
-_JOINED_CJK = re.compile(rb"(?<=[0-9a-z])(?=[\xe3-\xed])")
-_HIDDEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]")
+_AS_DIGITS = bytes(48 if 48 <= c <= 57 else 32 for c in range(256))
+_IN_NUMBERS = b" ()._+/-"  # what may stand between the digits of one number
+_EMOJI, _JOINER = "\ufe0f", "\u200d"  # what pictures are made of
 _UNLEET = bytes.maketrans(b"013457@$", b"oieastas")
 
 SIGNS = (
@@ -56,7 +57,23 @@ SIGNS = (
     "#num12",
     "#short",
     "#blob",
+    "#n324",
+    "#n334",
+    "#n63",
+    "#n67",
+    "#n8a",
+    "#folding",
 )
+#: What the digits of a number, written as zeros, look like with what follows it, where these signs shall be seen.
+_GROUPED = (
+    ("#n324", re.compile(r"000[-. _]00[-. _]?0000")),
+    ("#n334", re.compile(r"000[-. _)]{1,2}000[-. _]0000")),
+    ("#n63", re.compile(r"000000[-+_]000")),
+    ("#n67", re.compile(r"000000[-_]0000000")),
+    ("#n8a", re.compile(r"0000000[-_][A-Za-z]")),
+)
+_ZEROS = str.maketrans("123456789", "000000000")
+_KNOWN_GROUPS = 5_000
 _SIGN_MASK = (1 << len(SIGNS)) - 1
 # Patterns that begin with one plain character run at the speed of a character search.
 _TILDE = re.compile(r"~(?<=[Q6]~)\w")
@@ -98,8 +115,8 @@ class Gate:
     """
 
     __slots__ = (
-        "_by_bit", "_contains", "_exact", "_first", "_known", "_openings", "_plain", "_prefix", "_shaped", "_shapes",
-        "_sizes", "_starts", "_within", "anchors",
+        "_also", "_by_bit", "_contains", "_exact", "_first", "_known", "_openings", "_plain", "_prefix", "_shaped",
+        "_shapes", "_sizes", "_starts", "_within", "anchors",
     )  # fmt: skip
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
@@ -127,9 +144,10 @@ class Gate:
             for group in groups:
                 further.setdefault(group, 1 << (len(numbers) + len(further)))
             self._by_bit.setdefault(bit, []).append((index, signs, sum(further[group] for group in set(groups))))
+        self._also: list[tuple[int, int]] = []  # signs, and the groups in which they stand beside words
         for group, bit in further.items():
-            for needed in group.split():
-                self._add(self._exact, needed.encode(), bit)
+            self._enter([word for word in group.split() if word not in SIGNS], bit)
+            self._also += [(1 << SIGNS.index(word), bit) for word in group.split() if word in SIGNS]
         for word in _CORE:
             self._add(self._exact, word.translate(_ROT13), 1 << SIGNS.index("#rot13"))
             self._add(self._exact, word[::-1], 1 << SIGNS.index("#reversed"))
@@ -157,16 +175,10 @@ class Gate:
         """The rules that `text` may break."""
         bits = (1 if "@" in text and _AT.search(text) else 0) | (512 if "<" in text and _TAG.search(text) else 0)
         bits |= 1024 if "~" in text and _TILDE.search(text) else 0
-        if text.isascii():
-            raw = text.encode()
-        else:
-            raw = text.lower().replace("i\u0307", "i").encode("utf-8", "surrogatepass")  # of a capital I with a dot
-            wide = raw.translate(None, _ASCII).decode("utf-8", "surrogatepass")
-            bits |= (16 if _HIDDEN.search(wide) else 0) | (32 if _CJK.search(wide) else 0)
-            for sign in set(_WIDE_BREAKS.findall(wide)):
-                raw = raw.replace(sign.encode(), b" ")
-            if bits & 32:
-                raw = _JOINED_CJK.sub(b" ", raw)
+        raw = text.encode("utf-8", "surrogatepass")
+        if not text.isascii():
+            raw, sign = _of_wide(text, raw)
+            bits |= sign
         words = raw.translate(_BREAKS).split()
         hot = []
         known, first = self._known, self._first
@@ -181,6 +193,9 @@ class Gate:
         bits |= seen
         rules, needy = self._openings.get(bits & first) or self._decide(bits & first)
         if needy:
+            for sign, bit in self._also:
+                if bits & sign:
+                    bits |= bit
             rules += tuple([index for index, needs in needy if bits & needs == needs])
         spaced = len(words) * 4 > len(text) and (
             len(_LETTERS.intersection(words)) >= _SPACED or _SPACED_NUMBER.search(text) is not None
@@ -217,12 +232,13 @@ class Gate:
         size = len(word)
         if size < _LEAST or word.isdigit():
             return 0
-        head = word[:_LOOKED_AT]
         bits = 256 if size <= _LONG_WORD and word.translate(_UNLEET) in _CORE else 0
-        if size >= _VALUE_WORD and head.translate(None, _NO_DIGITS):
-            bits |= 4
-            if size >= _LONG_WORD:
-                bits |= 8 | 16384 if head.translate(None, _HEXADECIMAL) or _says_something(head) else 8
+        if size >= _VALUE_WORD:
+            head = word[:_LOOKED_AT]
+            if head.translate(None, _NO_DIGITS):
+                bits |= 4
+                if size >= _LONG_WORD:
+                    bits |= 8 | 16384 if head.translate(None, _HEXADECIMAL) or _says_something(head) else 8
         if self._shaped.fullmatch(word):
             bits |= sum(bit for shape, bit in self._shapes if shape.fullmatch(word))
         return bits
@@ -257,6 +273,56 @@ def _any_of(parts: Iterable[bytes]) -> re.Pattern[bytes]:
     return re.compile(b"|".join(branches) or b"(?!)")
 
 
+_FOLDING = 1 << SIGNS.index("#folding")
+
+
+class _Wide(NamedTuple):
+    """Expressions about characters beyond ASCII, which most texts never need.
+
+    breaks: what stands between words; cjk: letters of scripts whose words the gate does not cut; hidden: invisible
+    characters; misused: the one that joins pictures, behind a letter; joined: between letters or digits and
+    the CJK or Hangul letters that follow them without a blank (all of three bytes).
+    """
+
+    breaks: re.Pattern[str]
+    cjk: re.Pattern[str]
+    hidden: re.Pattern[str]
+    misused: re.Pattern[str]
+    joined: re.Pattern[bytes]
+
+
+@cache
+def _wide() -> _Wide:
+    return _Wide(
+        re.compile("[\x80-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\u2000-\u2bff\u3000-\u3004\u3008-\u3020\uff01-\uff0f]"),
+        re.compile("[\u0900-\u0dff\u0e00-\u0e7f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"),
+        re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]"),
+        re.compile("\u200d(?<=[A-Za-z]\u200d)"),
+        re.compile(rb"(?<=[0-9A-Za-z])(?=[\xe3-\xed])"),
+    )
+
+
+def _of_wide(text: str, raw: bytes) -> tuple[bytes, int]:
+    """A text that is not all ASCII with its wide letters in lower case and its signs as blanks, and what they say."""
+    letters = _wide_letters(raw)
+    bits = _FOLDING if suspicious(letters) else 0
+    if letters.lower() != letters or "\u0307" in letters:
+        raw = text.lower().replace("i\u0307", "i").encode("utf-8", "surrogatepass")  # of a capital I with a dot
+        letters = _wide_letters(raw)
+    wide = _wide()
+    bits |= (16 if wide.hidden.search(letters) else 0) | (32 if wide.cjk.search(letters) else 0)
+    if bits & 16 and not wide.misused.search(text):
+        bits = bits & ~16 | (16 if wide.hidden.search(letters.replace(_EMOJI, "").replace(_JOINER, "")) else 0)
+    for sign in wide.breaks.findall(letters):
+        raw = raw.replace(sign.encode(), b" ")
+    return (wide.joined.sub(b" ", raw) if bits & 32 else raw), bits
+
+
+def _wide_letters(raw: bytes) -> str:
+    """Each character beyond ASCII once."""
+    return "".join(set(raw.translate(None, _ASCII).decode("utf-8", "surrogatepass")))
+
+
 _SPACED_NUMBER = re.compile(r"(?<![0-9])[0-9](?: [0-9]){2}")
 #: A number, which does not begin within a word; the letters of a country or a kind may stand before it.
 _NUMBER = re.compile(r"[0-9](?<![0-9A-Za-z]{4}[0-9])[0-9 ()._+/-]{5,}[0-9]")
@@ -270,13 +336,31 @@ _EVERYDAY = re.compile(
 def _of_digits(text: str, raw: bytes) -> tuple[int, list[tuple[int, int, int]]]:
     """The signs that a text's length and its numbers give, and the numbers."""
     bits = 8192 if len(text) <= _SHORT else 0
-    if len(raw.translate(None, _NO_DIGITS)) < _DIGITS:
+    if len(raw.translate(None, _NO_DIGITS)) < _DIGITS or _ENOUGH not in raw.translate(_AS_DIGITS, _IN_NUMBERS):
         return bits, []
     numbers = _numbers(text)
     if numbers:
         digits = max([number[2] for number in numbers])
         bits |= 2 | (2048 if digits >= 9 else 0) | (4096 if digits >= 12 else 0)
+        for start, end, _ in numbers:
+            bits |= _groups(text[start : end + 2])
     return bits, numbers
+
+
+def _groups(number: str) -> int:
+    """The signs that the groups of digits of a number give, with the two characters that follow it."""
+    shape = number.translate(_ZEROS)
+    bits = _GROUPS.get(shape)
+    if bits is None:
+        bits = sum(1 << SIGNS.index(sign) for sign, groups in _GROUPED if groups.search(shape))
+        if len(_GROUPS) >= _KNOWN_GROUPS:
+            _GROUPS.clear()
+        if len(shape) <= _LOOKED_AT:
+            _GROUPS[shape] = bits
+    return bits
+
+
+_GROUPS: dict[str, int] = {}
 
 
 def _numbers(text: str) -> list[tuple[int, int, int]]:

@@ -237,7 +237,7 @@ def _in_pieces(engine: Engine, text: str) -> list[Hit]:
         stop = _piece_end(text, start, _PIECE)
         piece = text[start : stop + _OVERLAP]
         opening = engine.gate.open(piece)
-        far = min(engine.far(piece, opening), _LONGEST)
+        far = min(engine.far(piece, opening), _LONGEST) if opening.rules else 0
         if far:  # a larger piece: what it overlaps with must be far longer, and shall not be looked at many times
             stop = _piece_end(text, start, far)
             hits = engine.scan(text[start : stop + far])

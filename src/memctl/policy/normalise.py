@@ -117,10 +117,15 @@ _LIKE = {
 _LOOKALIKES = {like: latin for latin, likes in _LIKE.items() for like in likes}
 
 
+def suspicious(letters: str) -> bool:
+    """Whether some of these characters are read as others: invisible ones, accents, other forms, lookalikes."""
+    return _SUSPECT.search(letters) is not None
+
+
 def fold(text: str) -> View | None:
     """Without invisible characters and accents, compatibility forms and lookalikes as plain letters; None if equal."""
     wide = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
-    if not _SUSPECT.search(wide):
+    if not suspicious(wide):
         return None
     plain = {ord(c): form for c in set(wide) if (form := _fold_character(c)) is not None}
     if all(len(form) == 1 for form in plain.values()):
@@ -168,13 +173,8 @@ _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": " 
 
 
 def odd(text: str) -> bool:
-    """Whether anything in the text's characters asks for another reading; nearly always False, and quick."""
-    return (
-        not text.isascii()
-        or ("-" in text and _HYPHEN.search(text) is not None)
-        or ("<" in text and "<!--" in text)
-        or _escaped(text)
-    )
+    """Whether anything in how the text is written asks for another reading; nearly always False, and quick."""
+    return ("-\n" in text and _HYPHEN.search(text) is not None) or ("<" in text and "<!--" in text) or _escaped(text)
 
 
 def _escaped(text: str) -> bool:

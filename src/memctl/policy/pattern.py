@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from re import Match
 
@@ -11,9 +11,11 @@ from memctl.policy.heads import beginnings
 from memctl.policy.rule import Rule
 
 _WORD = re.compile(r"\w+")
-_OFTEN = 24  # texts in which a pattern was tried before it pays to know with which letters it begins
+_OFTEN = 200  # texts in which a pattern was tried before it pays to know with which letters it begins
 _MANY = 24  # keywords in one text from which on it pays to remember what was tried around them
 _SEEN_BEFORE, _SEEN_AFTER = 32, 48  # characters that checks look at around a match
+#: What an expression begins with that matches at the beginning of a word only, where a keyword stands.
+_BORDERS = ("\\b", "(?<![A-Za-z0-9])", "(?<!\\w)", "(?:^|(?<=")
 _HEAD = re.compile(r"\b\w")
 _ANY = re.compile(r"\w")
 
@@ -22,7 +24,8 @@ class Pattern:
     """A rule's expression and check, and how it is tried: at word starts, in windows, or over the whole text."""
 
     __slots__ = (
-        "_before", "_check", "_everywhere", "_headed", "_heads_at", "_inside", "_insides_at", "_tried", "regex",
+        "_at_spot", "_before", "_check", "_everywhere", "_headed", "_heads_at", "_inside", "_insides_at", "_tried",
+        "regex",
     )  # fmt: skip
 
     def __init__(self, rule: Rule, *, everywhere: bool) -> None:
@@ -30,6 +33,7 @@ class Pattern:
         self._everywhere = everywhere
         self._headed = not everywhere and all(part.startswith("\\b") for part in _alternatives(rule.pattern))
         self._inside = rule.before == 0
+        self._at_spot = self._inside and all(part.startswith(_BORDERS) for part in _alternatives(rule.pattern))
         self._heads_at, self._insides_at = _HEAD, _ANY
         self._tried = 0
         self._before = rule.reach if 250 < rule.reach <= 1000 else rule.before
@@ -67,7 +71,7 @@ class Pattern:
         Those are far fewer places than there are characters. Where a text repeats itself, what failed is not tried
         again.
         """
-        spans, match, check = [], self.regex.match, self._check
+        spans, match, check, inside, at_spot = [], self.regex.match, self._check, self._inside, self._at_spot
         repeats: set[str] | None = set() if len(spots) > _MANY else None
         done, around = 0, ""
         for spot in spots:
@@ -75,8 +79,10 @@ class Pattern:
                 around = hay[max(0, spot - self._before - _SEEN_BEFORE) : spot + reach + _SEEN_AFTER]
                 if around in repeats:
                     continue
-            for start in self._starts(hay, spot, done):
-                found = match(hay, start.start(), (start.start() if self._inside else spot) + reach)
+            if at_spot and spot < done:
+                continue
+            for start in (spot,) if at_spot else self._starts(hay, spot, done):
+                found = match(hay, start, (start if inside else spot) + reach)
                 if found:
                     if check is None or check(found):
                         spans.append(found.span(found.lastindex or 0))
@@ -90,12 +96,16 @@ class Pattern:
             done = max(done, spot + 1)
         return spans
 
-    def _starts(self, hay: str, spot: int, done: int) -> Iterator[Match[str]]:
+    def _starts(self, hay: str, spot: int, done: int) -> Sequence[int]:
         """Where a match may begin that belongs to the keyword at `spot`, from `done` on."""
         if not self._inside:
-            return self._heads_at.finditer(hay, max(done, spot - self._before), spot + 1)
-        word = _WORD.match(hay, max(done, spot))
-        return self._insides_at.finditer(hay, *word.span()) if word else iter(())
+            found = self._heads_at.finditer(hay, max(done, spot - self._before), spot + 1)
+        else:
+            word = _WORD.match(hay, max(done, spot))
+            if word is None:
+                return ()
+            found = self._insides_at.finditer(hay, *word.span())
+        return [start.start() for start in found]
 
 
 @cache

@@ -16,11 +16,13 @@ class Rule(NamedTuple):
     severity        1 (weak cue) to 3 (sure; of personal data: worth blotting out of documents)
     keywords        the cheap gate: groups separated by " + ", of each of which one must occur; a group is alternatives
                     separated by blanks. A keyword is a lower-case run of letters and digits between other characters.
-                    In the first group `abc*` is a run that begins so, `*abc*` one that contains it, and `/re/` one of 4
-                    or more with letters and digits that has this shape. A group may be a sign instead: `#@`, `#num` (a
-                    number of 7 digits or more; `#num9` and `#num12` of so many), `#value` (any run of 8 or more with
-                    letters and digits), `#long` (one of 20), `#hidden` (invisible characters), `#tag` (markup that
-                    models use), `#tilde`, `#cjk`, `#short` (the whole text has at most 120 characters)
+                    `abc*` is a run that begins so, `*abc*` one that contains it, and `/re/` one of 4 or more with
+                    letters and digits that has this shape. A group may be a sign instead: `#@`, `#num` (a number of 7
+                    digits or more; `#num9` and `#num12` of so many; `#n324` one whose digits stand in groups of 3, 2
+                    and 4, and so `#n334`, `#n63`, `#n67`; `#n8a` one before a hyphen and a letter), `#value` (any run
+                    of 8 or more with letters and digits), `#long` (one of 20), `#hidden` (invisible characters),
+                    `#tag` (markup that models use), `#tilde`, `#cjk`, `#short` (the whole text has at most 120
+                    characters). Beside words, signs may stand in all groups but the first
     pattern         regular expression, tried around the first group's keywords only. Secrets and PII match the text as
                     it is, injection and instructional rules its lower-case form. The last group to close, if any, is
                     the span that counts
@@ -29,7 +31,8 @@ class Rule(NamedTuple):
     counterexample  a text it must not
     reach           how far a match may extend from the keyword, or from a number's end, in characters; above 250 also
                     before it
-    before          how far before the keyword a match may begin, in characters; 0: it begins inside the keyword's word
+    before          how far before the keyword a match may begin, in characters; 0: it begins inside the keyword's word,
+                    and the quickest to try if it begins with `\b`, at the keyword itself
     cue             "", or lower-case strings separated by blanks of which every match, in lower case, contains one:
                     where none occurs in the text, the pattern is neither compiled nor tried
     assigned        the keyword ends a name that is given a value: tried only where an operator, a comma or a quote

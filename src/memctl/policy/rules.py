@@ -12,7 +12,7 @@ from memctl.policy.rules_secrets import SECRETS
 RULES = (*SECRETS, *NAMED, *INJECTION, *LANGUAGES, *INSTRUCTIONAL, *PII)
 
 #: Raised when the engine itself judges differently under the same rows.
-_ENGINE = 3
+_ENGINE = 4
 
 
 def fingerprint() -> str:

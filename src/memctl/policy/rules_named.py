@@ -13,9 +13,12 @@ _A_UUID = "3f9a1c7e-5b2d-8046-e1c9-a7f3d5b08264"
 
 
 def _row(id: str, names: str, value: str, sample: str, keywords: str = "", check: str = "filled") -> Rule:
-    """A provider row: its name, perhaps more of an identifier, an assignment, a value of the provider's length."""
+    """A provider row: its name, perhaps more of an identifier, an assignment, a value of the provider's length.
+
+    The name is no part of others: `sumOf` does not say Sumo.
+    """
     first = names.split(maxsplit=1)[0]
-    pattern = rf"(?i:{'|'.join(names.split())})[\w.-]{{0,40}}{_ASSIGN}({value}){_END}"
+    pattern = rf"(?i:{'|'.join(names.split())})(?<![a-z][A-Z])[\w.-]{{0,40}}{_ASSIGN}({value}){_END}"
     inside = not keywords and names.replace(" ", "").isalnum()
     keywords = keywords or " ".join(f"*{max(name.replace('-', '_').split('_'), key=len)}*" for name in names.split())
     return Rule(
@@ -109,7 +112,14 @@ _KEY_WORDS = (
 )
 
 #: A password-like name, and a long value without blanks, whatever its marks: taken whole, by the reference to it.
-_BUSY = r"""(?i)(?:passw(?:or)?d|passwd|pwd|pass|secrete?|(?:api|private|service|access|secret)_?key)[\w-]{0,20}["'`\]\\]{0,2}\s{0,4}(?:(?:::?)?=|=>|:(?!:)|[!=]==?|\s(?=["']))\s{0,4}@?["'`]?(?=([^\s"'`]{12,120}))\1(?=["'`\s]|\Z)"""
+_NAMES = "(?:passw(?:or)?d|passwd|pwd|pass|secrete?|(?:api|private|service|access|secret)_?key)"
+_BUSY = (
+    f"(?i){_NAMES}"
+    r"""[\w-]{0,20}["'`\]\\]{0,2}\s{0,4}(?:(?:::?)?=|=>|:(?!:)|[!=]==?|\s(?=["']))\s{0,4}@?["'`]?(?=([^\s"'`]{12,120}))\1(?=["'`\s]|\Z)"""
+)
+
+#: The same of a name that ends in `pass` or, as in `api_key`, in `key`: tried at that word.
+_KEY_BUSY = _BUSY.replace(_NAMES, "(?:pass|(?:(?<=api_)|(?<=private_)|(?<=service_)|(?<=access_)|(?<=secret_))key)")
 
 _GENERIC = (
     Rule("generic-key", "secret", "reject", 2, _KEY_WORDS + " + #value",
@@ -123,8 +133,8 @@ _GENERIC = (
          "password_quoted", 'apikey := "m{{h}o)p${e]nob(ody"', 'password = "Enter your password"', 220, before=0, assigned=True),
     Rule("password-busy", "secret", "reject", 2, "*passw* *pwd* *dbpass* *secret* *apikey*", _BUSY, "busy",
          "password: k{{q}u)w${e]rty-up[sid>-_$#down}}", "password = compute(a[1], b{2})", 220, before=0, assigned=True),
-    Rule("key-busy", "secret", "reject", 2, "pass key + api private service access db user root admin", _BUSY, "busy",
-         "api_key: `k{{q}u)w${e]rty-up[sid>-_$#down}}`", "api_key = find(a[1], b{2})", 220, before=12, assigned=True),
+    Rule("key-busy", "secret", "reject", 2, "pass key + api private service access db user root admin", _KEY_BUSY, "busy",
+         "api_key: `k{{q}u)w${e]rty-up[sid>-_$#down}}`", "api_key = find(a[1], b{2})", 220, before=0, assigned=True),
     Rule("password-compared", "secret", "reject", 2, "*passw* *pwd* *dbpass* *secret*",
          r"""(?i)["']([^\s"']{10,120})["']\s{0,3}[!=]==?\s{0,3}[\w.]{0,30}(?:passw(?:or)?d|passwd|pwd|dbpass|secret)""",
          "busy", 'if ("k{{q}u)w${e]rty-up[sid>-_$#down}}" == password) {', 'if ("${x}" == password)', 200, "== !=", before=160),

@@ -36,19 +36,25 @@ _NATIONAL_WORDS = (
     "rodn\u00e9 isikukood asmens f\u00f8dselsnummer fodselsnummer cpr ahv avs 756 oib iva amka my mynumber \u30de\u30a4\u30ca\u30f3\u30d0\u30fc npi "
     "\uc8fc\ubbfc\ub4f1\ub85d\ubc88\ud638 \uc8fc\ubbfc\ubc88\ud638 \uc138\uae08"
 )
+#: Words beside which a bare number is a telephone; in other scripts and in a text that is only a number, none is asked.
+_PHONE_WORDS = (
+    "call called calling phone tel telephone mobile cell fax whatsapp sms text texted reach contact dial number registered messages "
+    "answering desk office hotline ring cep gsm telefon* tel\u00e9fono portable handy celular movil m\u00f3vil "
+    "\u0442\u0435\u043b\u0435\u0444\u043e\u043d* #cjk #short"
+)
 
 _IBAN_COUNTRIES = "|".join(sorted(country.lower() for country in IBAN_LENGTHS))
 
 PII = (
-    _number("us-ssn", 3, "#num9", r"(?<![\w.+-])(\d{3}([-. ])\d{2}\2\d{4})(?![\w-]|\.\d)", "ssn_shaped",
+    _number("us-ssn", 3, "#n324", r"(?<![\w.+-])(\d{3}([-. ])\d{2}\2\d{4})(?![\w-]|\.\d)", "ssn_shaped",
          "SSN 536-22-8745", "build 000-12-3456"),
-    _number("us-itin", 3, "#num9", r"(?<![\w.-])9\d{2}[- ](?:5\d|6[0-5]|7\d|8[0-8]|9[0-24-9])[- ]?\d{4}(?![\w-])", "phone",
+    _number("us-itin", 3, "#n324", r"(?<![\w.-])9\d{2}[- ](?:5\d|6[0-5]|7\d|8[0-8]|9[0-24-9])[- ]?\d{4}(?![\w-])", "phone",
          "ITIN 912-70-1234", "912-20-1234"),
     _row("us-ssn-named", 3, "ssn social itin tax taxpayer taxid \uc0ac\ud68c\ubcf4\uc7a5\ubc88\ud638* \ub4f1\ub85d \uc2dd\ubcc4 + #num", r"(?i)(?:ssn|social\s+security(?:\s+(?:number|no\.?|#))?|itin|tax(?:payer)?\s?(?:registration\s|identification\s)?(?:id|number)|(?:\uc138\uae08|\ub0a9\uc138\uc790)\s(?:\ub4f1\ub85d|\uc2dd\ubcc4)\s(?:id|\ubc88\ud638)|\uc0ac\ud68c\ubcf4\uc7a5\ubc88\ud638)\W{0,3}(?:is|number|no|:|#|\ub294)?\W{0,3}(\d{9}|\d{3}[ -]?\d{2}[ -]?\d{4})(?!\d)",
          "ssn", "my SSN is 536228745", "ssn: 000000000"),
     _number("payment-card", 3, "#num12", r"(?<![\w.+/=-])((?:4\d{3}|5[0-8]\d{2}|6\d{3}|2[2-7]\d{2}|35\d{2})([ .-]?)\d{4}\2\d{4}\2\d{1,7}|3[47]\d{2}([ -]?)\d{6}\3\d{5}|3[47]\d{2}-\d{4}-\d{4}-\d{3}|3[068]\d{2}([ -]?)\d{6}\4\d{4}|(?:4|5[0-8]|6\d)\d{11,17}|1800\d{11}|2131\d{11}|1\d{14})(?![\w/=+]|-\w|\.\d)",
          "card", "card 4111 1111 1111 1111", "order 4111 1111 1111 1112"),
-    _row("iban", 3, f"/(?:{_IBAN_COUNTRIES})\\d\\d[a-z0-9]*/", r"(?<![A-Za-z0-9])([A-Z]{2}\d{2}(?:[ .-]?[A-Z0-9]{4}){2,7}(?:[ .-]?[A-Z0-9]{1,4})?|[a-z]{2}\d{2}(?:[ .-]?[a-z0-9]{4}){2,7}(?:[ .-]?[a-z0-9]{1,4})?)(?![A-Za-z0-9])", "iban",
+    _row("iban", 3, f"/(?:{_IBAN_COUNTRIES})\\d\\d(?:(?:[a-z0-9]{{4}}){{0,2}}|[a-z0-9]{{8,32}})/", r"(?<![A-Za-z0-9])([A-Z]{2}\d{2}(?:[ .-]?[A-Z0-9]{4}){2,7}(?:[ .-]?[A-Z0-9]{1,4})?|[a-z]{2}\d{2}(?:[ .-]?[a-z0-9]{4}){2,7}(?:[ .-]?[a-z0-9]{1,4})?)(?![A-Za-z0-9])", "iban",
          "IBAN DE89 3704 0044 0532 0130 00", "IBAN DE89 3704 0044 0532 0130 01"),
     _row("email", 1, "#@", r"(?<![A-Za-z0-9_.+/@-])[A-Za-z0-9_.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}(?![A-Za-z0-9_@(:-])", "mail",
          "write to jane.miller@corp-mail.io", "git@github.com"),
@@ -56,17 +62,17 @@ PII = (
          "write to jane.miller [at] corp-mail [dot] io", "look at the [dot] file"),
     _number("phone-international", 2, "#num", r"(?<![A-Za-z0-9_+.(/=:-])(?:\+|00)[1-9]\d{0,3}[ .()/-]{0,3}\d(?:[ .()/-]{0,2}\d){5,13}(?![A-Za-z0-9_+=/]|[.-]\d)", "phone_plus",
          "call +44 20 7946 0958", "1700000000", cue="+ 00"),
-    _number("phone-us", 2, "#num9", r"(?<![A-Za-z0-9_+.(/=:-])(?:\(\d{3}\) ?|\d{3}[-. ])[2-9]\d{2}[-. ]\d{4}(?![A-Za-z0-9_=/]|[.-]\d)", "phone_us",
+    _number("phone-us", 2, "#n334", r"(?<![A-Za-z0-9_+.(/=:-])(?:\(\d{3}\) ?|\d{3}[-. ])[2-9]\d{2}[-. ]\d{4}(?![A-Za-z0-9_=/]|[.-]\d)", "phone_us",
          "phone (415) 555-0132", "2024-11-20"),
-    _number("phone-named", 2, "#num", r"(?<![A-Za-z0-9_+.(/=:@#-])\(?\d(?:[ .()/-]{0,2}\d){5,14}(?![A-Za-z0-9_=/]|[.-]\d)", "phone_named",
+    _number("phone-named", 2, f"#num + {_PHONE_WORDS}", r"(?<![A-Za-z0-9_+.(/=:@#-])\(?\d(?:[ .()/-]{0,2}\d){5,14}(?![A-Za-z0-9_=/]|[.-]\d)", "phone_named",
          "How can we reach you? You can call 3312 3456", "order 1700000000 shipped"),
     _row("es-id", 2, "/[xyz]?\\d{7,8}[a-z]/ nif nie dni", r"(?<![\w-])(?:[XYZxyz]-?\d{7}|\d{7,8})-?[A-Za-z](?![\w-])", "es_id", "NIF 12345678Z", "12345678A"),
     _number("national-id", 2, f"#num + {_NATIONAL_WORDS}", rf"(?<![\w.+/=-]){_NATIONAL}(?![\w/=+-])", "national_id",
             "PESEL 44051401359", "order 44051401358"),
     _number("national-id-alone", 2, "#num + #short", r"^\W{0,3}(\d(?:[ ./-]?\d){7,15})\W{0,3}$", "national_id_alone", "44051401359", "order 44051401359"),
     _number("us-itin-alone", 2, "#num9 + #short", r"^\W{0,3}(9\d{2}(?:5\d|6[0-5]|7\d|8[0-8]|9[0-24-9])\d{4})\W{0,3}$", "phone", "911701234", "order 911701234"),
-    _number("es-id-dashed", 2, "#num", r"(?<![\w-])(?:[XYZxyz]-?\d{7}|\d{7,8})-[A-Za-z](?![\w-])", "es_id", "NIF 12345678-Z", "12345678-A", cue="-"),
-    _number("kr-rrn", 3, "#num12", r"(?<![\w.-])\d{6}-[1-8]\d{6}(?![\w-])", "kr_rrn", "RRN 960121-1234567", "961321-1234567"),
+    _number("es-id-dashed", 2, "#n8a", r"(?<![\w-])(?:[XYZxyz]-?\d{7}|\d{7,8})-[A-Za-z](?![\w-])", "es_id", "NIF 12345678-Z", "12345678-A"),
+    _number("kr-rrn", 3, "#n67", r"(?<![\w.-])\d{6}-[1-8]\d{6}(?![\w-])", "kr_rrn", "RRN 960121-1234567", "961321-1234567"),
     _row("uk-nino", 2, "nino insurance + nino national", r"(?i)(?:\bnino\b|national\s+insurance)[^\n]{0,30}?(?<![a-z0-9])((?!bg|gb|nk|kn|nt|tn|zz)[a-ceghj-prtw-z][a-ceghj-nprtw-z] ?\d\d ?\d\d ?\d\d ?[a-d])(?![a-z0-9])", "",
          "my NINO is PR 12 36 12 C", "nino: NT 99 88 77 A"),
     _number("uk-nino-alone", 2, "/[a-ceghj-prtw-z][a-ceghj-nprtw-z]\\d{6}[a-d]/ + #short", r"^\W{0,3}((?![Bb][Gg]|[Gg][Bb]|[NnTt][Nn]|[NnKk][Kk]|[Kk][Nn]|[Nn][Tt])[A-CEGHJ-PRTW-Za-ceghj-prtw-z][A-CEGHJ-NPRTW-Za-ceghj-nprtw-z]\d{6}[A-Da-d])\W{0,3}$", "", "TW987654A", "order TW987654A", before=80, after=100),
@@ -77,6 +83,6 @@ PII = (
     _row("it-fiscal-code", 2, "/[a-z]{6}\\d\\d[a-z]\\d\\d[a-z]\\d{3}[a-z]/", r"(?<![A-Za-z0-9_])[A-Za-z]{6}\d{2}[A-EHLMPR-Ta-ehlmpr-t]\d{2}[A-Za-z]\d{3}[A-Za-z](?![A-Za-z0-9_])", "",
          "codice fiscale RSSMRA85T10A562S", "ABCDEF12G34H567I"),
     _row("fi-id", 2, "/\\d{6}[a-fu-y]\\d{3}[0-9a-y]/", r"(?<![\w-])\d{6}[ABCDEFYXWVU]\d{3}[0-9A-FHJ-NPR-Y](?![\w-])", "fi_id", "010516B903X", "010516B903A"),
-    _number("fi-id-dashed", 2, "#num", r"(?<![\w-])\d{6}[-+]\d{3}[0-9A-FHJ-NPR-Y](?![\w-])", "fi_id", "131052-308T", "131052-308A", cue="- +"),
+    _number("fi-id-dashed", 2, "#n63", r"(?<![\w-])\d{6}[-+]\d{3}[0-9A-FHJ-NPR-Y](?![\w-])", "fi_id", "131052-308T", "131052-308A"),
     _row("sg-id", 2, "/[stfgm]\\d{7}[a-z]/", r"(?<!\w)[STFGMstfgm]\d{7}[A-Za-z](?!\w)", "sg_id", "G1122144R", "G1122144A"),
 )  # fmt: skip

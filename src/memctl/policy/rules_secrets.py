@@ -62,10 +62,10 @@ _FORGES = (
 _CLOUD = (
     _row("aws-access-key-id", "akia* asia* abia* acca* a3t*", r"(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}",
          "AKIA" + UPPER[:16].replace("9", "5").replace("8", "6"), "AKIAIOSFODNN7EXAMPLE", "aws_id"),
-    _row("aws-secret-key", "aws *awssecret* *secretaccess* secret + key sk secret secretkey accesskey secretaccesskey awssecret",
+    _row("aws-secret-key", "aws* *awssecret* *secretaccess* secret* + key sk secret secretkey accesskey secretaccesskey awssecret",
          r"""(?i:aws|secret)[\w .-]{0,30}(?i:key|secret|sk)["'`\]]{0,2}\s{0,4}(?:=>|:=|[=:,])\s{0,4}["'`]?([A-Za-z0-9/+]{40})""",
          "aws_secret_access_key = " + AN[:38] + "/q", "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-         "strong"),
+         "strong", before=0),
     _row("aws-bedrock-key", "absk* bedrock", r"(?:ABSK[A-Za-z0-9+/]{109,269}={0,2}|bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t[\w+/=-]{0,2000})",
          "ABSK" + (AN + LOWER)[:120], "ABSK" + _X[:109]),
     _row("google-api-key", "aiza*", r"AIza[\w-]{35}", "AIzaSy" + AN[:33], "AIza" + _X[:35]),
@@ -113,14 +113,14 @@ _CLOUD = (
 _AI = (
     _row("openai-key", "*t3blbkfj*", r"sk-(?:(?:proj|svcacct|admin|service)-)?[\w-]{16,80}T3BlbkFJ[\w-]{16,80}",
          "sk-" + AN[:20] + "T3BlbkFJ" + AN[20:40], "sk-" + _X[:20] + "T3BlbkFJ" + _X[:20], reach=300),
-    _row("sk-key", "sk", r"sk-(?:proj-|or-v1-|lf-)?[A-Za-z0-9]{20,80}", "sk-" + AN[:32], "sk-" + _X[:32], "strong", cue="sk-"),
+    _row("sk-key", "sk", r"sk-(?:or-v1-|lf-)?[A-Za-z0-9]{20,80}", "sk-" + AN[:32], "sk-" + _X[:32], "strong", cue="sk-"),
     _row("sk-dashed-key", "sk + proj svcacct admin", r"sk-(?:proj|svcacct|admin)-[\w-]{40,200}", "sk-proj-" + AN[:60], "sk-proj-" + _X[:60]),
     _row("anthropic-key", "sk + ant", r"sk-ant-(?:api\d\d|admin\d\d|oat\d\d|sid\d\d)-[\w-]{80,120}AA", "sk-ant-api03-" + AN[:93] + "AA",
          "sk-ant-api03-" + _X[:60]),
     _row("huggingface-token", "hf", r"hf_[A-Za-z]{34}", "hf_" + LETTERS[:34], "hf_" + _X[:34]),
     _row("huggingface-org-token", "api + org", r"api_org_[A-Za-z]{34}", "api_org_" + LETTERS[:34], "api_org_" + _X[:34], cue="api_org_"),
     _row("perplexity-key", "pplx", r"pplx-[A-Za-z0-9]{48}", "pplx-" + AN[:48], "pplx-" + _X[:48]),
-    _row("groq-key", "gsk", r"gsk_[A-Za-z0-9]{48,56}", "gsk_" + AN[:52], "gsk_" + _X[:52]),
+    _row("groq-key", "gsk", r"gsk_[A-Za-z0-9]{52}", "gsk_" + AN[:52], "gsk_" + _X[:52]),
     _row("nvidia-key", "nvapi", r"nvapi-[\w-]{64}(?![\w-])", "nvapi-" + AN[:64], "nvapi-" + _X[:64]),
     _row("replicate-token", "r8*", r"r8_[A-Za-z0-9]{37}", "r8_" + AN[:37], "r8_" + _X[:37], cue="r8_"),
     _row("xai-key", "xai", r"xai-[A-Za-z0-9]{70,90}", "xai-" + AN[:80], "xai-" + _X[:80]),
@@ -128,7 +128,7 @@ _AI = (
 
 _MONEY = (
     _row("stripe-key", "sk rk + live test prod", r"(?:sk|rk)_(?:live|test|prod)_[A-Za-z0-9]{10,99}", "sk_live_" + AN[:24],
-         "pk_live_" + AN[:24]),
+         "pk_live_" + AN[:24], "stripe"),
     _row("square-token", "eaaa* sq0atp sq0csp", r"(?:EAAA[\w-]{22,60}|sq0atp-[\w-]{22,60}|sq0csp-[\w-]{43})", "sq0atp-" + AN[:22],
          "sq0atp-" + _X[:22], "strong"),
     _row("shippo-token", "shippo", r"shippo_(?:live|test)_[0-9a-f]{40}", "shippo_live_" + HEX[:40], "shippo_live_" + "0" * 40),
@@ -172,7 +172,7 @@ _TALK = (
 )  # fmt: skip
 
 _PACKAGES = (
-    _row("npm-token", "npm", r"npm_[A-Za-z0-9]{36}", "npm_" + AN[:36], "npm_" + _X[:36]),
+    _row("npm-token", "npm", r"npm_[A-Za-z0-9]{36}", "npm_" + AN[:36], "npm_" + _X[:36], cue="npm_"),
     _row("npmrc-token", "authtoken", r"_authToken\s?=\s?([A-Za-z0-9_-]{20,80})", "//registry.npmjs.org/:_authToken=" + AN[:36],
          "//registry.npmjs.org/:_authToken=${NPM_TOKEN}", "typed"),
     _row("npmrc-auth", "auth + registry npmjs npmrc", r"_auth\s?=\s?[\"']?([A-Za-z0-9+/]{16,200}={0,2})", "//registry.npmjs.org/:_auth=dXNlcjpodW50ZXIyMDE5eA==",
@@ -222,7 +222,7 @@ _TOOLS = (
     _row("tines-webhook", "tines + webhook", r"tines\.com/webhook/([0-9a-f]{32}/[0-9a-f]{32})", "https://a.tines.com/webhook/" + HEX[:32] + "/" + HEX[32:64],
          "https://a.tines.com/webhook/PATH/SECRET"),
     _bare("password-hash", "#value", r"\$(?:1|5|6|y|gy|7|2[aby]|md5)[$,](?:[\w./=,-]{1,40}\$){1,3}\$?[A-Za-z0-9./]{22,120}",
-         "$6$cjvUY6xn$" + AN[:86], "$6$salt$hash", cue="$"),
+         "$6$cjvUY6xn$" + AN[:86], "$6$salt$hash", "crypt_hash", cue="$"),
     _row("dropbox-token", "sl aaaaaaaaaa", r"(?:sl\.[\w=-]{130,160}|[A-Za-z0-9]{11}AAAAAAAAAA[\w=-]{43})", "sl." + (AN + LOWER)[:140], "sl." + _X[:110], cue="sl. aaaaaaaaaa"),
     _row("beamer-token", "beamer + b", r"b_[\w=-]{44}", "beamer = b_" + AN[:44], "beamer b_" + _X[:44], "strong"),
 )  # fmt: skip
@@ -250,7 +250,7 @@ _SHAPES = (
          "curl_header", "curl -H 'X-Api-Key: " + AN[:24] + "' https://h/x", "curl -H 'Authorization: Bearer $TOKEN' https://h/x", 2_000, before=1),
     Rule("url-password", "secret", "reject", 2, "#@", r"(?<![A-Za-z0-9])[A-Za-z][\w+.-]{1,20}://[^\s:/?#@\"'<>`]{0,80}:([^\s/:\"'<>`@]{3,120})@[\w.\[-]", "userinfo",
          "postgres://app:hunter2Zq9@db/x", "postgres://user:password@localhost/db", 140, cue="://", before=240),
-    Rule("kubernetes-secret", "secret", "reject", 2, "kind + secret",
+    Rule("kubernetes-secret", "secret", "reject", 2, "kind + secret + data stringdata",
          r"""(?<![\w.-])(?!(?:kind|apiVersion|name|type|metadata|namespace)\b)[\w.-]{1,60}["']?:\s{0,4}(?:[|>]-?\s{1,20})?["']?([A-Za-z0-9+/]{10,4000}={0,3})(?=["'\s,]|\Z)""",
          "k8s_value", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\ndata:\n  password: UyFCXCpkJHpEc2I9\n",
          "kind: Secret\ndata:\n  password: <base64>\n", 2_500, before=2_000),
