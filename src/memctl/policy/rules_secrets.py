@@ -250,7 +250,7 @@ _SHAPES = (
          "curl_header", "curl -H 'X-Api-Key: " + AN[:24] + "' https://h/x", "curl -H 'Authorization: Bearer $TOKEN' https://h/x", 2_000, before=1),
     Rule("url-password", "secret", "reject", 2, "#@", r"(?<![A-Za-z0-9])[A-Za-z][\w+.-]{1,20}://[^\s:/?#@\"'<>`]{0,80}:([^\s/:\"'<>`@]{3,120})@[\w.\[-]", "userinfo",
          "postgres://app:hunter2Zq9@db/x", "postgres://user:password@localhost/db", 140, cue="://", before=240),
-    Rule("kubernetes-secret", "secret", "reject", 2, "kind + secret + data stringdata",
+    Rule("kubernetes-secret", "secret", "reject", 2, "kind + secret",
          r"""(?<![\w.-])(?!(?:kind|apiVersion|name|type|metadata|namespace)\b)[\w.-]{1,60}["']?:\s{0,4}(?:[|>]-?\s{1,20})?["']?([A-Za-z0-9+/]{10,4000}={0,3})(?=["'\s,]|\Z)""",
          "k8s_value", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\ndata:\n  password: UyFCXCpkJHpEc2I9\n",
          "kind: Secret\ndata:\n  password: <base64>\n", 2_500, before=2_000),
