@@ -87,12 +87,11 @@ def sync(house: House, given: str | None, against: str | None, many_files: int) 
     """
     folder, count, size = corpus(house, given)
     bare = statistics.median(spawn([house.python, "-c", "pass"], house.env).cpu for _ in range(9))
-    db = house.store("sync")
-    first = check(spawn(house.command("sync", str(folder), "--db", db, "-q"), house.env), "sync")
+    db = house.store("sync0")
+    first, theirs = _first_syncs(house, folder, original(house, against) if against else "")
     compared = f"{first.cpu:.2f} s CPU"
-    if against:
-        theirs = original(house, against, folder)
-        compared = f"{theirs.wall / first.wall:.1f} x as fast as {against}: {theirs.wall:.2f} s"
+    if theirs:
+        compared = f"{theirs / first.wall:.1f} x as fast as {against}: {theirs:.2f} s"
     yield Row(f"sync: {count:,} files, {size / MB:.1f} MB", f"{first.wall:.2f} s", compared, "≥ 5 x the original")
     yield Row("sync: peak memory", f"{first.peak / MB:.0f} MB")
     yield _quiet_sync(house, folder, db, count, bare, "bare + 60 ms for 1,000 files")
@@ -103,6 +102,18 @@ def sync(house: House, given: str | None, against: str | None, many_files: int) 
     (many / "00" / "7.md").write_text("# Changed\n\nThis file is not what it was.\n")
     one = check(spawn(house.command("sync", str(many), "--db", db, "-q"), house.env), "sync of one")
     yield Row(f"sync: one changed file among {many_files:,}", f"{one.wall:.2f} s", f"{one.cpu:.2f} s CPU", "< 0.6 s")
+
+
+def _first_syncs(house: House, folder: Path, theirs: str, turns: int = 3) -> tuple[Cost, float]:
+    """The fastest first sync, and that of another program (0 without one) in seconds; by turns, as speeds change."""
+    ours, others = [], []
+    for turn in range(turns):
+        command = house.command("sync", str(folder), "--db", house.store(f"sync{turn}"), "-q")
+        ours.append(check(spawn(command, house.env), "sync"))
+        if theirs:
+            command = [theirs, "sync", str(folder), "--db", house.store(f"original{turn}")]
+            others.append(check(spawn(command, house.env), theirs).wall)
+    return min(ours, key=lambda cost: cost.wall), min(others, default=0.0)
 
 
 def _quiet_sync(house: House, folder: Path, db: str, count: int, bare: float, limit: str) -> Row:
@@ -122,15 +133,14 @@ def write_files(folder: Path, count: int) -> None:
         place.write_text(f"# {sentences(source, 4)}\n\n{sentences(source, 60)}\n")
 
 
-def original(house: House, version: str, folder: Path) -> Cost:
-    """What the original needs for its first sync of the folder."""
+def original(house: House, version: str) -> str:
+    """The program of an original memctl, installed for this measurement."""
     place = house.folder / "original"
     pip = [str(place / "bin" / "python"), "-m", "pip", "install", "-q", f"memctl=={version}"]
     for command in ([sys.executable, "-m", "venv", str(place)], pip):
         if subprocess.run(command, capture_output=True, check=False).returncode:
             raise Skipped(f"memctl {version} cannot be installed")
-    db = str(place / "memory.db")
-    return check(spawn([str(place / "bin" / "memctl"), "sync", str(folder), "--db", db], house.env), version)
+    return str(place / "bin" / "memctl")
 
 
 def sentences(source: random.Random, words: int) -> str:

@@ -9,11 +9,10 @@ def new_id(prefix: str = "MEM") -> str:
     return f"{prefix}-{os.urandom(6).hex()}"
 
 
-def new_ids(prefixes: tuple[str, str], count: int) -> list[tuple[str, str]]:
-    """That many pairs of new ids, one with each prefix, for the price of one."""
-    digits = os.urandom(12 * count).hex()
-    first, second = prefixes
-    return [(f"{first}-{digits[i : i + 12]}", f"{second}-{digits[i + 12 : i + 24]}") for i in range(0, 24 * count, 24)]
+def new_ids(prefix: str, count: int) -> list[str]:
+    """That many new ids for the price of one."""
+    digits = os.urandom(6 * count).hex()
+    return [f"{prefix}-{digits[i : i + 12]}" for i in range(0, 12 * count, 12)]
 
 
 def content_hash(text: str) -> str:

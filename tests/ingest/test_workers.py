@@ -159,3 +159,11 @@ def test_a_file_that_is_the_same_is_not_prepared(tmp_path: Path) -> None:
     with Team(Preparer(Options(), None), 1) as team:
         (again,) = team.prepare([Job(str(path), 7, first.file.sha256)], 7)
     assert (again.passages, again.problem) == (None, "")
+
+
+@pytest.mark.parametrize(("processors", "processes"), [(1, 0), (2, 2), (8, 8)])
+def test_each_processor_has_a_process_unless_it_is_the_only_one(
+    processors: int, processes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)), raising=False)
+    assert workers.usual_workers() == processes

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import folders
@@ -74,6 +74,12 @@ def told(done: dict[str, object]) -> object:
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rounds=rounds)
+@example(  # two files with the bytes of one that is gone: one of them was it, the other is new
+    rounds=[
+        [("write", "b.md", document("The same."))],
+        [("rename", "b.md", "a.md"), ("write", "c.txt", document("The same."))],
+    ]
+)
 def test_a_followed_store_says_what_a_fresh_one_does(
     rounds: list[list[tuple[str, str, str | None]]], base: Path
 ) -> None:

@@ -119,7 +119,7 @@ KEYS = (
     Key("ingest", "max_expanded_mb", int, 256, "most that a packed file (docx, pdf) may expand to, in MB", 1, 65536),
     Key("ingest", "max_seconds", int, 60, "longest time for one such file, in seconds", 1, 3600),
     Key("ingest", "max_rows", int, 100_000, "most rows that are read of one workbook", 1, 10_000_000),
-    Key("ingest", "workers", int, 0, "processes that read files; 0 means one for each processor but one", 0, 64),
+    Key("ingest", "workers", int, 0, "processes that read files; 0 means one for each processor", 0, 64),
     Key("pull", "tier", str, "stm", "tier of what is stored", choices=TIERS),
     Key("consolidate", "enabled", bool, default=True, help="consolidate at all"),
     Key("consolidate", "stm_threshold", int, 20, "items in stm before it is worth while", 1, 10000),

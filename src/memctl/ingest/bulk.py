@@ -16,7 +16,7 @@ from memctl.ingest.outcome import FileReport, Outcome, lost_report
 from memctl.ingest.prepare import Options, Prepared, Preparer, record, too_large
 from memctl.ingest.sources import STDIN, Target
 from memctl.ingest.writer import FORMER, Writer
-from memctl.store import corpus, folders, items, judged
+from memctl.store import corpus, folders, items, judged, staged
 from memctl.store.connect import Database
 from memctl.store.corpus import File
 from memctl.store.folders import Gone, Home, Unread
@@ -45,7 +45,7 @@ class Run(NamedTuple):
 
     full     read and store every file anew, whatever it looks like
     report   keep a line for each file in `Outcome.reports`
-    workers  processes that read files side by side; 0: one for each processor but one
+    workers  processes that read files side by side; 0: one for each processor
     mount    the mount that the files belong to
     """
 
@@ -88,6 +88,12 @@ class Ingest:
         """
         plan = self.plan(targets, roots)
         self._begin(plan)
+        with staged.in_memory(self.db):
+            self._follow(plan, stdin)
+        return self.outcome
+
+    def _follow(self, plan: delta.Plan, stdin: Callable[[], bytes]) -> None:
+        """Do what the plan says."""
         try:
             for prepared in self._prepared(plan, stdin):
                 self._take(prepared)
@@ -98,7 +104,6 @@ class Ingest:
             if not isinstance(exc, Exception):  # ^C, a signal: what is read is kept
                 self._keep_what_is_done(plan)
             raise
-        return self.outcome
 
     def plan(self, targets: Iterable[Target], roots: Sequence[str] = ()) -> delta.Plan:
         """What there is to do; nothing is read or written yet."""
@@ -121,9 +126,9 @@ class Ingest:
     def _prepared(self, plan: delta.Plan, stdin: Callable[[], bytes]) -> Iterator[Prepared]:
         if not plan.tasks:
             return
-        from memctl.ingest.workers import Team, spare_processors
+        from memctl.ingest.workers import Team, usual_workers
 
-        with Team(self._preparer, self.how.workers or spare_processors()) as team:
+        with Team(self._preparer, self.how.workers or usual_workers()) as team:
             size, read, number = plan.bytes, 0, 0
             if any(task.path == STDIN for task in plan.tasks):
                 yield self._stdin(stdin())

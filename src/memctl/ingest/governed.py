@@ -48,6 +48,11 @@ class Governed:
         self._firsts = [held.first for held in self._held]
         self._labels: dict[str, str] = {}
 
+    @property
+    def spotless(self) -> bool:
+        """Whether nothing was found: no heading or passage of this text needs a look of its own."""
+        return self._clean and not self._everywhere
+
     def label(self, text: str, *, ours: bool = True) -> str:
         """A title or heading without its secrets; empty when it speaks to a model.
 

@@ -40,9 +40,10 @@ class Moves:
             for file, key in zip(strangers, keys, strict=True):
                 if file.path not in out and (found := self._take(key)):
                     out[file.path] = found
-        out |= self._elsewhere([file for file in strangers if file.path not in out])
         self._found |= out
-        return out
+        elsewhere = self._elsewhere([file for file in strangers if file.path not in out])
+        self._found |= elsewhere
+        return out | elsewhere
 
     def _elsewhere(self, files: Sequence[File]) -> dict[str, str]:
         where = folders.paths_with(self._db, [file.sha256 for file in files if file.size])

@@ -135,6 +135,10 @@ class Preparer:
         """What reading a file may cost."""
         return self.options.limits
 
+    def warm_up(self) -> None:
+        """Load what every text needs, so that processes forked from this one need not load it each."""
+        self.prepare(record("", "", 0, None, 0), b"")
+
     def read(self, path: str, known: str | None) -> Prepared:
         """A file by its path. `known`: the hash of the bytes that need not be prepared again, if there is one."""
         try:
@@ -173,11 +177,12 @@ class Preparer:
             breaks=doc.breaks,
         )  # fmt: skip
         passages = []
+        suspect = None if governed is None or governed.spotless else governed
         for number, piece in enumerate(cut):
             start, end = (piece.start, piece.end) if doc.lines_are_source else (None, None)
-            heading = governed.label(piece.heading) if governed else piece.heading
+            heading = suspect.label(piece.heading) if suspect else piece.heading
             place = Source(number, start, end, self._anchor(doc, piece, governed) or heading)
-            redacted, rules = (governed.redacted(piece.text), governed.rules(piece)) if governed else (False, ())
+            redacted, rules = (suspect.redacted(piece.text), suspect.rules(piece)) if suspect else (False, ())
             passages.append(
                 Passage(full_title(title, heading), piece.text, ids.content_hash(piece.text), place, redacted, rules)
             )

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 #: In bytes: a reader that wants more address space fails with MemoryError instead of taking the machine down.
 MEMORY = 4 << 30
 
+#: In bytes: what a pipe from a worker holds, a bundle of text as its passages; systems allow that without privileges.
+ANSWER = 1 << 20
+
 _CHILD = "import sys; sys.path[:] = {path!r}; from memctl.ingest.worker import main; main()"
 
 
@@ -96,6 +99,7 @@ def _may_fork() -> bool:
 def _forked(reader: Reader, siblings: Iterable[Worker]) -> Worker:
     child_reads, parent_writes = os.pipe()
     parent_reads, child_writes = os.pipe()
+    _widen(child_writes)
     pid = os.fork()
     if pid == 0:
         try:
@@ -109,6 +113,14 @@ def _forked(reader: Reader, siblings: Iterable[Worker]) -> Worker:
     os.close(child_reads)
     os.close(child_writes)
     return Worker(pid, os.fdopen(parent_writes, "wb"), os.fdopen(parent_reads, "rb"))
+
+
+def _widen(pipe: int) -> None:
+    """Let a pipe hold all of an answer, so that its writer can go on reading while its reader does something else."""
+    import fcntl
+
+    with suppress(AttributeError, OSError):  # Python's and the system's limits
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, ANSWER)
 
 
 def _spawned(reader: Reader) -> Worker:

@@ -82,10 +82,11 @@ class Team:
     def _threads(self) -> Any:
         """One thread for each process: it writes, waits and reads; the work is done in the process."""
         if self._pool is None:
-            from concurrent.futures import ThreadPoolExecutor
-
+            self._preparer.warm_up()
             while len(self._idle) < self._wanted:  # before there are threads, so that they can be forks
                 self._idle.append(self._started())
+            from concurrent.futures import ThreadPoolExecutor  # while they begin
+
             self._pool = ThreadPoolExecutor(self._wanted)
         return self._pool
 
@@ -143,9 +144,12 @@ def _bundles(jobs: Iterable[Job], size: int) -> Iterator[list[Job]]:
         yield bundle
 
 
-def spare_processors() -> int:
-    """How many processors this process may use beside the one that it needs itself, to write what the others read."""
+def usual_workers() -> int:
+    """How many processes read where nobody says: one for each processor, because the one that writes what they read
+    waits for them most of the time; none where there is but one processor.
+    """
     try:
-        return len(os.sched_getaffinity(0)) - 1
+        found = len(os.sched_getaffinity(0))
     except AttributeError:  # not Linux
-        return (os.cpu_count() or 1) - 1
+        found = os.cpu_count() or 1
+    return found if found > 1 else 0

@@ -2,14 +2,14 @@
 
 import os
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from memctl import ids
 from memctl.ingest.moves import related
 from memctl.ingest.outcome import FileReport, FileStatus, Outcome
 from memctl.ingest.prepare import Options, Passage, Prepared, inferred_tags
-from memctl.store import corpus, folders, items, links, sources
+from memctl.store import corpus, folders, items, links, sources, staged
 from memctl.store.connect import Database
 from memctl.store.corpus import File
 from memctl.store.folders import Gone, Home
@@ -58,6 +58,7 @@ class Writer:
         self._back: list[str] = []  # passages that are active again
         self._found: dict[str, list[str]] = {}  # active items, of files whose record another program has written
         self._made: dict[str, _New] = {}
+        self._ids: Iterator[str] = iter(())  # for them
         self._shared: dict[str, FileRows] = {}
         self._released: set[tuple[str, str]] | None = None  # looked up when it matters
         self._places: dict[str, sources.Source] = {}
@@ -70,6 +71,7 @@ class Writer:
     def write(self, batch: Sequence[Prepared]) -> Outcome:
         """Write the batch; what was done, to be counted once the transaction is through."""
         self._look_up(batch)
+        self._ids = iter(ids.new_ids("MEM", sum(len(prepared.passages or ()) for prepared in batch)))
         files = [self._file(prepared, prepared.file) for prepared in batch if prepared.file]
         self._flush()
         kept = [file for file in files if file]
@@ -192,7 +194,7 @@ class Writer:
                 file.path, file.sha256, tags=prepared.tags, scope=self.options.scope,
                 corpus_id=self.options.corpus_id, now=self._now,
             )  # fmt: skip
-        item_id = ids.new_id("MEM")
+        item_id = next(self._ids)
         self._made[item_id] = _New(shared, passage)
         self._places[item_id] = passage.place
         self.tally.redacted += passage.redacted
@@ -281,7 +283,9 @@ class Writer:
 
     def _flush(self) -> None:
         """Write what was collected."""
-        items.write_rows(self.db, [self._row(item_id, new) for item_id, new in self._made.items()], "ingest")
+        made = [self._row(item_id, new) for item_id, new in self._made.items()]
+        write = staged.add if len(made) >= staged.WORTHWHILE else items.write_rows
+        write(self.db, made, "ingest")
         sources.put_many(self.db, self._places)
         folders.reinstate(self.db, self._back)
         for item_id, why in self._withheld.items():

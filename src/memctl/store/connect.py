@@ -297,10 +297,12 @@ def _create(path: str, tokenizer: str | None, wal: bool) -> None:
         try:
             # A passage with its provenance takes about 2 KB: pages of 4 KB would stand half empty.
             db.run("PRAGMA page_size = 8192")
+            db.run("PRAGMA synchronous = OFF")  # nobody knows of the file yet: it reaches the disk as a whole
             _write_pragmas(db, wal)
             migrate.up(db, tokenizer)
         finally:
             db.close()
+        _settle(part)
         _publish(part, path)
     except OSError as exc:
         raise errors.StoreUnmakeable(path=path, reason=exc.strerror or str(exc)) from exc
@@ -309,6 +311,15 @@ def _create(path: str, tokenizer: str | None, wal: bool) -> None:
     finally:
         for suffix in ("", "-wal", "-shm", "-journal"):
             _remove(part + suffix)
+
+
+def _settle(path: str) -> None:
+    """Wait until a file is on the disk."""
+    fd = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _publish(part: str, path: str) -> None:

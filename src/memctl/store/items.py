@@ -206,11 +206,12 @@ def write_rows(
     now = ids.timestamp()
     details = json.dumps({"reason": reason, "rules": db.rules} if db.rules else {"reason": reason})
     states = snapshots if snapshots is not None else [UNCHANGED] * len(row_values)
-    written = list(zip(row_values, states, ids.new_ids(("REV", "EVT"), len(row_values)), strict=True))
+    new = (ids.new_ids(prefix, len(row_values)) for prefix in ("REV", "EVT"))
+    written = list(zip(row_values, states, *new, strict=True))
     with db.atomic():
         _upsert(db, row_values)
-        db.run_many(_REVISION, [(rev, row[0], row[0], state, row[16], reason) for row, state, (rev, _) in written])
-        db.run_many(_EVENT, [(event, "write", row[0], details, row[20], now) for row, _, (_, event) in written])
+        db.run_many(_REVISION, [(rev, row[0], row[0], state, row[16], reason) for row, state, rev, _ in written])
+        db.run_many(_EVENT, [(event, "write", row[0], details, row[20], now) for row, _, _, event in written])
 
 
 def _upsert(db: Database, row_values: Sequence[tuple[Any, ...]]) -> None:

@@ -101,13 +101,12 @@ def marks(text: str, language: str) -> Marks:
     # A line feed in front makes the first line one like the others, and match.start() the offset in `text`.
     for match in pattern.finditer("\n" + text):
         start, end = match.span()
-        if end - start == 1:  # a statement: it begins after the blank line
-            if not offsets or end > offsets[-1]:
-                offsets.append(end)
-                ranks.append(rank)
-                names.append("")
-        else:
-            _define(text, match, found)
+        if end - start > 1:
+            _define(text, match, start, found)
+        elif not offsets or end > offsets[-1]:  # a statement: it begins after the blank line
+            offsets.append(end)
+            ranks.append(rank)
+            names.append("")
     return found
 
 
@@ -117,15 +116,15 @@ def statements(text: str) -> Marks:
     return Marks(offsets, [1] * len(offsets), [""] * len(offsets))
 
 
-def _define(text: str, match: re.Match[str], found: Marks) -> None:
+def _define(text: str, match: re.Match[str], start: int, found: Marks) -> None:
     header = match[0]
-    start = match.start()
     indent = len(header) - len(header.lstrip()) - 1
     name = match[match.lastindex] if match.lastindex else _name_before_bracket(header)
     if start > 1 and text[start - 2] != "\n":
         start = _with_leaders(text, start, found)
-    if found.names and not found.names[-1] and text.startswith(_COMMENTS, found.offsets[-1]):
-        start = _with_banner(text, start, found.offsets[-1])
+    offsets, _, names = found
+    if names and not names[-1] and text.startswith(_COMMENTS, offsets[-1]):
+        start = _with_banner(text, start, offsets[-1])
     found.add(start, 2 * indent, name)
 
 

@@ -163,16 +163,16 @@ def _trimmed(text: str, found: Iterator[tuple[int, int]]) -> Iterator[tuple[str,
     line, counted = 1, 0
     for start, end in found:
         piece = text[start:end]
-        lead = len(piece) - len(piece.lstrip())
-        if lead == len(piece):
+        filled = piece.lstrip()
+        if not filled:
             continue
-        first = piece.rfind("\n", 0, lead) + 1
+        first = piece.rfind("\n", 0, len(piece) - len(filled)) + 1
         last = piece.find("\n", len(piece.rstrip()))
         body = piece[first:last] if last >= 0 else piece[first:]
         offset = start + first
-        line += text.count("\n", counted, offset)
-        counted = offset
-        yield body, line, line + body.count("\n"), offset
+        begin = line + text.count("\n", counted, offset)
+        line, counted = begin + body.count("\n"), offset + len(body)
+        yield body, begin, line, offset
 
 
 def _with_headings(pieces: Iterator[tuple[str, int, int, int]], walk: Walk) -> Iterator[Passage]:

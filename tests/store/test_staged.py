@@ -1,0 +1,102 @@
+"""Items stored through a temporary table are the same as items stored one by one, and the index is as it was before."""
+
+import sqlite3
+from typing import Any
+
+import pytest
+
+from memctl import errors, ids
+from memctl.store import items, judged, rows, staged
+from memctl.store.connect import MEMORY, Database, open_write
+from memctl.types import MemoryItem
+from stores import check_index
+
+NOW = "2026-11-21T12:00:00.000000+00:00"
+SETTINGS = "SELECT k, v FROM memory_items_fts_config WHERE k <> 'version'"
+
+
+def made(count: int) -> list[tuple[Any, ...]]:
+    words = ("gateway", "élan vital", "no end", "{}", "")
+    return [
+        rows.from_item(MemoryItem(id=f"MEM-{n}", title=f"{words[n % 5]} {n}", content=words[n % 4] * n, tags=[str(n)]))
+        for n in range(count)
+    ]
+
+
+def everything(db: Database) -> dict[str, list[tuple[Any, ...]]]:
+    """What the tables hold beside ids of revisions and events; and which words the index has for which item."""
+    db.run("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, memory_items_fts, instance)")
+    return {
+        "items": db.rows("SELECT rowid, * FROM memory_items ORDER BY rowid"),
+        "revisions": db.rows(
+            "SELECT rowid, item_id, revision_num, snapshot, changed_at, reason FROM memory_revisions ORDER BY rowid"
+        ),
+        "events": db.rows(
+            "SELECT rowid, action, item_id, details_json, content_hash, timestamp FROM memory_events ORDER BY rowid"
+        ),
+        "words": db.rows("SELECT * FROM temp.words ORDER BY 1, 2, 3, 4"),
+    }
+
+
+@pytest.mark.parametrize("rules", ["", "today's"])
+def test_they_are_stored_as_one_by_one(rules: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ids, "timestamp", lambda *_: NOW)
+    stored = []
+    for write in (items.write_rows, staged.add):
+        db = open_write(MEMORY)
+        with staged.in_memory(db), judged.by(db, rules):
+            for part in (made(300)[:170], made(300)[170:]):
+                with db.atomic():
+                    write(db, part, "ingest")
+        check_index(db)
+        stored.append(everything(db))
+        assert db.value("SELECT count(*) FROM sqlite_temp_master WHERE name = 'memctl_staged'") == 0
+        db.close()
+    assert stored[0] == stored[1]
+    assert len(stored[0]["items"]) == 300
+
+
+@pytest.mark.parametrize("theirs", [{}, {"automerge": 2}, {"hashsize": 5000, "automerge": 0}])
+def test_the_index_is_set_back(db: Database, theirs: dict[str, int]) -> None:
+    for name, value in theirs.items():
+        db.run("INSERT INTO memory_items_fts(memory_items_fts, rank) VALUES (?, ?)", (name, value))
+    with db.atomic():
+        staged.add(db, made(200), "ingest")
+    assert dict(db.rows(SETTINGS)) == {"hashsize": 1 << 20, "automerge": 4} | theirs
+
+
+def test_what_fails_leaves_nothing(db: Database) -> None:
+    items.write_rows(db, made(150)[149:], "ingest")
+    with staged.in_memory(db):
+        with pytest.raises(errors.StoreFailed), db.atomic():
+            staged.add(db, made(150), "ingest")
+        assert db.value("SELECT count(*) FROM memory_items") == 1
+        assert db.rows(SETTINGS) == []
+        with db.atomic():
+            staged.add(db, made(149), "ingest")
+    check_index(db)
+    assert db.value("SELECT count(*) FROM memory_items") == 150
+
+
+def test_another_connection_writes_meanwhile_as_ever(db: Database, path: str) -> None:
+    with db.atomic():
+        staged.add(db, made(200), "ingest")
+    other = sqlite3.connect(path)
+    other.execute("UPDATE memory_items SET title = 'renamed' WHERE id = 'MEM-7'")
+    other.commit()
+    other.close()
+    with db.atomic():
+        staged.add(db, made(400)[200:], "ingest")
+    check_index(db)
+    found = db.rows("SELECT rowid FROM memory_items_fts WHERE memory_items_fts MATCH 'renamed'")
+    assert found == db.rows("SELECT rowid FROM memory_items WHERE id = 'MEM-7'")
+
+
+def test_stores_of_older_programs_take_them(old: str) -> None:
+    db = open_write(old)
+    before = db.value("SELECT count(*) FROM memory_items")
+    with staged.in_memory(db), db.atomic():
+        staged.add(db, made(120), "ingest")
+    check_index(db)
+    assert db.value("SELECT count(*) FROM memory_items") == before + 120
+    db.close()
