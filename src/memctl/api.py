@@ -190,9 +190,9 @@ class MemoryStore:
     @_locked
     def _search_fts5_prefix_and(self, terms: Sequence[str], limit: int = 100) -> list[MemoryItem]:
         """Items that hold all of the terms, longer ones at least as the beginning of a word (older programs ask so)."""
-        from memctl.store import search
+        from memctl.store import vocabulary
 
-        ids = search.all_by_prefix(self._db, terms, self._PREFIX_MIN_LEN, limit)
+        ids = vocabulary.all_by_prefix(self._db, terms, self._PREFIX_MIN_LEN, limit)
         return items.get_many(self._db, ids)
 
     def _is_porter_tokenizer(self) -> bool:

@@ -37,7 +37,8 @@ OURS = {
     "memctl.ops.search",
     "memctl.retrieve", "memctl.retrieve.feedback", "memctl.retrieve.find", "memctl.retrieve.order",
     "memctl.retrieve.rank", "memctl.retrieve.repeats", "memctl.retrieve.terms", "memctl.retrieve.texts", "memctl.store",
-    "memctl.store.connect", "memctl.store.filters", "memctl.store.migrate", "memctl.store.schema",
+    "memctl.store.connect", "memctl.store.filters", "memctl.store.kept", "memctl.store.migrate",
+    "memctl.store.schema",
     "memctl.store.search", "memctl.text", "memctl.text.clean",
     "memctl.text.excerpt", "memctl.text.forms", "memctl.text.query",
 }  # fmt: skip

@@ -140,6 +140,17 @@ def test_uses_are_counted_and_reads_are_not(db: Database) -> None:
     items.write(db, MemoryItem(id="MEM-2", content="writing still works"))
 
 
+def test_counting_uses_leaves_the_index_alone(db: Database) -> None:
+    items.write(db, MemoryItem(id="MEM-1", content="alpha"))
+    held = "SELECT id, block FROM memory_items_fts_data"
+    before = db.rows(held)
+    assert items.mark_used(db, ["MEM-1"])
+    assert db.rows(held) == before
+    db.run("UPDATE memory_items SET title = 'beta' WHERE id = 'MEM-1'")  # as another program does
+    assert db.rows(held) != before
+    check_index(db)
+
+
 def test_odd_rows_of_other_programs_can_be_read(db: Database) -> None:
     db.run(
         "INSERT INTO memory_items(id, tier, type, title, content, tags, entities, links_json, provenance_json, "

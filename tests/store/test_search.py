@@ -10,7 +10,8 @@ from memctl.retrieve.terms import terms_of
 from memctl.store import items
 from memctl.store.connect import Database, open_read, open_write
 from memctl.store.filters import Filters
-from memctl.store.search import covered, is_stemming
+from memctl.store.search import is_stemming
+from memctl.store.vocabulary import covered
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 
@@ -199,6 +200,7 @@ def test_old_stores_are_searched(old: str) -> None:
         ("alpha beta", "AND", ["alpha", "beta"], []),
         ("alph bet", "PREFIX_AND", ["alph", "bet"], []),
         ("alpha gamm", "PREFIX_AND", ["alpha", "gamm"], []),
+        ("running gamm", "PREFIX_AND", ["running", "gamm"], []),
         ("alpha zeta", "REDUCED_AND", ["alpha"], ["zeta"]),
         ("alpha zeta eta", "OR_FALLBACK", ["alpha"], ["zeta", "eta"]),
         ("zeta", "OR_FALLBACK", ["zeta"], []),
@@ -208,7 +210,7 @@ def test_old_stores_are_searched(old: str) -> None:
 def test_the_strategy_says_what_the_best_hit_covers(
     db: Database, asked: str, strategy: str, effective: list[str], dropped: list[str]
 ) -> None:
-    put(db, "alpha beta gammas")
+    put(db, "alpha beta gammas run")
     put(db, "other words")
     meta = describe(db, search(db, asked, filters=Filters(), limit=5))
     assert (meta.strategy, meta.effective_terms, meta.dropped_terms) == (strategy, effective, dropped)
@@ -224,7 +226,16 @@ def test_the_hint_is_for_indexes_that_do_not_stem(store: Database) -> None:
 def test_covered_asks_the_index(db: Database) -> None:
     item_id = put(db, "rotating tokens")
     assert covered(db, item_id, ["token", "rotation", "tok"]) == [True, True, False]
-    assert covered(db, item_id, ["tok", "missing"], prefix=True) == [True, False]
+    assert covered(db, item_id, ["tok", "missing", "to"], prefix=True) == [True, False, False]
+
+
+def test_one_or_two_letters_are_no_beginning(store: Database) -> None:
+    put(store, "zebra crossing")  # all words with c would have to be read for this
+    hits = search(store, "zebra-c crossing", filters=Filters(), limit=5)
+    assert hits.ranking is not None
+    assert {term.word for term in hits.ranking.terms} == {"zebra", "crossing"}
+    meta = describe(store, hits)
+    assert (meta.strategy, meta.dropped_terms) == ("REDUCED_AND", ["zebra-c"])
 
 
 def test_a_column_of_another_type_does_not_stop_the_search(db: Database) -> None:
@@ -274,15 +285,17 @@ def test_of_common_words_only_the_items_with_all_of_them_come_first(
 
 
 @pytest.mark.parametrize("count", [False, True])
-def test_the_index_is_asked_once_not_once_per_item(db: Database, count: bool) -> None:
+@pytest.mark.parametrize("scope", ["project", "elsewhere"])
+def test_the_index_is_asked_once_not_once_per_item(db: Database, count: bool, scope: str) -> None:
     put(db, "zebra")
+    put(db, "zebra too", scope=scope)
     said: list[str] = []
     db.conn.set_trace_callback(said.append)
     search(db, "zebra", filters=Filters(scopes=("project",)), limit=5, count=count)
     db.conn.set_trace_callback(None)
-    ranked = [sql for sql in said if "bm25" in sql]
-    assert ranked
-    for sql in ranked:
+    joined = [sql for sql in said if "CROSS JOIN" in sql]
+    assert joined
+    for sql in joined:
         steps = [row[3] for row in db.rows(f"EXPLAIN QUERY PLAN {sql}")]
-        index = next(n for n, step in enumerate(steps) if "memory_items_fts" in step)
-        assert "SEARCH i USING INTEGER PRIMARY KEY" in steps[index + 1]
+        outer = next(n for n, step in enumerate(steps) if "memory_items_fts" in step or "SCAN chosen" in step)
+        assert "SEARCH i USING INTEGER PRIMARY KEY" in steps[outer + 1]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 #: So many handles wait with their bookkeeping; what comes on top of that is dropped.
 MOST_WAITING = 16
+#: So many seconds a call waits for a single handle that does its bookkeeping, before it gets another one.
+PATIENCE = 0.05
 
 
 class Served(Context):
@@ -109,7 +111,7 @@ class Home:
             if ctx.chore is None or not self._defer(ctx, writes):
                 self._give_back(ctx, writes)
 
-    # --- bookkeeping: use counts wait for the write lock, and nobody waits for them ---------------------------------
+    # --- bookkeeping: use counts wait for the write lock, and nobody waits long for them ----------------------------
 
     def _defer(self, ctx: Served, writes: bool) -> bool:
         """Do the chore later, and give the handle back then; False when too many are waiting (it is dropped)."""
@@ -136,12 +138,14 @@ class Home:
             finally:
                 with self._changed:
                     self._waiting -= 1
-                self._give_back(ctx, writes)
+                    self._give_back(ctx, writes)
 
     def _take(self, writes: bool) -> Served:
         with self._changed:
             self._busy[writes] += 1
             free = self._free[writes]
+            if self._waiting == 1 and not writes:  # the handle that knows the store best is about to come back
+                self._changed.wait_for(lambda: not self._waiting, PATIENCE)
             return free.pop() if free else self._new()
 
     def _new(self) -> Served:

@@ -14,6 +14,7 @@ from memctl.ops.search import View
 from memctl.retrieve.find import Found
 from memctl.retrieve.find import search as find
 from memctl.retrieve.view import reads
+from memctl.store import kept
 from memctl.store.filters import Filters
 
 if TYPE_CHECKING:
@@ -162,7 +163,8 @@ def recall_block(
     with looking_back(ctx, filters):
         found = find(ctx.db, query, filters=filters, limit=pool_of(budget), count=True, meaning=means)
         abstained = abstains(ctx, found, min_coverage, f"[{label}] ")
-        result = _packed(ctx, found, budget, redact, Shape(label, kind, framed=header, past=as_of is not None))
+        with kept.reading(ctx.db):
+            result = _packed(ctx, found, budget, redact, Shape(label, kind, framed=header, past=as_of is not None))
         if not abstained:
             _say(ctx, result, query, filters, label, budget)
     result.query = query

@@ -6,7 +6,7 @@ is a share, the same for a store of ten items and of a million; unlike a score, 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from memctl.retrieve.find import Found
 from memctl.store.search import Candidate
@@ -31,7 +31,7 @@ def coverage(found: Found) -> float:
 
 
 #: What a word weighs, the share of it that a match is worth, which rows hold it (None: unknown), and its root.
-_Weighed = tuple[float, float, "dict[int, float] | None", str]
+_Weighed = tuple[float, float, "Mapping[int, float] | None", str]
 
 
 def _weighed(found: Found) -> list[_Weighed]:

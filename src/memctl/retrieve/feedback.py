@@ -1,7 +1,7 @@
 """What the best items have in common beside the query's words speaks for others that have it too."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from memctl.store.search import Candidate
 from memctl.text.query import EN_STOP_WORDS, FR_STOP_WORDS, Query, stem
@@ -26,13 +26,21 @@ READ = 700
 TOO_MANY = 0.7
 
 _SILENT = EN_STOP_WORDS | FR_STOP_WORDS
-_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
+#: Blanks for the ASCII characters that are in no word: in bytes, of which the others are left as they are.
+_BLANKS = bytes(code if code > 127 or chr(code).isalnum() else 32 for code in range(256))
 
 
-def feedback(head: Sequence[Candidate], query: Query) -> Scores:
-    """What each of the best items gets for what it has in common with the very best; `head` is in order."""
+def feedback(head: Sequence[Candidate], query: Query, known: Mapping[int, str]) -> Scores:
+    """What each of the best items gets for what it has in common with the very best.
+
+    head   the best items, in order
+    known  texts of them in lower case, the title before the content, as far as somebody made them
+    """
     head = head[:POOL]
-    texts = [f"{c.title}\n{c.content[:READ]}".lower() for c in head]
+    texts = [
+        known[c.row][: len(c.title) + 1 + READ] if c.row in known else f"{c.title}\n{c.content[:READ]}".lower()
+        for c in head
+    ]
     asked = tuple(stem(word)[:ROOT] for word in (*query.terms, *query.parts))
     weights = {root: weight for root, weight in _telling(head, texts).items() if not root.startswith(asked)}
     frequent = sorted(weights, key=lambda root: (-weights[root], root))[:CHOICE]
@@ -43,7 +51,8 @@ def feedback(head: Sequence[Candidate], query: Query) -> Scores:
         if 0 < n <= TOO_MANY * len(head):
             topic[root] = weights[root] * math.log1p(len(head) / n)
     chosen = sorted(topic, key=lambda root: (-topic[root], root))[:WORDS]
-    much = [sum(topic[root] for root in chosen if holders[root][at]) for at in range(len(head))]
+    telling = [(topic[root], holders[root]) for root in chosen]
+    much = [sum([weight for weight, holds in telling if holds[at]]) for at in range(len(head))]
     most = max(much, default=0.0)
     if not most:
         return {}
@@ -54,16 +63,19 @@ def feedback(head: Sequence[Candidate], query: Query) -> Scores:
 
 def _telling(head: Sequence[Candidate], texts: Sequence[str]) -> dict[str, float]:
     """The roots that at least two of the very best items have, with the weight of these."""
-    weights: dict[str, float] = {}
+    said: list[tuple[float, list[str]]] = []
     once: set[str] = set()
     twice: set[str] = set()
     for c, text in zip(head[:TELLING], texts, strict=False):
-        words = text.translate(_BLANKS).split()
+        words = text.encode().translate(_BLANKS).decode().split()
         roots = [word[:ROOT] for word in words if len(word) >= SHORTEST and word not in _SILENT]
-        share = c.score / max(1, len(words))
-        for root in roots:
-            weights[root] = weights.get(root, 0.0) + share
+        said.append((c.score / max(1, len(words)), roots))
         here = set(roots)
         twice |= here & once
         once |= here
-    return {root: weights[root] for root in twice}
+    weights = dict.fromkeys(twice, 0.0)
+    for share, roots in said:
+        for root in roots:
+            if root in twice:
+                weights[root] += share
+    return weights

@@ -1,6 +1,7 @@
 """One way to search for all: `memctl search`, recall, push and `MemoryStore.search_fulltext`."""
 
 from memctl.retrieve import repeats
+from memctl.store import kept
 from memctl.store import search as index
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
@@ -43,10 +44,11 @@ def search(
     near in meaning. What repeats a better hit stands behind what is new.
     """
     query = analyse(text)
+    wide = limit if limit < 0 or query.blank else max(limit, repeats.LOOKED_AT)
+    with kept.reading(db):
+        found = _by_words(db, query, filters, wide, count=count)
     if query.blank:
-        return _by_words(db, query, filters, limit, count=count)
-    wide = limit if limit < 0 else max(limit, repeats.LOOKED_AT)
-    found = _by_words(db, query, filters, wide, count=count)
+        return found
     if meaning is not None:
         meaning.add(db, found, filters, wide)
     repeats.demote(found, limit)
@@ -105,14 +107,16 @@ def _coverage(db: Database, found: Found, terms: list[str]) -> tuple[str, list[s
         return "AND", [], []
     if not found.candidates:
         return "OR_FALLBACK", terms, []
+    from memctl.store.vocabulary import covered
+
     best = found.candidates[0].id
-    exact = index.covered(db, best, terms)
+    exact = covered(db, best, terms)
     if all(exact):
         return "AND", terms, []
-    if all(index.covered(db, best, terms, prefix=True)):
+    missing = [term for term, there in zip(terms, exact, strict=True) if not there]
+    if all(covered(db, best, missing, prefix=True)):
         return "PREFIX_AND", terms, []
     effective = [term for term, there in zip(terms, exact, strict=True) if there]
-    dropped = [term for term, there in zip(terms, exact, strict=True) if not there]
     if not effective:  # only parts of its words, or their beginnings, were found
         return "OR_FALLBACK", terms, []
-    return ("REDUCED_AND" if 2 * len(effective) >= len(terms) else "OR_FALLBACK"), effective, dropped
+    return ("REDUCED_AND" if 2 * len(effective) >= len(terms) else "OR_FALLBACK"), effective, missing

@@ -2,6 +2,7 @@
 
 from memctl.retrieve.terms import Forms, beginning
 from memctl.store import search as index
+from memctl.store import vocabulary
 from memctl.store.connect import Database
 from memctl.text.query import stem
 
@@ -9,8 +10,7 @@ from memctl.text.query import stem
 BEGINNING = 0.8
 SLIP = 0.7
 PIECE = 0.5
-#: A word of fewer letters is no beginning, or no slip of another one; of LONG letters it may have two slips.
-BEGINNING_MIN_LEN = 3
+#: A word of fewer letters is no slip of another one; one of LONG letters may have two slips.
 SLIP_MIN_LEN = 4
 LONG = 9
 #: The stem that the index keeps has at least so many letters, and the ending it cut off at most so many.
@@ -30,7 +30,7 @@ def guess(db: Database, word: str, *, pieces: bool) -> Forms:
     With `pieces`, also words that have it inside: that means reading the whole vocabulary.
     """
     low = word.lower()
-    if len(low) >= BEGINNING_MIN_LEN and index.frequency(db, beginning(low), 1):
+    if index.begins(low) and index.frequency(db, beginning(low), 1):
         return [(beginning(low), BEGINNING)]
     if not low.isalnum():
         return []
@@ -38,7 +38,7 @@ def guess(db: Database, word: str, *, pieces: bool) -> Forms:
     if slips:
         return [(_asked(db, term), SLIP) for term in slips]
     if pieces and len(low) >= SLIP_MIN_LEN and index.size(db) <= SMALL:
-        return [(_asked(db, term), PIECE) for term in index.words_with(db, stem(low), MEANT)]
+        return [(_asked(db, term), PIECE) for term in vocabulary.words_with(db, stem(low), MEANT)]
     return []
 
 
@@ -54,7 +54,7 @@ def _slips(db: Database, low: str) -> list[str]:
     found = []
     short, letters = stem(low), set(low)
     shortest = min(len(low) - ENDING, len(short) - most)
-    for term, items in index.words_from(db, low[:2], shortest, len(low) + most):
+    for term, items in vocabulary.words_from(db, low[:2], shortest, len(low) + most):
         if len(set(term) - letters) > most + term.endswith("i"):  # each of these letters would be a slip
             continue
         apart = _apart(low, short, term, most)
@@ -80,7 +80,8 @@ def _apart(low: str, short: str, term: str, most: int) -> int:
 
 def distance(a: str, b: str, most: int) -> int:
     """How many letters must be put in, left out, changed or swapped to make `b` of `a`; most + 1 for more."""
-    if abs(len(a) - len(b)) > most:
+    here, there = set(a), set(b)  # each slip explains one letter that the other has not
+    if abs(len(a) - len(b)) > most or len(here - there) > most or len(there - here) > most:
         return most + 1
     before: list[int] = []
     row = list(range(len(b) + 1))

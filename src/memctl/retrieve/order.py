@@ -4,9 +4,9 @@ A short item says little by itself: its neighbours' words count for it as if the
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from memctl.retrieve.rank import NAMED, SHORT, Ranking, Scores
+from memctl.retrieve.rank import NAMED, SHORT, Ranking, Scores, best
 from memctl.store import search as index
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
@@ -32,22 +32,30 @@ SOURCE_K1 = 2.0
 REPLY = 0.35
 
 
+def _longer(ratio: float) -> float:
+    """What makes a strength that FTS5 reckoned with an item's length one with less regard for it."""
+    return (1 - FTS_LENGTH + FTS_LENGTH * ratio) / (1 - LENGTH + LENGTH * ratio)
+
+
 class Neighbours:
     """The scores with what neighbours add, and the reasons that need to know where items stand."""
 
     def __init__(self, db: Database, ranking: Ranking, filters: Filters, *, documents: bool) -> None:
         self.ranking, self.documents = ranking, documents
         self.words = words = ranking.parts[0][1]
-        best = sorted(words, key=words.__getitem__, reverse=True)
-        rows = best[: PASSAGES if documents else SPREAD]
-        widened = () if documents else best[:WIDENED]
+        much = PASSAGES if documents else SPREAD
+        rows = best(words, much)[:much]
+        widened = () if documents else rows[:WIDENED]
         beside = {near for row in widened for near in range(row - len(NEAR), row + len(NEAR) + 1)}
-        self.places = index.places(db, [*rows, *(beside - words.keys())], filters)
+        silent = index.passing(db, filters, beside - words.keys())
+        self.places = index.standing(db, [*rows, *silent])
         self.at: dict[str, dict[int, int]] = {}
-        for row, place in self.places.items():
+        for row in sorted(self.places):
+            place = self.places[row]
             self.at.setdefault(place.source, {})[place.position] = row
-        lengths = [p.length for p in self.places.values()]
-        self.mean = sum(lengths) / max(1, len(lengths)) or 1.0
+        lengths = {row: place.length for row, place in self.places.items()}
+        self.mean = sum(lengths.values()) / max(1, len(lengths)) or 1.0
+        self.longer = {row: _longer(length / self.mean) for row, length in lengths.items()}
         self.share = SHORT / (SHORT + self.mean)
         self.steps = [(way * away, much * self.share) for away, much in enumerate(NEAR, 1) for way in (-1, 1)]
         self.own = [self._own(term.rows) for term in ranking.terms]
@@ -56,14 +64,9 @@ class Neighbours:
         self.scores = words | spread
         ranking.parts.append(("neighbours", self.added))
 
-    def _own(self, rows: Scores) -> Scores:
+    def _own(self, rows: Mapping[int, float]) -> Scores:
         """A term's strengths in the items at hand, with less regard for their length."""
-        out = {}
-        for row in rows.keys() & self.places.keys():
-            ratio = self.places[row].length / self.mean
-            length = (1 - FTS_LENGTH + FTS_LENGTH * ratio) / (1 - LENGTH + LENGTH * ratio)
-            out[row] = rows[row] * length
-        return out
+        return {row: rows[row] * self.longer[row] for row in rows.keys() & self.places.keys()}
 
     def _spread(self) -> Scores:
         scores: Scores = dict.fromkeys(self.places, 0.0)
@@ -71,26 +74,23 @@ class Neighbours:
         for term, own in zip(self.ranking.terms, self.own, strict=True):
             strengths = dict(own)
             for row, strength in own.items():
-                for near, weight in self._beside(row, beside):
+                if row not in beside:
+                    beside[row] = self._beside(row)
+                for near, weight in beside[row]:
                     strengths[near] = strengths.get(near, 0.0) + weight * strength
             idf = self.ranking.idf(term) * (K1 + 1)
             for row, strength in strengths.items():
                 scores[row] += idf * strength / (strength + K1)
         return {row: score for row, score in scores.items() if score}
 
-    def _beside(self, row: int, known: dict[int, list[tuple[int, float]]]) -> list[tuple[int, float]]:
+    def _beside(self, row: int) -> list[tuple[int, float]]:
         """The items beside one, with what its words count for them."""
-        out = known.get(row)
-        if out is None:
-            place = self.places[row]
-            line, at, out = self.at[place.source], place.position, []
-            for step, weight in self.steps:
-                near = line.get(at + step)
-                # A passage of a document that holds none of the words is not brought in by the one beside it.
-                if near is not None and (not place.document or near in self.words):
-                    out.append((near, weight))
-            known[row] = out
-        return out
+        place = self.places[row]
+        line, at = self.at[place.source], place.position
+        found = [(line[at + step], weight) for step, weight in self.steps if at + step in line]
+        if place.document:  # a passage that holds none of the words is not brought in by the one beside it
+            return [(near, weight) for near, weight in found if near in self.words]
+        return found
 
     def reasons(self, head: Sequence[Candidate], query: Query) -> Iterator[tuple[str, Scores]]:
         """What else speaks for the best candidates: a file that is named, the source as a whole, a question before."""

@@ -4,6 +4,7 @@ Rare words find the items; common ones only count in those. So the cost follows 
 """
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 
 from memctl.retrieve.terms import COMMON, Term, terms_of
@@ -30,6 +31,8 @@ NEWEST = 400
 COUNTED = 30_000
 #: So many of the best are looked at more closely; the order below them is that of the words alone.
 POOL = 80
+#: So many of the best are looked at to see whether the items stand in an order.
+PROBE = 24
 
 #: What is done for short items is done half as much for one of so many characters.
 SHORT = 600
@@ -86,24 +89,28 @@ def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: boo
         pool = len(scores)
     ranking.total = max(len(scores), _count(db, terms + rest, filters) if count and rest else 0)
     ranking.parts.append(("words", scores))
-    near = _neighbours(db, ranking, filters)
+    most = max(pool, limit) if limit >= 0 else sys.maxsize
+    rows = best(scores, most)
+    near = _neighbours(db, ranking, filters, rows[:PROBE])
     if near is not None:
         ranking.total += len(near.scores) - len(scores)
         scores = near.scores
     if _may_name_time(query.text):
         scores = _timed(db, ranking, scores, query.text)
-    found = index.fetch(db, scores, _best(scores, max(pool, limit) if limit >= 0 else len(scores)))
+    if scores is not ranking.parts[0][1]:
+        rows = best(scores, most)
+    found = index.in_order(index.fetch(db, scores, rows)) if len(rows) > pool else index.fetch(db, scores, rows)
     head = found[:pool]
     from memctl.retrieve.texts import look_closer
 
-    look_closer(db, ranking, head, query)
+    texts = look_closer(db, ranking, head, query)
     if near is not None:
         for reason, added in near.reasons(head, query):
             ranking.add(head, reason, added)
     if len(head) >= 10 and not (near is not None and near.documents):  # passages are told apart by their documents
         from memctl.retrieve.feedback import feedback
 
-        ranking.add(head, "topic", feedback(index.in_order(head), query))
+        ranking.add(head, "topic", feedback(index.in_order(head), query, texts))
     ranking.candidates = index.in_order(head) + found[pool:]
     return ranking
 
@@ -191,22 +198,22 @@ def worth(idf: float, strength: float) -> float:
     return idf * (K1 + 1) * strength / (strength + K1)
 
 
-def _best(scores: Scores, limit: int) -> list[int]:
-    """The rows of the `limit` best, and of those that tie with the last of them."""
-    if limit >= len(scores):
-        return list(scores)
-    least = sorted(scores.values(), reverse=True)[limit - 1]
-    return [row for row, score in scores.items() if score >= least]
+def best(scores: Scores, limit: int) -> list[int]:
+    """The rows of the `limit` best, best first, and of those that tie with the last of them."""
+    rows = list(scores)
+    if limit < len(rows):
+        least = sorted(scores.values(), reverse=True)[limit - 1]
+        rows = [row for row, score in scores.items() if score >= least]
+    rows.sort(key=scores.__getitem__, reverse=True)
+    return rows
 
 
 # --- a closer look ----------------------------------------------------------------------------------------------
 
 
-def _neighbours(db: Database, ranking: Ranking, filters: Filters) -> "Neighbours | None":
+def _neighbours(db: Database, ranking: Ranking, filters: Filters, probe: Sequence[int]) -> "Neighbours | None":
     """What stands beside the best items in their sources; None where they have no order."""
-    scores = ranking.parts[0][1]
-    probe = sorted(scores, key=scores.__getitem__, reverse=True)[:24]
-    standing = index.places(db, probe, filters)
+    standing = index.standing(db, probe)
     if not probe or 4 * len(standing) < len(probe):
         return None
     from memctl.retrieve.order import Neighbours
@@ -234,10 +241,9 @@ def _timed(db: Database, ranking: Ranking, scores: Scores, text: str) -> Scores:
     spans = dates.named(text)
     added: Scores = {}
     much = TIME * max(scores.values(), default=0.0)
-    for row, stamp in index.made(db, _best(scores, TIMED)) if spans and much else ():
-        day = dates.day_of(stamp)
-        if day is not None:
-            added[row] = much / (1 + min(span.apart(day) for span in spans) / DAYS)
+    if spans and much:
+        for row, day in index.days(db, best(scores, TIMED)).items():
+            added[row] = much / (1 + min([span.apart(day) for span in spans]) / DAYS)
     if added:
         ranking.parts.append(("time", added))
     return scores | {row: scores[row] + more for row, more in added.items()}

@@ -1,5 +1,6 @@
 """From a query to what the index is asked: each word with its other forms, the pieces of identifiers, pairs."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 from memctl.store import search as index
@@ -44,7 +45,7 @@ class Term:
         self.word, self.forms, self.weight, self.whole, self.pair = word, forms, weight, whole, pair
         self.root = stem(word)
         self.counts: list[int] = []
-        self.rows: dict[int, float] = {}
+        self.rows: Mapping[int, float] = {}
 
     def count(self, db: Database) -> int:
         """How many items have it, about; COMMON for that many or more."""
@@ -66,8 +67,10 @@ class Term:
             if not self.rows and worth == 1.0:
                 self.rows = found
                 continue
+            rows = dict(self.rows)
             for row, strength in found.items():
-                self.rows[row] = max(self.rows.get(row, 0.0), worth * strength)
+                rows[row] = max(rows.get(row, 0.0), worth * strength)
+            self.rows = rows
 
 
 def terms_of(query: Query, *, stems: bool) -> list[Term]:
@@ -82,7 +85,7 @@ def terms_of(query: Query, *, stems: bool) -> list[Term]:
 def _forms(word: str, query: Query, stems: bool) -> Forms:
     forms = [(index.phrase(word), 1.0)]
     if not stems:
-        if len(word) >= PREFIX_MIN_LEN:
+        if len(word) >= PREFIX_MIN_LEN and index.begins(stem(word)):
             forms = [(beginning(stem(word)), 1.0)]
         elif len(word) == PREFIX_MIN_LEN - 1 and word[-1] in "sS":  # JWTs
             forms.append((index.phrase(word[:-1]), 1.0))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from memctl.retrieve.rank import COUNTED, NAMED, SHORT, Ranking, Scores, worth
+from memctl.retrieve.rank import COUNTED, K1, NAMED, SHORT, Ranking, Scores
 from memctl.retrieve.terms import COMMON, Term
 from memctl.store import search as index
 from memctl.store.connect import Database
@@ -23,8 +23,8 @@ OPENS = 120
 WRITTEN = 0.4
 
 
-def look_closer(db: Database, ranking: Ranking, head: Sequence[Candidate], query: Query) -> None:
-    """Add to the scores of the best candidates what their texts say for them."""
+def look_closer(db: Database, ranking: Ranking, head: Sequence[Candidate], query: Query) -> dict[int, str]:
+    """Add to the scores of the best candidates what their texts say for them; the texts by row, if they were needed."""
     rows = {c.row for c in head}
     held: Scores = {}
     every = 0.0
@@ -35,20 +35,20 @@ def look_closer(db: Database, ranking: Ranking, head: Sequence[Candidate], query
     rest = [term for term in ranking.rest if term.whole]
     if rest:
         texts = _texts(head)
-        common: Scores = {}
-        mean = sum(len(c.content) for c in head) / max(1, len(head)) or 1.0
         for term in rest:
             if term.found >= COMMON:
                 term.counts = [index.frequency(db, expression, COUNTED) for expression, _ in term.forms]
-            root, idf = term.root, ranking.idf(term)
-            times = {row: n for row, text in texts.items() if (n := text.count(root))}
-            every += _hold(held, idf, times)
-            for row, n in times.items():
-                common[row] = common.get(row, 0.0) + worth(idf, n / _length(texts[row], mean))
-        ranking.add(head, "common words", common)
+        weighed = [(term.root, ranking.idf(term)) for term in rest]
+        for _, idf in weighed:
+            every += idf
+        ranking.add(head, "common words", _common(texts, _mean_length(head), weighed, held))
     if every:
-        softened = {c.row: COVERAGE * c.score * SHORT / (SHORT + len(c.content)) for c in head}
-        ranking.add(head, "coverage", {row: softened[row] * held[row] / every for row in held})
+        covered = {
+            c.row: COVERAGE * c.score * SHORT / (SHORT + len(c.content)) * held[c.row] / every
+            for c in head
+            if c.row in held
+        }
+        ranking.add(head, "coverage", covered)
     top = max((c.score for c in head), default=0.0)
     words = {word.lower() for word in (*query.terms, *query.parts)}
     ranking.add(head, "name", {c.row: NAMED * top for c in head if c.title and _names(c.title, words)})
@@ -56,7 +56,13 @@ def look_closer(db: Database, ranking: Ranking, head: Sequence[Candidate], query
         weights = [(term, ranking.idf(term) * top / every) for term in (*ranking.terms, *rest) if term.whole]
         ranking.add(head, "opening", _opening(head, weights))
         if query.french:
-            ranking.add(head, "as written", _written(texts or _texts(head), weights))
+            texts = texts or _texts(head)
+            ranking.add(head, "as written", _written(texts, weights))
+    return texts
+
+
+def _mean_length(head: Sequence[Candidate]) -> float:
+    return sum(len(c.content) for c in head) / max(1, len(head)) or 1.0
 
 
 def _texts(head: Sequence[Candidate]) -> dict[int, str]:
@@ -70,37 +76,47 @@ def _hold(held: Scores, idf: float, rows: Iterable[int]) -> float:
     return idf
 
 
-def _length(text: str, mean: float) -> float:
-    """What bm25 makes of a text's length."""
-    return 0.25 + 0.75 * len(text) / mean
+def _common(texts: dict[int, str], mean: float, words: Sequence[tuple[str, float]], held: Scores) -> Scores:
+    """What common words, by root and weight, say for texts; which hold them is noted in `held`."""
+    lengths = {row: 0.25 + 0.75 * len(text) / mean for row, text in texts.items()}  # what bm25 makes of a length
+    added: Scores = {}
+    for root, idf in words:
+        weight = idf * (K1 + 1)
+        for row, text in texts.items():
+            times = text.count(root)
+            if times:  # `worth` for each would take twice the time
+                strength = times / lengths[row]
+                held[row] = held.get(row, 0.0) + idf
+                added[row] = added.get(row, 0.0) + weight * strength / (strength + K1)
+    return added
 
 
 def _names(title: str, words: set[str]) -> bool:
     """Whether a short title, or the last part of one like `parser > Reader`, is made of these words."""
-    name = title.rpartition(" > ")[2]
-    return any(0 < len(said) <= NAME_WORDS and words.issuperset(said) for said in (_said(title), _said(name)))
-
-
-def _said(name: str) -> list[str]:
-    return name.lower().split(None, NAME_WORDS)
+    low = title.lower()
+    said = low.split(None, NAME_WORDS)
+    if said and len(said) <= NAME_WORDS and words.issuperset(said):
+        return True
+    return " > " in low and _names(low.rpartition(" > ")[2], words)
 
 
 def _opening(head: Sequence[Candidate], weights: Sequence[tuple[Term, float]]) -> Scores:
-    roots = [(term.root, OPENING * weight) for term, weight in weights]
-    added: Scores = {}
+    openings: dict[int, str] = {}
+    shares: Scores = {}
     for c in head:
         text = c.content
-        share = 1.0
         if "\n" in text:
             lines = text[: 4 * OPENS].split("\n", 2 * LINES)
             text = "\n".join([line for line in lines if line and not line.isspace()][:LINES])
         else:
-            share = len(text) / (len(text) + SHORT)
-        text = text[:OPENS].lower()
-        much = sum([weight for root, weight in roots if root in text])
-        if much:
-            added[c.row] = much * share
-    return added
+            shares[c.row] = len(text) / (len(text) + SHORT)
+        openings[c.row] = text[:OPENS].lower()
+    much: Scores = {}
+    for term, weight in weights:
+        for row, text in openings.items():
+            if term.root in text:
+                much[row] = much.get(row, 0.0) + OPENING * weight
+    return {row: weight * shares.get(row, 1.0) for row, weight in much.items() if weight}
 
 
 def _written(texts: dict[int, str], weights: Sequence[tuple[Term, float]]) -> Scores:
@@ -108,7 +124,7 @@ def _written(texts: dict[int, str], weights: Sequence[tuple[Term, float]]) -> Sc
     for term, weight in weights:
         word = term.word.lower()
         for row, text in texts.items():
-            if _stands(word, text):
+            if word in text and _stands(word, text):
                 added[row] = added.get(row, 0.0) + WRITTEN * weight
     return added
 

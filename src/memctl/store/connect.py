@@ -36,13 +36,14 @@ Values = Sequence[object]
 class Database:
     """An open store: the connection, its path, and what kind of file it is."""
 
-    __slots__ = ("_depth", "conn", "path", "rules", "tables", "writable")
+    __slots__ = ("_depth", "conn", "kept", "path", "rules", "tables", "writable")
 
     def __init__(self, conn: sqlite3.Connection, path: str, *, writable: bool) -> None:
         self.conn, self.path, self.writable = conn, path, writable
         self._depth = 0
         self.tables: frozenset[str] = frozenset()
         self.rules = ""  # that judged what is being written (`store.judged`)
+        self.kept: Any = None  # what was read and still holds (`store.kept`)
         conn.create_function("memctl_fold", 1, fold, deterministic=True)
         conn.create_function("memctl_utc", 1, utc, deterministic=True)
 

@@ -45,6 +45,13 @@ class Filters:
         """The same conditions with some of them changed."""
         return Filters(**{name: getattr(self, name) for name in self.__slots__} | changes)
 
+    def name(self) -> str:
+        """What filters that most items of their scopes pass are known by; "" for narrower ones."""
+        narrow = (self.tier, self.type, self.corpus_id, self.since, self.until, self.as_of, self.below)
+        if self.tags or narrow.count(None) < len(narrow):
+            return ""
+        return repr((self.scopes, self.injectable, self.archived))
+
     @staticmethod
     def read_set(scope: str | None, all_scopes: bool = False) -> tuple[str, ...] | None:
         """The scopes a read in `scope` sees: that one and `global`; None (every scope) only when asked for."""

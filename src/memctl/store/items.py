@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memctl import errors, ids
-from memctl.store import rows
+from memctl.store import kept, rows
 from memctl.store.connect import MAX_VALUES, Database
 from memctl.store.filters import Filters
 from memctl.store.schema import HASH_KEY
@@ -299,7 +299,7 @@ def mark_used(db: Database, item_ids: Iterable[str], action: str = "read") -> bo
         return False
     now = ids.timestamp()
     try:
-        with db.briefly_writable(), db.atomic(wait=0.5):
+        with db.briefly_writable(), db.atomic(wait=0.5), kept.harmless(db):
             for batch in batches(wanted):
                 db.run(
                     "UPDATE main.memory_items SET usage_count = usage_count + 1, last_used_at = ? "

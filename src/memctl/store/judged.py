@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from memctl.annotations import Any
-from memctl.store import rows
+from memctl.store import kept, rows
 from memctl.store.connect import Database
 from memctl.store.sources import batches, marks
 from memctl.types import MemoryItem
@@ -68,6 +68,16 @@ def _seen(item: MemoryItem, rules: str, scanned: str, last: _Write | None) -> bo
 
 def _last_writes(db: Database, item_ids: list[str]) -> dict[str, _Write]:
     """The newest event of each item that says what its texts are."""
+    known: dict[str, _Write | None] = kept.of(db, "last writes")
+    unknown = [item_id for item_id in item_ids if item_id not in known]
+    if unknown:
+        kept.of(db, "last writes", len(unknown))
+        known.update(dict.fromkeys(unknown))
+        known.update(_read_last_writes(db, unknown))
+    return {item_id: last for item_id in item_ids if (last := known[item_id]) is not None}
+
+
+def _read_last_writes(db: Database, item_ids: list[str]) -> dict[str, _Write]:
     out: dict[str, _Write] = {}
     for batch in batches(item_ids):
         for item_id, details, content_hash, when in db.rows(

@@ -83,10 +83,12 @@ def _provenance(text: object) -> MemoryProvenance:
     value = load(text)
     source = MemoryProvenance.from_dict(value) if isinstance(value, dict) else MemoryProvenance()
     source.source_id = _text(source.source_id)
-    for name in ("chunk_ids", "content_hashes"):
-        held = getattr(source, name)
-        setattr(source, name, [str(v) for v in held] if isinstance(held, list) else [])
+    source.chunk_ids, source.content_hashes = _words(source.chunk_ids), _words(source.content_hashes)
     return source
+
+
+def _words(held: object) -> list[str]:
+    return [v if isinstance(v, str) else str(v) for v in held] if isinstance(held, list) else []
 
 
 def _text(value: object) -> str:

@@ -266,11 +266,11 @@ CREATE TRIGGER IF NOT EXISTS memory_items_fts_bd BEFORE DELETE ON memory_items B
     INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
     VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
 END;
-CREATE TRIGGER IF NOT EXISTS memory_items_fts_bu BEFORE UPDATE ON memory_items BEGIN
+CREATE TRIGGER IF NOT EXISTS memory_items_fts_bu BEFORE UPDATE OF title, content, tags, entities ON memory_items BEGIN
     INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
     VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
 END;
-CREATE TRIGGER IF NOT EXISTS memory_items_fts_au AFTER UPDATE ON memory_items BEGIN
+CREATE TRIGGER IF NOT EXISTS memory_items_fts_au AFTER UPDATE OF title, content, tags, entities ON memory_items BEGIN
     INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
     VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
 END;

@@ -5,18 +5,23 @@
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
+from operator import attrgetter
 
 from memctl import errors
+from memctl.store import kept
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
-from memctl.text.query import stem
 
 FTS = "memory_items_fts"
 
 #: bm25 weights of title, content, tags, entities.
 COLUMN_WEIGHTS = (2.0, 1.0, 1.0, 1.0)
+
+#: A word of fewer letters is not looked for as the beginning of others.
+BEGINNING_MIN_LEN = 3
 
 #: FTS5's bm25: the constant k1, and the least weight it gives to a word.
 K1 = 1.2
@@ -24,6 +29,10 @@ LEAST_IDF = 1e-6
 #: A word whose share of the score reaches this much of its limit is there as often as can be told.
 _FULL = 0.995
 
+#: Where in a row of a candidate its content stands, and its rowid; so many characters of it are one finding to keep.
+_CONTENT, _ROW, _PIECE = 4, 11, 100
+#: What is found out about a word that more items have is not kept: it would soon be too much.
+_WORTH_KEEPING = 2000
 COLUMNS = (
     "i.id, i.tier, i.type, "
     "CAST(i.title AS TEXT), CAST(i.content AS TEXT), CAST(i.tags AS TEXT), "
@@ -80,43 +89,72 @@ def newest(db: Database, filters: Filters, limit: int) -> Matches:
     return Matches([Candidate(*row) for row in rows], total)
 
 
+#: Items that are asked for by their rowids: one JSON array is bound, so that the statement is the same each time.
+_CHOSEN = "json_each(?) AS chosen CROSS JOIN memory_items AS i ON i.rowid = chosen.value"
+
+
 def fetch(db: Database, scores: "dict[int, float]", rows: Iterable[int]) -> list[Candidate]:
-    """The candidates for rowids, best score first."""
-    found = []
-    for batch in _batches(list(rows)):
-        found += db.rows(
-            f"SELECT {COLUMNS}, 0.0, i.rowid, CAST(i.updated_at AS TEXT) FROM memory_items AS i "
-            f"WHERE i.rowid IN ({', '.join('?' * len(batch))})",
-            batch,
-        )
-    candidates = [Candidate(*row) for row in found]
+    """The candidates for rowids, in no order."""
+    known = kept.of(db, "candidates")
+    wanted = list(rows)
+    unknown = [row for row in wanted if row not in known]
+    if unknown:
+        sql = f"SELECT {COLUMNS}, 0.0, i.rowid, CAST(i.updated_at AS TEXT) FROM {_CHOSEN}"
+        found = db.rows(sql, [str(unknown)])
+        known.update((row[_ROW], row) for row in found)
+        kept.of(db, "candidates", sum(2 + len(row[_CONTENT]) // _PIECE for row in found))
+    candidates = [Candidate(*known[row]) for row in wanted if row in known]
     for c in candidates:
         c.score = scores[c.row]
-    return in_order(candidates)
+    return candidates
 
 
 def in_order(candidates: list[Candidate]) -> list[Candidate]:
     """Best score first, of equals the newest, then by id."""
-    candidates.sort(key=lambda c: c.id)
-    candidates.sort(key=lambda c: c.changed, reverse=True)
-    candidates.sort(key=lambda c: c.score, reverse=True)
+    if len({c.score for c in candidates}) < len(candidates):
+        candidates.sort(key=attrgetter("id"))
+        candidates.sort(key=attrgetter("changed"), reverse=True)
+    candidates.sort(key=attrgetter("score"), reverse=True)
     return candidates
 
 
-def _batches(rows: Sequence[int], size: int = 500) -> Iterable[Sequence[int]]:
-    return (rows[i : i + size] for i in range(0, len(rows), size))
+def days(db: Database, rows: Iterable[int]) -> dict[int, int]:
+    """The days on which these items were made (as `dates.day_of` counts them), of those that say it."""
+    from memctl.text.dates import day_of
+
+    known: dict[int, int | None] = kept.of(db, "days")
+    unknown = [row for row in rows if row not in known]
+    if unknown:
+        kept.of(db, "days", len(unknown))
+        sql = f"SELECT i.rowid, CAST(i.created_at AS TEXT) FROM {_CHOSEN}"
+        known.update((row, day_of(stamp or "")) for row, stamp in db.rows(sql, [str(unknown)]))
+    return {row: day for row in rows if (day := known.get(row)) is not None}
 
 
-def made(db: Database, rows: Sequence[int]) -> list[tuple[int, str]]:
-    """When these items were made, as it is stored."""
-    found = []
-    for batch in _batches(rows):
-        found += db.rows(
-            f"SELECT i.rowid, CAST(i.created_at AS TEXT) FROM memory_items AS i "
-            f"WHERE i.rowid IN ({', '.join('?' * len(batch))})",
-            batch,
-        )
-    return found
+def passing(db: Database, filters: Filters, rows: AbstractSet[int]) -> AbstractSet[int]:
+    """Those of these items that pass the filters."""
+    known = _known(db, filters)
+    unknown = rows - known[True]  # or known not to pass
+    if not unknown:
+        return rows
+    unknown -= known[False]
+    if not unknown:
+        return rows & known[True]
+    condition, values = filters.where("i")
+    sql = f"SELECT i.rowid, i.expires_at IS NULL FROM {_CHOSEN} WHERE {condition}"
+    found: dict[int, int] = dict(db.rows(sql, [str(list(unknown)), *values]))
+    known = _known(db, filters, len(unknown))
+    known[True].update(row for row, stays in found.items() if stays)
+    known[False].update(unknown - found.keys())
+    return (rows & known[True]) | found.keys()
+
+
+def _known(db: Database, filters: Filters, more: int = 0) -> dict[bool, set[int]]:
+    """The items that are known to pass these filters, and to go on doing so (True), and those that do not (False)."""
+    known: dict[bool, set[int]] = kept.of(db, f"passing {filters.name()}", more) if filters.name() else {}
+    if not known:
+        known |= {True: set(), False: set()}
+    return known
 
 
 # --- where items stand ------------------------------------------------------------------------------------------
@@ -138,22 +176,31 @@ class Standing:
         self.asks, self.document = bool(asks), document
 
 
-def places(db: Database, rows: Sequence[int], filters: Filters) -> dict[int, Standing]:
-    """Where those of these items stand that have an order and pass the filters."""
-    condition, values = filters.where("i")
-    out = {}
-    for batch in _batches(rows):
-        for row, provenance, length, asks in db.rows(
-            "SELECT i.rowid, CAST(i.provenance_json AS TEXT), length(i.content), instr(substr(i.content, -40), '?') "
-            f"FROM memory_items AS i WHERE i.rowid IN ({', '.join('?' * len(batch))}) AND {condition}",
-            [*batch, *values],
-        ):
-            kind, source, chunk = _origin(provenance or "")
-            # An item that has an order in its source ends its chunk id in its place there: "3", "guide.md:3".
-            place = chunk if chunk.isdecimal() else chunk.rpartition(":")[2]
-            if place.isdecimal() and place.isascii() and len(place) < 10:
-                out[row] = Standing(source, int(place), length, asks, kind == "doc")
-    return out
+def standing(db: Database, rows: Iterable[int]) -> dict[int, Standing]:
+    """Where those of these items stand that have an order."""
+    known: dict[int, Standing | None] = kept.of(db, "standing")
+    unknown = [row for row in rows if row not in known]
+    if unknown:
+        kept.of(db, "standing", 3 * len(unknown))
+        known.update(dict.fromkeys(unknown))
+        known.update(
+            (row, _standing(provenance or "", length, asks))
+            for row, provenance, length, asks in db.rows(
+                "SELECT i.rowid, CAST(i.provenance_json AS TEXT), length(i.content), "
+                f"instr(substr(i.content, -40), '?') FROM {_CHOSEN}",
+                [str(unknown)],
+            )
+        )
+    return {row: place for row in rows if (place := known[row]) is not None}
+
+
+def _standing(provenance: str, length: int, asks: int) -> Standing | None:
+    kind, source, chunk = _origin(provenance)
+    # An item that has an order in its source ends its chunk id in its place there: "3", "guide.md:3".
+    place = chunk if chunk.isdecimal() else chunk.rpartition(":")[2]
+    if place.isdecimal() and place.isascii() and len(place) < 10:
+        return Standing(source, int(place), length, asks, kind == "doc")
+    return None
 
 
 def _origin(provenance: str) -> tuple[str, str, str]:
@@ -187,23 +234,33 @@ def has_index(db: Database) -> bool:
     """Whether the store has a full-text index that this SQLite can read."""
     if not db.has(FTS):
         return False
-    try:
-        db.row(f"SELECT 1 FROM {FTS} LIMIT 0")
-    except errors.StoreFailed:
-        return False  # no FTS5 here, or a tokenizer of another program
+    facts = kept.of(db, "index")
+    if "readable" not in facts:
+        try:
+            db.row(f"SELECT 1 FROM {FTS} LIMIT 0")
+        except errors.StoreFailed:
+            return False  # no FTS5 here, or a tokenizer of another program
+        facts["readable"] = True
     return True
 
 
 def is_stemming(db: Database) -> bool:
     """Whether the index stems words (a `porter` tokenizer)."""
-    ddl = db.value("SELECT sql FROM sqlite_master WHERE name = ?", (FTS,))
-    return "porter" in str(ddl).lower()
+    facts = kept.of(db, "index")
+    if "stems" not in facts:
+        ddl = db.value("SELECT sql FROM sqlite_master WHERE name = ?", (FTS,))
+        facts["stems"] = "porter" in str(ddl).lower()
+    stems: bool = facts["stems"]
+    return stems
 
 
 def size(db: Database) -> int:
     """How many items the index holds, archived ones too."""
-    table = f"{FTS}_docsize" if db.has(f"{FTS}_docsize") else "memory_items"
-    count: int = db.value(f"SELECT count(*) FROM {table}")
+    facts = kept.of(db, "index")
+    if "size" not in facts:
+        table = f"{FTS}_docsize" if db.has(f"{FTS}_docsize") else "memory_items"
+        facts["size"] = db.value(f"SELECT count(*) FROM {table}")
+    count: int = facts["size"]
     return count
 
 
@@ -211,63 +268,112 @@ def in_scopes(db: Database, filters: Filters, most: int, size: int) -> int:
     """How many of `size` items are in the scopes of the filters, archived ones too; counting ends at `most`."""
     if filters.scopes is None:
         return most
-    if not _elsewhere(db, filters.scopes):
-        return min(most, size)
-    count: int = db.value(
-        f"SELECT count(*) FROM (SELECT 1 FROM memory_items WHERE scope IN ({', '.join('?' * len(filters.scopes))}) "
-        "LIMIT ?)",
-        [*filters.scopes, most],
-    )
+    known = kept.of(db, "scopes")
+    count: int | None = known.get((filters.scopes, most, size))
+    if count is None:
+        count = _count_in(db, filters.scopes, most) if _elsewhere(db, filters.scopes) else min(most, size)
+        known[filters.scopes, most, size] = count
     return count
 
 
-def _elsewhere(db: Database, scopes: Sequence[str]) -> bool:
+def _count_in(db: Database, scopes: Sequence[str], most: int) -> int:
+    marks = ", ".join("?" * len(scopes))
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM memory_items WHERE scope IN ({marks}) LIMIT ?)"
+    count: int = db.value(sql, [*scopes, most])
+    return count
+
+
+def _most_pass(db: Database, filters: Filters) -> bool:
+    """Whether most items are known to pass the filters: then these are better applied to what was found."""
+    return 2 * len(_known(db, filters)[True]) > size(db)
+
+
+def _elsewhere(db: Database, scopes: tuple[str, ...]) -> bool:
     """Whether any item is in another scope: a look into the gaps between these, so it costs little in any store."""
-    marks = sorted(set(scopes))
-    gaps = ["scope < ?", *["scope > ? AND scope < ?"] * (len(marks) - 1), "scope > ?"]
-    values = [marks[0], *(mark for pair in pairwise(marks) for mark in pair), marks[-1]]
-    sql = " OR ".join(f"EXISTS (SELECT 1 FROM memory_items WHERE {gap})" for gap in gaps)
-    return bool(db.value(f"SELECT {sql}", values))
+    known = kept.of(db, "elsewhere")
+    if scopes not in known:
+        marks = sorted(set(scopes))
+        gaps = ["scope < ?", *["scope > ? AND scope < ?"] * (len(marks) - 1), "scope > ?"]
+        values = [marks[0], *(mark for pair in pairwise(marks) for mark in pair), marks[-1]]
+        sql = " OR ".join(f"EXISTS (SELECT 1 FROM memory_items WHERE {gap})" for gap in gaps)
+        known[scopes] = bool(db.value(f"SELECT {sql}", values))
+    elsewhere: bool = known[scopes]
+    return elsewhere
 
 
 def frequency(db: Database, expression: str, most: int) -> int:
     """How many rows of the index match an expression; counting ends at `most`."""
-    sql = f"SELECT count(*) FROM (SELECT 1 FROM {FTS} WHERE {FTS} MATCH ? LIMIT ?)"
-    count: int = db.value(sql, (expression, most))
-    return count
+    known = kept.of(db, "counts")
+    count: int
+    limit: int
+    count, limit = known.get(expression, (0, 0))
+    if count == limit < most:  # not counted to the end, and not so far
+        count = db.value(f"SELECT count(*) FROM (SELECT 1 FROM {FTS} WHERE {FTS} MATCH ? LIMIT ?)", (expression, most))
+        kept.of(db, "counts", 1)[expression] = count, most
+    return min(count, most)
 
 
-def strengths(db: Database, expression: str, filters: Filters, rows: int, matching: int) -> dict[int, float]:
+def strengths(db: Database, expression: str, filters: Filters, rows: int, matching: int) -> Mapping[int, float]:
     """How strongly each item holds a word or phrase, by rowid: its count, a title's double, against the length.
 
     expression  one FTS5 phrase
     rows        how many rows the index has, and how many of them match: what bm25 made its weight of, which is
     matching    taken out again, because it counts the items of every scope
     """
-    condition, values = filters.where("i")
-    weights = ", ".join(map(str, COLUMN_WEIGHTS))
-    # CROSS JOIN keeps the index in the outer loop; left alone, SQLite may ask it once for every item instead.
-    found = db.rows(
-        f"SELECT i.rowid, bm25({FTS}, {weights}) FROM {FTS} CROSS JOIN memory_items AS i ON i.rowid = {FTS}.rowid "
-        f"WHERE {FTS} MATCH ? AND {condition}",
-        [expression, *values],
-    )
-    if not found:
+    known = kept.of(db, "strengths")
+    found: Mapping[int, float] | None = known.get((expression, filters.name()))
+    if found is None:
+        costs, stay = _costs(db, expression, filters)
+        found = _strengths(costs, rows, matching)
+        if stay and len(found) <= _WORTH_KEEPING:
+            kept.of(db, "strengths", len(found))[expression, filters.name()] = found
+    return found
+
+
+def _strengths(costs: dict[int, float], rows: int, matching: int) -> dict[int, float]:
+    if not costs:
         return {}
     limit = (K1 + 1) * max(LEAST_IDF, math.log((max(rows - matching, 0) + 0.5) / (matching + 0.5)))
-    limit = max(limit, -min(cost for _, cost in found) / _FULL)  # another program may have written since we counted
-    return {row: -K1 * cost / (limit + cost) for row, cost in found}
+    limit = max(limit, -min(costs.values()) / _FULL)  # the index may have counted otherwise
+    return {row: -K1 * cost / (limit + cost) for row, cost in costs.items()}
+
+
+def _costs(db: Database, expression: str, filters: Filters) -> tuple[dict[int, float], bool]:
+    """What bm25 makes of each item that matches and passes the filters, by rowid; whether they go on passing them."""
+    cost = f"bm25({FTS}, {', '.join(map(str, COLUMN_WEIGHTS))})"
+    if _most_pass(db, filters):
+        found: dict[int, float] = dict(db.rows(f"SELECT rowid, {cost} FROM {FTS} WHERE {FTS} MATCH ?", [expression]))
+        seen = passing(db, filters, found.keys())
+        if len(seen) < len(found):
+            found = {row: found[row] for row in found if row in seen}
+        return found, found.keys() <= _known(db, filters)[True]
+    condition, values = filters.where("i")
+    # CROSS JOIN keeps the index in the outer loop; left alone, SQLite may ask it once for every item instead.
+    joined = db.rows(
+        f"SELECT i.rowid, {cost}, i.expires_at IS NULL FROM {FTS} CROSS JOIN memory_items AS i "
+        f"ON i.rowid = {FTS}.rowid WHERE {FTS} MATCH ? AND {condition}",
+        [expression, *values],
+    )
+    lasting = [row for row, _, stays in joined if stays]
+    if size(db) <= kept.MOST:
+        _known(db, filters, len(lasting))[True].update(lasting)
+    return {row: much for row, much, _ in joined}, filters.name() != "" and len(lasting) == len(joined)
 
 
 def newest_with(db: Database, expression: str, filters: Filters, limit: int) -> list[int]:
     """Rowids of the items that match an expression, those stored last first."""
+    if _most_pass(db, filters):
+        sql = f"SELECT rowid FROM {FTS} WHERE {FTS} MATCH ? ORDER BY rowid DESC LIMIT ?"
+        found = [row[0] for row in db.rows(sql, [expression, limit])]
+        if len(passing(db, filters, set(found))) == len(found):
+            return found
     condition, values = filters.where("i")
-    found = db.rows(
+    joined = db.rows(
         f"SELECT i.rowid FROM {FTS} CROSS JOIN memory_items AS i ON i.rowid = {FTS}.rowid "
         f"WHERE {FTS} MATCH ? AND {condition} ORDER BY {FTS}.rowid DESC LIMIT ?",
         [expression, *values, limit],
     )
-    return [row[0] for row in found]
+    return [row[0] for row in joined]
 
 
 def count(db: Database, expression: str, filters: Filters) -> int:
@@ -281,52 +387,10 @@ def count(db: Database, expression: str, filters: Filters) -> int:
     return total
 
 
-def words_from(db: Database, start: str, shortest: int, longest: int) -> list[tuple[str, int]]:
-    """The words of the index that begin like this (stems, in a stemming one), and how many items have each.
-
-    shortest, longest  of so many letters
-    """
-    rows: list[tuple[str, int]] = db.rows(
-        f"SELECT term, doc FROM {_vocabulary(db)} WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?",
-        (start, start + "\U0010ffff", shortest, longest),
-    )
-    return rows
-
-
-def words_with(db: Database, piece: str, limit: int) -> list[str]:
-    """The most frequent words of the index that have this inside; reads the whole vocabulary."""
-    sql = f"SELECT term FROM {_vocabulary(db)} WHERE instr(term, ?) ORDER BY doc DESC, term LIMIT ?"
-    return [row[0] for row in db.rows(sql, (piece, limit))]
-
-
-def _vocabulary(db: Database) -> str:
-    """A temporary table over the index's words. It is of this connection only: the file is not written to."""
-    name = "temp.memctl_words"
-    if not db.value("SELECT 1 FROM sqlite_temp_master WHERE name = 'memctl_words'"):
-        with db.briefly_writable():
-            db.run(f"CREATE VIRTUAL TABLE {name} USING fts5vocab('main', '{FTS}', 'row')")
-    return name
-
-
-def covered(db: Database, item_id: str, terms: Sequence[str], *, prefix: bool = False) -> list[bool]:
-    """For each term, whether the index finds it in this item; with `prefix`, also as the beginning of a word."""
-    rowid = db.value("SELECT rowid FROM memory_items WHERE id = ?", (item_id,))
-    sql = f"SELECT 1 FROM {FTS} WHERE {FTS} MATCH ? AND rowid = ?"
-    asked = [phrase(stem(term)) + "*" if prefix else phrase(term) for term in terms]
-    return [db.row(sql, (expression, rowid)) is not None for expression in asked]
-
-
-def all_by_prefix(db: Database, terms: Sequence[str], least: int, limit: int) -> list[str]:
-    """Ids of active items that hold all of the terms, those of `least` letters or more as the beginning of a word."""
-    phrases = [phrase(term) + ("*" if len(term) >= least else "") for term in terms]
-    if not phrases or not has_index(db):
-        return []
-    rows = db.rows(
-        f"SELECT i.id FROM {FTS} CROSS JOIN memory_items AS i ON i.rowid = {FTS}.rowid "
-        f"WHERE {FTS} MATCH ? AND i.archived = 0 ORDER BY bm25({FTS}), i.id LIMIT ?",
-        [" AND ".join(phrases), limit],
-    )
-    return [row[0] for row in rows]
+def begins(words: str) -> bool:
+    """Whether the last word here is long enough to be looked for as the beginning of others, which are all read."""
+    end = words[-BEGINNING_MIN_LEN:]
+    return len(end) == BEGINNING_MIN_LEN and end.isalnum()
 
 
 def phrase(words: str) -> str:

@@ -166,9 +166,13 @@ def _text(head: Sequence[str], rendered: Sequence[str], used: int, count: int) -
 # --- one passage ------------------------------------------------------------------------------------------------
 
 
+#: The fields of an item that a block shows.
+_SHOWN = ("id", "tier", "validation", "type", "title", "content", "provenance", "tags", "confidence", "entities")
+
+
 def passage(item: Any, place: Place | None = None, cwd: str = "") -> Passage:
     """What the block shows of one item (a MemoryItem, or a dict that may lack keys)."""
-    data: Mapping[str, Any] = item if isinstance(item, Mapping) else item.to_dict()
+    data: Mapping[str, Any] = item if isinstance(item, Mapping) else item.fields(_SHOWN)
     source = data.get("provenance") or {}
     kind, source_id = str(source.get("source_kind") or ""), str(source.get("source_id") or "")
     lines = _content_lines(str(data.get("content") or ""))

@@ -53,8 +53,8 @@ def format_combined_prompt(user_question: str, inject_block: str, mode_hint: str
 def format_search_results(items: Iterable[Any], query: str) -> list[dict[str, Any]]:  # noqa: ARG001 - documented
     """Items as short dicts: id, title, tier, type, tags, confidence, validation, content_preview (200 characters)."""
     out = []
+    keys = ("id", "title", "tier", "type", "tags", "confidence", "validation")
     for item in items:
-        data = item if isinstance(item, Mapping) else item.to_dict()
-        keys = ("id", "title", "tier", "type", "tags", "confidence", "validation")
+        data = item if isinstance(item, Mapping) else item.fields((*keys, "content"))
         out.append({key: data.get(key) for key in keys} | {"content_preview": str(data.get("content") or "")[:200]})
     return out

@@ -33,6 +33,8 @@ def is_blank(text: str) -> bool:
 
 def one_line(text: str, limit: int = TITLE_CHARS) -> str:
     """The text on one line of at most `limit` characters: line breaks, control and direction marks become blanks."""
+    if len(text) <= limit and text.isascii() and text.isprintable():  # most are
+        return " ".join(text.split())
     text = clean(text[: 8 * limit])
     if not text.isprintable():
         text = "".join(" " if _breaks_line(char) else char for char in text)

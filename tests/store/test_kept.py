@@ -1,0 +1,193 @@
+"""What a handle keeps between searches: the same answers as one that begins with nothing, with less to read."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from memctl import ids
+from memctl.errors import StoreFailed
+from memctl.retrieve.find import search
+from memctl.store import items, kept, migrate, then
+from memctl.store import search as index
+from memctl.store.connect import Database, open_read, open_write
+from memctl.store.filters import Filters
+from memctl.types import MemoryItem, MemoryProvenance
+
+QUESTIONS = ("alpha", "beta gamma", "delta in May 2024", "alpah", "alphabeta", "gamma")
+
+
+def turn(number: int, text: str, **fields: object) -> MemoryItem:
+    source = MemoryProvenance("chat", "talk", [str(number)])
+    return MemoryItem(id=f"MEM-{number}", content=text, provenance=source, **fields)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def db(path: str) -> Iterator[Database]:
+    """A store with twenty turns of a conversation, open to be written to."""
+    store = open_write(path, create=True)
+    words = ("alpha", "beta", "gamma", "delta", "epsilon")
+    items.write_many(store, [turn(n, f"{words[n % 5]} {words[n % 3]} of {n}") for n in range(20)], "create")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def reader(db: Database, path: str) -> Iterator[Database]:
+    """A handle that has answered everything before, twice."""
+    assert db.path == path
+    with_answers = open_read(path)
+    for _ in range(2):
+        answers(with_answers)
+    yield with_answers
+    with_answers.close()
+
+
+def answers(db: Database, **filters: object) -> list[list[tuple[str, float]]]:
+    """Ids and scores of what is found for each question, in the scope and everywhere."""
+    out = []
+    for question in QUESTIONS:
+        for scopes in (None, ("project", "global")):
+            found = search(db, question, filters=Filters(scopes, **filters), limit=9)  # type: ignore[arg-type]
+            out.append([(c.id, c.score) for c in found.candidates])
+    return out
+
+
+def afresh(path: str) -> list[list[tuple[str, float]]]:
+    """The answers of a handle that knows nothing yet."""
+    fresh = open_read(path)
+    try:
+        return answers(fresh)
+    finally:
+        fresh.close()
+
+
+def _written_in_vain(db: Database) -> None:
+    with db.atomic():
+        items.write(db, turn(40, "alpha alpha alpha"))
+        answers(db)
+        raise ZeroDivisionError
+
+
+def _roll_back(db: Database) -> None:
+    with pytest.raises(ZeroDivisionError):
+        _written_in_vain(db)
+
+
+CHANGES: dict[str, Callable[[Database], object]] = {
+    "a new item": lambda db: items.write(db, turn(20, "alpha gamma, quite new")),
+    "a joined word": lambda db: items.write(db, turn(21, "alphabeta")),
+    "other words": lambda db: items.update(db, "MEM-3", {"content": "alpha alpha"}),
+    "another place": lambda db: items.write(db, turn(4, "beta")),
+    "another scope": lambda db: items.update(db, "MEM-5", {"scope": "elsewhere"}),
+    "archived": lambda db: items.archive(db, "MEM-0"),
+    "gone": lambda db: db.run("DELETE FROM memory_items WHERE id = 'MEM-6'"),
+    "another day": lambda db: db.run("UPDATE memory_items SET created_at = '2024-05-02T00:00:00' WHERE id = 'MEM-8'"),
+    "nothing, after all": _roll_back,
+    "another tokenizer": lambda db: migrate.rebuild_fts(db, "fr"),
+    "no index": lambda db: db.run("DROP TABLE memory_items_fts"),
+    "uses": lambda db: items.mark_used(db, ["MEM-1", "MEM-2"]),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_another_handle_writes_is_seen(db: Database, reader: Database, path: str, change: str) -> None:
+    CHANGES[change](db)
+    db.look()
+    reader.look()
+    assert answers(reader) == answers(reader) == afresh(path)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_the_handle_itself_writes_is_seen(db: Database, path: str, change: str) -> None:
+    for _ in range(2):
+        answers(db)
+    CHANGES[change](db)
+    db.look()
+    assert answers(db) == answers(db) == afresh(path)
+
+
+@pytest.mark.parametrize("scope", ["project", "elsewhere"])
+def test_what_expires_is_no_longer_found(db: Database, path: str, monkeypatch: pytest.MonkeyPatch, scope: str) -> None:
+    now = datetime.now(timezone.utc)
+    late = (now + timedelta(hours=1)).isoformat(timespec="microseconds")
+    items.write(db, turn(30, "alpha for an hour", expires_at=late))
+    items.write(db, turn(31, "alpha elsewhere", scope=scope))
+    before = [answers(db) for _ in range(3)]
+    assert before[0] == before[1] == before[2]
+    assert any(item_id == "MEM-30" for hits in before[2] for item_id, _ in hits)
+    monkeypatch.setattr(ids, "timestamp", lambda: (now + timedelta(hours=2)).isoformat(timespec="microseconds"))
+    after = answers(db)
+    assert after == afresh(path)
+    assert not any(item_id == "MEM-30" for hits in after for item_id, _ in hits)
+
+
+def test_a_look_back_leaves_nothing_behind(db: Database, reader: Database, path: str) -> None:
+    moment = ids.timestamp()
+    items.update(db, "MEM-3", {"content": "zeta zeta"})
+    before = answers(reader)
+    fresh = open_read(path)
+    with then.at(reader, moment), then.at(fresh, moment):
+        past = answers(reader, as_of=moment)
+        assert past == answers(fresh, as_of=moment) != before
+    fresh.close()
+    assert answers(reader) == before == afresh(path)
+
+
+def test_counting_uses_forgets_nothing(db: Database) -> None:
+    first = answers(db)
+    items.mark_used(db, ["MEM-1"])
+    said: list[str] = []
+    db.conn.set_trace_callback(said.append)
+    again = answers(db)
+    db.conn.set_trace_callback(None)
+    assert again == first
+    assert not [sql for sql in said if "bm25" in sql or "count(*)" in sql]
+
+
+def test_what_a_search_makes_of_it_is_not_kept(db: Database, path: str) -> None:
+    items.write_many(db, [turn(60, "we go home"), turn(61, "we went away")], "create")
+    for _ in range(3):
+        search(db, "went", filters=Filters(), limit=5)
+    fresh = open_read(path)
+    with kept.reading(db), kept.reading(fresh):
+        here, there = (index.strengths(each, '"went"', Filters(), 22, 1) for each in (db, fresh))
+        assert len(here) == 1
+        assert here == there
+    fresh.close()
+
+
+def test_what_is_kept_has_an_end(db: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "MOST", 10)
+    for number in range(12):
+        assert answers(db) == afresh(path), number
+    with kept.reading(db):
+        assert sum(db.kept.sizes.values()) <= 10 * len(db.kept.sizes)
+
+
+def test_a_search_leaves_no_transaction_open(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers(db)
+    assert not db.conn.in_transaction
+    monkeypatch.setattr("memctl.store.search.size", lambda _: db.run("SELECT no_such_column"))
+    with pytest.raises(StoreFailed):
+        answers(db)
+    assert not db.conn.in_transaction
+    assert kept.of(db, "counts") == {}
+
+
+def test_a_search_sees_one_moment_of_the_store(db: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from memctl.retrieve import rank
+
+    other = open_write(path)
+    known = rank._look_up
+
+    def meanwhile(*args: object) -> object:
+        items.write(other, turn(50, "alpha alpha alpha"))
+        return known(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(rank, "_look_up", meanwhile)
+    during = search(db, "alpha", filters=Filters(), limit=30)
+    assert "MEM-50" not in [c.id for c in during.candidates]
+    monkeypatch.undo()
+    assert "MEM-50" in [c.id for c in search(db, "alpha", filters=Filters(), limit=30).candidates]
+    other.close()
