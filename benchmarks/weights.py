@@ -48,7 +48,7 @@ class Weight(NamedTuple):
 WEIGHTS = (
     Weight("K1", "rank", (1.0, 1.4, 1.8)),
     Weight("SHORT", "rank order texts", (300, 600, 1200)),
-    Weight("NAMED", "rank order texts", (0.1, 0.15, 0.2)),
+    Weight("NAMED", "rank order texts", (0.13, 0.17, 0.21)),
     Weight("TIME", "rank", (0.2, 0.4, 0.6)),
     Weight("DAYS", "rank", (3, 5, 10)),
     Weight("COVERAGE", "texts", (0.25, 0.5, 0.75)),
@@ -57,6 +57,7 @@ WEIGHTS = (
     Weight("NEAR", "order", ((0.5, 0.3), (0.6, 0.35), (0.7, 0.4))),
     Weight("SOURCE", "order", (0.1, 0.15, 0.25)),
     Weight("REPLY", "order", (0.25, 0.35, 0.45)),
+    Weight("BESIDE", "order", (0.75, 0.82, 0.9)),
     Weight("TOPIC", "feedback", (0.15, 0.25, 0.35)),
     Weight("PART", "terms", (0.5, 0.7, 0.9)),
     Weight("BEGINNING", "terms", (0.3, 0.5, 0.7)),

@@ -139,6 +139,32 @@ def test_a_change_of_the_text_past_the_gate_is_seen() -> None:
     assert ok("recall", "gateway keys").out == b""
 
 
+def test_a_server_judges_once_what_nobody_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    from memctl.lifecycle import scan
+    from memctl.ops.recall import recall
+
+    past_the_gate("The gateway keys are rotated weekly.", "MEM-y")
+    asked: list[str] = []
+    judge = scan.judged
+
+    def noted(policy: Any, item: MemoryItem, **given: Any) -> Any:
+        asked.append(item.id)
+        return judge(policy, item, **given)
+
+    monkeypatch.setattr(scan, "judged", noted)
+    with Context(db=STORE, quiet=True) as ctx:
+        for _ in range(3):
+            assert "rotated weekly" in recall(ctx, "gateway keys").block.text
+        assert asked == ["MEM-y"]
+        past_the_gate(ORDER)
+        for _ in range(2):
+            assert "evil.example" not in recall(ctx, "gateway keys").block.text
+        db = open_write(STORE)
+        items.update(db, "MEM-y", {"content": ORDER})
+        db.close()
+        assert recall(ctx, "gateway keys").block.text == ""
+
+
 # --- trust -------------------------------------------------------------------------------------------------------
 
 

@@ -52,6 +52,27 @@ def test_a_neighbour_that_the_filters_keep_out_stays_out(db: Database) -> None:
     assert ids(find(db, "staging gateway port", injectable=True)) == ["MEM-S1-0"]
 
 
+def test_a_turn_right_beside_a_better_one_makes_room_for_what_was_said_elsewhere(db: Database) -> None:
+    turn(db, "S1", 0, "We planted tomatoes and basil in the garden.")
+    turn(db, "S1", 1, "Tomatoes in the garden need much water.")
+    turn(db, "S2", 4, "The garden got a pond this year, and it is full of frogs, newts and water lilies.")
+    found = find(db, "tomatoes in the garden")
+    parts = dict(found.ranking.parts) if found.ranking else {}
+    rows = {c.id: c.row for c in found.candidates}
+    best = found.candidates[0].row
+    assert {best, *parts["beside"]} == {rows["MEM-S1-0"], rows["MEM-S1-1"]}, "the best keeps all, one alone too"
+    assert all(less < 0 for less in parts["beside"].values())
+
+
+def test_passages_of_a_document_keep_what_they_have_beside_better_ones(db: Database) -> None:
+    for position, text in enumerate(("Tomatoes in the garden.", "The garden has tomatoes, too.")):
+        source = MemoryProvenance(source_kind="doc", source_id="g.md", chunk_ids=[f"g.md:{position}"])
+        put(db, text, id=f"MEM-{position}", provenance=source)
+    ranking = find(db, "tomatoes in the garden").ranking
+    assert ranking is not None
+    assert "beside" not in dict(ranking.parts)
+
+
 def test_an_answer_stands_before_its_question(db: Database) -> None:
     turn(db, "S1", 0, "How long do the gateway tokens live?")
     turn(db, "S1", 1, "Tokens live for an hour at the gateway.")

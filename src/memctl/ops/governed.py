@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from memctl.annotations import TYPE_CHECKING
 from memctl.ops.context import Context
-from memctl.store import judged
+from memctl.store import judged, kept
 from memctl.store.sources import Source
 from memctl.types import MemoryItem
 
@@ -36,7 +36,9 @@ class Fit:
 def fit(ctx: Context, items: Sequence[MemoryItem], places: Mapping[str, Source], *, past: bool = False) -> Fit:
     """The items as they may be given to a model; `past`: they are states of old, which the rules may not have seen."""
     done = Fit(list(items), dict(places))
-    unseen = {item.id for item in items} if past else judged.unseen(ctx.db, _rules(ctx), items)
+    rules = _rules(ctx)
+    passed: dict[str, bool] = kept.of(ctx.db, f"judged by {rules}")
+    unseen = {item.id for item in items} if past else judged.unseen(ctx.db, rules, items) - passed.keys()
     if not unseen:
         return done
     from memctl.store import held
@@ -45,9 +47,12 @@ def fit(ctx: Context, items: Sequence[MemoryItem], places: Mapping[str, Source],
     done.items = []
     for item in items:
         free = (item.id, item.content_hash) in released
-        kept = _judged(ctx.policy, item, done, quarantine=not free) if item.id in unseen else item
-        if kept is not None:
-            done.items.append(kept)
+        fit = _judged(ctx.policy, item, done, quarantine=not free) if item.id in unseen else item
+        if fit is item:
+            passed[item.id] = True
+        if fit is not None:
+            done.items.append(fit)
+    kept.of(ctx.db, f"judged by {rules}", len(unseen))
     return done
 
 

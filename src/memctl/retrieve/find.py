@@ -22,7 +22,7 @@ REINDEX_HINT = (
 class Found:
     """What a search found: the query taken apart, the items best first, and how many match in all.
 
-    total    exact when it was asked for and not all words are common ones, else at least the number of items here
+    total    exact when it was asked for and few thousand items can match, else at least the number of items here
     like     some of it was found by substring, not by the index
     ranking  why the items stand where they stand; None when nothing ranked them
     """

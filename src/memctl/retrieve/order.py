@@ -3,6 +3,7 @@
 A short item says little by itself: its neighbours' words count for it as if they were its own, more softly.
 """
 
+import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -30,6 +31,8 @@ SOURCE = 0.15
 SOURCE_K1 = 2.0
 #: What the item before adds when it asks something: its share of the score.
 REPLY = 0.35
+#: What a turn keeps of its score for each better one right beside it, with which it is seen anyway.
+BESIDE = 0.82
 
 
 def _longer(ratio: float) -> float:
@@ -131,3 +134,21 @@ class Neighbours:
             before = self.at[place.source].get(place.position - 1)
             if before is not None and self.places[before].asks and scores.get(before):
                 yield row, REPLY * self.share * scores[before]
+
+    def beside(self, head: Sequence[Candidate]) -> Scores:
+        """What turns lose for a better one right beside them: so what was said elsewhere finds a place, too."""
+        kept = {c.row: c.score for c in head if c.row in self.places and not self.places[c.row].document}
+        waiting = [(-score, row) for row, score in kept.items()]
+        heapq.heapify(waiting)
+        done: set[int] = set()
+        while waiting:
+            score, row = heapq.heappop(waiting)
+            if row in done or -score != kept[row]:  # it stands in the heap again, with what it kept
+                continue
+            done.add(row)
+            line, at = self.at[self.places[row].source], self.places[row].position
+            for near in (line.get(at - 1), line.get(at + 1)):
+                if near in kept and near not in done:
+                    kept[near] *= BESIDE
+                    heapq.heappush(waiting, (-kept[near], near))
+        return {c.row: kept[c.row] - c.score for c in head if c.row in kept and kept[c.row] != c.score}

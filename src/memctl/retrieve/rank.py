@@ -37,7 +37,7 @@ PROBE = 24
 #: What is done for short items is done half as much for one of so many characters.
 SHORT = 600
 #: What names the thing that is asked for (a title, a file) adds, as a share of the best score.
-NAMED = 0.15
+NAMED = 0.17
 
 #: What having been made at the time that the query names adds, as a share of the best score; half, so many days away.
 TIME = 0.4
@@ -111,6 +111,8 @@ def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: boo
         from memctl.retrieve.feedback import feedback
 
         ranking.add(head, "topic", feedback(index.in_order(head), query, texts))
+    if near is not None:
+        ranking.add(head, "beside", near.beside(head))
     ranking.candidates = index.in_order(head) + found[pool:]
     return ranking
 
@@ -177,8 +179,8 @@ def _any(term: Term) -> str:
 
 
 def _count(db: Database, terms: Sequence[Term], filters: Filters) -> int:
-    """How many items have any of the words; 0 when so many have them that counting would take too long."""
-    if any(term.found >= COMMON for term in terms):
+    """How many items have any of the words; 0 when so many may have them that counting would take too long."""
+    if sum(term.found for term in terms) >= COMMON:
         return 0
     return index.count(db, " OR ".join(map(_any, terms)), filters)
 
