@@ -3,11 +3,10 @@
 A short item says little by itself: its neighbours' words count for it as if they were its own, more softly.
 """
 
-import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from memctl.retrieve.rank import NAMED, SHORT, Ranking, Scores, best
+from memctl.retrieve.rank import NAMED, POOL, SHORT, Ranking, Scores, best
 from memctl.store import search as index
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
@@ -138,17 +137,15 @@ class Neighbours:
     def beside(self, head: Sequence[Candidate]) -> Scores:
         """What turns lose for a better one right beside them: so what was said elsewhere finds a place, too."""
         kept = {c.row: c.score for c in head if c.row in self.places and not self.places[c.row].document}
-        waiting = [(-score, row) for row, score in kept.items()]
-        heapq.heapify(waiting)
-        done: set[int] = set()
+        waiting = sorted(kept, key=kept.__getitem__)[-POOL:]
+        left = set(waiting)
         while waiting:
-            score, row = heapq.heappop(waiting)
-            if row in done or -score != kept[row]:  # it stands in the heap again, with what it kept
-                continue
-            done.add(row)
+            row = waiting.pop()
+            left.remove(row)
             line, at = self.at[self.places[row].source], self.places[row].position
-            for near in (line.get(at - 1), line.get(at + 1)):
-                if near in kept and near not in done:
-                    kept[near] *= BESIDE
-                    heapq.heappush(waiting, (-kept[near], near))
+            beside = [near for near in (line.get(at - 1), line.get(at + 1)) if near in left]
+            for near in beside:
+                kept[near] *= BESIDE
+            if beside:
+                waiting.sort(key=kept.__getitem__)
         return {c.row: kept[c.row] - c.score for c in head if c.row in kept and kept[c.row] != c.score}
