@@ -62,12 +62,14 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def load(house: House, folder: Path) -> str:
-    """Import the documents into a new store; its path."""
+    """The path of a store with the documents, which are imported once."""
+    db = house.store(f"judged-{folder.name}")
+    if Path(db).exists():
+        return db
     lines = house.folder / "judged.jsonl"
     with lines.open("w", encoding="utf-8") as file:
         for line in _lines(folder / "docs.jsonl"):
             file.write(json.dumps(_item(json.loads(line))) + "\n")
-    db = house.store(f"judged-{folder.name}")
     check(spawn(house.command("import", str(lines), "--preserve-ids", "--db", db, "-q"), house.env), "import")
     return db
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from memctl.retrieve.rank import COUNTED, K1, NAMED, SHORT, Ranking, Scores
+from memctl.retrieve.rank import COUNTED, K1, NAMED, POOL, SHORT, Ranking, Scores
 from memctl.retrieve.terms import COMMON, Term
 from memctl.store import search as index
 from memctl.store.connect import Database
@@ -43,12 +43,8 @@ def look_closer(db: Database, ranking: Ranking, head: Sequence[Candidate], query
             every += idf
         ranking.add(head, "common words", _common(texts, _mean_length(head), weighed, held))
     if every:
-        covered = {
-            c.row: COVERAGE * c.score * SHORT / (SHORT + len(c.content)) * held[c.row] / every
-            for c in head
-            if c.row in held
-        }
-        ranking.add(head, "coverage", covered)
+        ranking.add(head, "coverage", _covered(head, held, every))
+    head = _foremost(head)
     top = max((c.score for c in head), default=0.0)
     words = {word.lower() for word in (*query.terms, *query.parts)}
     ranking.add(head, "name", {c.row: NAMED * top for c in head if c.title and _names(c.title, words)})
@@ -59,6 +55,20 @@ def look_closer(db: Database, ranking: Ranking, head: Sequence[Candidate], query
             texts = texts or _texts(head)
             ranking.add(head, "as written", _written(texts, weights))
     return texts
+
+
+def _covered(head: Sequence[Candidate], held: Scores, every: float) -> Scores:
+    """What items get for the share of all words, by weight, that they hold."""
+    return {
+        c.row: COVERAGE * c.score * SHORT / (SHORT + len(c.content)) * held[c.row] / every
+        for c in head
+        if c.row in held
+    }
+
+
+def _foremost(head: Sequence[Candidate]) -> Sequence[Candidate]:
+    """The best of them: there are more where all words are common, which have only now told which ones they are."""
+    return head if len(head) <= POOL else index.in_order(list(head))[:POOL]
 
 
 def _mean_length(head: Sequence[Candidate]) -> float:
