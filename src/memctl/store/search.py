@@ -378,12 +378,12 @@ def newest_with(db: Database, expression: str, filters: Filters, limit: int) -> 
 
 def count(db: Database, expression: str, filters: Filters) -> int:
     """How many items match an expression."""
+    if _most_pass(db, filters):
+        found = {row[0] for row in db.rows(f"SELECT rowid FROM {FTS} WHERE {FTS} MATCH ?", [expression])}
+        return len(passing(db, filters, found))
     condition, values = filters.where("i")
-    total: int = db.value(
-        f"SELECT count(*) FROM {FTS} CROSS JOIN memory_items AS i ON i.rowid = {FTS}.rowid "
-        f"WHERE {FTS} MATCH ? AND {condition}",
-        [expression, *values],
-    )
+    table = f"{FTS} CROSS JOIN memory_items AS i ON i.rowid = {FTS}.rowid"
+    total: int = db.value(f"SELECT count(*) FROM {table} WHERE {FTS} MATCH ? AND {condition}", [expression, *values])
     return total
 
 
