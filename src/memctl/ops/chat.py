@@ -172,11 +172,9 @@ def chat(
         keeper.check()
     if source:
         _ingest(ctx, source, scope)
-    visit = None
     if folder is None and (no_sync or sync != "auto"):
         ctx.warn("[chat] --sync and --no-sync are for --folder: not used")
-    if folder is not None:
-        visit = _visited(ctx, folder, "never" if no_sync else sync)
+    visit = None if folder is None else _visited(ctx, folder, "never" if no_sync else sync)
     if store:
         ctx.allow(CREATE)
     _ = ctx.db  # a store that is missing is an error now, not after the first question

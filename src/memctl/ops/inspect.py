@@ -51,6 +51,15 @@ class Inspected(Result):
         }
 
 
+OneMount = Annotated[
+    str | None,
+    Arg(
+        "only the files of this mount: its id, name or path", "--mount", metavar="ID_OR_NAME", mcp_name="mount_id",
+        mcp_help="a mount: id, name or path",
+    ),
+]  # fmt: skip
+
+
 @operation(
     access=CREATE,
     tool="memory_inspect",
@@ -75,16 +84,7 @@ def inspect(
     ctx: Context,
     path: Annotated[str | None, Arg("the folder; without one, all files of the store", path=True)] = None,
     *,
-    mount: Annotated[
-        str | None,
-        Arg(
-            "only the files of this mount: its id, name or path",
-            "--mount",
-            metavar="ID_OR_NAME",
-            mcp_name="mount_id",
-            mcp_help="a mount: id, name or path",
-        ),
-    ] = None,
+    mount: OneMount = None,
     budget: Budget = 2200,
     sync: Annotated[
         SyncMode,
