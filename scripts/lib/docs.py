@@ -114,6 +114,7 @@ def schema_page() -> Iterator[str]:
         ("Our own tables beside them", schema.SIDE_TABLES),
         ("What synced folders need", schema.FOLDER_TABLES),
         ("Sessions and workspaces", schema.SESSION_TABLES),
+        ("What matters", schema.IMPORTANCE_TABLE),
         ("The full-text table", schema.fts_table(schema.DEFAULT_TOKENIZER)),
         ("The triggers that keep it true", schema.FTS_TRIGGERS),
         ("The triggers that keep first revisions", schema.REVISION_TRIGGERS),

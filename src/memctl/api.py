@@ -6,7 +6,7 @@ ask `MemoryPolicy` first, as every command does.
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from memctl.store import connect, corpus, events, items, links, migrate, mounts, places, reset, vectors
@@ -17,7 +17,6 @@ from memctl.types import CorpusMetadata, MemoryEvent, MemoryItem, MemoryLink, Se
 
 if TYPE_CHECKING:
     from memctl.retrieve.find import Found
-    from memctl.retrieve.meaning import Meaning
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -68,10 +67,11 @@ class MemoryStore:
         return None if self._last_found is None else find.describe(self._db, self._last_found)
 
     @cached_property
-    def _means(self) -> "Meaning | None":
+    def _search(self) -> "Callable[..., Found]":
+        from memctl import retrieve
         from memctl.ops.meaning import of_store
 
-        return of_store(self._db.path)
+        return partial(retrieve.search, self._db, **of_store(self._db.path))
 
     @_locked
     def close(self) -> None:
@@ -158,13 +158,12 @@ class MemoryStore:
     ) -> list[MemoryItem]:
         """Items that answer a query, best first: the ranking of `memctl search`. Any text is a legal query.
 
-        What MEMCTL_EMBEDDER, or the config.json beside the file, names finds by meaning too.
+        What MEMCTL_EMBEDDER, or the config.json beside the file, names finds by meaning too. The `recall` section of
+        that file says how much newness, use, importance and validation count.
         """
-        from memctl import retrieve
-
         filters = _filters(tier, type_filter, scope, corpus_id, exclude_archived)
-        self._last_found = retrieve.search(self._db, query, filters=filters, limit=limit, meaning=self._means)
-        return items.get_many(self._db, [hit.id for hit in self._last_found.candidates])
+        found = self._last_found = self._search(query, filters=filters, limit=limit)
+        return items.get_many(self._db, [hit.id for hit in found.candidates])
 
     @_locked
     def search_by_tags(

@@ -22,6 +22,9 @@ TYPE_ALIASES = {"process": "pattern", "rule": "constraint", "requirement": "cons
 GLOBAL_SCOPE = "global"
 DEFAULT_SCOPE = "project"
 
+#: How much what is known about an item beside its words counts (`memctl.retrieve.strength`; config.json: recall).
+STRENGTH = {"recency": 0.1, "recency_days": 30.0, "use": 0.05, "importance": 0.2, "validation": 0.2}
+
 
 def item_type(word: object) -> str:
     """The item type that `word` means; an unknown word is a "note", never an error."""

@@ -316,7 +316,7 @@ def test_the_same_statement_is_stored_once_and_learns_tags(again: str) -> None:
     done = ok("pull", "--tags", "auth,c", "--title", "other", stdin=again)
     (item,) = stored()
     assert item["tags"] == ["Auth", "b", "c"]
-    assert "[pull] skip duplicate: 'other' (its tags and sources were added)" in done.notes
+    assert "[pull] skip duplicate: 'other' (what is new about it was added)" in done.notes
     assert counts(done) == "[pull] 0 stored, 1 duplicate, 0 quarantined, 0 redacted, 0 rejected"
 
 

@@ -55,7 +55,7 @@ def test_a_known_statement_is_success_and_adds_what_is_new() -> None:
     first = ok("remember", "The gateway retries twice", "--tags", "net").out
     again = ok("remember", "The gateway retries twice", "--tags", "Net,http", "--confidence", "0.8")
     assert again.out == first
-    assert again.notes == "[remember] known already; its tags and sources were added\n"
+    assert again.notes == "[remember] known already; what is new about it was added\n"
     assert (one()["tags"], one()["confidence"]) == (["net", "http"], 0.8)
     third = ok("remember", "The gateway retries twice")
     assert (third.out, third.notes) == (first, "[remember] known already\n")

@@ -34,6 +34,7 @@ def test_the_human_form() -> None:
     support.golden("search", ok("search", "how are the tokens rotated").text)
 
 
+@pytest.mark.usefixtures("frozen")  # a score tells how old an item is
 def test_the_json_form() -> None:
     support.golden("search-json", ok("search", "zebra stripes", "--json").text.replace('"score": ', '"score": #'))
 

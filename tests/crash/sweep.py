@@ -185,6 +185,9 @@ def dump(path: str) -> Any:
         for table, columns in SAVED.items()
         if db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
     }
+    matter = []
+    if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'memory_importance'").fetchone():
+        matter = db.execute("SELECT item_id, importance FROM memory_importance").fetchall()
     places = db.execute("SELECT item_id, position, line_start, line_end, anchor FROM memory_sources").fetchall()
     db.close()
     return {
@@ -194,6 +197,7 @@ def dump(path: str) -> Any:
         "revisions": sorted(repr((items.get(i), n)) for i, n in revisions),
         "events": sorted(events),
         "withheld": sorted(repr((items.get(i), r)) for i, r in withheld),
+        "importance": sorted(repr((items.get(i), value)) for i, value in matter),
         "saved": saved,
         "places": sorted(repr((items.get(i), *rest)) for i, *rest in places),
     }

@@ -120,7 +120,7 @@ def test_a_read_only_folder_still_answers(sh: Shell, here: Path, unprivileged: s
     (here / "box").chmod(0o555)
     (here / "box" / "memory.db").chmod(0o444)
     try:
-        for command in ("search gateway", "recall gateway", "stats", "list", "export"):
+        for command in ("search gateway", "recall gateway", "push gateway", "stats", "list", "export"):
             done = sh(f"{unprivileged}memctl {command} --db box/memory.db")
             assert (done.code, bool(done.out)) == (0, True), (command, done.notes)
         refused = sh(f"echo 'something new' | {unprivileged}memctl pull --db box/memory.db")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memctl.lifecycle import export, record
 from memctl.lifecycle.import_ import Counts, import_lines
 from memctl.policy import MemoryPolicy
-from memctl.store import items, sources
+from memctl.store import importance, items, sources
 from memctl.store.connect import MEMORY, Database, open_write
 from memctl.store.filters import Filters
 from memctl.store.sources import Source
@@ -83,6 +83,9 @@ def like(item: MemoryItem) -> tuple[Any, ...]:
 
 STORES = st.lists(stored_items(), max_size=6, unique_by=(lambda held: held[0].id, lambda held: like(held[0])))
 
+#: How much each of them matters.
+MATTER = st.lists(st.just(importance.NEUTRAL) | st.floats(0, 1), min_size=6, max_size=6)
+
 
 def lines_of(db: Database) -> list[dict[str, Any]]:
     return list(export.lines(db, ALL))
@@ -108,9 +111,12 @@ def fresh() -> Iterator[Any]:
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(held=STORES)
-def test_there_and_back_is_identity(fresh: Any, held: list[tuple[MemoryItem, Source | None, str]]) -> None:
+@given(held=STORES, matter=MATTER)
+def test_there_and_back_is_identity(
+    fresh: Any, held: list[tuple[MemoryItem, Source | None, str]], matter: list[float]
+) -> None:
     db, copy = fresh(), fresh()
+    importance.put_many(db, {item.id: value for (item, _, _), value in zip(held, matter, strict=False)})
     for item, place, withheld in held:
         items.write(db, item, withheld=withheld)
         if place:
@@ -126,16 +132,19 @@ def test_there_and_back_is_identity(fresh: Any, held: list[tuple[MemoryItem, Sou
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(held=STORES)
+@given(held=STORES, matter=MATTER)
 def test_with_new_ids_only_ids_and_references_change(
-    fresh: Any, held: list[tuple[MemoryItem, Source | None, str]]
+    fresh: Any, held: list[tuple[MemoryItem, Source | None, str]], matter: list[float]
 ) -> None:
     db = fresh()
     held = [one for one in held if one[0].content.strip()]
     for item, _, _ in held:
         record.tidy(item)
     assume(len({like(item) for item, _, _ in held}) == len(held))
-    given_lines = [record.to_dict(item, place, withheld) for item, place, withheld in held]
+    given_lines = [
+        record.to_dict(item, place, withheld, None if value == importance.NEUTRAL else value)
+        for (item, place, withheld), value in zip(held, matter, strict=False)
+    ]
     load(db, given_lines)
     names = {"id", "links", "superseded_by", "provenance"}
 
@@ -152,7 +161,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=6,
 )
-NAMES = st.sampled_from([*MemoryItem.__slots__, "source", "withheld", "other"])
+NAMES = st.sampled_from([*MemoryItem.__slots__, "source", "withheld", "importance", "other"])
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -175,6 +184,7 @@ def test_any_bytes_are_stored_right_or_named(fresh: Any, lines: list[bytes]) -> 
         record.from_value(line)
         assert all(isinstance(tag, str) for tag in line["tags"])
         assert 0 <= line["confidence"] <= 1
+        assert 0 <= line.get("importance", 0) <= 1
     check_index(db)
 
 

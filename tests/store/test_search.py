@@ -224,9 +224,11 @@ def test_the_hint_is_for_indexes_that_do_not_stem(store: Database) -> None:
 
 
 def test_covered_asks_the_index(db: Database) -> None:
-    item_id = put(db, "rotating tokens")
-    assert covered(db, item_id, ["token", "rotation", "tok"]) == [True, True, False]
-    assert covered(db, item_id, ["tok", "missing", "to"], prefix=True) == [True, False, False]
+    put(db, "rotating tokens")
+    put(db, "tok, tik and missings")
+    best = search(db, "rotating tokens", filters=Filters()).candidates[0]
+    assert covered(db, best, ["tokens", "Rotating", "token", "rotation", "tok", "tik", "none"]) == [True] * 4 + [False] * 3
+    assert covered(db, best, ["tok", "missing", "to"], prefix=True) == [True, False, False]
 
 
 def test_one_or_two_letters_are_no_beginning(store: Database) -> None:

@@ -68,7 +68,7 @@ class PolicyConfig(Section):
 
 
 class RecallConfig(Section):
-    """What is given to a model: budget_tokens."""
+    """What is given to a model: budget_tokens, min_coverage, and what counts beside the words."""
 
     section = "recall"
 

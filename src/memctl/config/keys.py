@@ -5,7 +5,7 @@ The documented classes, their validation, the warnings of the command line and d
 
 from typing import Any, NamedTuple
 
-from memctl.names import TIERS
+from memctl.names import STRENGTH, TIERS
 
 DEFAULT_INSTRUCTION = """\
 When something in this conversation is worth remembering (a decision, a constraint, a definition, a fact that will \
@@ -100,6 +100,11 @@ KEYS = (
     Key("policy", "allow", Rows, [], "findings that are let pass: rule, path, reason"),
     Key("recall", "budget_tokens", int, 2200, "size of the block in tokens", 1, 1_000_000),
     Key("recall", "min_coverage", float, 0.0, "no block below this share of the question's weight; 0 is off", 0, 1),
+    Key("recall", "recency", float, STRENGTH["recency"], "share of its score that a new item gains", 0, 1),
+    Key("recall", "recency_days", float, STRENGTH["recency_days"], "days until half of that is left", 0.1, 100_000),
+    Key("recall", "use", float, STRENGTH["use"], "share that an item gains that was used often and lately", 0, 1),
+    Key("recall", "importance", float, STRENGTH["importance"], "share that importance 1 gains, and 0 loses", 0, 1),
+    Key("recall", "validation", float, STRENGTH["validation"], "share of its score that a retracted item loses", 0, 1),
     Key(
         "embeddings",
         "embedder",

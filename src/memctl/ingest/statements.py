@@ -1,16 +1,17 @@
 """The one gate through which a statement gets into the store: one form, policy, duplicates, one transaction.
 
-A statement is a short text that somebody (a person, a model) says; documents go through `ingest.bulk`. A statement
-that the store knows already adds what is new about it (tags, entities, sources, confidence) to the item that is there.
+A statement is a short text that somebody (a person, a model) says; documents go through `ingest.bulk`. A statement that
+the store knows already adds what is new about it (tags, entities, sources, confidence, importance) to the item there.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memctl import ids
 from memctl.store import items as store
 from memctl.store import judged, sources
 from memctl.store.connect import Database
+from memctl.store.importance import Said
 from memctl.text import clean
 from memctl.types import MemoryItem, MemoryProvenance
 
@@ -56,11 +57,20 @@ class Kept(NamedTuple):
         return [outcome for outcome in self.outcomes if outcome.kind == "stored"]
 
 
-def keep(db: Database, policy: "MemoryPolicy", items: Sequence[MemoryItem], *, reason: str) -> Kept:
+def keep(
+    db: Database,
+    policy: "MemoryPolicy",
+    items: Sequence[MemoryItem],
+    *,
+    reason: str,
+    importance: Mapping[str, float] | None = None,
+) -> Kept:
     """Store governed statements of any length: what is too long for policy is stored in parts.
 
-    reason  stands in the revisions ("pull")
+    reason      stands in the revisions ("pull")
+    importance  how much an item matters, by its id; its parts matter as much
     """
+    said = dict(importance or {})
     parts: list[MemoryItem] = []
     wholes: list[int] = []
     redacted: set[str] = set()
@@ -69,23 +79,33 @@ def keep(db: Database, policy: "MemoryPolicy", items: Sequence[MemoryItem], *, r
         parts += divided.parts
         wholes += [number] * len(divided.parts)
         redacted.update(divided.redacted)
-    outcomes = store_statements(db, policy, parts, reason=reason, wholes=wholes) if parts else []
+        if item.id in said:
+            said.update(dict.fromkeys((part.id for part in divided.parts), said[item.id]))
+    outcomes = store_statements(db, policy, parts, reason=reason, wholes=wholes, importance=said) if parts else []
     return Kept(outcomes, sum(o.id in redacted for o in outcomes if o.kind == "stored"))
 
 
 def store_statements(
-    db: Database, policy: "MemoryPolicy", items: Sequence[MemoryItem], *, reason: str, wholes: Sequence[int] = ()
+    db: Database,
+    policy: "MemoryPolicy",
+    items: Sequence[MemoryItem],
+    *,
+    reason: str,
+    wholes: Sequence[int] = (),
+    importance: Mapping[str, float] | None = None,
 ) -> list[Outcome]:
     """Judge statements and store them in one transaction; what became of each, in the order given.
 
     What policy quarantines is stored with the tier, validation and expiry that the verdict forces, not injectable.
 
-    reason  stands in the revisions ("pull")
-    wholes  for each item the number of the text that it is a part of: parts of one text are no duplicates of each other
+    reason      stands in the revisions ("pull")
+    wholes      for each item the number of the text that it is a part of: parts of one text are no duplicates of each
+                other
+    importance  how much an item matters, by its id, where somebody said it
     """
     verdicts = [judge(policy, tidy(item)) for item in items]
     with db.atomic(), judged.by(db, judged.word(policy.switches)):
-        return _Writer(db, reason, items, wholes or range(len(items))).write(verdicts)
+        return _Writer(db, reason, items, wholes or range(len(items)), importance or {}).write(verdicts)
 
 
 def tidy(item: MemoryItem) -> MemoryItem:
@@ -172,8 +192,16 @@ def _slices(text: str, limit: int) -> list[str]:
 class _Writer:
     """Compares judged statements with what the store holds and writes them, inside the caller's transaction."""
 
-    def __init__(self, db: Database, reason: str, items: Sequence[MemoryItem], wholes: Sequence[int]) -> None:
-        self.db, self.reason, self.items = db, reason, items
+    def __init__(
+        self,
+        db: Database,
+        reason: str,
+        items: Sequence[MemoryItem],
+        wholes: Sequence[int],
+        importance: Mapping[str, float],
+    ) -> None:
+        self.db, self.reason, self.items, self.importance = db, reason, items, importance
+        self.said = Said()
         self.whole = {item.id: whole for item, whole in zip(items, wholes, strict=True)}
         # (content hash, scope, corpus or None for any, whether it is held back) -> the item that says it
         self.known: dict[tuple[str, str, str | None, bool], MemoryItem] = {}
@@ -192,6 +220,7 @@ class _Writer:
         for item in self.changed.values():
             item.touch()
         store.write_many(self.db, list(self.changed.values()), "merge")
+        self.said.write(self.db)
         return outcomes
 
     def _look_up(self, items: Sequence[MemoryItem]) -> None:
@@ -199,6 +228,8 @@ class _Writer:
         wanted = [known.id for group in found.values() for known in group if not known.archived]
         raw = {i for i, why in store.withheld(self.db, wanted).items() if why == "raw"}
         passages = sources.get_many(self.db, wanted)
+        if self.importance:
+            self.said.look(self.db, wanted)
         now = ids.timestamp()
         for item in store.get_many(self.db, wanted):
             # A passage lives and dies with its document, a raw one is not in recall, an expired one is gone: a
@@ -215,16 +246,23 @@ class _Writer:
         there = self._known(item, held=quarantined or not item.injectable)
         if there is not None and self.whole.get(there.id) != self.whole[item.id]:
             # What policy holds back must not reach an item that may be injected.
-            changed = not quarantined and absorb(there, item)
-            if changed and there.id not in self.fresh:
-                self.changed[there.id] = there
+            changed = not quarantined and self._add(there, item)
             return Outcome("duplicate", item.title, there.id, reasons, quarantined, changed)
         if quarantined:
             hold(item, verdict)
             self.held[item.id] = verdict
         self.fresh[item.id] = item
+        self.said.take(item.id, self.importance.get(item.id))
         self._learn(item)
         return Outcome("stored", item.title, item.id, reasons, quarantined)
+
+    def _add(self, there: MemoryItem, item: MemoryItem) -> bool:
+        """Add to an item what a duplicate knows besides; whether that was anything."""
+        matters = self.said.rises(there.id, self.importance.get(item.id))
+        changed = absorb(there, item)
+        if changed and there.id not in self.fresh:
+            self.changed[there.id] = there
+        return changed or matters
 
     def _learn(self, item: MemoryItem) -> None:
         for corpus in {item.corpus_id, None}:

@@ -9,7 +9,7 @@ from memctl import ids
 from memctl.ingest.moves import related
 from memctl.ingest.outcome import FileReport, FileStatus, Outcome
 from memctl.ingest.prepare import Options, Passage, Prepared, inferred_tags
-from memctl.store import corpus, folders, items, links, sources, staged
+from memctl.store import corpus, folders, importance, items, links, sources, staged
 from memctl.store.connect import Database
 from memctl.store.corpus import File
 from memctl.store.folders import Gone, Home
@@ -299,6 +299,7 @@ class Writer:
             else:
                 self.tally.superseded += 1
                 links.put(self.db, new_id, old_id, "supersedes")
+        importance.inherit(self.db, [(o, n) for o, n in self._replaced if n is not None and o not in self._away])
         self.tally.item_ids += self._made
 
 

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from memctl.lifecycle import record
-from memctl.store import items, sources
+from memctl.store import importance, items, sources
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
 
@@ -18,9 +18,9 @@ _BATCH = 500
 def lines(db: Database, filters: Filters, redaction: "Redaction | None" = None) -> Iterator[dict[str, Any]]:
     """The line of each item that passes the filters, newest change first (ties by id), all from one moment.
 
-    A line has the 22 fields of an item, `source` for a passage (its position, lines and anchor there), and
-    `withheld` ("raw" or "policy") for an item that is not injectable for a known reason. `redaction`: the view in which
-    each of these fields leaves; None is as it is stored.
+    A line has the 22 fields of an item, `source` for a passage (its position, lines and anchor there),
+    `withheld` ("raw" or "policy") for an item that is not injectable for a known reason, and `importance` where
+    somebody said it. `redaction`: the view in which each of these fields leaves; None is as it is stored.
     """
     begun = not db.conn.in_transaction
     if begun:
@@ -29,9 +29,9 @@ def lines(db: Database, filters: Filters, redaction: "Redaction | None" = None) 
         found = items.each(db, filters)
         while batch := list(islice(found, _BATCH)):
             ids = [item.id for item in batch]
-            places, reasons = sources.get_many(db, ids), items.withheld(db, ids)
+            places, reasons, matter = sources.get_many(db, ids), items.withheld(db, ids), importance.get_many(db, ids)
             for item in batch:
-                line = record.to_dict(item, places.get(item.id), reasons.get(item.id, ""))
+                line = record.to_dict(item, places.get(item.id), reasons.get(item.id, ""), matter.get(item.id))
                 yield line if redaction is None else redaction.record(line)
     finally:
         if begun and db.conn.in_transaction:

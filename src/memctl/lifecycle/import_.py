@@ -3,8 +3,8 @@
 Same or not. A line without a counterpart is imported. Its counterpart is an item of the same scope and content that is
 just as alive (an archived item is none for an active line); a passage of a document has one only in the same place of
 the same document. Two lines of one file are the same only if their titles, types and sources are, too: a backup
-restores what it was made of. A counterpart gets the tags it lacks. An item that is held back is no counterpart
-of a line that may be injected.
+restores what it was made of. A counterpart gets the tags it lacks, and a higher importance. An item that is held back
+is no counterpart of a line that may be injected.
 
 Without `preserve_ids` every item gets a new id, references among the lines are rewritten to the new ones, and
 statements are brought into the form that every write gives them; with it, what comes back is what was exported.
@@ -21,6 +21,7 @@ from memctl.lifecycle.record import InvalidLine, from_bytes, is_passage, tidy
 from memctl.store import corpus, judged, sources
 from memctl.store import items as store
 from memctl.store.connect import Database
+from memctl.store.importance import Said
 from memctl.text import clean
 from memctl.types import MemoryItem
 
@@ -40,7 +41,7 @@ class Counts:
 
     imported, skipped_dedup, skipped_policy, skipped_conflict and errors together are total_lines. Of the imported,
     some are restored (archived here, active in the file, the same id), redacted or quarantined; of the duplicates,
-    some are merged (their new tags went to the item that is there).
+    some are merged (their new tags or higher importance went to the item that is there).
     """
 
     __slots__ = (
@@ -104,6 +105,7 @@ class Import:
         self.held: set[str] = set()  # ids (of this batch's counterparts) of what is held back here
         self.batch: dict[str, MemoryItem] = {}
         self.changed: dict[str, MemoryItem] = {}
+        self.said = Said()
 
     def run(self, stream: BinaryIO, progress: Callable[[str], None] = lambda _: None) -> Counts:
         """Import everything; the counts."""
@@ -161,10 +163,13 @@ class Import:
     def _take(self, lines: list[Line]) -> list[Line]:
         """Decide about each line; those that are to be written, with their ids here."""
         self.batch, self.changed = {}, {}
+        self.said.forget()
         if not self.dry_run:
             self.seen, self.keys = {}, {}  # the store itself knows what earlier batches wrote
         by_id = self._by_id(lines)
         there = self._counterparts(lines)
+        if self.db is not None and any(line.record.importance is not None for line in lines):
+            self.said.look(self.db, {*by_id, *(item.id for items in there.values() for item in items)})
         return [line for line in lines if self._decide(line, by_id, there)]
 
     def _by_id(self, lines: list[Line]) -> dict[str, MemoryItem]:
@@ -240,13 +245,19 @@ class Import:
         self.counts.skipped_dedup += 1
         # What is held back must not change what may be injected.
         if there is not None and not (line.rules or line.record.withheld == "policy"):
-            tags = clean.union(there.tags, line.record.item.tags)
-            if len(tags) > len(there.tags):
-                there.tags = tags
-                self.counts.merged += 1
-                if there.id not in self.batch:
-                    self.changed[there.id] = there
+            matters = self.said.rises(there.id, line.record.importance)
+            self.counts.merged += self._tagged(there, line.record.item.tags) or matters
         return False
+
+    def _tagged(self, there: MemoryItem, more: list[str]) -> bool:
+        """Give an item the tags it lacks; whether there were any."""
+        tags = clean.union(there.tags, more)
+        if len(tags) <= len(there.tags):
+            return False
+        there.tags = tags
+        if there.id not in self.batch:
+            self.changed[there.id] = there
+        return True
 
     def _accept(self, line: Line, key: _Key) -> bool:
         item = line.record.item
@@ -256,6 +267,7 @@ class Import:
         self.seen[_exactly(item, key, line.record.withheld)] = item.id
         self.keys[item.id] = key
         self.batch[item.id] = item
+        self.said.take(item.id, line.record.importance)
         self.written.add(item.id)
         return True
 
@@ -272,6 +284,7 @@ class Import:
                 store.set_withheld(self.db, line.record.item.id, reason, line.rules)
         places = {x.record.item.id: x.record.place for x in lines if x.record.place is not None}
         sources.put_many(self.db, places)
+        self.said.write(self.db)
         documents = {line.record.item.provenance.source_id for line in lines if is_passage(line.record.item)}
         corpus.expect(self.db, filter(os.path.isabs, documents))
         for item in self.changed.values():

@@ -1,4 +1,4 @@
-"""One line of an export: an item as JSON, with where it stands in its source and why it is withheld.
+"""One line of an export: an item as JSON, with where it stands in its source, why it is withheld, how much it matters.
 
 Reading is strict. A wrong value is an InvalidLine that names the field, what was expected, and what kind of value there
 was (never the value itself: it may be a secret in the wrong place); nothing that another command could stumble over
@@ -25,22 +25,27 @@ class InvalidLine(ValueError):
 
 
 class Record(NamedTuple):
-    """An item as a line gave it. `given_id` is the line's own id, "" when it had none."""
+    """An item as a line gave it. `given_id` is the line's own id, "" when it had none; `importance` None: not said."""
 
     item: MemoryItem
     given_id: str = ""
     place: Source | None = None
     withheld: str = ""
+    importance: float | None = None
 
 
-def to_dict(item: MemoryItem, place: Source | None = None, withheld: str = "") -> dict[str, Any]:
-    """The line for an item: its 22 fields, then `source` and `withheld` where there is something to say."""
+def to_dict(
+    item: MemoryItem, place: Source | None = None, withheld: str = "", importance: float | None = None
+) -> dict[str, Any]:
+    """The line for an item: its 22 fields, then `source`, `withheld` and `importance` where something is to be said."""
     line = item.to_dict()
     if place is not None:
         lines = None if place.line_start is None else [place.line_start, place.line_end]
         line["source"] = {"position": place.position, "lines": lines, "anchor": place.anchor}
     if withheld and not item.injectable:
         line["withheld"] = withheld
+    if importance is not None:
+        line["importance"] = importance
     return line
 
 
@@ -74,10 +79,11 @@ def from_value(value: object) -> Record:
     given_id = fields.pop("id", None) or ""
     withheld = _checked("withheld", _withheld, value.get("withheld"))
     place = _checked("source", _source, value.get("source"))
+    importance = None if value.get("importance") is None else _checked("importance", _share, value["importance"])
     if withheld:
         fields["injectable"] = False
     item = MemoryItem(**fields) if not given_id else MemoryItem(id=given_id, **fields)
-    return Record(item, given_id, place, withheld)
+    return Record(item, given_id, place, withheld, importance)
 
 
 def tidy(item: MemoryItem) -> None:
@@ -170,7 +176,7 @@ def _words(value: object) -> list[str]:
     return [_line(word) for word in value]
 
 
-def _confidence(value: object) -> float:
+def _share(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise _Wrong("a number from 0 to 1", value)
     return float(value)
@@ -265,7 +271,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "entities": _words,
     "links": _links,
     "provenance": _provenance,
-    "confidence": _confidence,
+    "confidence": _share,
     "validation": _one_of(VALIDATIONS),
     "scope": _line,
     "expires_at": _or_none(_time),

@@ -118,13 +118,15 @@ class Ground:
     def why(self, question: str, budget: int, given: tuple[str, ...]) -> list[str]:
         """How the search for a question was answered, and what the scores of the items that were given are made of."""
         from memctl.ops.meaning import meaning
+        from memctl.ops.reading import weights
         from memctl.ops.recall import pool_of
         from memctl.retrieve.explain import reasons
         from memctl.retrieve.find import describe, search
 
         means = meaning(self.ctx, self.embedder or self.ctx.env("MEMCTL_EMBEDDER"))
         found = search(
-            self.ctx.db, question, filters=self.filters, limit=pool_of(budget), count=True, meaning=means
+            self.ctx.db, question, filters=self.filters, limit=pool_of(budget), count=True,
+            meaning=means, weights=weights(self.ctx),
         )  # fmt: skip
         meta = describe(self.ctx.db, found)
         lines = [f"{found.total} item(s) match ({meta.strategy}: {', '.join(meta.effective_terms) or 'no words'})"]

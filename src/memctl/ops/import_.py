@@ -75,9 +75,9 @@ def import_(
     """Read items from JSON lines, checked line by line.
 
     Every line is validated and judged by policy; one that is wrong is named and passed over. What is here already
-    (the same content in the same scope) gets the line's new tags and is not stored twice, so an import can be run
-    again. An archived item is no duplicate of an active line. With --preserve-ids an id that is here with other
-    content is left alone and counted. Nothing becomes injectable that policy holds back.
+    (the same content in the same scope) gets the line's new tags and a higher importance and is not stored twice, so an
+    import can be run again. An archived item is no duplicate of an active line. With --preserve-ids an id that is here
+    with other content is left alone and counted. Nothing becomes injectable that policy holds back.
     """
     from memctl.lifecycle.import_ import import_lines
 
@@ -150,7 +150,7 @@ def text(result: Imported) -> Iterator[str]:
     yield f"  Skipped (policy):{done.skipped_policy}"
     yield f"  Errors:          {done.errors}"
     for label, count in (
-        ("Skipped (id):", done.skipped_conflict), ("Tags merged:", done.merged), ("Restored:", done.restored),
+        ("Skipped (id):", done.skipped_conflict), ("Merged:", done.merged), ("Restored:", done.restored),
         ("Redacted:", done.redacted), ("Quarantined:", done.quarantined),
     ):  # fmt: skip
         if count:

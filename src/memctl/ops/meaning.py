@@ -1,7 +1,7 @@
 """Which embedder an operation may use: none, as long as none is named."""
 
 from memctl import errors
-from memctl.annotations import TYPE_CHECKING
+from memctl.annotations import TYPE_CHECKING, Any
 from memctl.ops.context import Context
 
 if TYPE_CHECKING:
@@ -33,20 +33,22 @@ def chosen(ctx: Context, named: str | None) -> "Embedder | None":
     return embedder
 
 
-def of_store(path: str) -> "Meaning | None":
-    """The same for a program that opened a store by its path; what cannot be reached is a RuntimeWarning.
+def of_store(path: str) -> dict[str, Any]:
+    """What a program that opened a store by its path gives to a search: `meaning`, and the `weights` of its settings.
 
-    The embedder is that of MEMCTL_EMBEDDER, else of the config.json beside the file; a store in memory has none.
+    The embedder is that of MEMCTL_EMBEDDER, else of the config.json beside the file; what cannot be reached is a
+    RuntimeWarning. A store in memory has neither.
     """
     import os
     import warnings
 
     if path == ":memory:":
-        return None
+        return {}
     ctx = Context(db=os.path.abspath(path), say=lambda said: warnings.warn(said, RuntimeWarning, stacklevel=8))
+    from memctl.ops.reading import weights
     from memctl.ops.search import by_meaning
 
-    return by_meaning(ctx, ctx.env("MEMCTL_EMBEDDER"))
+    return {"meaning": by_meaning(ctx, ctx.env("MEMCTL_EMBEDDER")), "weights": weights(ctx)}
 
 
 def meaning(ctx: Context, named: str | None) -> "Meaning | None":

@@ -191,6 +191,7 @@ def recaller(
         raise ValueError("what is kept from models must not be recalled for one")
     means = meaning(ctx, embedder or ctx.env("MEMCTL_EMBEDDER"))
     redaction = recall.redaction_for(ctx, redact)
+    weights = reading.weights(ctx)
     least = float(ctx.config.value(_LEAST)) if ctx.is_configured(_LEAST) else 0.0
 
     def passages(query: str, budget: int) -> "Found":
@@ -198,7 +199,9 @@ def recaller(
         from memctl.retrieve import pack
         from memctl.retrieve.find import search
 
-        found = search(ctx.db, query, filters=filters, limit=recall.pool_of(budget), count=True, meaning=means)
+        found = search(
+            ctx.db, query, filters=filters, limit=recall.pool_of(budget), count=True, meaning=means, weights=weights
+        )  # fmt: skip
         if least:
             reading.abstains(ctx, found, least, f"[{label}] ")
         items, places = recall.worth_giving(ctx, found, redaction, label)

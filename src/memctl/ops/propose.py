@@ -9,7 +9,7 @@ from memctl.names import DEFAULT_SCOPE
 from memctl.operation import CREATE, Arg, Result, operation
 from memctl.ops.arguments import WriteIn, writes
 from memctl.ops.context import Context
-from memctl.ops.pull import proposed_item, source_of
+from memctl.ops.pull import importance_of, proposed_item, source_of
 from memctl.text import clean, proposals
 from memctl.types import MemoryItem, MemoryProvenance
 
@@ -100,6 +100,7 @@ def store(
     """Judge and store what is proposed; `source` stands where a proposal names none, `reason` in the revisions."""
     rows: list[dict[str, Any]] = []
     said: list[tuple[dict[str, Any], MemoryItem]] = []
+    proposed: list[tuple[MemoryItem, proposals.Proposed]] = []
     for entry in entries:
         row: dict[str, Any] = {"title": entry.title, "action": "error", "reasons": list(entry.problems)}
         rows.append(row)
@@ -113,17 +114,21 @@ def store(
         if not entry.found.proposal.why_store.strip():
             item.expires_at = ids.timestamp(ids.now_seconds() + 3600 * ctx.policy.expiry_hours)
         said.append((row, item))
-    _store(ctx, said, reason)
+        proposed.append((item, entry.found))
+    _store(ctx, said, importance_of(proposed), reason)
     return Proposals([_without_secrets(ctx, row) for row in rows])
 
 
-def _store(ctx: Context, said: list[tuple[dict[str, Any], MemoryItem]], reason: str) -> None:
+def _store(
+    ctx: Context, said: list[tuple[dict[str, Any], MemoryItem]], importance: dict[str, float], reason: str
+) -> None:
     """Store the items, and write into the row beside each what became of it."""
     if not said:
         return
     from memctl.ingest import statements
 
-    outcomes = statements.store_statements(ctx.db, ctx.policy, [item for _, item in said], reason=reason)
+    items = [item for _, item in said]
+    outcomes = statements.store_statements(ctx.db, ctx.policy, items, reason=reason, importance=importance)
     for (row, item), done in zip(said, outcomes, strict=True):
         row["action"], reasons = _action(done, item)
         row["reasons"] += reasons

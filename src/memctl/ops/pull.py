@@ -1,7 +1,7 @@
 """memctl pull: what an LLM wrote, into the store."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
@@ -167,6 +167,11 @@ def proposed_item(
     return item
 
 
+def importance_of(proposed: Iterable["tuple[MemoryItem, Proposed]"]) -> dict[str, float]:
+    """How much items matter, by their ids, where the proposals they were made from say it."""
+    return {item.id: found.importance for item, found in proposed if found.importance is not None}
+
+
 def _note(
     ctx: Context, content: str, title: str | None, type_: str, tags: list[str], tier: str, scope: str
 ) -> MemoryItem:
@@ -196,7 +201,10 @@ def _store(ctx: Context, items: list[MemoryItem], parsed: "Parsed") -> Pulled:
     said = [item for item in items if not clean.is_blank(item.content)]
     if len(said) < len(items):
         ctx.note(f"[pull] {len(items) - len(said)} proposal(s) only repeat injected memory")
-    kept = statements.keep(ctx.db, ctx.policy, said, reason="pull") if said else statements.Kept([], 0)
+    importance = importance_of(zip(items, parsed.proposals, strict=False))  # a note from plain text has no proposal
+    kept = statements.Kept([], 0)
+    if said:
+        kept = statements.keep(ctx.db, ctx.policy, said, reason="pull", importance=importance)
     done = Pulled(kept.outcomes, kept.redacted, len(parsed.problems))
     _tell(ctx, done, kept.outcomes, structured=parsed.structured, title=items[0].title if items else "")
     if not (done.stored or done.duplicate) and (done.rejected or done.problems):
@@ -238,7 +246,7 @@ def _line(ctx: Context, outcome: "Outcome") -> str:
     if outcome.kind == "rejected":
         return f"Rejected by policy: '{title}' ({reasons})"
     if outcome.kind == "duplicate":
-        return f"skip duplicate: '{title}'" + (" (its tags and sources were added)" if outcome.changed else "")
+        return f"skip duplicate: '{title}'" + (" (what is new about it was added)" if outcome.changed else "")
     return f"quarantined, kept out of recall: '{title}' ({reasons})"
 
 

@@ -1,12 +1,13 @@
 """memctl push: ingest, then recall."""
 
+import os
 from collections.abc import Iterator
 
 from memctl import errors
 from memctl.annotations import Annotated
 from memctl.ingest.prepare import Options
 from memctl.names import Tier
-from memctl.operation import CREATE, Arg, operation
+from memctl.operation import CREATE, READ, Arg, operation
 from memctl.ops import recall as recalling
 from memctl.ops.arguments import Budget, ReadIn, writes
 from memctl.ops.context import Context
@@ -59,6 +60,8 @@ def push(
         options = Options(chunk_tokens, tuple(tags or ()), filed, corpus_id=corpus_id, limits=limits(ctx))
         ingest_sources(ctx, "push", source, options)
         register_corpus(ctx, corpus_id, filed)
+    elif os.path.exists(ctx.db_path):
+        ctx.narrow(READ)  # as recall: a store that may not be written to answers, too
     return recalling.recall_block(
         ctx, query, label="push", budget=budget, tier=tier, scope=scope, all_scopes=all_scopes, workspace=workspace,
         since=since, until=until, as_of=as_of, min_coverage=min_coverage, redact=redact,

@@ -18,13 +18,13 @@ MOST = 200
 class Items(Result):
     """Items as export writes them; what policy holds back is named, but not quoted."""
 
-    __slots__ = ("_ctx", "held", "items", "places", "raw", "requested")
+    __slots__ = ("_ctx", "held", "importance", "items", "places", "raw", "requested")
 
     def __init__(
         self, ctx: Context, items: "list[MemoryItem]", places: "dict[str, Source]", held: set[str], raw: set[str],
-        requested: int,
+        requested: int, importance: dict[str, float],
     ) -> None:  # fmt: skip
-        self._ctx, self.items, self.places = ctx, items, places
+        self._ctx, self.items, self.places, self.importance = ctx, items, places, importance
         self.held, self.raw, self.requested = held, raw, requested
 
     def as_dict(self) -> dict[str, Any]:
@@ -35,9 +35,10 @@ class Items(Result):
     def _row(self, item: "MemoryItem") -> dict[str, Any]:
         from memctl.lifecycle.record import to_dict
 
+        matters = self.importance.get(item.id)
         if item.id not in self.held:
-            return to_dict(item, self.places.get(item.id), "raw" if item.id in self.raw else "")
-        row = to_dict(item, None, "policy")
+            return to_dict(item, self.places.get(item.id), "raw" if item.id in self.raw else "", matters)
+        row = to_dict(item, None, "policy", matters)
         return row | {"title": "", "content": "", "tags": [], "entities": [], "quarantined": True}
 
     def settle(self) -> None:
@@ -67,7 +68,7 @@ def read(
     as a use.
     """
     from memctl.ops import governed
-    from memctl.store import items, sources
+    from memctl.store import importance, items, sources
 
     wanted = list(dict.fromkeys(word.strip() for word in ids if word.strip()))
     if not wanted:
@@ -81,7 +82,8 @@ def read(
     fit.tell(ctx, "read")
     given = {item.id: item for item in fit.items}
     shown = [given.get(item.id, item) for item in found]
-    return Items(ctx, shown, fit.places, {item.id for item in found} - given.keys(), raw, len(wanted))
+    held, matter = {item.id for item in found} - given.keys(), importance.get_many(ctx.db, [i.id for i in found])
+    return Items(ctx, shown, fit.places, held, raw, len(wanted), matter)
 
 
 def _seen(ctx: Context, found: "list[MemoryItem]", workspace: str | None) -> "list[MemoryItem]":

@@ -1,5 +1,6 @@
 """What the commands that read items share: times, and when to say nothing rather than little."""
 
+import os
 from contextlib import AbstractContextManager, nullcontext
 
 from memctl import errors, ids
@@ -9,6 +10,7 @@ from memctl.ops.context import Context
 
 if TYPE_CHECKING:
     from memctl.retrieve.find import Found
+    from memctl.retrieve.strength import Weights
     from memctl.store.filters import Filters
 
 Since = Annotated[
@@ -51,6 +53,33 @@ def _span(option: str, text: str) -> tuple[str, str]:
         return moments.span(text, ids.now_seconds())
     except ValueError:
         raise errors.TimeInvalid(option=option, value=" ".join(text.split())[:40]) from None
+
+
+def weights(ctx: Context) -> "Weights | None":
+    """What config.json says of how much it counts to be new, used, important and verified; None when nothing."""
+    if not config_says(ctx, b'"recall"'):
+        return None
+    from memctl.retrieve.strength import Weights
+
+    value = ctx.config.value
+    return Weights(
+        recency=value("recall.recency"), recency_days=value("recall.recency_days"), use=value("recall.use"),
+        importance=value("recall.importance"), validation=value("recall.validation"),
+    )  # fmt: skip
+
+
+def config_says(ctx: Context, word: bytes) -> bool:
+    """Whether the config file has this word in it: reading it as JSON would cost a third of a search."""
+    path = ctx.config_path
+    if path is None or ctx.config_flag is not None:  # a file that was named is read, whatever it is
+        return path is not None
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return word in file.read()
+    except OSError:  # whoever needs it says what is wrong with it
+        return True
 
 
 def looking_back(ctx: Context, filters: "Filters") -> AbstractContextManager[None]:

@@ -9,7 +9,7 @@ from memctl.operation import READ, Arg, Result, operation
 from memctl.ops.arguments import BudgetTokens, ByMeaning, ReadIn, ReadScope
 from memctl.ops.context import Context
 from memctl.ops.meaning import meaning
-from memctl.ops.reading import AsOf, MinCoverage, Since, Until, abstains, looking_back, within
+from memctl.ops.reading import AsOf, MinCoverage, Since, Until, abstains, looking_back, weights, within
 from memctl.ops.search import View
 from memctl.retrieve.find import Found
 from memctl.retrieve.find import search as find
@@ -161,7 +161,9 @@ def recall_block(
     filters = within(filters, since, until, as_of)
     means = meaning(ctx, embedder or ctx.env("MEMCTL_EMBEDDER"))
     with looking_back(ctx, filters):
-        found = find(ctx.db, query, filters=filters, limit=pool_of(budget), count=True, meaning=means)
+        found = find(
+            ctx.db, query, filters=filters, limit=pool_of(budget), count=True, meaning=means, weights=weights(ctx)
+        )  # fmt: skip
         abstained = abstains(ctx, found, min_coverage, f"[{label}] ")
         with kept.reading(ctx.db):
             result = _packed(ctx, found, budget, redact, Shape(label, kind, framed=header, past=as_of is not None))

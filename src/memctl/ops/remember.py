@@ -76,13 +76,16 @@ def remember(
         ),
     ] = None,
     confidence: Annotated[float, Arg("how sure it is", "--confidence", ge=0, le=1)] = 0.5,
+    importance: Annotated[
+        float | None, Arg("how much it matters; 0.5 is as much as any other", "--importance", ge=0, le=1)
+    ] = None,
 ) -> Remembered:
     """Store one statement and print its id.
 
     The statement is judged by policy: one with a secret or with instructions to a model is refused, one that policy
     doubts is quarantined (stored, found by search, never given to a model). A statement that is known already is
-    stored once: its item's id is printed, and new tags, a higher confidence and another source are added to it. What
-    happened is said on stderr. MEMCTL_SESSION names the session in the source where --source names none.
+    stored once: its item's id is printed, and new tags, a higher confidence or importance and another source are added
+    to it. What happened is said on stderr. MEMCTL_SESSION names the session in the source where --source names none.
     """
     from memctl.ingest import statements
 
@@ -96,7 +99,8 @@ def remember(
     limit, size = ctx.policy.max_content_length, len(item.content)
     if size > limit and type != "pointer":
         raise errors.TextTooLong(limit=limit, size=size)
-    done = statements.store_statements(ctx.db, ctx.policy, [item], reason="remember")[0]
+    matters = {} if importance is None else {item.id: importance}
+    done = statements.store_statements(ctx.db, ctx.policy, [item], reason="remember", importance=matters)[0]
     if done.kind == "rejected":
         ctx.warn(f"[remember] {'; '.join(done.reasons)}")
         raise errors.NothingStored(reason="rejected by policy")
@@ -149,7 +153,7 @@ def _tell(ctx: Context, done: "Outcome") -> None:
     if done.quarantined:
         ctx.warn(f"[remember] quarantined, kept out of recall: {'; '.join(done.reasons)}")
     if done.kind == "duplicate":
-        ctx.note("[remember] known already" + ("; its tags and sources were added" if done.changed else ""))
+        ctx.note("[remember] known already" + ("; what is new about it was added" if done.changed else ""))
     elif not done.quarantined:
         ctx.note("[remember] stored")
 

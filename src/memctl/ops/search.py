@@ -1,6 +1,5 @@
 """memctl search."""
 
-import os
 from collections.abc import Iterator
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
@@ -8,7 +7,17 @@ from memctl.names import DEFAULT_SCOPE, ItemType, Tier
 from memctl.operation import MARK_OFF, MARK_ON, READ, Arg, Result, operation
 from memctl.ops.arguments import ByMeaning, ReadIn, ReadScope, seen_through
 from memctl.ops.context import Context
-from memctl.ops.reading import AsOf, MinCoverageHere, Since, Until, abstains, looking_back, within
+from memctl.ops.reading import (
+    AsOf,
+    MinCoverageHere,
+    Since,
+    Until,
+    abstains,
+    config_says,
+    looking_back,
+    weights,
+    within,
+)
 from memctl.retrieve.find import Found
 from memctl.retrieve.find import search as find
 from memctl.store.filters import Filters
@@ -136,7 +145,8 @@ def search(
     filters = seen_through(ctx, workspace, filters, all_scopes=all_scopes)
     filters = within(filters, since, until, as_of)
     with looking_back(ctx, filters):
-        found = find(ctx.db, query, filters=filters, limit=limit, meaning=by_meaning(ctx, embedder))
+        means = by_meaning(ctx, embedder)
+        found = find(ctx.db, query, filters=filters, limit=limit, meaning=means, weights=weights(ctx))
         if found.candidates:
             if not abstains(ctx, found, min_coverage, ""):
                 _hint(ctx, found)
@@ -153,25 +163,11 @@ def search(
 
 def by_meaning(ctx: Context, embedder: str | None) -> "Meaning | None":
     """What finds by meaning, when an embedder is named here or in the config file."""
-    if embedder is None and not _config_says(ctx, b"embedder"):  # the usual case costs no import
+    if embedder is None and not config_says(ctx, b"embedder"):  # the usual case costs no import
         return None
     from memctl.ops.meaning import meaning
 
     return meaning(ctx, embedder)
-
-
-def _config_says(ctx: Context, word: bytes) -> bool:
-    """Whether the config file has this word in it: reading it as JSON would cost a third of a search."""
-    path = ctx.config_path
-    if path is None or ctx.config_flag is not None:  # a file that was named is read, whatever it is
-        return path is not None
-    if not os.path.isfile(path):
-        return False
-    try:
-        with open(path, "rb") as file:
-            return word in file.read()
-    except OSError:  # whoever needs it says what is wrong with it
-        return True
 
 
 def _hint(ctx: Context, found: Found) -> None:

@@ -15,16 +15,18 @@ if TYPE_CHECKING:
 class Shown(Result):
     """One item. That somebody opened it counts as a use, noted after it was printed."""
 
-    __slots__ = ("_ctx", "item", "place", "withheld")
+    __slots__ = ("_ctx", "importance", "item", "place", "withheld")
 
-    def __init__(self, ctx: Context, item: MemoryItem, place: "Source | None", withheld: str) -> None:
-        self._ctx, self.item, self.place, self.withheld = ctx, item, place, withheld
+    def __init__(
+        self, ctx: Context, item: MemoryItem, place: "Source | None", withheld: str, importance: float | None
+    ) -> None:
+        self._ctx, self.item, self.place, self.withheld, self.importance = ctx, item, place, withheld, importance
 
     def as_dict(self) -> dict[str, Any]:
-        """The item as export writes it, with `source` and `withheld` where there is something to say."""
+        """The item as export writes it: `source`, `withheld` and `importance` where there is something to say."""
         from memctl.lifecycle.record import to_dict
 
-        return to_dict(self.item, self.place, self.withheld)
+        return to_dict(self.item, self.place, self.withheld, self.importance)
 
     def settle(self) -> None:
         """Count the use and log a `read` event; a read-only or busy store is left as it is."""
@@ -46,33 +48,38 @@ def show(
     Archived items are shown too. Opening an item counts as a use of it; where the store cannot be written, it is
     shown all the same.
     """
-    from memctl.store import items, sources
+    from memctl.store import importance, items, sources
 
     wanted = id.strip()
     item = items.get(ctx.db, wanted)
     if item is None:
         raise ItemNotFound(id=wanted)
     withheld = "" if item.injectable else items.withheld(ctx.db, [item.id]).get(item.id, "")
-    return Shown(ctx, item, sources.get_many(ctx.db, [item.id]).get(item.id), withheld)
+    place, matters = sources.get_many(ctx.db, [item.id]), importance.get_many(ctx.db, [item.id])
+    return Shown(ctx, item, place.get(item.id), withheld, matters.get(item.id))
 
 
 def text(result: Shown) -> Iterator[str]:
     """Label and value, then the content."""
     item = result.item
-    for label, value in _fields(item, result.place, result.withheld):
+    for label, value in _fields(item, result.place, result.withheld, result.importance):
         yield f"{label + ':':<12}{value}"
     yield ""
     yield "--- Content ---"
     yield item.content
 
 
-def _fields(item: MemoryItem, place: "Source | None", withheld: str) -> Iterator[tuple[str, str]]:
+def _fields(
+    item: MemoryItem, place: "Source | None", withheld: str, importance: float | None
+) -> Iterator[tuple[str, str]]:
     yield "ID", item.id
     yield "Tier", item.tier.upper()
     yield "Type", item.type
     yield "Title", " ".join(item.title.split())
     yield "Validation", item.validation
     yield "Confidence", f"{item.confidence:.2f}"
+    if importance is not None:
+        yield "Importance", f"{importance:.2f}"
     yield "Injectable", str(item.injectable) + _reason(withheld)
     yield "Tags", ", ".join(item.tags) or "(none)"
     yield "Scope", item.scope

@@ -32,6 +32,7 @@ def write(
     type: Annotated[ItemType, Arg("what sort of statement it is", "--type")] = "note",
     scope: Annotated[str, Arg("the scope to store in", "--scope")] = DEFAULT_SCOPE,
     workspace: WriteIn = None,
+    importance: Annotated[float | None, Arg("how much it matters", "--importance", ge=0, le=1, mcp="full")] = None,
 ) -> Remembered:
     """Store one finished item.
 
@@ -47,7 +48,8 @@ def write(
     )  # fmt: skip
     if clean.is_blank(content):
         return Remembered(statements.Outcome("rejected", item.title, reasons=("Content is empty",)))
-    return Remembered(statements.store_statements(ctx.db, ctx.policy, [item], reason="write")[0])
+    matters = {} if importance is None else {item.id: importance}
+    return Remembered(statements.store_statements(ctx.db, ctx.policy, [item], reason="write", importance=matters)[0])
 
 
 def text(result: Remembered) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """One way to search for all: `memctl search`, recall, push and `MemoryStore.search_fulltext`."""
 
 from memctl.retrieve import repeats
+from memctl.retrieve.strength import Weights, weigh
 from memctl.store import kept
 from memctl.store import search as index
 from memctl.store.connect import Database
@@ -36,12 +37,14 @@ class Found:
 
 
 def search(
-    db: Database, text: str, *, filters: Filters, limit: int = 10, count: bool = False, meaning: "Meaning | None" = None
-) -> Found:
+    db: Database, text: str, *, filters: Filters, limit: int = 10, count: bool = False,
+    meaning: "Meaning | None" = None, weights: Weights | None = None,
+) -> Found:  # fmt: skip
     """The `limit` best items for a question or some words; any text is legal, a blank one lists the newest.
 
     A negative limit means all that match. With `count`, `total` counts everything that matches. `meaning` adds what is
-    near in meaning. What repeats a better hit stands behind what is new.
+    near in meaning; `weights` say how much it counts to be new, used, important and verified. What repeats a better hit
+    stands behind what is new.
     """
     query = analyse(text)
     wide = limit if limit < 0 or query.blank else max(limit, repeats.LOOKED_AT)
@@ -51,6 +54,7 @@ def search(
         return found
     if meaning is not None:
         meaning.add(db, found, filters, wide)
+    weigh(db, found, filters, weights or Weights())
     repeats.demote(found, limit)
     if limit >= 0:
         del found.candidates[limit:]
@@ -109,7 +113,7 @@ def _coverage(db: Database, found: Found, terms: list[str]) -> tuple[str, list[s
         return "OR_FALLBACK", terms, []
     from memctl.store.vocabulary import covered
 
-    best = found.candidates[0].id
+    best = found.candidates[0]
     exact = covered(db, best, terms)
     if all(exact):
         return "AND", terms, []

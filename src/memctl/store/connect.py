@@ -24,7 +24,7 @@ SCRATCH = ""
 MAX_VALUES = 32_000 if sqlite3.sqlite_version_info >= (3, 32) else 990
 
 #: The newest migration's number, so that a read of an up-to-date file needs nothing of `migrate` (a test holds both).
-MIGRATION = 4
+MIGRATION = 5
 SCHEMA_VERSION = "2"
 _STATE = (
     "SELECT (SELECT max(number) FROM memctl_migrations), (SELECT value FROM schema_meta WHERE key = 'schema_version')"
@@ -36,7 +36,7 @@ Values = Sequence[object]
 class Database:
     """An open store: the connection, its path, and what kind of file it is."""
 
-    __slots__ = ("_depth", "conn", "kept", "path", "rules", "tables", "writable")
+    __slots__ = ("_depth", "conn", "kept", "path", "rules", "tables", "uses", "writable")
 
     def __init__(self, conn: sqlite3.Connection, path: str, *, writable: bool) -> None:
         self.conn, self.path, self.writable = conn, path, writable
@@ -44,6 +44,7 @@ class Database:
         self.tables: frozenset[str] = frozenset()
         self.rules = ""  # that judged what is being written (`store.judged`)
         self.kept: Any = None  # what was read and still holds (`store.kept`)
+        self.uses: list[Any] | None = None  # that were gathered, to be counted together; None: each at once
         conn.create_function("memctl_fold", 1, fold, deterministic=True)
         conn.create_function("memctl_utc", 1, utc, deterministic=True)
 

@@ -18,6 +18,7 @@ _TABLES = {
     "memory_palace_locations": "item_id",
     "memory_sources": "item_id",
     "memory_withheld": "item_id",
+    "memory_importance": "item_id",
 }
 
 

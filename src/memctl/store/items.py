@@ -33,6 +33,11 @@ UNCHANGED = "{}"
 #: Fields that `update` never touches.
 _PROTECTED = ("id", "created_at")
 
+#: When items were used, how ("recall", "read"), and which.
+Use = tuple[str, str, list[str]]
+#: So many uses a handle gathers while the store is too busy to count them; further ones are not counted.
+MOST_GATHERED = 10_000
+
 
 class Known(NamedTuple):
     """Where a content is stored already."""
@@ -258,13 +263,17 @@ def archive(db: Database, item_id: str, reason: str = "archive", superseded_by: 
 
 
 def supersede(db: Database, old_id: str, new_id: str, reason: str = "supersede") -> bool:
-    """Let a new item stand for an old one: link, archive and pointer in one transaction; False if one is missing."""
-    from memctl.store import links
+    """Let a new item stand for an old one: link, archive and pointer in one transaction; False if one is missing.
+
+    The new one matters as much as the old one did, unless it was said how much it does.
+    """
+    from memctl.store import importance, links
 
     with db.atomic():
         if get(db, new_id) is None or not archive(db, old_id, reason, superseded_by=new_id):
             return False
         links.put(db, new_id, old_id, "supersedes")
+        importance.inherit(db, [(old_id, new_id)])
     return True
 
 
@@ -292,21 +301,53 @@ def mark_used(db: Database, item_ids: Iterable[str], action: str = "read") -> bo
     """Count a use of each item (delivered to a model, or opened by a person), after the answer is out.
 
     Bookkeeping only: on a read-only or busy store nothing is counted and False is returned. Works on a handle that
-    was opened for reading.
+    was opened for reading. A handle that gathers uses keeps this one until `count_uses`.
     """
     wanted = list(item_ids)
     if not wanted or not db.writable:
         return False
-    now = ids.timestamp()
+    use = (ids.timestamp(), action, wanted)
+    if db.uses is None:
+        return _count(db, [use])
+    if len(db.uses) >= MOST_GATHERED:
+        return False
+    db.uses.append(use)
+    return True
+
+
+def count_uses(db: Database) -> bool:
+    """Write down the uses that a handle has gathered; False when the store is too busy: then it has them still."""
     try:
-        with db.briefly_writable(), db.atomic(wait=0.5), kept.harmless(db):
-            for batch in batches(wanted):
-                db.run(
-                    "UPDATE main.memory_items SET usage_count = usage_count + 1, last_used_at = ? "
-                    f"WHERE id IN ({marks(batch)})",
-                    [now, *batch],
-                )
-            db.run_many(_EVENT, [(ids.new_id("EVT"), action, i, "{}", "", now) for i in wanted])
+        if db.uses:
+            _count_all(db, db.uses)
+    except errors.StoreBusy:
+        return False
+    except errors.MemctlError:  # a store that cannot be written to counts nothing
+        pass
+    if db.uses:
+        db.uses.clear()
+    return True
+
+
+def _count(db: Database, uses: Sequence[Use]) -> bool:
+    try:
+        _count_all(db, uses)
     except errors.MemctlError:
         return False
     return True
+
+
+def _count_all(db: Database, uses: Sequence[Use]) -> None:
+    """Add the uses to the items, and an event for each, in one short transaction."""
+    much: dict[str, tuple[int, str]] = {}
+    for now, _, wanted in uses:
+        for item_id in wanted:
+            much[item_id] = (much[item_id][0] + 1 if item_id in much else 1, now)
+    said = [(action, item_id, "{}", "", now) for now, action, wanted in uses for item_id in wanted]
+    with db.briefly_writable(), db.atomic(wait=0.5), kept.harmless(db):
+        db.run_many(
+            "UPDATE main.memory_items SET usage_count = usage_count + ?, last_used_at = ? WHERE id = ?",
+            [(times, last, item_id) for item_id, (times, last) in much.items()],
+        )
+        events = ids.new_ids("EVT", len(said))
+        db.run_many(_EVENT, [(event, *use) for event, use in zip(events, said, strict=True)])

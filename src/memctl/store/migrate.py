@@ -168,11 +168,17 @@ def _sessions(db: Database, _tokenizer: str | None) -> None:
     _run_script(db, schema.SESSION_TABLES)
 
 
+def _importance(db: Database, _tokenizer: str | None) -> None:
+    """How much an item matters."""
+    _run_script(db, schema.IMPORTANCE_TABLE)
+
+
 MIGRATIONS = (
     Migration(1, "shared and side tables", _shared_tables),
     Migration(2, "first revisions of ingested passages", _first_revisions),
     Migration(3, "synced folders", _folders),
     Migration(4, "sessions and workspaces", _sessions),
+    Migration(5, "importance of items", _importance),
 )
 
 

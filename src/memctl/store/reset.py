@@ -10,7 +10,7 @@ from memctl.store.connect import Database
 CLEARED = (
     "memory_items", "memory_revisions", "memory_embeddings", "memory_links", "memory_palace_locations",
     "memory_events", "corpus_hashes", "corpus_metadata", "memory_sources", "memory_withheld", "memory_files",
-    "memory_gone_files", "memory_unread_files", "memory_sessions", "memory_turns",
+    "memory_gone_files", "memory_unread_files", "memory_sessions", "memory_turns", "memory_importance",
 )  # fmt: skip
 
 

@@ -228,6 +228,14 @@ CREATE TABLE IF NOT EXISTS memory_workspace_options (  -- what memory_workspaces
 ) WITHOUT ROWID;
 """
 
+#: Migration 5: how much an item matters, which is another thing than how sure it is.
+IMPORTANCE_TABLE = """
+CREATE TABLE IF NOT EXISTS memory_importance (   -- only of items of which somebody said it; 0.5 without a row
+    item_id    TEXT PRIMARY KEY,
+    importance REAL NOT NULL CHECK(importance BETWEEN 0 AND 1)
+) WITHOUT ROWID;
+"""
+
 # A passage that bulk ingest wrote and nobody changed is its own first revision: the row says it all, so the snapshot
 # is '{}'. The moment any program changes the row (REPLACE included), these two triggers write the old state down.
 _SNAPSHOT = """json_object(

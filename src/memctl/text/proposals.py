@@ -19,15 +19,18 @@ DELIMITER_OPEN = "<MEMORY_PROPOSALS_JSON>"
 DELIMITER_CLOSE = "</MEMORY_PROPOSALS_JSON>"
 
 _TOOLS = ("memory.propose", "memory_propose")
-_OTHER_KEYS = frozenset(("type", "title", "tags", "why_store", "provenance_hint", "rule_id", "confidence", "entities"))
+_OTHER_KEYS = frozenset(
+    ("type", "title", "tags", "why_store", "provenance_hint", "rule_id", "confidence", "importance", "entities")
+)
 
 
 class Proposed(NamedTuple):
-    """One proposal, with what a MemoryProposal has no room for. `confidence` is None when the model gave none."""
+    """One proposal, with what a MemoryProposal has no room for. Numbers are None when the model gave none."""
 
     proposal: MemoryProposal
     confidence: float | None = None
     entities: list[str] = []  # noqa: RUF012 - never changed in place
+    importance: float | None = None
 
 
 class Parsed(NamedTuple):
@@ -243,7 +246,8 @@ class _Check:
             scope=self._text(entry, "scope") or "project",
             rule_id=rule or None,
         )
-        return Proposed(proposal, self._confidence(entry), self._words(entry, "entities"))
+        confidence, importance = self._share(entry, "confidence"), self._share(entry, "importance")
+        return Proposed(proposal, confidence, self._words(entry, "entities"), importance)
 
     def _problem(self, field: str, expected: str, value: Any) -> None:
         self._say(field, f"expected {expected}, got {jsons.kind_of(value)}")
@@ -270,13 +274,13 @@ class _Check:
             value = [w for w in value if isinstance(w, str)] if isinstance(value, list) else []
         return clean.union([w for w in map(clean.one_line, value) if w], [])
 
-    def _confidence(self, entry: dict[str, Any]) -> float | None:
-        value = entry.get("confidence")
+    def _share(self, entry: dict[str, Any], field: str) -> float | None:
+        value = entry.get(field)
         if value is None:
             return None
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
             return float(value)
-        self._problem("confidence", "a number from 0 to 1", value)
+        self._problem(field, "a number from 0 to 1", value)
         return None
 
     def _hint(self, entry: dict[str, Any]) -> dict[str, Any]:
