@@ -195,6 +195,15 @@ def test_config_json_turns_it_up_and_off(argv: tuple[str, ...]) -> None:
 
 
 @pytest.mark.usefixtures("two")
+def test_eval_measures_the_search_that_is_set() -> None:
+    newer = ok("search", "agreed", "--json").json()[0]["id"]
+    question = f'{{"question": "when is the deploy window?", "expected": "{newer}"}}'
+    for share, mrr in ((0, 0.5), (1, 1.0)):
+        SETTINGS.write_text(f'{{"recall": {{"recency": {share}}}}}', encoding="utf-8")
+        assert ok("eval", "-", "--json", stdin=question).json()["mrr"] == mrr
+
+
+@pytest.mark.usefixtures("two")
 def test_a_program_searches_with_the_same_settings() -> None:
     for share, day in ((0, "Friday"), (1, "Tuesday")):
         SETTINGS.write_text(f'{{"recall": {{"recency": {share}}}}}', encoding="utf-8")

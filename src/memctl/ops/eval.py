@@ -2,22 +2,22 @@
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 
 from memctl import errors
-from memctl.annotations import TYPE_CHECKING, Annotated, Any
+from memctl.annotations import Annotated, Any
 from memctl.lifecycle.import_ import read_lines
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import READ, Arg, Result, operation
 from memctl.ops.arguments import ByMeaning, ReadIn, seen_through
 from memctl.ops.context import Context
 from memctl.ops.meaning import meaning
+from memctl.ops.reading import weights
 from memctl.retrieve import evaluate
 from memctl.retrieve.evaluate import Judged, Question
+from memctl.retrieve.find import Found
 from memctl.retrieve.find import search as find
 from memctl.store.filters import Filters
-
-if TYPE_CHECKING:
-    from memctl.retrieve.meaning import Meaning
 
 #: So many lines that cannot be used are told one by one.
 TOLD = 10
@@ -98,7 +98,7 @@ def eval(
     Recall is the share of the expected sources among the first results, MRR the mean of 1 / the first one's place.
     """
     questions = _read(ctx, file)
-    means = meaning(ctx, embedder)
+    ask = partial(find, ctx.db, limit=limit, meaning=meaning(ctx, embedder), weights=weights(ctx))
     judged, searched = [], set()
     for question in questions:
         ctx.progress(f"[eval] line {question.line}")
@@ -107,7 +107,7 @@ def eval(
         if not own:
             filters = seen_through(ctx, workspace, filters, all_scopes=all_scopes)
         searched.add(filters.scopes)
-        judged.append(_judged(ctx, question, filters, limit, means))
+        judged.append(_judged(ctx, question, ask(question.text, filters=filters)))
     result = Evaluated(judged, limit, set(), failed=False)
     result.unknown = _unknown(ctx, result, Filters(_union(searched), injectable=injectable))
     if result.recall < min_recall:
@@ -139,10 +139,9 @@ def _read(ctx: Context, file: str) -> list[Question]:
     return questions
 
 
-def _judged(ctx: Context, question: Question, filters: Filters, limit: int, means: "Meaning | None") -> Judged:
+def _judged(ctx: Context, question: Question, found: Found) -> Judged:
     from memctl.store import items
 
-    found = find(ctx.db, question.text, filters=filters, limit=limit, meaning=means)
     return evaluate.judge(question, items.get_many(ctx.db, [c.id for c in found.candidates]))
 
 
