@@ -1,8 +1,13 @@
 """memctl embed, and search, recall and eval with the vectors it makes."""
 
 import json
+import socket
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,6 +133,24 @@ def test_another_model_is_not_replaced_by_surprise(store: None, server: Endpoint
     assert "the store has no vectors of toy (it has: other); memctl embed makes them" in asked.notes
 
 
+def test_vectors_of_another_length_are_not_mixed_in(store: None, server: Endpoint) -> None:
+    """A model may change behind its name; the old vectors and the new ones cannot be compared."""
+    embed(server)
+    ok("remember", "A physician lives here", "-q")
+    server.answer = lambda _path, asked: (
+        200,
+        json.dumps({"data": [{"embedding": [1, 2]} for _ in asked["input"]]}).encode(),
+    )
+    done = run("embed", "--embedder", f"{server.url}/v1#toy")
+    assert done.code == 1
+    assert "its vectors have 2 numbers, those in the store 192; memctl embed --forget" in done.notes
+    db = open_read(".memory/memory.db")
+    assert db.rows("SELECT DISTINCT dimension FROM memory_embeddings") == [(192,)]
+    db.close()
+    ok("embed", "--forget")
+    assert embed(server, "--json").json()["embedded"] == 82
+
+
 def test_forget(store: None, server: Endpoint) -> None:
     embed(server)
     assert "would forget 81" in ok("embed", "--forget", "--dry-run").notes
@@ -238,6 +261,69 @@ def test_a_command_that_fails(store: None, line: str, problem: str) -> None:
     done = run("embed", "--embedder", f"cmd:{line}", "--config", "c.json")
     assert done.code == 1
     assert problem in done.notes
+
+
+def test_a_command_that_never_stops_talking_is_ended(store: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memctl.retrieve.embedder.ANSWER_BYTES", 1 << 20)
+    done = run("embed", "--embedder", "cmd:yes [1.0]")
+    assert done.code == 1
+    assert "its answer is too large" in done.notes
+
+
+def test_nothing_is_left_of_a_command(store: None) -> None:
+    """Not what it started in the background either."""
+    run("embed", "--embedder", """cmd:sh -c 'sleep 600 & echo $! > left; exit 3'""")
+    pid = int(Path("left").read_text())
+    for _ in range(100):
+        state = Path(f"/proc/{pid}/stat")
+        if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
+            break
+        time.sleep(0.02)
+    else:
+        pytest.fail("it still runs")
+
+
+def test_headers_that_drip_keep_no_search_waiting(store: None, server: Endpoint) -> None:
+    ok("embed", "--embedder", f"{server.url}/v1#toy")
+    Path("c.json").write_text('{"embeddings": {"question_seconds": 1}}')
+    with dripping() as url:
+        done = ok("search", "bread7", "--embedder", f"{url}/v1#toy", "--config", "c.json")
+    assert "searching by words only: " in done.notes
+    assert "takes too long" in done.notes
+    assert "MEM-" in done.text
+
+
+@contextmanager
+def dripping() -> Iterator[str]:
+    """A server that sends a header line from time to time, and never an answer."""
+    over = threading.Event()
+
+    def drip() -> None:
+        caller, _ = listener.accept()
+        with caller, suppress(OSError):
+            caller.sendall(b"HTTP/1.1 200 OK\r\n")
+            while not over.wait(0.2):
+                caller.sendall(b"X-Slow: 1\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        over.set()
+        thread.join()
+
+
+def test_a_question_whose_vector_fits_none_says_so(store: None, server: Endpoint) -> None:
+    spec = f"{server.url}/v1#toy"
+    ok("embed", "--embedder", spec)
+
+    def other(_path: str, asked: dict[str, Any]) -> tuple[int, bytes]:
+        return 200, json.dumps({"data": [{"embedding": [1.0, 2.0]}] * len(asked["input"])}).encode()
+
+    server.answer = other
+    done = ok("search", "bread7", "--embedder", spec)
+    assert "have 2 numbers, those in the store 192" in done.notes
+    assert "MEM-" in done.text
 
 
 @pytest.mark.parametrize(

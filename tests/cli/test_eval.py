@@ -54,6 +54,12 @@ def test_an_expected_source_has_many_names(store: None, expected: str, key: str)
     assert asked({"question": "when do we deploy?", key: expected})["recall"] == 1
 
 
+def test_a_short_section_is_expected_by_its_heading_though_it_shares_a_passage() -> None:
+    Path("guide.md").write_text("# Guide\n\nShort.\n\n## Deploying\n\nOn Tuesdays.\n\n## Tokens\n\nEvery hour.\n")
+    ok("ingest", "--source", "guide.md", "--injectable")
+    assert asked({"question": "how often are tokens rotated?", "expected": "guide.md#Tokens"})["recall"] == 1
+
+
 @pytest.mark.parametrize("expected", ["MEM-00000000000a", "mem-00000000000A", "cache"])
 def test_an_item_is_expected_by_id_or_title(store: None, expected: str) -> None:
     for key in ("question", "query", "q", "text"):

@@ -96,6 +96,16 @@ def test_nothing_rather_than_little(facts: None, question: str, fires: bool) -> 
     assert found(question)[:1] or question
 
 
+@pytest.mark.parametrize(("question", "fires"), [("sourdouhg bread", False), ("who tends the sourdouhg?", False)])
+def test_a_guess_is_no_answer_by_itself(question: str, fires: bool) -> None:
+    store(
+        {"id": "MEM-1", "content": "Sourdough tickets are reviewed by Ann."},
+        *({"id": f"MEM-{n}", "content": f"Note {n} of the house."} for n in range(2, 9)),
+    )
+    assert found(question) == ["MEM-1"]
+    assert bool(found(question, "--min-coverage", "0.5")) is fires
+
+
 def test_one_item_is_enough_to_be_sure() -> None:
     store({"id": "MEM-1", "content": "We chose Postgres for the ledger."})
     assert ok("recall", "which database: postgres for the ledger", "--min-coverage", "0.5").out
@@ -160,3 +170,11 @@ def test_a_store_in_memory_has_no_embedder(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("MEMCTL_EMBEDDER", "http://127.0.0.1:1/v1#toy")
     with MemoryStore() as made:
         assert made.search_fulltext("car") == []
+
+
+def test_push_says_when_its_tags_are_for_nothing() -> None:
+    """They are given to what is ingested; without a source somebody may think that they filter."""
+    store({"id": "MEM-one", "content": "The depot opens at nine.", "tags": ["hours"]})
+    done = ok("push", "depot", "--tags", "other")
+    assert "--tags is for what --source brings in" in done.notes
+    assert "opens at nine" in done.text

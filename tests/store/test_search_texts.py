@@ -49,7 +49,12 @@ def test_french_words_count_as_they_are_written(db: Database) -> None:
 
 @pytest.mark.parametrize(
     ("asked", "content"),
-    [("les oeuvres de ce peintre", "Ses œuvres sont au musée"), ("cœur", "Le coeur de la ville")],
+    [
+        ("les oeuvres de ce peintre", "Ses œuvres sont au musée"),
+        ("cœur", "Le coeur de la ville"),
+        ("boeuf", "Le bœuf est cuit"),
+        ("encyclopaedia", "An encyclopædia of ships"),
+    ],
 )
 def test_a_ligature_and_its_letters_are_one(db: Database, asked: str, content: str) -> None:
     put(db, content, id="MEM-1")

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memctl import errors
-from memctl.llm import process
+from memctl import errors, process
 from memctl.llm.command import Command, Spend, run
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from memctl import errors, ids
-from memctl.llm.process import Talk, end, unwinding, watched
+from memctl.process import Talk, end, unwinding, watched
 from memctl.text.tokens import CHARS_PER_TOKEN, estimate
 
 if TYPE_CHECKING:

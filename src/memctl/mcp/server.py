@@ -213,7 +213,7 @@ def _end(home: Home, code: int) -> None:
 
 def _end_models() -> None:
     """Stop the model commands that calls are waiting for; nobody else would."""
-    process = sys.modules.get("memctl.llm.process")  # not there as long as no model was asked
+    process = sys.modules.get("memctl.process")  # not there as long as no program was asked
     if process is not None:
         process.end_all()
 

@@ -16,6 +16,8 @@ FIRST = 3
 #: The scopes are taken for part of so much more text, in which none of the words is: else, in a store of three items,
 #: a word that one of them has would weigh next to nothing beside a word that none has.
 BACKGROUND = 1000
+#: What a guess at an unknown word is worth here beside its worth in ranking: it may be no answer at all.
+GUESSED = 0.5
 
 
 def coverage(found: Found) -> float:
@@ -47,9 +49,10 @@ def _weighed(found: Found) -> list[_Weighed]:
         if term is None or (word in found_by and not term.rows):  # nothing here has it
             out.append((most, 0.0, {}, ""))
             continue
-        guessed = term.forms[0][1] < 1.0  # no item has the word itself, only what it may have meant
-        weight = most if guessed else _weight(items, len(term.rows) or min(term.found, ranking.items))
-        out.append((weight, term.forms[0][1], term.rows if word in found_by else None, term.root))
+        weight, worth = _weight(items, len(term.rows) or min(term.found, ranking.items)), term.forms[0][1]
+        if worth < 1.0:  # no item has the word itself, only what it may have meant
+            weight, worth = most, GUESSED * worth
+        out.append((weight, worth, term.rows if word in found_by else None, term.root))
     return out
 
 

@@ -19,6 +19,9 @@ from memctl.text import jsons
 OLLAMA = "http://127.0.0.1:11434"
 #: An answer of more bytes is none.
 ANSWER_BYTES = 256 << 20
+TOO_LARGE, TOO_LATE = "its answer is too large", "its answer takes too long"
+#: Seconds after which an answer is not awaited any more, beyond its time: so long it may take to find words for why.
+GRACE = 0.5
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -119,6 +122,28 @@ class Endpoint(Embedder):
         return rows
 
     def _post(self, data: bytes, seconds: float) -> str:
+        """What it answers, from a thread: a name that is not found, or headers that drip, keep no deadline."""
+        from queue import Empty, SimpleQueue
+        from threading import Thread
+
+        answers: SimpleQueue[str | errors.MemctlError | ValueError] = SimpleQueue()
+
+        def ask() -> None:
+            try:
+                answers.put(self._posted(data, seconds))
+            except (errors.MemctlError, ValueError) as exc:  # it is raised where the answer is awaited
+                answers.put(exc)
+
+        Thread(target=ask, daemon=True).start()
+        try:
+            answer = answers.get(timeout=seconds + GRACE)
+        except Empty:
+            raise self.failed(TOO_LATE) from None
+        if isinstance(answer, str):
+            return answer
+        raise answer
+
+    def _posted(self, data: bytes, seconds: float) -> str:
         from http.client import HTTPException
         from urllib.error import HTTPError
         from urllib.request import Request
@@ -147,9 +172,9 @@ class Endpoint(Embedder):
             parts.append(part)
             size += len(part)
             if size > ANSWER_BYTES:
-                raise self.failed("its answer is too large")
+                raise self.failed(TOO_LARGE)
             if ids.monotonic() > deadline:
-                raise self.failed("its answer takes too long")
+                raise self.failed(TOO_LATE)
         return b"".join(parts).decode("utf-8", "replace")
 
 
@@ -189,38 +214,32 @@ class Command(Embedder):
 
     def _ask(self, texts: Sequence[str], seconds: float) -> list[Any]:
         import json
-        from subprocess import PIPE, Popen, TimeoutExpired
+        from signal import SIGTERM
+        from subprocess import PIPE, Popen
+
+        from memctl.process import Talk, end, unwinding, watched
 
         lines = "".join(json.dumps(text) + "\n" for text in texts)
-        try:
-            process = Popen(  # noqa: S603 - the user's own command, and no shell
-                self.argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
-            )
-        except (OSError, ValueError) as exc:
-            raise self.failed(getattr(exc, "strerror", None) or str(exc)) from exc
-        with process:
+        deadline = ids.monotonic() + seconds
+        with unwinding(), watched() as here:
             try:
-                out, err = process.communicate(lines.encode(), timeout=seconds)
-            except TimeoutExpired:
-                raise self.failed(f"no answer within {seconds:g} s") from None
+                here.process = process = Popen(  # noqa: S603 - the user's own command, and no shell
+                    self.argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, bufsize=0, start_new_session=True
+                )
+            except (OSError, ValueError) as exc:
+                raise self.failed(getattr(exc, "strerror", None) or str(exc)) from exc
+            talk = Talk(process, lines.encode(), None, None, ANSWER_BYTES)
+            try:
+                finished = talk.until(deadline)
             finally:
-                _end(process)
+                end(process, politely=SIGTERM)  # and what it started
+        if talk.truncated:
+            raise self.failed(TOO_LARGE)
+        if not finished:
+            raise self.failed(f"no answer within {seconds:g} s")
         if process.returncode:
-            said = err.decode("utf-8", "replace").strip().splitlines()[-1:]
-            raise self.failed(f"exit code {process.returncode}" + (f": {said[0][:300]}" if said else ""))
-        return [jsons.read(line)[0] for line in out.decode("utf-8", "replace").splitlines() if line.strip()]
-
-
-def _end(process: Any) -> None:
-    """End a command that is still running, and what it started."""
-    import os
-    import signal
-
-    if process.poll() is None:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except OSError:
-            process.kill()
+            raise self.failed(f"exit code {process.returncode}{talk.said()}")
+        return [jsons.read(line)[0] for line in "".join(talk.pieces).splitlines() if line.strip()]
 
 
 # --- vectors -----------------------------------------------------------------------------------------------------

@@ -168,7 +168,8 @@ def keys(item: MemoryItem) -> set[str]:
     """Everything an item answers to: its id, its title, its path or any end of it, with and without `#heading`."""
     title = item.title.casefold()
     paths = set(_ends(item.provenance.source_id.casefold())) - {""}
-    headings = [title, *title.split(" > ")]
+    within = (line.lstrip("#").strip() for line in item.content.casefold().splitlines() if line.startswith("#"))
+    headings = {title, *title.split(" > "), *within} - {""}  # short sections share a passage with the one before
     return {item.id.casefold(), title, *paths, *(f"{path}#{heading}" for path in paths for heading in headings)}
 
 

@@ -55,7 +55,7 @@ class Meaning:
         if learnt is None:
             others = ", ".join(vectors.models(db)) or "none"
             self._tell(f"the store has no vectors of {self.embedder.model} (it has: {others}); memctl embed makes them")
-        query = None if learnt is None else self._vector(found.query.text)
+        query = None if learnt is None else self._fitting(db, found.query.text)
         if learnt is not None and query is not None:
             near = vectors.nearest(db, query, self.embedder.model, filters, max(POOL, limit))
             known = near.cosines
@@ -98,6 +98,17 @@ class Meaning:
         found.candidates = index.in_order([*found.candidates, *new])
         if found.ranking is not None:
             found.ranking.parts.append(("meaning", added))
+
+    def _fitting(self, db: Database, question: str) -> "array[float] | None":
+        """The question's vector, if the store's can be compared with it."""
+        vector, held = self._vector(question), vectors.dimension_of(db, self.embedder.model)
+        if vector is None or held in (None, len(vector)):
+            return vector
+        self._tell(
+            f"the vectors of {self.embedder.model} have {len(vector)} numbers, those in the store {held}; "
+            "memctl embed --forget makes room for new ones"
+        )
+        return None
 
     def _vector(self, question: str) -> "array[float] | None":
         """The question's vector; None when the embedder cannot be used, which it says."""

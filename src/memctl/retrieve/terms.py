@@ -18,6 +18,8 @@ PART = 0.7
 FRENCH_MIN_LEN = 6
 PREFIX_MIN_LEN = 5
 
+LIGATURES = (("œ", "oe"), ("æ", "ae"))
+
 #: A word that so many items have does not find items: it only counts in those that rarer words found.
 COMMON = 5000
 
@@ -92,10 +94,11 @@ def _forms(word: str, query: Query, stems: bool) -> Forms:
     elif query.french and len(word) >= FRENCH_MIN_LEN and word.isalpha():
         forms.append((beginning(french_stem(word)), BEGINNING))
     low = word.lower()
-    if "œ" in low:  # to the index it is a letter of its own
-        forms.append((index.phrase(low.replace("œ", "oe")), 1.0))
-    elif query.french and "oe" in low:
-        forms.append((index.phrase(low.replace("oe", "œ")), 1.0))
+    for one, two in LIGATURES:  # to the index it is a letter of its own
+        if one in low:
+            forms.append((index.phrase(low.replace(one, two)), 1.0))
+        elif two in low:
+            forms.append((index.phrase(low.replace(two, one)), 1.0))
     if not query.french:
         forms += [(index.phrase(other), IRREGULAR) for other in irregular(word)]
     return forms
