@@ -10,9 +10,9 @@ def new_id(prefix: str = "MEM") -> str:
 
 
 def new_ids(prefix: str, count: int) -> list[str]:
-    """That many new ids for the price of one."""
+    """That many new ids for the price of one, in rising order: an index takes them in faster so."""
     digits = os.urandom(6 * count).hex()
-    return [f"{prefix}-{digits[i : i + 12]}" for i in range(0, 12 * count, 12)]
+    return sorted([f"{prefix}-{digits[i : i + 12]}" for i in range(0, 12 * count, 12)])
 
 
 def content_hash(text: str) -> str:

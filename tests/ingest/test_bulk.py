@@ -11,10 +11,13 @@ import pytest
 from memctl import ids
 from memctl.config import PolicyConfig
 from memctl.extract import Limits
+from memctl.ingest import bulk
 from memctl.ingest.bulk import Ingest
 from memctl.ingest.outcome import Outcome
-from memctl.ingest.prepare import Options
+from memctl.ingest.prepare import Options, Prepared
 from memctl.ingest.sources import resolve
+from memctl.ingest.workers import Team
+from memctl.ingest.writer import Writer
 from memctl.policy import MemoryPolicy
 from memctl.store import corpus, items, links, sources
 from memctl.store.connect import Database, open_write
@@ -278,6 +281,40 @@ def test_a_failing_batch_leaves_nothing(db: Database, docs: Path, monkeypatch: p
             ingest(db, docs)
     assert contents(db) == []
     assert ingest(db, docs).new == 1
+
+
+@pytest.mark.parametrize("processes", [1, 0])
+def test_batches_get_smaller_towards_the_end_where_others_would_wait(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int
+) -> None:
+    for name, value in {"BATCH_CHARS": 40_000, "LAST_CHARS": 6_000}.items():
+        monkeypatch.setattr(bulk, name, value)
+    monkeypatch.setattr(Team, "is_side_by_side", lambda *_: processes > 0)
+    docs = tmp_path / "many"
+    docs.mkdir()
+    for n in range(60):
+        write(docs / f"{n:02}.md", f"{n} {FILL}")
+    sizes: list[int] = []
+    monkeypatch.setattr(bulk, "Writer", lambda *args, **how: Counted(Writer(*args, **how), sizes))
+    run = Ingest(db, Options(), MemoryPolicy(), warn=print, run=bulk.Run(workers=1))
+    done = run.run(resolve([str(docs)], "/"), lambda: b"", [str(docs)])
+    assert (done.new, sum(sizes), len(contents(db))) == (60, 60, 60)
+    if processes:
+        assert sizes == sorted(sizes, reverse=True)
+        assert sizes[-1] <= 4 < sizes[0]
+    else:
+        assert len(set(sizes[:-1])) == 1
+
+
+class Counted:
+    """A writer of which it is noted how many files each batch has."""
+
+    def __init__(self, writer: Writer, sizes: list[int]) -> None:
+        self._writer, self._sizes = writer, sizes
+
+    def write(self, batch: list[Prepared]) -> Outcome:
+        self._sizes.append(len(batch))
+        return self._writer.write(batch)
 
 
 def test_the_recipe_knows_what_matters() -> None:

@@ -132,6 +132,36 @@ def test_results_come_in_order_and_are_those_of_one_process(
     assert [one.file and one.file.sha256 for one in together] == [one.file and one.file.sha256 for one in alone]
 
 
+def test_what_stops_a_thread_is_told_to_who_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [tmp_path / f"{n}.md" for n in range(3)]
+    for path in paths:
+        path.write_text("Words.\n")
+
+    def fail(*_args: object) -> None:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(Team, "_worker", fail)
+    with pytest.raises(OSError, match="no more processes"):
+        prepare(paths, size=workers.WORTHWHILE)
+
+
+class Told:
+    """A reader that says how nice its process is."""
+
+    limits = Limits()
+
+    def read(self, _path: str, _known: str | None) -> int:
+        return os.nice(0)
+
+
+def test_who_writes_goes_before_who_reads() -> None:
+    worker = worker_module.start(Told())
+    try:
+        assert worker.ask([("a", None)], 30) == [min(19, os.nice(0) + 2)]
+    finally:
+        worker.end()
+
+
 @pytest.mark.usefixtures("way")
 def test_closed_in_the_middle_it_starts_nothing_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "BUNDLE_BYTES", 1000)

@@ -1,6 +1,7 @@
 """Items stored through a temporary table are the same as items stored one by one, and the index is as it was before."""
 
 import sqlite3
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -38,14 +39,40 @@ def everything(db: Database) -> dict[str, list[tuple[Any, ...]]]:
     }
 
 
+def varied(count: int) -> list[tuple[Any, ...]]:
+    """Rows of which no two have all in common, and of which no column is the same in all."""
+    out = made(count)
+    for n, row in enumerate(out):
+        values = dict(zip(rows.COLUMNS, row, strict=True))
+        odd = n % 2 == 1
+        values |= {
+            "tier": "ltm" if odd else "stm", "type": "fact" if odd else "note", "confidence": n % 3,
+            "validation": "verified" if odd else "unverified", "scope": f"s{n % 2}", "updated_at": f"2026-11-2{n % 2}",
+            "expires_at": NOW if odd else None, "corpus_id": None if odd else "c", "archived": n % 2,
+            "injectable": 1 - n % 2, "rule_id": f"r{n}" if odd else None, "usage_count": n,
+        }  # fmt: skip
+        out[n] = tuple(values[name] for name in rows.COLUMNS)
+    return out
+
+
+def alike(count: int) -> list[tuple[Any, ...]]:
+    """Rows that differ in their ids alone."""
+    first = rows.from_item(MemoryItem(id="", title="the same", content="gateway", tags=["one", "two"]))
+    return [(f"MEM-{n}", *first[1:]) for n in range(count)]
+
+
 @pytest.mark.parametrize("rules", ["", "today's"])
-def test_they_are_stored_as_one_by_one(rules: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("make", [made, varied, alike])
+@pytest.mark.parametrize("first", [170, 1, 299])
+def test_they_are_stored_as_one_by_one(
+    make: Callable[[int], list[tuple[Any, ...]]], first: int, rules: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ids, "timestamp", lambda *_: NOW)
     stored = []
     for write in (items.write_rows, staged.add):
         db = open_write(MEMORY)
         with staged.in_memory(db), judged.by(db, rules):
-            for part in (made(300)[:170], made(300)[170:]):
+            for part in (make(300)[:first], make(300)[first:]):
                 with db.atomic():
                     write(db, part, "ingest")
         check_index(db)

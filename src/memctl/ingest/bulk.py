@@ -7,6 +7,7 @@ neither halves nor doubles.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from memctl import ids
@@ -27,7 +28,12 @@ if TYPE_CHECKING:
 
 #: A batch is committed when it holds this many characters: large enough for one fsync to be cheap, small in memory, and
 #: soon enough for the others to read on meanwhile.
-BATCH_CHARS = 2_000_000
+BATCH_CHARS = 3_000_000
+#: Where several processes read, smaller ones towards the end, as large as what is still to come: they wait for nobody,
+#: and have nothing to do while the last one is written.
+LAST_CHARS = 500_000
+#: What a file counts beside its text.
+FILE_CHARS = 1000
 
 
 class Progress(NamedTuple):
@@ -76,6 +82,7 @@ class Ingest:
         self._taken = 0  # files that were read
         self._batch: list[Prepared] = []
         self._chars = 0
+        self._to_come = inf  # what the files count that other processes are still to read
         self._lost: dict[str, str] = {}
         self._unread: dict[str, File] = {}
         self._in_vain: dict[str, Unread] = {}
@@ -130,12 +137,15 @@ class Ingest:
 
         with Team(self._preparer, self.how.workers or usual_workers()) as team:
             size, read, number = plan.bytes, 0, 0
+            if team.is_side_by_side(size):
+                self._to_come = size + FILE_CHARS * len(plan.tasks)
             if any(task.path == STDIN for task in plan.tasks):
                 yield self._stdin(stdin())
                 number += 1
             sizes = (task.size for task in plan.tasks if task.path != STDIN)
             for prepared, one in zip(team.prepare(self._jobs(plan), size), sizes, strict=True):
                 number, read = number + 1, read + one
+                self._to_come -= one + FILE_CHARS
                 if self.progress:
                     self.progress(Progress(number, len(plan.tasks), read, size, self._preparer.shown(prepared.path)))
                 yield prepared
@@ -172,8 +182,8 @@ class Ingest:
         for note in prepared.notes:
             self.warn(f"{self._preparer.shown(prepared.path)}: {note}")
         self._batch.append(prepared)
-        self._chars += sum(len(p.content) for p in prepared.passages or ()) + 1000
-        if self._chars >= BATCH_CHARS:
+        self._chars += sum(len(p.content) for p in prepared.passages or ()) + FILE_CHARS
+        if self._chars >= min(BATCH_CHARS, max(LAST_CHARS, self._to_come)):
             self._commit()
 
     def _note_unread(self, prepared: Prepared, file: File) -> None:

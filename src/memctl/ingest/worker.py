@@ -160,6 +160,7 @@ def serve(reader: Reader, source: IO[bytes], sink: IO[bytes]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides; it closes our input
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _bound_memory()
+    _give_way()
     _end_with(source.fileno())
     while True:
         try:
@@ -169,6 +170,12 @@ def serve(reader: Reader, source: IO[bytes], sink: IO[bytes]) -> None:
         _bound_time(reader.limits.seconds)
         send([reader.read(path, known) for path, known in files], sink)
         _bound_time(None)
+
+
+def _give_way() -> None:
+    """Let our parent run first: otherwise it is still writing when there is nothing more to read."""
+    with suppress(AttributeError, OSError):  # Windows has no such thing, and a sandbox may forbid it
+        os.nice(2)
 
 
 def _end_with(source: int) -> None:

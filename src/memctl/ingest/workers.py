@@ -60,9 +60,13 @@ class Team:
             self._pool.shutdown(cancel_futures=True)
         self._pool = None
 
+    def is_side_by_side(self, size: int) -> bool:
+        """Whether so many bytes are read by several processes."""
+        return self._wanted > 0 and size >= WORTHWHILE
+
     def prepare(self, jobs: Iterable[Job], size: int) -> Iterator[Prepared]:
         """The jobs' files, in order; `size`: the bytes of all of them together."""
-        side_by_side = self._wanted > 0 and size >= WORTHWHILE
+        side_by_side = self.is_side_by_side(size)
         bundles = _bundles(jobs, BUNDLE_BYTES if side_by_side else 0)
         if not side_by_side:
             for bundle in bundles:

@@ -112,6 +112,10 @@ class Writer:
         from_path = known.path if known and status == "moved" else ""
         if known is None and self._moved.get(file.path) in self._past:  # it was gone for a while
             status, from_path = "moved", self._moved[file.path]
+        if known is None and not from_path and file.path not in self._past:  # nothing to compare it with
+            item_ids = [self._make(prepared, file, passage) for passage in prepared.passages]
+            self._count_file(status, file.path, len(item_ids))
+            return self._placed(file._replace(item_ids=tuple(item_ids)), None)
         held = self._held(known, file.path)
         hashes = [p.content_hash for p in prepared.passages]
         kept, gone = _align(held, hashes)
@@ -139,7 +143,7 @@ class Writer:
         """The record with the mount it belongs to; without one of our own, the one it had."""
         mount = self.mount
         if mount is not None and (known is None or known.mount_id not in mount.inner):
-            rel_path = os.path.relpath(file.path, mount.folder)
+            rel_path = _below(file.path, mount.folder)
             return file._replace(mount_id=mount.mount_id, rel_path=rel_path, lang_hint=mount.lang_hint)
         if known is None:
             return file
@@ -301,6 +305,12 @@ class Writer:
                 links.put(self.db, new_id, old_id, "supersedes")
         importance.inherit(self.db, [(o, n) for o, n in self._replaced if n is not None and o not in self._away])
         self.tally.item_ids += self._made
+
+
+def _below(path: str, folder: str) -> str:
+    """A canonical path as seen from a folder; relpath would make both canonical once more."""
+    head = os.path.join(folder, "")
+    return path[len(head) :] if path.startswith(head) else os.path.relpath(path, folder)
 
 
 def _align(held: list[Stored], new_hashes: list[str]) -> tuple[list[Stored | None], list[Stored]]:

@@ -31,9 +31,9 @@ class Pattern:
     def __init__(self, rule: Rule, *, everywhere: bool) -> None:
         self.regex = re.compile(rule.pattern, re.MULTILINE)
         self._everywhere = everywhere
-        self._headed = not everywhere and all(part.startswith("\\b") for part in _alternatives(rule.pattern))
+        self._headed = not everywhere and _all_begin(rule.pattern, "\\b")
         self._inside = rule.before == 0
-        self._at_spot = self._inside and all(part.startswith(_BORDERS) for part in _alternatives(rule.pattern))
+        self._at_spot = self._inside and _all_begin(rule.pattern, _BORDERS)
         self._heads_at, self._insides_at = _HEAD, _ANY
         self._tried = 0
         self._before = rule.reach if 250 < rule.reach <= 1000 else rule.before
@@ -112,6 +112,11 @@ class Pattern:
 def _begun(letters: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Where a match can begin with one of these letters: at a word's start, and anywhere."""
     return (re.compile(rf"\b{letters}"), re.compile(letters)) if letters else (_HEAD, _ANY)
+
+
+def _all_begin(pattern: str, head: str | tuple[str, ...]) -> bool:
+    """Whether all top-level alternatives of an expression begin so."""
+    return pattern.startswith(head) and all(part.startswith(head) for part in _alternatives(pattern))
 
 
 def _alternatives(pattern: str) -> list[str]:

@@ -2,11 +2,11 @@
 
 A statement whose triggers write to the full-text index makes FTS5 write out what it holds, and a statement with the
 values of some hundred rows takes long to compile. So the rows travel through a temporary table, in memory, and the
-index takes in the whole batch before it writes.
+index takes in the whole batch before it writes. What all rows have in common does not travel: it is said once.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,21 +18,21 @@ from memctl.store.items import UNCHANGED
 #: From so many rows on it pays.
 WORTHWHILE = 100
 
-_COLUMNS = ", ".join(rows.COLUMNS)
-_MAKE = f"CREATE TEMP TABLE IF NOT EXISTS memctl_staged (at INTEGER PRIMARY KEY, {_COLUMNS}, revision_id, event_id)"
-_FILL = (
-    f"INSERT INTO temp.memctl_staged({_COLUMNS}, revision_id, event_id) "
-    f"VALUES ({', '.join('?' * (len(rows.COLUMNS) + 2))})"
-)
-_ITEMS = f"INSERT INTO memory_items({_COLUMNS}) SELECT {_COLUMNS} FROM temp.memctl_staged ORDER BY at"
-_REVISIONS = (
-    "INSERT INTO memory_revisions(revision_id, item_id, revision_num, snapshot, changed_at, reason) "
-    "SELECT revision_id, id, 1, ?, updated_at, ? FROM temp.memctl_staged ORDER BY at"
-)
-_EVENTS = (
-    "INSERT INTO memory_events(id, action, item_id, details_json, content_hash, timestamp) "
-    "SELECT event_id, 'write', id, ?, content_hash, ? FROM temp.memctl_staged ORDER BY at"
-)
+_COLUMNS = (*rows.COLUMNS, "revision_id", "event_id")
+_MAKE = f"CREATE TEMP TABLE IF NOT EXISTS memctl_staged (at INTEGER PRIMARY KEY, {', '.join(_COLUMNS)})"
+
+#: Each table's columns, and what they get: a column of the temporary table, or what all rows have in common.
+_TABLES = {
+    "memory_items": {name: name for name in rows.COLUMNS},
+    "memory_revisions": {
+        "revision_id": "revision_id", "item_id": "id", "revision_num": "number", "snapshot": "snapshot",
+        "changed_at": "updated_at", "reason": "reason",
+    },
+    "memory_events": {
+        "id": "event_id", "action": "action", "item_id": "id", "details_json": "details",
+        "content_hash": "content_hash", "timestamp": "now",
+    },
+}  # fmt: skip
 
 #: How the full-text index takes in a batch: in one piece, of which eight are merged at a time; and its usual way.
 _BATCH = {"hashsize": 16 << 20, "automerge": 8}
@@ -56,14 +56,31 @@ def add(db: Database, row_values: Sequence[tuple[Any, ...]], reason: str) -> Non
     Each has its event, and a revision that says "as the row still is".
     """
     details = json.dumps({"reason": reason, "rules": db.rules} if db.rules else {"reason": reason})
-    new = zip(*(ids.new_ids(prefix, len(row_values)) for prefix in ("REV", "EVT")), strict=True)
+    new = (ids.new_ids(prefix, len(row_values)) for prefix in ("REV", "EVT"))
+    columns = dict(zip(_COLUMNS, (*zip(*row_values, strict=True), *new), strict=True))
+    shared = {name: values[0] for name, values in columns.items() if name != "id" and _are_equal(values)}
+    own = {name: values for name, values in columns.items() if name not in shared}
     db.run(_MAKE)
-    db.run_many(_FILL, [row + pair for row, pair in zip(row_values, new, strict=True)])
+    fill = f"INSERT INTO temp.memctl_staged({', '.join(own)}) VALUES ({', '.join('?' * len(own))})"
+    db.run_many(fill, zip(*own.values(), strict=True))
+    shared |= {
+        "number": 1, "snapshot": UNCHANGED, "reason": reason, "action": "write", "details": details,
+        "now": ids.timestamp(),
+    }  # fmt: skip
     with _index_in_batches(db):
-        db.run(_ITEMS)
-    db.run(_REVISIONS, (UNCHANGED, reason))
-    db.run(_EVENTS, (details, ids.timestamp()))
+        for table, sources in _TABLES.items():
+            _take_over(db, table, sources, shared)
     db.run("DELETE FROM temp.memctl_staged")
+
+
+def _are_equal(values: Sequence[Any]) -> bool:
+    return values.count(values[0]) == len(values)
+
+
+def _take_over(db: Database, table: str, sources: Mapping[str, str], shared: Mapping[str, Any]) -> None:
+    taken = ", ".join("?" if source in shared else source for source in sources.values())
+    values = [shared[source] for source in sources.values() if source in shared]
+    db.run(f"INSERT INTO {table}({', '.join(sources)}) SELECT {taken} FROM temp.memctl_staged ORDER BY at", values)
 
 
 @contextmanager
