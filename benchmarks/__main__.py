@@ -23,7 +23,7 @@ def chosen(house: House, args: argparse.Namespace) -> dict[str, Case]:
         "import": lambda: cases.imports(house, args.items),
         "policy": lambda: cases.policy(house, args.corpus),
         "search": lambda: cases.search(house, args.runs, args.items // 2),
-        "large": lambda: cases.large(house, args.large),
+        "large": lambda: cases.large(house, args.large, max(1, args.runs // 2)),
         "vectors": lambda: _vectors(house, args.items // 2),
         "mcp": lambda: _server(house, args.items // 2, max(1, args.runs // 4), args.items // 2),
     }

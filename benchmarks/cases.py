@@ -222,8 +222,11 @@ def abstention(house: House, given: str) -> Iterator[Row]:
                   f"foreign questions {fired.foreign:.3f}{hard}", "≥ 0.61, foreign ≤ 0.10")  # fmt: skip
 
 
-def large(house: House, count: int) -> Iterator[Row]:
-    """Searches inside one process in a store of `count` short items, with words as unequal as those of real text."""
+def large(house: House, count: int, pushes: int) -> Iterator[Row]:
+    """Searches inside one process, and `push` as so many processes of its own, in a store of `count` short items.
+
+    Their words are as unequal as those of real text.
+    """
     from memctl.ops.context import Context
     from memctl.ops.search import search as find
 
@@ -258,6 +261,12 @@ def large(house: House, count: int) -> Iterator[Row]:
             times.sort()
             yield Row(f"{count:,} items, in process: {kind}", f"{times[50]:.1f} ms CPU", f"p95 {times[95]:.1f} ms",
                       "p95 ≤ 50 ms")  # fmt: skip
+    for kind, ask in kinds.items():
+        push = [house.command("push", " ".join(ask()), "--db", db, "-q") for _ in range(pushes)]
+        times = sorted(check(spawn(command, house.env), "push").cpu * 1000 for command in push)
+        middle, high = times[pushes // 2], times[pushes * 19 // 20]
+        yield Row(f"{count:,} items, push end to end: {kind}", f"{middle:.0f} ms CPU", f"p95 {high:.0f} ms",
+                  "p95 ≤ 150 ms")  # fmt: skip
 
 
 def _word(number: int) -> str:

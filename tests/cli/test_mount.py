@@ -194,6 +194,10 @@ def test_the_language_is_noted_with_each_file() -> None:
         (["docs/guide.md"], "Path is not a directory: docs/guide.md"),
         (["docs\0"], "Path does not exist"),
         (["docs", "--lang", "de"], "--lang"),
+        (["--list", "--remove", "docs"], "--remove and --list do not go together"),
+        (["docs", "--remove", "docs"], "--remove and a folder do not go together"),
+        (["docs", "--list", "--name", "n"], "--list and --name do not go together"),
+        (["--remove", "docs", "--scope", "s"], "--remove and --scope do not go together"),
     ],
 )
 @pytest.mark.usefixtures("docs")

@@ -130,10 +130,12 @@ def _said(ctx: Context, text: vectors.Text) -> str:
 def _make(ctx: Context, embedder: "Embedder", todo: Sequence[str], result: Embedded) -> None:
     """Embed batch by batch, each stored before the next is sent; the store is not locked while the embedder works."""
     seconds = float(ctx.config.value("embeddings.seconds"))
+    held = vectors.dimension_of(ctx.db, embedder.model)
     try:
         for ids in _batches(ctx, todo):
             texts = vectors.texts(ctx.db, ids, GIVEN)
             found = embedder.vectors([_said(ctx, text) for text in texts], seconds) if texts else []
+            held = _alike(embedder, held, found)
             vectors.put_many(ctx.db, zip(texts, found, strict=True), embedder.model)
             result.done += len(texts)
             result.left -= len(ids)
@@ -142,6 +144,16 @@ def _make(ctx: Context, embedder: "Embedder", todo: Sequence[str], result: Embed
         if result.done:
             ctx.warn(f"[embed] {result.done} embedded and kept before it failed; the same command goes on from there")
         raise
+
+
+def _alike(embedder: "Embedder", held: int | None, found: "Sequence[Sequence[float]]") -> int | None:
+    """How long the vectors are: those of the store if there are any. A model may have changed behind its name."""
+    size = len(found[0]) if found else held
+    if held not in (None, size):
+        raise embedder.failed(
+            f"its vectors have {size} numbers, those in the store {held}; memctl embed --forget makes room for new ones"
+        )
+    return size
 
 
 def text(_result: Embedded) -> Iterator[str]:

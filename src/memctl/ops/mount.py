@@ -110,6 +110,8 @@ def mount(
     Nothing is read yet: `memctl sync` does that. A folder that is registered already keeps its id and the options that
     are not named again. `.gitignore` and `.memctlignore` files count too; `--ignore` is stronger than they are.
     """
+    if action is None:
+        _one_thing(listing=list, remove=remove, path=path, name=name, ignore=ignore, lang=lang, scope=scope)
     if list or action == "list":
         return _list(ctx, path)
     if action == "remove" and remove is None:
@@ -127,6 +129,18 @@ def mount(
     found = register(ctx, folder, name=name, ignore=ignore, lang=lang, scope=scope)
     ctx.note(f"{'Mounted already, options brought up to date' if known else 'Mounted'}: {found['mount_id']} → {folder}")
     return Mounted(found)
+
+
+def _one_thing(*, listing: bool, remove: str | None, path: str | None, **options: object) -> None:
+    """Raise UsageError for words that would do nothing beside --list or --remove."""
+    if not listing and remove is None:
+        return
+    idle = [f"--{name}" for name, value in options.items() if value is not None]
+    if remove is not None:
+        idle = [*(["--list"] if listing else []), *(["a folder"] if path is not None else []), *idle]
+    if idle:
+        kind = "--list" if remove is None else "--remove"
+        raise errors.UsageError(f"{kind} and {idle[0]} do not go together", command="mount")
 
 
 def _list(ctx: Context, path: str | None) -> Mounts:

@@ -60,8 +60,11 @@ def push(
         options = Options(chunk_tokens, tuple(tags or ()), filed, corpus_id=corpus_id, limits=limits(ctx))
         ingest_sources(ctx, "push", source, options)
         register_corpus(ctx, corpus_id, filed)
-    elif os.path.exists(ctx.db_path):
-        ctx.narrow(READ)  # as recall: a store that may not be written to answers, too
+    else:
+        if tags:
+            ctx.warn("[push] --tags is for what --source brings in: not used (recall --tags asks by tags)")
+        if os.path.exists(ctx.db_path):
+            ctx.narrow(READ)  # as recall: a store that may not be written to answers, too
     return recalling.recall_block(
         ctx, query, label="push", budget=budget, tier=tier, scope=scope, all_scopes=all_scopes, workspace=workspace,
         since=since, until=until, as_of=as_of, min_coverage=min_coverage, redact=redact,

@@ -25,7 +25,7 @@ def to_item(row: tuple[Any, ...]) -> MemoryItem:
         id=str(item_id), tier=tier, type=type_, title=_text(title), content=_text(content), tags=strings(tags),
         entities=strings(entities), links=_links(links), provenance=_provenance(provenance),
         confidence=_number(confidence), validation=validation if validation in VALIDATIONS else "unverified",
-        scope=_text(scope), expires_at=expires, usage_count=int(used or 0), last_used_at=last_used,
+        scope=_text(scope), expires_at=expires, usage_count=_count(used), last_used_at=last_used,
         created_at=created, updated_at=updated, rule_id=rule, superseded_by=superseded, archived=bool(archived),
         corpus_id=corpus, injectable=bool(injectable),
     )  # fmt: skip
@@ -59,11 +59,13 @@ def load(text: object) -> Any:
     if text == "[]":  # most are
         return []
     try:
-        return json.loads(text)
+        return _decode(text) if isinstance(text, str) else json.loads(text)
     except ValueError:
         return None
 
 
+#: `json.loads` without its questions about bytes and byte order marks.
+_decode = json.JSONDecoder().decode
 #: Unescaped, so that the full-text index sees é and not \\u00e9; one encoder, because json.dumps makes one a call.
 dump = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -82,7 +84,7 @@ def _links(text: object) -> list[dict[str, str]]:
 def _provenance(text: object) -> MemoryProvenance:
     value = load(text)
     source = MemoryProvenance.from_dict(value) if isinstance(value, dict) else MemoryProvenance()
-    source.source_id = _text(source.source_id)
+    source.source_kind, source.source_id = _text(source.source_kind), _text(source.source_id)
     source.chunk_ids, source.content_hashes = _words(source.chunk_ids), _words(source.content_hashes)
     return source
 
@@ -95,6 +97,10 @@ def _text(value: object) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _count(value: object) -> int:
+    return int(value) if isinstance(value, int | float) and abs(value) < 1 << 63 else 0
 
 
 def _number(value: object) -> float:
