@@ -14,7 +14,7 @@ from memctl.annotations import Any
 from memctl.errors import MemctlError
 from memctl.mcp.audit import AuditLogger
 from memctl.mcp.grant import FULL, Grant, current_grant
-from memctl.mcp.guard import GuardError, ServerGuard
+from memctl.mcp.guard import COMMAND_ARGUMENTS, NO_COMMAND, GuardError, ServerGuard
 from memctl.mcp.metrics import Metrics
 from memctl.mcp.rate_limiter import RateLimiter, RateLimitExceeded
 from memctl.mcp.session import SessionTracker
@@ -52,6 +52,7 @@ class Defence:
         self.guard, self.rate_limiter, self.audit = guard, rate_limiter, audit
         self.sessions = SessionTracker() if sessions is None else sessions
         self.metrics, self.db_path, self.remote = metrics, db_path, remote
+        self._shown = ""  # the path as the audit log names it
 
     def call(
         self,
@@ -136,6 +137,8 @@ class Defence:
             if writes:
                 self.guard.check_db_size(self.db_path)
             self.guard.check_arguments(arguments)
+        elif any(arguments.get(name) for name in COMMAND_ARGUMENTS):  # not even without a guard
+            raise GuardError(NO_COMMAND)
 
     def _begin_turn(self, sid: str) -> None:
         self.sessions.get_or_create(sid).increment_turn()
@@ -178,11 +181,10 @@ class Defence:
             self.audit.log(tool, self.audit.new_rid(), sid, self._shown_path(), outcome, found, ms)
 
     def _shown_path(self) -> str:
-        if self.guard is None or not self.db_path:
-            return self.db_path
-        with suppress(GuardError):
-            return self.guard.relative_db_path(self.db_path)
-        return self.db_path
+        if not self._shown and self.guard is not None and self.db_path:
+            with suppress(GuardError):
+                self._shown = self.guard.relative_db_path(self.db_path)
+        return self._shown or self.db_path
 
 
 def _outcome(tool: str, answer: dict[str, Any]) -> str:

@@ -28,6 +28,7 @@ PATH_ARGUMENTS = frozenset({"path", "paths", "file", "files", "folder", "source"
 #: The arguments that name a program to run, and those in which the bulk of a write comes.
 COMMAND_ARGUMENTS = frozenset({"llm", "llm_cmd"})
 MAIN_ARGUMENTS = ("content", "items")
+NO_COMMAND = "Command refused: a tool runs only the LLM commands that the server was started with"
 
 
 class GuardError(ValueError):
@@ -195,7 +196,7 @@ class ServerGuard:
     def check_command(self, command: object) -> None:
         """A program that the person who started the server named; a model names none."""
         if not isinstance(command, str) or command not in self.llm_commands:
-            raise GuardError("Command refused: a tool runs only the LLM commands that the server was started with")
+            raise GuardError(NO_COMMAND)
 
     def _matches(self, path: str) -> Iterator[str]:
         """Where a glob pattern leads, links followed; what follows a `**` is walked, and walking follows no links."""

@@ -67,10 +67,22 @@ def _sdk() -> Any:
     try:
         from memctl.mcp import sdk
     except ImportError as exc:
-        if isinstance(exc, ModuleNotFoundError) and exc.name == "mcp":
+        if not _is_there("mcp"):  # what is missed first may be a library that the SDK would have brought
             raise errors.SdkMissing from exc
         raise errors.SdkUnusable(reason=str(exc)) from exc
     return sdk
+
+
+def _is_there(module: str) -> bool:
+    from importlib import import_module
+
+    try:
+        import_module(module)
+    except ModuleNotFoundError as exc:
+        return exc.name != module
+    except ImportError:
+        pass
+    return True
 
 
 def build(options: Mapping[str, Any], ctx: Context) -> Built:
