@@ -49,7 +49,8 @@ Tokens are the characters of names, descriptions and schemas, divided by four. `
   arrays of objects may be their JSON as text; the long flags of the command line are understood as names too.
 - `memory_sync` and `memory_import` tell a client that asks for it how far they are.
 - What policy holds back, or what today's rules would hold back and have not seen yet, is named at most, never quoted.
-- A use is counted for what a recall delivered or a read opened, when the answer is out; a busy store drops the count.
+- A use is counted for what a recall delivered or a read opened, when the answer is out and nobody asks anything, at the
+  latest three seconds later; a server that ends counts what is left. While the store is busy, uses wait.
 
 ## Tools
 """

@@ -67,7 +67,11 @@ class Record:
 
     def fields(self, names: Iterable[str]) -> dict[str, Any]:
         """Some of the fields, as `to_dict` has them."""
-        return {name: _plain(getattr(self, name)) for name in names}
+        found = {name: getattr(self, name) for name in names}
+        for name, value in found.items():
+            if value.__class__ not in _ATOMS:
+                found[name] = _plain(value)
+        return found
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and all(getattr(self, n) == getattr(other, n) for n in self.__slots__)
@@ -76,11 +80,15 @@ class Record:
         return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in self.__slots__)})"
 
 
+#: Nothing needs to be copied of values of these classes.
+_ATOMS = frozenset((str, int, float, bool, type(None)))
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Record):
         return value.to_dict()
     if isinstance(value, list):
-        return [_plain(v) for v in value]
+        return [v if v.__class__ in _ATOMS else _plain(v) for v in value]
     return dict(value) if isinstance(value, dict) else value
 
 

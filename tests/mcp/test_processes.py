@@ -105,6 +105,36 @@ def test_a_write_that_waits_for_the_lock_is_finished_before_the_end() -> None:
 
 
 @pytest.mark.parametrize("how", ["eof", "SIGTERM"])
+def test_no_use_is_lost_when_servers_end_right_after_the_answer(how: str) -> None:
+    ok("remember", "Deploys freeze on Fridays.")
+    with process() as one, process() as two:
+        for server in (one, two):
+            server.hello()
+        for server in (one, two, one):
+            assert "freeze on Fridays" in str(server.call("memory_recall", {"query": "freeze"}))
+        for server in (one, two):
+            _, errors = server.end(how)
+            assert "Traceback" not in errors
+    with MemoryStore(".memory/memory.db") as store:
+        assert [item.usage_count for item in store.list_items()] == [3]
+
+
+def test_answers_of_any_size_reach_a_client_that_reads_late() -> None:
+    text = "Deploys freeze on Fridays \u2028 é. " * 60
+    with process() as server:
+        server.hello()
+        given = [{"title": f"Note {number}", "content": f"{number} {text}"} for number in range(40)]
+        assert server.call("memory_import", {"items": given})["result"]["structuredContent"]["imported"] == 40
+        for _ in range(4):  # together more than a pipe holds, while nobody reads
+            server.call("memory_export", {}, wait=False)
+        server.call("memory_search", {"query": "note"}, wait=False)
+        answers = [server.read()["result"]["structuredContent"] for _ in range(5)]
+        assert sorted(answer["count"] for answer in answers)[1:] == [40] * 4
+        assert all(str(answer).count("Fridays") >= 40 * 60 for answer in answers if answer["count"] == 40)
+        assert server.end("eof")[0] == 0
+
+
+@pytest.mark.parametrize("how", ["eof", "SIGTERM"])
 def test_a_model_command_does_not_outlive_the_server(how: str) -> None:
     Path("llm.sh").write_text("#!/bin/sh\ncat >/dev/null\necho $$ >pid.part\nmv pid.part pid\nexec sleep 600\n")
     Path("llm.sh").chmod(0o755)
@@ -225,11 +255,11 @@ def test_without_streams_it_says_so() -> None:
 def test_without_the_sdk_it_says_so() -> None:
     code = """
 import sys
-class NotThere:
+class OnlyOurs:  # as after a plain `pip install memctl`: nothing else is there, nor what the SDK would have brought
     def find_spec(self, name, *_):
-        if name == "mcp":
-            raise ModuleNotFoundError(name=name)
-sys.meta_path.insert(0, NotThere())
+        if name.partition(".")[0] not in {{*sys.stdlib_module_names, "memctl"}}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, OnlyOurs())
 from memctl.{module} import main
 sys.exit(main({argv}))
 """

@@ -56,6 +56,33 @@ def test_a_client_gets_the_published_tools(server: Any) -> None:
     assert found == {}
 
 
+def test_a_call_may_choose_among_the_commands_of_the_person() -> None:
+    """The first runs by itself; another one runs when it is named; nothing else does."""
+    for name in ("one", "two"):
+        Path(f"{name}.sh").write_text(f"#!/bin/sh\ncat >/dev/null\necho I am {name}.\n")
+        Path(f"{name}.sh").chmod(0o755)
+    one, two = (str(Path(f"{name}.sh").resolve()) for name in ("one", "two"))
+    words = ["--db", "memory.db", "--toolset", "full", "--no-rate-limit", "--audit-log", "audit.jsonl"]
+    server, store = create_server(build_parser().parse_args([*words, "--llm", one, two]))
+
+    async def scenario(client: Any) -> list[str]:
+        asked = {"query": "who?", "initial_context": "nobody", "protocol": "passive"}
+        extras: tuple[dict[str, str], ...] = (
+            {},
+            {"llm_cmd": one},
+            {"llm_cmd": two},
+            {"llm": two},
+            {"llm_cmd": "touch pwned"},
+        )
+        return [text_of(await client.call_tool("memory_loop", asked | extra)) for extra in extras]
+
+    *answers, refused = talk(server, scenario)
+    store.close()
+    assert [answer.split("\n")[0] for answer in answers] == ["I am one.", "I am one.", "I am two.", "I am two."]
+    assert '"code":"refused"' in refused
+    assert not Path("pwned").exists()
+
+
 def test_every_tool_can_be_called(item: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("llm.sh").write_text("#!/bin/sh\ncat >/dev/null\necho Tokens are rotated every hour.\n")
     Path("llm.sh").chmod(0o755)

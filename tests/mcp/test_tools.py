@@ -1,6 +1,7 @@
 """The tools as plain functions: what is documented of them, and that nothing a client sends breaks them."""
 
 import inspect
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -43,12 +44,12 @@ DOCUMENTED: dict[str, dict[str, Any]] = {
         "path": None, "mount_id": None, "budget": 2200, "sync_mode": "auto", "output_format": "text",
     },
     "memory_ask": {
-        "path": REQUIRED, "question": REQUIRED, "budget": 2200, "inspect_cap": 600, "protocol": "passive",
-        "max_calls": 1, "threshold": 0.92, "sync_mode": "auto", "timeout": 300,
+        "path": REQUIRED, "question": REQUIRED, "llm_cmd": None, "budget": 2200, "inspect_cap": 600,
+        "protocol": "passive", "max_calls": 1, "threshold": 0.92, "sync_mode": "auto", "timeout": 300,
     },
     "memory_loop": {
-        "query": REQUIRED, "initial_context": REQUIRED, "max_calls": 3, "threshold": 0.92, "query_threshold": 0.90,
-        "stable_steps": 2, "protocol": "json", "budget": 2200, "timeout": 300,
+        "query": REQUIRED, "initial_context": REQUIRED, "llm_cmd": None, "max_calls": 3, "threshold": 0.92,
+        "query_threshold": 0.90, "stable_steps": 2, "protocol": "json", "budget": 2200, "timeout": 300,
     },
     "memory_export": {"tier": None, "type_filter": None, "scope": None, "include_archived": False},
     "memory_import": {"items": REQUIRED, "preserve_ids": False, "dry_run": False},
@@ -111,10 +112,14 @@ def test_what_is_published_of_a_tool(listed: catalog.Listed) -> None:
         )
 
 
-def test_no_tool_runs_a_command_that_a_model_names(plain: Tools) -> None:
-    for name in ("memory_ask", "memory_loop"):
-        given = {"path": ".", "question": "q", "query": "q", "initial_context": "c", "llm_cmd": "touch pwned"}
-        assert plain[name](**given)["status"] == "error"
+def test_no_tool_runs_a_command_that_a_model_names(plain: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare = StandIn()
+    register_memory_tools(bare, MemoryStore("memory.db"))
+    monkeypatch.setenv("MEMCTL_LLM", "cat")
+    for tools, name, word in itertools.product((plain, bare.tools), ("memory_ask", "memory_loop"), ("llm_cmd", "llm")):
+        given = {"path": ".", "question": "q", "query": "q", "initial_context": "c", word: "touch pwned"}
+        answer = tools[name](**given)
+        assert (answer["status"], answer["code"]) == ("error", "refused")
     assert not Path("pwned").exists()
 
 

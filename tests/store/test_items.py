@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memctl.store import events, items, links, sources
-from memctl.store.connect import MEMORY, Database, open_write
+from memctl.store.connect import MEMORY, Database, open_read, open_write
 from memctl.store.filters import Filters
 from memctl.store.sources import Source
 from memctl.types import MemoryItem, MemoryProvenance
@@ -140,6 +140,30 @@ def test_uses_are_counted_and_reads_are_not(db: Database) -> None:
     items.write(db, MemoryItem(id="MEM-2", content="writing still works"))
 
 
+def test_gathered_uses_are_counted_together(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    db = open_write(path, create=True)
+    items.write_many(db, [MemoryItem(id=f"MEM-{n}", content=f"{n}") for n in range(3)], "create")
+    reader, other = open_read(path), open_read(path)
+    reader.uses = []
+    for use in (["MEM-1", "MEM-2"], ["MEM-1"], ["MEM-404"]):
+        assert items.mark_used(reader, use, "recall")
+    assert items.mark_used(other, ["MEM-1"])  # another handle counts at once
+    assert [item.usage_count for item in items.get_many(db, ["MEM-0", "MEM-1", "MEM-2"])] == [0, 1, 0]
+    last = [use[0] for use in reader.uses]
+    with db.atomic():
+        assert not items.count_uses(reader)  # busy: they are kept
+    assert len(reader.uses) == 3
+    for _ in range(2):
+        assert items.count_uses(reader)
+        used = items.get_many(db, ["MEM-0", "MEM-1", "MEM-2"])
+        assert [(item.usage_count, item.last_used_at) for item in used] == [(0, None), (3, last[1]), (1, last[0])]
+    assert db.value("SELECT count(*) FROM memory_events WHERE action = 'recall'") == 4
+    monkeypatch.setattr(items, "MOST_GATHERED", 1)
+    assert [items.mark_used(reader, ["MEM-0"]) for _ in range(2)] == [True, False]
+    for handle in (db, reader, other):
+        handle.close()
+
+
 def test_counting_uses_leaves_the_index_alone(db: Database) -> None:
     items.write(db, MemoryItem(id="MEM-1", content="alpha"))
     held = "SELECT id, block FROM memory_items_fts_data"
@@ -161,6 +185,18 @@ def test_odd_rows_of_other_programs_can_be_read(db: Database) -> None:
     item = items.list_items(db, Filters(tags=("A",)))[0]
     assert (item.tags, item.entities, item.links, item.type) == (["1", "a"], [], [], "note")
     assert (item.confidence, item.validation, item.provenance.source_kind) == (0.5, "unverified", "chat")
+    odd = [
+        ("null", "often", ("", 0)),
+        ("5", 2.5, ("5", 2)),
+        ('["a"]', 1e300, ("['a']", 0)),
+        ('"doc"', b"7", ("doc", 0)),
+    ]
+    for kind, used, read in odd:
+        source = f'{{"source_kind": {kind}}}'
+        db.run("UPDATE memory_items SET provenance_json = ?, usage_count = ?", (source, used))
+        found = items.get(db, "MEM-1")
+        assert found is not None
+        assert (found.provenance.source_kind, found.usage_count) == read
 
 
 def test_places_in_sources(db: Database) -> None:

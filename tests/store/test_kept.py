@@ -7,7 +7,7 @@ import pytest
 
 from memctl import ids
 from memctl.errors import StoreFailed
-from memctl.retrieve.find import search
+from memctl.retrieve.find import describe, search
 from memctl.store import items, kept, migrate, then
 from memctl.store import search as index
 from memctl.store.connect import Database, open_read, open_write
@@ -44,12 +44,16 @@ def reader(db: Database, path: str) -> Iterator[Database]:
 
 
 def answers(db: Database, **filters: object) -> list[list[tuple[str, float]]]:
-    """Ids and scores of what is found for each question, in the scope and everywhere."""
+    """What is found for each question in the scope and everywhere: ids and scores, how many match, and how."""
     out = []
     for question in QUESTIONS:
         for scopes in (None, ("project", "global")):
-            found = search(db, question, filters=Filters(scopes, **filters), limit=9)  # type: ignore[arg-type]
+            found = search(db, question, filters=Filters(scopes, **filters), limit=9, count=True)  # type: ignore[arg-type]
             out.append([(c.id, c.score) for c in found.candidates])
+            with kept.reading(db):
+                meta = describe(db, found)
+                texts = [(item.id, len(item.content)) for item in items.known(db, [c.id for c in found.candidates])]
+            out.append([(meta.strategy, found.total), *((word, 1.0) for word in meta.effective_terms), *texts])
     return out
 
 
@@ -163,6 +167,43 @@ def test_what_is_kept_has_an_end(db: Database, path: str, monkeypatch: pytest.Mo
         assert answers(db) == afresh(path), number
     with kept.reading(db):
         assert sum(db.kept.sizes.values()) <= 10 * len(db.kept.sizes)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 8, 50])
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_the_newest_are_those_that_pass(path: str, limit: int, elsewhere: bool) -> None:
+    db = open_write(path, create=True)
+    items.write_many(db, [turn(n, f"alpha {n}") for n in range(24)], "create")
+    for n in (23, 20, 11, 2):
+        items.archive(db, f"MEM-{n}")
+    items.update(db, "MEM-22", {"injectable": False})
+    items.update(db, "MEM-19", {"expires_at": "2020-01-01T00:00:00+00:00"})
+    if elsewhere:
+        for n in (21, 9):
+            items.update(db, f"MEM-{n}", {"scope": "elsewhere"})
+    for filters in (Filters(), Filters(("project", "global"), injectable=True), Filters(tags=("none",))):
+        condition, values = filters.where("i")
+        sql = f"SELECT i.rowid FROM memory_items AS i WHERE {condition} ORDER BY i.rowid DESC LIMIT ?"
+        expected = [row[0] for row in db.rows(sql, [*values, limit])]
+        for _ in range(3):
+            with kept.reading(db):
+                assert index.newest_with(db, '"alpha"', filters, limit) == expected
+                assert index.count(db, ['"alpha"', '"none"'], filters) == items.count(db, filters)
+    db.close()
+
+
+def test_of_too_much_the_oldest_is_forgotten(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "MOST", 40)
+    for number in range(100):
+        with kept.reading(db):
+            assert number < 5 or number - 5 in kept.of(db, "a sort")
+            kept.of(db, "a sort", 1)[number] = True
+    with kept.reading(db):
+        assert 0 not in kept.of(db, "a sort")
+        assert 30 <= len(kept.of(db, "a sort")) <= 40
+        kept.of(db, "another", 1000)["all in one"] = True
+    with kept.reading(db):
+        assert kept.of(db, "another") == {}
 
 
 def test_a_search_leaves_no_transaction_open(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

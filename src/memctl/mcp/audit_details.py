@@ -6,14 +6,17 @@ written down; a written statement is, as a preview, once it has been stored.
 
 from collections.abc import Callable, Mapping
 
-from memctl.annotations import Any
+from memctl.annotations import Any, args_of
 from memctl.mcp.audit import AuditLogger, one_line
 from memctl.mcp.sizes import batch, json_bytes
+from memctl.names import SearchStrategy
 
 Arguments = Mapping[str, Any]
 Answer = Mapping[str, Any]
 Detail = dict[str, Any]
 
+#: Our own words for how a search was answered.
+_STRATEGIES = frozenset(args_of(SearchStrategy))
 #: Text `items` longer than this are not counted: the guard has refused them.
 _COUNTED = 64_000_000
 
@@ -55,7 +58,7 @@ def _small(value: object) -> object:
         return value
     if isinstance(value, list | tuple | dict):
         return len(value)
-    return one_line(str(value))
+    return value if value in _STRATEGIES else one_line(str(value))
 
 
 def _length(name: str, key: str) -> Callable[[Arguments, Answer], Detail]:

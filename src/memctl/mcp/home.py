@@ -2,17 +2,19 @@
 
 A handle is never used by two calls at a time; the one that was used last is the next, so a quiet server keeps one. A
 store that was replaced, or whose tables changed, is opened anew.
+
+What was delivered is counted as used when nobody asks anything, so that no call waits for it; under constant calls
+every three seconds, and before a handle is closed.
 """
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from queue import SimpleQueue
-from threading import Condition, Thread
+from contextlib import contextmanager, suppress
+from threading import Condition, RLock, Thread
 
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any
-from memctl.errors import MemctlError
+from memctl.operation import READ
 from memctl.ops.context import Context
 from memctl.store.connect import MEMORY
 
@@ -23,30 +25,54 @@ if TYPE_CHECKING:
     from memctl.store.connect import Database
 
 Say = Callable[[str], None]
-#: So many handles wait with their bookkeeping; what comes on top of that is dropped.
-MOST_WAITING = 16
-#: So many seconds a call waits for a single handle that does its bookkeeping, before it gets another one.
-PATIENCE = 0.05
+#: Uses are counted when no call came for so many seconds; where calls come all the time, after so many.
+QUIET, LATEST = 0.05, 3.0
+#: So many seconds a call waits for a single handle whose uses are being counted, before it gets another one.
+PATIENCE = 0.2
 
 
 class Served(Context):
     """The surroundings of calls to tools, one after the other: what is said and shown differs from call to call."""
 
     stamp: tuple[int, ...] = ()
-    #: What is left to do when the answer is out.
-    chore: Callable[[], object] | None = None
+    #: When the first of its uses was gathered that are not counted yet, and before when it is no use to try again.
+    since = rest = 0.0
     _note: Say | None = None
 
     def attend(self, say: Say | None = None, note: Say | None = None, progress: Say | None = None) -> None:
         """Let this call's warnings, remarks and progress go there."""
         self._say, self._note, self._progress = say, note, progress
 
-    def finish(self, chore: Callable[[], object], *, later: bool) -> None:
-        """Do what an operation leaves to do: now, or (counting the uses of a read) when the answer is out."""
-        if later:
-            self.chore = chore
-        else:
-            chore()
+    def _open(self) -> "Database":
+        db = super()._open()
+        if self._access == READ:
+            db.uses = []
+        return db
+
+    @property
+    def owes(self) -> bool:
+        """Whether it has gathered uses that are not counted yet."""
+        return self._db is not None and bool(self._db.uses)
+
+    def due(self, last: float) -> float:
+        """When they are to be counted, if no call comes any more and the last one came or went then."""
+        return max(self.rest, min(last + QUIET, self.since + LATEST))
+
+    def count(self) -> None:
+        """Count them; they are kept when the store is too busy, to try again later."""
+        if self.owes:
+            from memctl.store import items
+
+            self.since = self.rest = ids.monotonic() + LATEST
+            if items.count_uses(self.db):
+                self.since = self.rest = 0.0
+
+    def close(self) -> None:
+        """Close the store; uses are counted before."""
+        try:
+            self.count()
+        finally:
+            super().close()
 
     def note(self, message: str) -> None:
         """A remark is no warning: it is kept apart."""
@@ -79,11 +105,14 @@ class Home:
         self._options: dict[str, Any] = {"db": db, "config": config, "environ": environ, "cwd": cwd}
         self._free: dict[bool, list[Served]] = {False: [], True: []}
         self._busy: dict[bool, int] = {False: 0, True: 0}
-        self._changed = Condition()
-        self._closed = False
-        self._chores: SimpleQueue[tuple[Served, bool]] = SimpleQueue()
-        self._waiting = 0
+        lock = RLock()
+        self._changed, self._owing = Condition(lock), Condition(lock)
         self._keeper: Thread | None = None
+        self._sleeping = False  # until somebody owes something
+        self._late: list[Served] = []
+        self._counting = 0  # handles that the keeper has
+        self._last = 0.0  # when a call came or went
+        self._closed = False
 
     @property
     def db_path(self) -> str:
@@ -104,48 +133,18 @@ class Home:
             ctx.mark()
         except BaseException:
             ctx.close()
-            ctx.chore = None
             raise
         finally:
             ctx.attend()
-            if ctx.chore is None or not self._defer(ctx, writes):
-                self._give_back(ctx, writes)
-
-    # --- bookkeeping: use counts wait for the write lock, and nobody waits long for them ----------------------------
-
-    def _defer(self, ctx: Served, writes: bool) -> bool:
-        """Do the chore later, and give the handle back then; False when too many are waiting (it is dropped)."""
-        with self._changed:
-            if self._waiting >= MOST_WAITING or self._closed:
-                ctx.chore = None
-                return False
-            self._waiting += 1
-            if self._keeper is None:
-                self._keeper = Thread(target=self._keep, daemon=True)
-                self._keeper.start()
-        self._chores.put((ctx, writes))
-        return True
-
-    def _keep(self) -> None:
-        while True:
-            ctx, writes = self._chores.get()
-            chore, ctx.chore = ctx.chore, None
-            try:
-                if chore is not None:
-                    chore()
-            except MemctlError:  # it may be dropped: it never changes an answer
-                ctx.close()
-            finally:
-                with self._changed:
-                    self._waiting -= 1
-                    self._give_back(ctx, writes)
+            self._give_back(ctx, writes)
 
     def _take(self, writes: bool) -> Served:
         with self._changed:
+            self._last = ids.monotonic()
             self._busy[writes] += 1
             free = self._free[writes]
-            if self._waiting == 1 and not writes:  # the handle that knows the store best is about to come back
-                self._changed.wait_for(lambda: not self._waiting, PATIENCE)
+            if self._counting == 1 and not writes:  # the handle that knows the store best is about to come back
+                self._changed.wait_for(lambda: not self._counting, PATIENCE)
             return free.pop() if free else self._new()
 
     def _new(self) -> Served:
@@ -153,28 +152,78 @@ class Home:
 
     def _give_back(self, ctx: Served, writes: bool) -> None:
         with self._changed:
+            self._last = now = ids.monotonic()
             self._busy[writes] -= 1
-            if self._closed:
-                ctx.close()
-            else:
-                self._free[writes].append(ctx)
-            self._changed.notify_all()
+            if ctx.owes and not self._closed:
+                ctx.since = ctx.since or now
+                late = ctx.due(now) <= now  # calls come all the time
+                self._wake(at_once=late)
+                if late:
+                    self._counting += 1
+                    self._late.append(ctx)
+                    return
+            self._put(ctx, writes=writes)
+
+    def _put(self, ctx: Served, *, writes: bool) -> None:
+        if self._closed:
+            ctx.close()
+        else:
+            self._free[writes].append(ctx)
+        self._changed.notify_all()
+
+    # --- counting uses: it needs the write lock, and nobody waits long for it ----------------------------------------
+
+    def _wake(self, *, at_once: bool) -> None:
+        """Let the keeper see what there is to count; it looks for itself unless it sleeps."""
+        if self._keeper is None:
+            self._keeper = Thread(target=self._keep, daemon=True)
+            self._keeper.start()
+        elif at_once or self._sleeping:
+            self._owing.notify()
+
+    def _keep(self) -> None:
+        while (ctx := self._next()) is not None:
+            with suppress(Exception):  # whatever it is, it can wait, and calls need the handle
+                ctx.count()
+            with self._changed:
+                self._counting -= 1
+                self._put(ctx, writes=False)
+
+    def _next(self) -> Served | None:
+        """The next handle whose uses are to be counted, when it is time to; None when the server ends."""
+        with self._owing:
+            while not self._closed:
+                if self._late:
+                    return self._late.pop()
+                owing = [ctx for ctx in self._free[False] if ctx.owes]
+                left = min([ctx.due(self._last) for ctx in owing], default=0.0) - ids.monotonic()
+                if owing and left <= 0:
+                    first = min(owing, key=lambda ctx: ctx.due(self._last))
+                    self._free[False].remove(first)
+                    self._counting += 1
+                    return first
+                self._sleeping = not owing
+                self._owing.wait(left if owing else None)
+                self._sleeping = False
+        return None
 
     def close(self, wait: float = 0.0) -> bool:
-        """Close all handles; those in use when they come back.
+        """Close all handles, which counts the uses they have gathered; those in use when they come back.
 
-        Waits so many seconds for writes and bookkeeping that are going on.
+        Waits so many seconds for writes, and for counting that is going on.
 
         Returns whether nothing is going on any more.
         """
         deadline = ids.monotonic() + wait
         with self._changed:
             self._closed = True
-            while (self._busy[True] or self._waiting) and (left := deadline - ids.monotonic()) > 0:
-                self._changed.wait(left)
-            for free in self._free.values():
+            self._owing.notify()
+            self._counting -= len(self._late)
+            for free in (self._late, *self._free.values()):
                 while free:
                     free.pop().close()
+            while (self._busy[True] or self._counting) and (left := deadline - ids.monotonic()) > 0:
+                self._changed.wait(left)
             return not any(self._busy.values())
 
 
@@ -184,10 +233,6 @@ class Lent(Served):
     def __init__(self, store: "MemoryStore", policy: "MemoryPolicy | None", settings: "MemoryConfig | None") -> None:
         super().__init__(db=store._db.path, json=True)
         self._lent, self._policy, self._settings = store._db, policy, settings
-
-    def finish(self, chore: Callable[[], object], *, later: bool) -> None:  # noqa: ARG002 - there is one handle
-        """Do it now: the handle goes back to its owner."""
-        chore()
 
     @property
     def db(self) -> "Database":

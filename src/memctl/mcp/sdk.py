@@ -122,10 +122,24 @@ def run_stdio(server: Any, end: Callable[[int], None]) -> None:
         signal.signal(number, lambda got, _frame: end(128 + got))
     Thread(target=_end_after_input, args=(os.dup(0), end), daemon=True).start()
     try:
-        anyio.run(server.run_stdio_async)
+        anyio.run(_serve_stdio, server)
     except BaseException as exc:
         if not all(isinstance(one, _GONE) for one in _leaves(exc)):
             raise  # else: the client does not listen any more, so there is nobody to serve
+
+
+async def _serve_stdio(server: Any) -> None:
+    from memctl.mcp import pipes
+
+    if not pipes.usable():
+        await server.run_stdio_async()
+        return
+    from mcp.server.stdio import stdio_server
+
+    inner = server._lowlevel_server if GENERATION > 1 else server._mcp_server
+    with pipes.taken() as (stdin, stdout):
+        async with stdio_server(stdin, stdout) as (coming, going):
+            await inner.run(coming, going, inner.create_initialization_options())
 
 
 def _end_after_input(number: int, end: Callable[[int], None]) -> None:

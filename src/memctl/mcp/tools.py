@@ -82,7 +82,7 @@ def _done(tool: "Tool", ctx: "Served", values: dict[str, Any]) -> Answer:
     prose = tool.op.prose and values.get("output_format") != "json"
     words = "\n".join(tool.module.text(result)) if prose else ""
     try:
-        ctx.finish(result.settle, later=not tool.writes)
+        result.settle()
     except MemctlError as exc:  # the counts stand, and what they amount to is said as well
         data |= _error(exc)
     if prose:

@@ -38,7 +38,11 @@ def fit(ctx: Context, items: Sequence[MemoryItem], places: Mapping[str, Source],
     done = Fit(list(items), dict(places))
     rules = _rules(ctx)
     passed: dict[str, bool] = kept.of(ctx.db, f"judged by {rules}")
-    unseen = {item.id for item in items} if past else judged.unseen(ctx.db, rules, items) - passed.keys()
+    asked = [item for item in items if past or item.id not in passed]
+    unseen = {item.id for item in asked} if past else judged.unseen(ctx.db, rules, asked)
+    if not past:
+        passed.update((item.id, True) for item in asked if item.id not in unseen)
+        kept.of(ctx.db, f"judged by {rules}", len(asked))
     if not unseen:
         return done
     from memctl.store import held
@@ -52,7 +56,6 @@ def fit(ctx: Context, items: Sequence[MemoryItem], places: Mapping[str, Source],
             passed[item.id] = True
         if fit is not None:
             done.items.append(fit)
-    kept.of(ctx.db, f"judged by {rules}", len(unseen))
     return done
 
 

@@ -4,7 +4,8 @@ Strict on purpose. A short text repeats another only word for word; a long one m
 in a number, nor in a *not*: "port 8080" and "port 9090" are two statements, however alike the rest is.
 """
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,20 +72,15 @@ def demote(found: "Found", limit: int) -> None:
     Looking ends when `limit` hits (negative: LOOKED_AT) are told apart.
     """
     wanted = LOOKED_AT if limit < 0 else min(limit, LOOKED_AT)
-    texts: dict[str, int] = {}  # each with how often it was there
-    said: dict[str, Said] = {}
+    told = _Told()
     lost: dict[int, float] = {}
     for c in found.candidates[:LOOKED_AT]:
-        if len(texts) >= wanted:
+        if len(told.times) >= wanted:
             break
-        text = (c.content.strip() or c.title)[:READ].casefold()
-        there = text if text in texts else _told_by(text, texts, said)
-        if there is None:
-            texts[text] = 1
-        else:
-            lost[c.row] = -c.score * (1 - KEPT ** texts[there])
+        times = told.before((c.content.strip() or c.title)[:READ].casefold())
+        if times:
+            lost[c.row] = -c.score * (1 - KEPT**times)
             c.score += lost[c.row]
-            texts[there] += 1
     if lost:
         from memctl.store.search import in_order
 
@@ -94,18 +90,47 @@ def demote(found: "Found", limit: int) -> None:
             found.ranking.parts.append(("repeat", lost))
 
 
-def _told_by(text: str, texts: Iterable[str], said: dict[str, Said]) -> str | None:
-    """The first of the texts that says what `text` says, and the other way round."""
-    least, most = ALIKE * len(text), len(text) / ALIKE
-    probes = _probes(text)
-    for other in texts:
-        if least <= len(other) <= most and _likely(probes, other):
-            for one in (text, other):
-                if one not in said:
-                    said[one] = Said(one)
-            if said[text].within(said[other]) and said[other].within(said[text]):
-                return other
-    return None
+class _Told:
+    """The texts of a list so far, each with how often it was there, and all those of about one length in a row."""
+
+    __slots__ = ("_rows", "_said", "times")
+
+    def __init__(self) -> None:
+        self.times: dict[str, int] = {}
+        self._said: dict[str, Said] = {}
+        self._rows: dict[int, str] = {}
+
+    def before(self, text: str) -> int:
+        """How often this text, or one that says the same, was there; from now on once more."""
+        there = text if text in self.times else self._twin(text)
+        if there is not None:
+            self.times[there] += 1
+            return self.times[there] - 1
+        self.times[text] = 1
+        length = _about(len(text))
+        self._rows[length] = f"{self._rows.get(length, '')}\n{text}"
+        return 0
+
+    def _twin(self, text: str) -> str | None:
+        """The first of the texts that says what `text` says, and the other way round."""
+        least, most = ALIKE * len(text), len(text) / ALIKE
+        probes = _probes(text)
+        rows = [self._rows[length] for length in range(_about(least), _about(most) + 1) if length in self._rows]
+        if not any(_likely(probes, row) for row in rows):
+            return None
+        for other in self.times:
+            if least <= len(other) <= most and _likely(probes, other):
+                for one in (text, other):
+                    if one not in self._said:
+                        self._said[one] = Said(one)
+                if self._said[text].within(self._said[other]) and self._said[other].within(self._said[text]):
+                    return other
+        return None
+
+
+def _about(length: float) -> int:
+    """A number for lengths that are much the same."""
+    return int(math.log2(max(length, 1)) * 16)
 
 
 def _probes(text: str) -> list[str]:
@@ -115,7 +140,7 @@ def _probes(text: str) -> list[str]:
 
 
 def _likely(probes: Sequence[str], other: str) -> bool:
-    """Whether half of the pieces are in another text."""
+    """Whether half of the pieces are in another text; in a row of texts they are if they are in one of these."""
     may_miss = len(probes) // 2
     for probe in probes:
         if probe not in other:
@@ -128,20 +153,23 @@ def _likely(probes: Sequence[str], other: str) -> bool:
 class Heard:
     """The texts of a block so far: it tells whether a further one says something that none of them says."""
 
-    __slots__ = ("_said", "_texts")
+    __slots__ = ("_row", "_said", "_texts")
 
     def __init__(self) -> None:
         self._texts: list[str] = []
+        self._row = ""  # of them
         self._said: dict[str, Said] = {}
 
     def again(self, text: str) -> bool:
         """Whether one of them says all of `text`; if none does, it is one of them from now on."""
         folded = text.casefold()
         probes = _probes(folded)
-        for other in self._texts:
-            if _likely(probes, other) and self._of(folded).within(self._of(other)):
-                return True
+        if _likely(probes, self._row):
+            for other in self._texts:
+                if _likely(probes, other) and self._of(folded).within(self._of(other)):
+                    return True
         self._texts.append(folded)
+        self._row = f"{self._row}\n{folded}"
         return False
 
     def _of(self, text: str) -> Said:

@@ -68,7 +68,10 @@ def _covered(head: Sequence[Candidate], held: Scores, every: float) -> Scores:
 
 def _foremost(head: Sequence[Candidate]) -> Sequence[Candidate]:
     """The best of them: there are more where all words are common, which have only now told which ones they are."""
-    return head if len(head) <= POOL else index.in_order(list(head))[:POOL]
+    if len(head) <= POOL:
+        return head
+    least = sorted([c.score for c in head], reverse=True)[POOL - 1]
+    return index.in_order([c for c in head if c.score >= least])[:POOL]
 
 
 def _mean_length(head: Sequence[Candidate]) -> float:

@@ -106,9 +106,16 @@ class Database:
 
     @contextmanager
     def briefly_writable(self, wait: float = 0.2) -> Iterator[None]:
-        """Let a handle that reads write a little bookkeeping; gives up after `wait` seconds on a busy store."""
+        """Let a handle that reads write a little bookkeeping; gives up after `wait` seconds on a busy store.
+
+        With a WAL it does not wait until that is on the disk: when the power fails, the last of it may be missing.
+        """
         read_only = self.value("PRAGMA query_only")
         timeout = self.value("PRAGMA busy_timeout")
+        level = None
+        if not self.conn.in_transaction and self.value("PRAGMA journal_mode") == "wal":
+            level = self.value("PRAGMA synchronous")
+            self.run("PRAGMA synchronous = NORMAL")
         self.run(f"PRAGMA busy_timeout = {int(wait * 1000)}")
         self.run("PRAGMA query_only = OFF")
         try:
@@ -116,6 +123,8 @@ class Database:
         finally:
             self.run(f"PRAGMA query_only = {int(read_only)}")
             self.run(f"PRAGMA busy_timeout = {int(timeout)}")
+            if level is not None and not self.conn.in_transaction:
+                self.run(f"PRAGMA synchronous = {int(level)}")
 
     @contextmanager
     def atomic(self, wait: float = BUSY_SECONDS) -> Iterator[None]:

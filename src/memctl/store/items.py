@@ -30,6 +30,8 @@ _EVENT = (
 #: A snapshot that says "as the row still is".
 UNCHANGED = "{}"
 
+#: So many findings is an item that is kept (`store.kept`), its text aside.
+_FINDINGS = 12
 #: Fields that `update` never touches.
 _PROTECTED = ("id", "created_at")
 
@@ -76,6 +78,17 @@ def get_many(db: Database, item_ids: Iterable[str]) -> list[MemoryItem]:
         for row in db.rows(f"SELECT {rows.SELECT} FROM memory_items AS i WHERE i.id IN ({marks(batch)})", batch):
             found[row[0]] = rows.to_item(row)
     return [found[i] for i in wanted if i in found]
+
+
+def known(db: Database, item_ids: Iterable[str]) -> list[MemoryItem]:
+    """The same for answers: as they were when the store was last written to, uses aside. They must not be changed."""
+    wanted = list(item_ids)
+    held: dict[str, MemoryItem] = kept.of(db, "items")
+    if unknown := [i for i in wanted if i not in held]:
+        found = {item.id: item for item in get_many(db, unknown)}
+        held.update(found)
+        kept.of(db, "items", sum(_FINDINGS + len(item.content) // 100 for item in found.values()))
+    return [held[i] for i in wanted if i in held]
 
 
 def list_items(db: Database, filters: Filters, limit: int = 100) -> list[MemoryItem]:

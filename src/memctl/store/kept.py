@@ -6,12 +6,15 @@ they stand in their sources, it then finds out once. A new process begins with n
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 
 from memctl.annotations import Any
 from memctl.store.connect import Database
 
-#: So many findings of a sort are kept; then those of this sort are forgotten. They take some 5 MB.
+#: So many findings of a sort are kept; then the oldest of this sort are forgotten. They take some 5 to 10 MB.
 MOST = 50_000
+#: One in so many: to forget much at a time would let one question wait for it.
+_SOME = 4
 
 
 class Kept:
@@ -29,11 +32,21 @@ class Kept:
         self.open = False
 
     def tidy(self, state: tuple[int, ...]) -> None:
-        """Forget what no longer holds in this state, and what has become too much."""
-        for sort, size in list(self.sizes.items()):
-            if size > MOST or state != self.state:
-                del self.found[sort], self.sizes[sort]
-        self.state = state
+        """Forget what no longer holds in this state, and the oldest of what has become too much."""
+        if state != self.state:
+            self.found, self.sizes, self.state = {}, {}, state
+        for sort in list(self.sizes):
+            while self.sizes[sort] > MOST:
+                self._thin(sort)
+
+    def _thin(self, sort: str) -> None:
+        found, size = self.found[sort], self.sizes[sort]
+        oldest = list(islice(found, len(found) // _SOME))
+        if not oldest:  # few findings, each of which is much
+            found.clear()
+        for key in oldest:
+            del found[key]
+        self.sizes[sort] = size - -(-size // _SOME) if oldest else 0
 
 
 @contextmanager

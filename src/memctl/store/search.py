@@ -16,6 +16,9 @@ from memctl.store.connect import Database
 from memctl.store.filters import Filters
 
 FTS = "memory_items_fts"
+_MATCHING = f"SELECT rowid FROM {FTS} WHERE {FTS} MATCH ?"
+# CROSS JOIN keeps the index in the outer loop; left alone, SQLite may ask it once for every item instead.
+_JOINED = f"{FTS} CROSS JOIN memory_items AS i ON i.rowid = {FTS}.rowid"
 
 #: bm25 weights of title, content, tags, entities.
 COLUMN_WEIGHTS = (2.0, 1.0, 1.0, 1.0)
@@ -99,8 +102,7 @@ def fetch(db: Database, scores: "dict[int, float]", rows: Iterable[int]) -> list
     wanted = list(rows)
     unknown = [row for row in wanted if row not in known]
     if unknown:
-        sql = f"SELECT {COLUMNS}, 0.0, i.rowid, CAST(i.updated_at AS TEXT) FROM {_CHOSEN}"
-        found = db.rows(sql, [str(unknown)])
+        found = db.rows(f"SELECT {COLUMNS}, 0.0, i.rowid, CAST(i.updated_at AS TEXT) FROM {_CHOSEN}", [str(unknown)])
         known.update((row[_ROW], row) for row in found)
         kept.of(db, "candidates", sum(2 + len(row[_CONTENT]) // _PIECE for row in found))
     candidates = [Candidate(*known[row]) for row in wanted if row in known]
@@ -271,7 +273,7 @@ def in_scopes(db: Database, filters: Filters, most: int, size: int) -> int:
     known = kept.of(db, "scopes")
     count: int | None = known.get((filters.scopes, most, size))
     if count is None:
-        count = _count_in(db, filters.scopes, most) if _elsewhere(db, filters.scopes) else min(most, size)
+        count = _count_in(db, filters.scopes, most) if is_elsewhere(db, filters.scopes) else min(most, size)
         known[filters.scopes, most, size] = count
     return count
 
@@ -288,7 +290,7 @@ def _most_pass(db: Database, filters: Filters) -> bool:
     return 2 * len(_known(db, filters)[True]) > size(db)
 
 
-def _elsewhere(db: Database, scopes: tuple[str, ...]) -> bool:
+def is_elsewhere(db: Database, scopes: tuple[str, ...]) -> bool:
     """Whether any item is in another scope: a look into the gaps between these, so it costs little in any store."""
     known = kept.of(db, "elsewhere")
     if scopes not in known:
@@ -326,7 +328,7 @@ def strengths(db: Database, expression: str, filters: Filters, rows: int, matchi
         costs, stay = _costs(db, expression, filters)
         found = _strengths(costs, rows, matching)
         if stay and len(found) <= _WORTH_KEEPING:
-            kept.of(db, "strengths", len(found))[expression, filters.name()] = found
+            kept.of(db, "strengths", len(found) // 2)[expression, filters.name()] = found
     return found
 
 
@@ -348,12 +350,8 @@ def _costs(db: Database, expression: str, filters: Filters) -> tuple[dict[int, f
             found = {row: found[row] for row in found if row in seen}
         return found, found.keys() <= _known(db, filters)[True]
     condition, values = filters.where("i")
-    # CROSS JOIN keeps the index in the outer loop; left alone, SQLite may ask it once for every item instead.
-    joined = db.rows(
-        f"SELECT i.rowid, {cost}, i.expires_at IS NULL FROM {FTS} CROSS JOIN memory_items AS i "
-        f"ON i.rowid = {FTS}.rowid WHERE {FTS} MATCH ? AND {condition}",
-        [expression, *values],
-    )
+    sql = f"SELECT i.rowid, {cost}, i.expires_at IS NULL FROM {_JOINED} WHERE {FTS} MATCH ? AND {condition}"
+    joined = db.rows(sql, [expression, *values])
     lasting = [row for row, _, stays in joined if stays]
     if size(db) <= kept.MOST:
         _known(db, filters, len(lasting))[True].update(lasting)
@@ -362,29 +360,30 @@ def _costs(db: Database, expression: str, filters: Filters) -> tuple[dict[int, f
 
 def newest_with(db: Database, expression: str, filters: Filters, limit: int) -> list[int]:
     """Rowids of the items that match an expression, those stored last first."""
-    if _most_pass(db, filters):
-        sql = f"SELECT rowid FROM {FTS} WHERE {FTS} MATCH ? ORDER BY rowid DESC LIMIT ?"
-        found = [row[0] for row in db.rows(sql, [expression, limit])]
-        if len(passing(db, filters, set(found))) == len(found):
-            return found
+    if _most_pass(db, filters) or (filters.name() and not (filters.scopes and is_elsewhere(db, filters.scopes))):
+        some = limit + limit // 8
+        found = [row[0] for row in db.rows(f"{_MATCHING} ORDER BY rowid DESC LIMIT ?", [expression, some])]
+        seen = passing(db, filters, set(found))
+        if len(seen) >= limit or len(found) < some:
+            return [row for row in found if row in seen][:limit]
     condition, values = filters.where("i")
-    joined = db.rows(
-        f"SELECT i.rowid FROM {FTS} CROSS JOIN memory_items AS i ON i.rowid = {FTS}.rowid "
-        f"WHERE {FTS} MATCH ? AND {condition} ORDER BY {FTS}.rowid DESC LIMIT ?",
-        [expression, *values, limit],
-    )
-    return [row[0] for row in joined]
+    sql = f"SELECT i.rowid, i.expires_at IS NULL FROM {_JOINED} WHERE {FTS} MATCH ? AND {condition}"
+    joined = db.rows(f"{sql} ORDER BY {FTS}.rowid DESC LIMIT ?", [expression, *values, limit])
+    _known(db, filters, len(joined))[True].update(row for row, stays in joined if stays)
+    return [row for row, _ in joined]
 
 
-def count(db: Database, expression: str, filters: Filters) -> int:
-    """How many items match an expression."""
+def count(db: Database, expressions: Sequence[str], filters: Filters) -> int:
+    """How many items match any of these expressions."""
     if _most_pass(db, filters):
-        found = {row[0] for row in db.rows(f"SELECT rowid FROM {FTS} WHERE {FTS} MATCH ?", [expression])}
-        return len(passing(db, filters, found))
+        known: dict[str, set[int]] = kept.of(db, "holders")
+        for expression in set(expressions) - known.keys():
+            known[expression] = {row[0] for row in db.rows(_MATCHING, [expression])}
+            kept.of(db, "holders", len(known[expression]))
+        return len(passing(db, filters, set().union(*map(known.__getitem__, expressions))))
     condition, values = filters.where("i")
-    table = f"{FTS} CROSS JOIN memory_items AS i ON i.rowid = {FTS}.rowid"
-    total: int = db.value(f"SELECT count(*) FROM {table} WHERE {FTS} MATCH ? AND {condition}", [expression, *values])
-    return total
+    sql = f"SELECT count(*) FROM {_JOINED} WHERE {FTS} MATCH ? AND {condition}"
+    return int(db.value(sql, [" OR ".join(expressions), *values]))
 
 
 def begins(words: str) -> bool:

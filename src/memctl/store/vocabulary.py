@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from memctl.store import kept
 from memctl.store.connect import Database
-from memctl.store.search import FTS, begins, has_index, phrase
+from memctl.store.search import BEGINNING_MIN_LEN, FTS, Candidate, begins, frequency, has_index, phrase
 from memctl.text.query import stem
 
 
@@ -12,11 +13,12 @@ def words_from(db: Database, start: str, shortest: int, longest: int) -> list[tu
 
     shortest, longest  of so many letters
     """
-    rows: list[tuple[str, int]] = db.rows(
-        f"SELECT term, doc FROM {_table(db)} WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?",
-        (start, start + "\U0010ffff", shortest, longest),
-    )
-    return rows
+    known: dict[str, list[tuple[str, int]]] = kept.of(db, "words")
+    if start not in known:
+        sql = f"SELECT term, doc FROM {_table(db)} WHERE term >= ? AND term < ?"
+        known[start] = db.rows(sql, (start, start + "\U0010ffff"))
+        kept.of(db, "words", len(known[start]))
+    return [word for word in known[start] if shortest <= len(word[0]) <= longest]
 
 
 def words_with(db: Database, piece: str, limit: int) -> list[str]:
@@ -34,15 +36,25 @@ def _table(db: Database) -> str:
     return name
 
 
-def covered(db: Database, item_id: str, terms: Sequence[str], *, prefix: bool = False) -> list[bool]:
+def covered(db: Database, best: Candidate, terms: Sequence[str], *, prefix: bool = False) -> list[bool]:
     """For each term, whether the index finds it in this item; with `prefix`, also as the beginning of a word."""
-    rowid = db.value("SELECT rowid FROM memory_items WHERE id = ?", (item_id,))
-    sql = f"SELECT 1 FROM {FTS} WHERE {FTS} MATCH ? AND rowid = ?"
+    text = f" {' '.join(f'{best.title} {best.content}'.lower().split())} "
+    end = "" if prefix else " "
     asked = [stem(term) if prefix else term for term in terms]
-    return [
-        (begins(words) or not prefix) and db.row(sql, (phrase(words) + "*" * prefix, rowid)) is not None
-        for words in asked
-    ]
+    return [_stands(words, text, end) or _finds(db, best, words, prefix) for words in asked]
+
+
+def _stands(word: str, text: str, end: str) -> bool:
+    """Whether a plain word stands behind a blank, and before `end`: the index need not be asked, which takes longer."""
+    return len(word) >= BEGINNING_MIN_LEN and word.isascii() and word.isalnum() and f" {word.lower()}{end}" in text
+
+
+def _finds(db: Database, best: Candidate, words: str, prefix: bool) -> bool:
+    expression = phrase(words) + "*" * prefix
+    if (prefix and not begins(words)) or not frequency(db, expression, 1):
+        return False
+    row = best.row or db.value("SELECT rowid FROM memory_items WHERE id = ?", (best.id,))
+    return db.row(f"SELECT 1 FROM {FTS} WHERE {FTS} MATCH ? AND rowid = ?", (expression, row)) is not None
 
 
 def all_by_prefix(db: Database, terms: Sequence[str], least: int, limit: int) -> list[str]:

@@ -4,6 +4,7 @@ Any text is a legal query. The result says nothing about a search engine: `memct
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 
 def _words_of(text: str) -> frozenset[str]:
@@ -83,6 +84,7 @@ class Query:
         return not self.text
 
 
+@lru_cache(maxsize=2)  # who answers a query asks again for its words
 def analyse(text: str) -> Query:
     """Take a query apart; any text is legal. Words that say nothing are dropped unless nothing else would remain."""
     text = clean(text)
