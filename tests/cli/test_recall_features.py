@@ -178,3 +178,25 @@ def test_push_says_when_its_tags_are_for_nothing() -> None:
     done = ok("push", "depot", "--tags", "other")
     assert "--tags is for what --source brings in" in done.notes
     assert "opens at nine" in done.text
+
+
+# --- one mount --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["guides", "id", "docs", "./docs/"])
+def test_a_mount_is_a_filter_before_the_limit(key: str) -> None:
+    Path("docs/inner").mkdir(parents=True)
+    Path("docs/inner/a.md").write_text("The depot opens at nine.\n")
+    Path("docs2").mkdir()
+    Path("docs2/b.md").write_text("The depot, the depot: depot hours of the depot.\n")
+    mount = ok("mount", "docs", "--name", "guides", "--json").json()["mount_id"]
+    ok("mount", "docs2")
+    ok("sync")
+    store(*({"id": f"MEM-{n}", "content": f"depot {n}"} for n in range(9)))
+    name = mount if key == "id" else key
+    for argv in (("search", "-k", "1"), ("recall",)):
+        said = ok(*argv, "when does the depot open?", "--mount", name).text
+        assert "opens at nine" in said
+        assert "depot hours" not in said
+        assert "depot 1" not in said
+    assert "Mount not found: elsewhere" in run("search", "depot", "--mount", "elsewhere").notes

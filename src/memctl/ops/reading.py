@@ -26,6 +26,10 @@ AsOf = Annotated[
         "answer as the store was at this time, archived items and old texts too", "--as-of", metavar="WHEN", mcp="full"
     ),
 ]
+InMount = Annotated[
+    str | None,
+    Arg("only what is from the files of this mount: its name, id or folder", "--mount", metavar="MOUNT", mcp="full"),
+]
 _LEAST = "nothing, if the best covers less than this share of the question's weight"
 MinCoverage = Annotated[
     float, Arg(_LEAST, "--min-coverage", config="recall.min_coverage", metavar="X", ge=0, le=1, mcp="full")
@@ -44,6 +48,15 @@ def within(filters: "Filters", since: str | None, until: str | None, as_of: str 
         raise errors.TimesCrossed(since=since, until=until)
     then = None if as_of is None else min(_span("--as-of", as_of)[1], ids.timestamp())
     return filters.but(since=first, until=last, as_of=then)
+
+
+def in_mount(ctx: Context, filters: "Filters", mount: str | None, command: str) -> "Filters":
+    """The filters for what is from one mount's files. Raises UsageError when there is no such mount."""
+    if mount is None:
+        return filters
+    from memctl.ops.folders import mount_named
+
+    return filters.but(below=os.path.join(mount_named(ctx, mount, command)["path"], ""))
 
 
 def _span(option: str, text: str) -> tuple[str, str]:

@@ -9,7 +9,18 @@ from memctl.operation import READ, Arg, Result, operation
 from memctl.ops.arguments import BudgetTokens, ByMeaning, ReadIn, ReadScope
 from memctl.ops.context import Context
 from memctl.ops.meaning import meaning
-from memctl.ops.reading import AsOf, MinCoverage, Since, Until, abstains, looking_back, weights, within
+from memctl.ops.reading import (
+    AsOf,
+    InMount,
+    MinCoverage,
+    Since,
+    Until,
+    abstains,
+    in_mount,
+    looking_back,
+    weights,
+    within,
+)
 from memctl.ops.search import View
 from memctl.retrieve.find import Found
 from memctl.retrieve.find import search as find
@@ -113,6 +124,7 @@ def recall(
     tags: Annotated[
         list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True, mcp="full")
     ] = None,
+    mount: InMount = None,
     since: Since = None,
     until: Until = None,
     as_of: AsOf = None,
@@ -129,7 +141,7 @@ def recall(
     """
     return recall_block(
         ctx, query, label="recall", budget=budget, tier=tier, scope=scope, all_scopes=all_scopes,
-        tags=tags, since=since, until=until, as_of=as_of, min_coverage=min_coverage, header=not no_header,
+        tags=tags, mount=mount, since=since, until=until, as_of=as_of, min_coverage=min_coverage, header=not no_header,
         workspace=workspace, embedder=embedder, redact=redact,
     )  # fmt: skip
 
@@ -144,6 +156,7 @@ def recall_block(
     scope: str = DEFAULT_SCOPE,
     all_scopes: bool = False,
     tags: list[str] | None = None,
+    mount: str | None = None,
     since: str | None = None,
     until: str | None = None,
     as_of: str | None = None,
@@ -158,7 +171,7 @@ def recall_block(
     view = reads(ctx.db, workspace, scope, all_scopes=all_scopes)
     budget = min(budget, view.budget or budget)
     filters = Filters(view.scopes, tier, None, tuple(tags or ()), view.corpus_id, injectable=True)
-    filters = within(filters, since, until, as_of)
+    filters = in_mount(ctx, within(filters, since, until, as_of), mount, label)
     means = meaning(ctx, embedder or ctx.env("MEMCTL_EMBEDDER"))
     with looking_back(ctx, filters):
         found = find(
@@ -221,7 +234,7 @@ def worth_giving(
 
     best = found.candidates[0].score if found.candidates else 0.0
     chosen = {c.id: c.score for c in found.candidates if c.score >= FLOOR * best}
-    records = items.get_many(ctx.db, chosen)
+    records = items.known(ctx.db, chosen)
     records.sort(key=lambda item: (-chosen[item.id], -_trust(item)))  # of equals, whose word counts more comes first
     fit = governed.fit(ctx, records, sources.get_many(ctx.db, chosen), past=past)
     fit.tell(ctx, label)

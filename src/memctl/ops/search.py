@@ -9,11 +9,13 @@ from memctl.ops.arguments import ByMeaning, ReadIn, ReadScope, seen_through
 from memctl.ops.context import Context
 from memctl.ops.reading import (
     AsOf,
+    InMount,
     MinCoverageHere,
     Since,
     Until,
     abstains,
     config_says,
+    in_mount,
     looking_back,
     weights,
     within,
@@ -117,6 +119,7 @@ def search(
     all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes", mcp="full")] = False,
     workspace: ReadIn = None,
     tags: Annotated[list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True)] = None,
+    mount: InMount = None,
     since: Since = None,
     until: Until = None,
     as_of: AsOf = None,
@@ -143,7 +146,7 @@ def search(
     """
     filters = Filters(Filters.read_set(scope, all_scopes), tier, type, tuple(tags or ()))
     filters = seen_through(ctx, workspace, filters, all_scopes=all_scopes)
-    filters = within(filters, since, until, as_of)
+    filters = in_mount(ctx, within(filters, since, until, as_of), mount, "search")
     with looking_back(ctx, filters):
         means = by_meaning(ctx, embedder)
         found = find(ctx.db, query, filters=filters, limit=limit, meaning=means, weights=weights(ctx))

@@ -25,6 +25,9 @@ K1 = 1.4
 #: The rarest words are looked up as long as all of them have so many matches, or fewer items than are wanted.
 MATCHES = 1200
 FEW = 50
+#: So many times as many matches of the store are looked up for scopes that hold fewer items than that themselves: what
+#: they find there shall not depend on what other scopes hold.
+SMALL = 5
 #: Where every word is common, so many of the items stored last that have them are ranked.
 NEWEST = 400
 #: Items of a scope, and those that have a common word, are counted up to here.
@@ -80,8 +83,10 @@ def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: boo
     """The `limit` best items that hold any word of the query; a negative limit means all of them."""
     size = index.size(db)
     wanted = limit if limit < 0 else max(limit, FEW)
-    terms, rest = _look_up(db, _known(db, query), filters, wanted, size)
-    ranking = Ranking(terms, rest, max(_items(db, filters, size), *(len(t.rows) for t in terms), 1))
+    items = _items(db, filters, size)
+    most = MATCHES if items > MATCHES else MATCHES * SMALL
+    terms, rest = _look_up(db, _known(db, query), filters, wanted, size, most)
+    ranking = Ranking(terms, rest, max(items, *(len(t.rows) for t in terms), 1))
     scores = by_words(ranking)
     pool = POOL
     if not scores and rest:
@@ -149,19 +154,19 @@ def _known(db: Database, query: Query) -> list[Term]:
 
 
 def _look_up(
-    db: Database, terms: Sequence[Term], filters: Filters, wanted: int, size: int
+    db: Database, terms: Sequence[Term], filters: Filters, wanted: int, size: int, most: int
 ) -> tuple[list[Term], list[Term]]:
-    """The terms that find items, looked up, and the rest."""
+    """The terms that find items, looked up, and the rest; what no item of the scopes has is neither."""
     rows: set[int] = set()
     matches = 0
     for at, term in enumerate(terms):
-        enough = bool(rows) if term.found >= COMMON else matches + term.found > MATCHES and len(rows) >= wanted
+        enough = bool(rows) if term.found >= COMMON else matches + term.found > most and len(rows) >= wanted
         if wanted >= 0 and (enough or (term.found >= COMMON and not rows)):
-            return list(terms[:at]), list(terms[at:])
+            return [term for term in terms[:at] if term.rows], list(terms[at:])
         term.look_up(db, filters, size)
         rows.update(term.rows)
         matches += term.found
-    return list(terms), []
+    return [term for term in terms if term.rows], []
 
 
 def _newest(db: Database, terms: Sequence[Term], filters: Filters, wanted: int) -> list[int]:
@@ -182,7 +187,7 @@ def _count(db: Database, terms: Sequence[Term], filters: Filters) -> int:
     """How many items have any of the words; 0 when so many may have them that counting would take too long."""
     if sum(term.found for term in terms) >= COMMON:
         return 0
-    return index.count(db, " OR ".join(map(_any, terms)), filters)
+    return index.count(db, [expression for term in terms for expression, _ in term.forms], filters)
 
 
 def by_words(ranking: Ranking) -> Scores:

@@ -66,6 +66,10 @@ class Term:
                 continue
             matching = index.frequency(db, expression, size) if count >= COMMON else count
             found = index.strengths(db, expression, filters, size, matching)
+            if filters.scopes is not None and index.is_elsewhere(db, filters.scopes):
+                from memctl.store import lengths
+
+                found = lengths.as_alone(db, found, filters.scopes)
             if not self.rows and worth == 1.0:
                 self.rows = found
                 continue
