@@ -21,7 +21,16 @@ KEY = "llm.command"
 _LEAST = "recall.min_coverage"
 
 Llm = Annotated[
-    str | None, Arg("the model command, in shell words", "--llm", env="MEMCTL_LLM", metavar="CMD", mcp=False)
+    str | None,
+    Arg(
+        "the model command, in shell words",
+        "--llm",
+        env="MEMCTL_LLM",
+        metavar="CMD",
+        mcp="full",
+        mcp_name="llm_cmd",
+        mcp_help="another of the commands that the server was started with",
+    ),
 ]
 LlmMode = Annotated[
     Literal["stdin", "file"],

@@ -14,7 +14,11 @@ Port = Annotated[int, Arg("the port to listen on, for HTTP; 0 takes any that is 
 Tools = Annotated[Toolset, Arg("which tools: few, the documented ones, or all", "--toolset", env="MEMCTL_TOOLSET")]
 Llm = Annotated[
     list[str] | None,
-    Arg("commands that memory_ask and memory_loop may run, the first by itself", "--llm", metavar="CMD"),
+    Arg(
+        "commands that memory_ask and memory_loop may run: the first, or in the set full what llm_cmd names",
+        "--llm",
+        metavar="CMD",
+    ),
 ]
 AllowRoot = Annotated[
     list[str] | None,
