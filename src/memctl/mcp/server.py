@@ -62,6 +62,20 @@ class Built(NamedTuple):
             raise RuntimeError(f"the SDK lists {listed}")
 
 
+def check_named(options: Mapping[str, Any], ctx: Context) -> None:
+    """Whether the commands and folders that were named are there: a server starts without them, and refuses later.
+
+    Raises ModelMissing, ModelUnusable and FileMissing.
+    """
+    from memctl.llm.command import Command
+
+    for command in _commands(options, ctx):
+        Command.parse(command)
+    for root in options["allow_root"] or ():
+        if not os.path.isdir(ctx.absolute(root)):
+            raise errors.FileMissing(path=root, reason="--allow-root names no folder")
+
+
 def _sdk() -> Any:
     """Our side of the SDK. Raises SdkMissing and SdkUnusable."""
     try:
@@ -127,11 +141,15 @@ def _shield(server: Any, home: Home, options: Mapping[str, Any], ctx: Context) -
 
 def _guard(options: Mapping[str, Any], ctx: Context) -> ServerGuard:
     root = options["db_root"] or (ctx.cwd if options["secure"] else None)
-    commands = options["llm"] or [one for one in [ctx.env("MEMCTL_LLM")] if one]
     return _placed(
         ServerGuard, root, options["max_write_bytes"], max_db_size_mb=options["max_db_size"],
-        allow_roots=options["allow_root"], llm_commands=commands, cwd=ctx.cwd,
+        allow_roots=options["allow_root"], llm_commands=_commands(options, ctx), cwd=ctx.cwd,
     )  # fmt: skip
+
+
+def _commands(options: Mapping[str, Any], ctx: Context) -> list[str]:
+    """The model commands that the server was given."""
+    return options["llm"] or [one for one in [ctx.env("MEMCTL_LLM")] if one]
 
 
 def _placed(call: "Callable[..., T]", *args: Any, **options: Any) -> "T":
@@ -166,7 +184,8 @@ def _audit(options: Mapping[str, Any], ctx: Context) -> AuditLogger:
     try:
         return AuditLogger(ctx.absolute(path))
     except OSError as exc:
-        raise errors.FileMissing(path=path, reason=exc.strerror or str(exc)) from exc
+        why = exc.strerror or str(exc)
+        raise errors.UsageError(f"--audit-log: cannot write to '{path}': {why}", command="serve") from exc
 
 
 # --- running ---------------------------------------------------------------------------------------------------------

@@ -130,6 +130,7 @@ def serve(
     if check:
         from memctl import __version__
 
+        server.check_named(options, ctx)
         found.check()
         return Served(found.home.db_path, names, __version__)
     server.run(found, options, ctx)
