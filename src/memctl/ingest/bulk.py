@@ -14,7 +14,7 @@ from memctl import ids
 from memctl.ingest import delta
 from memctl.ingest.moves import Moves
 from memctl.ingest.outcome import FileReport, Outcome, lost_report
-from memctl.ingest.prepare import Options, Prepared, Preparer, record, too_large
+from memctl.ingest.prepare import Options, Prepared, Preparer, record, signed, too_large
 from memctl.ingest.sources import STDIN, Target
 from memctl.ingest.writer import FORMER, Writer
 from memctl.store import corpus, folders, items, judged, staged
@@ -52,7 +52,7 @@ class Run(NamedTuple):
     full     read and store every file anew, whatever it looks like
     report   keep a line for each file in `Outcome.reports`
     workers  processes that read files side by side; 0: one for each processor
-    mount    the mount that the files belong to
+    mount    the mount that the files lie in
     """
 
     full: bool = False
@@ -105,7 +105,7 @@ class Ingest:
             for prepared in self._prepared(plan, stdin):
                 self._take(prepared)
             self._commit()
-            folders.put_unread(self.db, self._in_vain, self.recipe)
+            self._put_unread()
             self._lose(self._lost)
         except BaseException as exc:
             if not isinstance(exc, Exception):  # ^C, a signal: what is read is kept
@@ -173,6 +173,7 @@ class Ingest:
 
     def _take(self, prepared: Prepared) -> None:
         self._taken += 1
+        prepared = self._filed(prepared)
         if prepared.problem:
             self._fail(prepared.path, prepared.problem)
             if prepared.file is not None:
@@ -185,6 +186,22 @@ class Ingest:
         self._chars += sum(len(p.content) for p in prepared.passages or ()) + FILE_CHARS
         if self._chars >= min(BATCH_CHARS, max(LAST_CHARS, self._to_come)):
             self._commit()
+
+    def _filed(self, prepared: Prepared) -> Prepared:
+        """The same, with the recipe of the mount that the file belongs to."""
+        mount, file = self.how.mount, prepared.file
+        if file is None or mount is None or mount.of(file.path) is mount:
+            return prepared
+        return prepared._replace(file=file._replace(recipe=signed(mount.of(file.path).recipe, file.sha256)))
+
+    def _put_unread(self) -> None:
+        """Remember what could not be read, until it changes or would be read in another way."""
+        mount = self.how.mount
+        by: dict[str, dict[str, Unread]] = {}
+        for path, unread in self._in_vain.items():
+            by.setdefault(mount.of(path).recipe if mount else self.recipe, {})[path] = unread
+        for recipe, files in by.items():
+            folders.put_unread(self.db, files, recipe)
 
     def _note_unread(self, prepared: Prepared, file: File) -> None:
         """What the store has of a file that cannot be read now is out of date, and it need not be tried again."""

@@ -5,7 +5,7 @@ Size, both time stamps and the inode say that a file is as it was; otherwise its
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from memctl.ingest.sources import STDIN, Target
@@ -44,6 +44,12 @@ class Plan:
         self.lost: dict[str, str] = {}
         self.cured: list[str] = []
 
+    def leave(self, done: Collection[str]) -> None:
+        """Take these files as they are: an earlier run will have seen to them."""
+        self.unchanged += [task.path for task in self.tasks if task.path in done]
+        self.tasks = [task for task in self.tasks if task.path not in done]
+        self.lost = {path: why for path, why in self.lost.items() if path not in done}
+
     @property
     def files(self) -> int:
         """How many files were found."""
@@ -74,8 +80,7 @@ def plan(
 
     roots   folders (canonical paths) that the targets cover: what is known below them and was not found is lost
     full    read everything again
-    home    the mount that the targets belong to: files of no mount, or of one around it, are read again to be taken
-            over; those of a mount within it are left to that one unless they have changed, whatever `full` says
+    home    the mount that the targets lie in: each is to belong to it, or to the innermost mount within that it lies in
     looked  called with the number of files found so far
     """
     out = Plan()
@@ -83,9 +88,10 @@ def plan(
     unread: dict[str, Unread] = {}
     below = tuple(os.path.join(root, "") for root in roots)
     if db is not None:
-        for prefix in below:
-            known.update(folders.seen_below(db, prefix, recipe))
-            unread.update(folders.unread_below(db, prefix, recipe))
+        for prefix, how in [*((prefix, recipe) for prefix in below), *_within(home)]:
+            known.update(folders.seen_below(db, prefix, how))
+            unread = {path: was for path, was in unread.items() if not path.startswith(prefix)}
+            unread.update(folders.unread_below(db, prefix, how))
     waiting: list[Target] = []
     for number, target in enumerate(targets, 1):
         if looked and number % 500 == 0:
@@ -104,8 +110,13 @@ def plan(
         for target in waiting:
             _compare(out, target, others.get(target.path), full, home)
     out.lost = _lost(known, out.failed, home)
-    out.cured = sorted(unread)
+    out.cured = sorted(path for path in unread if home is None or home.of(path) is home or not os.path.lexists(path))
     return out
+
+
+def _within(home: Home | None) -> list[tuple[str, str]]:
+    """Where files lie that come out by another recipe than the run's, outer folders first; and by which."""
+    return [(one.prefix, one.recipe) for one in home.inner] if home else []
 
 
 def _compare(out: Plan, target: Target, was: Seen | None, full: bool, home: Home | None) -> None:
@@ -113,10 +124,8 @@ def _compare(out: Plan, target: Target, was: Seen | None, full: bool, home: Home
     if was is None or info is None or target.path == STDIN:
         out.tasks.append(Task(target.path, info.st_size if info else 0, was is not None, current=False))
         return
-    now = _stamps(target)
-    within = home is not None and was.mount_id in home.inner
-    current = within or (was.current and not full)
-    if current and now == was[:4] and (within or home is None or was.mount_id == home.mount_id):
+    current = was.current and not (full and (home is None or home.forces(target.path)))
+    if current and _stamps(target) == was[:4] and (home is None or was.mount_id == home.of(target.path).mount_id):
         out.unchanged.append(target.path)
     else:
         out.tasks.append(Task(target.path, info.st_size, known=True, current=current))
@@ -133,7 +142,7 @@ def _lost(known: dict[str, Seen], failed: Sequence[Target], home: Home | None) -
     problems = {target.path for target in failed}
     out = {}
     for path, was in sorted(known.items()):
-        ours = was.mount_id is not None and (home is None or was.mount_id == home.mount_id)
+        ours = was.mount_id is not None and (home is None or home.of(path) is home)
         why = _why_lost(path, path in problems, ours)
         if why and not path.startswith(shut):
             out[path] = why
@@ -152,5 +161,5 @@ def _why_lost(path: str, failed: bool, ours: bool) -> str:
         return "" if stat.S_ISREG(mode) else NO_FILE
     if stat.S_ISDIR(mode):
         return NO_FILE
-    # It was named by itself at the time, or belongs to another mount: only what came with a folder goes with it.
+    # It was named by itself at the time, or belongs to a mount within: only what came with a folder goes with it.
     return LEFT_OUT if ours else ""

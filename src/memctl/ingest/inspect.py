@@ -194,8 +194,8 @@ def shown(names: list[str], policy: "MemoryPolicy | None") -> list[str]:
 
 
 def _size(file: Held) -> int:
-    """The recorded size; where an older program recorded none, that of the file as it is now."""
-    if file.size is not None:
+    """The recorded size; where an older program recorded none, or no number, that of the file as it is now."""
+    if isinstance(file.size, int):
         return file.size
     try:
         return os.stat(file.path).st_size

@@ -28,7 +28,7 @@ def preview(db: Database | None, plan: Plan, preparer: Preparer) -> Outcome:
     known = corpus.known_files(db, [task.path for task in plan.tasks if task.known]) if db else {}
     lost = dict(plan.lost)
     found = _read(done, plan, preparer)
-    before = _before(db, plan, found, preparer) if db and lost else {}
+    before = _before(db, plan, found, preparer) if db else {}
     for task in plan.tasks:
         if task.path in found:
             old = before.get(task.path, "")
@@ -42,7 +42,7 @@ def preview(db: Database | None, plan: Plan, preparer: Preparer) -> Outcome:
 
 
 def _read(done: Outcome, plan: Plan, preparer: Preparer) -> dict[str, File]:
-    """The files that can be read, with their hashes where there is something to compare these with."""
+    """The files that can be read, with their hashes."""
     found = {}
     for task in plan.tasks:
         try:
@@ -50,8 +50,7 @@ def _read(done: Outcome, plan: Plan, preparer: Preparer) -> dict[str, File]:
         except errors.DocumentUnreadable as exc:
             _fail(done, Target(task.path, str(exc.fields["reason"])))
             continue
-        sha256 = ids.bytes_hash(data) if task.known or plan.lost else ""
-        found[task.path] = File(task.path, sha256, size=len(data), inode=info.st_ino)
+        found[task.path] = File(task.path, ids.bytes_hash(data), size=len(data), inode=info.st_ino)
     return found
 
 
@@ -59,7 +58,7 @@ def _before(db: Database, plan: Plan, found: dict[str, File], preparer: Preparer
     """Where files were before they were moved."""
     moved = Moves(db, plan).of(list(found.values()))
     old = corpus.known_files(db, moved.values())
-    edited = [found[path] for path, was in moved.items() if old[was].sha256 != found[path].sha256]
+    edited = [found[path] for path, was in moved.items() if was in old and old[was].sha256 != found[path].sha256]
     with Team(preparer, 0) as team:
         for prepared in team.prepare([Job(file.path, file.size or 0, None) for file in edited], 0):
             if not related(db, old[moved[prepared.path]], prepared.passages or ()):

@@ -2,7 +2,8 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from memctl.extract import is_ingestable
@@ -40,6 +41,7 @@ def walk(
     never: Iterable[str] = (),
     accept: Callable[[str], bool] = is_ingestable,
     report: Report | None = None,
+    within: Mapping[str, Iterable[str]] | None = None,
 ) -> Iterator[Target]:
     """The files below `root`, a canonical path: in each folder its files, then its folders, sorted by name.
 
@@ -47,8 +49,17 @@ def walk(
     never   files that are not read whatever the rules say: those of the store
     accept  which kinds of files are wanted, by their path below `root`
     report  called with (path, reason) for whatever is left out; a folder, with a slash at its end, stands for all in it
+    within  folders (canonical paths) with patterns of their own: one that the walk comes to is walked as if it were
+            the root
     """
-    return _Walk(root, ignore, never, accept, report or _to_nobody).targets()
+    walker = _Walk(root, ignore, never, accept, report or _to_nobody)
+    if within:
+        walker.apart = {
+            folder: partial(walk, folder, ignore=own, never=never, accept=accept, report=report, within=within)
+            for folder, own in within.items()
+            if folder != root
+        }
+    return walker.targets()
 
 
 def canonical(path: str) -> str:
@@ -87,12 +98,16 @@ class _Walk:
         self.files = RuleFiles(root, ignore)
         self.inside = os.path.join(root, "")
         self.skip = len(self.files.lead)  # what the rules' paths have before the path below the root
+        self.apart: Mapping[str, Callable[[], Iterator[Target]]] = {}  # folders that have a walk of their own
 
     def targets(self) -> Iterator[Target]:
         pending = [_Folder(self.root, self.files.lead, self.files.start, asked_for=True)]
         yield from self._problems()
         while pending:
             folder = pending.pop()
+            if folder.path in self.apart:
+                yield from self.apart[folder.path]()
+                continue
             below: list[_Folder] = []
             try:
                 yield from self._folder(folder, below)

@@ -35,7 +35,7 @@ class Writer:
 
     moved   where a file of the batch may have been before: new path -> old path
     full    files are taken as changed even if nothing says so
-    mount   the mount that the files belong to
+    mount   the mount that the files lie in: it, or the innermost one within, says where they are filed
     """
 
     def __init__(
@@ -94,7 +94,8 @@ class Writer:
         """Compare one file with what the store holds of it; the record to keep, None to leave the one there is."""
         known = self._known.get(file.path)
         same = known is not None and known.sha256 == file.sha256
-        if same and known and (prepared.passages is None or (known.recipe == file.recipe and not self.full)):
+        full = self.full and (self.mount is None or self.mount.forces(file.path))
+        if same and known and (prepared.passages is None or (known.recipe == file.recipe and not full)):
             self._count_file("unchanged", file.path, len(known.item_ids))
             recipe = known.recipe if prepared.passages is None else file.recipe
             return self._placed(file._replace(item_ids=known.item_ids, recipe=recipe), known)
@@ -141,9 +142,9 @@ class Writer:
 
     def _placed(self, file: File, known: File | None) -> File:
         """The record with the mount it belongs to; without one of our own, the one it had."""
-        mount = self.mount
-        if mount is not None and (known is None or known.mount_id not in mount.inner):
-            rel_path = _below(file.path, mount.folder)
+        if self.mount is not None:
+            mount = self.mount.of(file.path)
+            rel_path = file.path.removeprefix(mount.prefix)
             return file._replace(mount_id=mount.mount_id, rel_path=rel_path, lang_hint=mount.lang_hint)
         if known is None:
             return file
@@ -195,7 +196,7 @@ class Writer:
         shared = self._shared.get(file.path)
         if shared is None:
             shared = self._shared[file.path] = FileRows(
-                file.path, file.sha256, tags=prepared.tags, scope=self.options.scope,
+                file.path, file.sha256, tags=prepared.tags, scope=self._scope(file.path),
                 corpus_id=self.options.corpus_id, now=self._now,
             )  # fmt: skip
         item_id = next(self._ids)
@@ -228,7 +229,7 @@ class Writer:
         if old.archived and not back:  # somebody put it away: that its document is read again does not bring it back
             self.tally.kept += 1
             return old.id
-        changes = self._changes(old, passage, prepared)
+        changes = self._changes(old, passage, prepared, self._scope(file.path))
         if back:
             self.tally.restored += 1
             changes |= {"archived": False, "superseded_by": None}
@@ -242,13 +243,13 @@ class Writer:
             items.release_raw(self.db, [old.id], "ingest")
         return old.id
 
-    def _changes(self, old: Stored, passage: Passage, prepared: Prepared) -> dict[str, object]:
+    def _changes(self, old: Stored, passage: Passage, prepared: Prepared, scope: str) -> dict[str, object]:
         changes: dict[str, object] = {}
         merged = list(dict.fromkeys([*old.tags, *prepared.tags]))
         if merged != list(old.tags):
             changes["tags"] = merged
-        if old.scope != self.options.scope:
-            changes["scope"] = self.options.scope
+        if old.scope != scope:
+            changes["scope"] = scope
             self.tally.rescoped += 1
         if self.options.corpus_id and old.corpus_id != self.options.corpus_id:
             changes["corpus_id"] = self.options.corpus_id
@@ -257,6 +258,10 @@ class Writer:
             if old.injectable:
                 changes["injectable"] = False
         return changes
+
+    def _scope(self, path: str) -> str:
+        """Where a file is filed."""
+        return self.options.scope if self.mount is None else self.mount.of(path).scope
 
     def _was_released(self, old: Stored) -> bool:
         """Whether a person has let this passage out of quarantine, as it is."""
@@ -305,12 +310,6 @@ class Writer:
                 links.put(self.db, new_id, old_id, "supersedes")
         importance.inherit(self.db, [(o, n) for o, n in self._replaced if n is not None and o not in self._away])
         self.tally.item_ids += self._made
-
-
-def _below(path: str, folder: str) -> str:
-    """A canonical path as seen from a folder; relpath would make both canonical once more."""
-    head = os.path.join(folder, "")
-    return path[len(head) :] if path.startswith(head) else os.path.relpath(path, folder)
 
 
 def _align(held: list[Stored], new_hashes: list[str]) -> tuple[list[Stored | None], list[Stored]]:

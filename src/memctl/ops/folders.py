@@ -89,22 +89,50 @@ def options_of(ctx: Context, mount: Mount, scope: str | None = None) -> Options:
     return Options(ctx.config.ingest.chunk_tokens, scope=scope or mount["scope"] or DEFAULT_SCOPE, limits=limits(ctx))
 
 
-def files_of(ctx: Context, mount: Mount, left_out: list[FileReport] | None = None) -> Iterator[Target]:
-    """The files of a mount as they are now; what is left out is noted in `left_out` when it is given."""
+def all_mounts(ctx: Context) -> list[Mount]:
+    """All mounts, oldest first, but each before those within it: an outer one's run sees what moved between them."""
+    found = mounts.every(ctx.db)
+    prefixes = [os.path.join(one["path"], "") for one in found]
+    return sorted(found, key=lambda one: sum(map(one["path"].startswith, prefixes)))
+
+
+def mounts_within(ctx: Context, folder: str) -> list[Mount]:
+    """The mounts in a folder, which is none of them, outer ones first."""
+    below = os.path.join(folder, "")
+    every = all_mounts(ctx) if os.path.exists(ctx.db_path) else []
+    return [one for one in every if one["path"].startswith(below) and one["path"] != below]
+
+
+def files_of(
+    ctx: Context, mount: Mount, within: Sequence[Mount], left_out: list[FileReport] | None = None
+) -> Iterator[Target]:
+    """The files of a mount as they are now; what is left out is noted in `left_out` when it is given.
+
+    `within`: the mounts in its folder, whose own patterns say what is taken in there.
+    """
 
     def note(path: str, reason: str) -> None:
         if left_out is not None:
             left_out.append(FileReport(path, "left out", 0, reason))
 
-    return walk(mount["path"], ignore=mount["ignore_patterns"], never=store_files(ctx), report=note)
+    apart = {one["path"]: one["ignore_patterns"] for one in within}
+    return walk(mount["path"], ignore=mount["ignore_patterns"], never=store_files(ctx), report=note, within=apart)
 
 
-def home_of(ctx: Context, mount: Mount) -> Home:
-    """The mount as its files know it."""
-    below = os.path.join(mount["path"], "")
-    every = mounts.every(ctx.db) if os.path.exists(ctx.db_path) else []
-    inner = frozenset(one["mount_id"] for one in every if one["path"].startswith(below) and one["path"] != below)
-    return Home(mount["mount_id"], mount["path"], mount["lang_hint"], inner)
+def home_of(
+    ctx: Context, mount: Mount, within: Sequence[Mount], scope: str | None = None, *, everywhere: bool = False
+) -> Home:
+    """The mount as its files know it. `scope` goes before its own; `everywhere`: each mount within has its own run
+    with the same options.
+    """
+
+    def home(one: Mount, scope: str | None) -> Home:
+        options = options_of(ctx, one, scope)
+        recipe = recipe_of(options, ctx.policy)
+        return Home(one["mount_id"], os.path.join(one["path"], ""), one["lang_hint"], options.scope, recipe)
+
+    inner = tuple(home(one, scope if everywhere else None) for one in within)
+    return home(mount, scope)._replace(inner=inner, spare=everywhere)
 
 
 def plan_of(
@@ -114,12 +142,14 @@ def plan_of(
     *,
     full: bool = False,
     scope: str | None = None,
+    everywhere: bool = False,
 ) -> delta.Plan:
     """What a sync of the mount has to do; a store that is not there yet knows nothing."""
     db = ctx.db if os.path.exists(ctx.db_path) else None
-    recipe = recipe_of(options_of(ctx, mount, scope), ctx.policy)
-    files = files_of(ctx, mount, left_out)
-    return delta.plan(db, files, [mount["path"]], recipe, full=full, home=home_of(ctx, mount))
+    within = mounts_within(ctx, mount["path"])
+    home = home_of(ctx, mount, within, scope, everywhere=everywhere)
+    files = files_of(ctx, mount, within, left_out)
+    return delta.plan(db, files, [mount["path"]], home.recipe, full=full, home=home)
 
 
 def is_stale(ctx: Context, mount: Mount) -> bool:
@@ -129,13 +159,23 @@ def is_stale(ctx: Context, mount: Mount) -> bool:
 
 
 def sync_mount(
-    ctx: Context, mount: Mount, *, full: bool = False, scope: str | None = None, report: bool = False
+    ctx: Context,
+    mount: Mount,
+    *,
+    full: bool = False,
+    scope: str | None = None,
+    report: bool = False,
+    everywhere: bool = False,
 ) -> Outcome:
-    """Bring what the store has of a mounted folder up to date. Files that cannot be read are named and passed over."""
-    options = options_of(ctx, mount, scope)
+    """Bring what the store has of a mounted folder up to date. Files that cannot be read are named and passed over.
+
+    everywhere  all mounts are being synced: what is forced on files of a mount within is left to that one's run
+    """
+    options, within = options_of(ctx, mount, scope), mounts_within(ctx, mount["path"])
     left_out: list[FileReport] = []
-    run = ingest_run(ctx, "sync", options, full=full, report=report, mount=home_of(ctx, mount))
-    outcome = run.run(files_of(ctx, mount, left_out if report else None), lambda: b"", [mount["path"]])
+    home = home_of(ctx, mount, within, scope, everywhere=everywhere)
+    run = ingest_run(ctx, "sync", options, full=full, report=report, mount=home)
+    outcome = run.run(files_of(ctx, mount, within, left_out if report else None), lambda: b"", [mount["path"]])
     outcome.note_left_out(left_out)
     mounts.touch(ctx.db, mount["mount_id"])
     return outcome

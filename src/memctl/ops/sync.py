@@ -14,10 +14,12 @@ from memctl.ops.context import Context
 from memctl.ops.documents import refuse_if_nothing_was_readable, report_changes
 from memctl.ops.folders import (
     Mount,
+    all_mounts,
     canonical_folder,
     files_of,
     mount_at,
     mount_named,
+    mounts_within,
     options_of,
     plan_of,
     register,
@@ -149,16 +151,18 @@ def sync(
     if watch and report:
         raise errors.UsageError("--report and --watch do not go together", command="sync")
     found = _mounts(ctx, path, scope)
-    seen = {mount["path"]: _state(ctx, mount) for mount in found} if watch else {}
+    nests = [(mount, mounts_within(ctx, mount["path"])) for mount in found] if watch else []
+    seen = {mount["path"]: _state(ctx, mount, within) for mount, within in nests}
     runs: dict[str, Outcome] = {}
     for mount in found:
         if path is None and _is_missing(ctx, mount):
             continue
-        done = runs[mount["path"]] = sync_mount(ctx, mount, full=full, scope=scope, report=report)
+        done = sync_mount(ctx, mount, full=full, scope=scope, report=report, everywhere=path is None)
+        runs[mount["path"]] = done
         _say(ctx, mount, done)
     result = Synced(runs, single=path is not None, report=report)
     if watch:
-        _follow(ctx, found, seen, interval, runs)
+        _follow(ctx, nests, seen, interval, runs)
     elif runs and all(done.failed and len(done.failed) == done.files for done in runs.values()):
         for done in runs.values():
             refuse_if_nothing_was_readable(done)
@@ -169,7 +173,7 @@ def _mounts(ctx: Context, path: str | None, scope: str | None) -> list[Mount]:
     """The mounts that are meant; a folder that is none becomes one, a scope that is given is kept."""
     if path is None:
         ctx.narrow(WRITE)
-        found = mounts.every(ctx.db)
+        found = all_mounts(ctx)
         _note_if_none(ctx, found)
         return [register(ctx, one["path"], scope=scope, command="sync") for one in found] if scope else found
     if not os.path.lexists(ctx.absolute(path)) and os.path.exists(ctx.db_path) and mounts.find(ctx.db, path):
@@ -207,7 +211,7 @@ def _preview(ctx: Context, path: str | None, *, report: bool, full: bool, scope:
     ctx.narrow(READ)
     there = os.path.exists(ctx.db_path)
     if path is None:
-        found = mounts.every(ctx.db)
+        found = all_mounts(ctx)
         _note_if_none(ctx, found)
     else:
         named = mounts.find(ctx.db, path) if there and not os.path.lexists(ctx.absolute(path)) else None
@@ -215,13 +219,16 @@ def _preview(ctx: Context, path: str | None, *, report: bool, full: bool, scope:
         new: Mount = {"mount_id": "", "path": folder, "ignore_patterns": [], "lang_hint": None, "scope": None}
         found = [mount_at(ctx, folder) or new]
     runs = {}
+    done_with: set[str] = set()  # files of mounts that others are within
     for mount in found:
         if path is None and _is_missing(ctx, mount):
             continue
         left_out: list[FileReport] = []
-        plan = plan_of(ctx, mount, left_out, full=full, scope=scope)
+        plan = plan_of(ctx, mount, left_out, full=full, scope=scope, everywhere=path is None)
+        plan.leave(done_with)
         preparer = Preparer(options_of(ctx, mount, scope), ctx.policy)
         done = runs[mount["path"]] = preview(ctx.db if there else None, plan, preparer)
+        done_with |= {one.path for one in done.reports if one.status not in ("failed", "unchanged")}
         done.note_left_out(left_out)
         _say(ctx, mount, done, "Would be")
     return Synced(runs, single=path is not None, report=report)
@@ -231,19 +238,24 @@ def _preview(ctx: Context, path: str | None, *, report: bool, full: bool, scope:
 
 
 def _follow(
-    ctx: Context, found: list[Mount], seen: dict[str, int | None], interval: float, runs: dict[str, Outcome]
+    ctx: Context,
+    nests: list[tuple[Mount, list[Mount]]],
+    seen: dict[str, int | None],
+    interval: float,
+    runs: dict[str, Outcome],
 ) -> None:
-    """Look again and again; the store is opened only when something has changed since the state in `seen`.
+    """Look at the mounts, each with those within, again and again; the store is opened only when something has changed
+    since the state in `seen`.
 
     What is done is added to `runs`. A store that cannot be written to just now is tried again.
     """
-    ctx.note(f"[sync] Watching {len(found)} folder(s); ^C stops")
+    ctx.note(f"[sync] Watching {len(nests)} folder(s); ^C stops")
     ctx.close()
     try:
         while True:
             ids.pause(interval, interval)
-            for mount in found:
-                now = _state(ctx, mount)
+            for mount, within in nests:
+                now = _state(ctx, mount, within)
                 if now is None or now == seen[mount["path"]]:
                     continue
                 try:
@@ -259,11 +271,11 @@ def _follow(
         ctx.note("[sync] Stopped")
 
 
-def _state(ctx: Context, mount: Mount) -> int | None:
+def _state(ctx: Context, mount: Mount, within: list[Mount]) -> int | None:
     """A number that differs when a file came, went or changed; None while the folder is not there."""
     if not os.path.isdir(mount["path"]):
         return None
-    return hash(tuple(_signature(target) for target in files_of(ctx, mount)))
+    return hash(tuple(_signature(target) for target in files_of(ctx, mount, within)))
 
 
 def _signature(target: Target) -> tuple[object, ...]:

@@ -13,7 +13,7 @@ from memctl.ingest.outcome import Outcome
 from memctl.operation import CREATE, READ, WRITE
 from memctl.ops.context import Context
 from memctl.ops.documents import report_changes
-from memctl.ops.folders import Mount, is_stale, mount_at, register, sync_mount
+from memctl.ops.folders import Mount, is_stale, mount_at, mounts_within, register, sync_mount
 from memctl.store import mounts
 from memctl.store.filters import Filters
 
@@ -96,6 +96,8 @@ def brought_in(
         given = {"name": visit.mount["name"], "ignore": visit.mount["ignore_patterns"], **given}
         visit.mount = None
     with ctx.scratch() as twin:
+        for one in mounts_within(ctx, folder):
+            register(twin, one["path"], ignore=one["ignore_patterns"], lang=one["lang_hint"], scope=one["scope"])
         bring_in(twin, visit, when, mode, given)
         yield twin, visit
     visit.gone = True

@@ -32,7 +32,7 @@ UNSURE = 0.2
 STEP = 0.8
 MOST = 1.0
 #: A question whose nearest item stands out by more than so much counts by itself, whatever was learnt.
-SURE = 1.5
+SURE = 1.6
 
 #: What a question says is cut to so many characters before it is embedded.
 QUESTION_CHARS = 2000

@@ -9,6 +9,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 
 from memctl import errors, ids
 from memctl.annotations import Any
@@ -75,14 +76,36 @@ class Database:
         try:
             return self.conn.execute(sql, values).fetchall()
         except sqlite3.Error as exc:
+            return list(self._each_again(exc, sql, values))
+
+    def each(self, sql: str, values: Values = ()) -> Iterator[Any]:
+        """The rows of a query one by one, for many that are not wanted all at once."""
+        given = 0
+        try:
+            for row in self.conn.execute(sql, values):
+                yield row
+                given += 1
+        except sqlite3.Error as exc:
+            yield from islice(self._each_again(exc, sql, values), given, None)
+
+    def _each_again(self, exc: sqlite3.Error, sql: str, values: Values) -> Iterator[Any]:
+        """The rows of a query that `exc` ended, with U+FFFD for bytes that are not UTF-8, if it was about these."""
+        if "decode to UTF-8" not in str(exc):
             raise translated(exc, self.path) from exc
+        self.conn.text_factory = _lenient  # not always: a call for each cell is slow
+        try:
+            yield from self.conn.execute(sql, values)
+        except sqlite3.Error as again:
+            raise translated(again, self.path) from again
+        finally:
+            self.conn.text_factory = str
 
     def row(self, sql: str, values: Values = ()) -> Any:
         """The first row of a query, or None."""
         try:
             return self.conn.execute(sql, values).fetchone()
         except sqlite3.Error as exc:
-            raise translated(exc, self.path) from exc
+            return next(iter([*self._each_again(exc, sql, values)]), None)
 
     def value(self, sql: str, values: Values = ()) -> Any:
         """The first column of the first row, or None."""
@@ -177,6 +200,10 @@ class Database:
             self.conn.execute(f"RELEASE {name}")
         else:
             self.conn.execute("ROLLBACK")
+
+
+def _lenient(cell: bytes) -> str:
+    return cell.decode("utf-8", "replace")
 
 
 def translated(exc: sqlite3.Error, path: str) -> errors.MemctlError:
@@ -298,7 +325,7 @@ def open_write(
 
 def _create(path: str, tokenizer: str | None, wal: bool) -> None:
     """Make a store beside its final name and link it there: nobody ever sees half of one, and the first maker wins."""
-    from memctl.store import migrate
+    from memctl.store import migrate, placing
 
     folder = os.path.dirname(os.path.abspath(path))
     part = os.path.join(folder, f".{os.path.basename(path)}.{os.urandom(6).hex()}.part")
@@ -313,39 +340,15 @@ def _create(path: str, tokenizer: str | None, wal: bool) -> None:
             migrate.up(db, tokenizer)
         finally:
             db.close()
-        _settle(part)
-        _publish(part, path)
+        placing.settle(part)
+        placing.publish(part, path)
     except OSError as exc:
         raise errors.StoreUnmakeable(path=path, reason=exc.strerror or str(exc)) from exc
     except sqlite3.Error as exc:
         raise translated(exc, path) from exc
     finally:
         for suffix in ("", "-wal", "-shm", "-journal"):
-            _remove(part + suffix)
-
-
-def _settle(path: str) -> None:
-    """Wait until a file is on the disk."""
-    fd = os.open(path, os.O_RDWR)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def _publish(part: str, path: str) -> None:
-    try:
-        os.link(part, path)
-    except FileExistsError:
-        pass  # another process made it meanwhile; theirs is as good
-    except OSError:  # no hard links here (some network and FAT file systems)
-        if not os.path.exists(path):
-            os.replace(part, path)
-
-
-def _remove(path: str) -> None:
-    with suppress(OSError):
-        os.unlink(path)
+            placing.remove(part + suffix)
 
 
 _MEMORY_URI = "file::memory:"

@@ -77,7 +77,7 @@ class Filters:
         if self.tags:
             parts.append(
                 f"json_valid({table}.tags) AND EXISTS (SELECT 1 FROM json_each({table}.tags) AS tag "
-                f"WHERE memctl_fold(tag.value) IN ({', '.join('?' * len(self.tags))}))"
+                f"WHERE {folded('tag.value')} IN ({', '.join('?' * len(self.tags))}))"
             )
             values += [fold(tag) for tag in self.tags]
         for sign, moment in ((">=", self.since), ("<=", self.until)):
@@ -95,17 +95,26 @@ class Filters:
 
 def fold(text: object) -> str:
     """A tag without its case, in every script (registered as the SQL function `memctl_fold`)."""
-    return str(text).casefold()
+    return _text(text).casefold()
+
+
+def folded(column: str) -> str:
+    """SQL for a stored text without its case. As bytes: sqlite3 hands over no text that is not UTF-8."""
+    return f"memctl_fold(CAST({column} AS BLOB))"
+
+
+def _text(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def utc_of(column: str) -> str:
     """SQL for a stored time in the one shape that compares: our own is in it already, and costs no call."""
     own = "????-??-??T??:??:??.??????+00:00"
-    return f"CASE WHEN {column} GLOB '{own}' THEN {column} ELSE memctl_utc({column}) END"
+    return f"CASE WHEN {column} GLOB '{own}' THEN {column} ELSE memctl_utc(CAST({column} AS BLOB)) END"
 
 
 def utc(text: object) -> str:
     """Another program's time as UTC, in the shape of `ids.timestamp` (registered as the SQL function `memctl_utc`)."""
     from memctl.text.moments import canonical
 
-    return canonical(str(text or ""))
+    return canonical(_text(text or ""))

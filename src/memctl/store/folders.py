@@ -25,12 +25,31 @@ class Seen(NamedTuple):
 
 
 class Home(NamedTuple):
-    """The mount that files belong to: its id, its folder, the language of its documents, the ids of mounts within."""
+    """A mount as its files know it.
+
+    prefix     what the path of every file in it begins with: that of its folder, and a separator
+    lang_hint  the language of its documents
+    scope      where they are filed
+    recipe     how they are cut, judged and filed
+    inner      the mounts within, the outer ones of them first; each file belongs to the innermost that it lies in
+    spare      what is done to all files by force is not done to those of mounts within: each has a run of its own
+    """
 
     mount_id: str
-    folder: str
-    lang_hint: str | None = None
-    inner: frozenset[str] = frozenset()
+    prefix: str
+    lang_hint: str | None
+    scope: str
+    recipe: str
+    inner: tuple["Home", ...] = ()
+    spare: bool = False
+
+    def of(self, path: str) -> "Home":
+        """The mount that a file belongs to."""
+        return next((home for home in reversed(self.inner) if path.startswith(home.prefix)), self)
+
+    def forces(self, path: str) -> bool:
+        """Whether what is done to all files by force is done to this one."""
+        return not self.spare or self.of(path) is self
 
 
 class Gone(NamedTuple):

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from memctl.store.connect import Database
-from memctl.store.filters import Filters
+from memctl.store.filters import Filters, folded
 from memctl.store.search import COLUMNS, Candidate, Matches
 from memctl.text.query import Query, grams, unsegmented
 
@@ -33,8 +33,8 @@ def _like(db: Database, needles: Sequence[str], filters: Filters, limit: int) ->
     hits, patterns = [], []
     for needle in needles:
         low = needle.lower() != needle.upper() and not needle.isascii()  # LIKE folds the case of ASCII only
-        shape = "memctl_fold(i.{})" if low else "i.{}"
-        tests = (f"{shape.format(column)} LIKE ? ESCAPE '!'" for column in ("title", "content", "tags"))
+        columns = (folded(f"i.{name}") if low else f"i.{name}" for name in ("title", "content", "tags"))
+        tests = (f"{column} LIKE ? ESCAPE '!'" for column in columns)
         hits.append(f"({' OR '.join(tests)})")
         patterns += [_pattern(needle.casefold() if low else needle)] * 3
     enough = max(1, math.ceil(NEEDLE_SHARE * len(needles))) if any(map(unsegmented, needles)) else 1

@@ -7,7 +7,6 @@ are then measured exactly.
 
 import heapq
 import math
-import sqlite3
 import struct
 import sys
 from array import array
@@ -15,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memctl import ids
-from memctl.store.connect import Database, translated
+from memctl.store.connect import Database
 from memctl.store.filters import Filters
 from memctl.store.sources import BATCH, batches, marks
 
@@ -225,11 +224,8 @@ def _each(db: Database, model: str, dimension: int) -> Iterator[tuple[str, int]]
         "WHERE model_name = ? AND dimension = ? AND length(vector) = ?"
     )
     mask, read = _mask(dimension), int.from_bytes
-    try:
-        for item_id, blob in db.conn.execute(sql, [model, dimension, 4 * dimension]):
-            yield item_id, read(blob[_SIGN_BYTE::4], "little") & mask
-    except sqlite3.Error as exc:
-        raise translated(exc, db.path) from exc
+    for item_id, blob in db.each(sql, [model, dimension, 4 * dimension]):
+        yield item_id, read(blob[_SIGN_BYTE::4], "little") & mask
 
 
 def cosines(

@@ -1,7 +1,7 @@
 """Names that begin with what somebody has typed so far: scopes, tags, ids, mounts."""
 
 from memctl.store.connect import Database
-from memctl.store.filters import fold
+from memctl.store.filters import fold, folded
 
 #: So many are offered at most; clients show no more than a hundred.
 LIMIT = 100
@@ -32,7 +32,7 @@ def tags(db: Database, start: str) -> list[str]:
     return _column(
         db,
         "SELECT tag.value FROM memory_items AS i, json_each(CASE WHEN json_valid(i.tags) THEN i.tags ELSE '[]' END) "
-        "AS tag WHERE i.archived = 0 AND substr(memctl_fold(tag.value), 1, length(?)) = ? "
+        f"AS tag WHERE i.archived = 0 AND substr({folded('tag.value')}, 1, length(?)) = ? "
         "GROUP BY tag.value ORDER BY count(*) DESC, tag.value LIMIT ?",
         fold(start),
     )
