@@ -111,8 +111,7 @@ def test_an_older_programs_store_is_brought_up_to_date() -> None:
     )  # fmt: skip
     conn.commit()
     conn.close()
-    before = ok("search", "walrus", "--json", "--db", "old.db").json()
-    assert [entry["id"] for entry in before] == ["MEM-old"]
+    assert "MEM-old" in ok("list", "--db", "old.db").text  # which leaves the file as it is
     plan = ok("reindex", "--dry-run", "--json", "--db", "old.db").json()
     assert plan["steps"]
     assert ok("reindex", "--dry-run", "--json", "--db", "old.db").json() == plan

@@ -164,10 +164,13 @@ class Context:
         if self._access == NONE:
             raise RuntimeError("this operation did not declare that it uses the store")
         if self._access == READ:
-            return connect.open_read(self.db_path)
+            db = connect.open_read(self.db_path)
+            db.say = self.warn
+            return db
         return connect.open_write(
-            self.db_path, create=self._access == CREATE, tokenizer=self.tokenizer, wal=self.config.store.wal_mode
-        )
+            self.db_path, create=self._access == CREATE, tokenizer=self.tokenizer, wal=self.config.store.wal_mode,
+            say=self.warn,
+        )  # fmt: skip
 
     @property
     def tokenizer(self) -> str | None:

@@ -2,7 +2,7 @@
 
 from memctl.retrieve import repeats
 from memctl.retrieve.strength import Weights, weigh
-from memctl.store import kept
+from memctl.store import fts, kept
 from memctl.store import search as index
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
@@ -48,6 +48,7 @@ def search(
     """
     query = analyse(text)
     wide = limit if limit < 0 or query.blank else max(limit, repeats.LOOKED_AT)
+    fts.mend(db)
     with kept.reading(db):
         found = _by_words(db, query, filters, wide, count=count)
     if query.blank:

@@ -7,7 +7,7 @@ file is an error. A write happens inside `Database.atomic()`. No `sqlite3.Error`
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 
@@ -25,7 +25,7 @@ SCRATCH = ""
 MAX_VALUES = 32_000 if sqlite3.sqlite_version_info >= (3, 32) else 990
 
 #: The newest migration's number, so that a read of an up-to-date file needs nothing of `migrate` (a test holds both).
-MIGRATION = 5
+MIGRATION = 6
 SCHEMA_VERSION = "2"
 _STATE = (
     "SELECT (SELECT max(number) FROM memctl_migrations), (SELECT value FROM schema_meta WHERE key = 'schema_version')"
@@ -37,7 +37,7 @@ Values = Sequence[object]
 class Database:
     """An open store: the connection, its path, and what kind of file it is."""
 
-    __slots__ = ("_depth", "conn", "kept", "path", "rules", "tables", "uses", "writable")
+    __slots__ = ("_depth", "_told", "conn", "index_trusted", "kept", "path", "rules", "say", "tables", "uses", "writable")
 
     def __init__(self, conn: sqlite3.Connection, path: str, *, writable: bool) -> None:
         self.conn, self.path, self.writable = conn, path, writable
@@ -46,12 +46,21 @@ class Database:
         self.rules = ""  # that judged what is being written (`store.judged`)
         self.kept: Any = None  # what was read and still holds (`store.kept`)
         self.uses: list[Any] | None = None  # that were gathered, to be counted together; None: each at once
+        self.index_trusted = True  # False: what the file says of its own index counts for nothing (`store.fts`)
+        self.say: Callable[[str], None] | None = None  # takes a line for people; None: nobody listens
+        self._told: set[str] = set()
         conn.create_function("memctl_fold", 1, fold, deterministic=True)
         conn.create_function("memctl_utc", 1, utc, deterministic=True)
 
     def name_columns(self) -> None:
         """Let rows answer to column names too (sqlite3.Row), as the documented MemoryStore has them."""
         self.conn.row_factory = sqlite3.Row
+
+    def tell(self, line: str) -> None:
+        """Tell people something they must know, once."""
+        if self.say is not None and line not in self._told:
+            self.say(line)
+        self._told.add(line)
 
     def close(self) -> None:
         """Close the connection; a second close does nothing."""
@@ -207,22 +216,10 @@ def _lenient(cell: bytes) -> str:
 
 
 def translated(exc: sqlite3.Error, path: str) -> errors.MemctlError:
-    """Our error for an sqlite3 one (by message: Python 3.10 has no error codes)."""
-    text = str(exc)
-    low = text.lower()
-    if "locked" in low or "busy" in low:
-        return errors.StoreBusy(path=path, seconds=BUSY_SECONDS)
-    if "readonly" in low or "read-only" in low:
-        return errors.StoreReadOnly(path=path, reason=text)
-    if "full" in low or "disk i/o" in low:
-        return errors.StoreFull(path=path)
-    if "not a database" in low or "unsupported file format" in low:
-        return errors.NotADatabase(path=path, reason="it is not an SQLite file")
-    if "malformed" in low or "corrupt" in low:
-        return errors.StoreCorrupt(path=path, reason=text)
-    if "unable to open" in low:
-        return errors.StoreReadOnly(path=path, reason="the file or its folder cannot be opened")
-    return errors.StoreFailed(path=path, reason=text)
+    """Our error for an sqlite3 one."""
+    from memctl.store.failures import error_for
+
+    return error_for(exc, path)
 
 
 def open_read(path: str) -> Database:
@@ -288,11 +285,13 @@ def _prepare_read(db: Database) -> None:
 
 
 def open_write(
-    path: str, *, create: bool = False, tokenizer: str | None = None, wal: bool = True, timeout: float = BUSY_SECONDS
-) -> Database:
+    path: str, *, create: bool = False, tokenizer: str | None = None, wal: bool = True, timeout: float = BUSY_SECONDS,
+    say: Callable[[str], None] | None = None,
+) -> Database:  # fmt: skip
     """Open a store to write to, brought up to date by migrations; with `create`, made when it is missing.
 
-    `tokenizer` (a preset or a full string) is for a store that is made now; an existing one keeps its own.
+    `tokenizer` (a preset or a full string) is for a store that is made now; an existing one keeps its own. `say` takes
+    what people must know, such as that the full-text index had to be made anew.
     """
     from memctl.store import migrate
 
@@ -313,6 +312,7 @@ def open_write(
     except sqlite3.Error as exc:
         raise translated(exc, path) from exc
     db = Database(conn, path, writable=True)
+    db.say = say
     try:
         migrate.check_writable(db)  # before the journal mode of somebody else's file is changed
         _write_pragmas(db, wal)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from memctl import errors, ids
-from memctl.store import schema
+from memctl.store import fts, schema
 from memctl.store.connect import Database, translated
 
 #: Told how many rows of how many are done.
@@ -46,11 +46,13 @@ def up(db: Database, tokenizer: str | None = None) -> None:
     """Apply what is pending. Raises NotADatabase for another program's file, StoreTooNew for a newer one."""
     check_writable(db)
     if not current(db):
+        for table in LATER_COLUMNS:  # of a handle that has read the file as it was
+            db.run(f"DROP VIEW IF EXISTS temp.{table}")
         for step in MIGRATIONS:
             _apply(db, step, tokenizer)
         db.look()
-    if not db.has("memory_items_fts"):
-        ensure_fts(db, tokenizer)
+    if ensure_fts(db, tokenizer):
+        fts.note_schema(db)
 
 
 def check_writable(db: Database) -> None:
@@ -137,7 +139,6 @@ def _run_script(db: Database, script: str) -> None:
 
 def _shared_tables(db: Database, tokenizer: str | None) -> None:
     """Everything older memctl and RAGIX know, completed where their file is older than version 2."""
-    inherited = db.value("SELECT 1 FROM sqlite_master WHERE name = 'memory_items'") is not None
     for table, columns in LATER_COLUMNS.items():
         present = _columns(db, table)
         for column, definition in columns.items():
@@ -148,9 +149,6 @@ def _shared_tables(db: Database, tokenizer: str | None) -> None:
         db.run("INSERT OR IGNORE INTO schema_meta(key, value) VALUES (?, ?)", (key, value))
     _set_meta(db, "schema_version", str(schema.SCHEMA_VERSION))
     ensure_fts(db, tokenizer)
-    if inherited and fts_tokenizer(db) is not None:
-        # Their row replacement leaves stale entries behind; from here on the index is sound.
-        db.run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('rebuild')")
 
 
 def _first_revisions(db: Database, _tokenizer: str | None) -> None:
@@ -173,12 +171,18 @@ def _importance(db: Database, _tokenizer: str | None) -> None:
     _run_script(db, schema.IMPORTANCE_TABLE)
 
 
+def _fts_state(db: Database, tokenizer: str | None) -> None:
+    """An index that knows whether it fits the items; nobody knows it of an older one, which is made anew."""
+    ensure_fts(db, tokenizer)
+
+
 MIGRATIONS = (
     Migration(1, "shared and side tables", _shared_tables),
     Migration(2, "first revisions of ingested passages", _first_revisions),
     Migration(3, "synced folders", _folders),
     Migration(4, "sessions and workspaces", _sessions),
     Migration(5, "importance of items", _importance),
+    Migration(6, "state of the full-text index", _fts_state),
 )
 
 
@@ -186,24 +190,23 @@ MIGRATIONS = (
 
 
 def ensure_fts(db: Database, tokenizer: str | None, progress: Progress | None = None) -> bool:
-    """Make the full-text table and its triggers if they are missing and SQLite has FTS5; say whether it is there."""
-    import sqlite3
+    """Make the full-text index if it is missing, and anew if it cannot be believed; False when there is no FTS5.
 
+    To be called after whatever may have renumbered the items, such as VACUUM. Where nothing is amiss it costs a look.
+    """
+    if fts.believed(db):
+        return True
     with db.atomic():
-        if fts_tokenizer(db) is None:
-            try:
-                db.conn.execute(schema.fts_table(schema.tokenizer(tokenizer)))
-            except sqlite3.Error as exc:
-                if "no such module" in str(exc):
-                    return False  # this SQLite has no FTS5: search falls back to LIKE
-                if "tokenizer" in str(exc) or "parse error" in str(exc):
-                    raise errors.TokenizerInvalid(tokenizer=tokenizer) from exc
-                raise translated(exc, db.path) from exc
-            _fill_fts(db, progress)
-            _set_meta(db, "fts_indexed_at", ids.timestamp_sql())
-        _run_script(db, schema.FTS_TRIGGERS)
-        _set_meta(db, "fts_tokenizer", fts_tokenizer(db) or "")
-    db.look()
+        db.look()
+        if fts.believed(db):  # another process did it while we waited
+            return True
+        known, held = db.has(fts.STATE), fts_tokenizer(db)
+        if not _make_fts(db, held or tokenizer, progress):
+            return False
+        count = int(db.value("SELECT count(*) FROM memory_items"))
+        if held is not None and count:
+            why = "did not fit the items any more" if known else "was kept by an older program"
+            db.tell(f"The full-text index {why} and was made anew: {count} items.")
     return True
 
 
@@ -250,18 +253,44 @@ def rebuild_fts(db: Database, tokenizer: str | None = None, progress: Progress |
     """
     wanted = schema.tokenizer(tokenizer) if tokenizer is not None else None
     with db.atomic():
-        held = fts_tokenizer(db)
-        if wanted is not None and held not in {None, wanted}:
-            for trigger in ("ai", "bd", "bu", "au"):
-                db.run(f"DROP TRIGGER IF EXISTS memory_items_fts_{trigger}")
-            db.run("DROP TABLE memory_items_fts")
-            held = None
-        if not ensure_fts(db, wanted or held, progress):
+        if not _make_fts(db, wanted or fts_tokenizer(db), progress):
             return -1
-        if held is not None:  # a table just made is indexed already
-            db.run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('delete-all')")
-            _fill_fts(db, progress)
         times = int(db.meta("fts_reindex_count") or 0) + 1
         _set_meta(db, "fts_reindex_count", str(times))
-        _set_meta(db, "fts_indexed_at", ids.timestamp_sql())
         return int(db.value("SELECT count(*) FROM memory_items"))
+
+
+def _make_fts(db: Database, tokenizer: str | None, progress: Progress | None) -> bool:
+    """Table, entries and triggers of the index, all anew; False when SQLite has no FTS5."""
+    held = fts_tokenizer(db)
+    for name in schema.FTS_TRIGGER_NAMES:
+        db.run(f"DROP TRIGGER IF EXISTS {name}")
+    if held is not None and (held != (tokenizer or held) or not db.has(f"{fts.TABLE}_docsize")):
+        db.run(f"DROP TABLE {fts.TABLE}")
+        held = None
+    if held is not None:
+        db.run(f"INSERT INTO {fts.TABLE}({fts.TABLE}) VALUES ('delete-all')")
+    elif not _create_fts(db, tokenizer):
+        return False
+    _fill_fts(db, progress)
+    _run_script(db, schema.FTS_STATE + schema.FTS_TRIGGERS)
+    _set_meta(db, "fts_indexed_at", ids.timestamp_sql())
+    _set_meta(db, "fts_tokenizer", fts_tokenizer(db) or "")
+    fts.note_sound(db)
+    db.look()
+    return True
+
+
+def _create_fts(db: Database, tokenizer: str | None) -> bool:
+    """Make an empty table; False when SQLite has no FTS5: then search reads the text. Raises TokenizerInvalid."""
+    import sqlite3
+
+    try:
+        db.conn.execute(schema.fts_table(schema.tokenizer(tokenizer)))
+    except sqlite3.Error as exc:
+        if "no such module" in str(exc):
+            return False
+        if "tokenizer" in str(exc) or "parse error" in str(exc):
+            raise errors.TokenizerInvalid(tokenizer=tokenizer) from exc
+        raise translated(exc, db.path) from exc
+    return True

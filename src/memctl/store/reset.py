@@ -3,7 +3,7 @@
 from typing import Any
 
 from memctl import errors
-from memctl.store import events
+from memctl.store import events, migrate
 from memctl.store.connect import Database
 
 #: The tables a reset empties; mounts only when asked.
@@ -30,11 +30,10 @@ def reset(db: Database, *, preserve_mounts: bool, dry_run: bool) -> dict[str, An
 
 
 def _shrink(db: Database) -> None:
-    # Best effort: another reader may hold the file. VACUUM may renumber rows, so the index is made anew after it.
+    # Best effort: another reader may hold the file. VACUUM may renumber rows.
     try:
         db.run("VACUUM")
-        if db.has("memory_items_fts"):
-            db.run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('rebuild')")
+        migrate.ensure_fts(db, None)
         db.run("PRAGMA wal_checkpoint(TRUNCATE)")
     except errors.MemctlError:
         return

@@ -265,22 +265,77 @@ WHEN EXISTS (SELECT 1 FROM memory_revisions WHERE item_id = new.id AND snapshot 
 END;
 """
 
-FTS_TRIGGERS = """
-CREATE TRIGGER IF NOT EXISTS memory_items_fts_ai AFTER INSERT ON memory_items BEGIN
+#: Migration 6: what is known about the full-text index, in one row.
+FTS_STATE = """
+CREATE TABLE IF NOT EXISTS memory_fts_state (    -- whether the full-text index says what the items say; one row
+    one            INTEGER PRIMARY KEY CHECK(one = 1),
+    sound          INTEGER NOT NULL,             -- 0: it does not, and must be made anew
+    replaced_row   INTEGER,                      -- row that an INSERT may replace: its words have left the index
+    schema_version INTEGER                       -- PRAGMA schema_version when the triggers were last compared
+);
+"""
+
+# The index is keyed by the rowid of memory_items, which is no column: a dump that is restored, and VACUUM, number the
+# rows anew, from 1 and without gaps. The index keeps the old numbers, so where one changed, the greatest differ. The
+# next insert or delete could make them equal again; before it, the triggers note what they see.
+_INDEXED = "(SELECT max(id) FROM memory_items_fts_docsize)"
+_RENUMBERED = f"(SELECT max(rowid) FROM memory_items) IS NOT {_INDEXED}"
+_NOTE_RENUMBERED = f"""UPDATE memory_fts_state SET sound = 0
+    WHERE sound AND (SELECT max(rowid) FROM memory_items) IS NOT
+        (SELECT max(id) FROM (SELECT {_INDEXED} AS id UNION ALL SELECT replaced_row));"""
+
+# REPLACE deletes a row without its delete trigger, unless recursive_triggers is on, and only until then are its words
+# known: they leave the index before the insert. Where the insert was IGNOREd or became an UPDATE, they come back.
+_PUT_BACK = """INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
+    SELECT i.rowid, i.title, i.content, i.tags, i.entities
+    FROM memory_fts_state AS s JOIN memory_items AS i ON i.rowid = s.replaced_row
+    WHERE NOT EXISTS (SELECT 1 FROM memory_items_fts_docsize WHERE id = s.replaced_row);
+    UPDATE memory_fts_state SET replaced_row = NULL WHERE replaced_row IS NOT NULL;"""
+
+FTS_TRIGGER_NAMES = (
+    "memory_items_fts_ai", "memory_items_fts_bd", "memory_items_fts_bu", "memory_items_fts_au",
+    "memctl_fts_bi", "memctl_fts_bu",
+)  # fmt: skip
+
+#: They fire for every program that writes to the file, and take nothing out of the index that is not in it.
+FTS_TRIGGERS = f"""
+CREATE TRIGGER memctl_fts_bi BEFORE INSERT ON memory_items
+WHEN EXISTS (SELECT 1 FROM memory_items WHERE id = new.id) OR {_RENUMBERED}
+    OR EXISTS (SELECT 1 FROM memory_fts_state WHERE replaced_row IS NOT NULL) BEGIN
+    {_NOTE_RENUMBERED}
+    {_PUT_BACK}
+    UPDATE memory_fts_state SET replaced_row = (SELECT rowid FROM memory_items WHERE id = new.id);
+    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
+    SELECT 'delete', i.rowid, i.title, i.content, i.tags, i.entities FROM memory_items AS i
+    WHERE i.id = new.id AND EXISTS (SELECT 1 FROM memory_items_fts_docsize WHERE id = i.rowid);
+END;
+CREATE TRIGGER memory_items_fts_ai AFTER INSERT ON memory_items BEGIN
     INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
     VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
+    {_PUT_BACK}
 END;
-CREATE TRIGGER IF NOT EXISTS memory_items_fts_bd BEFORE DELETE ON memory_items BEGIN
+CREATE TRIGGER memory_items_fts_bd BEFORE DELETE ON memory_items BEGIN
+    {_NOTE_RENUMBERED}
+    {_PUT_BACK}
+    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
+    SELECT 'delete', old.rowid, old.title, old.content, old.tags, old.entities
+    WHERE EXISTS (SELECT 1 FROM memory_items_fts_docsize WHERE id = old.rowid);
+END;
+CREATE TRIGGER memory_items_fts_bu BEFORE UPDATE OF title, content, tags, entities ON memory_items
+WHEN EXISTS (SELECT 1 FROM memory_items_fts_docsize WHERE id = old.rowid) BEGIN
     INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
     VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
 END;
-CREATE TRIGGER IF NOT EXISTS memory_items_fts_bu BEFORE UPDATE OF title, content, tags, entities ON memory_items BEGIN
-    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
-    VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
-END;
-CREATE TRIGGER IF NOT EXISTS memory_items_fts_au AFTER UPDATE OF title, content, tags, entities ON memory_items BEGIN
+CREATE TRIGGER memory_items_fts_au AFTER UPDATE ON memory_items
+WHEN NOT EXISTS (SELECT 1 FROM memory_items_fts_docsize WHERE id = new.rowid) BEGIN
     INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
     VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
+    {_NOTE_RENUMBERED}
+    {_PUT_BACK}
+END;
+CREATE TRIGGER memctl_fts_bu BEFORE UPDATE ON memory_items
+WHEN new.rowid <> old.rowid OR (new.id <> old.id AND EXISTS (SELECT 1 FROM memory_items WHERE id = new.id)) BEGIN
+    UPDATE memory_fts_state SET sound = 0;
 END;
 """
 

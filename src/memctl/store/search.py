@@ -11,7 +11,7 @@ from itertools import pairwise
 from operator import attrgetter
 
 from memctl import errors
-from memctl.store import kept
+from memctl.store import fts, kept
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
 
@@ -233,11 +233,13 @@ def _origin(provenance: str) -> tuple[str, str, str]:
 
 
 def has_index(db: Database) -> bool:
-    """Whether the store has a full-text index that this SQLite can read."""
+    """Whether the store has a full-text index that this SQLite can read, and that can be believed."""
     if not db.has(FTS):
         return False
     facts = kept.of(db, "index")
     if "readable" not in facts:
+        if not fts.believed(db):
+            return False
         try:
             db.row(f"SELECT 1 FROM {FTS} LIMIT 0")
         except errors.StoreFailed:

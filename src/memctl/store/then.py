@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from memctl.store import items, rows
+from memctl.store import fts, items, rows
 from memctl.store.connect import Database
 from memctl.store.filters import utc, utc_of
 from memctl.types import MemoryItem
@@ -28,6 +28,7 @@ _GOVERNED = (*_WORDS, "links", "provenance", "scope", "rule_id", "corpus_id")
 @contextmanager
 def at(db: Database, moment: str) -> Iterator[None]:
     """Let reads of `db` see the items of a moment (in the shape of `ids.timestamp`) until the block ends."""
+    fts.mend(db)
     db.run("BEGIN")
     try:
         with db.briefly_writable():  # for temporary tables; nothing here names a table of the file to write to

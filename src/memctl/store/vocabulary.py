@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from memctl.store import kept
+from memctl.store import fts, kept
 from memctl.store.connect import Database
 from memctl.store.search import BEGINNING_MIN_LEN, FTS, Candidate, begins, frequency, has_index, phrase
 from memctl.text.query import stem
@@ -60,7 +60,7 @@ def _finds(db: Database, best: Candidate, words: str, prefix: bool) -> bool:
 def all_by_prefix(db: Database, terms: Sequence[str], least: int, limit: int) -> list[str]:
     """Ids of active items that hold all of the terms, those of `least` letters or more as the beginning of a word."""
     phrases = [phrase(term) + ("*" if len(term) >= least else "") for term in terms]
-    if not phrases or not has_index(db):
+    if not phrases or not fts.mend(db) or not has_index(db):
         return []
     rows = db.rows(
         f"SELECT i.id FROM {FTS} CROSS JOIN memory_items AS i ON i.rowid = {FTS}.rowid "
