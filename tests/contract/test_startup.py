@@ -38,8 +38,8 @@ OURS = {
     "memctl.retrieve", "memctl.retrieve.feedback", "memctl.retrieve.find", "memctl.retrieve.order",
     "memctl.retrieve.rank", "memctl.retrieve.repeats", "memctl.retrieve.strength", "memctl.retrieve.terms",
     "memctl.retrieve.texts", "memctl.store",
-    "memctl.store.connect", "memctl.store.filters", "memctl.store.fts", "memctl.store.kept", "memctl.store.lives", "memctl.store.migrate",
-    "memctl.store.schema",
+    "memctl.store.connect", "memctl.store.filters", "memctl.store.fts", "memctl.store.kept", "memctl.store.lives",
+    "memctl.store.migrate", "memctl.store.schema",
     "memctl.store.search", "memctl.text", "memctl.text.clean",
     "memctl.text.excerpt", "memctl.text.forms", "memctl.text.query",
 }  # fmt: skip

@@ -6,6 +6,7 @@ from memctl.annotations import Annotated, Any
 from memctl.operation import READ, Arg, Result, operation
 from memctl.ops.arguments import ReadIn, seen_through
 from memctl.ops.context import Context
+from memctl.store.fts import DOUBTS
 
 
 class Stats(Result):
@@ -77,6 +78,8 @@ def text(result: Stats) -> Iterator[str]:
 
 def _index(n: dict[str, Any]) -> Iterator[str]:
     yield f"  FTS5:     {'available' if n['fts5_available'] else 'unavailable'}"
+    if n["fts_state"] in DOUBTS:
+        yield f"  Index: {DOUBTS[n['fts_state']]}"
     if n["fts_tokenizer"]:
         yield f"  Tokenizer: {n['fts_tokenizer']}"
     if n["fts_tokenizer_mismatch"]:

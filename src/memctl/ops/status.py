@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from memctl.annotations import Any
 from memctl.operation import READ, Result, operation
 from memctl.ops.context import Context
+from memctl.store.fts import DOUBTS
 
 #: Where the eco mode of older memctl is switched: relative to the current folder.
 _ECO_OFF = (os.path.join(".memory", ".eco-disabled"), os.path.join(".claude", "eco", ".disabled"))
@@ -47,7 +48,9 @@ def status(ctx: Context) -> Status:
     from memctl.store.stats import stats
 
     found, folders = stats(ctx.db), mounts.every(ctx.db)
-    keys = ("total_items", "by_tier", "by_type", "fts5_available", "fts_tokenizer", "fts_tokenizer_mismatch")
+    keys = (
+        "total_items", "by_tier", "by_type", "fts5_available", "fts_tokenizer", "fts_tokenizer_mismatch", "fts_state",
+    )  # fmt: skip
     scans = [events.last(ctx.db, ["memory_inspect", "sync"]), *(folder.get("last_sync_at") for folder in folders)]
     counts = {key: found[key] for key in keys} | {
         "mounts": len(folders),
@@ -84,6 +87,8 @@ def text(result: Status) -> Iterator[str]:
     yield f"  FTS5:      {'yes' if counts['fts5_available'] else 'no'}" + (
         f" ({counts['fts_tokenizer']})" if counts["fts_tokenizer"] else ""
     )
+    if counts["fts_state"] in DOUBTS:
+        yield f"  Index:     {DOUBTS[counts['fts_state']]}"
     yield f"  Mounts:    {counts['mounts']}"
     for mount in result.mounts:
         yield f"    {mount['name'] or '(unnamed)':<12} -> {mount['path']}"

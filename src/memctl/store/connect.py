@@ -37,7 +37,9 @@ Values = Sequence[object]
 class Database:
     """An open store: the connection, its path, and what kind of file it is."""
 
-    __slots__ = ("_depth", "_told", "conn", "index_trusted", "kept", "path", "rules", "say", "tables", "uses", "writable")
+    __slots__ = (
+        "_depth", "_told", "conn", "index_trusted", "kept", "path", "rules", "say", "tables", "uses", "writable",
+    )  # fmt: skip
 
     def __init__(self, conn: sqlite3.Connection, path: str, *, writable: bool) -> None:
         self.conn, self.path, self.writable = conn, path, writable

@@ -12,6 +12,11 @@ from memctl.store.connect import Database
 WAIT = 0.5
 TABLE = "memory_items_fts"
 STATE = "memory_fts_state"
+#: What the states mean in which searches do without the index.
+DOUBTS = {
+    "unsound": "does not fit the items; the next search or write makes it anew",
+    "unknown": "nobody knows whether it fits the items; the next search or write makes it anew",
+}
 _FITS = (
     "SELECT sound AND replaced_row IS NULL AND (SELECT max(rowid) FROM main.memory_items) IS "
     f"(SELECT max(id) FROM main.{TABLE}_docsize), schema_version FROM main.{STATE}"
@@ -38,11 +43,11 @@ def state(db: Database) -> str:
     return "sound" if compared == _schema_version(db) or _has_our_triggers(db) else "unsound"
 
 
-def mend(db: Database, wait: float = WAIT) -> bool:
+def mend(db: Database) -> bool:
     """Make the index anew unless it can be believed, on a handle that reads, too; returns whether it now can be.
 
-    Outside of any transaction. It is not waited longer than `wait` seconds for another writer. Where nothing can be
-    done, the handle says once that searches read the text instead.
+    Outside of any transaction. It waits no longer than `WAIT` seconds for another writer. Where nothing can be done,
+    the handle says once that searches read the text instead.
     """
     if believed(db):
         return True
@@ -53,7 +58,7 @@ def mend(db: Database, wait: float = WAIT) -> bool:
         from memctl.store import migrate
 
         try:
-            with db.briefly_writable(wait), db.atomic(wait):
+            with db.briefly_writable(WAIT), db.atomic(WAIT):
                 migrate.up(db)
         except errors.StoreBusy:
             reason = "another program is writing to the store"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from memctl.store import migrate
+from memctl.store import fts, migrate
 from memctl.store.connect import Database
 from memctl.store.sources import marks
 
@@ -27,6 +27,7 @@ def stats(db: Database, scopes: tuple[str, ...] | None = None, corpus_id: str | 
         "fts_indexed_at": db.meta("fts_indexed_at"),
         "fts_reindex_count": int(db.meta("fts_reindex_count") or 0),
         "fts_tokenizer_mismatch": bool(stored) and tokenizer is not None and stored != tokenizer,
+        "fts_state": fts.state(db),
         "by_scope": _by(db, "scope", inside),
         "archived_items": _count(db, "archived <> 0", inside),
         "withheld_items": _count(db, "archived = 0 AND injectable = 0", inside),

@@ -1,0 +1,96 @@
+"""The full-text index answers truly, whatever renumbers the items or writes to the file, in any order."""
+
+import os
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memctl import MemoryItem, MemoryStore
+from memctl.retrieve import search
+from memctl.store.connect import open_read, open_write
+from memctl.store.filters import Filters
+from stores import check_index, restored
+
+WORDS = ("walrus", "granite", "cobalt", "tundra", "saffron")
+COLUMNS = "id, tier, type, title, content, created_at, updated_at"
+ROW = f"INTO memory_items({COLUMNS}) VALUES (?, 'stm', 'note', '', ?, '2024-01-01', '2024-01-01')"
+#: What other programs do to the file: RAGIX and older memctl replace rows and use no recursive triggers.
+FOREIGN = {
+    "replace": f"INSERT OR REPLACE {ROW}",
+    "upsert": f"INSERT {ROW} ON CONFLICT(id) DO UPDATE SET content = excluded.content",
+    "count": f"INSERT {ROW} ON CONFLICT(id) DO UPDATE SET usage_count = usage_count + 1",
+    "ignore": f"INSERT OR IGNORE {ROW}",
+    "fail": f"INSERT OR FAIL {ROW}",
+    "purge": "DELETE FROM memory_items WHERE id = ? OR content = ?",
+    "update": "UPDATE memory_items SET content = ?2 WHERE id = ?1",
+    "rename": "UPDATE OR REPLACE memory_items SET id = 'MEM-0' WHERE id = ?1 AND ?2 <> ''",
+}
+OURS = ("write", "change", "again")
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from([*FOREIGN, *OURS, "dump", "dump", "vacuum", "look"]),
+        st.sampled_from([f"MEM-{n}" for n in range(5)]),
+        st.sampled_from(WORDS),
+        st.booleans(),
+    ),
+    max_size=14,
+)
+
+
+def foreign(path: str, sql: str, values: tuple[str, ...], *, recursive: bool) -> None:
+    conn = sqlite3.connect(path)
+    conn.execute(f"PRAGMA recursive_triggers = {'ON' if recursive else 'OFF'}")
+    with suppress(sqlite3.IntegrityError):  # OR FAIL keeps what its triggers did
+        conn.execute(sql, values)
+    conn.commit()
+    conn.close()
+
+
+def restore(path: str) -> None:
+    restored(path, path + ".new")
+    for suffix in ("-wal", "-shm"):
+        Path(path + suffix).unlink(missing_ok=True)
+    os.replace(path + ".new", path)
+
+
+def ours(path: str, step: str, item: str, word: str) -> None:
+    with MemoryStore(path) as store:
+        if step == "write":
+            store.write_item(MemoryItem(id=item, content=word))
+        else:
+            store.update_item(item, {"content": word} if step == "change" else {"tier": "ltm"})
+        check_index(store._db)
+
+
+def check(path: str) -> None:
+    conn = sqlite3.connect(path)
+    held = dict(conn.execute("SELECT id, content FROM memory_items"))
+    conn.close()
+    db = open_read(path)
+    for word in WORDS:
+        found = search(db, word, filters=Filters(), limit=-1)
+        assert {c.id for c in found.candidates} == {item for item, text in held.items() if word in text}
+        assert not found.like, "the index is mended, not passed over"
+    db.close()
+
+
+@settings(deadline=None, max_examples=60)
+@given(steps=STEPS)
+def test_whatever_writes_in_any_order(tmp_path_factory, steps: list[tuple[str, str, str, bool]]) -> None:  # type: ignore[no-untyped-def]
+    path = str(tmp_path_factory.mktemp("index") / "memory.db")
+    open_write(path, create=True).close()
+    for step, item, word, recursive in steps:
+        if step in FOREIGN:
+            foreign(path, FOREIGN[step], (item, word), recursive=recursive)
+        elif step == "dump":
+            restore(path)
+        elif step == "vacuum":
+            foreign(path, "VACUUM", (), recursive=False)
+        elif step == "look":
+            check(path)
+        else:
+            ours(path, step, item, word)
+    check(path)
