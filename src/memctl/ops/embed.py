@@ -80,7 +80,8 @@ def embed(
     result = Embedded(model.model, kept=_count(ctx) - len(todo), left=len(todo), dry_run=dry_run)
     now = todo if limit is None else todo[:limit]
     if dry_run:
-        chars = sum(len(_said(ctx, text)) for ids in _batches(ctx, now) for text in vectors.texts(ctx.db, ids, GIVEN))
+        most = _max_chars(ctx)
+        chars = sum(len(_said(text, most)) for ids in _batches(ctx, now) for text in vectors.texts(ctx.db, ids, GIVEN))
         ctx.note(f"[embed] would send {len(now)} texts ({chars} characters) to {model.where}")
         return result
     _make(ctx, model, now, result)
@@ -122,19 +123,23 @@ def _batches(ctx: Context, ids: Sequence[str]) -> Iterator[Sequence[str]]:
     return (ids[at : at + size] for at in range(0, len(ids), size))
 
 
-def _said(ctx: Context, text: vectors.Text) -> str:
-    """What the embedder is given of an item."""
-    return f"{text.title}\n{text.content}".strip()[: int(ctx.config.value("embeddings.max_chars"))]
+def _max_chars(ctx: Context) -> int:
+    return int(ctx.config.value("embeddings.max_chars"))
+
+
+def _said(text: vectors.Text, most: int) -> str:
+    """What the embedder is given of an item: at most so many characters."""
+    return f"{text.title}\n{text.content}".strip()[:most]
 
 
 def _make(ctx: Context, embedder: "Embedder", todo: Sequence[str], result: Embedded) -> None:
     """Embed batch by batch, each stored before the next is sent; the store is not locked while the embedder works."""
     seconds = float(ctx.config.value("embeddings.seconds"))
-    held = vectors.dimension_of(ctx.db, embedder.model)
+    held, most = vectors.dimension_of(ctx.db, embedder.model), _max_chars(ctx)
     try:
         for ids in _batches(ctx, todo):
             texts = vectors.texts(ctx.db, ids, GIVEN)
-            found = embedder.vectors([_said(ctx, text) for text in texts], seconds) if texts else []
+            found = embedder.vectors([_said(text, most) for text in texts], seconds) if texts else []
             held = _alike(embedder, held, found)
             vectors.put_many(ctx.db, zip(texts, found, strict=True), embedder.model)
             result.done += len(texts)

@@ -27,7 +27,8 @@ def log(
 def read(db: Database, item_id: str | None = None, action: str | None = None, limit: int = 100) -> list[MemoryEvent]:
     """Events of an item and/or an action, newest first."""
     parts, values = ["1"], list[object]()
-    for column, value in (("item_id", item_id), ("action", action)):
+    by_item = "+" if item_id is not None else ""  # not by action, which would read the events of the whole store
+    for column, value in (("item_id", item_id), (f"{by_item}action", action)):
         if value is not None:
             parts.append(f"{column} = ?")
             values.append(value)

@@ -126,8 +126,10 @@ def ids_by_hash(db: Database, hashes: Iterable[str]) -> dict[str, list[Known]]:
     for batch in batches(sorted(set(hashes)), 400):  # each is bound twice
         keys = [h[7:19] for h in batch]
         for content_hash, *known in db.rows(
+            # The plus: by the index of keys. SQLite takes `content_hash IN (?)` for a constant, puts it into the key's
+            # expression, finds no index for that and reads the whole table.
             f"SELECT content_hash, id, scope, archived FROM memory_items WHERE {HASH_KEY} IN ({marks(keys)}) "
-            f"AND content_hash IN ({marks(batch)}) ORDER BY created_at, id",
+            f"AND +content_hash IN ({marks(batch)}) ORDER BY created_at, id",
             [*keys, *batch],
         ):
             out.setdefault(content_hash, []).append(Known(known[0], known[1], bool(known[2])))

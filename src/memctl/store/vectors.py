@@ -6,6 +6,7 @@ are then measured exactly.
 """
 
 import heapq
+import json
 import math
 import struct
 import sys
@@ -29,6 +30,9 @@ _UPSERT = (
     "ON CONFLICT(item_id) DO UPDATE SET model_name = excluded.model_name, dimension = excluded.dimension, "
     "vector = excluded.vector, created_at = excluded.created_at"
 )
+#: Items that are asked for by their ids. CROSS JOIN keeps the ids in the outer loop; left alone, SQLite, which knows
+#: nothing of how many items share a scope or are archived, reads the whole store by such an index.
+_CHOSEN = "json_each(?) AS chosen CROSS JOIN memory_items AS i ON i.id = chosen.value"
 #: A vector is stale when its item was changed after the text it was made of was read.
 _STALE = "e.item_id IS NULL OR e.model_name <> ? OR substr(e.created_at, 1, 26) < substr(i.updated_at, 1, 26)"
 
@@ -105,8 +109,8 @@ def texts(db: Database, item_ids: Sequence[str], filters: Filters) -> list[Text]
     for batch in batches(list(item_ids)):
         for item_id, title, content, changed in db.rows(
             "SELECT i.id, CAST(i.title AS TEXT), CAST(i.content AS TEXT), CAST(i.updated_at AS TEXT) "
-            f"FROM memory_items AS i WHERE i.id IN ({marks(batch)}) AND {condition} ORDER BY i.id",
-            [*batch, *values],
+            f"FROM {_CHOSEN} WHERE {condition} ORDER BY i.id",
+            [json.dumps(batch), *values],
         ):
             out.append(Text(item_id, title, content, max(now, changed)))
     return out
@@ -240,9 +244,9 @@ def cosines(
     condition, values = filters.where("i")
     for batch in batches(list(item_ids)):
         found = db.rows(
-            "SELECT i.rowid, e.vector FROM memory_items AS i JOIN memory_embeddings AS e ON e.item_id = i.id "
-            f"WHERE i.id IN ({marks(batch)}) AND e.model_name = ? AND length(e.vector) = ? AND {condition}",
-            [*batch, model, 4 * len(query), *values],
+            f"SELECT i.rowid, e.vector FROM {_CHOSEN} CROSS JOIN memory_embeddings AS e ON e.item_id = i.id "
+            f"WHERE e.model_name = ? AND length(e.vector) = ? AND {condition}",
+            [json.dumps(batch), model, 4 * len(query), *values],
         )
         for row, blob in found:
             vector = struct.unpack(form, blob)
