@@ -171,8 +171,9 @@ def _importance(db: Database, _tokenizer: str | None) -> None:
     _run_script(db, schema.IMPORTANCE_TABLE)
 
 
-def _fts_state(db: Database, tokenizer: str | None) -> None:
-    """An index that knows whether it fits the items; nobody knows it of an older one, which is made anew."""
+def _truthful_index(db: Database, tokenizer: str | None) -> None:
+    """A full-text index that knows whether it fits the items (an older one is made anew); indexes to list and count."""
+    _run_script(db, schema.READING_INDEXES)
     ensure_fts(db, tokenizer)
 
 
@@ -182,7 +183,7 @@ MIGRATIONS = (
     Migration(3, "synced folders", _folders),
     Migration(4, "sessions and workspaces", _sessions),
     Migration(5, "importance of items", _importance),
-    Migration(6, "state of the full-text index", _fts_state),
+    Migration(6, "state of the full-text index, indexes to list and count", _truthful_index),
 )
 
 

@@ -275,6 +275,14 @@ CREATE TABLE IF NOT EXISTS memory_fts_state (    -- whether the full-text index 
 );
 """
 
+#: Migration 6, too: `list` and `digest` read the newest items in their order, and counts are read from an index: they
+#: cost what is shown, whatever the texts are.
+READING_INDEXES = """
+CREATE INDEX IF NOT EXISTS memctl_items_newest ON memory_items(archived, updated_at DESC, id);
+CREATE INDEX IF NOT EXISTS memctl_items_counts
+    ON memory_items(archived, scope, type, tier, injectable, validation, expires_at, corpus_id);
+"""
+
 # The index is keyed by the rowid of memory_items, which is no column: a dump that is restored, and VACUUM, number the
 # rows anew, from 1 and without gaps. The index keeps the old numbers, so where one changed, the greatest differ. The
 # next insert or delete could make them equal again; before it, the triggers note what they see.

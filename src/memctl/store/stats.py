@@ -13,10 +13,11 @@ def stats(db: Database, scopes: tuple[str, ...] | None = None, corpus_id: str | 
     With `scopes` or a corpus, items, events and embeddings are those of these scopes and that corpus alone.
     """
     inside = _inside(scopes, corpus_id)
+    active = _count(db, "archived = 0", inside)
     tokenizer = migrate.fts_tokenizer(db) if db.has("memory_items_fts") else None
     stored = db.meta("fts_tokenizer")
     return {
-        "total_items": _count(db, "archived = 0", inside),
+        "total_items": active,
         "by_tier": _by(db, "tier", inside),
         "by_type": _by(db, "type", inside),
         "events_count": _count_of(db, "memory_events", "item_id", inside),
@@ -29,7 +30,7 @@ def stats(db: Database, scopes: tuple[str, ...] | None = None, corpus_id: str | 
         "fts_tokenizer_mismatch": bool(stored) and tokenizer is not None and stored != tokenizer,
         "fts_state": fts.state(db),
         "by_scope": _by(db, "scope", inside),
-        "archived_items": _count(db, "archived <> 0", inside),
+        "archived_items": _count(db, "1", inside) - active,
         "withheld_items": _count(db, "archived = 0 AND injectable = 0", inside),
         "files": _count_of(db, "corpus_hashes", "", ("", ())),
     }
