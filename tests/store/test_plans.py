@@ -40,9 +40,10 @@ INSERT INTO memory_revisions SELECT 'REV-' || id, id, 1, '{{}}', created_at, 'cr
 _LARGE = r"(memory_items|i|m|memory_events|memory_revisions|memory_embeddings|e|memory_sources|corpus_hashes|c)"
 _BROAD = r"(idx_items_\w+|idx_events_action|memctl_items_newest|memctl_items_counts)"
 _MUCH = re.compile(rf"SCAN {_LARGE}\b|SEARCH {_LARGE} USING (COVERING )?INDEX {_BROAD} ")
-#: Those that end early: they ask whether there is any, or count so many at most.
+#: Those that end early, or read what is rare.
 _BOUNDED = re.compile(
-    r"EXISTS \(SELECT 1 FROM memory_items WHERE scope|SELECT 1 FROM memory_items WHERE scope .* LIMIT"
+    r"EXISTS \(SELECT 1 FROM memory_items WHERE scope|SELECT (1|rowid) FROM memory_items WHERE scope .* LIMIT"
+    r"|FROM memory_events WHERE action = 'release'"  # by a person, one by one
 )
 
 
