@@ -13,6 +13,7 @@ from memctl.store.connect import Database, open_read, open_write
 from memctl.store.filters import Filters
 from memctl.types import MemoryItem
 from stores import check_index
+from support import ok, run
 
 
 def test_reading_a_missing_store_makes_nothing(path: str) -> None:
@@ -157,7 +158,11 @@ def test_a_writer_waits_for_another(path: str) -> None:
         ("file is not a database", errors.NotADatabase),
         ("database disk image is malformed", errors.StoreCorrupt),
         ("unable to open database file", errors.StoreReadOnly),
-        ("no such column: x", errors.StoreFailed),
+        ("no such column: x", errors.StoreIncomplete),
+        ("no such table: main.x", errors.StoreIncomplete),
+        ("vtable constructor failed: memory_items_fts", errors.StoreCorrupt),
+        ("string or blob too big", errors.StoreOversized),
+        ("no such function: x", errors.StoreFailed),
     ],
 )
 def test_sqlite_errors_become_ours(text: str, error: type[errors.MemctlError]) -> None:
@@ -193,3 +198,82 @@ def test_a_read_only_file_answers(path: str) -> None:
         db.close()
     finally:
         os.chmod(os.path.dirname(path), 0o755)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "CREATE TABLE memory_items(id INTEGER PRIMARY KEY, what TEXT)",
+        "CREATE TABLE memory_items(id TEXT PRIMARY KEY, content TEXT); INSERT INTO memory_items VALUES (1, 2)",
+    ],
+)
+def test_another_programs_table_of_our_name_is_left_alone(path: str, script: str) -> None:
+    conn = sqlite3.connect(path)
+    conn.executescript(script)
+    conn.close()
+    before = Path(path).read_bytes()
+    for opener in (open_read, open_write):
+        with pytest.raises(errors.NotADatabase) as caught:
+            opener(path)
+        assert "its table memory_items is another program's, without" in caught.value.message
+    assert Path(path).read_bytes() == before
+
+
+def test_a_table_of_theirs_beside_ours_is_no_store_either(old: str) -> None:
+    conn = sqlite3.connect(old)
+    conn.executescript("DROP TABLE memory_events; CREATE TABLE memory_events(at TEXT)")
+    conn.close()
+    before = Path(old).read_bytes()
+    with pytest.raises(errors.NotADatabase, match="memory_events"):
+        open_write(old)
+    assert Path(old).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("table", "argv"),
+    [
+        ("memory_events", ["status"]),
+        ("memory_events", ["remember", "x"]),
+        ("memory_revisions", ["remember", "x"]),
+        ("memory_embeddings", ["stats"]),
+        ("corpus_hashes", ["stats"]),
+    ],
+)
+def test_a_table_that_is_gone_is_named(table: str, argv: list[str]) -> None:
+    ok("remember", "something")
+    conn = sqlite3.connect(".memory/memory.db")
+    conn.execute(f"DROP TABLE {table}")
+    conn.close()
+    said = run(*argv)
+    assert (said.code, said.out) == (2, b"")
+    assert f"has lost a part: there is no table {table}" in said.notes
+    assert "hint: another program has taken it away" in said.notes
+
+
+@pytest.mark.parametrize("argv", [["list"], ["export"], ["recall", "something"]])
+def test_a_damaged_row_is_named_as_damage(argv: list[str]) -> None:
+    ok("remember", "something")
+    conn = sqlite3.connect(".memory/memory.db")
+    conn.executescript("PRAGMA ignore_check_constraints = ON; UPDATE memory_items SET tier = x'00ff'")
+    conn.close()
+    said = run(*argv)
+    assert said.code == 2
+    assert "is damaged: item MEM-" in said.notes
+    assert "internal error" not in said.notes
+
+
+@pytest.mark.parametrize("failure", [sqlite3.DataError("string or blob too big"), MemoryError()])
+def test_what_is_too_large_is_said_so(db: Database, failure: Exception) -> None:
+    class Connection:
+        def execute(self, *_args: object) -> None:
+            raise failure
+
+    large = Database.__new__(Database)
+    large.conn, large.path = Connection(), "m.db"  # type: ignore[assignment]
+    for ask in (large.rows, large.row, large.run, large.value, lambda sql: [*large.each(sql)]):
+        with pytest.raises(errors.StoreOversized, match="too large to be read"):
+            ask("SELECT 1")
+
+
+def test_a_file_that_was_damaged_is_not_said_to_be_unchanged() -> None:
+    assert "not changed" not in errors.StoreCorrupt.hint

@@ -181,6 +181,14 @@ def test_without_an_index_words_are_substrings(store: Database) -> None:
     assert (meta.strategy, meta.morphological_hint) == ("LIKE", None)
 
 
+@pytest.mark.parametrize("text", ["😀" * 16_000, "_" * 30_000, "%!" * 30_000, "数据" * 30_000, "x" * 200_000])
+def test_no_text_is_too_long_for_a_search(store: Database, text: str) -> None:
+    put(store, "something")
+    assert found(store, text) == []
+    without_index(store)
+    assert found(store, text) == []
+
+
 def test_old_stores_are_searched(old: str) -> None:
     db = open_read(old)
     try:

@@ -262,7 +262,7 @@ class StoreCorrupt(MemctlError):
     """the store {path} is damaged: {reason}"""
 
     exit_code = 2
-    hint = "restore a copy or an export; the file was not changed"
+    hint = "keep the file and restore a copy or an export; what this command had not finished was taken back"
 
 
 class StoreTooNew(MemctlError):
@@ -275,6 +275,18 @@ class StoreFailed(MemctlError):
     """SQLite could not do this on {path}: {reason}"""
 
     exit_code = 2
+
+
+class StoreIncomplete(StoreFailed):
+    """the store {path} has lost a part: {reason}"""
+
+    hint = "another program has taken it away; restore a copy or an export"
+
+
+class StoreOversized(StoreFailed):
+    """something in the store {path} is too large to be read: {reason}"""
+
+    hint = "a text or a vector that memctl did not store; the program that did can shorten it"
 
 
 class TokenizerInvalid(MemctlError):

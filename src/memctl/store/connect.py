@@ -32,6 +32,8 @@ _STATE = (
 )
 
 Values = Sequence[object]
+#: What a statement may end with: sqlite3 has an error of its own for everything but memory.
+_FAILURES = (sqlite3.Error, MemoryError)
 
 
 class Database:
@@ -72,21 +74,21 @@ class Database:
         """Execute one statement; sqlite3 errors come out as ours."""
         try:
             return self.conn.execute(sql, values)
-        except sqlite3.Error as exc:
+        except _FAILURES as exc:
             raise translated(exc, self.path) from exc
 
     def run_many(self, sql: str, rows: Iterable[Values]) -> None:
         """Execute one statement for each row of values."""
         try:
             self.conn.executemany(sql, rows)
-        except sqlite3.Error as exc:
+        except _FAILURES as exc:
             raise translated(exc, self.path) from exc
 
     def rows(self, sql: str, values: Values = ()) -> list[Any]:
         """All rows of a query."""
         try:
             return self.conn.execute(sql, values).fetchall()
-        except sqlite3.Error as exc:
+        except _FAILURES as exc:
             return list(self._each_again(exc, sql, values))
 
     def each(self, sql: str, values: Values = ()) -> Iterator[Any]:
@@ -96,17 +98,17 @@ class Database:
             for row in self.conn.execute(sql, values):
                 yield row
                 given += 1
-        except sqlite3.Error as exc:
+        except _FAILURES as exc:
             yield from islice(self._each_again(exc, sql, values), given, None)
 
-    def _each_again(self, exc: sqlite3.Error, sql: str, values: Values) -> Iterator[Any]:
+    def _each_again(self, exc: "sqlite3.Error | MemoryError", sql: str, values: Values) -> Iterator[Any]:
         """The rows of a query that `exc` ended, with U+FFFD for bytes that are not UTF-8, if it was about these."""
         if "decode to UTF-8" not in str(exc):
             raise translated(exc, self.path) from exc
         self.conn.text_factory = _lenient  # not always: a call for each cell is slow
         try:
             yield from self.conn.execute(sql, values)
-        except sqlite3.Error as again:
+        except _FAILURES as again:
             raise translated(again, self.path) from again
         finally:
             self.conn.text_factory = str
@@ -115,7 +117,7 @@ class Database:
         """The first row of a query, or None."""
         try:
             return self.conn.execute(sql, values).fetchone()
-        except sqlite3.Error as exc:
+        except _FAILURES as exc:
             return next(iter([*self._each_again(exc, sql, values)]), None)
 
     def value(self, sql: str, values: Values = ()) -> Any:
@@ -217,7 +219,7 @@ def _lenient(cell: bytes) -> str:
     return cell.decode("utf-8", "replace")
 
 
-def translated(exc: sqlite3.Error, path: str) -> errors.MemctlError:
+def translated(exc: "sqlite3.Error | MemoryError", path: str) -> errors.MemctlError:
     """Our error for an sqlite3 one."""
     from memctl.store.failures import error_for
 

@@ -43,7 +43,7 @@ def listed(db: Database, filters: Filters, *, expired: bool = False, limit: int 
     held, values = _held(db, filters, expired=expired)
     since = "w.withheld_at DESC, " if db.has("memory_withheld") else ""
     found = db.rows(f"SELECT {rows.SELECT} {held} ORDER BY {since}i.updated_at DESC, i.id LIMIT ?", [*values, limit])
-    return _with_reasons(db, [rows.to_item(row) for row in found])
+    return _with_reasons(db, [rows.to_item(row, db.path) for row in found])
 
 
 def count(db: Database, filters: Filters, *, expired: bool = False) -> int:

@@ -67,7 +67,7 @@ class Stored(NamedTuple):
 def get(db: Database, item_id: str) -> MemoryItem | None:
     """The item with this id, archived or not; reading it counts as no use."""
     row = db.row(f"SELECT {rows.SELECT} FROM memory_items AS i WHERE i.id = ?", (item_id,))
-    return None if row is None else rows.to_item(row)
+    return None if row is None else rows.to_item(row, db.path)
 
 
 def get_many(db: Database, item_ids: Iterable[str]) -> list[MemoryItem]:
@@ -76,7 +76,7 @@ def get_many(db: Database, item_ids: Iterable[str]) -> list[MemoryItem]:
     found: dict[str, MemoryItem] = {}
     for batch in batches(wanted):
         for row in db.rows(f"SELECT {rows.SELECT} FROM memory_items AS i WHERE i.id IN ({marks(batch)})", batch):
-            found[row[0]] = rows.to_item(row)
+            found[row[0]] = rows.to_item(row, db.path)
     return [found[i] for i in wanted if i in found]
 
 
@@ -98,7 +98,7 @@ def list_items(db: Database, filters: Filters, limit: int = 100) -> list[MemoryI
         f"SELECT {rows.SELECT} FROM memory_items AS i WHERE {where} ORDER BY i.updated_at DESC, i.id LIMIT ?",
         [*values, limit],
     )
-    return [rows.to_item(row) for row in found]
+    return [rows.to_item(row, db.path) for row in found]
 
 
 def each(db: Database, filters: Filters) -> Iterator[MemoryItem]:

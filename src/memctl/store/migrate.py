@@ -61,7 +61,8 @@ def check_writable(db: Database) -> None:
     if db.tables and not db.has("memory_items"):
         raise errors.NotADatabase(path=db.path, reason="it is a database of another program")
     _refuse_newer(db)
-    current(db)
+    if db.tables and not current(db):
+        _refuse_foreign(db)
 
 
 def current(db: Database) -> bool:
@@ -84,6 +85,7 @@ def check_readable(db: Database) -> None:
     _refuse_newer(db)
     if current(db):
         return
+    _refuse_foreign(db)
     for table, columns in LATER_COLUMNS.items():
         missing = {c: d for c, d in columns.items() if c not in _columns(db, table)}
         if missing and db.has(table):
@@ -102,6 +104,23 @@ def _refuse_newer(db: Database) -> None:
     version = db.meta("schema_version")
     if version is not None and (not version.isdigit() or int(version) > schema.SCHEMA_VERSION):
         raise errors.StoreTooNew(path=db.path, found=version, known=_known())
+
+
+def _refuse_foreign(db: Database) -> None:
+    """Refuse a file whose tables have our names and not our columns: another program's, which we must not change."""
+    import sqlite3
+
+    ours = sqlite3.connect(":memory:")
+    try:
+        ours.executescript(schema.SHARED_TABLES)
+        for (table,) in ours.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall():
+            wanted = [row[1] for row in ours.execute(f"PRAGMA table_info({table})")]
+            present = _columns(db, table) | LATER_COLUMNS.get(table, {}).keys()
+            if db.has(table) and (missing := [name for name in wanted if name not in present]):
+                reason = f"its table {table} is another program's, without {', '.join(missing)}"
+                raise errors.NotADatabase(path=db.path, reason=reason)
+    finally:
+        ours.close()
 
 
 def _known() -> str:

@@ -4,7 +4,7 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from memctl import ids
+from memctl import errors, ids
 from memctl.names import VALIDATIONS
 from memctl.types import MemoryItem, MemoryProvenance
 
@@ -17,8 +17,15 @@ COLUMNS = (
 SELECT = ", ".join(f"i.{c}" for c in COLUMNS)
 
 
-def to_item(row: tuple[Any, ...]) -> MemoryItem:
-    """The item a row of COLUMNS holds."""
+def to_item(row: tuple[Any, ...], path: str = "") -> MemoryItem:
+    """The item a row of COLUMNS holds. Raises StoreCorrupt, which names the store's `path`, for a damaged one."""
+    try:
+        return _to_item(row)
+    except (ValueError, TypeError, OverflowError) as exc:  # no program stores what its table refuses
+        raise errors.StoreCorrupt(path=path, reason=f"item {_text(row[0])}: {exc}") from exc
+
+
+def _to_item(row: tuple[Any, ...]) -> MemoryItem:
     (item_id, tier, type_, title, content, tags, entities, links, provenance, confidence, validation, scope, expires,
      used, last_used, created, updated, rule, superseded, archived, _hash, corpus, injectable) = row  # fmt: skip
     return MemoryItem(

@@ -242,7 +242,7 @@ def has_index(db: Database) -> bool:
             return False
         try:
             db.row(f"SELECT 1 FROM {FTS} LIMIT 0")
-        except errors.StoreFailed:
+        except (errors.StoreFailed, errors.StoreCorrupt):
             return False  # no FTS5 here, or a tokenizer of another program
         facts["readable"] = True
     return True

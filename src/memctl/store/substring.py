@@ -11,6 +11,8 @@ from memctl.text.query import Query, grams, unsegmented
 #: At most this many substrings are looked for, and this share of them must be there.
 MAX_NEEDLES = 24
 NEEDLE_SHARE = 0.34
+#: Of a longer one its beginning is looked for: SQLite takes patterns of 50 000 bytes, of which a character may need 4.
+MAX_LENGTH = 4000
 
 
 def match(db: Database, query: Query, filters: Filters, limit: int) -> Matches:
@@ -24,7 +26,8 @@ def needles(query: Query) -> list[str]:
     for run in query.runs:
         out += grams(run)
     out += [term for term in (*query.terms, *query.parts) if not unsegmented(term)]
-    return list(dict.fromkeys(out))[:MAX_NEEDLES] or [query.text]
+    wanted = list(dict.fromkeys(out))[:MAX_NEEDLES] or [query.text]
+    return [needle[:MAX_LENGTH] for needle in wanted]
 
 
 def _like(db: Database, needles: Sequence[str], filters: Filters, limit: int) -> Matches:

@@ -76,7 +76,7 @@ def _changed(db: Database, moment: str) -> Iterator[tuple[int, tuple[Any, ...], 
         (moment, moment, items.UNCHANGED),
     )
     for rowid, *row in later:
-        item = rows.to_item(tuple(row))
+        item = rows.to_item(tuple(row), db.path)
         state = _state(item, items.revisions(db, item.id), moment)
         if state is not None:
             reworded = any(getattr(state, name) != getattr(item, name) for name in _WORDS)
