@@ -115,7 +115,9 @@ def schema_page() -> Iterator[str]:
         ("What synced folders need", schema.FOLDER_TABLES),
         ("Sessions and workspaces", schema.SESSION_TABLES),
         ("What matters", schema.IMPORTANCE_TABLE),
+        ("Indexes for lists and counts", schema.READING_INDEXES),
         ("The full-text table", schema.fts_table(schema.DEFAULT_TOKENIZER)),
+        ("What is known about it", schema.FTS_STATE),
         ("The triggers that keep it true", schema.FTS_TRIGGERS),
         ("The triggers that keep first revisions", schema.REVISION_TRIGGERS),
     ):
