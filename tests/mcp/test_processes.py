@@ -215,7 +215,7 @@ def test_check_says_what_would_serve() -> None:
     done = ok("serve", "--check", "--db", "there.db")
     assert done.text.startswith("memctl MCP server OK (v")
     assert done.text.endswith(f"db={Path('there.db').resolve()})\n")
-    assert Path("there.db").exists()
+    assert not Path("there.db").exists(), "the first statement makes it"
     assert "memory_recall" in ok("serve", "--check", "--json").json()["tools"]
 
 
@@ -223,6 +223,7 @@ def test_check_says_what_would_serve() -> None:
     ("argv", "said_"),
     [
         (["--db", "no-database"], "is not a memctl store"),
+        (["--db", "no-database/m.db"], "is no folder"),
         (["--db", "/etc/memctl.db", "--secure"], "Path outside db-root"),
         (["--db", "../x.db"], "Path traversal rejected"),
         (["--port", "99999"], "must be from 0 to 65535"),

@@ -46,13 +46,30 @@ class Built(NamedTuple):
     shield: Any = None
 
     def open(self) -> None:
-        """Open the store, making it if it is missing; the first writing call finds it open."""
+        """Open the store if there is one: the first writing call finds it open. One that is missing is made by the first
+        call that stores something.
+        """
+        if not os.path.exists(self.home.db_path):
+            return
         with self.home.context(writes=True) as ctx:
-            ctx.allow("create")
+            ctx.allow("write")
             _ = ctx.db
+
+    def _check_folder(self) -> None:
+        """Raise StoreUnmakeable when there is no store and none could be made."""
+        path = folder = self.home.db_path
+        if os.path.exists(path):
+            return
+        while not os.path.lexists(folder):
+            folder = os.path.dirname(folder)
+        if not os.path.isdir(folder):
+            raise errors.StoreUnmakeable(path=path, reason=f"{folder} is no folder")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise errors.StoreUnmakeable(path=path, reason=f"{folder} cannot be written to")
 
     def check(self) -> None:
         """Open the store, import every tool's operation, and list the tools as a client would see them."""
+        self._check_folder()
         self.open()
         self.home.close()
         for one in self.tools:
