@@ -46,7 +46,7 @@ class Served(Context):
 
     def _open(self) -> "Database":
         if self._access == READ and self.db_path != MEMORY and not os.path.exists(self.db_path):
-            # Nobody has stored anything yet: there is nothing to find, which is no error, and no reason to make a store.
+            # Nobody has stored anything yet: there is nothing to find, and no reason to make a store.
             return connect.open_write(connect.SCRATCH, create=True, tokenizer=self.tokenizer)
         db = super()._open()
         if self._access == READ:

@@ -46,8 +46,9 @@ class Built(NamedTuple):
     shield: Any = None
 
     def open(self) -> None:
-        """Open the store if there is one: the first writing call finds it open. One that is missing is made by the first
-        call that stores something.
+        """Open the store if there is one: the first writing call finds it open.
+
+        One that is missing is made by the first call that stores something.
         """
         if not os.path.exists(self.home.db_path):
             return

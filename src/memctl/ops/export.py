@@ -73,8 +73,8 @@ class Exported(Result):
     access=READ,
     tool="memory_export",
     toolset="standard",
-    about="Export memories with all their fields, 1000 at a time: next_offset is the next offset. Those kept from models "
-    "are only counted.",
+    about="Export memories with all their fields, 1000 at a time: go on at next_offset. Those kept from models are only "
+    "counted.",
     answer={
         "count": "integer",
         "items": "array",

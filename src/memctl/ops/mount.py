@@ -61,7 +61,7 @@ class Mounted(Result):
     destructive=True,
     idempotent=True,
     about="List, register or remove the folders whose documents feed the memory. Nothing is read until memory_sync; "
-    "what a person mounted stays as it is.",
+    "a person's mounts stay.",
     answer={"mounts": "array", "count": "integer", "mount_id": "string", "path": "string", "removed": "string"},
     examples=(
         "memctl mount docs/ --name docs --ignore drafts/ '*.bak'",

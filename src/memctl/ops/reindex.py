@@ -54,7 +54,7 @@ class Reindexed(Result):
     tool="memory_reindex",
     toolset="standard",
     idempotent=True,
-    about="Rebuild the full-text index of the memory store; another tokenizer only as a dry run.",
+    about="Rebuild the full-text index of the memory store; another tokenizer: dry run only.",
     answer={"new_tokenizer": "string"},
     examples=(
         "memctl reindex                          # after another program wrote to the file",

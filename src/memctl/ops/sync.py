@@ -112,7 +112,7 @@ def _why(one: FileReport, root: str) -> str:
     destructive=True,
     idempotent=True,
     about="Read new and changed documents of a folder, or of all mounted folders, into the memory. Mounts the folder "
-    "if it is not; deleted files leave recall (at most half of them at a time).",
+    "if it is not; deleted files leave recall, at most half at a time.",
     answer={
         "files_scanned": "integer", "files_new": "integer", "files_changed": "integer", "chunks_created": "integer",
         "synced": "object", "mount_count": "integer",
@@ -166,22 +166,27 @@ def sync(
     for mount in found:
         if path is None and _is_passed_over(ctx, mount):
             continue
-        try:
-            done = sync_mount(ctx, mount, full=full, scope=scope, report=report, everywhere=path is None)
-        except errors.TooManyGone as exc:
-            if path is not None:
-                raise
-            ctx.warn(f"[sync] {ctx.policy.redact(mount['path'])}: {exc}")
-            result.refused = exc
-            continue
-        runs[mount["path"]] = done
-        _say(ctx, mount, done)
+        _sync_one(ctx, mount, result, full=full, scope=scope)
     if watch:
         _follow(ctx, nests, seen, interval, runs)
     elif runs and all(done.failed and len(done.failed) == done.files for done in runs.values()):
         for done in runs.values():
             refuse_if_nothing_was_readable(done)
     return result
+
+
+def _sync_one(ctx: Context, mount: Mount, result: Synced, *, full: bool, scope: str | None) -> None:
+    """Sync a mount, and note what came of it; what is refused for one of several does not stop the others."""
+    try:
+        done = sync_mount(ctx, mount, full=full, scope=scope, report=result.report, everywhere=not result.single)
+    except errors.TooManyGone as exc:
+        if result.single:
+            raise
+        ctx.warn(f"[sync] {ctx.policy.redact(mount['path'])}: {exc}")
+        result.refused = exc
+        return
+    result.runs[mount["path"]] = done
+    _say(ctx, mount, done)
 
 
 def _mounts(ctx: Context, path: str | None, scope: str | None) -> list[Mount]:
