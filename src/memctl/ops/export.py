@@ -73,8 +73,7 @@ class Exported(Result):
     access=READ,
     tool="memory_export",
     toolset="standard",
-    about="Export memories with all their fields, 1000 at a time: go on at next_offset. Those kept from models are only "
-    "counted.",
+    about="Export memories with all their fields, 1000 from offset on. Those kept from models are only counted.",
     answer={
         "count": "integer",
         "items": "array",

@@ -60,8 +60,7 @@ class Mounted(Result):
     toolset="standard",
     destructive=True,
     idempotent=True,
-    about="List, register or remove the folders whose documents feed the memory. Nothing is read until memory_sync; "
-    "a person's mounts stay.",
+    about="List, register or remove the folders whose documents feed the memory. Nothing is read until memory_sync.",
     answer={"mounts": "array", "count": "integer", "mount_id": "string", "path": "string", "removed": "string"},
     examples=(
         "memctl mount docs/ --name docs --ignore drafts/ '*.bak'",

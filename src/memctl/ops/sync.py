@@ -112,7 +112,7 @@ def _why(one: FileReport, root: str) -> str:
     destructive=True,
     idempotent=True,
     about="Read new and changed documents of a folder, or of all mounted folders, into the memory. Mounts the folder "
-    "if it is not; deleted files leave recall, at most half at a time.",
+    "if it is not; deleted files leave recall.",
     answer={
         "files_scanned": "integer", "files_new": "integer", "files_changed": "integer", "chunks_created": "integer",
         "synced": "object", "mount_count": "integer",
