@@ -186,7 +186,7 @@ def test_a_client_over_stdio(tmp_path: Path) -> None:
 def test_many_clients_over_http_lose_nothing() -> None:
     ok("init", "-q")
     clients, calls = 8, 5
-    with process("--transport", "streamable-http", "--port", "0", "--no-rate-limit") as server:
+    with process("--transport", "streamable-http", "--port", "0", "--no-rate-limit", "--no-token") as server:
         assert server.popen.stderr is not None
         assert server.popen.stderr.readline().startswith("memctl MCP server (db=")
         address = server.popen.stderr.readline().split()[3].rstrip(".")

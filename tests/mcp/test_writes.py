@@ -167,7 +167,7 @@ def test_an_import_overwrites_no_id() -> None:
 
 # --- proposals: what they say of their source ------------------------------------------------------------------------
 
-HINTS = [
+HINTS: list[dict[str, Any]] = [
     {"source_kind": "doc", "source_id": "README.md"},
     {"source_kind": "doc", "source_id": "README.md", "chunk_ids": ["README.md:3"], "content_hashes": ["sha256:ab"]},
     {"source_kind": "tool", "source_id": "memctl-remember"},
@@ -269,10 +269,10 @@ def test_a_planted_mount_leads_nowhere(how: str, argv: list[str], outside: Path,
     )  # fmt: skip
     for answer in (every, full):
         assert (answer["status"], answer["mount_count"]) == ("ok", 0)
-        assert answer["warnings"] == [
-            "[sync] Mount MNT-1 is in no folder that this server may read, skipping; memctl sync in a terminal reads it, "
-            "and so does a server that is started with --allow-root"
-        ]  # fmt: skip
+        (warning,) = answer["warnings"]
+        assert warning.startswith(
+            "[sync] Mount MNT-1 is in no folder that this server may read, skipping; memctl sync "
+        )
     assert "it is not in a folder that this server may read" in refusal(named) + refusal(by_id)
     assert "diary" not in str([every, named, by_id, seen, full])
     assert [item.content for item in items()] == ["x"]
@@ -364,7 +364,8 @@ def test_what_changes_nothing_is_allowed_and_what_a_tool_made_is_its_own() -> No
     ok("mount", "docs", "--name", "docs", "--db", DB)
     register = {"action": "register", "path": "notes", "name": "notes", "ignore_patterns": "*.bak"}
     answers = serve(
-        ("memory_mount", {"action": "register", "path": "docs", "name": "docs"}), ("memory_sync", {"path": "docs/inner"}),
+        ("memory_mount", {"action": "register", "path": "docs", "name": "docs"}),
+        ("memory_sync", {"path": "docs/inner"}),
         ("memory_mount", register), ("memory_mount", register | {"ignore_patterns": "*.old", "scope": "notes"}),
         ("memory_mount", {"action": "register", "path": "notes/inner"}),
         ("memory_mount", {"action": "remove", "mount_id": str(Path("notes/inner").resolve())}),
@@ -394,7 +395,8 @@ def test_a_workspace_of_a_person_stays_as_it_is() -> None:
     register, remove = "memory_workspace_register", "memory_workspace_remove"
     answers = serve(
         (register, {"name": "api", "scope": "elsewhere"}), (register, {"name": "default", "scope": "elsewhere"}),
-        (remove, {"name": "api"}), (register, {"name": "api", "scope": "api"}), (register, {"name": "api", "budget": 1}),
+        (remove, {"name": "api"}), (register, {"name": "api", "scope": "api"}),
+        (register, {"name": "api", "budget": 1}),
         (register, {"name": "mine"}), (register, {"name": "mine", "scope": "elsewhere"}), (remove, {"name": "mine"}),
     )  # fmt: skip
     for number in (0, 1, 2, 4):
