@@ -89,6 +89,18 @@ def test_it_ends_at_once_with_all_writes_committed(how: str, code: int) -> None:
     assert ok("stats").code == 0
 
 
+@pytest.mark.parametrize("half", ["\ud83d", "a \ude00 b", "\ud83d\ud83d\ude00", "\\ud83d"])
+def test_half_a_character_is_answered(half: str) -> None:
+    """JavaScript cuts emoji in two; the SDK's parser takes the line for no message, and would answer nothing."""
+    with process() as server:
+        server.hello()
+        answer = server.call("memory_write", {"title": half, "content": f"The launch {half} is on Friday."})
+        assert answer["result"]["structuredContent"]["status"] == "ok"
+        whole = half.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        found = server.call("memory_search", {"query": "launch"})["result"]["structuredContent"]["items"]
+        assert [item["title"] for item in found] == [whole]
+
+
 def test_a_write_that_waits_for_the_lock_is_finished_before_the_end() -> None:
     with process() as server:
         server.hello()
