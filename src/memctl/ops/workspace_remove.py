@@ -20,7 +20,7 @@ from memctl.ops.workspace import Removed
     answer={"removed": "boolean", "name": "string"},
 )
 def workspace_remove(ctx: Context, name: Annotated[str, Arg("its name")]) -> Removed:
-    """Forget a workspace that a tool has made; its items stay."""
+    """Forget a workspace; its items stay."""
     from memctl.store import workspaces
 
     wanted = name.strip()
