@@ -205,6 +205,7 @@ def test_a_hint_is_shown_as_said_and_raises_no_trust(door: str) -> None:
         (shown,) = (line for line in block if line.startswith("provenance:"))
         assert shown.startswith(f"provenance: {'tool' if hint['source_kind'] == 'person' else hint['source_kind']}:")
         assert str(hint["source_id"]).split()[0] in shown
+        assert "trust: high" not in said_
         assert all(line.isprintable() for line in block)
         assert not any(line.startswith("[path:") for line in block)
 

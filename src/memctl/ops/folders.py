@@ -104,12 +104,14 @@ def _leave_mounts(ctx: Context, folder: str, given: Mount) -> None:
     """
     for one in mounts.every(ctx.db):
         if one["path"] == folder:
+            what = "change what a person has mounted"
             changed = any(one[field] != value for field, value in given.items())
         else:
+            what = "make a mount of its own of a folder that is in a person's mount, which has options: name that mount"
             around = folder.startswith(os.path.join(one["path"], ""))
             changed = around and any(one[field] != given.get(field, usual) for field, usual in _OPTIONS.items())
         if changed and not mounts.is_by_tool(ctx.db, one["mount_id"]):
-            leave_to_person(ctx, "change what a person has mounted", "memctl mount")
+            leave_to_person(ctx, what, "memctl mount")
 
 
 def options_of(ctx: Context, mount: Mount, scope: str | None = None) -> Options:
