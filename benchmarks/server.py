@@ -154,7 +154,7 @@ def _http(serve: list[str], env: dict[str, str], db: str, memctl: list[str]) -> 
 
 @contextmanager
 def _listening(serve: list[str], env: dict[str, str]) -> Iterator[int]:
-    command = [*serve, "--transport", "streamable-http", "--port", "0"]
+    command = [*serve, "--transport", "streamable-http", "--port", "0", "--no-token"]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env)
     assert server.stderr is not None
     server.stderr.readline()

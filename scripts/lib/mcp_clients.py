@@ -82,7 +82,7 @@ def inspected() -> Iterator[tuple[str, bool, str]]:
 @contextmanager
 def listening() -> Iterator[str]:
     """The URL of a server on a free port."""
-    command = [*SERVE, "--transport", "streamable-http", "--port", "0", "--audit-log", os.devnull]
+    command = [*SERVE, "--transport", "streamable-http", "--port", "0", "--no-token", "--audit-log", os.devnull]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         found = None

@@ -16,13 +16,13 @@ around the tools.
 ```sh
 memctl serve --check                        # would it start? names the store it would open
 memctl serve                                # stdin and stdout, for a client that starts it
-memctl serve --transport streamable-http    # http://127.0.0.1:8765/mcp, for clients that connect
+memctl serve --transport streamable-http    # http://127.0.0.1:8765/mcp, for clients that connect; prints a token
 python -m memctl.mcp.server                 # the same, with the flags of older memctl
 ```
 
 The store is the one the command line would use in the same folder: `--db`, else `MEMCTL_DB`, else the nearest
-`.memory/memory.db`; it is made when it is missing. Clients that start servers in no particular folder (desktop ones)
-need `--db`. Several servers and the command line may use one store at the same time.
+`.memory/memory.db`; one that is missing is made when something is first stored. Clients that start servers in no
+particular folder (desktop ones) need `--db`. Several servers and the command line may use one store at the same time.
 
 The server ends when its input ends, at SIGINT and at SIGTERM, at once: what was answered is stored, a write that is
 going on has five seconds to finish. Diagnostics go to stderr, a line of JSON for each call to `--audit-log` (else
@@ -47,6 +47,8 @@ Tokens are the characters of names, descriptions and schemas, divided by four. `
   (`argument-invalid`) or the tool is unknown. `warnings` are what the command line would have said on stderr.
 - Argument names that a tool does not know are ignored; `null` means "not given". Lists may be texts with commas,
   arrays of objects may be their JSON as text; the long flags of the command line are understood as names too.
+- What a person has set (mounts, workspaces, the tokenizer) a tool does not change; [mcp-security.md](mcp-security.md)
+  says what each tool may.
 - `memory_sync` and `memory_import` tell a client that asks for it how far they are.
 - What policy holds back, or what today's rules would hold back and have not seen yet, is named at most, never quoted.
 - A use is counted for what a recall delivered or a read opened, when the answer is out and nobody asks anything, at the
@@ -56,7 +58,7 @@ Tokens are the characters of names, descriptions and schemas, divided by four. `
 """
 HINTS = {
     "readOnlyHint": ("reads only", "writes"),
-    "destructiveHint": ("may destroy", ""),
+    "destructiveHint": ("may take away", ""),
     "idempotentHint": ("", ""),
     "openWorldHint": ("asks a model", ""),
 }

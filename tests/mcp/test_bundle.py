@@ -158,4 +158,4 @@ def test_the_unpacked_bundle_starts(unpacked: Path, manifest: dict[str, Any], sc
         assert server.wait(60) == 0
     assert answers[0]["result"]["serverInfo"]["version"] == __version__
     assert [tool["name"] for tool in answers[1]["result"]["tools"]] == [tool["name"] for tool in manifest["tools"]]
-    assert (scratch / "m.db").exists()
+    assert not (scratch / "m.db").exists(), "nothing was stored yet"

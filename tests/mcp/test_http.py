@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -483,7 +484,9 @@ async def app(scope, receive, send):
 def started(port):
     sys.stdout.write(f"{port}\\n"); sys.stdout.flush()
 
-serve(protect(app, host="127.0.0.1"), host="127.0.0.1", port=int(sys.argv[1]), started=started)
+from memctl.mcp.http_connections import Peers
+peers = Peers(**eval(sys.argv[2]))
+serve(protect(app, host="127.0.0.1"), host="127.0.0.1", port=int(sys.argv[1]), started=started, peers=peers)
 """
 
 
@@ -492,10 +495,13 @@ def process() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     pytest.importorskip("uvicorn")
     begun: list[subprocess.Popen[str]] = []
 
-    def start(port: int = 0) -> "subprocess.Popen[str]":
+    def start(port: int = 0, **peers: float) -> "subprocess.Popen[str]":
         begun.append(
             subprocess.Popen(
-                [sys.executable, "-c", SERVER, str(port)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+                [sys.executable, "-c", SERVER, str(port), repr(peers)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
             )
         )
         return begun[-1]
@@ -530,3 +536,114 @@ def test_an_address_that_is_taken(process: Callable[..., "subprocess.Popen[str]"
         _, said = server.communicate(timeout=60)
     assert "OSError" in said
     assert "in use" in said
+
+
+# --- connections before there is a request ---------------------------------------------------------------------------
+
+HALF = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
+
+
+def dial(server: "subprocess.Popen[str]", port: list[int], said: bytes = b"") -> socket.socket:
+    """A connection to the server on which so much was said."""
+    if not port:
+        assert server.stdout
+        port.append(int(server.stdout.readline()))
+    made = socket.create_connection(("127.0.0.1", port[0]), timeout=60)
+    made.sendall(said)
+    return made
+
+
+def heard(connection: socket.socket) -> bytes:
+    """All that comes until the other side ends it, with or without good manners."""
+    found = b""
+    with connection, suppress(ConnectionResetError):
+        while part := connection.recv(65536):
+            found += part
+    return found
+
+
+def asked(server: "subprocess.Popen[str]", port: list[int]) -> bytes:
+    return heard(dial(server, port, b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"))
+
+
+LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+
+@pytest.mark.parametrize("said", [b"", HALF])
+def test_the_head_of_a_request_has_a_time_limit(process: Callable[..., "subprocess.Popen[str]"], said: bytes) -> None:
+    """uvicorn would wait for ever; the test ends only because the server hangs up."""
+    assert heard(dial(process(head_seconds=0.2), [], said)) == LATE
+
+
+def test_so_has_the_head_of_the_next_request(process: Callable[..., "subprocess.Popen[str]"]) -> None:
+    again = dial(process(head_seconds=0.2), [], b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    assert b"200 OK" in again.recv(65536)
+    again.sendall(HALF)
+    assert heard(again).endswith(LATE)
+
+
+def test_an_answer_has_no_time_limit_of_that_sort(process: Callable[..., "subprocess.Popen[str]"]) -> None:
+    body = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"
+    assert b"done" in heard(dial(process(head_seconds=0.1), [], body)), "it takes 0.3 seconds"
+
+
+def test_half_sent_requests_keep_nobody_out(process: Callable[..., "subprocess.Popen[str]"]) -> None:
+    server, port = process(head_seconds=600), list[int]()
+    slow = [dial(server, port, HALF) for _ in range(560)]
+    for _ in range(5):
+        assert b"200 OK" in asked(server, port)
+    assert b"200 OK" not in heard(slow[0]), "it is over: the oldest made room"
+    for one in slow[1:]:
+        one.close()
+
+
+def test_a_peer_has_so_many_connections(process: Callable[..., "subprocess.Popen[str]"]) -> None:
+    server, port = process(max_open=3, max_waiting=9), list[int]()
+    mine = [dial(server, port) for _ in range(3)]
+    assert heard(dial(server, port)).startswith(b"HTTP/1.1 503 ")
+    mine.pop().close()
+    while b"200 OK" not in asked(server, port):  # until the server has seen that one is gone
+        pass
+    for one in mine:
+        one.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "peer"),
+    [
+        (("127.0.0.1", 5), "127.0.0.1"), (("2001:db8::1:2", 5, 0, 0), "2001:db8::/64"), (("::1", 5, 0, 0), "::1"),
+        (("fe80::1%eth0", 5, 0, 2), "fe80::/64"), (("::ffff:10.0.0.1", 5, 0, 0), "::ffff:10.0.0.1"), (None, ""),
+    ],
+)  # fmt: skip
+def test_who_a_connection_is_from(address: Any, peer: str) -> None:
+    from memctl.mcp.http_connections import peer_of
+
+    assert peer_of(address).replace("a00:1", "10.0.0.1") == peer
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_request_says_its_length_in_one_way(process: Callable[..., "subprocess.Popen[str]"], order: int) -> None:
+    server, port = process(), list[int]()
+    ways = [b"Content-Length: 5\r\n", b"Transfer-Encoding: chunked\r\n"][::order]
+    smuggled = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    head = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n" + b"".join(ways) + b"\r\n"
+    found = heard(dial(server, port, head + b"0\r\n\r\n" + smuggled))
+    assert found.startswith(b"HTTP/1.1 400 ")
+    assert b"200 OK" not in found
+    assert b"connection: close" in found.lower()
+
+
+def test_both_lengths_are_refused_whatever_is_in_front() -> None:
+    got = ask(protect(echo, host="127.0.0.1"), headers={"Content-Length": "0", "Transfer-Encoding": "chunked"})
+    assert (got.status, got.headers["connection"]) == (400, "close")
+
+
+@pytest.mark.parametrize("name", ["session_id", "session%5Fid", "%73ession_id", "session_id=&session%5fid"])
+def test_a_session_in_the_query_is_found_however_it_is_spelt(tokens: Tokens, name: str) -> None:
+    app = protect(echo, host="127.0.0.1", tokens=tokens)
+    assert ask(app, "GET", "/sse", bearer(ALICE)).status == 200
+    session = "0123456789abcdef0123456789abcdef"
+    query = f"{name}={session}".encode()
+    assert ask(app, headers=bearer(BOB), query=query).status == 404
+    assert ask(app, headers=bearer(ALICE), query=f"session%5Fid={session}".encode()).status == 200
+    assert ask(app, headers=bearer(BOB), query=f"session_id={session.upper()}".encode()).status == 404

@@ -3,6 +3,7 @@
 import http.client
 import json
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from support import run
 
 pytest.importorskip("mcp.server")
 
@@ -95,3 +98,38 @@ def test_every_token_can_do_what_it_is_for_and_no_more(port: int, scratch: Path)
     assert {line["sid"] for line in lines} == {"alice", "bob", "carol"}
     assert [line["outcome"] for line in lines if line["sid"] == "bob"] == ["ok", "error"]
     assert ALICE not in (scratch / "audit.jsonl").read_text()
+
+
+def test_without_a_token_file_a_token_is_made_and_printed() -> None:
+    """A server on a loopback address without tokens would be open to every user of the machine."""
+    command = [sys.executable, "-m", "memctl", "serve", "-q", "--transport", "streamable-http", "--port", "0"]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        number = free.getsockname()[1]
+    command[-1] = str(number)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr
+        made = re.search(r"Bearer ([\w-]{40,})$", server.stderr.readline().strip())
+        assert made, "also with -q"
+        assert Caller(number, made[1]).call("memory_stats")["status"] == "ok"
+        for headers in ({}, {"Authorization": "Bearer " + "x" * 43}):
+            connection = http.client.HTTPConnection("127.0.0.1", number, timeout=60)
+            connection.request("POST", "/mcp", b"{}", headers)
+            assert connection.getresponse().status == 401
+            connection.close()
+        server.terminate()
+        _, said = server.communicate(timeout=60)
+    assert made[1] not in said, "it is said once"
+
+
+def test_one_may_say_that_no_token_is_wanted() -> None:
+    done = run("serve", "--check", "--transport", "sse", "--no-token")
+    assert done.code == 0
+    for argv, why in (
+        (["--transport", "sse", "--no-token", "--token-file", "t"], "do not go together"),
+        (["--no-token"], "reached over HTTP"),
+        (["--transport", "sse", "--no-token", "--host", "0.0.0.0"], "without tokens"),
+    ):
+        done = run("serve", "--check", *argv)
+        assert done.code != 0
+        assert why in done.notes

@@ -67,3 +67,12 @@ def test_the_operation_shows_them() -> None:
     assert list(op.text(found))[1] == (
         "memory_write: 1 calls, 0 errors, 0 rate-limited, p50 2.0 ms, p95 2.0 ms, 10 bytes in, 3 out"
     )
+
+
+def test_one_tool_alone() -> None:
+    metrics = Metrics()
+    for tool in ("memory_recall", "memory_recall", "memory_write"):
+        metrics.record(tool, "ok", 1.0, 10, 20)
+    found = metrics.as_dict("memory_recall")
+    assert (found["calls"], list(found["tools"])) == (2, ["memory_recall"])
+    assert metrics.as_dict("memory_none")["tools"] == {}

@@ -130,7 +130,11 @@ def test_proposals_are_counted_per_turn(limiter: RateLimiter, clock: Clock) -> N
     with pytest.raises(RateLimitExceeded) as caught:
         limiter.check_proposals("s", 1)
     assert caught.value.message.startswith("Proposal limit exceeded: 6 proposals this turn (limit: 5).")
-    assert caught.value.retry_after_ms == 0
+    assert caught.value.retry_after_ms == 60_000, "the turn ends when nobody proposes for so long"
+    clock.now += 20
+    with pytest.raises(RateLimitExceeded) as caught:
+        limiter.check_proposals("s", 1)
+    assert caught.value.retry_after_ms == 40_000
     limiter.reset_turn("s")
     limiter.check_proposals("s", 5)
     clock.now += 60  # nobody proposed anything for long enough: that turn is over
@@ -142,6 +146,9 @@ def test_refused_proposals_do_not_count(limiter: RateLimiter) -> None:
     limiter.check_proposals("s", 4)
     with pytest.raises(RateLimitExceeded, match="propose at most 5 at a time"):
         limiter.check_proposals("s", 6)
+    with pytest.raises(RateLimitExceeded) as caught:
+        limiter.check_proposals("s", 6)
+    assert caught.value.retry_after_ms == 0, "so many never go at once"
     limiter.check_proposals("s", 1)
 
 

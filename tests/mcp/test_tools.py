@@ -57,6 +57,10 @@ DOCUMENTED: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+#: The tools that may take something out of recall or out of a list: what is gone from a folder, a mount, a workspace.
+TAKES_AWAY = {"memory_mount", "memory_sync", "memory_inspect", "memory_ask", "memory_workspace_remove"}
+
+
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_the_documented_parameters_have_their_names_and_defaults(plain: Tools, name: str) -> None:
     params = inspect.signature(plain[name]).parameters
@@ -103,8 +107,7 @@ def test_what_is_published_of_a_tool(listed: catalog.Listed) -> None:
     assert hints["readOnlyHint"] is (listed.tool.op.access in ("none", "read"))
     assert not (hints["readOnlyHint"] and hints["destructiveHint"])
     assert hints["openWorldHint"] is (listed.name in ("memory_ask", "memory_loop"))
-    if hints["destructiveHint"]:
-        assert "confirm" in listed.schema["properties"], "what destroys asks for an explicit confirm"
+    assert hints["destructiveHint"] is (listed.name in TAKES_AWAY or "confirm" in listed.schema["properties"])
     for schema in listed.schema["properties"].values():
         kinds = schema.get("anyOf", [schema])
         assert all(

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from memctl.errors.server import StreamsClosed as StreamsClosed
     from memctl.errors.server import TokenFileInvalid as TokenFileInvalid
     from memctl.errors.server import TokensNeeded as TokensNeeded
+    from memctl.errors.server import ToolRefused as ToolRefused
+    from memctl.errors.server import TooManyGone as TooManyGone
 
 #: The rooms of this package whose errors few commands can meet: they are loaded when one of them is asked for.
 ROOMS = ("models", "server")

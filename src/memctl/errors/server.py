@@ -1,4 +1,4 @@
-"""What goes wrong when a server is started."""
+"""What goes wrong when a server is started, and what its tools leave to people."""
 
 from memctl.errors import MemctlError
 
@@ -35,6 +35,18 @@ class PlaceRefused(MemctlError):
     """{message}"""
 
     hint = "--db names the store, --db-root the folder it must be in"
+
+
+class ToolRefused(MemctlError):
+    """a tool may not {what}"""
+
+    hint = "this is left to the person whose memory it is: {remedy}"
+
+
+class TooManyGone(MemctlError):
+    """{count} of {there} files would leave the memory; a tool archives no more than half, so none was archived"""
+
+    hint = "when they are gone for good, memctl sync in a terminal takes them out; --dry-run --report shows which"
 
 
 class AddressTaken(MemctlError):

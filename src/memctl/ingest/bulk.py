@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from memctl import ids
+from memctl import errors, ids
 from memctl.ingest import delta
 from memctl.ingest.moves import Moves
 from memctl.ingest.outcome import FileReport, Outcome, lost_report
@@ -34,6 +34,8 @@ BATCH_CHARS = 3_000_000
 LAST_CHARS = 500_000
 #: What a file counts beside its text.
 FILE_CHARS = 1000
+#: A careful run archives so many files without asking how many there are.
+FEW_FILES = 5
 
 
 class Progress(NamedTuple):
@@ -53,12 +55,14 @@ class Run(NamedTuple):
     report   keep a line for each file in `Outcome.reports`
     workers  processes that read files side by side; 0: one for each processor
     mount    the mount that the files lie in
+    careful  archive nothing when more than half of the files, and more than a few, would go
     """
 
     full: bool = False
     report: bool = False
     workers: int = 1
     mount: Home | None = None
+    careful: bool = False
 
 
 class Ingest:
@@ -84,6 +88,7 @@ class Ingest:
         self._chars = 0
         self._to_come = inf  # what the files count that other processes are still to read
         self._lost: dict[str, str] = {}
+        self._there = 0  # files that the store has had so far
         self._unread: dict[str, File] = {}
         self._in_vain: dict[str, Unread] = {}
         self._moves: Moves | None = None
@@ -127,6 +132,7 @@ class Ingest:
         for target in plan.failed:
             self._fail(target.path, target.problem)
         self._lost = dict(plan.lost)
+        self._there = len(plan.lost) + len(plan.unchanged) + sum(task.known for task in plan.tasks)
         folders.forget_unread(self.db, plan.cured)
         self._moves = Moves(self.db, plan)
 
@@ -237,7 +243,10 @@ class Ingest:
         with self.db.atomic():
             buried: dict[str, Gone] = {}
             past = folders.buried(self.db, lost)
-            for file in corpus.known_files(self.db, lost).values():
+            known = corpus.known_files(self.db, lost)  # without those that were found elsewhere
+            if self.how.careful and len(known) > max(FEW_FILES, self._there // 2):
+                raise errors.TooManyGone(count=len(known), there=self._there)
+            for file in known.values():
                 if file.path in self._unread and self._unread[file.path].sha256 == file.sha256:
                     continue  # it cannot be read today, but what was read is what it is
                 active = [i for i, old in items.stored(self.db, file.item_ids).items() if not old.archived]

@@ -8,6 +8,7 @@ from zlib import crc32
 
 from memctl import errors, ids
 from memctl.extract import LIMITS, Document, Limits, anchor_at, document
+from memctl.ingest import below
 from memctl.store.corpus import File
 from memctl.store.sources import Source
 
@@ -36,6 +37,7 @@ class Options(NamedTuple):
     corpus_id: str | None = None
     infer: bool = True  # take tags from suffix and folders, and the title from the text
     limits: Limits = LIMITS
+    roots: tuple[str, ...] | None = None  # nothing is read outside of these folders, whatever links do meanwhile
 
     def recipe(self, rules: str) -> str:
         """A word that changes when a file would come out differently though its bytes are the same."""
@@ -70,10 +72,13 @@ class Prepared(NamedTuple):
     lasting: bool = False
 
 
-def read_file(path: str, max_bytes: int) -> tuple[bytes, os.stat_result]:
-    """The bytes of a regular file. Raises DocumentUnreadable with the reason in words; never blocks on a pipe."""
+def read_file(path: str, max_bytes: int, roots: Sequence[str] | None = None) -> tuple[bytes, os.stat_result]:
+    """The bytes of a regular file. Raises DocumentUnreadable with the reason in words; never blocks on a pipe.
+
+    roots  folders that the file must be in (see `below`); None: it may be anywhere
+    """
     try:
-        fd = os.open(path, _MODE)
+        fd = os.open(path, _MODE) if roots is None else below.open_file(path, roots, _MODE)
         with os.fdopen(fd, "rb", buffering=0) as file:
             info = os.fstat(fd)
             if not stat.S_ISREG(info.st_mode):
@@ -143,7 +148,7 @@ class Preparer:
         """A file by its path. `known`: the hash of the bytes that need not be prepared again, if there is one."""
         try:
             asked = ids.now_seconds()
-            data, info = read_file(path, self.options.limits.bytes)
+            data, info = read_file(path, self.options.limits.bytes, self.options.roots)
         except errors.DocumentUnreadable as exc:
             seen = None if isinstance(exc.__cause__, OSError) else File(path, "")  # too large, or no file any more
             return Prepared(path, seen, problem=str(exc.fields.get("reason", exc.message)))

@@ -12,7 +12,7 @@ from memctl.store import items as store
 from memctl.store import judged, sources
 from memctl.store.connect import Database
 from memctl.store.importance import Said
-from memctl.text import clean
+from memctl.text import clean, trust
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
@@ -302,11 +302,14 @@ def absorb(there: MemoryItem, new: MemoryItem) -> bool:
 
 
 def _add_source(there: MemoryProvenance, new: MemoryProvenance) -> None:
-    if not there.source_id:
+    taken = not there.source_id
+    if taken:
         there.source_kind, there.source_id = new.source_kind, new.source_id
     elif new.source_id and new.source_id != there.source_id:
         there.chunk_ids = list(dict.fromkeys((*there.chunk_ids, new.source_id)))
         if new.source_kind != there.source_kind:
             there.source_kind = "mixed"
-    there.chunk_ids = list(dict.fromkeys((*there.chunk_ids, *new.chunk_ids)))
+    # A mark says how far the source of its own item is trusted, and nothing of another one's.
+    more = new.chunk_ids if taken else trust.unmarked(new.chunk_ids)
+    there.chunk_ids = list(dict.fromkeys((*there.chunk_ids, *more)))
     there.content_hashes = list(dict.fromkeys((*there.content_hashes, *new.content_hashes)))

@@ -2,11 +2,12 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from memctl.extract import is_ingestable
+from memctl.ingest.below import Entry, listing
 from memctl.ingest.rules import TELLING, RuleFiles, Scope, left_out, tagged
 
 STORE_ITSELF = "it belongs to the store itself"
@@ -42,6 +43,7 @@ def walk(
     accept: Callable[[str], bool] = is_ingestable,
     report: Report | None = None,
     within: Mapping[str, Iterable[str]] | None = None,
+    roots: Sequence[str] | None = None,
 ) -> Iterator[Target]:
     """The files below `root`, a canonical path: in each folder its files, then its folders, sorted by name.
 
@@ -51,11 +53,15 @@ def walk(
     report  called with (path, reason) for whatever is left out; a folder, with a slash at its end, stands for all in it
     within  folders (canonical paths) with patterns of their own: one that the walk comes to is walked as if it were
             the root
+    roots   canonical folders that nothing is looked at outside of, whatever links do meanwhile (see `below`)
     """
     walker = _Walk(root, ignore, never, accept, report or _to_nobody)
+    walker.roots = roots
     if within:
         walker.apart = {
-            folder: partial(walk, folder, ignore=own, never=never, accept=accept, report=report, within=within)
+            folder: partial(
+                walk, folder, ignore=own, never=never, accept=accept, report=report, within=within, roots=roots
+            )
             for folder, own in within.items()
             if folder != root
         }
@@ -99,6 +105,7 @@ class _Walk:
         self.inside = os.path.join(root, "")
         self.skip = len(self.files.lead)  # what the rules' paths have before the path below the root
         self.apart: Mapping[str, Callable[[], Iterator[Target]]] = {}  # folders that have a walk of their own
+        self.roots: Sequence[str] | None = None
 
     def targets(self) -> Iterator[Target]:
         pending = [_Folder(self.root, self.files.lead, self.files.start, asked_for=True)]
@@ -117,22 +124,20 @@ class _Walk:
 
     def _folder(self, folder: _Folder, below: list[_Folder]) -> Iterator[Target]:
         """The files of one folder; the folders in it that are wanted come to `below`."""
-        with os.scandir(folder.path) as listing:
-            entries = sorted(listing, key=_name)
-        present = [entry.name for entry in entries if entry.name in TELLING]
-        scope = folder.scope
-        if present:
-            reason = "" if folder.asked_for else tagged(folder.path, present)
-            if reason:
-                self.report(os.path.join(folder.path, ""), reason)
-                return
-            scope = self.files.inside(scope, folder.path, folder.base, present)
-            yield from self._problems()
-        yield from self._entries(entries, folder.base, scope, below)
+        with listing(folder.path, self.roots) as found:
+            entries = sorted(found, key=_name)
+            present = [entry.name for entry in entries if entry.name in TELLING]
+            scope = folder.scope
+            if present:
+                reason = "" if folder.asked_for else tagged(folder.path, present)
+                if reason:
+                    self.report(os.path.join(folder.path, ""), reason)
+                    return
+                scope = self.files.inside(scope, folder.path, folder.base, present)
+                yield from self._problems()
+            yield from self._entries(entries, folder.base, scope, below)
 
-    def _entries(
-        self, entries: list[os.DirEntry[str]], base: str, scope: Scope, below: list[_Folder]
-    ) -> Iterator[Target]:
+    def _entries(self, entries: list[Entry], base: str, scope: Scope, below: list[_Folder]) -> Iterator[Target]:
         for entry in entries:
             name = entry.name
             path = base + name
@@ -155,7 +160,7 @@ class _Walk:
             else:
                 self.report(entry.path, "no reader for this kind of file")
 
-    def _link(self, entry: os.DirEntry[str], path: str) -> Iterator[Target]:
+    def _link(self, entry: Entry, path: str) -> Iterator[Target]:
         """A link counts as the file that it leads to, if a walk would come to that one, too."""
         if os.path.isdir(entry.path):
             self.report(entry.path, "links to folders are not followed")
@@ -181,7 +186,7 @@ class _Walk:
         return found
 
 
-def _found(entry: os.DirEntry[str]) -> Target:
+def _found(entry: Entry) -> Target:
     if not is_text(entry.path):
         return Target(entry.path, NOT_UTF8)
     try:
@@ -206,7 +211,7 @@ def _judged(path: str, info: os.stat_result) -> Target:
     return Target(path, next((reason for test, reason in _KINDS if test(info.st_mode)), "it is no file"))
 
 
-def _name(entry: os.DirEntry[str]) -> str:
+def _name(entry: Entry) -> str:
     return entry.name
 
 

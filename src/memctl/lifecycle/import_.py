@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from memctl import ids
 from memctl.lifecycle.checks import Line, is_held, judge
 from memctl.lifecycle.record import InvalidLine, from_bytes, is_passage, tidy
+from memctl.lifecycle.unvouched import unvouched
 from memctl.store import corpus, judged, sources
 from memctl.store import items as store
 from memctl.store.connect import Database
 from memctl.store.importance import Said
-from memctl.text import clean
+from memctl.text import clean, trust
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def import_lines(
     *,
     preserve_ids: bool = False,
     dry_run: bool = False,
+    vouched: bool = True,
     warn: Callable[[str], None],
     progress: Callable[[str], None] = lambda _: None,
 ) -> Counts:
@@ -77,9 +79,12 @@ def import_lines(
 
     db       None for a store that does not exist yet (only in a dry run)
     dry_run  count, write nothing
+    vouched  a person says that the lines are what they say they are; those of a model are not (see `unvouched`), and
+             bring nothing back that is archived here, be it under another id, title or scope
     warn     takes one line per problem
     """
-    return Import(db, policy, preserve_ids=preserve_ids, dry_run=dry_run, warn=warn).run(stream, progress)
+    how = Import(db, policy, preserve_ids=preserve_ids, dry_run=dry_run, vouched=vouched, warn=warn)
+    return how.run(stream, progress)
 
 
 class Import:
@@ -93,8 +98,11 @@ class Import:
         preserve_ids: bool,
         dry_run: bool,
         warn: Callable[[str], None],
+        vouched: bool = True,
     ) -> None:
         self.db, self.policy, self.preserve_ids, self.dry_run = db, policy, preserve_ids, dry_run
+        self.vouched = vouched
+        self.buried: set[str] = set()  # content hashes (of this batch) of what is archived here
         self.warn, self.told = warn, 0
         self.counts = Counts()
         self.alias: dict[str, str] = {}  # a line's id -> the id it has here, where that is another one
@@ -138,7 +146,9 @@ class Import:
             if data is None:
                 raise InvalidLine(f"longer than {LINE_BYTES // 1024 // 1024} MB")
             found = from_bytes(data)
-            if not self.preserve_ids:  # a backup comes back as it was
+            if not self.vouched:
+                found = unvouched(self.db, found)
+            if not (self.preserve_ids and self.vouched):  # a backup comes back as it was
                 tidy(found.item)
             if clean.is_blank(found.item.content) and not (self.preserve_ids and found.item.title.strip()):
                 raise InvalidLine("content is blank")
@@ -186,6 +196,7 @@ class Import:
         known = store.ids_by_hash(self.db, {key.content_hash for key in keys})
         wanted = [k.id for content_hash, ks in known.items() for k in ks if (content_hash, k.scope) in scopes]
         why = store.withheld(self.db, wanted)
+        self.buried = set() if self.vouched else {h for h, ks in known.items() if any(k.archived for k in ks)}
         self.held = set()
         for item in store.get_many(self.db, wanted):
             key = key_of(item)
@@ -208,6 +219,8 @@ class Import:
             if given_id and given_id != same:
                 self.alias.setdefault(given_id, same)
             return self._duplicate(line, self._loaded(same, there.get(key, ())))
+        if key.content_hash in self.buried and not key.gone:
+            return self._left_alone(line, "what it says was archived here")
         if given_id and not self.preserve_ids:
             item.id = ids.new_id()
             self.alias.setdefault(given_id, item.id)
@@ -216,15 +229,20 @@ class Import:
     def _same_id(self, line: Line, key: _Key, owned: _Key, owner: MemoryItem | None) -> bool:
         given_id = line.record.given_id
         if owned[:2] != key[:2]:
-            self.counts.skipped_conflict += 1
-            self._tell(f"line {line.number}: {given_id} is here with other content or in another scope; left alone")
-            return False
+            return self._left_alone(line, f"{given_id} is here with other content or in another scope")
         if owned.gone and not key.gone and given_id not in self.written:
+            if not self.vouched:
+                return self._left_alone(line, f"{given_id} was archived here")
             self.counts.restored += 1
             if owner is not None and not owner.injectable:
                 line.record.item.injectable = False  # what was held back here is not released by a file
             return self._accept(line, key)
         return self._duplicate(line, owner)
+
+    def _left_alone(self, line: Line, why: str) -> bool:
+        self.counts.skipped_conflict += 1
+        self._tell(f"line {line.number}: {why}; left alone")
+        return False
 
     def _same(self, line: Line, key: _Key, there: dict[_Key, list[MemoryItem]]) -> str | None:
         """The id of the item here that this line is; None when it is new."""
@@ -343,7 +361,7 @@ def key_of(item: MemoryItem) -> _Key:
     """What an item is, for the question whether it is here already."""
     gone = item.archived or (item.expires_at is not None and item.expires_at <= ids.timestamp())
     source = item.provenance
-    place = (source.source_id, *source.chunk_ids) if is_passage(item) else ()
+    place = (source.source_id, *trust.unmarked(source.chunk_ids)) if is_passage(item) else ()
     return _Key(item.content_hash, item.scope, gone, place)
 
 

@@ -75,13 +75,14 @@ class AuditLogger:
     def make_content_detail(content: str, policy_result: Any = None) -> dict[str, Any]:
         """What the log says of a content: `{bytes, hash, preview, policy}`.
 
-        `policy_result` is a verdict: a mapping or an object with `action` and `rule` (or `reasons`). What it rejects
-        leaves only its size. A content with a secret has no hash, from which a short secret could be guessed.
+        `policy_result` is a verdict: a mapping or an object with `action` and `rule` (or `reasons`). What it rejects or
+        holds back leaves only its size, and so does what the rules as they come hold back, personal data for example,
+        whatever a config switches off. A content with a secret has no hash, from which a short secret could be guessed.
         """
         data = content.encode("utf-8", "surrogatepass")
         detail: dict[str, Any] = {"bytes": len(data)}
         action, rule = _verdict(policy_result)
-        if action != "reject":
+        if action not in ("reject", "quarantine") and not _is_held(content):
             shown = _policy().redact(content[:_LOOKED_AT])
             if shown == content[:_LOOKED_AT] and _is_clean(content[_LOOKED_AT:]):
                 detail["hash"] = ids.bytes_hash(data)
@@ -184,6 +185,11 @@ def _policy() -> "MemoryPolicy":
 
         _POLICY.append(MemoryPolicy())
     return _POLICY[0]
+
+
+def _is_held(text: str) -> bool:
+    """Whether policy as it comes keeps this text from models."""
+    return _policy().judge(text, document=False).action == "quarantine"
 
 
 def _is_clean(text: str) -> bool:

@@ -20,6 +20,7 @@ from memctl.mcp.rate_limiter import RateLimiter, RateLimitExceeded
 from memctl.mcp.session import SessionTracker
 from memctl.mcp.sizes import batch, json_bytes
 from memctl.operation import Access
+from memctl.ops.bounds import ToolBounds
 
 #: Asking the memory something is how a model begins its answer to a new message: these begin a turn.
 TURN_BEGINNERS = frozenset({"memory_recall", "memory_recall_best_effort", "memory_search", "memory_session_inject"})
@@ -52,6 +53,7 @@ class Defence:
         self.guard, self.rate_limiter, self.audit = guard, rate_limiter, audit
         self.sessions = SessionTracker() if sessions is None else sessions
         self.metrics, self.db_path, self.remote = metrics, db_path, remote
+        self.bounds = ToolBounds(None if guard is None else guard.roots)
         self._shown = ""  # the path as the audit log names it
 
     def call(
@@ -108,7 +110,8 @@ class Defence:
             return _error(exc.as_dict())
         except Exception as exc:  # noqa: BLE001 - the boundary of the server
             return _error(faults.answer(exc, _shape(tool, arguments), _say))
-        self._settle(tool, access, answer, sid)
+        if _kind(tool, access, arguments) == "write" and answer.get("status") == "ok":
+            self.sessions.get_or_create(sid).record_write()
         return answer
 
     def _admit(
@@ -121,7 +124,7 @@ class Defence:
         parameters: frozenset[str] | None,
     ) -> None:
         self.sessions.get_or_create(sid)
-        kind = RateLimiter.classify_tool(tool, access)
+        kind = _kind(tool, access, arguments)
         writes = kind == "write" or access in ("write", "create")
         if self.remote and grant is None:
             raise GuardError("This call came over the network without a grant")
@@ -162,10 +165,6 @@ class Defence:
             return sys.maxsize
         return self.guard.max_import_bytes if importing else self.guard.max_write_bytes
 
-    def _settle(self, tool: str, access: Access, answer: dict[str, Any], sid: str) -> None:
-        if RateLimiter.classify_tool(tool, access) == "write" and answer.get("status") == "ok":
-            self.sessions.get_or_create(sid).record_write()
-
     # --- after it ----------------------------------------------------------------------------------------------------
 
     def _record(self, tool: str, arguments: dict[str, Any], answer: dict[str, Any], sid: str, ms: float) -> None:
@@ -185,6 +184,13 @@ class Defence:
             with suppress(GuardError):
                 self._shown = self.guard.relative_db_path(self.db_path)
         return self._shown or self.db_path
+
+
+def _kind(tool: str, access: Access, arguments: dict[str, Any]) -> str:
+    """How a call counts; of memory_mount only the listing is exempt."""
+    if tool == "memory_mount" and arguments.get("action") not in (None, "list"):
+        return "write"
+    return RateLimiter.classify_tool(tool, access)
 
 
 def _outcome(tool: str, answer: dict[str, Any]) -> str:

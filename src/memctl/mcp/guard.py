@@ -168,12 +168,17 @@ class ServerGuard:
 
     # --- places and programs -------------------------------------------------------------------------------------
 
-    def check_arguments(self, arguments: Mapping[str, Any]) -> None:
-        """Every place that the arguments name may be read, and every program may be run."""
-        for name, value in arguments.items():
+    def check_arguments(self, arguments: dict[str, Any]) -> None:
+        """Every place that the arguments name may be read, and every program may be run.
+
+        A path to something that is there is replaced by what it was resolved to: the tool works on what was judged,
+        whatever becomes of links meanwhile. (What does not exist may be the name of a mount.)
+        """
+        for name, value in list(arguments.items()):
             if name in PATH_ARGUMENTS:
-                for path in _paths(value):
-                    self.check_path(path)
+                places = {path: self.check_path(path) for path in _paths(value)}
+                if isinstance(value, str) and os.path.lexists(places.get(value, "")):
+                    arguments[name] = places[value]
             elif name in COMMAND_ARGUMENTS and value:
                 self.check_command(value)
 

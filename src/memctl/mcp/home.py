@@ -16,6 +16,7 @@ from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.operation import READ
 from memctl.ops.context import Context
+from memctl.store import connect
 from memctl.store.connect import MEMORY
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ class Served(Context):
         self._say, self._note, self._progress = say, note, progress
 
     def _open(self) -> "Database":
+        if self._access == READ and self.db_path != MEMORY and not os.path.exists(self.db_path):
+            # Nobody has stored anything yet: there is nothing to find, and no reason to make a store.
+            return connect.open_write(connect.SCRATCH, create=True, tokenizer=self.tokenizer)
         db = super()._open()
         if self._access == READ:
             db.uses = []

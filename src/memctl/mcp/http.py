@@ -7,6 +7,7 @@ import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from urllib.parse import parse_qsl
 
 from memctl import errors
 from memctl.annotations import Any
@@ -122,6 +123,7 @@ class Shield:
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
+            _check_framing(scope)
             if scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
                 await self._health(send)
                 return
@@ -191,7 +193,9 @@ class Shield:
             return
         named = _header(scope, b"mcp-session-id")
         sessions = [] if named is None else [named.encode("latin-1")]
-        sessions += _ENDPOINT.findall(scope.get("query_string", b""))
+        # Parsed as the SDK parses it: `session%5Fid` is the same name.
+        query = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
+        sessions += [value.encode("utf-8", "replace") for name, value in query if name == "session_id"]
         for session in sessions:
             if self._owners.get(session) is not grant:
                 raise Refused(404, "session-unknown", "there is no such session")
@@ -276,6 +280,15 @@ class _Replay:
             body, self._body = self._body, None
             return {"type": "http.request", "body": body, "more_body": False}
         return await self._receive()
+
+
+def _check_framing(scope: Scope) -> None:
+    """Refuse a request that says its length in two ways: a proxy before us may have gone by the other one."""
+    names = {name.lower() for name, _ in scope["headers"]}
+    if {b"content-length", b"transfer-encoding"} <= names:
+        raise Refused(
+            400, "bad-request", "a request has Content-Length or Transfer-Encoding, not both", (b"connection", b"close")
+        )
 
 
 def _header(scope: Scope, name: bytes) -> str | None:

@@ -4,10 +4,12 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import cast
 
 from memctl import ids
 from memctl.annotations import Any
 from memctl.mcp.http import Shield
+from memctl.mcp.http_connections import Door, Peers
 
 #: Calls that are being answered, and streams that stay open, have so many seconds each when the server stops.
 GRACE_SECONDS = 3
@@ -15,12 +17,20 @@ GRACE_SECONDS = 3
 MAX_CONNECTIONS = 512
 
 
-def serve(shield: Shield, *, host: str, port: int, started: Callable[[int], None] | None = None) -> None:
+def serve(
+    shield: Shield, *, host: str, port: int, started: Callable[[int], None] | None = None, peers: Peers | None = None
+) -> None:
     """Listen until SIGINT or SIGTERM. Raises OSError when the address cannot be had.
 
-    `started` gets the port, once it is open (the one that was found for port 0).
+    `started` gets the port, once it is open (the one that was found for port 0). `peers` has the limits of connections.
     """
     import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    known = Peers() if peers is None else peers
+
+    def connection(**how: Any) -> Any:  # a class, as uvicorn says it, or what makes an object as well
+        return Door(known, H11Protocol(**how))
 
     class Server(uvicorn.Server):
         """Ends when no call is being answered any more, or after the grace; a second signal ends it at once."""
@@ -46,7 +56,7 @@ def serve(shield: Shield, *, host: str, port: int, started: Callable[[int], None
     # What uvicorn has to say beyond "critical" is about streams that the SDKs end in an untidy way.
     config = uvicorn.Config(
         shield, host=host, port=port, log_config=None, log_level="critical", access_log=False,
-        server_header=False, proxy_headers=False,
+        server_header=False, proxy_headers=False, http=cast("Any", connection),
         limit_concurrency=MAX_CONNECTIONS, timeout_graceful_shutdown=GRACE_SECONDS, ws="none",
     )  # fmt: skip
     with _quiet_signals(), suppress(KeyboardInterrupt), _listening(host, port) as sock:

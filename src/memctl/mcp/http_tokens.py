@@ -44,6 +44,14 @@ class Tokens:
         return found
 
 
+def made_token() -> tuple[str, Tokens]:
+    """A token for this run, for a server that was given none, and the tokens of a server that takes it alone."""
+    from secrets import token_urlsafe
+
+    token = token_urlsafe(32)
+    return token, Tokens({token: Grant("this-run", writes=True, workspace=None)})
+
+
 def read_tokens(path: str) -> Tokens:
     """The tokens in a file. Raises TokenFileInvalid, also when others could read the file."""
     text = _read(path)

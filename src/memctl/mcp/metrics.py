@@ -59,10 +59,11 @@ class Metrics:
             found.bytes_in += bytes_in
             found.bytes_out += bytes_out
 
-    def as_dict(self) -> dict[str, Any]:
-        """Seconds since the start, the sums, and each tool that was called, by name."""
+    def as_dict(self, tool: str | None = None) -> dict[str, Any]:
+        """Seconds since the start, the sums, and each tool that was called, by name; or all this of one tool."""
         with self._lock:
-            tools = {name: self._tools[name].as_dict() for name in sorted(self._tools)}
+            names = sorted(self._tools) if tool is None else [tool] if tool in self._tools else []
+            tools = {name: self._tools[name].as_dict() for name in names}
         return {
             "uptime_seconds": round(self._clock() - self._started, 1),
             "calls": sum(one["calls"] for one in tools.values()),

@@ -6,6 +6,7 @@ one that would have to wait for its reader still goes through a thread, so that 
 """
 
 import os
+import re
 import socket
 import stat
 import sys
@@ -17,6 +18,10 @@ from typing import Any
 import anyio
 
 _CHUNK = 65_536
+#: Escapes of JSON: a whole surrogate pair, half of one (group 1), any other.
+_ESCAPES = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u([dD][89a-fA-F])[0-9a-fA-F]{2}|\\."
+)
 
 
 class Lines:
@@ -33,13 +38,27 @@ class Lines:
             data = os.read(self._number, _CHUNK)
             *lines, rest = data.split(b"\n")
             for line in lines:
-                yield b"".join([*begun, line]).decode("utf-8", "replace")
+                yield sound(b"".join([*begun, line]))
                 begun = []
             begun.append(rest)
             if not data:
                 break
         if last := b"".join(begun):
-            yield last.decode("utf-8", "replace")
+            yield sound(last)
+
+
+def sound(line: bytes) -> str:
+    r"""A line of JSON as text; bytes that are not UTF-8, and `\ud83d` without its other half, become U+FFFD.
+
+    JavaScript makes such halves when it cuts an emoji; the SDK's parser refuses the line and answers nobody.
+    """
+    if b"\\ud" in line or b"\\uD" in line:
+        line = _ESCAPES.sub(_whole, line)
+    return line.decode("utf-8", "replace")
+
+
+def _whole(found: "re.Match[bytes]") -> bytes:
+    return rb"\ufffd" if found[1] else found[0]
 
 
 class Out:

@@ -142,11 +142,14 @@ class RateLimiter:
         with self._lock:
             session = self._session(session_id)
             now = self.clock()
-            if now - session.last_proposal >= self.turn_seconds:
+            left = self.turn_seconds - (now - session.last_proposal)
+            if left <= 0:
                 session.proposals = 0
             total = session.proposals + n
             if total > self.max_proposals_per_turn:
-                raise RateLimitExceeded(0, self._too_many(total))
+                # As many as this never go together, however long one waits.
+                wait = max(1, ceil(left * 1000)) if n <= self.max_proposals_per_turn else 0
+                raise RateLimitExceeded(wait, self._too_many(total))
             session.proposals, session.last_proposal = total, now
 
     def reset_turn(self, session_id: str) -> None:

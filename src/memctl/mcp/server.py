@@ -38,21 +38,44 @@ _HTTP = ("streamable-http", "sse")
 
 
 class Built(NamedTuple):
-    """A server that is ready to run, and what it is made of; `shield` is what HTTP reaches it through."""
+    """A server that is ready to run, and what it is made of.
+
+    shield  what HTTP reaches it through
+    token   what callers need that was made for this run, because nobody named any; "" when none was
+    """
 
     server: Any
     home: Home
     tools: list[catalog.Listed]
     shield: Any = None
+    token: str = ""
 
     def open(self) -> None:
-        """Open the store, making it if it is missing; the first writing call finds it open."""
+        """Open the store if there is one: the first writing call finds it open.
+
+        One that is missing is made by the first call that stores something.
+        """
+        if not os.path.exists(self.home.db_path):
+            return
         with self.home.context(writes=True) as ctx:
-            ctx.allow("create")
+            ctx.allow("write")
             _ = ctx.db
+
+    def _check_folder(self) -> None:
+        """Raise StoreUnmakeable when there is no store and none could be made."""
+        path = folder = self.home.db_path
+        if os.path.exists(path):
+            return
+        while not os.path.lexists(folder):
+            folder = os.path.dirname(folder)
+        if not os.path.isdir(folder):
+            raise errors.StoreUnmakeable(path=path, reason=f"{folder} is no folder")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise errors.StoreUnmakeable(path=path, reason=f"{folder} cannot be written to")
 
     def check(self) -> None:
         """Open the store, import every tool's operation, and list the tools as a client would see them."""
+        self._check_folder()
         self.open()
         self.home.close()
         for one in self.tools:
@@ -123,20 +146,30 @@ def build(options: Mapping[str, Any], ctx: Context) -> Built:
     desk = tools.Desk(home, defence)
     tools.put(server, desk, chosen)
     extras.add(server, desk)
-    return Built(server, home, chosen, _shield(server, home, options, ctx) if defence.remote else None)
+    return Built(server, home, chosen, *(_shield(server, home, options, ctx) if defence.remote else ()))
 
 
-def _shield(server: Any, home: Home, options: Mapping[str, Any], ctx: Context) -> Any:
-    """What stands before the server over HTTP. Raises what is wrong with the tokens and the address."""
+def _shield(server: Any, home: Home, options: Mapping[str, Any], ctx: Context) -> tuple[Any, str]:
+    """What stands before the server over HTTP, and the token that was made for this run, "" if there is none.
+
+    Raises what is wrong with the tokens and the address.
+    """
     from memctl.mcp import http
-    from memctl.mcp.http_tokens import read_tokens
+    from memctl.mcp.http_tokens import made_token, read_tokens
 
-    tokens = None if options["token_file"] is None else read_tokens(ctx.absolute(options["token_file"]))
-    return http.protect(
+    token, tokens = "", None
+    if options["token_file"] is not None:
+        tokens = read_tokens(ctx.absolute(options["token_file"]))
+    else:
+        http.check_binding(options["host"], None)
+        if not options["no_token"]:
+            token, tokens = made_token()
+    shield = http.protect(
         _sdk().http_app(server, options["transport"]), host=options["host"], tokens=tokens,
         allow_hosts=options["allow_host"] or (), allow_origins=options["allow_origin"] or (),
         healthy=lambda: _is_readable(home),
     )  # fmt: skip
+    return shield, token
 
 
 def _guard(options: Mapping[str, Any], ctx: Context) -> ServerGuard:
@@ -218,6 +251,8 @@ def _serve_http(built: Built, options: Mapping[str, Any], ctx: Context) -> None:
 
     def started(port: int) -> None:
         ctx.note(f"Transport: {transport} on {host}:{port}. Press Ctrl+C to stop.")
+        if built.token:
+            ctx.warn(f"Token of this run, for callers to send as Authorization: Bearer {built.token}")
 
     try:
         http_serve.serve(built.shield, host=host, port=options["port"], started=started)
@@ -271,9 +306,9 @@ def build_parser() -> ArgumentParser:
     for param in serve.params():
         how: dict[str, Any] = {"dest": param.name, "help": param.arg.help, "default": ctx.setting(param)}
         flags: tuple[str, ...] = param.arg.flags
-        if param.name.startswith("no_"):  # documented as --rate-limit / --no-rate-limit
+        if param.name == "no_rate_limit":  # documented as --rate-limit / --no-rate-limit
             flags = (flags[0].replace("--no-", "--"),)
-            how |= {"dest": param.name[3:], "action": BooleanOptionalAction, "default": not how["default"]}
+            how |= {"dest": "rate_limit", "action": BooleanOptionalAction, "default": not how["default"]}
         elif param.scalar is bool:
             how["action"] = "store_true"
         else:

@@ -60,7 +60,7 @@ class Desk:
         words: str | None = None
         try:
             with home as ctx:
-                ctx.metrics = self.defence.metrics
+                ctx.metrics, ctx.bounds = self.defence.metrics, self.defence.bounds
                 data, words = _done(tool, ctx, values | tool.settings(ctx, values))
         except MemctlError as exc:
             if not warnings:

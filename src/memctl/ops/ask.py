@@ -107,6 +107,7 @@ class Asked(Result):
     tool="memory_ask",
     toolset="standard",
     prose=True,
+    destructive=True,
     open_world=True,
     about="Ask the model that this server was given a question about a folder: it reads the folder's structure and the "
     "passages that answer best. Mounts and syncs the folder as far as needed.",

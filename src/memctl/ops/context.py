@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from memctl.config import Loaded, MemoryConfig
+    from memctl.ops.bounds import ToolBounds
     from memctl.policy import MemoryPolicy
     from memctl.store.connect import Database
 
@@ -61,6 +62,7 @@ class Context:
         self._db_path = ""
         self._loaded: Loaded | None = None
         self._policy: MemoryPolicy | None = None
+        self.bounds: ToolBounds | None = None  # what a model may do that calls through a tool; None: a person calls
         self.metrics: Any = None  # the counters of the server that runs this, a `mcp.metrics.Metrics`
 
     def __enter__(self) -> "Context":  # noqa: PYI034 - typing.Self is 3.11

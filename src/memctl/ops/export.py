@@ -18,11 +18,11 @@ _TEXTS = frozenset({"title", "content", "tags", "entities", "provenance"})
 class Exported(Result):
     """The lines, made while they are read; they can be read once."""
 
-    __slots__ = ("_ctx", "_lines")
+    __slots__ = ("_ctx", "_lines", "_offset")
     verbatim = True
 
-    def __init__(self, ctx: Context, lines: Iterator[dict[str, Any]]) -> None:
-        self._ctx, self._lines = ctx, lines
+    def __init__(self, ctx: Context, lines: Iterator[dict[str, Any]], offset: int = 0) -> None:
+        self._ctx, self._lines, self._offset = ctx, lines, offset
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """The line of each item; when all are out, their number is told."""
@@ -33,28 +33,19 @@ class Exported(Result):
         self._ctx.note(f"[export] {count} item(s) exported")
 
     def as_dict(self) -> dict[str, Any]:
-        """The first items in one piece, and whether there are more; what is kept from models is only counted."""
+        """The first items in one piece, and where the next ones begin; what is kept from models is only counted."""
         from itertools import islice
 
-        withheld = 0
-
-        def given() -> Iterator[dict[str, Any]]:
-            nonlocal withheld
-            for line in self.lines():
-                if line["injectable"]:
-                    yield line
-                else:
-                    withheld += 1
-
-        found = list(islice(given(), AT_ONCE + 1))
-        free = self._free(found[:AT_ONCE])
-        withheld += min(len(found), AT_ONCE) - len(free)
+        found = list(islice(self.lines(), AT_ONCE + 1))
+        truncated, page = len(found) > AT_ONCE, found[:AT_ONCE]
+        free = self._free([line for line in page if line["injectable"]])
         return {
             "status": "ok",
             "count": len(free),
             "items": free,
-            "truncated": len(found) > AT_ONCE,
-            "withheld": withheld,
+            "truncated": truncated,
+            "withheld": len(page) - len(free),
+            "next_offset": self._offset + len(page),
         }
 
     def _free(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -82,8 +73,14 @@ class Exported(Result):
     access=READ,
     tool="memory_export",
     toolset="standard",
-    about="Export memories with all their fields, at most 1000 at a time. Those kept from models are only counted.",
-    answer={"count": "integer", "items": "array", "truncated": "boolean", "withheld": "integer"},
+    about="Export memories with all their fields, 1000 from offset on. Those kept from models are only counted.",
+    answer={
+        "count": "integer",
+        "items": "array",
+        "truncated": "boolean",
+        "withheld": "integer",
+        "next_offset": "integer",
+    },
     examples=(
         "memctl export --include-archived > backup.jsonl",
         "memctl export --tier ltm --type decision > decisions.jsonl",
@@ -102,6 +99,7 @@ def export(
     workspace: ReadIn = None,
     include_archived: Annotated[bool, Arg("also what was archived or has expired", "--include-archived")] = False,
     redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp="full")] = "full",
+    offset: Annotated[int, Arg("", cli=False, ge=0)] = 0,
 ) -> Exported:
     """Write items as JSON lines.
 
@@ -120,7 +118,9 @@ def export(
     filters = Filters(scopes=scopes, tier=tier, type=type, archived=include_archived)
     filters = seen_through(ctx, workspace, filters)
     view = None if redact in ("full", "S3") else redaction(ctx, redact)
-    return Exported(ctx, lines(ctx.db, filters, view))
+    from itertools import islice
+
+    return Exported(ctx, islice(lines(ctx.db, filters, view), offset, None), offset)
 
 
 def text(result: Exported) -> Iterator[str]:

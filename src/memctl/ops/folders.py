@@ -13,6 +13,7 @@ from memctl.ingest.sources import Target
 from memctl.ingest.walk import walk
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import utf8
+from memctl.ops.bounds import check_folder, leave_to_person, roots
 from memctl.ops.context import Context
 from memctl.ops.documents import ingest_run, limits, store_files
 from memctl.store import mounts
@@ -28,6 +29,8 @@ def canonical_folder(ctx: Context, path: str, command: str) -> str:
     if not path.strip():
         raise errors.UsageError("The path is empty", command=command)
     folder = os.path.realpath(ctx.absolute(path)) if "\0" not in path else ""
+    if folder:
+        check_folder(ctx, folder)
     known = mount_at(ctx, folder) if folder and not os.path.lexists(folder) else None
     if known is not None:
         raise errors.UsageError(f"Mount path missing: {folder} (a disk that is not plugged in?)", command=command)
@@ -69,7 +72,8 @@ def register(
 ) -> Mount:
     """Register a folder, or change the options of its mount: what is None stays.
 
-    Raises UsageError when another mount has the name, NothingStored when policy refuses name, path or patterns.
+    Raises UsageError when another mount has the name, NothingStored when policy refuses name, path or patterns, and
+    ToolRefused when a tool would change what a person has mounted.
     """
     if name is not None and (not name.strip() or one_line(name) != name or name.startswith("MNT-")):
         raise errors.UsageError("A mount's name is one short line, and none that looks like an id", command=command)
@@ -80,13 +84,42 @@ def register(
         if ctx.policy.judge(text, field="provenance").redacted:
             raise errors.NothingStored(reason="policy sees a secret in the path, the name or a pattern")
     patterns = None if ignore is None else [pattern for pattern in ignore if pattern]
-    mount_id = mounts.put(ctx.db, folder, name, patterns, lang, scope)
+    given = {"name": name, "ignore_patterns": patterns, "lang_hint": lang, "scope": scope}
+    given = {field: value for field, value in given.items() if value is not None}
+    with ctx.db.atomic():
+        if ctx.bounds is not None:
+            _leave_mounts(ctx, folder, given)
+        mount_id = mounts.put(ctx.db, folder, name, patterns, lang, scope, by_tool=ctx.bounds is not None)
     return next(one for one in mounts.every(ctx.db) if one["mount_id"] == mount_id)
+
+
+#: What a mount says of the files in it, and what it says when nobody said anything.
+_OPTIONS: dict[str, Any] = {"ignore_patterns": [], "lang_hint": None, "scope": None}
+
+
+def _leave_mounts(ctx: Context, folder: str, given: Mount) -> None:
+    """Raise ToolRefused when a tool would change the mount of a folder, or of one around it, that a person made.
+
+    A folder within a mount may become one of its own only where that changes nothing about its files.
+    """
+    for one in mounts.every(ctx.db):
+        if one["path"] == folder:
+            what = "change what a person has mounted"
+            changed = any(one[field] != value for field, value in given.items())
+        else:
+            what = "make a mount of its own of a folder that is in a person's mount, which has options: name that mount"
+            around = folder.startswith(os.path.join(one["path"], ""))
+            changed = around and any(one[field] != given.get(field, usual) for field, usual in _OPTIONS.items())
+        if changed and not mounts.is_by_tool(ctx.db, one["mount_id"]):
+            leave_to_person(ctx, what, "memctl mount")
 
 
 def options_of(ctx: Context, mount: Mount, scope: str | None = None) -> Options:
     """How the documents of a mount are cut and filed; `scope` goes before the mount's own."""
-    return Options(ctx.config.ingest.chunk_tokens, scope=scope or mount["scope"] or DEFAULT_SCOPE, limits=limits(ctx))
+    return Options(
+        ctx.config.ingest.chunk_tokens, scope=scope or mount["scope"] or DEFAULT_SCOPE, limits=limits(ctx),
+        roots=roots(ctx),
+    )  # fmt: skip
 
 
 def all_mounts(ctx: Context) -> list[Mount]:
@@ -115,8 +148,12 @@ def files_of(
         if left_out is not None:
             left_out.append(FileReport(path, "left out", 0, reason))
 
+    check_folder(ctx, mount["path"])
     apart = {one["path"]: one["ignore_patterns"] for one in within}
-    return walk(mount["path"], ignore=mount["ignore_patterns"], never=store_files(ctx), report=note, within=apart)
+    return walk(
+        mount["path"], ignore=mount["ignore_patterns"], never=store_files(ctx), report=note, within=apart,
+        roots=roots(ctx),
+    )  # fmt: skip
 
 
 def home_of(
@@ -174,7 +211,7 @@ def sync_mount(
     options, within = options_of(ctx, mount, scope), mounts_within(ctx, mount["path"])
     left_out: list[FileReport] = []
     home = home_of(ctx, mount, within, scope, everywhere=everywhere)
-    run = ingest_run(ctx, "sync", options, full=full, report=report, mount=home)
+    run = ingest_run(ctx, "sync", options, full=full, report=report, mount=home, careful=ctx.bounds is not None)
     outcome = run.run(files_of(ctx, mount, within, left_out if report else None), lambda: b"", [mount["path"]])
     outcome.note_left_out(left_out)
     mounts.touch(ctx.db, mount["mount_id"])

@@ -83,8 +83,9 @@ def import_(
 
     with _stream(ctx, file, items) as stream, _store(ctx, dry_run=dry_run) as db:
         counts = import_lines(
-            db, ctx.policy, stream, preserve_ids=preserve_ids, dry_run=dry_run, warn=ctx.warn, progress=ctx.progress
-        )
+            db, ctx.policy, stream, preserve_ids=preserve_ids, dry_run=dry_run, vouched=ctx.bounds is None,
+            warn=ctx.warn, progress=ctx.progress,
+        )  # fmt: skip
     ctx.note(
         f"[import]{' (dry run)' if dry_run else ''} {counts.imported} imported, {counts.skipped_dedup} dedup, "
         f"{counts.skipped_policy} policy, {counts.errors} error(s)"

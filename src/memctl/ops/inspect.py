@@ -65,6 +65,7 @@ OneMount = Annotated[
     tool="memory_inspect",
     toolset="standard",
     prose=True,
+    destructive=True,
     about="Show the structure of a folder: files, sizes, extensions, largest and odd parts, as one text. Mounts and "
     "syncs the folder as far as needed; without a path it tells of all documents in memory.",
     answer={

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from memctl import errors
-from memctl.annotations import Any
-from memctl.operation import NONE, Result, operation
+from memctl.annotations import Annotated, Any
+from memctl.operation import NONE, Arg, Result, operation
 from memctl.ops.context import Context
 
 
@@ -34,7 +34,7 @@ class Measured(Result):
     },
     idempotent=True,
 )
-def metrics(ctx: Context) -> Measured:
+def metrics(ctx: Context, tool_name: Annotated[str | None, Arg("only this tool", "--tool")] = None) -> Measured:
     """Count what the running server did, tool by tool.
 
     Calls, errors, rate-limited calls, the median and the 95th percentile of the last 512 calls in milliseconds, and
@@ -42,7 +42,7 @@ def metrics(ctx: Context) -> Measured:
     """
     if ctx.metrics is None:
         raise errors.UsageError("metrics are those of a running server", command="serve")
-    return Measured(ctx.metrics.as_dict())
+    return Measured(ctx.metrics.as_dict(tool_name))
 
 
 def text(result: Measured) -> Iterator[str]:

@@ -58,6 +58,7 @@ class Mounted(Result):
     access=CREATE,
     tool="memory_mount",
     toolset="standard",
+    destructive=True,
     idempotent=True,
     about="List, register or remove the folders whose documents feed the memory. Nothing is read until memory_sync.",
     answer={"mounts": "array", "count": "integer", "mount_id": "string", "path": "string", "removed": "string"},
@@ -159,11 +160,14 @@ def _list(ctx: Context, path: str | None) -> Mounts:
 
 
 def _remove(ctx: Context, key: str) -> Mounted:
+    from memctl.ops.bounds import leave_to_person
     from memctl.ops.folders import mount_named
     from memctl.store import mounts
 
     ctx.narrow(WRITE)
     found = mount_named(ctx, key, "mount")
+    if not mounts.is_by_tool(ctx.db, found["mount_id"]):
+        leave_to_person(ctx, "remove what a person has mounted", "memctl mount --remove")
     mounts.remove(ctx.db, found["mount_id"])
     ctx.note(f"Removed mount: {key}")
     return Mounted(found, removed=True)

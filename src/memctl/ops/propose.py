@@ -106,7 +106,9 @@ def store(
         rows.append(row)
         if entry.found is None:
             continue
-        item = proposed_item(entry.found, source, tags=[], tier="stm", scope=scope, corpus_id=corpus_id)
+        item = proposed_item(
+            entry.found, source, door="memory_propose", tags=[], tier="stm", scope=scope, corpus_id=corpus_id
+        )
         row["title"] = item.title
         if clean.is_blank(item.content):
             row["reasons"].append("content only repeats injected memory")

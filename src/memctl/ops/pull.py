@@ -89,7 +89,9 @@ def pull(
     if parsed.structured:
         source = source_of(ctx, "memctl-pull")
         items = [
-            proposed_item(found, source, tags=tags or [], tier=tier, scope=scope, corpus_id=corpus_id)
+            proposed_item(
+                found, source, door="memctl-pull", tags=tags or [], tier=tier, scope=scope, corpus_id=corpus_id
+            )
             for found in parsed.proposals
         ]
         if len(parsed.rest) > 0:
@@ -149,21 +151,36 @@ def source_of(ctx: Context, label: str) -> MemoryProvenance:
 
 
 def proposed_item(
-    found: "Proposed", source: MemoryProvenance, *, tags: list[str], tier: str, scope: str, corpus_id: str | None = None
+    found: "Proposed",
+    source: MemoryProvenance,
+    *,
+    door: str,
+    tags: list[str],
+    tier: str,
+    scope: str,
+    corpus_id: str | None = None,
 ) -> MemoryItem:
-    """The item that a proposal asks for; `source` stands where the proposal names none."""
+    """The item that a proposal asks for; `source` stands where the proposal names none.
+
+    What the proposal names is shown as it says, and trusted no more than the model that says it; where in a document
+    it stands is not taken from a model at all. `door` is the command or tool that took the proposal.
+    """
     proposal = found.proposal
     item = proposal.to_memory_item(tier=tier, scope=scope)
     hint = proposal.provenance_hint
     item.corpus_id = corpus_id
-    item.provenance.source_kind = trust.claimed(hint.get("source_kind"), source.source_kind)
-    item.provenance.source_id = hint.get("source_id") or source.source_id
+    said = item.provenance
+    said.source_kind = trust.claimed(hint.get("source_kind"), source.source_kind)
+    said.source_id = hint.get("source_id") or source.source_id
+    if said.source_kind.strip().lower() == "doc":
+        said.chunk_ids, said.content_hashes = [], []
+    said.chunk_ids = [*trust.unmarked(said.chunk_ids), *trust.mark(said.source_kind, said.source_id, door)]
     item.content = echo.without_injected(item.content)[0]
     item.title = item.title or clean.one_line(item.content, 80)
     item.tags = clean.union(item.tags, tags)
     item.entities = list(found.entities)
     if found.confidence is not None:
-        item.confidence = found.confidence
+        item.confidence = min(found.confidence, trust.MODEL_CONFIDENCE)
     return item
 
 

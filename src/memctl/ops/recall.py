@@ -249,7 +249,8 @@ def worth_giving(
 def _trust(item: "MemoryItem") -> int:
     from memctl.text import trust
 
-    return trust.level(item.provenance.source_kind, item.provenance.source_id)
+    source = item.provenance
+    return trust.level(source.source_kind, source.source_id, source.chunk_ids)
 
 
 def cwd_of(ctx: Context) -> str:

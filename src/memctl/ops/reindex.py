@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from memctl import errors, ids
 from memctl.annotations import Annotated, Any
 from memctl.operation import READ, WRITE, Arg, Result, operation
+from memctl.ops.bounds import leave_to_person
 from memctl.ops.context import Context
 from memctl.store import events, items, migrate, sources
 from memctl.store.filters import Filters
@@ -53,7 +54,7 @@ class Reindexed(Result):
     tool="memory_reindex",
     toolset="standard",
     idempotent=True,
-    about="Rebuild the full-text index of the memory store, with another tokenizer if wanted.",
+    about="Rebuild the full-text index of the memory store; another tokenizer: dry run only.",
     answer={"new_tokenizer": "string"},
     examples=(
         "memctl reindex                          # after another program wrote to the file",
@@ -91,6 +92,8 @@ def reindex(
     after = resolve(tokenizer) if tokenizer is not None else before
     if dry_run:
         return _said(ctx, Reindexed(before, after, items.count(ctx.db, Filters()), 0.0, dry_run=True, steps=steps))
+    if after != before:
+        leave_to_person(ctx, "change how the memory is indexed", "memctl reindex --tokenizer")
     start = ids.monotonic()
 
     def progress(done: int, count: int) -> None:

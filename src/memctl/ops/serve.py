@@ -58,6 +58,10 @@ TokenFile = Annotated[
     str | None,
     Arg("who may call over HTTP; needed for any address but this machine's", "--token-file", metavar="FILE", path=True),
 ]
+NoToken = Annotated[
+    bool,
+    Arg("over HTTP: every user of this machine may call, without a token (else one is made and printed)", "--no-token"),
+]
 AllowHost = Annotated[
     list[str] | None, Arg("further names that an HTTP server goes by", "--allow-host", metavar="NAME")
 ]
@@ -112,14 +116,15 @@ def serve(
     max_db_size: StoreSize = None,
     audit_log: AuditLog = None,
     token_file: TokenFile = None,
+    no_token: NoToken = False,
     allow_host: AllowHost = None,
     allow_origin: AllowOrigin = None,
 ) -> Served:
     """Serve the memory to AI clients over the Model Context Protocol.
 
     Needs the Python SDK: pip install 'memctl[mcp]'. Without --transport it speaks on standard input and output, as
-    clients that start it expect, and ends when its input does. A store that is missing is made. docs/mcp.md has the
-    tools, and the configuration of each client.
+    clients that start it expect, and ends when its input does. A store that is missing is made when something is first
+    stored. docs/mcp.md has the tools, and the configuration of each client.
     """  # fmt: skip
     options = {name: value for name, value in locals().items() if name != "ctx"}
     _no_idle_guard(options)
@@ -139,8 +144,10 @@ def serve(
 
 def _no_idle_guard(options: dict[str, Any]) -> None:
     """Raise UsageError for a guard of the HTTP server where there is none: it would seem to guard something."""
-    for name in ("token_file", "allow_host", "allow_origin"):
-        if options["transport"] == "stdio" and options[name] is not None:
+    if options["no_token"] and options["token_file"] is not None:
+        raise UsageError("--no-token and --token-file do not go together", command="serve")
+    for name in ("token_file", "no_token", "allow_host", "allow_origin"):
+        if options["transport"] == "stdio" and options[name] not in (None, False):
             flag = "--" + name.replace("_", "-")
             raise UsageError(f"{flag} is for a server that is reached over HTTP (--transport)", command="serve")
 

@@ -10,6 +10,7 @@ from memctl.ingest.prepare import Preparer
 from memctl.ingest.preview import preview
 from memctl.ingest.sources import Target
 from memctl.operation import CREATE, READ, WRITE, Arg, Result, operation
+from memctl.ops.bounds import may_read
 from memctl.ops.context import Context
 from memctl.ops.documents import refuse_if_nothing_was_readable, report_changes
 from memctl.ops.folders import (
@@ -32,10 +33,16 @@ from memctl.text.clean import one_line
 class Synced(Result):
     """What was done for each folder, by its path; `single` when one was asked for by name."""
 
-    __slots__ = ("report", "runs", "single")
+    __slots__ = ("refused", "report", "runs", "single")
 
     def __init__(self, runs: dict[str, Outcome], *, single: bool, report: bool) -> None:
         self.runs, self.single, self.report = runs, single, report
+        self.refused: errors.TooManyGone | None = None
+
+    def settle(self) -> None:
+        """Raise what a tool was refused in one of several folders, after the counts of the others were said."""
+        if self.refused is not None:
+            raise self.refused
 
     def as_dict(self) -> dict[str, Any]:
         """The counts of the one folder; or of each folder by its path, and how many there were."""
@@ -102,6 +109,7 @@ def _why(one: FileReport, root: str) -> str:
     access=CREATE,
     tool="memory_sync",
     toolset="standard",
+    destructive=True,
     idempotent=True,
     about="Read new and changed documents of a folder, or of all mounted folders, into the memory. Mounts the folder "
     "if it is not; deleted files leave recall.",
@@ -154,19 +162,31 @@ def sync(
     nests = [(mount, mounts_within(ctx, mount["path"])) for mount in found] if watch else []
     seen = {mount["path"]: _state(ctx, mount, within) for mount, within in nests}
     runs: dict[str, Outcome] = {}
-    for mount in found:
-        if path is None and _is_missing(ctx, mount):
-            continue
-        done = sync_mount(ctx, mount, full=full, scope=scope, report=report, everywhere=path is None)
-        runs[mount["path"]] = done
-        _say(ctx, mount, done)
     result = Synced(runs, single=path is not None, report=report)
+    for mount in found:
+        if path is None and _is_passed_over(ctx, mount):
+            continue
+        _sync_one(ctx, mount, result, full=full, scope=scope)
     if watch:
         _follow(ctx, nests, seen, interval, runs)
     elif runs and all(done.failed and len(done.failed) == done.files for done in runs.values()):
         for done in runs.values():
             refuse_if_nothing_was_readable(done)
     return result
+
+
+def _sync_one(ctx: Context, mount: Mount, result: Synced, *, full: bool, scope: str | None) -> None:
+    """Sync a mount, and note what came of it; what is refused for one of several does not stop the others."""
+    try:
+        done = sync_mount(ctx, mount, full=full, scope=scope, report=result.report, everywhere=not result.single)
+    except errors.TooManyGone as exc:
+        if result.single:
+            raise
+        ctx.warn(f"[sync] {ctx.policy.redact(mount['path'])}: {exc}")
+        result.refused = exc
+        return
+    result.runs[mount["path"]] = done
+    _say(ctx, mount, done)
 
 
 def _mounts(ctx: Context, path: str | None, scope: str | None) -> list[Mount]:
@@ -189,8 +209,16 @@ def _note_if_none(ctx: Context, found: list[Mount]) -> None:
         ctx.note("[sync] No mounts registered. Use 'memctl mount <path>' or 'memctl sync <path>'.")
 
 
-def _is_missing(ctx: Context, mount: Mount) -> bool:
-    """Whether the mount's folder is not there, which is said: a disk may not be plugged in."""
+def _is_passed_over(ctx: Context, mount: Mount) -> bool:
+    """Whether the mount's folder is not there, or the caller may not have it read, which is said: a disk may not be
+    plugged in, and a person chooses the folders of a server.
+    """
+    if not may_read(ctx, mount["path"]):
+        ctx.warn(
+            f"[sync] Mount {mount['mount_id']} is in no folder that this server may read, skipping; memctl sync in a "
+            "terminal reads it, and so does a server that is started with --allow-root"
+        )
+        return True
     if os.path.isdir(mount["path"]):
         return False
     ctx.warn(f"[sync] Mount path missing, skipping: {mount['path']}")
@@ -221,7 +249,7 @@ def _preview(ctx: Context, path: str | None, *, report: bool, full: bool, scope:
     runs = {}
     done_with: set[str] = set()  # files of mounts that others are within
     for mount in found:
-        if path is None and _is_missing(ctx, mount):
+        if path is None and _is_passed_over(ctx, mount):
             continue
         left_out: list[FileReport] = []
         plan = plan_of(ctx, mount, left_out, full=full, scope=scope, everywhere=path is None)

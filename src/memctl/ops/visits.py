@@ -11,6 +11,7 @@ from memctl.annotations import TYPE_CHECKING, Any, Literal
 from memctl.ingest.inspect import Root, base_name, shown
 from memctl.ingest.outcome import Outcome
 from memctl.operation import CREATE, READ, WRITE
+from memctl.ops.bounds import may_read
 from memctl.ops.context import Context
 from memctl.ops.documents import report_changes
 from memctl.ops.folders import Mount, is_stale, mount_at, mounts_within, register, sync_mount
@@ -119,8 +120,8 @@ def may_write(ctx: Context) -> bool:
 
 
 def staleness(ctx: Context, mount: "Mount") -> bool | None:
-    """Whether files changed since the last sync; None when the folder is not there."""
-    return is_stale(ctx, mount) if os.path.isdir(mount["path"]) else None
+    """Whether files changed since the last sync; None when the folder is not there, or may not be looked at."""
+    return is_stale(ctx, mount) if may_read(ctx, mount["path"]) and os.path.isdir(mount["path"]) else None
 
 
 def _sync(ctx: Context, mount: "Mount") -> Outcome:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.errors import NothingStored, UsageError, WorkspaceNotFound
 from memctl.operation import READ, WRITE, Arg, Result, operation
+from memctl.ops.bounds import leave_to_person
 from memctl.ops.context import Context
 from memctl.text import clean
 
@@ -122,7 +123,9 @@ def save(
     budget: int | None = None,
     description: str | None = None,
 ) -> "Workspace":
-    """Make a workspace, or change what is given of one. Raises UsageError and NothingStored."""
+    """Make a workspace, or change what is given of one. Raises UsageError, NothingStored, and ToolRefused when a tool
+    would change one that a person has made.
+    """
     from memctl.store import workspaces
 
     words = (name, scope or "", corpus or "", description or "", *(read or ()))
@@ -135,17 +138,20 @@ def save(
         ctx.warn(f"[workspace] policy found {', '.join(sorted({found.rule for found in judged.findings}))}")
         raise NothingStored(reason="policy refuses the words of this workspace")
     with ctx.db.atomic():
-        old = workspaces.get(ctx.db, name) or workspaces.Workspace(name, scope=name)
-        return workspaces.put(
-            ctx.db,
-            old._replace(
-                scope=old.scope if scope is None else scope.strip() or name,
-                corpus_id=old.corpus_id if corpus is None else corpus.strip() or None,
-                description=old.description if description is None else description.strip(),
-                read_scopes=old.read_scopes if read is None else tuple(dict.fromkeys(read)),
-                budget=old.budget if budget is None else budget or None,
-            ),
+        there = workspaces.get(ctx.db, name)
+        old = there or workspaces.Workspace(name, scope=name)
+        wanted = old._replace(
+            scope=old.scope if scope is None else scope.strip() or name,
+            corpus_id=old.corpus_id if corpus is None else corpus.strip() or None,
+            description=old.description if description is None else description.strip(),
+            read_scopes=old.read_scopes if read is None else tuple(dict.fromkeys(read)),
+            budget=old.budget if budget is None else budget or None,
         )
+        if ctx.bounds is not None and there is not None and not workspaces.is_by_tool(ctx.db, name):
+            if wanted != there:
+                leave_to_person(ctx, "change a workspace that a person has made", "memctl workspace set")
+            return there  # saving it would make it the tool's
+        return workspaces.put(ctx.db, wanted, by_tool=ctx.bounds is not None)
 
 
 def delete(ctx: Context, name: str) -> bool:

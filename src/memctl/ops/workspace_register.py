@@ -13,8 +13,8 @@ from memctl.ops.workspace import Saved, lines, save
     access=CREATE,
     tool="memory_workspace_register",
     idempotent=True,
-    about="Make a workspace, or change what is given of one: a named view with the scope it writes to, the scopes it "
-    "reads, a document set and a budget. Other tools then take it as `workspace`.",
+    about="Make a workspace, or change what is given of one that a tool registered: a named view with the scope it "
+    "writes to, the scopes it reads, a document set and a budget. Other tools then take it as `workspace`.",
     answer={"workspace": "object"},
 )
 def workspace_register(

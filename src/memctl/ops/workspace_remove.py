@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from memctl.annotations import Annotated
 from memctl.operation import WRITE, Arg, operation
+from memctl.ops.bounds import leave_to_person
 from memctl.ops.context import Context
 from memctl.ops.workspace import Removed
 
@@ -12,8 +13,10 @@ from memctl.ops.workspace import Removed
     name="workspace-remove",
     access=WRITE,
     tool="memory_workspace_remove",
+    destructive=True,
     idempotent=True,
-    about="Forget a workspace, which is a saved view. Its memories stay in their scopes; the workspace default stays.",
+    about="Forget a workspace that a tool registered, which is a saved view. Its memories stay in their scopes; the "
+    "workspace default and those that a person made stay.",
     answer={"removed": "boolean", "name": "string"},
 )
 def workspace_remove(ctx: Context, name: Annotated[str, Arg("its name")]) -> Removed:
@@ -21,6 +24,9 @@ def workspace_remove(ctx: Context, name: Annotated[str, Arg("its name")]) -> Rem
     from memctl.store import workspaces
 
     wanted = name.strip()
+    there = workspaces.get(ctx.db, wanted)
+    if there is not None and wanted != workspaces.DEFAULT and not workspaces.is_by_tool(ctx.db, wanted):
+        leave_to_person(ctx, "forget a workspace that a person has made", "memctl workspace delete")
     return Removed(wanted, workspaces.remove(ctx.db, wanted))
 
 

@@ -40,6 +40,16 @@ def read(db: Database, item_id: str | None = None, action: str | None = None, li
     return [MemoryEvent(i, a, item, rows.load(d) or {}, h, t) for i, a, item, d, h, t in found]
 
 
+def by(db: Database, action: str, key: str, value: str) -> str:
+    """Who did this last to the thing that the details name under `key`: "tool" when a model did, else ""."""
+    found = db.value(
+        "SELECT json_extract(details_json, '$.by') FROM memory_events WHERE action = ? AND json_valid(details_json) "
+        "AND json_extract(details_json, '$.' || ?) = ? ORDER BY timestamp DESC, rowid DESC LIMIT 1",
+        (action, key, value),
+    )
+    return str(found or "")
+
+
 def last(db: Database, actions: list[str] | None = None) -> str | None:
     """When the newest event (of one of these actions) was; None when there is none."""
     if actions is None:

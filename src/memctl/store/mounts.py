@@ -18,10 +18,13 @@ def put(
     ignore: Sequence[str] | None = None,
     lang_hint: str | None = None,
     scope: str | None = None,
+    *,
+    by_tool: bool = False,
 ) -> str:
     """Register a folder by its canonical path, or bring its options up to date; returns its id.
 
-    What is None stays as it was.
+    What is None stays as it was. `by_tool`: a tool does it that a model called; a person who changes the mount later
+    makes it his own.
     """
     with db.atomic():
         known: str | None = db.value("SELECT mount_id FROM memory_mounts WHERE path = ?", (path,))
@@ -43,6 +46,9 @@ def put(
         if lang_hint is not None:
             db.run("UPDATE corpus_hashes SET lang_hint = ? WHERE mount_id = ?", (lang_hint, mount_id))
         if known is None:
+            by = {"by": "tool"} if by_tool else {}
+            events.log(db, "mount_register", None, {"mount_id": mount_id, "path": path} | by)
+        elif not by_tool and is_by_tool(db, mount_id):
             events.log(db, "mount_register", None, {"mount_id": mount_id, "path": path})
     return mount_id
 
@@ -61,6 +67,11 @@ def every(db: Database) -> list[dict[str, Any]]:
         mount["scope"] = options.get(mount["mount_id"])
         out.append(mount)
     return out
+
+
+def is_by_tool(db: Database, mount_id: str) -> bool:
+    """Whether a tool made this mount that a model called, and no person has changed it since."""
+    return events.by(db, "mount_register", "mount_id", mount_id) == "tool"
 
 
 def find(db: Database, key: str) -> dict[str, Any] | None:

@@ -4,11 +4,13 @@ from typing import Any, NamedTuple
 
 from memctl import ids
 from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
-from memctl.store import rows
+from memctl.store import events, rows
 from memctl.store.connect import Database
 
 #: The workspace that is always there.
 DEFAULT = "default"
+#: The event that says who made a workspace.
+_MADE = "workspace_register"
 
 
 class Workspace(NamedTuple):
@@ -76,9 +78,14 @@ def _select(db: Database, where: str, values: tuple[str, ...]) -> list[Workspace
     ]  # fmt: skip
 
 
-def put(db: Database, wanted: Workspace) -> Workspace:
-    """Save a workspace, or change the one of this name; when it was made stays. Returns it as it is saved."""
+def put(db: Database, wanted: Workspace, *, by_tool: bool = False) -> Workspace:
+    """Save a workspace, or change the one of this name; when it was made stays. Returns it as it is saved.
+
+    by_tool  a tool does it that a model called; a person who changes the workspace later makes it his own
+    """
     with db.atomic():
+        if by_tool or is_by_tool(db, wanted.name):
+            events.log(db, _MADE, None, {"name": wanted.name} | ({"by": "tool"} if by_tool else {}))
         db.run(
             "INSERT INTO memory_workspaces(name, scope, corpus_id, description, created_at) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT(name) DO UPDATE SET scope = excluded.scope, corpus_id = excluded.corpus_id, "
@@ -92,6 +99,11 @@ def put(db: Database, wanted: Workspace) -> Workspace:
             (wanted.name, reads, wanted.budget),
         )
         return get(db, wanted.name) or wanted
+
+
+def is_by_tool(db: Database, name: str) -> bool:
+    """Whether a tool made this workspace that a model called, and no person has changed it since."""
+    return events.by(db, _MADE, "name", name) == "tool"
 
 
 def remove(db: Database, name: str) -> bool:

@@ -191,14 +191,23 @@ def passage(item: Any, place: Place | None = None, cwd: str = "") -> Passage:
         path=path,
         chunk=chunk,
         span=span,
-        provenance=one_line(kind + (f":{source_id}" if source_id else ""), _META_CHARS)
+        provenance=_named(one_line(kind + (f":{source_id}" if source_id else ""), _META_CHARS))
         + (f" | {one_line(str(hashes[0])[:16])}..." if hashes else ""),
         tags=[one_line(str(tag)) for tag in data.get("tags") or ()],
         confidence=float(data.get("confidence", 0.5)),
         entities=[one_line(str(entity)) for entity in data.get("entities") or ()],
         anchor=_anchor(place, str(data.get("title", ""))) if path and span is None else "",
-        trust=trust.told(kind, source_id),
+        trust=trust.told(kind, source_id, source.get("chunk_ids") or ()),
     )
+
+
+def _named(source: str) -> str:
+    """A source as it calls itself, which cannot say how far it is trusted: `trust:` in it gets a backslash."""
+    if "trust:" not in source.lower():
+        return source
+    import re
+
+    return re.sub("(?i)trust:", lambda found: found[0][:-1] + "\\:", source)
 
 
 def _anchor(place: Place | None, title: str) -> str:

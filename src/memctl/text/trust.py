@@ -4,25 +4,51 @@ What a model, a tool or a web page said is never more trusted than what a person
 wins no tie against it, and the block says what it is.
 """
 
+from collections.abc import Iterable
+
 PERSON, PLAIN, LOW = 2, 1, 0
+
+#: How sure of itself a model may call what it proposes: to be sure is left to people.
+MODEL_CONFIDENCE = 0.9
 
 _PERSON = frozenset(("person", "user", "human"))
 _MODEL = frozenset(("model", "llm", "assistant", "agent", "ai"))
 _WEB = frozenset(("web", "url", "http", "https", "browser"))
 _PLAIN = frozenset(("doc", "chat"))
 #: The source ids of statements that a model made, and of those that somebody typed, when no other source was named.
-_BY_MODEL = ("memctl-pull", "memctl-loop", "memctl-chat", "memctl-ask", "memory.propose", "memory_propose")
+_BY_MODEL = (
+    "memctl-pull", "memctl-loop", "memctl-chat", "memctl-ask", "memory.propose", "memory_propose", "memory_write",
+    "memory_import",
+)  # fmt: skip
 _TYPED = ("memctl-remember",)
+#: How the reference begins that says which door a model's word came through, whatever source it named.
+_MARK = "model:"
 
 
-def told(kind: str, source_id: str) -> str:
-    """What the block says of a source; "" where its kind says it all: a document, a conversation, a typed statement."""
-    return _word(kind, source_id)[1]
+def told(kind: str, source_id: str, references: Iterable[object] = ()) -> str:
+    """What the block says of a source; "" where its kind says it all: a document, a conversation, a typed statement.
+
+    `references` are the provenance's chunk ids, where a mark may stand (see `mark`).
+    """
+    return _word(kind, source_id, references)[1]
 
 
-def level(kind: str, source_id: str) -> int:
+def level(kind: str, source_id: str, references: Iterable[object] = ()) -> int:
     """How far a source is trusted: PERSON, PLAIN or LOW."""
-    return _word(kind, source_id)[0]
+    return _word(kind, source_id, references)[0]
+
+
+def mark(kind: str, source_id: str, door: str) -> list[str]:
+    """The reference that keeps a source which a model names from being trusted more than the model is.
+
+    `door` is the command or tool that took it. Nothing where the source is not trusted anyway.
+    """
+    return [f"{_MARK}{door.partition(':')[0]}"] if level(kind, source_id) > LOW else []
+
+
+def unmarked(references: Iterable[str]) -> list[str]:
+    """The references without marks."""
+    return [reference for reference in references if not reference.startswith(_MARK)]
 
 
 def claimed(kind: str | None, otherwise: str) -> str:
@@ -30,10 +56,12 @@ def claimed(kind: str | None, otherwise: str) -> str:
     return otherwise if not kind or kind.strip().lower() in _PERSON else kind
 
 
-def _word(kind: str, source_id: str) -> tuple[int, str]:
+def _word(kind: str, source_id: str, references: Iterable[object] = ()) -> tuple[int, str]:
     kind, name = kind.strip().lower(), source_id.strip().lower()
     if kind in _WEB or name.startswith(("http://", "https://")):
         return LOW, "low (web)"
+    if any(str(reference).startswith(_MARK) for reference in references):
+        return LOW, "low (model)"
     if kind in _PERSON:
         return PERSON, "high (a person)"
     if kind in _MODEL or (kind in ("tool", "chat") and name.startswith(_BY_MODEL)):
