@@ -235,7 +235,7 @@ class _Writer:
             # A passage lives and dies with its document, a raw one is not in recall, an expired one is gone: a
             # statement that relied on one of these would be lost with it.
             gone = item.expires_at is not None and item.expires_at <= now
-            if not (gone or item.id in raw or item.id in passages):
+            if not (gone or item.id in raw or item.id in passages or item.provenance.is_passage):
                 self._learn(item)
 
     def _one(self, item: MemoryItem, verdict: "PolicyVerdict") -> Outcome:
