@@ -119,8 +119,8 @@ class MemoryProvenance(Record):
     def is_passage(self) -> bool:
         """Whether this is where a piece of a document stands, not what a statement was said about.
 
-        Every reader of documents writes the place (`path:3`) and the hash of the file; a statement that names a document
-        as its source has neither.
+        Every reader of documents writes the place (`path:3`) and the hash of the file; a statement that names a
+        document as its source has neither.
         """
         return (
             self.source_kind == "doc"

@@ -148,9 +148,7 @@ def test_a_backup_restores_everything() -> None:
     items.write(store, MemoryItem(content="x", injectable=False), withheld="raw")
     items.write(store, MemoryItem(content="y", injectable=False), withheld="policy")
     items.write(store, MemoryItem(content="z", injectable=False))
-    long = MemoryItem(
-        content="long passage. " * 400, title="Guide · 1/3", provenance=place_in("/d.md", 1)
-    )
+    long = MemoryItem(content="long passage. " * 400, title="Guide · 1/3", provenance=place_in("/d.md", 1))
     items.write(store, long)
     sources.put_many(store, {long.id: Source(1, 10, 20, "Guide")})
     items.write(store, MemoryItem(content="old", archived=True, superseded_by=FULL.id))
@@ -648,9 +646,7 @@ def active(db: str) -> dict[str, MemoryItem]:
 
 
 @pytest.mark.parametrize("argv", [(), ("--preserve-ids",)])
-def test_a_statement_about_a_document_outlives_its_document_in_another_store(
-    said: Path, argv: tuple[str, ...]
-) -> None:
+def test_a_statement_about_a_document_outlives_its_document_in_another_store(said: Path, argv: tuple[str, ...]) -> None:
     ok("import", "--db", "b.db", *argv, stdin=ok("export").out)
     (before,) = active("b.db").values()
     ok("sync", "proj", "--db", "b.db")
@@ -668,7 +664,7 @@ def test_a_statement_about_a_document_outlives_its_document_in_another_store(
 def test_a_statement_about_a_document_outlives_a_record_of_an_older_program(said: Path) -> None:
     store = open_write(STORE)
     store.run(
-        "INSERT INTO corpus_hashes(file_path, sha256, chunk_count, item_ids, ingested_at) VALUES (?, '00', 0, '[]', '')",
+        "INSERT INTO corpus_hashes(file_path, sha256, item_ids, ingested_at) VALUES (?, '00', '[]', '')",
         (str(said / "src.md"),),
     )
     store.close()

@@ -157,10 +157,10 @@ def search(
             ctx.note("No results found.")
             if limit and filters.scopes is not None and redact in ("full", "S3"):
                 note_other_scopes(ctx, query, filters)
-    if redact not in ("full", "S3"):
-        from memctl.ops.redacted import hide
+        if redact not in ("full", "S3"):
+            from memctl.ops.redacted import hide
 
-        hide(ctx, redact, found.candidates)
+            hide(ctx, redact, found.candidates)
     return Hits(ctx, query, found, filters, explain=explain)
 
 
