@@ -364,7 +364,7 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
         (TOKEN,), (f"--{TOKEN}",), ("remember", "x", f"--{TOKEN}"), ("remember", "x", "--type", TOKEN),
         ("remember", "x", "--confidence", TOKEN), ("remember", "x", "--source", TOKEN), ("list", f"--tier={TOKEN}"),
         ("show", TOKEN, TOKEN), ("search", "x", "--as-of", TOKEN), ("recall", "x", "--budget", TOKEN), ("eval", TOKEN),
-        ("import", TOKEN), ("import", f"folder/{TOKEN}"), ("list", "--config", TOKEN), ("list", "--db", f"{TOKEN}/m.db"),
+        ("import", TOKEN), ("import", f"f/{TOKEN}"), ("list", "--config", TOKEN), ("list", "--db", f"{TOKEN}/m.db"),
         ("loop", "x", "--llm", TOKEN), ("quarantine", "show", TOKEN), ("workspace", "set", TOKEN, "--type", TOKEN),
         ("mount", "--remove", TOKEN), ("sync", TOKEN), ("session", "show", TOKEN), ("scan", "--undo", TOKEN),
     ],
