@@ -50,7 +50,8 @@ Tokens are the characters of names, descriptions and schemas, divided by four. `
 - What a person has set (mounts, workspaces, the tokenizer) a tool does not change; [mcp-security.md](mcp-security.md)
   says what each tool may.
 - `memory_sync` and `memory_import` tell a client that asks for it how far they are.
-- What policy holds back, or what today's rules would hold back and have not seen yet, is named at most, never quoted.
+- What policy holds back, or what today's rules would hold back and have not seen yet, is named at most, never quoted; a
+  search for words does not even count it, because that would tell which words it has.
 - A use is counted for what a recall delivered or a read opened, when the answer is out and nobody asks anything, at the
   latest three seconds later; a server that ends counts what is left. While the store is busy, uses wait.
 

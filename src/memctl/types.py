@@ -115,6 +115,21 @@ class MemoryProvenance(Record):
         self.content_hashes = [] if content_hashes is None else content_hashes
         self.created_at = ids.timestamp() if created_at is None else created_at
 
+    @property
+    def is_passage(self) -> bool:
+        """Whether this is where a piece of a document stands, not what a statement was said about.
+
+        Every reader of documents writes the place (`path:3`) and the hash of the file; a statement that names a
+        document as its source has neither.
+        """
+        return (
+            self.source_kind == "doc"
+            and bool(self.source_id.strip())
+            and bool(self.content_hashes)
+            and bool(self.chunk_ids)
+            and self.chunk_ids[0].startswith(f"{self.source_id}:")
+        )
+
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> MemoryProvenance:
         """Build from a dict; keys of other programs are dropped."""

@@ -10,6 +10,7 @@ from memctl import ids
 from memctl.lifecycle import import_ as importing
 from memctl.store import items, sources
 from memctl.store.connect import open_read, open_write
+from memctl.store.filters import Filters
 from memctl.store.sources import Source
 from memctl.types import MemoryItem, MemoryProvenance
 from stores import check_index
@@ -44,6 +45,11 @@ def write(*given: MemoryItem, db: str = STORE, withheld: str = "") -> None:
 def exported(db: str = STORE, *more: str) -> list[dict[str, Any]]:
     """The lines of an export with everything."""
     return [json.loads(line) for line in ok("export", "--include-archived", "-q", "--db", db, *more).text.splitlines()]
+
+
+def place_in(path: str, position: int) -> MemoryProvenance:
+    """The provenance of a passage."""
+    return MemoryProvenance("doc", path, [f"{path}:{position}"], ["sha256:" + "ab" * 32])
 
 
 def jsonl(*lines: object) -> str:
@@ -142,9 +148,7 @@ def test_a_backup_restores_everything() -> None:
     items.write(store, MemoryItem(content="x", injectable=False), withheld="raw")
     items.write(store, MemoryItem(content="y", injectable=False), withheld="policy")
     items.write(store, MemoryItem(content="z", injectable=False))
-    long = MemoryItem(
-        content="long passage. " * 400, title="Guide · 1/3", provenance=MemoryProvenance("doc", "/d.md", ["/d.md:1"])
-    )
+    long = MemoryItem(content="long passage. " * 400, title="Guide · 1/3", provenance=place_in("/d.md", 1))
     items.write(store, long)
     sources.put_many(store, {long.id: Source(1, 10, 20, "Guide")})
     items.write(store, MemoryItem(content="old", archived=True, superseded_by=FULL.id))
@@ -202,12 +206,12 @@ def test_a_reference_to_a_duplicate_leads_to_the_item_that_is_here() -> None:
 @pytest.mark.parametrize("argv", [(), ("--preserve-ids",)])
 def test_importing_again_changes_nothing(argv: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importing, "BATCH", 3)
-    doc = MemoryProvenance("doc", "/d.md", ["/d.md:0"])
+    doc = place_in("/d.md", 0)
     lines = [
         FULL, MemoryItem(content="a", tags=["x"]), MemoryItem(content="a", title="another title"),
         MemoryItem(content="a", archived=True), MemoryItem(content="a", scope="team"),
         MemoryItem(content="a", provenance=doc),
-        MemoryItem(content="a", provenance=MemoryProvenance("doc", "/d.md", ["/d.md:1"])),
+        MemoryItem(content="a", provenance=place_in("/d.md", 1)),
         MemoryItem(content="e", expires_at="2001-01-01T00:00:00+00:00"),
     ]  # fmt: skip
     given = [line.to_dict() for line in lines]
@@ -490,7 +494,7 @@ def test_statements_pass_policy(line: dict[str, Any]) -> None:
 
 
 def test_secrets_in_passages_are_blotted_out() -> None:
-    doc = {"source_kind": "doc", "source_id": "/d.md", "chunk_ids": ["/d.md:0"]}
+    doc = place_in("/d.md", 0).to_dict()
     line = {"content": f"long text {SECRET} " + "word " * 1000, "title": SECRET, "provenance": doc}
     counts = load(line)
     assert (counts["imported"], counts["redacted"]) == (1, 1)
@@ -618,3 +622,97 @@ def test_references_hold_across_batches() -> None:
     assert (first["superseded_by"], first["links"]) == (end["id"], [{"rel": "refines", "to": mid["id"]}])
     assert end["links"] == [{"rel": "supersedes", "to": first["id"]}]
     assert not {line["id"] for line in here.values()} & {str(line["id"]) for line in lines}
+
+
+# --- statements that name a document as their source -------------------------------------------------------------
+
+SAID = "Anna owns the billing gateway and is asked before it changes."
+
+
+@pytest.fixture
+def said(scratch: Path) -> Path:
+    """A folder with a document, and a statement in the default store that names it as its source."""
+    (scratch / "proj").mkdir()
+    (scratch / "proj" / "src.md").write_text("# Gateway\n\nThe gateway retries twice.\n")
+    ok("remember", SAID, "--source", "proj/src.md")
+    return scratch / "proj"
+
+
+def active(db: str) -> dict[str, MemoryItem]:
+    store = open_read(db)
+    found = {item.content: item for item in items.each(store, Filters())}
+    store.close()
+    return found
+
+
+@pytest.mark.parametrize("argv", [(), ("--preserve-ids",)])
+def test_a_statement_about_a_document_outlives_its_document_in_another_store(said: Path, argv: tuple[str, ...]) -> None:
+    ok("import", "--db", "b.db", *argv, stdin=ok("export").out)
+    (before,) = active("b.db").values()
+    ok("sync", "proj", "--db", "b.db")
+    assert active("b.db")[SAID].to_dict() == before.to_dict()
+    (said / "src.md").rename(said / "moved.md")
+    ok("sync", "proj", "--db", "b.db")
+    (said / "moved.md").write_text("# Another\n\nNothing of it is left.\n")
+    ok("sync", "proj", "--db", "b.db")
+    (said / "moved.md").unlink()
+    ok("sync", "proj", "--db", "b.db")
+    assert [item.to_dict() for item in active("b.db").values()] == [before.to_dict()]
+    assert "Anna owns" in ok("recall", "who owns the billing gateway", "--db", "b.db").text
+
+
+def test_a_statement_about_a_document_outlives_a_record_of_an_older_program(said: Path) -> None:
+    store = open_write(STORE)
+    store.run(
+        "INSERT INTO corpus_hashes(file_path, sha256, item_ids, ingested_at) VALUES (?, '00', '[]', '')",
+        (str(said / "src.md"),),
+    )
+    store.close()
+    ok("sync", "proj")
+    assert SAID in active(STORE)
+
+
+@pytest.mark.usefixtures("said")
+def test_a_statement_about_a_document_is_judged_as_a_statement() -> None:
+    line = json.loads(ok("export").text) | {"content": "word " * 900}
+    assert load(line, {"content": "good"})["skipped_policy"] == 1
+
+
+@pytest.mark.usefixtures("said")
+def test_passages_are_taken_over_by_their_document() -> None:
+    ok("sync", "proj")
+    ok("import", "--db", "b.db", stdin=ok("export").out)
+    before = active("b.db")
+    assert len(before) == 2
+    ok("sync", "proj", "--db", "b.db")
+    assert {item.id for item in active("b.db").values()} == {item.id for item in before.values()}
+
+
+@pytest.mark.usefixtures("said")
+def test_a_statement_is_not_merged_into_a_passage_that_says_the_same() -> None:
+    ok("ingest", "--source", "proj/src.md", "--injectable")
+    store = open_write(STORE)
+    store.run("DELETE FROM memory_sources")  # as older programs leave a passage
+    store.close()
+    (passage,) = (item for item in active(STORE).values() if item.content != SAID)
+    assert ok("remember", passage.content, "--json").json()["status"] == "ok"
+
+
+UNSEEN = "\x85\x9b31m\x7f\u202eevil\u2066\u200b\u061c\ufeff\U000e0041\u2028"
+
+
+@pytest.mark.parametrize("argv", [("export",), ("export", "--json"), ("list", "--json"), ("search", "depot", "--json")])
+def test_json_has_no_raw_character_that_turns_text_around_or_that_a_terminal_obeys(argv: tuple[str, ...]) -> None:
+    write(
+        MemoryItem(
+            id="MEM-00000000000a", title=f"depot {UNSEEN}", content=f"depot {UNSEEN} 👩\u200d💻 é", tags=[UNSEEN]
+        )
+    )
+    done = ok(*argv)
+    assert [char for char in UNSEEN if not char.isalnum() and char in done.text] == []
+    found = json.loads(done.text)
+    found = found[0] if isinstance(found, list) else found
+    assert found["title"].startswith(f"depot {UNSEEN}"[:12])
+    if argv[0] == "export":
+        assert "👩\u200d💻 é" in done.text
+        assert found["content"] == f"depot {UNSEEN} 👩\u200d💻 é"

@@ -51,6 +51,8 @@ def test_an_unseen_instruction_is_left_out() -> None:
         assert "evil.example" not in done.text
         assert "1 item(s) left out" in done.notes
         assert "memctl scan --store" in done.notes
+    assert ok("recall", "gateway keys", "--json").json()["matched"] == 1
+    assert "matched: 1\n" in ok("recall", "gateway keys").text
     db = open_write(STORE)
     assert items.get(db, "MEM-x").injectable  # type: ignore[union-attr]
     db.close()
@@ -140,18 +142,18 @@ def test_a_change_of_the_text_past_the_gate_is_seen() -> None:
 
 
 def test_a_server_judges_once_what_nobody_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from memctl.lifecycle import scan
+    from memctl.lifecycle import item_policy
     from memctl.ops.recall import recall
 
     past_the_gate("The gateway keys are rotated weekly.", "MEM-y")
     asked: list[str] = []
-    judge = scan.judged
+    judge = item_policy.judged
 
-    def noted(policy: Any, item: MemoryItem, **given: Any) -> Any:
+    def noted(policy: Any, item: MemoryItem, *given: Any) -> Any:
         asked.append(item.id)
-        return judge(policy, item, **given)
+        return judge(policy, item, *given)
 
-    monkeypatch.setattr(scan, "judged", noted)
+    monkeypatch.setattr(item_policy, "judged", noted)
     with Context(db=STORE, quiet=True) as ctx:
         for _ in range(3):
             assert "rotated weekly" in recall(ctx, "gateway keys").block.text

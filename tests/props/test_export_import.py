@@ -34,6 +34,16 @@ STAMP = st.integers(0, 2**31).map(lambda n: f"{1970 + n % 80}-01-{1 + n % 28:02d
 WORD_LISTS = st.lists(LINE, max_size=3)
 
 
+PASSAGES = st.builds(
+    lambda path, place, stamp: MemoryProvenance("doc", path, [f"{path}:{place}"], ["sha256:" + "ab" * 32], stamp),
+    NAME, st.integers(0, 9), STAMP,
+)  # fmt: skip
+STATEMENTS = st.builds(
+    MemoryProvenance, st.sampled_from(["doc", "chat", "tool", "mixed"]), NAME, st.lists(NAME, max_size=2),
+    st.lists(NAME, max_size=1), STAMP,
+)  # fmt: skip
+
+
 @st.composite
 def stored_items(draw: st.DrawFn) -> tuple[MemoryItem, Source | None, str]:
     """An item as a store may hold it, its place, and why it is withheld."""
@@ -48,13 +58,7 @@ def stored_items(draw: st.DrawFn) -> tuple[MemoryItem, Source | None, str]:
         tags=draw(WORD_LISTS),
         entities=draw(WORD_LISTS),
         links=draw(st.lists(st.fixed_dictionaries({"rel": LINE, "to": NAME}), max_size=2)),
-        provenance=MemoryProvenance(
-            "doc" if passage else draw(st.sampled_from(["chat", "tool", "mixed"])),
-            draw(NAME),
-            draw(st.lists(NAME, max_size=2)),
-            draw(st.lists(NAME, max_size=1)),
-            draw(STAMP),
-        ),
+        provenance=draw(PASSAGES if passage else STATEMENTS),
         confidence=draw(st.floats(0, 1)),
         validation=draw(st.sampled_from(["unverified", "verified", "contested", "retracted"])),
         scope=draw(st.sampled_from(["project", "team", "global"])),
@@ -77,7 +81,7 @@ def stored_items(draw: st.DrawFn) -> tuple[MemoryItem, Source | None, str]:
 def like(item: MemoryItem) -> tuple[Any, ...]:
     """What must differ, or two items are one: see `lifecycle.import_`."""
     source = item.provenance
-    place = tuple(source.chunk_ids) if source.source_kind == "doc" else ()
+    place = tuple(source.chunk_ids) if source.is_passage else ()
     return (item.content, item.scope, item.title, item.type, source.source_kind, source.source_id, place)
 
 

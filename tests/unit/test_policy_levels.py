@@ -128,3 +128,62 @@ def test_a_redacted_recall_counts_the_use_of_what_it_showed() -> None:
     item = ok("pull", "--json", stdin="The runner talks to build.internal.").json()["item_ids"][0]
     ok("recall", "runner", "--redact", "public")
     assert ok("show", item, "--json").json()["usage_count"] == 1
+
+
+@pytest.fixture
+def salaries(tmp_path: Path) -> None:
+    """A document in the store whose path says whose it is; its words do not."""
+    folder = tmp_path / "home" / "alice smith" / "notes"
+    folder.mkdir(parents=True)
+    (folder / "salary-bob.txt").write_text("The zanzibar figure rises by ten a year.\n")
+    ok("push", "zanzibar", "--source", str(folder), "--scope", "notes")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("export",), ("export", "--json"), ("search", "zanzibar", "--all-scopes"),
+        ("search", "zanzibar", "--all-scopes", "--json"), ("search", "zanzibar", "--all-scopes", "--explain"),
+        ("search", "zanzibar", "--all-scopes", "--as-of", "2100-01-01"),
+        ("recall", "zanzibar", "--all-scopes"), ("recall", "zanzibar", "--all-scopes", "--json"),
+        ("push", "zanzibar", "--scope", "notes"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+@pytest.mark.usefixtures("salaries")
+def test_titles_tags_and_scopes_made_of_a_path_are_paths(argv: tuple[str, ...]) -> None:
+    words = ("alice", "salary", "bob", "notes")
+    assert [word for word in words if word in ok(*argv).text]
+    public = ok(*argv, "--redact", "public")
+    assert "zanzibar figure" in public.text
+    assert [word for word in words if word in public.text.casefold()] == []
+    assert "alice" not in public.notes
+
+
+@pytest.mark.usefixtures("salaries")
+def test_the_servers_export_leaves_as_its_view_shows_it() -> None:
+    from memctl.ops.context import open_context
+    from memctl.ops.export import export
+
+    with open_context(".memory/memory.db") as ctx:
+        (found,) = list(export(ctx, redact="public").lines())
+    assert (found["title"], found["tags"], found["scope"]) == ("[REDACTED:path]", ["text", "[REDACTED:path]"],
+                                                               "[REDACTED:path]")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("title", "path", "shown"),
+    [
+        ("salary-bob", "/n/salary-bob.txt", "[REDACTED:path]"),
+        ("Salary-Bob > May", "/n/salary-bob.txt", "[REDACTED:path] > May"),
+        ("salary-bob [1/3]", "/n/salary-bob.txt", "[REDACTED:path] [1/3]"),
+        ("salary-bob.txt", "/n/salary-bob.txt", "[REDACTED:path]"),
+        ("salary", "C:\\n\\salary.txt", "[REDACTED:path]"),
+        ("A new cache", "/n/a.md", "A new cache"),
+        ("Guide", "", "Guide"),
+    ],
+)
+def test_a_title_that_begins_with_the_name_of_its_file(title: str, path: str, shown: str) -> None:
+    line = {"title": title, "provenance": {"source_id": path}}
+    assert Redaction("public", POLICY).record(line)["title"] == shown
+    assert Redaction("internal", POLICY).record(line)["title"] == title

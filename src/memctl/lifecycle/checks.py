@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from memctl.lifecycle.record import Record, is_passage
+from memctl.lifecycle.record import Record
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def judge(policy: "MemoryPolicy", line: Line) -> Line | list[str]:
     A statement is judged as a write is: a secret or an instruction rejects it, and so does its length. A passage of a
     document is judged as ingest does it, whatever its length: secrets are blotted out.
     """
-    return _passage(policy, line) if is_passage(line.record.item) else _statement(policy, line)
+    return _passage(policy, line) if line.record.item.provenance.is_passage else _statement(policy, line)
 
 
 def is_held(item: MemoryItem, withheld: str) -> bool:

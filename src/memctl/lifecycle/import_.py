@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from memctl import ids
 from memctl.lifecycle.checks import Line, is_held, judge
-from memctl.lifecycle.record import InvalidLine, from_bytes, is_passage, tidy
+from memctl.lifecycle.record import InvalidLine, from_bytes, tidy
 from memctl.lifecycle.unvouched import unvouched
 from memctl.store import corpus, judged, sources
 from memctl.store import items as store
@@ -303,7 +303,7 @@ class Import:
         places = {x.record.item.id: x.record.place for x in lines if x.record.place is not None}
         sources.put_many(self.db, places)
         self.said.write(self.db)
-        documents = {line.record.item.provenance.source_id for line in lines if is_passage(line.record.item)}
+        documents = {line.record.item.provenance.source_id for line in lines if line.record.item.provenance.is_passage}
         corpus.expect(self.db, filter(os.path.isabs, documents))
         for item in self.changed.values():
             item.touch()
@@ -322,7 +322,7 @@ class Import:
         if item.superseded_by:
             item.superseded_by = here(item.superseded_by)
         item.links = [{k: v if k == "rel" else here(v) for k, v in link.items()} for link in item.links]
-        if not is_passage(item):  # a passage's chunk ids are places in its document
+        if not item.provenance.is_passage:  # a passage's chunk ids are places in its document
             item.provenance.chunk_ids = [here(chunk) for chunk in item.provenance.chunk_ids]
         return before != (item.superseded_by, item.links, item.provenance.chunk_ids)
 
@@ -361,7 +361,7 @@ def key_of(item: MemoryItem) -> _Key:
     """What an item is, for the question whether it is here already."""
     gone = item.archived or (item.expires_at is not None and item.expires_at <= ids.timestamp())
     source = item.provenance
-    place = (source.source_id, *trust.unmarked(source.chunk_ids)) if is_passage(item) else ()
+    place = (source.source_id, *trust.unmarked(source.chunk_ids)) if source.is_passage else ()
     return _Key(item.content_hash, item.scope, gone, place)
 
 

@@ -88,18 +88,13 @@ def from_value(value: object) -> Record:
 
 def tidy(item: MemoryItem) -> None:
     """Bring a statement into the one form that every write gives it; a passage stays as it is in its document."""
-    if not is_passage(item):
+    if not item.provenance.is_passage:
         item.content, item.title = clean.statement(item.content), clean.one_line(item.title)
         item.tags, item.entities = (clean.union(_named(words), []) for words in (item.tags, item.entities))
 
 
 def _named(words: list[str]) -> list[str]:
     return [line for line in map(clean.one_line, words) if line]
-
-
-def is_passage(item: MemoryItem) -> bool:
-    """Whether an item is a piece of a document, not a statement."""
-    return item.provenance.source_kind == "doc" and bool(item.provenance.source_id.strip())
 
 
 class _Wrong(ValueError):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from memctl.ops.context import Context
 from memctl.policy.levels import Redaction
+from memctl.store import items
 from memctl.store.rows import strings
 from memctl.store.search import Candidate
 from memctl.store.sources import Source
@@ -19,16 +20,21 @@ def redaction(ctx: Context, view: str) -> Redaction:
 def hide(ctx: Context, view: str, candidates: Iterable[Candidate]) -> None:
     """Change search hits to what the view shows of them."""
     show = redaction(ctx, view)
+    candidates = list(candidates)
+    sources = {item.id: item.provenance.source_id for item in items.get_many(ctx.db, [c.id for c in candidates])}
     for c in candidates:
-        c.id, c.title, c.content = show.field("id", c.id), show.text(c.title), show.text(c.content)
-        c.tags = json.dumps([show.text(tag) for tag in strings(c.tags)], ensure_ascii=False)
-        c.scope = show.text(c.scope)
+        line = show.record({
+            "id": c.id, "title": c.title, "content": c.content, "tags": strings(c.tags), "scope": c.scope,
+            "provenance": {"source_id": sources.get(c.id, "")},
+        })  # fmt: skip
+        c.id, c.title, c.content, c.scope = line["id"], line["title"], line["content"], line["scope"]
+        c.tags = json.dumps(line["tags"], ensure_ascii=False)
 
 
-def shown(redaction: Redaction, items: Iterable[MemoryItem]) -> list[MemoryItem]:
+def shown(redaction: Redaction, records: Iterable[MemoryItem]) -> list[MemoryItem]:
     """Items as the view shows them; each keeps its own id, by which its use is counted."""
     out = []
-    for item in items:
+    for item in records:
         copy = MemoryItem.from_dict(redaction.record(item.to_dict()))
         copy.id = item.id
         out.append(copy)

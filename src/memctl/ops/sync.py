@@ -185,6 +185,7 @@ def _sync_one(ctx: Context, mount: Mount, result: Synced, *, full: bool, scope: 
         ctx.warn(f"[sync] {ctx.policy.redact(mount['path'])}: {exc}")
         result.refused = exc
         return
+    done.show_paths(ctx.policy.redact)
     result.runs[mount["path"]] = done
     _say(ctx, mount, done)
 
@@ -259,6 +260,8 @@ def _preview(ctx: Context, path: str | None, *, report: bool, full: bool, scope:
         done_with |= {one.path for one in done.reports if one.status not in ("failed", "unchanged")}
         done.note_left_out(left_out)
         _say(ctx, mount, done, "Would be")
+    for done in runs.values():
+        done.show_paths(ctx.policy.redact)
     return Synced(runs, single=path is not None, report=report)
 
 

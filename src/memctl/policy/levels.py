@@ -1,7 +1,8 @@
 """Redaction views: what leaves the store, by who may see it. RAGIX calls them S0, S2 and S3.
 
 public    nothing that tells where it comes from: paths, file names, mail addresses, hosts, IP addresses, hashes and
-          personal data are blotted out; items and sources are called ITEM-1, SOURCE-1, …
+          personal data are blotted out; items and sources are called ITEM-1, SOURCE-1, …; so are titles, tags, scopes
+          and corpora that are a part of the path of the item's source
 internal  host names, IP addresses and hashes are blotted out
 full      everything, as it is stored
 
@@ -14,6 +15,8 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
 
 if TYPE_CHECKING:
     from memctl.policy.governor import MemoryPolicy
@@ -41,6 +44,11 @@ _CLASSES = (
         rf"(?<![\w.-])[\w-][\w.-]{{0,200}}\.(?:{_SUFFIX})\b",
     ),
 )  # fmt: skip
+_PATH = "[REDACTED:path]"
+#: What may follow a file's name in the title of a passage: a heading, or which part of the file it is.
+_AFTER_NAME = (" > ", " [", " · ")
+#: Fields whose values, taken as a whole, may be a part of a path.
+_PARTS = ("tags", "entities", "scope", "corpus_id")
 _ITEM = re.compile(r"\b[A-Z]{2,6}-[0-9a-f]{8,64}\b")
 #: Fields of an exported line that say nothing of anybody.
 _PLAIN = frozenset(
@@ -101,7 +109,22 @@ class Redaction:
         """A record (an exported line, a search hit) with every field as the view shows it; keys stay."""
         if self.view == "full":
             return line
-        return {key: self._value(key, value) for key, value in line.items()}
+        source = line.get("provenance")
+        path = str(source.get("source_id") or "") if isinstance(source, dict) else ""
+        return {key: self._value(key, self._apart_from(path, key, value)) for key, value in line.items()}
+
+    def _apart_from(self, path: str, key: str, value: Any) -> Any:
+        """A field without what the path of its source gave to it: a title may be a file's name, a tag a folder's."""
+        if self.view != "public" or not path or key not in ("title", *_PARTS):
+            return value
+        if key == "title":
+            return without_name(value, path)
+        parts = _parts_of(path)
+        if isinstance(value, str):
+            return _PATH if value.casefold() in parts - {DEFAULT_SCOPE, GLOBAL_SCOPE} else value
+        if isinstance(value, list):
+            return list(dict.fromkeys(_PATH if str(one).casefold() in parts else one for one in value))
+        return value
 
     def _value(self, key: str, value: Any) -> Any:
         if key in _PLAIN or value is None or isinstance(value, bool | int | float):
@@ -120,3 +143,22 @@ class Redaction:
             if key in ("source_id", "chunk_ids") and text:
                 return self.source(text)
         return "[REDACTED:hash]" if key == "content_hashes" else self.text(text)
+
+
+def without_name(title: str, path: str) -> str:
+    """A title without the name of the file at `path`, where it begins with that."""
+    name = path.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    for head in (name, name.rpartition(".")[0]):
+        rest = title[len(head) :]
+        begins = bool(head) and title[: len(head)].casefold() == head.casefold()
+        if begins and (not rest or rest.startswith(_AFTER_NAME)):
+            return _PATH + rest
+    return title
+
+
+def _parts_of(path: str) -> set[str]:
+    """The folders of a path, and its file's name with and without suffix, as tags are made of them."""
+    parts = [part for part in path.replace("\\", "/").split("/") if part]
+    parts += [part.rpartition(".")[0] for part in parts[-1:]]
+    folded = [part.casefold() for part in parts if part]
+    return {*folded, *(part.replace(" ", "-") for part in folded)}

@@ -154,12 +154,14 @@ def of_documents(db: Database, paths: Iterable[str]) -> dict[str, list[str]]:
     """Active passages by the document they say they come from, oldest first; reads through the whole table."""
     out: dict[str, list[str]] = {}
     for batch in batches(list(paths)):
-        for path, item_id in db.rows(
-            "SELECT iif(json_valid(provenance_json), json_extract(provenance_json, '$.source_id'), NULL) AS path, id "
-            f"FROM memory_items WHERE archived = 0 AND path IN ({marks(batch)}) ORDER BY created_at, id",
+        for path, item_id, provenance in db.rows(
+            "SELECT iif(json_valid(provenance_json), json_extract(provenance_json, '$.source_id'), NULL) AS path, id, "
+            f"provenance_json FROM memory_items WHERE archived = 0 AND path IN ({marks(batch)}) "
+            "ORDER BY created_at, id",
             batch,
         ):
-            out.setdefault(path, []).append(item_id)
+            if rows.provenance(provenance).is_passage:  # a statement about a document is none of its passages
+                out.setdefault(path, []).append(item_id)
     return out
 
 

@@ -26,11 +26,11 @@ def to_item(row: tuple[Any, ...], path: str = "") -> MemoryItem:
 
 
 def _to_item(row: tuple[Any, ...]) -> MemoryItem:
-    (item_id, tier, type_, title, content, tags, entities, links, provenance, confidence, validation, scope, expires,
+    (item_id, tier, type_, title, content, tags, entities, links, source, confidence, validation, scope, expires,
      used, last_used, created, updated, rule, superseded, archived, _hash, corpus, injectable) = row  # fmt: skip
     return MemoryItem(
         id=str(item_id), tier=tier, type=type_, title=_text(title), content=_text(content), tags=strings(tags),
-        entities=strings(entities), links=_links(links), provenance=_provenance(provenance),
+        entities=strings(entities), links=_links(links), provenance=provenance(source),
         confidence=_number(confidence), validation=validation if validation in VALIDATIONS else "unverified",
         scope=_text(scope), expires_at=expires, usage_count=_count(used), last_used_at=last_used,
         created_at=created, updated_at=updated, rule_id=rule, superseded_by=superseded, archived=bool(archived),
@@ -88,7 +88,8 @@ def _links(text: object) -> list[dict[str, str]]:
     return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
 
 
-def _provenance(text: object) -> MemoryProvenance:
+def provenance(text: object) -> MemoryProvenance:
+    """Where an item comes from, as its column says it."""
     value = load(text)
     source = MemoryProvenance.from_dict(value) if isinstance(value, dict) else MemoryProvenance()
     source.source_kind, source.source_id = _text(source.source_kind), _text(source.source_id)
