@@ -220,6 +220,19 @@ class StoreMissing(MemctlError):
     hint = "memctl init makes one; --db or MEMCTL_DB names another"
 
 
+class StoreUntrusted(MemctlError):
+    """{path} is not written to: you have not made this store here, nor said that you trust it"""
+
+    hint = "look at it (memctl list, memctl status), then memctl trust PATH; or use a store of your own: --db FILE"
+
+
+class StoreUnsafe(MemctlError):
+    """{path} is not opened: {what}"""
+
+    exit_code = 2
+    hint = "no store of memctl's looks like this; ask whoever gave it to you, or name another one with --db"
+
+
 class StoreBusy(MemctlError):
     """another program is writing to {path} and did not finish in {seconds:.0f} s"""
 
