@@ -7,9 +7,11 @@ plain functions: `with open_context(db="m.db") as ctx: hits = search(ctx, "words
 import os
 from collections.abc import Callable, Mapping
 
-from memctl import errors
+from memctl import errors, registry
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.operation import CREATE, NONE, READ, WRITE, Access, Param
+from memctl.ops.nearest import DEFAULT_STORE as DEFAULT_STORE
+from memctl.ops.nearest import nearest_store as nearest_store
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
     from memctl.store.connect import Database
 
-DEFAULT_STORE = os.path.join(".memory", "memory.db")
 _RANK = {NONE: 0, READ: 1, WRITE: 2, CREATE: 3}
 
 
@@ -26,6 +27,7 @@ class Context:
     """The surroundings of one operation. The store and the config are opened when they are first used.
 
     db, config      paths the caller gave; None = found by the rules of `db_path` and `config_path`
+    found           `db` was found by these rules, too, and not named by anybody
     environ, cwd    the environment and the folder that relative paths start from (default: the process's)
     stdin           binary stream, None when it is closed
     say             takes one line that is meant for people; None = nobody listens
@@ -40,6 +42,7 @@ class Context:
         *,
         db: str | None = None,
         config: str | None = None,
+        found: bool = False,
         environ: Mapping[str, str] | None = None,
         cwd: str | None = None,
         stdin: "BinaryIO | None" = None,
@@ -59,6 +62,8 @@ class Context:
         self._access: Access = NONE
         self._db: Database | None = None
         self._db_path = ""
+        self._found = found
+        self._said: set[str] = set()
         self._loaded: Loaded | None = None
         self._policy: MemoryPolicy | None = None
         self.metrics: Any = None  # the counters of the server that runs this, a `mcp.metrics.Metrics`
@@ -117,8 +122,14 @@ class Context:
         """
         if not self._db_path:
             named = self.db_flag or self.env("MEMCTL_DB") or self._configured_store()
-            self._db_path = self.absolute(named) if named else nearest_store(self.cwd)
+            self._found = self._found or not named
+            self._db_path = self.absolute(named) if named else nearest_store(self.cwd, self.warn_once)
         return self._db_path
+
+    @property
+    def is_found(self) -> bool:
+        """Whether nobody named the store: it is trusted only if it is known to be this user's own."""
+        return bool(self.db_path) and self._found
 
     def _configured_store(self) -> str | None:
         if self.config_flag is None:
@@ -163,11 +174,37 @@ class Context:
 
         if self._access == NONE:
             raise RuntimeError("this operation did not declare that it uses the store")
+        path = self.db_path
         if self._access == READ:
-            return connect.open_read(self.db_path)
-        return connect.open_write(
-            self.db_path, create=self._access == CREATE, tokenizer=self.tokenizer, wal=self.config.store.wal_mode
-        )
+            return self._open_read(path)
+        there = os.path.lexists(path)
+        store_id = None
+        if there and self.is_found:
+            from memctl.ops import vouching
+
+            store_id = vouching.known_id(path)
+        db = connect.open_write(
+            path, create=self._access == CREATE, tokenizer=self.tokenizer, wal=self.config.store.wal_mode,
+            found=self.is_found, store_id=store_id,
+        )  # fmt: skip
+        if self.is_found and not there:
+            self.note(f"Made a store: {path}")
+        return db
+
+    def _open_read(self, path: str) -> "Database":
+        from memctl.store import connect
+
+        if not self.is_found:
+            return connect.open_read(path)
+        entry = registry.find(path)
+        if entry is not None and entry.how != registry.UNTRUSTED:
+            db = connect.open_read(path)
+            if db.store_id == entry.store_id:
+                return db
+            db.close()
+        from memctl.ops import vouching
+
+        return vouching.open_found(self, path)
 
     @property
     def tokenizer(self) -> str | None:
@@ -260,6 +297,12 @@ class Context:
         if self._say is not None:
             self._say(message)
 
+    def warn_once(self, message: str) -> None:
+        """The same, when it has not been said here before."""
+        if message not in self._said:
+            self._said.add(message)
+            self.warn(message)
+
     @property
     def watched(self) -> bool:
         """Whether somebody sees `progress()`: a terminal, or a client that asked for it."""
@@ -274,19 +317,6 @@ class Context:
     def color(self) -> bool:
         """Whether standard output is a terminal whose user did not refuse colour (NO_COLOR)."""
         return "stdout" in self.tty and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
-
-
-def nearest_store(folder: str) -> str:
-    """The nearest `.memory/memory.db` in `folder` or above it; where it would be made here, when there is none."""
-    here = folder
-    while True:
-        path = os.path.join(here, DEFAULT_STORE)
-        if os.path.isfile(path):
-            return path
-        above = os.path.dirname(here)
-        if above == here:
-            return os.path.join(folder, DEFAULT_STORE)
-        here = above
 
 
 def open_context(db: str | os.PathLike[str] | None = None, **options: Any) -> Context:

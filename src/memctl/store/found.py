@@ -86,3 +86,10 @@ def _shown(name: str, there: set[str]) -> str:
     if name not in there:
         return _MISSING.get(name, "NULL")
     return _INSTEAD.get(name, "{0}").format(f"m.{name}")
+
+
+def files(db: Database, most: int) -> list[tuple[object, ...]]:
+    """Some files that a store knows: path, inode, and when content and file last changed, in nanoseconds."""
+    if not db.has("memory_files") or "ctime_ns" not in {row[1] for row in db.rows("PRAGMA table_info(memory_files)")}:
+        return []
+    return db.rows("SELECT file_path, inode, mtime_ns, ctime_ns FROM memory_files ORDER BY ctime_ns DESC LIMIT ?", (most,))

@@ -10,6 +10,8 @@ from memctl.store.connect import Database
 #: In `schema_meta`: the random id by which the registry of trusted stores knows the file.
 ID = "memctl_store_id"
 _IGNORE = "*\n"
+#: Seconds that marking a store waits for another writer: it can be done next time.
+_PATIENCE = 1.0
 
 
 def create(path: str, tokenizer: str | None, *, wal: bool, found: bool) -> None:
@@ -53,9 +55,9 @@ def create(path: str, tokenizer: str | None, *, wal: bool, found: bool) -> None:
             placing.remove(part + suffix)
 
 
-def put_id(db: Database, store_id: str) -> None:
+def put_id(db: Database, store_id: str, wait: float = connect.BUSY_SECONDS) -> None:
     """Write the id of a store into it."""
-    with db.atomic():
+    with db.atomic(wait):
         db.run(
             "INSERT INTO schema_meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
             (ID, store_id),
@@ -69,3 +71,24 @@ def _hide_from_git(folder: str) -> None:
             file.write(_IGNORE)
     except OSError:
         pass  # it is there, or nobody may write it: the store is made all the same
+
+
+def mark(path: str, store_id: str) -> str:
+    """Give a store that is there an id, without bringing it up to date; the id, "" when it has no place for one.
+
+    Raises StoreReadOnly and what else a write does.
+    """
+    safety.check_files(path)
+    try:
+        db = Database(safety.connect(path, "mode=rw", _PATIENCE), path, writable=True)
+    except sqlite3.Error as exc:
+        raise connect.translated(exc, path) from exc
+    try:
+        db.look()
+        safety.check_schema(db)
+        if not db.has("schema_meta"):
+            return ""
+        put_id(db, store_id, _PATIENCE)
+    finally:
+        db.close()
+    return store_id
