@@ -65,6 +65,7 @@ class Context:
         self._found = found
         self._said: set[str] = set()
         self._loaded: Loaded | None = None
+        self.ignored: list[str] = []  # keys of the config file that do not count, as nobody has vouched for it
         self._policy: MemoryPolicy | None = None
         self.metrics: Any = None  # the counters of the server that runs this, a `mcp.metrics.Metrics`
 
@@ -242,14 +243,30 @@ class Context:
                 return None
             from memctl.config import read_config
 
-            loaded = read_config(path)
+            loaded = read_config(path, named=self.config_flag is not None)
             if not (loaded.foreign and self.config_flag is None):  # another program's config.json beside the store
                 for line in loaded.unknown:
                     self.warn(f"{path}: {line}")
             if loaded.invalid:
                 raise errors.SettingInvalid(origin=path, message="; ".join(loaded.invalid))
-            self._loaded = loaded
+            self._loaded = loaded if self.config_flag is not None else self._as_it_counts(path, loaded)
         return self._loaded
+
+    def _as_it_counts(self, path: str, loaded: "Loaded") -> "Loaded":
+        """What counts of a config file that nobody named: all of it, if whoever uses the store has vouched for it."""
+        from memctl.config import strangers
+
+        loose = strangers.loosening(loaded)
+        if not loose:
+            return loaded
+        from memctl.ops import vouching
+
+        why = vouching.objection(self, path)
+        if not why:
+            return loaded
+        self.ignored = loose
+        self.warn_once(f"{path}: {', '.join(loose)}: not used, as {why}")
+        return strangers.limited(loaded)
 
     def setting(self, param: Param) -> Any:
         """The value of a parameter that the caller did not give: environment, else config.json, else its default."""

@@ -59,7 +59,7 @@ def init(
     config = os.path.join(folder, "config.json")
     exists = os.path.lexists(db)
     named = None if ctx.config_flag is None else ctx.absolute(ctx.config_flag)
-    store = _store_settings(named or config) if named or os.path.exists(config) else {}
+    store = _store_settings(named or config, named=bool(named)) if named or os.path.exists(config) else {}
     tokenizer = _tokenizer(fts_tokenizer, store)
     moved = _move_aside(db) if exists and force else ""
     _make(db, tokenizer, store.get("wal_mode", True))
@@ -98,11 +98,11 @@ def _target(ctx: Context, path: str | None) -> str:
     return ctx.absolute(ctx.db_flag or os.path.join(".memory", "memory.db"))
 
 
-def _store_settings(path: str) -> dict[str, Any]:
+def _store_settings(path: str, *, named: bool) -> dict[str, Any]:
     """What the config file (named with --config, else the one that is there already) says of the store."""
     from memctl.config import read_config
 
-    loaded = read_config(path)
+    loaded = read_config(path, named=named)
     if loaded.invalid:
         raise errors.SettingInvalid(origin=path, message="; ".join(loaded.invalid))
     given = [key.partition(".")[2] for key in loaded.given if key.startswith("store.")]

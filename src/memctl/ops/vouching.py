@@ -129,3 +129,38 @@ def _is_as_known(row: tuple[Any, ...], below: str, device: int) -> bool:
     if not stat.S_ISREG(info.st_mode) or info.st_dev != device or os.path.realpath(path) != path:
         return False
     return (inode, mtime, ctime) == (info.st_ino, info.st_mtime_ns, info.st_ctime_ns)
+
+
+# --- config.json beside a store -------------------------------------------------------------------------------------
+
+
+def objection(ctx: "Context", path: str) -> str:
+    """Why a config file that nobody named may only tighten; "" when all of it counts."""
+    from memctl.ops.tracked import is_tracked
+
+    db = ctx.db_path
+    entry = registry.find(db)
+    if ctx.is_found and not _is_trusted(db, entry):
+        there = os.path.exists(db)
+        return "the store is not one that you have made here" if there else "no store of yours is there"
+    vouched = entry.config if entry is not None else ""
+    if vouched not in ("", registry.UNVOUCHED) and vouched == digest(path):
+        return ""
+    if vouched == registry.UNVOUCHED:
+        return "it was there before the store, and nobody has vouched for it: memctl trust does"
+    if is_tracked(path):
+        return "the repository brings it along, and nobody has vouched for it as it is now: memctl trust does"
+    return ""
+
+
+def _is_trusted(path: str, entry: Entry | None) -> bool:
+    return (entry is not None and is_trusted(path, entry)) or (os.path.exists(path) and adopted(path) is not None)
+
+
+def digest(path: str) -> str:
+    """The hash of a config file, by which the registry knows it; "" when it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return "sha256:" + ids.bytes_hash(file.read())
+    except OSError:
+        return ""
