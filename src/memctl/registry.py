@@ -122,6 +122,15 @@ def add(path: str, store_id: str, how: str, when: str, config: str = "") -> bool
     return _change(lambda old: old.path != real and not old.is_of(info, real), entry)
 
 
+def forget(path: str) -> bool:
+    """Take out what is known of the file at a path, which may be gone; False when nothing was known."""
+    real = os.path.realpath(path)
+    known = find(path)
+    gone = [one for one in entries() if one.path == real or (known is not None and one.inode == known.inode)]
+    lines = {one.line() for one in gone}
+    return bool(gone) and _change(lambda old: old.line() not in lines)
+
+
 def _change(stays: "Callable[[Entry], bool]", entry: Entry | None = None) -> bool:
     """Write the file anew, with the entries that stay and one more."""
     for here in dict.fromkeys((state.folder(), state.fallback())):
@@ -156,4 +165,3 @@ def _locked(here: str) -> Iterator[None]:
         yield
     finally:
         os.close(number)
-

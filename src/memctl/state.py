@@ -1,4 +1,4 @@
-"""The user's state folder: what memctl keeps for itself beside the stores (which ones are trusted, reports of faults)."""
+"""The user's state folder: what memctl keeps for itself, such as which stores are trusted and reports of faults."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""What counts of a config.json that somebody else may have written: what tightens, and what makes no difference to safety.
+"""What counts of a config.json that somebody else may have written: what tightens, and what touches no safety.
 
 Such a file came with a folder (a clone, an archive, a shared directory), and nobody here has vouched for it. It may ask
 for less to be stored and given, for more to be refused, and for other sizes and weights. It may not silence a rule, and

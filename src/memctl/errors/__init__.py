@@ -221,9 +221,9 @@ class StoreMissing(MemctlError):
 
 
 class StoreUntrusted(MemctlError):
-    """{path} is not written to: you have not made this store here, nor said that you trust it"""
+    """{path} is not a store of yours: you have neither made it here nor said that you trust it"""
 
-    hint = "look at it (memctl list, memctl status), then memctl trust PATH; or use a store of your own: --db FILE"
+    hint = "reading works, at low trust; memctl trust, in its folder or with its path, says that you trust it"
 
 
 class StoreUnsafe(MemctlError):
@@ -231,6 +231,12 @@ class StoreUnsafe(MemctlError):
 
     exit_code = 2
     hint = "no store of memctl's looks like this; ask whoever gave it to you, or name another one with --db"
+
+
+class TrustUnwritable(MemctlError):
+    """cannot write down that {path} is trusted: {folder} cannot be written to"""
+
+    hint = "name the store instead: --db FILE or MEMCTL_DB; or set XDG_STATE_HOME to a folder of yours"
 
 
 class StoreBusy(MemctlError):

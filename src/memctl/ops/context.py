@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from memctl import errors, registry
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.operation import CREATE, NONE, READ, WRITE, Access, Param
-from memctl.ops.nearest import DEFAULT_STORE as DEFAULT_STORE
-from memctl.ops.nearest import nearest_store as nearest_store
+from memctl.ops.nearest import DEFAULT_STORE as DEFAULT_STORE  # noqa: PLC0414 - handed on
+from memctl.ops.nearest import nearest_store as nearest_store  # noqa: PLC0414 - handed on
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -65,7 +65,8 @@ class Context:
         self._found = found
         self._said: set[str] = set()
         self._loaded: Loaded | None = None
-        self.ignored: list[str] = []  # keys of the config file that do not count, as nobody has vouched for it
+        self.loosens: list[str] = []  # keys of a config file that loosen policy, or name a host or a program
+        self.ignored: list[str] = []  # such keys that do not count, as nobody has vouched for the file
         self._policy: MemoryPolicy | None = None
         self.metrics: Any = None  # the counters of the server that runs this, a `mcp.metrics.Metrics`
 
@@ -249,11 +250,11 @@ class Context:
                     self.warn(f"{path}: {line}")
             if loaded.invalid:
                 raise errors.SettingInvalid(origin=path, message="; ".join(loaded.invalid))
-            self._loaded = loaded if self.config_flag is not None else self._as_it_counts(path, loaded)
+            self._loaded = self._as_it_counts(path, loaded)
         return self._loaded
 
     def _as_it_counts(self, path: str, loaded: "Loaded") -> "Loaded":
-        """What counts of a config file that nobody named: all of it, if whoever uses the store has vouched for it."""
+        """What counts of a config file: all of one that was named, and of one that the store's user has vouched for."""
         from memctl.config import strangers
 
         loose = strangers.loosening(loaded)
@@ -261,8 +262,9 @@ class Context:
             return loaded
         from memctl.ops import vouching
 
-        why = vouching.objection(self, path)
+        why = "" if self.config_flag is not None else vouching.objection(self, path)
         if not why:
+            self.loosens = loose
             return loaded
         self.ignored = loose
         self.warn_once(f"{path}: {', '.join(loose)}: not used, as {why}")

@@ -61,8 +61,11 @@ def init(
     named = None if ctx.config_flag is None else ctx.absolute(ctx.config_flag)
     store = _store_settings(named or config, named=bool(named)) if named or os.path.exists(config) else {}
     tokenizer = _tokenizer(fts_tokenizer, store)
+    found = path is not None or not ctx.db_flag  # nobody gave the very file
+    if path is None and found and os.path.islink(folder):
+        raise errors.StoreUnsafe(path=db, what="its folder is a link")
     moved = _move_aside(db) if exists and force else ""
-    _make(db, tokenizer, store.get("wal_mode", True))
+    _make(db, tokenizer, wal=store.get("wal_mode", True), found=found)
     ignore = _write_new(os.path.join(folder, ".gitignore"), "*.db\n*.db-wal\n*.db-shm\n")
     _write_new(config, _config_text(tokenizer))
     _tell(ctx, folder, db, config, ignore if not exists else "", moved)
@@ -116,13 +119,18 @@ def _tokenizer(wanted: str | None, store: dict[str, Any]) -> str:
     return schema.tokenizer(store.get("fts_tokenizer") if wanted is None else wanted)
 
 
-def _make(db: str, tokenizer: str, wal: bool) -> None:
+def _make(db: str, tokenizer: str, *, wal: bool, found: bool) -> None:
+    """Make the store; one that is there must be one, and must not be somebody else's: naming it would trust it."""
     from memctl.store import connect
 
-    if os.path.lexists(db):
-        connect.open_read(db).close()  # says so if it is no store
-    else:
-        connect.open_write(db, create=True, tokenizer=tokenizer, wal=wal).close()
+    if not os.path.lexists(db):
+        connect.open_write(db, create=True, tokenizer=tokenizer, wal=wal, found=found).close()
+        return
+    if found:
+        from memctl.ops import vouching
+
+        vouching.known_id(os.path.realpath(db))
+    connect.open_read(db).close()
 
 
 def _move_aside(db: str) -> str:
@@ -131,8 +139,11 @@ def _move_aside(db: str) -> str:
     from memctl import ids
     from memctl.store import connect
 
-    with suppress(errors.MemctlError):  # damaged, or no store: it is moved as it is
-        connect.open_write(db).close()  # the last close puts what is in the WAL into the file
+    from memctl.ops import vouching
+
+    with suppress(errors.MemctlError):  # damaged, no store, or somebody else's: it is moved as it is
+        store_id = vouching.known_id(db)
+        connect.open_write(db, store_id=store_id).close()  # the last close puts what is in the WAL into the file
     stamp = ids.timestamp_sql().replace("-", "").replace(":", "").replace(" ", "T") + "Z"
     name, extension = os.path.splitext(db)  # the extension stays last: .gitignore goes by it
     target = f"{name}.bak-{stamp}{extension}"
@@ -141,7 +152,7 @@ def _move_aside(db: str) -> str:
         number += 1
         target = f"{name}.bak-{stamp}-{number}{extension}"
     try:
-        for suffix in ("-wal", "-shm", ""):
+        for suffix in ("-journal", "-wal", "-shm", ""):
             if os.path.lexists(db + suffix):
                 os.rename(db + suffix, target + suffix)
     except OSError as exc:

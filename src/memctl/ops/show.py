@@ -26,7 +26,15 @@ class Shown(Result):
         """The item as export writes it: `source`, `withheld` and `importance` where there is something to say."""
         from memctl.lifecycle.record import to_dict
 
-        return to_dict(self.item, self.place, self.withheld, self.importance)
+        more = {"trust": self.stranger} if self.stranger else {}
+        return to_dict(self.item, self.place, self.withheld, self.importance) | more
+
+    @property
+    def stranger(self) -> str:
+        """What is said of an item of a store of somebody else; "" in a store of one's own."""
+        from memctl.text.trust import STRANGER
+
+        return "" if self._ctx.db.trusted else STRANGER
 
     def settle(self) -> None:
         """Count the use and log a `read` event; a read-only or busy store is left as it is."""
@@ -64,6 +72,8 @@ def text(result: Shown) -> Iterator[str]:
     item = result.item
     for label, value in _fields(item, result.place, result.withheld, result.importance):
         yield f"{label + ':':<12}{value}"
+    if result.stranger:
+        yield f"{'Trust:':<12}{result.stranger}"
     yield ""
     yield "--- Content ---"
     yield item.content

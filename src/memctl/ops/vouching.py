@@ -49,6 +49,9 @@ def known_id(path: str) -> str:
         raise errors.StoreUnsafe(path=path, what=why)
     entry = registry.find(path)
     if entry is None or entry.how == registry.UNTRUSTED:
+        from memctl.store import found
+
+        found.open_plain(path).close()  # says what is wrong with it, if it is no store
         entry = adopted(path)
     if entry is None:
         raise errors.StoreUntrusted(path=path)

@@ -68,7 +68,7 @@ def parse(spec: str, *, ollama_host: str | None = None, key: str | None = None) 
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a host is this machine for certain: `localhost` or a loopback address, never a name that resolves to one."""
+    """Whether a host is this machine for certain: `localhost`, or a loopback address; no other name is."""
     from ipaddress import ip_address
 
     if host == "localhost":

@@ -230,7 +230,7 @@ def translated(exc: sqlite3.Error, path: str) -> errors.MemctlError:
 
 
 def open_read(path: str) -> Database:
-    """Open an existing store to read from. Raises StoreMissing, StoreUnsafe, NotADatabase, StoreTooNew, StoreCorrupt."""
+    """Open an existing store to read from. Raises StoreMissing, NotADatabase, StoreUnsafe, StoreTooNew …"""
     _must_exist(path)
     safety.check_files(path)
     for mode in _read_modes(path):
@@ -243,7 +243,7 @@ def open_read(path: str) -> Database:
 
 
 def connect_immutable(path: str) -> Database:
-    """Open a store as its file is, without its journal or its log; no file is made or changed. Raises as `open_read`."""
+    """Open a store as its file is, without its journal or log; no file is made or changed. Raises as `open_read`."""
     _must_exist(path)
     conn = _probe(path, "mode=ro&immutable=1")
     if conn is None:

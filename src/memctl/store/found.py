@@ -1,4 +1,4 @@
-"""A store that was found on the way and is not trusted: read as it lies on the disk, and none of what it says of itself.
+"""A store that was found and is not trusted: read as it lies on the disk, without what it says of itself.
 
 It is opened immutable, so SQLite plays back no journal, reads no log, and makes no file beside it. Temporary views of
 this connection stand before its tables, as in `then`. They show every item as a statement of somebody unknown: short
@@ -7,6 +7,7 @@ seen its items, or that a person has released them, are not shown, nor are its v
 """
 
 import os
+from typing import NamedTuple
 
 from memctl import errors
 from memctl.store import rows, safety
@@ -16,7 +17,11 @@ from memctl.store.connect import Database, connect_immutable
 _STEPS, _EACH = 4000, 1_000_000
 #: Tables of which nothing counts.
 _NOTHING_OF = (
-    "memory_embeddings", "memory_events", "memory_importance", "memory_mounts", "memory_mount_options",
+    "memory_embeddings",
+    "memory_events",
+    "memory_importance",
+    "memory_mounts",
+    "memory_mount_options",
     "memory_revisions",
 )
 #: What is shown in place of what an item says of itself.
@@ -92,4 +97,26 @@ def files(db: Database, most: int) -> list[tuple[object, ...]]:
     """Some files that a store knows: path, inode, and when content and file last changed, in nanoseconds."""
     if not db.has("memory_files") or "ctime_ns" not in {row[1] for row in db.rows("PRAGMA table_info(memory_files)")}:
         return []
-    return db.rows("SELECT file_path, inode, mtime_ns, ctime_ns FROM memory_files ORDER BY ctime_ns DESC LIMIT ?", (most,))
+    return db.rows(
+        "SELECT file_path, inode, mtime_ns, ctime_ns FROM memory_files ORDER BY ctime_ns DESC LIMIT ?", (most,)
+    )
+
+
+class Claims(NamedTuple):
+    """What a store says of itself, which counts when it is trusted."""
+
+    items: int
+    verified: int
+    released: int
+    mounts: list[str]
+
+
+def claims(db: Database) -> Claims:
+    """What a store that was opened plainly says of itself."""
+    verified = "SELECT count(*) FROM memory_items WHERE validation = 'verified' OR tier = 'ltm'"
+    released = "SELECT count(*) FROM memory_events WHERE action = 'release'"
+    mounts = db.rows("SELECT path FROM memory_mounts ORDER BY path") if db.has("memory_mounts") else []
+    return Claims(
+        int(db.value("SELECT count(*) FROM memory_items")), int(db.value(verified)),
+        int(db.value(released)) if db.has("memory_events") else 0, [str(path) for (path,) in mounts],
+    )  # fmt: skip

@@ -5,6 +5,8 @@ wins no tie against it, and the block says what it is.
 """
 
 PERSON, PLAIN, LOW = 2, 1, 0
+#: What is said of any item of a store that was found and that nobody here has made or trusts.
+STRANGER = "low (store of somebody else)"
 
 _PERSON = frozenset(("person", "user", "human"))
 _MODEL = frozenset(("model", "llm", "assistant", "agent", "ai"))
