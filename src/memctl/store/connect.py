@@ -292,11 +292,10 @@ def _read_modes(path: str) -> tuple[str, ...]:
 def _prepare_read(db: Database) -> None:
     _look_at(db)
     try:
-        state = db.row(_STATE) if db.has("memctl_migrations") else None
-        if state is not None:
-            db.store_id = str(state[2] or "")
+        state = db.row(_STATE) if db.has("memctl_migrations") else (None, None, db.meta("memctl_store_id"))
+        db.store_id = str(state[2] or "")
         safety.check_schema(db)
-        if state is None or tuple(state[:2]) != (MIGRATION, SCHEMA_VERSION):
+        if tuple(state[:2]) != (MIGRATION, SCHEMA_VERSION):
             from memctl.store import migrate
 
             migrate.check_readable(db)
