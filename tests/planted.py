@@ -4,6 +4,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from memctl.store import items
 from memctl.store.connect import open_write
 from memctl.types import MemoryItem
@@ -16,7 +18,9 @@ def plant(*found: MemoryItem, folder: str | Path = ".", sql: Sequence[str] = ())
     """Put a copy of a made-up store at `.memory/memory.db` in a folder; the copy's path. `sql`: done to it before."""
     made = Path.home() / "theirs" / "memory.db"
     made.parent.mkdir(exist_ok=True)
-    db = open_write(str(made), create=True)
+    with pytest.MonkeyPatch.context() as theirs:  # what they have made stands in their list
+        theirs.setenv("XDG_STATE_HOME", str(made.parent))
+        db = open_write(str(made), create=True)
     items.write_many(db, list(found) or [MemoryItem(id="MEM-1", content="The gateway retries twice.")], "pull")
     for statement in sql:
         db.run(statement)

@@ -122,6 +122,13 @@ def add(path: str, store_id: str, how: str, when: str, config: str = "") -> bool
     return _change(lambda old: old.path != real and not old.is_of(info, real), entry)
 
 
+def refresh(path: str) -> None:
+    """Bring the path and the device of a store up to date that was moved, or whose disk was plugged in anew."""
+    entry = find(path)
+    if entry is not None and (entry.path, entry.device) != (os.path.realpath(path), os.stat(path).st_dev):
+        add(path, entry.store_id, entry.how, entry.when, entry.config)
+
+
 def forget(path: str) -> bool:
     """Take out what is known of the file at a path, which may be gone; False when nothing was known."""
     real = os.path.realpath(path)

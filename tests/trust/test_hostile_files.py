@@ -51,9 +51,7 @@ def test_the_journal_is_what_it_is_said_to_be(victim: Path) -> None:
 
 @pytest.mark.parametrize("argv", READS, ids=" ".join)
 @pytest.mark.parametrize("named", [False, True])
-def test_no_command_lets_a_journal_delete_another_file(
-    victim: Path, argv: list[str], named: bool
-) -> None:
+def test_no_command_lets_a_journal_delete_another_file(victim: Path, argv: list[str], named: bool) -> None:
     store = plant()
     put_journal(store, victim)
     run(*argv, env={"MEMCTL_DB": str(store)} if named else {})

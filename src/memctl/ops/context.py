@@ -7,7 +7,7 @@ plain functions: `with open_context(db="m.db") as ctx: hits = search(ctx, "words
 import os
 from collections.abc import Callable, Mapping
 
-from memctl import errors, registry
+from memctl import errors, registry, state
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.operation import CREATE, NONE, READ, WRITE, Access, Param
 from memctl.ops.nearest import DEFAULT_STORE as DEFAULT_STORE  # noqa: PLC0414 - handed on
@@ -179,9 +179,8 @@ class Context:
         path = self.db_path
         if self._access == READ:
             return self._open_read(path)
-        there = os.path.lexists(path)
         store_id = None
-        if there and self.is_found:
+        if self.is_found:
             from memctl.ops import vouching
 
             store_id = vouching.known_id(path)
@@ -189,8 +188,12 @@ class Context:
             path, create=self._access == CREATE, tokenizer=self.tokenizer, wal=self.config.store.wal_mode,
             found=self.is_found, store_id=store_id,
         )  # fmt: skip
-        if self.is_found and not there:
+        if self.is_found and store_id is None:
             self.note(f"Made a store: {path}")
+            if registry.find(path) is None:
+                self.warn(f"That it is yours cannot be written down in {state.folder()}: from now on name it with --db")
+        elif self.is_found:
+            registry.refresh(path)
         return db
 
     def _open_read(self, path: str) -> "Database":

@@ -62,8 +62,8 @@ def init(
     store = _store_settings(named or config, named=bool(named)) if named or os.path.exists(config) else {}
     tokenizer = _tokenizer(fts_tokenizer, store)
     found = path is not None or not ctx.db_flag  # nobody gave the very file
-    if path is None and found and os.path.islink(folder):
-        raise errors.StoreUnsafe(path=db, what="its folder is a link")
+    if found:  # whoever names a folder may name a link
+        _refuse_a_stranger_s(db if path is None else os.path.realpath(db), moved=force)
     moved = _move_aside(db) if exists and force else ""
     _make(db, tokenizer, wal=store.get("wal_mode", True), found=found)
     ignore = _write_new(os.path.join(folder, ".gitignore"), "*.db\n*.db-wal\n*.db-shm\n")
@@ -119,27 +119,33 @@ def _tokenizer(wanted: str | None, store: dict[str, Any]) -> str:
     return schema.tokenizer(store.get("fts_tokenizer") if wanted is None else wanted)
 
 
+def _refuse_a_stranger_s(db: str, *, moved: bool) -> None:
+    """Refuse a place that is somebody else's, and a store that they made: naming it would trust it."""
+    from memctl.ops import vouching
+    from memctl.ops.nearest import hindrance
+
+    why = hindrance(db)
+    if why:
+        raise errors.StoreUnsafe(path=db, what=why)
+    if not moved:
+        vouching.known_id(db)
+
+
 def _make(db: str, tokenizer: str, *, wal: bool, found: bool) -> None:
-    """Make the store; one that is there must be one, and must not be somebody else's: naming it would trust it."""
     from memctl.store import connect
 
-    if not os.path.lexists(db):
+    if os.path.lexists(db):
+        connect.open_read(db).close()  # says so if it is no store
+    else:
         connect.open_write(db, create=True, tokenizer=tokenizer, wal=wal, found=found).close()
-        return
-    if found:
-        from memctl.ops import vouching
-
-        vouching.known_id(os.path.realpath(db))
-    connect.open_read(db).close()
 
 
 def _move_aside(db: str) -> str:
     from contextlib import suppress
 
     from memctl import ids
-    from memctl.store import connect
-
     from memctl.ops import vouching
+    from memctl.store import connect
 
     with suppress(errors.MemctlError):  # damaged, no store, or somebody else's: it is moved as it is
         store_id = vouching.known_id(db)

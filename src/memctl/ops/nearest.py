@@ -44,7 +44,7 @@ def nearest_store(folder: str, say: "Callable[[str], None] | None" = None) -> st
 def _may_be_used(path: str, repository: str, tell: "Callable[[str], None]") -> bool:
     why = hindrance(path)
     if not why and repository and not _is_trusted(path):
-        why = f"it is above the repository {repository}; memctl trust {path} lets it be used from there"
+        why = f"it is above the repository {repository}; memctl trust {quoted(path)} lets it be used from there"
     if why:
         tell(f"Passed over {path}: {why}")
     elif repository:
@@ -71,18 +71,20 @@ def _is_there(path: str) -> bool:
 def hindrance(path: str) -> str:
     """Why a store that nobody named must not be used where it stands; "" when nothing speaks against it."""
     folder = os.path.dirname(path)
-    try:
-        kinds = [(os.lstat(folder), f"{os.path.basename(folder)} "), (os.lstat(path), "it ")]
-    except OSError:
-        return ""
-    for info, what in kinds:
+    found = []
+    for place, what in ((folder, f"{os.path.basename(folder)} "), (path, "it ")):
+        try:
+            info = os.lstat(place)
+        except OSError:
+            continue
         if stat.S_ISLNK(info.st_mode):
             return f"{what}is a link; --db names a store wherever it is"
-    if not stat.S_ISREG(kinds[1][0].st_mode):
-        return "it is no regular file"
-    stranger = next((info.st_uid for info, _ in kinds if not is_own(info)), None)
+        if place == path and not stat.S_ISREG(info.st_mode):
+            return "it is no regular file"
+        found.append(info)
+    stranger = next((info.st_uid for info in found if not is_own(info)), None)
     if stranger is not None and not _said_so(path):
-        return f"it belongs to another user (uid {stranger}); memctl trust {path} lets it be used all the same"
+        return f"it belongs to another user (uid {stranger}); memctl trust {quoted(path)} lets it be used all the same"
     return ""
 
 
@@ -93,6 +95,13 @@ def is_own(info: os.stat_result, environ: "Mapping[str, str] | None" = None) -> 
     me = os.geteuid()
     other = (os.environ if environ is None else environ).get("SUDO_UID", "") if me == 0 else ""
     return info.st_uid == me or (other.isdecimal() and info.st_uid == int(other))
+
+
+def quoted(path: str) -> str:
+    """A path as a shell takes it: people copy what messages say, and whoever planted a folder chose its name."""
+    from shlex import quote
+
+    return quote(path)
 
 
 def _said_so(path: str) -> bool:

@@ -138,6 +138,7 @@ def store_at(ctx: Context, path: str | None) -> str:
 def _look(ctx: Context, store: str) -> dict[str, Any]:
     """What the store holds and says of itself. Raises what is wrong with it."""
     from memctl.store import found, safety
+    from memctl.store.mounts import project
 
     safety.check_files(store)
     db = found.open_plain(store)
@@ -146,7 +147,7 @@ def _look(ctx: Context, store: str) -> dict[str, Any]:
         claims = found.claims(db)
     finally:
         db.close()
-    below = vouching.project(store)
+    below = project(store)
     mounts = [os.path.normpath(os.path.join(below, path)) for path in claims.mounts]
     outside = [path for path in mounts if not os.path.join(path, "").startswith(os.path.join(below, ""))]
     held, secret = _judged(store) if claims.items <= MOST else (None, None)

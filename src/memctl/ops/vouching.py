@@ -11,7 +11,7 @@ import stat
 
 from memctl import errors, ids, registry
 from memctl.annotations import TYPE_CHECKING, Any
-from memctl.ops.nearest import FOLDER, hindrance, is_own
+from memctl.ops.nearest import hindrance, is_own, quoted
 from memctl.registry import Entry
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MOST = 50
 NOTICE = (
     "{path} is not a store that you have made here: it is read as somebody else's, at low trust, and not written to. "
-    "When you have looked at it and trust it: memctl trust {path}"
+    "When you have looked at it and trust it: memctl trust {quoted}"
 )
 
 
@@ -38,15 +38,20 @@ def open_found(ctx: "Context", path: str) -> "Database":
     if adopted(path) is not None:
         return connect.open_read(path)
     db = found.open_found(path)
-    ctx.warn_once(NOTICE.format(path=path))
+    ctx.warn_once(NOTICE.format(path=path, quoted=quoted(path)))
     return db
 
 
-def known_id(path: str) -> str:
-    """The id that a store which was found must have to be written to. Raises StoreUntrusted and StoreUnsafe."""
+def known_id(path: str) -> str | None:
+    """The id that a store which was found must have to be written to; None when there is none yet.
+
+    Raises StoreUntrusted, and StoreUnsafe where none may be.
+    """
     why = hindrance(path)
     if why:
         raise errors.StoreUnsafe(path=path, what=why)
+    if not os.path.lexists(path):
+        return None
     entry = registry.find(path)
     if entry is None or entry.how == registry.UNTRUSTED:
         from memctl.store import found
@@ -96,7 +101,7 @@ def mark(path: str) -> str:
 
 
 def _shows_that_it_is_ours(path: str) -> bool:
-    from memctl.store import found
+    from memctl.store import found, mounts
 
     try:
         if not is_own(os.stat(path)):
@@ -106,18 +111,12 @@ def _shows_that_it_is_ours(path: str) -> bool:
         return False
     try:
         device = os.stat(path).st_dev
-        below = os.path.join(os.path.realpath(project(path)), "")
+        below = os.path.join(os.path.realpath(mounts.project(path)), "")
         return any(_is_as_known(row, below, device) for row in found.files(db, MOST))
     except (OSError, errors.MemctlError):
         return False
     finally:
         db.close()
-
-
-def project(path: str) -> str:
-    """The folder that a store belongs to: the one that holds its `.memory`, else its own."""
-    folder = os.path.dirname(os.path.abspath(path))
-    return os.path.dirname(folder) if os.path.basename(folder) == FOLDER else folder
 
 
 def _is_as_known(row: tuple[Any, ...], below: str, device: int) -> bool:
