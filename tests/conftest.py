@@ -50,8 +50,8 @@ def scratch(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFa
 
     find = context.nearest_store
 
-    def guarded(folder: str) -> str:
-        path = find(folder)
+    def guarded(folder: str, *how: Any) -> str:
+        path = find(folder, *how)
         if not Path(path).resolve().is_relative_to(scratch_root):
             raise support.YouForgotToChooseAStore(path)
         return path

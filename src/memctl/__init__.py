@@ -3,6 +3,8 @@
 `import memctl` costs nothing: each public name is loaded when it is first used (PEP 562).
 """
 
+import sys
+
 TYPE_CHECKING = False  # `typing` costs more than `memctl --version` may
 __version__ = "0.24.0"
 
@@ -22,6 +24,24 @@ _HOMES = {
 }
 
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604 - the table is the list
+
+
+def _leave_the_current_folder() -> None:
+    """Take the current folder off the module path, where `python -m memctl…` puts it: an `mcp/` that lies there, in a
+    project of somebody else, is not the SDK. (`python -P` is of Python 3.11.)
+    """
+    words = sys.orig_argv
+    asked = [word[2:] or after for word, after in zip(words, [*words[1:], ""]) if word.startswith("-m")]  # noqa: B905
+    if sys.argv[:1] != ["-m"] or asked[:1] == [] or asked[0].partition(".")[0] != "memctl":
+        return  # somebody else's program, or no `-m` at all
+    if getattr(sys.flags, "safe_path", False) or sys.flags.isolated:
+        return
+    first = sys.path.pop(0)
+    if __path__[0].rpartition("/")[0] == first:  # memctl itself is there: what it starts must find it, too
+        sys.path.append(first)
+
+
+_leave_the_current_folder()
 
 
 def __getattr__(name: str) -> object:

@@ -40,18 +40,12 @@ def traceback_of(exc: Exception) -> str:
     return "".join(format_exception(type(exc), exc, exc.__traceback__)).rstrip()
 
 
-def state_folder() -> str:
-    """Where reports go: `$XDG_STATE_HOME/memctl`, by default `~/.local/state/memctl`."""
-    base = os.environ.get("XDG_STATE_HOME") or ""
-    return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.local/state"), "memctl")
-
-
 def _write_report(exc: Exception, command: str) -> str:
     from time import gmtime, strftime
 
-    from memctl import ids
+    from memctl import ids, state
 
-    folder = state_folder()
+    folder = state.folder()
     os.makedirs(folder, mode=0o700, exist_ok=True)
     stamp = strftime("%Y%m%dT%H%M%SZ", gmtime(ids.now_seconds()))
     path = os.path.join(folder, f"report-{stamp}-{os.getpid()}.txt")

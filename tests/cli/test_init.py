@@ -28,7 +28,7 @@ def test_a_new_store() -> None:
         f"  .gitignore: {here}/.memory/.gitignore",
     ]
     assert sorted(os.listdir(".memory")) == [".gitignore", "config.json", "memory.db"]
-    assert Path(".memory/.gitignore").read_text() == "*.db\n*.db-wal\n*.db-shm\n"
+    assert Path(".memory/.gitignore").read_text() == "*\n"
     text = Path(".memory/config.json").read_text()
     assert text == json.dumps(json.loads(text), indent=2) + "\n"
     assert json.loads(text) == {

@@ -21,7 +21,7 @@ OWN = {
 
 
 def configure(**policy: Any) -> None:
-    Path(".memory").mkdir(exist_ok=True)
+    ok("init")
     Path(".memory/config.json").write_text(json.dumps({"policy": policy}))
 
 

@@ -43,6 +43,7 @@ def test_plain_text_becomes_a_note() -> None:
     assert done.out == b""
     assert done.notes.splitlines() == [
         "[pull] no structured proposals found — storing as single note",
+        f"Made a store: {Path.cwd()}/.memory/memory.db",
         f"[pull] Stored as note {item['id']}: Auth decision",
         "[pull] 1 stored, 0 duplicate, 0 quarantined, 0 redacted, 0 rejected",
     ]
@@ -227,7 +228,7 @@ def test_words_around_a_block_are_counted() -> None:
 
 
 def test_delimiters_and_strategy_come_from_the_config() -> None:
-    Path(".memory").mkdir()
+    ok("init")
     Path(".memory/config.json").write_text(
         json.dumps({"proposer": {"delimiter_open": "<<", "delimiter_close": ">>", "strategy": "delimiter"}})
     )

@@ -24,7 +24,7 @@ def test_words_need_no_quotes_and_the_id_is_all_there_is_on_stdout() -> None:
     done = ok("remember", "We", "chose", "JWT", "for", "stateless", "auth")
     item = one()
     assert done.out == f"{item['id']}\n".encode()
-    assert done.notes == "[remember] stored\n"
+    assert done.notes == f"Made a store: {Path.cwd()}/.memory/memory.db\n[remember] stored\n"
     assert item["content"] == item["title"] == "We chose JWT for stateless auth"
     assert (item["tier"], item["type"], item["scope"], item["confidence"]) == ("stm", "note", "project", 0.5)
     assert item["provenance"]["source_kind"] == "tool"

@@ -189,6 +189,7 @@ def test_a_mark_opens_the_store_to_nothing_that_is_sure(doc: Callable[..., str])
 
 
 def test_rows_of_the_config_let_pass_by_rule_and_path(doc: Callable[..., str]) -> None:
+    ok("init")
     doc(f"{TOKEN}\n", "tests/fixtures/a.md")
     doc(f"{TOKEN}\n", "src/a.md")
     row = {"rule": "github-token", "path": "tests/fixtures/*", "reason": "made up"}
@@ -200,6 +201,7 @@ def test_rows_of_the_config_let_pass_by_rule_and_path(doc: Callable[..., str]) -
 
 
 def test_rows_of_the_config_hold_when_files_are_ingested(doc: Callable[..., str]) -> None:
+    ok("init")
     doc(f"The token is {TOKEN}.\n", "tests/fixtures/a.md")
     doc(f"The token is {TOKEN}!\n", "src/a.md")
     row = {"rule": "github-token", "path": "tests/fixtures/*", "reason": "made up"}

@@ -1,5 +1,7 @@
 """memctl search: what it prints for people, for machines, and when there is nothing to print."""
 
+from typing import Any
+
 import pytest
 
 import support
@@ -73,11 +75,24 @@ def test_nothing_found_is_success_and_an_empty_array() -> None:
     assert ok("search", "nonsenseword", "-q").notes == ""
 
 
-def test_quarantined_items_are_marked() -> None:
-    done = ok("search", "zebra")
+@pytest.mark.parametrize("how", [{"tty": frozenset(("stdout",)), "env": {"NO_COLOR": "1"}}, {}])
+def test_quarantined_items_are_marked(how: dict[str, Any]) -> None:
+    flags = [] if how else ["--quarantined"]
+    done = ok("search", "zebra", *flags, **how)
     assert "  [STM] MEM-3  note          Odd name [QUARANTINED]" in done.text.split("\n")
-    assert ok("search", "zebra", "--json").json()[0]["quarantined"] is True
+    assert ok("search", "zebra", *flags, "--json", **how).json()[0]["quarantined"] is True
     assert "\x1b" not in done.text
+
+
+def test_a_pipe_gets_no_words_of_what_is_in_quarantine() -> None:
+    done = ok("search", "zebra")
+    assert done.text.splitlines()[2:] == [
+        "  [STM] MEM-3  note          [QUARANTINED]", "    held back by policy; --quarantined shows its words", "",
+    ]  # fmt: skip
+    (row,) = ok("search", "zebra", "--json").json()
+    assert (row["id"], row["quarantined"]) == ("MEM-3", True)
+    assert (row["title"], row["tags"], row["content_preview"], row["snippet"]) == ("", [], "", "")
+    assert b"zebra" not in done.out
 
 
 def test_other_scopes_are_named_when_this_one_has_nothing() -> None:

@@ -161,7 +161,7 @@ def open_write_locked() -> sqlite3.Connection:
     return conn
 
 
-@pytest.mark.parametrize("attribute", ["writable", "index_trusted"])
+@pytest.mark.parametrize("attribute", ["writable", "trusted"])
 def test_a_store_that_may_not_be_written_to_is_searched_by_its_text(attribute: str) -> None:
     purge_and_restore()
     before = Path(STORE).read_bytes()

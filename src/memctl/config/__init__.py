@@ -202,9 +202,12 @@ class Loaded(NamedTuple):
     foreign: bool
 
 
-def read_config(path: str | os.PathLike[str]) -> Loaded:
-    """Read a config file. Raises ConfigUnreadable when it cannot be read as a JSON object in UTF-8."""
-    data = _object(os.fspath(path))
+def read_config(path: str | os.PathLike[str], *, named: bool = True) -> Loaded:
+    """Read a config file. Raises ConfigUnreadable when it cannot be read as a JSON object in UTF-8.
+
+    named  somebody chose this file; one that only stands beside a store must be a regular file of that folder
+    """
+    data = _object(os.fspath(path), named=named)
     config = MemoryConfig.from_dict(data)
     found = [(section, name) for section, keys in data.items() if isinstance(keys, dict) for name in keys]
     known = {(key.section, key.name) for key in KEYS}
@@ -218,12 +221,35 @@ def read_config(path: str | os.PathLike[str]) -> Loaded:
     )
 
 
-def _object(path: str) -> dict[str, Any]:
+#: Bytes of a config file at most.
+MOST = 4 << 20
+
+
+def _content(path: str, *, named: bool) -> bytes:
+    """What the file holds. Raises OSError and ConfigUnreadable; a pipe beside a store is not waited for."""
+    from stat import S_ISREG
+
+    here = os.path.dirname(os.path.abspath(path))
+    if not named and os.path.dirname(os.path.realpath(path)) != os.path.realpath(here):
+        raise ConfigUnreadable(path=path, reason="it is a link to another folder; --config names any file")
+    with open(path, "rb", opener=None if named else _at_once) as file:
+        if not (named or S_ISREG(os.fstat(file.fileno()).st_mode)):
+            raise ConfigUnreadable(path=path, reason="it is no regular file")
+        data = file.read(MOST + 1)
+    if len(data) > MOST:
+        raise ConfigUnreadable(path=path, reason=f"it is larger than {MOST >> 20} MB")
+    return data
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _object(path: str, *, named: bool) -> dict[str, Any]:
     import json
 
     try:
-        with open(path, "rb") as file:
-            data = json.loads(file.read().decode("utf-8-sig"))
+        data = json.loads(_content(path, named=named).decode("utf-8-sig"))
     except OSError as exc:
         raise ConfigUnreadable(path=path, reason=exc.strerror or str(exc)) from exc
     except UnicodeDecodeError as exc:

@@ -222,6 +222,25 @@ class StoreMissing(MemctlError):
     hint = "memctl init makes one; --db or MEMCTL_DB names another"
 
 
+class StoreUntrusted(MemctlError):
+    """{path} is not a store of yours: you have neither made it here nor said that you trust it"""
+
+    hint = "reading works, at low trust; memctl trust, in its folder or with its path, says that you trust it"
+
+
+class StoreUnsafe(MemctlError):
+    """{path} is not opened: {what}"""
+
+    exit_code = 2
+    hint = "no store of memctl's looks like this; ask whoever gave it to you, or name another one with --db"
+
+
+class TrustUnwritable(MemctlError):
+    """cannot write down that {path} is trusted: {folder} cannot be written to"""
+
+    hint = "name the store instead: --db FILE or MEMCTL_DB; or set XDG_STATE_HOME to a folder of yours"
+
+
 class StoreBusy(MemctlError):
     """another program is writing to {path} and did not finish in {seconds:.0f} s"""
 

@@ -101,12 +101,23 @@ class Served(Context):
 
 
 class Home:
-    """A store in a file. `environ` is what settings come from; a server's own flags go into it."""
+    """A store in a file. `environ` is what settings come from; a server's own flags go into it.
+
+    found  nobody named the store: it was the nearest one
+    """
 
     def __init__(
-        self, db: str, *, config: str | None = None, environ: Mapping[str, str] | None = None, cwd: str | None = None
+        self,
+        db: str,
+        *,
+        found: bool = False,
+        config: str | None = None,
+        environ: Mapping[str, str] | None = None,
+        cwd: str | None = None,
     ) -> None:
-        self._options: dict[str, Any] = {"db": db, "config": config, "environ": environ, "cwd": cwd}
+        self._options: dict[str, Any] = {
+            "db": db, "found": found, "config": config, "environ": environ, "cwd": cwd,
+        }  # fmt: skip
         self._free: dict[bool, list[Served]] = {False: [], True: []}
         self._busy: dict[bool, int] = {False: 0, True: 0}
         lock = RLock()

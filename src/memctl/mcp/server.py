@@ -20,7 +20,7 @@ from memctl.mcp.home import Home
 from memctl.mcp.metrics import Metrics
 from memctl.mcp.rate_limiter import RateLimiter
 from memctl.mcp.session import SessionTracker
-from memctl.operation import READ
+from memctl.operation import READ, WRITE
 from memctl.ops.context import DEFAULT_STORE, Context
 
 if TYPE_CHECKING:
@@ -53,12 +53,17 @@ class Built(NamedTuple):
     def open(self) -> None:
         """Open the store if there is one: the first writing call finds it open.
 
-        One that is missing is made by the first call that stores something.
+        One that is missing is made by the first call that stores something. A store of somebody else is only read, and
+        each writing call says so.
         """
         if not os.path.exists(self.home.db_path):
             return
-        with self.home.context(writes=True) as ctx:
-            ctx.allow("write")
+        with suppress(errors.StoreUntrusted), self.home.context(writes=True) as ctx:
+            ctx.allow(WRITE)
+            _ = ctx.db
+            return
+        with self.home.context(writes=False) as ctx:
+            ctx.allow(READ)
             _ = ctx.db
 
     def _check_folder(self) -> None:
@@ -129,7 +134,7 @@ def build(options: Mapping[str, Any], ctx: Context) -> Built:
 
     guard = _guard(options, ctx)
     db = _placed(guard.validate_db_path, _asked(ctx, guard))
-    home = Home(db, config=ctx.config_flag, environ=_environ(options, ctx), cwd=ctx.cwd)
+    home = Home(db, found=_is_found(ctx, guard), config=ctx.config_flag, environ=_environ(options, ctx), cwd=ctx.cwd)
     limiter = None
     if not options["no_rate_limit"]:
         limiter = RateLimiter(
@@ -197,6 +202,11 @@ def _asked(ctx: Context, guard: ServerGuard) -> str:
     """The store that was named; without a name the nearest one, or, inside a --db-root, the one there."""
     named = ctx.db_flag or ctx.env("MEMCTL_DB")
     return named or (ctx.db_path if guard.db_root is None else DEFAULT_STORE)
+
+
+def _is_found(ctx: Context, guard: ServerGuard) -> bool:
+    """Whether nobody named the store: then it is trusted only as this user's own."""
+    return not (ctx.db_flag or ctx.env("MEMCTL_DB")) and (guard.db_root is not None or ctx.is_found)
 
 
 def _environ(options: Mapping[str, Any], ctx: Context) -> dict[str, str]:
@@ -368,7 +378,9 @@ def create_server(args: Namespace) -> "tuple[Any, MemoryStore]":
     ctx = _context(args)
     options = _options(args)
     built = build(options, ctx)
-    with built.home.context(writes=False) as inside:
+    with built.home.context(writes=True) as inside:
+        inside.allow("create")
+        _ = inside.db  # which refuses a store of somebody else
         tokenizer, wal = inside.tokenizer, inside.config.store.wal_mode
     return built.server, Store(built.home.db_path, wal, tokenizer)
 

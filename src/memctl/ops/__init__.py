@@ -69,6 +69,8 @@ TABLE: dict[str, Row] = {
         "memctl.ops.quarantine", "Look at what policy holds back, release it, or delete it for good", "Care"
     ),
     "embed": Row("memctl.ops.embed", "Make vectors of the items, so that search also finds by meaning", "Care"),
+    "trust": Row("memctl.ops.trust", "Say that a store is trusted, though somebody else made it", "Care"),
+    "untrust": Row("memctl.ops.untrust", "Trust a store no longer", "Care"),
     "reindex": Row("memctl.ops.reindex", "Make the full-text index anew, with another tokenizer if wanted", "Care"),
     "metrics": Row("memctl.ops.metrics", "Count what the running server did, tool by tool", "Care", cli=False),
 }

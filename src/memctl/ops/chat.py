@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memctl.ops.chatting import Talk, Turn
     from memctl.ops.visits import Visit
 
-#: The file of what was typed, in `faults.state_folder`.
+#: The file of what was typed, in the state folder.
 HISTORY = "chat_history"
 
 
@@ -228,11 +228,11 @@ def _questions(ctx: Context) -> Iterator[str]:
     if not _is_our_terminal(ctx):
         yield from lines.Typed(lines.unedited(ctx.stdin))
         return
-    from memctl.faults import state_folder
+    from memctl import state
 
     older = os.path.join(ctx.env("XDG_DATA_HOME") or os.path.expanduser("~/.local/share"), "memctl", HISTORY)
     history = lines.History(
-        os.path.join(state_folder(), HISTORY), ctx.config.chat.history_max,
+        os.path.join(state.folder(), HISTORY), ctx.config.chat.history_max,
         safe=lambda line: ctx.policy.redact(line) == line, older=older,
     )  # fmt: skip
     with lines.terminal(history) as read:

@@ -7,9 +7,11 @@ plain functions: `with open_context(db="m.db") as ctx: hits = search(ctx, "words
 import os
 from collections.abc import Callable, Mapping
 
-from memctl import errors
+from memctl import errors, registry, state
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.operation import CREATE, NONE, READ, WRITE, Access, Param
+from memctl.ops.nearest import DEFAULT_STORE as DEFAULT_STORE  # noqa: PLC0414 - handed on
+from memctl.ops.nearest import nearest_store as nearest_store  # noqa: PLC0414 - handed on
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
     from memctl.store.connect import Database
 
-DEFAULT_STORE = os.path.join(".memory", "memory.db")
 _RANK = {NONE: 0, READ: 1, WRITE: 2, CREATE: 3}
 
 
@@ -27,6 +28,7 @@ class Context:
     """The surroundings of one operation. The store and the config are opened when they are first used.
 
     db, config      paths the caller gave; None = found by the rules of `db_path` and `config_path`
+    found           `db` was found by these rules, too, and not named by anybody
     environ, cwd    the environment and the folder that relative paths start from (default: the process's)
     stdin           binary stream, None when it is closed
     say             takes one line that is meant for people; None = nobody listens
@@ -41,6 +43,7 @@ class Context:
         *,
         db: str | None = None,
         config: str | None = None,
+        found: bool = False,
         environ: Mapping[str, str] | None = None,
         cwd: str | None = None,
         stdin: "BinaryIO | None" = None,
@@ -60,7 +63,11 @@ class Context:
         self._access: Access = NONE
         self._db: Database | None = None
         self._db_path = ""
+        self._found = found
+        self._said: set[str] = set()
         self._loaded: Loaded | None = None
+        self.loosens: list[str] = []  # keys of a config file that loosen policy, or name a host or a program
+        self.ignored: list[str] = []  # such keys that do not count, as nobody has vouched for the file
         self._policy: MemoryPolicy | None = None
         self.bounds: ToolBounds | None = None  # what a model may do that calls through a tool; None: a person calls
         self.metrics: Any = None  # the counters of the server that runs this, a `mcp.metrics.Metrics`
@@ -119,8 +126,14 @@ class Context:
         """
         if not self._db_path:
             named = self.db_flag or self.env("MEMCTL_DB") or self._configured_store()
-            self._db_path = self.absolute(named) if named else nearest_store(self.cwd)
+            self._found = self._found or not named
+            self._db_path = self.absolute(named) if named else nearest_store(self.cwd, self.warn_once)
         return self._db_path
+
+    @property
+    def is_found(self) -> bool:
+        """Whether nobody named the store: it is trusted only if it is known to be this user's own."""
+        return bool(self.db_path) and self._found
 
     def _configured_store(self) -> str | None:
         if self.config_flag is None:
@@ -165,14 +178,42 @@ class Context:
 
         if self._access == NONE:
             raise RuntimeError("this operation did not declare that it uses the store")
+        path = self.db_path
         if self._access == READ:
-            db = connect.open_read(self.db_path)
+            db = self._open_read(path)
             db.say = self.warn
             return db
-        return connect.open_write(
-            self.db_path, create=self._access == CREATE, tokenizer=self.tokenizer, wal=self.config.store.wal_mode,
-            say=self.warn,
+        store_id = None
+        if self.is_found:
+            from memctl.ops import vouching
+
+            store_id = vouching.known_id(path)
+        db = connect.open_write(
+            path, create=self._access == CREATE, tokenizer=self.tokenizer, wal=self.config.store.wal_mode,
+            found=self.is_found, store_id=store_id, say=self.warn,
         )  # fmt: skip
+        if self.is_found and store_id is None:
+            self.note(f"Made a store: {path}")
+            if registry.find(path) is None:
+                self.warn(f"That it is yours cannot be written down in {state.folder()}: from now on name it with --db")
+        elif self.is_found:
+            registry.refresh(path)
+        return db
+
+    def _open_read(self, path: str) -> "Database":
+        from memctl.store import connect
+
+        if not self.is_found:
+            return connect.open_read(path)
+        entry = registry.find(path)
+        if entry is not None and entry.how != registry.UNTRUSTED:
+            db = connect.open_read(path)
+            if db.store_id == entry.store_id:
+                return db
+            db.close()
+        from memctl.ops import vouching
+
+        return vouching.open_found(self, path)
 
     @property
     def tokenizer(self) -> str | None:
@@ -210,14 +251,31 @@ class Context:
                 return None
             from memctl.config import read_config
 
-            loaded = read_config(path)
+            loaded = read_config(path, named=self.config_flag is not None)
             if not (loaded.foreign and self.config_flag is None):  # another program's config.json beside the store
                 for line in loaded.unknown:
                     self.warn(f"{path}: {line}")
             if loaded.invalid:
                 raise errors.SettingInvalid(origin=path, message="; ".join(loaded.invalid))
-            self._loaded = loaded
+            self._loaded = self._as_it_counts(path, loaded)
         return self._loaded
+
+    def _as_it_counts(self, path: str, loaded: "Loaded") -> "Loaded":
+        """What counts of a config file: all of one that was named, and of one that the store's user has vouched for."""
+        from memctl.config import strangers
+
+        loose = strangers.loosening(loaded)
+        if not loose:
+            return loaded
+        from memctl.ops import vouching
+
+        why = "" if self.config_flag is not None else vouching.objection(self, path)
+        if not why:
+            self.loosens = loose
+            return loaded
+        self.ignored = loose
+        self.warn_once(f"{path}: {', '.join(loose)}: not used, as {why}")
+        return strangers.limited(loaded)
 
     def setting(self, param: Param) -> Any:
         """The value of a parameter that the caller did not give: environment, else config.json, else its default."""
@@ -265,6 +323,12 @@ class Context:
         if self._say is not None:
             self._say(message)
 
+    def warn_once(self, message: str) -> None:
+        """The same, when it has not been said here before."""
+        if message not in self._said:
+            self._said.add(message)
+            self.warn(message)
+
     @property
     def watched(self) -> bool:
         """Whether somebody sees `progress()`: a terminal, or a client that asked for it."""
@@ -279,19 +343,6 @@ class Context:
     def color(self) -> bool:
         """Whether standard output is a terminal whose user did not refuse colour (NO_COLOR)."""
         return "stdout" in self.tty and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
-
-
-def nearest_store(folder: str) -> str:
-    """The nearest `.memory/memory.db` in `folder` or above it; where it would be made here, when there is none."""
-    here = folder
-    while True:
-        path = os.path.join(here, DEFAULT_STORE)
-        if os.path.isfile(path):
-            return path
-        above = os.path.dirname(here)
-        if above == here:
-            return os.path.join(folder, DEFAULT_STORE)
-        here = above
 
 
 def open_context(db: str | os.PathLike[str] | None = None, **options: Any) -> Context:

@@ -31,7 +31,8 @@ class Fit:
         counts = ((self.left_out, "left out"), (self.redacted, "shown without a secret"))
         said = ", ".join(f"{count} item(s) {what}" for count, what in counts if count)
         if said:
-            ctx.warn(f"[{label}] {said}: the rules of today have not judged them yet; run memctl scan --store")
+            why = "the rules of today have not judged them yet; run memctl scan --store"
+            ctx.warn(f"[{label}] {said}: {why if ctx.db.trusted else 'so the rules of today want it'}")
 
 
 def fit(ctx: Context, items: Sequence[MemoryItem], places: Mapping[str, Source], *, past: bool = False) -> Fit:

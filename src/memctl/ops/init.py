@@ -59,10 +59,13 @@ def init(
     config = os.path.join(folder, "config.json")
     exists = os.path.lexists(db)
     named = None if ctx.config_flag is None else ctx.absolute(ctx.config_flag)
-    store = _store_settings(named or config) if named or os.path.exists(config) else {}
+    store = _store_settings(named or config, named=bool(named)) if named or os.path.exists(config) else {}
     tokenizer = _tokenizer(fts_tokenizer, store)
+    found = path is not None or not ctx.db_flag  # nobody gave the very file
+    if found:  # whoever names a folder may name a link
+        _refuse_a_stranger_s(db if path is None else os.path.realpath(db), moved=force)
     moved = _move_aside(db) if exists and force else ""
-    _make(db, tokenizer, store.get("wal_mode", True))
+    _make(db, tokenizer, wal=store.get("wal_mode", True), found=found)
     ignore = _write_new(os.path.join(folder, ".gitignore"), "*.db\n*.db-wal\n*.db-shm\n")
     _write_new(config, _config_text(tokenizer))
     _tell(ctx, folder, db, config, ignore if not exists else "", moved)
@@ -98,11 +101,11 @@ def _target(ctx: Context, path: str | None) -> str:
     return ctx.absolute(ctx.db_flag or os.path.join(".memory", "memory.db"))
 
 
-def _store_settings(path: str) -> dict[str, Any]:
+def _store_settings(path: str, *, named: bool) -> dict[str, Any]:
     """What the config file (named with --config, else the one that is there already) says of the store."""
     from memctl.config import read_config
 
-    loaded = read_config(path)
+    loaded = read_config(path, named=named)
     if loaded.invalid:
         raise errors.SettingInvalid(origin=path, message="; ".join(loaded.invalid))
     given = [key.partition(".")[2] for key in loaded.given if key.startswith("store.")]
@@ -116,23 +119,37 @@ def _tokenizer(wanted: str | None, store: dict[str, Any]) -> str:
     return schema.tokenizer(store.get("fts_tokenizer") if wanted is None else wanted)
 
 
-def _make(db: str, tokenizer: str, wal: bool) -> None:
+def _refuse_a_stranger_s(db: str, *, moved: bool) -> None:
+    """Refuse a place that is somebody else's, and a store that they made: naming it would trust it."""
+    from memctl.ops import vouching
+    from memctl.ops.nearest import hindrance
+
+    why = hindrance(db)
+    if why:
+        raise errors.StoreUnsafe(path=db, what=why)
+    if not moved:
+        vouching.known_id(db)
+
+
+def _make(db: str, tokenizer: str, *, wal: bool, found: bool) -> None:
     from memctl.store import connect
 
     if os.path.lexists(db):
         connect.open_read(db).close()  # says so if it is no store
     else:
-        connect.open_write(db, create=True, tokenizer=tokenizer, wal=wal).close()
+        connect.open_write(db, create=True, tokenizer=tokenizer, wal=wal, found=found).close()
 
 
 def _move_aside(db: str) -> str:
     from contextlib import suppress
 
     from memctl import ids
+    from memctl.ops import vouching
     from memctl.store import connect
 
-    with suppress(errors.MemctlError):  # damaged, or no store: it is moved as it is
-        connect.open_write(db).close()  # the last close puts what is in the WAL into the file
+    with suppress(errors.MemctlError):  # damaged, no store, or somebody else's: it is moved as it is
+        store_id = vouching.known_id(db)
+        connect.open_write(db, store_id=store_id).close()  # the last close puts what is in the WAL into the file
     stamp = ids.timestamp_sql().replace("-", "").replace(":", "").replace(" ", "T") + "Z"
     name, extension = os.path.splitext(db)  # the extension stays last: .gitignore goes by it
     target = f"{name}.bak-{stamp}{extension}"
@@ -141,7 +158,7 @@ def _move_aside(db: str) -> str:
         number += 1
         target = f"{name}.bak-{stamp}-{number}{extension}"
     try:
-        for suffix in ("-wal", "-shm", ""):
+        for suffix in ("-journal", "-wal", "-shm", ""):
             if os.path.lexists(db + suffix):
                 os.rename(db + suffix, target + suffix)
     except OSError as exc:

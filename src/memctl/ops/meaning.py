@@ -15,8 +15,9 @@ OFF = "none"
 def chosen(ctx: Context, named: str | None) -> "Embedder | None":
     """The embedder that the flag or MEMCTL_EMBEDDER names (`named`), else config.json; None when none is, or `none`.
 
-    A config.json that was merely found beside the store may come with a folder somebody else made: it may name an
-    embedder on this machine, but neither a command nor another host. Raises UsageError and SettingInvalid.
+    A config.json that merely stands beside the store may name an embedder on this machine, but neither a command nor
+    another host, and gets no key: only a person's own words send MEMCTL_EMBEDDER_KEY anywhere. Raises UsageError and
+    SettingInvalid.
     """
     found = named is None and ctx.is_configured(KEY)
     spec = (str(ctx.config.value(KEY)) if found else named or "").strip()
@@ -24,8 +25,10 @@ def chosen(ctx: Context, named: str | None) -> "Embedder | None":
         return None
     from memctl.retrieve.embedder import Command, parse
 
-    embedder = parse(spec, ollama_host=ctx.env("OLLAMA_HOST"), key=ctx.env("MEMCTL_EMBEDDER_KEY"))
-    if found and ctx.config_flag is None and (isinstance(embedder, Command) or not embedder.local):
+    beside = found and ctx.config_flag is None
+    key = None if beside else ctx.env("MEMCTL_EMBEDDER_KEY")
+    embedder = parse(spec, ollama_host=ctx.env("OLLAMA_HOST"), key=key)
+    if beside and (isinstance(embedder, Command) or not embedder.local):
         raise errors.SettingInvalid(
             origin=f"{ctx.config_path}: {KEY}",
             message="name a command or another host with --embedder, MEMCTL_EMBEDDER, or a file given to --config",

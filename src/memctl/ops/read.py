@@ -30,6 +30,10 @@ class Items(Result):
     def as_dict(self) -> dict[str, Any]:
         """The items, how many were found, how many asked for."""
         rows = [self._row(item) for item in self.items]
+        if not self._ctx.db.trusted:
+            from memctl.text.trust import STRANGER
+
+            rows = [row | {"trust": STRANGER} for row in rows]
         return {"status": "ok", "items": rows, "found": len(rows), "requested": self.requested}
 
     def _row(self, item: "MemoryItem") -> dict[str, Any]:

@@ -30,6 +30,8 @@ InMount = Annotated[
     str | None,
     Arg("only what is from the files of this mount: its name, id or folder", "--mount", metavar="MOUNT", mcp="full"),
 ]
+#: Bytes of a config file that are looked through; a larger one is refused by whoever reads it.
+MOST_OF_CONFIG = 5 << 20
 _LEAST = "nothing, if the best covers less than this share of the question's weight"
 MinCoverage = Annotated[
     float, Arg(_LEAST, "--min-coverage", config="recall.min_coverage", metavar="X", ge=0, le=1, mcp="full")
@@ -90,7 +92,7 @@ def config_says(ctx: Context, word: bytes) -> bool:
         return False
     try:
         with open(path, "rb") as file:
-            return word in file.read()
+            return word in file.read(MOST_OF_CONFIG)
     except OSError:  # whoever needs it says what is wrong with it
         return True
 

@@ -62,6 +62,10 @@ class Recalled(Result):
 
         delivered = set(self.block.ids)
         items = format_search_results([i for i in self.items if i.id in delivered], "")
+        if not self.ctx.db.trusted:
+            from memctl.text.trust import STRANGER
+
+            items = [item | {"trust": STRANGER} for item in items]
         return {
             "status": "ok",
             "inject_text": self.shown(),
@@ -243,8 +247,13 @@ def worth_giving(
     best = found.candidates[0].score if found.candidates else 0.0
     chosen = {c.id: c.score for c in found.candidates if c.score >= FLOOR * best}
     records = items.known(ctx.db, chosen)
-    records.sort(key=lambda item: (-chosen[item.id], -_trust(item)))  # of equals, whose word counts more comes first
-    fit = governed.fit(ctx, records, sources.get_many(ctx.db, chosen), past=past)
+    known = sources.get_many(ctx.db, chosen)
+    if ctx.db.trusted:  # of equals, whose word counts more comes first
+        records.sort(key=lambda item: (-chosen[item.id], -_trust(item)))
+    else:
+        records.sort(key=lambda item: -chosen[item.id])
+        known = {i: sources.StrangersSource(*known.get(i, ())) for i in chosen}
+    fit = governed.fit(ctx, records, known, past=past)
     fit.tell(ctx, label)
     records, places = fit.items, fit.places
     if redaction is None:

@@ -36,13 +36,20 @@ SNIPPET_CHARS = 160
 EXPLAIN_CHARS = 1000
 
 
+#: What stands in place of an item's words where they are not shown.
+BLANK: dict[str, Any] = {"title": "", "tags": [], "content_preview": "", "snippet": ""}
+
+
 class Hits(Result):
     """What a search found, best first."""
 
-    __slots__ = ("color", "ctx", "explain", "filters", "found", "query")
+    __slots__ = ("color", "ctx", "explain", "filters", "found", "hidden", "query")
 
-    def __init__(self, ctx: Context, query: str, found: Found, filters: Filters, *, explain: bool = False) -> None:
+    def __init__(
+        self, ctx: Context, query: str, found: Found, filters: Filters, hidden: dict[str, str], *, explain: bool = False
+    ) -> None:
         self.ctx, self.query, self.found, self.filters, self.explain = ctx, query, found, filters, explain
+        self.hidden = hidden  # ids of items whose words are not shown, and why
         self.color = ctx.color
 
     def as_dict(self) -> dict[str, Any]:
@@ -79,7 +86,7 @@ class Hits(Result):
             if item is None and self.query.strip():
                 continue
             if item is None:
-                row |= {"title": "", "tags": [], "content_preview": "", "snippet": ""}
+                row.update(BLANK)
             elif item is not stored[c.id]:  # shown without a secret
                 preview = item.content[:PREVIEW_CHARS]
                 shown = " ".join(preview.split())[:SNIPPET_CHARS]
@@ -89,8 +96,14 @@ class Hits(Result):
 
     def as_json(self) -> list[dict[str, Any]]:
         """The documented array; `[]` when nothing was found."""
-        return [_entry(c, self.found) | (_explained(c, self.found) if self.explain else {})
+        rows = [_entry(c, self.found) | (_explained(c, self.found) if self.explain else {})
                 for c in self.found.candidates]  # fmt: skip
+        for row in rows:
+            if row["id"] in self.hidden:
+                row.update(BLANK, quarantined=True)
+            if not self.ctx.db.trusted:
+                row["trust"] = _stranger()
+        return rows
 
 
 @operation(
@@ -140,6 +153,9 @@ def search(
         ),
     ] = 10,
     explain: Annotated[bool, Arg("say what each score is made of", "--explain", mcp=False)] = False,
+    quarantined: Annotated[
+        bool, Arg("show the words of quarantined items also where no person reads them", "--quarantined", mcp=False)
+    ] = False,
     redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp=False)] = "full",
     embedder: ByMeaning = None,
 ) -> Hits:
@@ -147,7 +163,7 @@ def search(
 
     Ranks every item that has any of the words; more of them, rarer ones and ones in the title count more. Function
     words do not count, forms of a word are one word, and identifiers are also found by their parts. Items that are
-    kept from models are shown with a mark.
+    kept from models are shown with a mark; of those that policy holds back, the words only on a terminal.
     """
     filters = Filters(Filters.read_set(scope, all_scopes), tier, type, tuple(tags or ()))
     filters = seen_through(ctx, workspace, filters, all_scopes=all_scopes)
@@ -162,11 +178,38 @@ def search(
             ctx.note("No results found.")
             if limit and filters.scopes is not None and redact in ("full", "S3"):
                 note_other_scopes(ctx, query, filters)
-        if redact not in ("full", "S3"):
-            from memctl.ops.redacted import hide
+        hidden = {} if quarantined or "stdout" in ctx.tty else _held_back(ctx, found, past=filters.as_of is not None)
+    if redact not in ("full", "S3"):
+        from memctl.ops.redacted import hide
 
-            hide(ctx, redact, found.candidates)
-    return Hits(ctx, query, found, filters, explain=explain)
+        names = [c.id for c in found.candidates]
+        hide(ctx, redact, found.candidates)
+        hidden = {c.id: hidden[name] for name, c in zip(names, found.candidates, strict=True) if name in hidden}
+    return Hits(ctx, query, found, filters, hidden, explain=explain)
+
+
+def _held_back(ctx: Context, found: Found, *, past: bool) -> dict[str, str]:
+    """The items whose words policy holds back from models, and by which rules: whoever reads a pipe may be one."""
+    suspects = [c.id for c in found.candidates if not c.injectable]
+    if not suspects and ctx.db.trusted:
+        return {}
+    from memctl.store import held
+
+    hidden = {i: ", ".join(one.rules) or "policy" for i, one in held.get(ctx.db, suspects).items()}
+    return hidden if ctx.db.trusted else hidden | _judged_now(ctx, found, past=past)
+
+
+def _judged_now(ctx: Context, found: Found, *, past: bool) -> dict[str, str]:
+    """What today's rules hold back of a store of somebody else; secrets in the rest are blotted out."""
+    from memctl.ops import governed
+    from memctl.store import items
+
+    stored = items.get_many(ctx.db, [c.id for c in found.candidates])
+    free = governed.for_models(ctx, stored, "search", past=past)
+    for c in found.candidates:
+        if c.id in free:
+            c.title, c.content = free[c.id].title, free[c.id].content
+    return {item.id: "the rules of today" for item in stored if item.id not in free and item.injectable}
 
 
 def by_meaning(ctx: Context, embedder: str | None) -> "Meaning | None":
@@ -209,6 +252,12 @@ def _entry(c: Candidate, found: Found) -> dict[str, Any]:
     if not c.injectable:
         entry["quarantined"] = True
     return entry | {"score": round(c.score, 6), "snippet": " ".join(snippet(c, found).split())}
+
+
+def _stranger() -> str:
+    from memctl.text.trust import STRANGER
+
+    return STRANGER
 
 
 def _explained(c: Candidate, found: Found) -> dict[str, Any]:
@@ -256,11 +305,18 @@ def text(hits: Hits) -> Iterator[str]:
     yield f"Found {len(found.candidates)} item(s):"
     yield ""
     for c in found.candidates:
+        if c.id in hits.hidden:
+            yield f"  [{one_line(c.tier).upper()}] {one_line(c.id)}  {one_line(c.type):<12}  [QUARANTINED]"
+            yield f"    held back by {one_line(hits.hidden[c.id])}; --quarantined shows its words"
+            yield ""
+            continue
         mark = "" if c.injectable else " [QUARANTINED]"
         yield f"  [{one_line(c.tier).upper()}] {one_line(c.id)}  {one_line(c.type):<12}  {one_line(c.title)}{mark}"
         tags = _tags(c)
         if tags:
             yield f"    tags: {', '.join(map(one_line, tags))}"
+        if not hits.ctx.db.trusted:
+            yield f"    trust: {_stranger()}"
         line = one_line(snippet(c, found), SNIPPET_CHARS)
         if line and line != one_line(c.title):
             yield f"    {marked(line, found) if hits.color else line}"

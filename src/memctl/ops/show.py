@@ -15,18 +15,40 @@ if TYPE_CHECKING:
 class Shown(Result):
     """One item. That somebody opened it counts as a use, noted after it was printed."""
 
-    __slots__ = ("_ctx", "importance", "item", "place", "withheld")
+    __slots__ = ("_ctx", "held", "importance", "item", "place", "withheld")
 
     def __init__(
         self, ctx: Context, item: MemoryItem, place: "Source | None", withheld: str, importance: float | None
     ) -> None:
         self._ctx, self.item, self.place, self.withheld, self.importance = ctx, item, place, withheld, importance
+        self.held = False  # whether today's rules hold its words back, in a store of somebody else
 
     def as_dict(self) -> dict[str, Any]:
         """The item as export writes it: `source`, `withheld` and `importance` where there is something to say."""
         from memctl.lifecycle.record import to_dict
 
-        return to_dict(self.item, self.place, self.withheld, self.importance)
+        more = {"trust": self.stranger} if self.stranger else {}
+        return to_dict(self.item, self.place, self.withheld, self.importance) | more
+
+    def judge(self) -> None:
+        """Let today's rules decide what is shown: nobody here has judged the item."""
+        from memctl.ops import governed
+
+        fit = governed.for_models(self._ctx, [self.item], "show").get(self.item.id)
+        if fit is not None:
+            self.item = fit
+        else:
+            self.held = True
+            self.item = MemoryItem.from_dict(
+                self.item.to_dict() | {"title": "", "content": "", "tags": [], "entities": []}
+            )
+
+    @property
+    def stranger(self) -> str:
+        """What is said of an item of a store of somebody else; "" in a store of one's own."""
+        from memctl.text.trust import STRANGER
+
+        return "" if self._ctx.db.trusted else STRANGER
 
     def settle(self) -> None:
         """Count the use and log a `read` event; a read-only or busy store is left as it is."""
@@ -56,7 +78,10 @@ def show(
         raise ItemNotFound(id=wanted)
     withheld = "" if item.injectable else items.withheld(ctx.db, [item.id]).get(item.id, "")
     place, matters = sources.get_many(ctx.db, [item.id]), importance.get_many(ctx.db, [item.id])
-    return Shown(ctx, item, place.get(item.id), withheld, matters.get(item.id))
+    shown = Shown(ctx, item, place.get(item.id), withheld, matters.get(item.id))
+    if not ctx.db.trusted and "stdout" not in ctx.tty:
+        shown.judge()
+    return shown
 
 
 def text(result: Shown) -> Iterator[str]:
@@ -64,9 +89,11 @@ def text(result: Shown) -> Iterator[str]:
     item = result.item
     for label, value in _fields(item, result.place, result.withheld, result.importance):
         yield f"{label + ':':<12}{value}"
+    if result.stranger:
+        yield f"{'Trust:':<12}{result.stranger}"
     yield ""
     yield "--- Content ---"
-    yield item.content
+    yield "(held back by policy; a terminal shows it)" if result.held else item.content
 
 
 def _fields(

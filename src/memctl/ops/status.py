@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 
 from memctl.annotations import Any
+from memctl.errors import MemctlError
 from memctl.operation import READ, Result, operation
 from memctl.ops.context import Context
 from memctl.store.fts import DOUBTS
@@ -13,13 +14,22 @@ _ECO_OFF = (os.path.join(".memory", ".eco-disabled"), os.path.join(".claude", "e
 _ECO = os.path.join(".claude", "eco", "config.json")
 
 
+_TRUST = {
+    "named": "named (--db, MEMCTL_DB or --config chose it)",
+    "trusted": "trusted (made here, or memctl trust said so)",
+    "found": "found (somebody else's: read at low trust, not written to; memctl trust changes that)",
+}
+
+
 class Status(Result):
     """The documented keys; without a store only the first four."""
 
-    __slots__ = ("counts", "eco", "mounts", "path")
+    __slots__ = ("config", "counts", "eco", "mounts", "path")
 
-    def __init__(self, path: str, eco: str, counts: dict[str, Any], mounts: list[dict[str, Any]]) -> None:
-        self.path, self.eco, self.counts, self.mounts = path, eco, counts, mounts
+    def __init__(
+        self, path: str, eco: str, counts: dict[str, Any], mounts: list[dict[str, Any]], config: str | None = None
+    ) -> None:
+        self.path, self.eco, self.counts, self.mounts, self.config = path, eco, counts, mounts, config
 
     def as_dict(self) -> dict[str, Any]:
         """Counts, the state of the index, and when a folder was last looked at."""
@@ -51,6 +61,7 @@ def status(ctx: Context) -> Status:
     keys = (
         "total_items", "by_tier", "by_type", "fts5_available", "fts_tokenizer", "fts_tokenizer_mismatch", "fts_state",
     )  # fmt: skip
+    loosened, ignored = _config(ctx)
     scans = [events.last(ctx.db, ["memory_inspect", "sync"]), *(folder.get("last_sync_at") for folder in folders)]
     counts = {key: found[key] for key in keys} | {
         "mounts": len(folders),
@@ -58,10 +69,27 @@ def status(ctx: Context) -> Status:
         "events_count": found["events_count"],
         "sessions": sessions.count(ctx.db),
         "workspaces": len(workspaces.listed(ctx.db)),
-    }
+        "trust": trust_of(ctx), "config_loosens": loosened, "config_ignored": ignored,
+    }  # fmt: skip
     if found["fts_tokenizer_mismatch"]:
         ctx.warn("Tokenizer mismatch — run: memctl reindex")
-    return Status(path, eco, counts, folders)
+    return Status(path, eco, counts, folders, ctx.config_path)
+
+
+def trust_of(ctx: Context) -> str:
+    """Why the open store may be believed, or not: `named` by a person, `trusted` as their own, merely `found`."""
+    if not ctx.is_found:
+        return "named"
+    return "trusted" if ctx.db.trusted else "found"
+
+
+def _config(ctx: Context) -> tuple[list[str], list[str]]:
+    """The keys of the config file that loosen or name something, and those that would and do not count."""
+    try:
+        _ = ctx.config
+    except MemctlError as exc:  # whoever needs it fails; here it is only told
+        ctx.warn(str(exc))
+    return ctx.loosens, ctx.ignored
 
 
 def _eco_mode(folder: str) -> str:
@@ -81,6 +109,10 @@ def text(result: Status) -> Iterator[str]:
     if not counts:
         yield "  Hint:      memctl init makes it, and so does the first command that stores something"
         return
+    yield f"  Trust:     {_TRUST[counts['trust']]}"
+    for word, keys in (("loosens", counts["config_loosens"]), ("not used", counts["config_ignored"])):
+        if keys:
+            yield f"  Config:    {result.config} ({word}: {', '.join(keys)})"
     yield f"  Items:     {counts['total_items']} active"
     for tier, count in counts["by_tier"].items():
         yield f"    {tier.upper():<4}: {count}"

@@ -22,7 +22,6 @@ ANSWER_BYTES = 256 << 20
 TOO_LARGE, TOO_LATE = "its answer is too large", "its answer takes too long"
 #: Seconds after which an answer is not awaited any more, beyond its time: so long it may take to find words for why.
 GRACE = 0.5
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Embedder(ABC):
@@ -68,6 +67,18 @@ def parse(spec: str, *, ollama_host: str | None = None, key: str | None = None) 
     raise _wrong(spec, "give ollama:MODEL, http(s)://HOST/v1#MODEL, or cmd:PROGRAM ARGS")
 
 
+def is_this_machine(host: str) -> bool:
+    """Whether a host is this machine for certain: `localhost`, or a loopback address; no other name is."""
+    from ipaddress import ip_address
+
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def _ollama(host: str) -> str:
     """OLLAMA_HOST as Ollama reads it: scheme and port may be missing, and 0.0.0.0 means this machine."""
     scheme, _, place = host.rpartition("://")
@@ -102,7 +113,7 @@ class Endpoint(Embedder):
         if parts.username is not None:
             raise errors.UsageError("an address must hold no password; a key is read from MEMCTL_EMBEDDER_KEY",
                                     command="embed")  # fmt: skip
-        super().__init__(model or url, url, local=host in _LOOPBACK or host.startswith("127."))
+        super().__init__(model or url, url, local=is_this_machine(host))
         if key and parts.scheme != "https" and not self.local:
             raise errors.UsageError(f"a key is only sent over https, not to {url}", command="embed")
         self.named, self.key, self.kind = model, key, kind

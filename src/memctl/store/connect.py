@@ -13,6 +13,7 @@ from itertools import islice
 
 from memctl import errors, ids
 from memctl.annotations import Any
+from memctl.store import safety
 from memctl.store.filters import fold, utc
 
 #: How long a writer waits for another one, in seconds.
@@ -28,7 +29,8 @@ MAX_VALUES = 32_000 if sqlite3.sqlite_version_info >= (3, 32) else 990
 MIGRATION = 6
 SCHEMA_VERSION = "2"
 _STATE = (
-    "SELECT (SELECT max(number) FROM memctl_migrations), (SELECT value FROM schema_meta WHERE key = 'schema_version')"
+    "SELECT (SELECT max(number) FROM memctl_migrations), (SELECT value FROM schema_meta WHERE key = 'schema_version'), "
+    "(SELECT value FROM schema_meta WHERE key = 'memctl_store_id')"
 )
 
 Values = Sequence[object]
@@ -40,17 +42,18 @@ class Database:
     """An open store: the connection, its path, and what kind of file it is."""
 
     __slots__ = (
-        "_depth", "_told", "conn", "index_trusted", "kept", "path", "rules", "say", "tables", "uses", "writable",
+        "_depth", "_told", "conn", "kept", "path", "rules", "say", "store_id", "tables", "trusted", "uses", "writable",
     )  # fmt: skip
 
     def __init__(self, conn: sqlite3.Connection, path: str, *, writable: bool) -> None:
         self.conn, self.path, self.writable = conn, path, writable
         self._depth = 0
+        self.trusted = True  # False: somebody else's, of which nothing counts that it says of itself (`store.found`)
+        self.store_id = ""  # the random id that it holds, when it was opened to read
         self.tables: frozenset[str] = frozenset()
         self.rules = ""  # that judged what is being written (`store.judged`)
         self.kept: Any = None  # what was read and still holds (`store.kept`)
         self.uses: list[Any] | None = None  # that were gathered, to be counted together; None: each at once
-        self.index_trusted = True  # False: what the file says of its own index counts for nothing (`store.fts`)
         self.say: Callable[[str], None] | None = None  # takes a line for people; None: nobody listens
         self._told: set[str] = set()
         conn.create_function("memctl_fold", 1, fold, deterministic=True)
@@ -227,8 +230,9 @@ def translated(exc: "sqlite3.Error | MemoryError", path: str) -> errors.MemctlEr
 
 
 def open_read(path: str) -> Database:
-    """Open an existing store to read from. Raises StoreMissing, NotADatabase, StoreTooNew, StoreCorrupt."""
+    """Open an existing store to read from. Raises StoreMissing, NotADatabase, StoreUnsafe, StoreTooNew …"""
     _must_exist(path)
+    safety.check_files(path)
     for mode in _read_modes(path):
         conn = _probe(path, mode)
         if conn is not None:
@@ -236,6 +240,17 @@ def open_read(path: str) -> Database:
             _prepare_read(db)
             return db
     raise errors.StoreUnreadable(path=path, reason=_why_unreadable(path))
+
+
+def connect_immutable(path: str) -> Database:
+    """Open a store as its file is, without its journal or log; no file is made or changed. Raises as `open_read`."""
+    _must_exist(path)
+    conn = _probe(path, "mode=ro&immutable=1")
+    if conn is None:
+        raise errors.StoreUnreadable(path=path, reason=_why_unreadable(path))
+    db = Database(conn, path, writable=False)
+    _look_at(db)
+    return db
 
 
 def _why_unreadable(path: str) -> str:
@@ -250,7 +265,7 @@ def _probe(path: str, mode: str) -> sqlite3.Connection | None:
     """A connection that answers a first query in this mode; None when the mode does not work for this file."""
     conn = None
     try:
-        conn = _connect(_uri(path, mode))
+        conn = safety.connect(path, mode, BUSY_SECONDS)
         conn.execute("PRAGMA query_only = ON")
         conn.execute(f"PRAGMA cache_size = -{_CACHE}")
         conn.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
@@ -275,11 +290,12 @@ def _read_modes(path: str) -> tuple[str, ...]:
 
 
 def _prepare_read(db: Database) -> None:
+    _look_at(db)
     try:
-        db.look()
-        if not db.has("memory_items"):
-            raise errors.NotADatabase(path=db.path, reason=_foreign(db))
-        if not (db.has("memctl_migrations") and db.row(_STATE) == (MIGRATION, SCHEMA_VERSION)):
+        state = db.row(_STATE) if db.has("memctl_migrations") else (None, None, db.meta("memctl_store_id"))
+        db.store_id = str(state[2] or "")
+        safety.check_schema(db)
+        if tuple(state[:2]) != (MIGRATION, SCHEMA_VERSION):
             from memctl.store import migrate
 
             migrate.check_readable(db)
@@ -288,38 +304,63 @@ def _prepare_read(db: Database) -> None:
         raise
 
 
+def _look_at(db: Database) -> None:
+    try:
+        db.look()
+        if not db.has("memory_items"):
+            raise errors.NotADatabase(path=db.path, reason=_foreign(db))
+    except BaseException:
+        db.close()
+        raise
+
+
 def open_write(
-    path: str, *, create: bool = False, tokenizer: str | None = None, wal: bool = True, timeout: float = BUSY_SECONDS,
+    path: str,
+    *,
+    create: bool = False,
+    tokenizer: str | None = None,
+    wal: bool = True,
+    timeout: float = BUSY_SECONDS,
+    found: bool = False,
+    store_id: str | None = None,
     say: Callable[[str], None] | None = None,
-) -> Database:  # fmt: skip
+) -> Database:
     """Open a store to write to, brought up to date by migrations; with `create`, made when it is missing.
 
-    `tokenizer` (a preset or a full string) is for a store that is made now; an existing one keeps its own. `say` takes
-    what people must know, such as that the full-text index had to be made anew.
+    tokenizer  (a preset or a full string) for a store that is made now; an existing one keeps its own
+    found      nobody named the place
+    store_id   the id that an existing store must have: it is known by it. Raises StoreUntrusted
+    say        takes what people must know, such as that the full-text index had to be made anew
     """
     from memctl.store import migrate
 
     if path in (MEMORY, SCRATCH):
-        db = Database(_connect(_MEMORY_URI if path == MEMORY else "file:"), path, writable=True)
-        _write_pragmas(db, wal=False)
+        db = Database(safety.connect(path, "", timeout), path, writable=True)
+        write_pragmas(db, wal=False)
         migrate.up(db, tokenizer)
         return db
     if not os.path.exists(path):
         if not create:
             raise errors.StoreMissing(path=path)
-        _create(path, tokenizer, wal)
+        from memctl.store import making
+
+        making.create(path, tokenizer, wal=wal, found=found)
     _must_exist(path)
+    safety.check_files(path)
     if not os.access(path, os.W_OK):
         raise errors.StoreReadOnly(path=path, reason="the file is read-only")
     try:
-        conn = _connect(_uri(path, "mode=rw"), timeout)
+        conn = safety.connect(path, "mode=rw", timeout)
     except sqlite3.Error as exc:
         raise translated(exc, path) from exc
     db = Database(conn, path, writable=True)
     db.say = say
     try:
         migrate.check_writable(db)  # before the journal mode of somebody else's file is changed
-        _write_pragmas(db, wal)
+        safety.check_schema(db)
+        if store_id is not None and store_id != (db.meta("memctl_store_id") or ""):
+            raise errors.StoreUntrusted(path=path)
+        write_pragmas(db, wal)
         migrate.up(db, tokenizer)
     except BaseException:
         db.close()
@@ -327,55 +368,12 @@ def open_write(
     return db
 
 
-def _create(path: str, tokenizer: str | None, wal: bool) -> None:
-    """Make a store beside its final name and link it there: nobody ever sees half of one, and the first maker wins."""
-    from memctl.store import migrate, placing
-
-    folder = os.path.dirname(os.path.abspath(path))
-    part = os.path.join(folder, f".{os.path.basename(path)}.{os.urandom(6).hex()}.part")
-    try:
-        os.makedirs(folder, exist_ok=True)
-        db = Database(_connect(_uri(part, "mode=rwc")), path, writable=True)
-        try:
-            # A passage with its provenance takes about 2 KB: pages of 4 KB would stand half empty.
-            db.run("PRAGMA page_size = 8192")
-            db.run("PRAGMA synchronous = OFF")  # nobody knows of the file yet: it reaches the disk as a whole
-            _write_pragmas(db, wal)
-            migrate.up(db, tokenizer)
-        finally:
-            db.close()
-        placing.settle(part)
-        placing.publish(part, path)
-    except OSError as exc:
-        raise errors.StoreUnmakeable(path=path, reason=exc.strerror or str(exc)) from exc
-    except sqlite3.Error as exc:
-        raise translated(exc, path) from exc
-    finally:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            placing.remove(part + suffix)
-
-
-_MEMORY_URI = "file::memory:"
-
-
 #: Pages of a file that a connection keeps, at most, in KiB: SQLite's own 2 MB make a search read the same pages again.
 _CACHE = 32_000
 
 
-def _connect(uri: str, timeout: float = BUSY_SECONDS) -> sqlite3.Connection:
-    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=timeout, check_same_thread=False)
-
-
-def _uri(path: str, mode: str) -> str:
-    # urllib.parse.quote would do, at 4 ms of start-up.
-    quoted = "".join(chr(b) if b in _PLAIN else f"%{b:02X}" for b in os.fsencode(os.path.abspath(path)))
-    return f"file:{quoted}?{mode}"
-
-
-_PLAIN = frozenset(b"/.-_~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-
-
-def _write_pragmas(db: Database, wal: bool) -> None:
+def write_pragmas(db: Database, wal: bool) -> None:
+    """Set what a handle that writes needs."""
     # Other programs may use INSERT OR REPLACE through this connection's triggers: without recursive_triggers the
     # delete trigger would not fire and the full-text index would go stale.
     db.run(f"PRAGMA cache_size = -{_CACHE}")

@@ -32,7 +32,7 @@ def state(db: Database) -> str:
     """`sound`, `unsound` (it must be made anew), `unknown` (of an older program, or of somebody else), or `none`."""
     if not db.has(TABLE):
         return "none"
-    if not (db.index_trusted and db.has(STATE)):
+    if not (db.trusted and db.has(STATE)):
         return "unknown"
     try:
         fits, compared = db.row(_FITS) or (False, None)
@@ -54,7 +54,7 @@ def mend(db: Database) -> bool:
     if db.conn.in_transaction or (db.has(STATE) and not db.has(TABLE)):  # the latter: no FTS5 where it was made
         return False
     reason = "the store cannot be written to here"
-    if db.writable and db.index_trusted:
+    if db.writable and db.trusted:
         from memctl.store import migrate
 
         try:

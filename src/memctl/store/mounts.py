@@ -1,6 +1,7 @@
 """Rows of memory_mounts: the folders that feed the store."""
 
 import json
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,8 +54,17 @@ def put(
     return mount_id
 
 
+def project(path: str) -> str:
+    """The folder that a store belongs to: the one that holds its `.memory`, else its own."""
+    folder = os.path.dirname(os.path.abspath(path))
+    return os.path.dirname(folder) if os.path.basename(folder) == ".memory" else folder
+
+
 def every(db: Database) -> list[dict[str, Any]]:
-    """All mounts, oldest first, `ignore_patterns` decoded; `scope` is None where the default holds."""
+    """All mounts, oldest first, `ignore_patterns` decoded; `scope` is None where the default holds.
+
+    A path that is relative, which only other programs write, is seen from the store's project.
+    """
     if not db.has("memory_mounts"):
         return []
     options: dict[str, str | None] = {}
@@ -65,6 +75,7 @@ def every(db: Database) -> list[dict[str, Any]]:
         mount = dict(zip(_NAMES, row, strict=True))
         mount["ignore_patterns"] = rows.strings(mount.pop("ignore_json"))
         mount["scope"] = options.get(mount["mount_id"])
+        mount["path"] = os.path.normpath(os.path.join(project(db.path), mount["path"]))
         out.append(mount)
     return out
 

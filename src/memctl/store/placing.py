@@ -3,6 +3,9 @@
 import os
 from contextlib import suppress
 
+#: What SQLite keeps beside a database while it is open, or after a crash.
+BESIDE = ("-wal", "-shm", "-journal")
+
 
 def settle(path: str) -> None:
     """Wait until a file is on the disk."""

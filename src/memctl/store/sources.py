@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from memctl.store.connect import Database
+from memctl.text.trust import STRANGER
 
 #: SQLite's limit on bound values is 999 on old builds.
 BATCH = 500
@@ -16,6 +17,13 @@ class Source(NamedTuple):
     line_start: int | None = None
     line_end: int | None = None
     anchor: str = ""
+
+
+class StrangersSource(Source):
+    """The same in a store of somebody else, whose every item is shown as such."""
+
+    __slots__ = ()
+    trust = STRANGER
 
 
 def get_many(db: Database, ids: Iterable[str]) -> dict[str, Source]:

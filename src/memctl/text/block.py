@@ -197,7 +197,7 @@ def passage(item: Any, place: Place | None = None, cwd: str = "") -> Passage:
         confidence=float(data.get("confidence", 0.5)),
         entities=[one_line(str(entity)) for entity in data.get("entities") or ()],
         anchor=_anchor(place, str(data.get("title", ""))) if path and span is None else "",
-        trust=trust.told(kind, source_id, source.get("chunk_ids") or ()),
+        trust=getattr(place, "trust", "") or trust.told(kind, source_id, source.get("chunk_ids") or ()),
     )
 
 

@@ -7,6 +7,8 @@ wins no tie against it, and the block says what it is.
 from collections.abc import Iterable
 
 PERSON, PLAIN, LOW = 2, 1, 0
+#: What is said of any item of a store that was found and that nobody here has made or trusts.
+STRANGER = "low (store of somebody else)"
 
 #: How sure of itself a model may call what it proposes: to be sure is left to people.
 MODEL_CONFIDENCE = 0.9

@@ -1,0 +1,174 @@
+"""Which stores this user trusts: those that memctl made for them, and those they said `memctl trust` to.
+
+One small text file in the state folder, a line a store: what the file is (path, device, inode, owner) and a random id
+that stands in the store, too. A clone, a copy or an unpacked archive can bring any content, but no inode, and no id
+that was made here. A folder that is moved keeps its inode, a disk that is plugged in anew its paths.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from memctl import state
+from memctl.annotations import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FILE = "trusted"
+#: How an entry came about: memctl made the store here, a person said so, it was shown to be of this machine; or a
+#: person said that it is not to be trusted, which keeps it from being adopted.
+MADE, TRUSTED, ADOPTED, UNTRUSTED = "made", "trusted", "adopted", "untrusted"
+#: As an entry's `config`: a config.json was there before the store, and nobody has vouched for it.
+UNVOUCHED = "unvouched"
+#: Entries beyond so many are dropped when their files are gone.
+MANY = 500
+
+_HEAD = b"# The stores that memctl trusts; memctl trust --list shows them, memctl untrust takes one out.\n"
+
+
+class Entry:
+    """A store that is known.
+
+    how, when              how it came to be trusted, and when
+    device, inode, owner   of its file
+    store_id               the random id that the store holds, too; "" where it could not be written
+    config                 the hash of the config.json beside it that a person vouched for, UNVOUCHED, or ""
+    path                   where it was last
+    """
+
+    __slots__ = ("config", "device", "how", "inode", "owner", "path", "store_id", "when")
+
+    def __init__(
+        self, how: str, when: str, device: int, inode: int, owner: int, store_id: str, config: str, path: str
+    ) -> None:
+        self.how, self.when, self.device, self.inode, self.owner = how, when, device, inode, owner
+        self.store_id, self.config, self.path = store_id, config, path
+
+    def is_of(self, info: os.stat_result, path: str) -> bool:
+        """Whether it is about this file: owner and inode are the same, and the device or the path."""
+        same = self.inode == info.st_ino and self.owner == info.st_uid
+        return same and (self.device == info.st_dev or self.path == path)
+
+    def line(self) -> bytes:
+        """The entry as it is written; the path comes last."""
+        facts = (self.how, self.when, self.device, self.inode, self.owner, self.store_id, self.config)
+        return b"\t".join([*(str(fact).encode() for fact in facts), _escaped(self.path)]) + b"\n"
+
+
+def _escaped(path: str) -> bytes:
+    raw = os.fsencode(path).replace(b"%", b"%25")
+    return raw.replace(b"\t", b"%09").replace(b"\n", b"%0A").replace(b"\r", b"%0D")
+
+
+def _path(raw: bytes) -> str:
+    for code, char in ((b"%0D", b"\r"), (b"%0A", b"\n"), (b"%09", b"\t"), (b"%25", b"%")):
+        raw = raw.replace(code, char)
+    return os.fsdecode(raw)
+
+
+def _parsed(data: bytes) -> Iterator[Entry]:
+    """The entries of a file; a line that is none, such as one of a later version, is passed over."""
+    for line in data.split(b"\n"):
+        parts = line.split(b"\t")
+        if len(parts) != 8 or line[:1] == b"#":
+            continue
+        how, when, device, inode, owner, store_id, config = (part.decode("ascii", "replace") for part in parts[:7])
+        if device.isdigit() and inode.isdigit() and owner.isdigit():
+            yield Entry(how, when, int(device), int(inode), int(owner), store_id, config, _path(parts[7]))
+
+
+def _folders() -> tuple[str, ...]:
+    """Where the file may be: the state folder; the one for users without a home, when nobody else made it."""
+    first, second = state.folder(), state.fallback()
+    return tuple(here for here in dict.fromkeys((first, second)) if here != second or state.private(here))
+
+
+def entries() -> list[Entry]:
+    """All that is known, the oldest first."""
+    return [entry for here in _folders() for entry in _parsed(state.read(os.path.join(here, FILE)))]
+
+
+def find(path: str) -> Entry | None:
+    """What is known of the file at `path`; None when nothing is, or it is not there.
+
+    Whether it is the same store is told by its id, which the caller compares.
+    """
+    try:
+        info = os.stat(path)
+    except OSError:
+        return None
+    mark = f"\t{info.st_ino}\t{info.st_uid}\t".encode()
+    known: Entry | None = None
+    for here in _folders():
+        data = state.read(os.path.join(here, FILE))
+        if mark not in data:
+            continue
+        real = os.path.realpath(path)
+        for entry in _parsed(data):
+            if entry.is_of(info, real) and (known is None or known.path != real):
+                known = entry
+    return known
+
+
+def add(path: str, store_id: str, how: str, when: str, config: str = "") -> bool:
+    """Write down what a store is, in place of what was known of it; False when it cannot be written anywhere."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return False
+    real = os.path.realpath(path)
+    entry = Entry(how, when, info.st_dev, info.st_ino, info.st_uid, store_id, config, real)
+    return _change(lambda old: old.path != real and not old.is_of(info, real), entry)
+
+
+def refresh(path: str) -> None:
+    """Bring the path and the device of a store up to date that was moved, or whose disk was plugged in anew."""
+    entry = find(path)
+    if entry is not None and (entry.path, entry.device) != (os.path.realpath(path), os.stat(path).st_dev):
+        add(path, entry.store_id, entry.how, entry.when, entry.config)
+
+
+def forget(path: str) -> bool:
+    """Take out what is known of the file at a path, which may be gone; False when nothing was known."""
+    real = os.path.realpath(path)
+    known = find(path)
+    gone = [one for one in entries() if one.path == real or (known is not None and one.inode == known.inode)]
+    lines = {one.line() for one in gone}
+    return bool(gone) and _change(lambda old: old.line() not in lines)
+
+
+def _change(stays: "Callable[[Entry], bool]", entry: Entry | None = None) -> bool:
+    """Write the file anew, with the entries that stay and one more."""
+    for here in dict.fromkeys((state.folder(), state.fallback())):
+        try:
+            with _locked(here):
+                path = os.path.join(here, FILE)
+                kept = [old for old in _parsed(state.read(path)) if stays(old)]
+                if len(kept) > MANY:
+                    kept = [old for old in kept if os.path.lexists(old.path)]
+                lines = [old.line() for old in (*kept, entry) if old is not None]
+                state.write(path, b"".join([_HEAD, *lines]))
+        except OSError:
+            continue
+        return True
+    return False
+
+
+@contextmanager
+def _locked(here: str) -> Iterator[None]:
+    """Alone with the file: two processes that make stores at once lose none. Raises OSError."""
+    os.makedirs(here, mode=0o700, exist_ok=True)
+    if here == state.fallback() and not state.private(here):
+        raise PermissionError(f"{here} is somebody else's")
+    number = os.open(os.path.join(here, f"{FILE}.lock"), os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        try:
+            import fcntl
+        except ImportError:  # Windows: the last one wins
+            pass
+        else:
+            fcntl.flock(number, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(number)

@@ -1,0 +1,32 @@
+"""Stores that somebody else made, as they lie there after a clone or out of an archive."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from memctl.store import items
+from memctl.store.connect import open_write
+from memctl.types import MemoryItem
+
+#: How an item of such a store is shown.
+LOW = "low (store of somebody else)"
+
+
+def plant(*found: MemoryItem, folder: str | Path = ".", sql: Sequence[str] = ()) -> Path:
+    """Put a copy of a made-up store at `.memory/memory.db` in a folder; the copy's path. `sql`: done to it before."""
+    made = Path.home() / "theirs" / "memory.db"
+    made.parent.mkdir(exist_ok=True)
+    with pytest.MonkeyPatch.context() as theirs:  # what they have made stands in their list
+        theirs.setenv("XDG_STATE_HOME", str(made.parent))
+        db = open_write(str(made), create=True)
+    items.write_many(db, list(found) or [MemoryItem(id="MEM-1", content="The gateway retries twice.")], "pull")
+    for statement in sql:
+        db.run(statement)
+    db.close()
+    place = Path(folder).absolute() / ".memory"
+    place.mkdir(parents=True, exist_ok=True)
+    copy = Path(shutil.copy(made, place / "memory.db"))
+    made.unlink()
+    return copy
