@@ -111,6 +111,10 @@ def test_without_a_token_file_a_token_is_made_and_printed() -> None:
         assert server.stderr
         made = re.search(r"Bearer ([\w-]{40,})$", server.stderr.readline().strip())
         assert made, "also with -q"
+        connection = http.client.HTTPConnection("127.0.0.1", number, timeout=60)
+        connection.request("GET", "/health")
+        assert connection.getresponse().status == 200, "a store that is still to be made is no fault"
+        connection.close()
         assert Caller(number, made[1]).call("memory_stats")["status"] == "ok"
         for headers in ({}, {"Authorization": "Bearer " + "x" * 43}):
             connection = http.client.HTTPConnection("127.0.0.1", number, timeout=60)

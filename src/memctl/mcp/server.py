@@ -271,7 +271,9 @@ def _serve_http(built: Built, options: Mapping[str, Any], ctx: Context) -> None:
 
 
 def _is_readable(home: Home) -> bool:
-    """Whether the store can be opened, for `/health`."""
+    """Whether the store can be opened, or may still be made, for `/health`."""
+    if not os.path.lexists(home.db_path):
+        return True
     try:
         with home.context(writes=False) as ctx:
             ctx.allow(READ)
