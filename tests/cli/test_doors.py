@@ -12,9 +12,11 @@ from typing import Any, get_args
 import pytest
 
 from memctl.errors import MemctlError
+from memctl.ingest import prepare
 from memctl.operation import CREATE, WRITE, Operation, Param
 from memctl.ops import TABLE
 from memctl.ops.context import open_context
+from memctl.store.connect import open_read
 from support import Result, ok, run
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -27,6 +29,21 @@ def file(text: str = f"# Zanzibar\n\n{BOTH}", name: str = "docs/doc.md") -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return name
+
+
+def _secret_names(then: Callable[[], list[Result]]) -> list[Result]:
+    """What is done with folders and files, good and damaged ones, that are named after a secret."""
+    for name in (f"docs/{TOKEN}.md", f"docs/{TOKEN}/x.md", "docs/clean.md"):
+        file("# Zanzibar\n\nThe cache is warm.\n", name)
+    file("no PDF", f"docs/broken-{TOKEN}.pdf")
+    return then()
+
+
+def lenient() -> Path:
+    """A config in which no secret is one: what an older program let in."""
+    path = Path("lenient.json")
+    path.write_text('{"policy": {"secret_patterns_enabled": false}}')
+    return path
 
 
 def line(**more: object) -> str:
@@ -121,6 +138,52 @@ DOORS: dict[str, Callable[[], list[Result]]] = {
     "push stdin": lambda: [run("push", "zanzibar", "--source", "-", stdin=BOTH)],
     "ingest": lambda: [run("ingest", "--source", file(), "--injectable"), run("ingest", "--source", "docs")],
     "ingest a path": lambda: [run("ingest", "--source", file("# Zanzibar\n", f"docs/{TOKEN}.md"), "--injectable")],
+    "sync a path": lambda: _secret_names(
+        lambda: [
+            run("sync", "docs", *more)
+            for more in ((), ("--report",), ("--full",), ("--dry-run", "--report"), ("--json",))
+        ]
+    ),
+    "sync paths that were read before": lambda: _secret_names(
+        lambda: [
+            run("sync", "docs", env={"MEMCTL_CONFIG": str(lenient())}),
+            run("sync", "--report", "docs"),
+            run("sync", "docs"),
+        ]
+    ),
+    "inspect a path": lambda: _secret_names(lambda: [run("inspect", "docs"), run("inspect", "docs", "--json")]),
+    "mount a path": lambda: _secret_names(
+        lambda: [
+            run("mount", f"docs/{TOKEN}"),
+            run("sync", f"docs/{TOKEN}"),
+            run("inspect", f"docs/{TOKEN}"),
+            run("mount", "docs", "--ignore", TOKEN),
+            run("mount", "--list"),
+            run("status"),
+            run("stats"),
+            run("mount", "--remove", f"docs/{TOKEN}"),
+        ]
+    ),
+    "push paths": lambda: _secret_names(
+        lambda: [
+            run(*command, "--source", source)
+            for command in (("push", "zanzibar"), ("ingest", "--injectable"))
+            for source in ("docs", f"docs/{TOKEN}", f"docs/{TOKEN}.md", f"docs/*{TOKEN}*", f"docs/no-{TOKEN}.md")
+        ]
+    ),
+    "remember a path": lambda: _secret_names(
+        lambda: [
+            run("remember", WORDS, "--source", f"docs/{TOKEN}.md"),
+            run("remember", WORDS, "--source", f"docs/{TOKEN}/x.md:3"),
+        ]
+    ),
+    "scan a path": lambda: _secret_names(lambda: [run("scan", "docs"), run("scan", "docs", "--json")]),
+    "ask a path": lambda: _secret_names(
+        lambda: [
+            run("ask", "docs", "What is zanzibar?", "--llm", "printf fine"),
+            run("ask", f"docs/{TOKEN}", "What is zanzibar?", "--llm", "printf fine"),
+        ]
+    ),
     "mount and sync": lambda: [(file(), run("mount", "docs"), run("sync"))[2], run("inspect", "docs")],
     "import": lambda: [
         run("import", stdin=line(**{key: value}))
@@ -154,6 +217,8 @@ SPOKEN = ("chat", "ask")
 @pytest.fixture(autouse=True)
 def store(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZANZIBAR", BOTH)
+    for resolution in ("_COARSE_NS", "_FINE_NS"):  # what was written just now is kept like what is old
+        monkeypatch.setattr(prepare, resolution, 0)
     ok("init", ".memory")
 
 
@@ -176,6 +241,54 @@ def test_the_secret_is_nowhere(door: str) -> None:
     for argv in (("export", "--include-archived"), ("list", "--all-scopes", "--archived", "--json"),
                  ("quarantine", "list", "--all-scopes", "--json")):  # fmt: skip
         assert TOKEN not in ok(*argv).text
+
+
+def test_paths_that_older_rules_let_in_are_hidden_by_scan() -> None:
+    _secret_names(lambda: [run("sync", "docs", "--config", lenient()), run("ingest", "--source", "docs")])
+    with open_context(".memory/memory.db") as ctx:
+        ctx.allow(WRITE)
+        folder = f"/srv/{TOKEN}"
+        ctx.db.run("INSERT INTO memory_mounts(mount_id, path, created_at) VALUES ('MNT-1', ?, '')", (folder,))
+        ctx.db.run(
+            "INSERT INTO memory_events(id, action, details_json, timestamp) VALUES ('EVT-1', 'mount_register', ?, '')",
+            (json.dumps({"mount_id": "MNT-1", "path": folder}),),
+        )
+    assert files_with_the_secret()
+    would = run("scan", "--store", "--dry-run", "--json")
+    assert (would.code, len(would.json()["paths"]) > 3) == (1, True)
+    said = [would, run("scan", "--store")]
+    assert "path(s) hidden" in said[1].notes
+    assert "the path is hidden" in said[1].text
+    ok("scan", "--forget", said[1].notes.partition("--undo ")[2].split()[0])
+    assert [done.notes for done in said if TOKEN in done.text + done.notes] == []
+    assert files_with_the_secret() == []
+    assert ok("scan", "--store", "--json").json()["paths"] == []
+
+
+def test_a_file_with_a_secret_in_its_path_is_not_tried_twice_and_is_read_once_it_is_renamed() -> None:
+    _secret_names(lambda: [run("sync", "docs")])
+    count = len(unread())
+    assert count == 3
+    with open_context(".memory/memory.db") as ctx:
+        ctx.allow(WRITE)
+        ctx.db.run("UPDATE memory_unread_files SET reason = 'as before'")
+    assert ok("sync", "docs").notes.count(": as before") == count
+    assert len(unread()) == count
+    Path(f"docs/{TOKEN}.md").rename("docs/renamed.md")
+    done = ok("sync", "docs", "--json").json()
+    assert (done["files_new"], len(unread())) == (1, count - 1)
+    Path(".memory/config.json").write_text(
+        json.dumps({"policy": {"allow": [{"rule": "github-token", "path": f"*{TOKEN}*", "reason": "an example"}]}})
+    )
+    ok("sync", "docs")
+    assert [path for path in unread() if path.endswith(".md")] == []
+
+
+def unread() -> list[str]:
+    store = open_read(".memory/memory.db")
+    found = store.rows("SELECT file_path FROM memory_unread_files")
+    store.close()
+    return [str(path) for (path,) in found]
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -353,3 +353,26 @@ def test_a_result_that_is_still_reading_lets_go_before_the_store_is_closed(comma
     err = io.BytesIO()
     assert run_cli(["made", *flags], Console(None, Leaving(), err)) == 141
     assert (seen, err.getvalue()) == ([1], b"")
+
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        (TOKEN,), (f"--{TOKEN}",), ("remember", "x", f"--{TOKEN}"), ("remember", "x", "--type", TOKEN),
+        ("remember", "x", "--confidence", TOKEN), ("remember", "x", "--source", TOKEN), ("list", f"--tier={TOKEN}"),
+        ("show", TOKEN, TOKEN), ("search", "x", "--as-of", TOKEN), ("recall", "x", "--budget", TOKEN), ("eval", TOKEN),
+        ("import", TOKEN), ("import", f"f/{TOKEN}"), ("list", "--config", TOKEN), ("list", "--db", f"{TOKEN}/m.db"),
+        ("loop", "x", "--llm", TOKEN), ("quarantine", "show", TOKEN), ("workspace", "set", TOKEN, "--type", TOKEN),
+        ("mount", "--remove", TOKEN), ("sync", TOKEN), ("session", "show", TOKEN), ("scan", "--undo", TOKEN),
+    ],
+    ids=lambda argv: " ".join(argv).replace(TOKEN, "T"),
+)  # fmt: skip
+@pytest.mark.parametrize("more", [(), ("--json",), ("--verbose",)])
+def test_an_error_does_not_repeat_a_secret(argv: tuple[str, ...], more: tuple[str, ...]) -> None:
+    ok("init", ".memory")
+    done = run(*argv, *more)
+    assert done.code
+    assert TOKEN not in done.text + done.notes

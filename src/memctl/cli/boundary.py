@@ -12,12 +12,12 @@ def report(exc: Exception, argv: list[str], console: Console) -> int:
     if isinstance(exc, MemctlError):
         _say(exc.as_dict(), argv, console)
         if _is_on(argv, "verbose"):
-            console.say(faults.traceback_of(exc))
+            console.say(_without_secrets(faults.traceback_of(exc), argv))
         return exc.exit_code
     command = f"memctl {' '.join(_shape(word, i) for i, word in enumerate(argv))}"
     _say(faults.answer(exc, command, console.say), argv, console)
     if _is_on(argv, "verbose"):
-        console.say(faults.traceback_of(exc))
+        console.say(_without_secrets(faults.traceback_of(exc), argv))
     return 2
 
 
@@ -43,7 +43,24 @@ def _is_on(argv: list[str], name: str) -> bool:
     return any(word in ("-v", "--verbose") for word in argv)
 
 
+def _without_secrets(text: str, argv: list[str]) -> str:
+    """What is said of a failure, without what policy would refuse: messages repeat what was typed, and logs keep them.
+
+    Only the built-in rules judge it, because the config file may be what is wrong.
+    """
+    from memctl.policy import MemoryPolicy
+
+    policy = MemoryPolicy()
+    for word in argv:  # as it was typed: what stands around it in the message can make another thing of it
+        if len(word) > 7 and word in text:
+            text = text.replace(word, policy.redact(word))
+    return policy.redact(text)
+
+
 def _say(error: dict[str, str], argv: list[str], console: Console) -> None:
+    error = {
+        key: _without_secrets(value, argv) if key in ("message", "hint") else value for key, value in error.items()
+    }
     if _is_on(argv, "json"):
         import json
 

@@ -199,7 +199,7 @@ class Ingest:
         mount = self.how.mount
         by: dict[str, dict[str, Unread]] = {}
         for path, unread in self._in_vain.items():
-            by.setdefault(mount.of(path).recipe if mount else self.recipe, {})[path] = unread
+            by.setdefault(mount.of(path).recipe if mount else self.recipe, {})[self._preparer.stored(path)] = unread
         for recipe, files in by.items():
             folders.put_unread(self.db, files, recipe)
 
@@ -207,7 +207,8 @@ class Ingest:
         """What the store has of a file that cannot be read now is out of date, and it need not be tried again."""
         self._lost[prepared.path] = ""
         if prepared.lasting and file.size is not None and file.mtime_ns and file.ctime_ns and file.inode:
-            self._in_vain[prepared.path] = Unread(file.size, file.mtime_ns, file.ctime_ns, file.inode, prepared.problem)
+            reason = self._preparer.shown(prepared.problem)  # it may name a part of the file
+            self._in_vain[prepared.path] = Unread(file.size, file.mtime_ns, file.ctime_ns, file.inode, reason)
 
     def _fail(self, path: str, reason: str) -> None:
         shown = self._preparer.shown(path)
@@ -235,7 +236,7 @@ class Ingest:
             return
         tally = Outcome()
         with self.db.atomic():
-            buried: dict[str, Gone] = {}
+            gone: dict[str, Gone] = {}
             past = folders.buried(self.db, lost)
             for file in corpus.known_files(self.db, lost).values():
                 if file.path in self._unread and self._unread[file.path].sha256 == file.sha256:
@@ -243,12 +244,13 @@ class Ingest:
                 active = [i for i, old in items.stored(self.db, file.item_ids).items() if not old.archived]
                 tally.archived += sum(items.archive(self.db, i, "ingest") for i in active)
                 former = past[file.path].item_ids if file.path in past else ()
-                buried[file.path] = Gone(file.sha256, (*file.item_ids, *former)[:FORMER])
+                gone[file.path] = Gone(file.sha256, (*file.item_ids, *former)[:FORMER])
                 if lost[file.path]:
                     tally.deleted += 1
                     self._report_lost(tally, file.path, lost[file.path])
-            folders.bury(self.db, buried)
-            corpus.forget_files(self.db, buried)
+            folders.bury(self.db, {self._preparer.stored(path): one for path, one in gone.items()})
+            folders.unbury(self.db, [path for path in gone if self._preparer.stored(path) != path])
+            corpus.forget_files(self.db, gone)
         self.outcome.add(tally)
 
     def _report_lost(self, tally: Outcome, path: str, why: str) -> None:

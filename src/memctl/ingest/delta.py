@@ -5,11 +5,11 @@ Size, both time stamps and the inode say that a file is as it was; otherwise its
 
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memctl.ingest.sources import STDIN, Target
-from memctl.store import folders
+from memctl.store import folders, paths
 from memctl.store.connect import Database
 from memctl.store.folders import Home, Seen, Unread
 
@@ -93,12 +93,13 @@ def plan(
             unread = {path: was for path, was in unread.items() if not path.startswith(prefix)}
             unread.update(folders.unread_below(db, prefix, how))
     waiting: list[Target] = []
+    hidden = paths.stand_ins(unread)
     for number, target in enumerate(targets, 1):
         if looked and number % 500 == 0:
             looked(number)
         if target.problem:
             out.failed.append(target)
-        elif (tried := unread.pop(target.path, None)) and not full and _stamps(target) == tried[:4]:
+        elif (tried := _tried(unread, hidden, target.path)) and not full and _stamps(target) == tried[:4]:
             known.pop(target.path, None)
             out.failed.append(target._replace(problem=tried.reason))
         elif target.path.startswith(below) or db is None:
@@ -112,6 +113,11 @@ def plan(
     out.lost = _lost(known, out.failed, home)
     out.cured = sorted(path for path in unread if home is None or home.of(path) is home or not os.path.lexists(path))
     return out
+
+
+def _tried(unread: dict[str, Unread], hidden: Mapping[str, str], path: str) -> Unread | None:
+    """What is known of a file that could not be read, which is taken out of `unread`."""
+    return unread.pop(path, None) or unread.pop(paths.name_of(path, hidden), None)
 
 
 def _within(home: Home | None) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from memctl import errors
 from memctl.text.chunking import Passage
 
 if TYPE_CHECKING:
-    from memctl.policy import Finding, MemoryPolicy
+    from memctl.policy import Finding, Judgement, MemoryPolicy
 
 #: How policy marks what it blotted out.
 MARK = "[REDACTED:"
@@ -34,11 +34,7 @@ class Governed:
     def __init__(self, policy: "MemoryPolicy", path: str, text: str) -> None:
         """Judge the text and the path. Raises DocumentUnreadable when the path holds what looks like a secret."""
         policy = policy.at(path)
-        place = policy.judge(path, field="provenance")
-        if place.redacted:
-            raise errors.DocumentUnreadable(
-                path=place.text, reason="its path holds what looks like a secret: rename it"
-            )
+        place = judged_path(policy, path)
         judged = policy.judge(text)
         self.text = judged.text
         self._policy = policy
@@ -82,6 +78,14 @@ class Governed:
         if begun and not near:  # passages come in order: what ended before this one is not looked at again
             del self._held[: len(begun)], self._firsts[: len(begun)]
         return tuple(dict.fromkeys([*self._everywhere, *across, *within]))
+
+
+def judged_path(policy: "MemoryPolicy", path: str) -> "Judgement":
+    """What policy says of a path. Raises DocumentUnreadable when it holds what looks like a secret."""
+    place = policy.judge(path, field="provenance")
+    if place.redacted:
+        raise errors.DocumentUnreadable(path=place.text, reason="its path holds what looks like a secret: rename it")
+    return place
 
 
 def _quarantining(findings: "Sequence[Finding]") -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """What a run over files did: counts, and on request a line for each file."""
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from memctl.ingest.delta import DELETED
@@ -58,6 +59,11 @@ class Outcome:
         """Report what the walk left out, but for files of which there is a line already."""
         said = {one.path for one in self.reports}
         self.reports += [one for one in left_out if one.path not in said]
+
+    def show_paths(self, shown: Callable[[str], str]) -> None:
+        """Let the reports, and what is said of files that failed, name files as they may be shown."""
+        self.reports = [one._replace(path=shown(one.path), reason=shown(one.reason)) for one in self.reports]
+        self.failed = [one._replace(path=shown(one.path), problem=shown(one.problem)) for one in self.failed]
 
     def add(self, part: "Outcome") -> None:
         """Take over the counts of a part that has been committed."""

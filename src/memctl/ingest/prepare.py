@@ -9,6 +9,7 @@ from zlib import crc32
 from memctl import errors, ids
 from memctl.extract import LIMITS, Document, Limits, anchor_at, document
 from memctl.store.corpus import File
+from memctl.store.paths import stand_in
 from memctl.store.sources import Source
 
 if TYPE_CHECKING:
@@ -208,6 +209,17 @@ class Preparer:
     def shown(self, path: str) -> str:
         """A path as it may be printed and logged."""
         return self.policy.redact(path) if self.policy else path
+
+    def check_path(self, path: str) -> None:
+        """Raise DocumentUnreadable for a file that policy does not let in because of its path."""
+        if self.policy:
+            from memctl.ingest.governed import judged_path
+
+            judged_path(self.policy.at(path), path)
+
+    def stored(self, path: str) -> str:
+        """A path as it may be stored: where policy sees a secret in it, one that only tells the same file again."""
+        return stand_in(path, self.policy.at(path).redact(path)) if self.policy else path
 
     def tags(self, path: str) -> list[str]:
         """The caller's tags, then what the suffix and the two nearest folders say."""

@@ -46,6 +46,7 @@ def _read(done: Outcome, plan: Plan, preparer: Preparer) -> dict[str, File]:
     found = {}
     for task in plan.tasks:
         try:
+            preparer.check_path(task.path)
             data, info = read_file(task.path, preparer.options.limits.bytes)
         except errors.DocumentUnreadable as exc:
             _fail(done, Target(task.path, str(exc.fields["reason"])))

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import ids
-from memctl.store import events, held, items, rows, sources
+from memctl.store import events, held, items, paths, rows, sources
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
 from memctl.store.sources import Source
@@ -40,10 +40,11 @@ class Change(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """How many items were judged, and what is to be changed."""
+    """How many items were judged, what is to be changed, and which paths of files and folders hold a secret."""
 
     items: int
     changes: list[Change]
+    paths: list[paths.Held]
 
 
 class Undone(NamedTuple):
@@ -68,7 +69,8 @@ def check(db: Database, policy: "MemoryPolicy") -> Checked:
             change = judged(policy, item, quarantine=not free, place=places.get(item.id))
             if change is not None:
                 changes.append(change)
-    return Checked(count, changes)
+    hidden = paths.to_hide(db, lambda path: policy.at(path).redact(path))
+    return Checked(count, changes, hidden)
 
 
 def judged(policy: "MemoryPolicy", item: MemoryItem, *, quarantine: bool, place: Source | None = None) -> Change | None:
@@ -153,6 +155,14 @@ def apply(db: Database, changes: Sequence[Change]) -> str:
                  "rules": list(change.rules), "withheld": why.get(change.id, "")},
             )  # fmt: skip
     return run
+
+
+def hide_paths(db: Database, checked: Checked) -> None:
+    """Take the paths that hold a secret out of the store, in one transaction; there is no way back."""
+    if checked.paths:
+        held.wipe_what_is_freed(db)
+        paths.hide(db, checked.paths)
+        held.wipe_traces(db)
 
 
 def _keep(db: Database, item: MemoryItem) -> None:

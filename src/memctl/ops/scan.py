@@ -9,7 +9,8 @@ from memctl.ops.context import Context
 
 if TYPE_CHECKING:
     from memctl.ingest.scan import Spot
-    from memctl.lifecycle.scan import Change, Undone
+    from memctl.lifecycle.scan import Checked as Whole
+    from memctl.lifecycle.scan import Undone
 
 _WORDS = {
     "secret": "what looks like a secret",
@@ -50,19 +51,21 @@ class Scanned(Result):
 class Checked(Result):
     """What the rules of today say of what is stored already, and what was done about it."""
 
-    __slots__ = ("changes", "dry_run", "exit_code", "items", "run")
+    __slots__ = ("changes", "dry_run", "exit_code", "items", "paths", "run")
 
-    def __init__(self, changes: "list[Change]", items: int, run: str, *, dry_run: bool) -> None:
-        self.changes, self.items, self.run, self.dry_run = changes, items, run, dry_run
-        self.exit_code = 1 if changes else 0
+    def __init__(self, checked: "Whole", run: str, *, dry_run: bool) -> None:
+        self.changes, self.items, self.run, self.dry_run = checked.changes, checked.items, run, dry_run
+        self.paths = sorted({path.stand_in for path in checked.paths})
+        self.exit_code = 1 if checked.changes or checked.paths else 0
 
     def as_dict(self) -> dict[str, Any]:
         """Each item that was changed (or would be), by what and why; `run` undoes it."""
         return {
-            "status": "findings" if self.changes else "ok",
+            "status": "findings" if self.exit_code else "ok",
             "items": self.items,
             "redacted": sum(c.redacted for c in self.changes),
             "quarantined": sum(c.quarantined for c in self.changes),
+            "paths": self.paths,
             "dry_run": self.dry_run,
             "run": self.run,
             "changes": [
@@ -78,6 +81,8 @@ class Checked(Result):
                 word for word, done in (("redacted", c.redacted), ("quarantined", c.quarantined)) if done
             )
             yield f"{c.id}: {'would be ' if self.dry_run else ''}{did}: {', '.join(c.rules)}"
+        for path in self.paths:
+            yield f"{path}: the path {'would be' if self.dry_run else 'is'} hidden"
 
 
 class Back(Result):
@@ -158,7 +163,8 @@ def scan(
 
     With --store everything stored is judged by today's rules. Secrets are blotted out, instructions aimed at a model
     quarantined, in one transaction; --undo takes it back, for which the old texts stay in the items' history until
-    --forget takes them out of it and out of the file. What somebody released from quarantine stays released.
+    --forget takes them out of it and out of the file. What somebody released from quarantine stays released. Paths of
+    files and folders that hold a secret are hidden for good: of those, nothing is taken back.
     """
     if sum((bool(path), store, undo is not None, forget is not None)) != 1:
         raise errors.UsageError("give either paths, or --store, or --undo RUN, or --forget RUN", command="scan")
@@ -199,7 +205,7 @@ def _files(ctx: Context, paths: list[str], *, strict: bool) -> Scanned:
 
 
 def _store(ctx: Context, *, dry_run: bool) -> Checked:
-    from memctl.lifecycle.scan import apply, check
+    from memctl.lifecycle.scan import apply, check, hide_paths
     from memctl.store import judged
 
     if dry_run:
@@ -212,11 +218,13 @@ def _store(ctx: Context, *, dry_run: bool) -> Checked:
         with ctx.db.atomic(), judged.by(ctx.db, rules):
             run = apply(ctx.db, checked.changes) if checked.changes else ""
             judged.note_all(ctx.db, rules, begun)
-    result = Checked(checked.changes, checked.items, run, dry_run=dry_run)
+        hide_paths(ctx.db, checked)
+    result = Checked(checked, run, dry_run=dry_run)
     found = result.as_dict()
     ctx.note(
         f"[scan] {checked.items} item(s) checked: {found['redacted']} {'to redact' if dry_run else 'redacted'}, "
         f"{found['quarantined']} {'to quarantine' if dry_run else 'quarantined'}"
+        + (f"; {len(result.paths)} path(s) {'to hide' if dry_run else 'hidden'}" if result.paths else "")
     )
     if run:
         ctx.note(f"[scan] memctl scan --undo {run} takes it back; memctl scan --forget {run} makes it final")

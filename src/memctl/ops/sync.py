@@ -158,6 +158,7 @@ def sync(
         if path is None and _is_missing(ctx, mount):
             continue
         done = sync_mount(ctx, mount, full=full, scope=scope, report=report, everywhere=path is None)
+        done.show_paths(ctx.policy.redact)
         runs[mount["path"]] = done
         _say(ctx, mount, done)
     result = Synced(runs, single=path is not None, report=report)
@@ -231,6 +232,8 @@ def _preview(ctx: Context, path: str | None, *, report: bool, full: bool, scope:
         done_with |= {one.path for one in done.reports if one.status not in ("failed", "unchanged")}
         done.note_left_out(left_out)
         _say(ctx, mount, done, "Would be")
+    for done in runs.values():
+        done.show_paths(ctx.policy.redact)
     return Synced(runs, single=path is not None, report=report)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memctl import ids
+from memctl.store import paths as paths_of
 from memctl.store import rows
 from memctl.store.connect import Database
 from memctl.store.sources import batches, beyond, marks
@@ -147,10 +148,13 @@ def put_unread(db: Database, files: Mapping[str, Unread], recipe: str) -> None:
 
 def forget_unread(db: Database, paths: Iterable[str]) -> None:
     """Forget that these files could not be read."""
-    gone = [(path,) for path in paths]
+    gone = list(paths)
     if gone:
+        stored = (row[0] for row in db.rows("SELECT file_path FROM memory_unread_files WHERE instr(file_path, '#')"))
+        hidden = paths_of.stand_ins(stored)
+        gone += filter(None, [paths_of.name_of(path, hidden) for path in gone])
         with db.atomic():
-            db.run_many("DELETE FROM memory_unread_files WHERE file_path = ?", gone)
+            db.run_many("DELETE FROM memory_unread_files WHERE file_path = ?", [(path,) for path in gone])
 
 
 def bury(db: Database, files: Mapping[str, Gone]) -> None:
