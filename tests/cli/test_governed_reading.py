@@ -140,18 +140,18 @@ def test_a_change_of_the_text_past_the_gate_is_seen() -> None:
 
 
 def test_a_server_judges_once_what_nobody_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from memctl.lifecycle import scan
+    from memctl.lifecycle import item_policy
     from memctl.ops.recall import recall
 
     past_the_gate("The gateway keys are rotated weekly.", "MEM-y")
     asked: list[str] = []
-    judge = scan.judged
+    judge = item_policy.judged
 
-    def noted(policy: Any, item: MemoryItem, **given: Any) -> Any:
+    def noted(policy: Any, item: MemoryItem, *given: Any) -> Any:
         asked.append(item.id)
-        return judge(policy, item, **given)
+        return judge(policy, item, *given)
 
-    monkeypatch.setattr(scan, "judged", noted)
+    monkeypatch.setattr(item_policy, "judged", noted)
     with Context(db=STORE, quiet=True) as ctx:
         for _ in range(3):
             assert "rotated weekly" in recall(ctx, "gateway keys").block.text

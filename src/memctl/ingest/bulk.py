@@ -224,8 +224,9 @@ class Ingest:
         moved = self._moves.of([p.file for p in batch if p.file]) if self._moves else {}
         with self.db.atomic(), judged.by(self.db, self._rules):
             writer = Writer(
-                self.db, self.options, moved=moved, full=self.how.full, mount=self.how.mount, reporting=self.how.report
-            )
+                self.db, self.options, moved=moved, full=self.how.full, mount=self.how.mount,
+                policy=self._preparer.policy, reporting=self.how.report,
+            )  # fmt: skip
             done = writer.write(batch)
         self._batch, self._chars = [], 0
         self.outcome.add(done)

@@ -11,6 +11,7 @@ from memctl import ids
 from memctl.store import items as store
 from memctl.store import judged, sources
 from memctl.store.connect import Database
+from memctl.store.held import holds
 from memctl.store.importance import Said
 from memctl.text import clean
 from memctl.types import MemoryItem, MemoryProvenance
@@ -105,7 +106,7 @@ def store_statements(
     """
     verdicts = [judge(policy, tidy(item)) for item in items]
     with db.atomic(), judged.by(db, judged.word(policy.switches)):
-        return _Writer(db, reason, items, wholes or range(len(items)), importance or {}).write(verdicts)
+        return _Writer(db, reason, items, wholes or range(len(items)), importance or {}, policy).write(verdicts)
 
 
 def tidy(item: MemoryItem) -> MemoryItem:
@@ -199,7 +200,9 @@ class _Writer:
         items: Sequence[MemoryItem],
         wholes: Sequence[int],
         importance: Mapping[str, float],
+        policy: "MemoryPolicy",
     ) -> None:
+        self.policy = policy
         self.db, self.reason, self.items, self.importance = db, reason, items, importance
         self.said = Said()
         self.whole = {item.id: whole for item, whole in zip(items, wholes, strict=True)}
@@ -245,9 +248,12 @@ class _Writer:
         quarantined = verdict.forced_non_injectable
         there = self._known(item, held=quarantined or not item.injectable)
         if there is not None and self.whole.get(there.id) != self.whole[item.id]:
-            # What policy holds back must not reach an item that may be injected.
-            changed = not quarantined and self._add(there, item)
-            return Outcome("duplicate", item.title, there.id, reasons, quarantined, changed)
+            # What policy holds back must not reach an item that may be injected, but for what a person released there.
+            free = quarantined and self._is_released(there, verdict)
+            changed = (free or not quarantined) and self._add(there, item)
+            return Outcome(
+                "duplicate", item.title, there.id, () if free else reasons, quarantined and not free, changed
+            )
         if quarantined:
             hold(item, verdict)
             self.held[item.id] = verdict
@@ -255,6 +261,14 @@ class _Writer:
         self.said.take(item.id, self.importance.get(item.id))
         self._learn(item)
         return Outcome("stored", item.title, item.id, reasons, quarantined)
+
+    def _is_released(self, there: MemoryItem, verdict: "PolicyVerdict") -> bool:
+        """Whether a person has let this very text out of quarantine; tags and sources that come with it now are new."""
+        if any(f.field not in ("title", "content") for f in verdict.findings):  # its title stays the one that is there
+            return False
+        hold = holds(self.db, [there]).get(there.id)
+        kinds = {f.kind for f in verdict.findings}
+        return hold is not None and hold.released and kinds <= self.policy.covered(hold.rules, released=True)
 
     def _add(self, there: MemoryItem, item: MemoryItem) -> bool:
         """Add to an item what a duplicate knows besides; whether that was anything."""

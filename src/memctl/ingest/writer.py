@@ -3,7 +3,7 @@
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import ids
 from memctl.ingest.moves import related
@@ -13,10 +13,13 @@ from memctl.store import corpus, folders, importance, items, links, sources, sta
 from memctl.store.connect import Database
 from memctl.store.corpus import File
 from memctl.store.folders import Gone, Home
-from memctl.store.held import released
+from memctl.store.held import holds
 from memctl.store.items import Stored
 from memctl.store.passages import FileRows
 from memctl.types import MemoryProvenance
+
+if TYPE_CHECKING:
+    from memctl.policy import MemoryPolicy
 
 #: So many archived passages of a file are remembered, to come back when their text does.
 FORMER = 1000
@@ -36,6 +39,7 @@ class Writer:
     moved   where a file of the batch may have been before: new path -> old path
     full    files are taken as changed even if nothing says so
     mount   the mount that the files lie in: it, or the innermost one within, says where they are filed
+    policy  what judged the passages
     """
 
     def __init__(
@@ -46,9 +50,10 @@ class Writer:
         moved: dict[str, str] | None = None,
         full: bool = False,
         mount: Home | None = None,
+        policy: "MemoryPolicy | None" = None,
         reporting: bool = False,
     ) -> None:
-        self.db, self.options, self.full, self.mount = db, options, full, mount
+        self.db, self.options, self.full, self.mount, self.policy = db, options, full, mount, policy
         self.tally = Outcome()
         self._reporting = reporting
         self._moved = moved or {}
@@ -60,7 +65,6 @@ class Writer:
         self._made: dict[str, _New] = {}
         self._ids: Iterator[str] = iter(())  # for them
         self._shared: dict[str, FileRows] = {}
-        self._released: set[tuple[str, str]] | None = None  # looked up when it matters
         self._places: dict[str, sources.Source] = {}
         self._withheld: dict[str, str] = {}
         self._rules: dict[str, tuple[str, ...]] = {}
@@ -253,7 +257,9 @@ class Writer:
             self.tally.rescoped += 1
         if self.options.corpus_id and old.corpus_id != self.options.corpus_id:
             changes["corpus_id"] = self.options.corpus_id
-        if passage.quarantined and not self._was_released(old):  # newer rules may see what older ones did not
+        if passage.quarantined and not self._was_released(
+            old, passage.quarantined
+        ):  # newer rules may see what older ones did not
             items.set_withheld(self.db, old.id, "policy", passage.quarantined)
             if old.injectable:
                 changes["injectable"] = False
@@ -263,11 +269,12 @@ class Writer:
         """Where a file is filed."""
         return self.options.scope if self.mount is None else self.mount.of(path).scope
 
-    def _was_released(self, old: Stored) -> bool:
-        """Whether a person has let this passage out of quarantine, as it is."""
-        if self._released is None:
-            self._released = released(self.db)
-        return (old.id, old.content_hash) in self._released
+    def _was_released(self, old: Stored, rules: tuple[str, ...]) -> bool:
+        """Whether a person has let this passage, as it is, out of a quarantine that covers these rules."""
+        hold = holds(self.db, [old]).get(old.id)
+        if hold is None or not hold.released or self.policy is None:
+            return False
+        return self.policy.kinds_of(rules) <= self.policy.covered(hold.rules, released=True)
 
     def _moved_changes(
         self, old: Stored, passage: Passage, prepared: Prepared, file: File, from_path: str

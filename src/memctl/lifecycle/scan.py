@@ -1,19 +1,19 @@
 """A whole store judged by today's rules: what older rules let in is redacted or quarantined, and can be put back."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import ids
+from memctl.lifecycle.item_policy import Change, judged
 from memctl.store import events, held, items, paths, rows, sources
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
-from memctl.store.sources import Source
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
-    from memctl.policy import Finding, MemoryPolicy
+    from memctl.policy import MemoryPolicy
 
 _BATCH = 500
 #: The fields that an undo puts back.
@@ -23,28 +23,12 @@ _FIELDS = (
 )  # fmt: skip
 
 
-class Change(NamedTuple):
-    """What an item is to become, and why.
-
-    seen   when the item that was judged had last been changed
-    place  where it stands in its source, if that has to be blotted out too; an undo leaves it so
-    """
-
-    id: str
-    fields: dict[str, Any]
-    redacted: bool
-    quarantined: bool
-    rules: tuple[str, ...]
-    seen: str
-    place: Source | None = None
-
-
 class Checked(NamedTuple):
     """How many items were judged, what is to be changed, and which paths of files and folders hold a secret."""
 
     items: int
     changes: list[Change]
-    paths: list[paths.Held]
+    paths: list[paths.SecretPath]
 
 
 class Undone(NamedTuple):
@@ -56,78 +40,18 @@ class Undone(NamedTuple):
 
 def check(db: Database, policy: "MemoryPolicy") -> Checked:
     """Judge every item, archived ones too, as the passage of a document; nothing is written."""
-    released = held.released(db)
     every = items.each(db, Filters(archived=True))
     changes: list[Change] = []
     count = 0
     while batch := list(islice(every, _BATCH)):
         count += len(batch)
-        held_already = {i for i, why in items.withheld(db, [item.id for item in batch]).items() if why == "policy"}
-        places = sources.get_many(db, [item.id for item in batch])
+        holds, places = held.holds(db, batch), sources.get_many(db, [item.id for item in batch])
         for item in batch:
-            free = item.id in held_already or (item.id, item.content_hash) in released
-            change = judged(policy, item, quarantine=not free, place=places.get(item.id))
+            change = judged(policy, item, holds.get(item.id), places.get(item.id))
             if change is not None:
                 changes.append(change)
     hidden = paths.to_hide(db, lambda path: policy.at(path).redact(path))
     return Checked(count, changes, hidden)
-
-
-def judged(policy: "MemoryPolicy", item: MemoryItem, *, quarantine: bool, place: Source | None = None) -> Change | None:
-    """What an item is to become; None when it may stay as it is."""
-    source = item.provenance
-    policy = policy.at(source.source_id)
-    content = policy.judge(item.content)
-    small = policy.judge_fields(item.title, item.tags, item.entities, source.source_id)
-    other = _references(item)
-    references = "\n".join(_texts([other, place.anchor if place else ""]))
-    further = () if policy.clear(references, document=True) else policy.judge(references).findings
-    findings: list[Finding] = [*content.findings, *small.findings, *further]
-    redacted = any(f.action == "redact" for f in findings)
-    quarantined = quarantine and any(f.action == "quarantine" for f in findings)
-    if not (redacted or quarantined):
-        return None
-    fields: dict[str, Any] = {"injectable": False} if quarantined else {}
-    if redacted:
-        clean = _without_secrets(other, policy) if further else other
-        fields |= {
-            "title": small.title,
-            "content": content.text,
-            "tags": small.tags,
-            "entities": small.entities,
-        } | clean
-        fields["provenance"] = clean["provenance"] | {"source_id": small.provenance}
-    if place is not None:
-        place = place._replace(anchor=policy.redact(place.anchor)) if redacted and further else None
-    wanted = {"redact": redacted, "quarantine": quarantined}
-    rules = dict.fromkeys(f.rule for f in findings if wanted.get(f.action))
-    return Change(item.id, fields, redacted, quarantined, tuple(rules), item.updated_at, place)
-
-
-def _references(item: MemoryItem) -> dict[str, Any]:
-    """What in an item is neither its text nor one of its small fields."""
-    whole = item.to_dict()
-    source = {key: value for key, value in whole["provenance"].items() if key != "source_id"}
-    keys = ("scope", "rule_id", "corpus_id", "superseded_by", "links")
-    return {key: whole[key] for key in keys} | {"provenance": source}
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """All texts in a value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _texts(one)
-
-
-def _without_secrets(value: Any, policy: "MemoryPolicy") -> Any:
-    """A value with the secrets in its texts blotted out."""
-    if isinstance(value, str):
-        return policy.judge(value).text
-    if isinstance(value, dict):
-        return {key: _without_secrets(one, policy) for key, one in value.items()}
-    return [_without_secrets(one, policy) for one in value] if isinstance(value, list) else value
 
 
 def apply(db: Database, changes: Sequence[Change]) -> str:
@@ -144,7 +68,9 @@ def apply(db: Database, changes: Sequence[Change]) -> str:
             if item is None or item.updated_at != change.seen:
                 continue
             _keep(db, item)
-            items.update(db, change.id, change.fields, run)
+            now = items.update(db, change.id, change.fields, run)
+            if change.freed is not None and now is not None:
+                held.note_release(db, change.id, run, change.freed, now.content_hash)
             if change.place is not None:
                 sources.put_many(db, {change.id: change.place})
             if change.quarantined:
@@ -209,11 +135,12 @@ def forget(db: Database, policy: "MemoryPolicy", run: str) -> list[str] | None:
     held.wipe_what_is_freed(db)
     changed = []
     with db.atomic():
+        holds = held.holds(db, items.get_many(db, [item_id for item_id, _ in done]))
         for item_id, _ in done:
             cleaned = [
                 (json.dumps(state, ensure_ascii=False), revision["revision_id"])
                 for revision in items.revisions(db, item_id)
-                if (state := _blotted(policy, revision["snapshot"])) is not None
+                if (state := _blotted(policy, revision["snapshot"], holds.get(item_id))) is not None
             ]
             db.run_many("UPDATE memory_revisions SET snapshot = ? WHERE revision_id = ?", cleaned)
             changed += [item_id] if cleaned else []
@@ -222,12 +149,14 @@ def forget(db: Database, policy: "MemoryPolicy", run: str) -> list[str] | None:
     return changed
 
 
-def _blotted(policy: "MemoryPolicy", snapshot: Any) -> dict[str, Any] | None:
+def _blotted(policy: "MemoryPolicy", snapshot: Any, hold: held.Hold | None) -> dict[str, Any] | None:
     """An old state without its secrets; None when it has none."""
     if not isinstance(snapshot, dict) or not snapshot:
         return None
-    change = judged(policy, MemoryItem.from_dict(snapshot), quarantine=False)
-    return None if change is None else snapshot | change.fields
+    change = judged(policy, MemoryItem.from_dict(snapshot), hold)
+    if change is None or not change.redacted:
+        return None
+    return snapshot | {name: value for name, value in change.fields.items() if name != "injectable"}
 
 
 def _events(db: Database, run: str) -> list[tuple[str, dict[str, Any]]]:

@@ -14,6 +14,7 @@ from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
+    from memctl.store.held import Hold
 
 
 class Fit:
@@ -47,11 +48,10 @@ def fit(ctx: Context, items: Sequence[MemoryItem], places: Mapping[str, Source],
         return done
     from memctl.store import held
 
-    released = held.released(ctx.db)
+    holds = held.holds(ctx.db, [item for item in items if item.id in unseen])
     done.items = []
     for item in items:
-        free = (item.id, item.content_hash) in released
-        fit = _judged(ctx.policy, item, done, quarantine=not free) if item.id in unseen else item
+        fit = _judged(ctx.policy, item, done, holds.get(item.id)) if item.id in unseen else item
         if fit is item:
             passed[item.id] = True
         if fit is not None:
@@ -76,10 +76,10 @@ def _rules(ctx: Context) -> str:
     return judged.word(ctx.policy.switches if ctx.is_configured_in("policy") else "")
 
 
-def _judged(policy: "MemoryPolicy", item: MemoryItem, done: Fit, *, quarantine: bool) -> MemoryItem | None:
-    from memctl.lifecycle import scan
+def _judged(policy: "MemoryPolicy", item: MemoryItem, done: Fit, hold: "Hold | None") -> MemoryItem | None:
+    from memctl.lifecycle import item_policy
 
-    change = scan.judged(policy, item, quarantine=quarantine, place=done.places.get(item.id))
+    change = item_policy.judged(policy, item, hold, done.places.get(item.id))
     if change is None:
         return item
     if change.quarantined:

@@ -30,6 +30,7 @@ _PIECE = 1600
 _OVERLAP = 120  # a finding may begin in a piece and be told by what follows so closely
 _LONGEST = 10_000  # so much more is looked at for the end of a secret: a private key is longer than it takes to tell
 _RANK: dict[str, int] = {"accept": 0, "redact": 1, "quarantine": 2, "reject": 3}
+_INSTRUCTIONS, _PERSONAL = frozenset(("injection", "instructional")), frozenset(("pii",))
 _REASONS = {
     ("secret", "reject"): "HARD_BLOCK: secret pattern {} matched",
     ("injection", "reject"): "HARD_BLOCK: injection pattern {} matched",
@@ -74,6 +75,34 @@ class MemoryPolicy:
         mine = copy(self)
         mine._path = path
         return mine
+
+    def but(self, kinds: Iterable[str]) -> MemoryPolicy:
+        """This policy without the findings of these kinds."""
+        off = self._off.union(kinds)
+        if off == self._off:
+            return self
+        mine = copy(self)
+        mine._off = off
+        return mine
+
+    def kinds_of(self, rules: Iterable[str]) -> frozenset[str]:
+        """The kinds of these rules; rules that there are no more have none."""
+        from memctl.policy.rules import RULES
+
+        wanted = set(rules)
+        known = self._project.in_force() if self._project else RULES
+        return frozenset(rule.kind for rule in known if rule.id in wanted)
+
+    def covered(self, rules: Iterable[str], *, released: bool) -> frozenset[str]:
+        """The kinds of findings that do nothing to an item that these rules hold back, or that was released from them.
+
+        Those of the rules; who has read one sort of instruction to a model has read the other. Where no rules are
+        known, a hold covers personal data, and a release everything but secrets.
+        """
+        kinds = self.kinds_of(rules)
+        if not kinds:
+            return _PERSONAL | _INSTRUCTIONS if released else _PERSONAL
+        return kinds | _INSTRUCTIONS if kinds & _INSTRUCTIONS else kinds
 
     # --- interactive paths ----------------------------------------------------------------------------------------
 

@@ -96,13 +96,59 @@ def release(db: Database, held: Iterable[Held], reason: str) -> None:
         for one in held:
             item = items.update(db, one.item.id, {"injectable": True, "expires_at": None}, "release")
             db.run("DELETE FROM memory_withheld WHERE item_id = ?", (one.item.id,))
-            digest = item.content_hash if item else ""
-            events.log(db, "release", one.item.id, {"reason": reason, "rules": list(one.rules)}, digest)
+            note_release(db, one.item.id, reason, one.rules, item.content_hash if item else "")
 
 
-def released(db: Database) -> set[tuple[str, str]]:
-    """Which items were released with which content (its hash)."""
-    return {(i, h) for i, h in db.rows("SELECT item_id, content_hash FROM memory_events WHERE action = 'release'")}
+def note_release(db: Database, item_id: str, reason: str, rules: Iterable[str], content_hash: str) -> None:
+    """Record that an item is released from these rules with this content."""
+    events.log(db, "release", item_id, {"reason": reason, "rules": sorted(rules)}, content_hash)
+
+
+class Hold(NamedTuple):
+    """What policy and people have done about giving an item, as it is, to models.
+
+    released  a person has let it out of quarantine with this content; else policy holds it back
+    rules     those that hold it, and that it was released from before; none where nobody has recorded them
+    """
+
+    released: bool
+    rules: frozenset[str] = frozenset()
+
+
+def holds(db: Database, given: Sequence[MemoryItem | items.Stored]) -> dict[str, Hold]:
+    """What holds these items back, or has held them back; those without such a thing are left out.
+
+    Items that are not injectable for no recorded reason, as older programs left them, are held back.
+    """
+    locked = [item.id for item in given if not item.injectable]
+    why = items.withheld(db, locked)
+    by = _rules(db, [i for i in locked if why.get(i) == "policy"])
+    out = {i: Hold(released=False, rules=by.get(i, frozenset())) for i in locked if why.get(i) != "raw"}
+    digests = {item.id: item.content_hash for item in given}
+    for batch in batches(list(digests)):
+        for item_id, content_hash, details in db.rows(
+            "SELECT item_id, content_hash, details_json FROM memory_events "
+            f"WHERE +action = 'release' AND item_id IN ({marks(batch)}) ORDER BY rowid",  # +: by item, never by action
+            batch,
+        ):
+            if digests[item_id] == content_hash:
+                before = out.get(item_id, Hold(released=True))
+                out[item_id] = before._replace(rules=before.rules.union(_released_from(details)))
+    return out
+
+
+def _released_from(details: object) -> list[str]:
+    found: Any = rows.load(details)
+    named = found.get("rules") if isinstance(found, dict) else None
+    return [str(rule) for rule in named] if isinstance(named, list) else []
+
+
+def _rules(db: Database, item_ids: list[str]) -> dict[str, frozenset[str]]:
+    out: dict[str, frozenset[str]] = {}
+    for batch in batches(item_ids):
+        found = db.rows(f"SELECT item_id, details FROM memory_withheld WHERE item_id IN ({marks(batch)})", batch)
+        out.update((item_id, frozenset(rows.strings(details))) for item_id, details in found)
+    return out
 
 
 def purge(db: Database, item_ids: Sequence[str], reason: str) -> int:

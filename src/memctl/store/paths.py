@@ -18,7 +18,7 @@ _OTHERS = (("corpus_hashes", "rel_path"), ("memory_mounts", "path"), ("memory_mo
 _LOGGED = "CASE WHEN json_valid(details_json) THEN json_extract(details_json, '$.path') END"
 
 
-class Held(NamedTuple):
+class SecretPath(NamedTuple):
     """A path that is to be replaced in a column of a table, and by what."""
 
     table: str
@@ -46,19 +46,19 @@ def _hash(path: str) -> str:
     return ids.bytes_hash(path.encode("utf-8", "surrogatepass"))[:_HASH]
 
 
-def to_hide(db: Database, shown: Callable[[str], str]) -> list[Held]:
+def to_hide(db: Database, shown: Callable[[str], str]) -> list[SecretPath]:
     """The paths in the store that may not be there; `shown` says how policy lets one be shown."""
     out = []
     for table, column in (*((table, "file_path") for table in _KEYS), *_OTHERS):
         if db.has(table):
             found = db.rows(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY 1")
-            out += [Held(table, column, path, stand_in(path, shown(path))) for (path,) in found]
+            out += [SecretPath(table, column, path, stand_in(path, shown(path))) for (path,) in found]
     logged = f"SELECT DISTINCT {_LOGGED} FROM memory_events WHERE action = 'mount_register' ORDER BY 1"
-    out += [Held("memory_events", "", path, stand_in(path, shown(path))) for (path,) in db.rows(logged) if path]
+    out += [SecretPath("memory_events", "", path, stand_in(path, shown(path))) for (path,) in db.rows(logged) if path]
     return [one for one in out if one.path != one.stand_in]
 
 
-def hide(db: Database, held: Iterable[Held]) -> None:
+def hide(db: Database, held: Iterable[SecretPath]) -> None:
     """Put the stand-ins in the place of paths, in one transaction."""
     with db.atomic():
         for table, column, path, name in held:
