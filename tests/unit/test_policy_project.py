@@ -1,6 +1,9 @@
 """What a project and the marks in its documents let pass, asked through MemoryPolicy."""
 
+import json
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -115,3 +118,60 @@ def test_a_mark_holds_on_its_line(text: str, at: int) -> None:
     at = min(at, len(whole) - 1)
     on_it = whole.count("\n", 0, at) == text.count("\n") + 1
     assert marked(whole, at, "email") == ("why" if on_it else "")
+
+
+#: Patterns that could take forever on a text made for them, and such a text.
+HOSTILE = {
+    "x*x*x*y": "x",
+    "x*x*y": "x",
+    "kx*x*x*y": "kx",
+    "[a-z]+[a-z0-9]+[a-z]+!": "acme",
+    "acme[a-z]*[a-z0-9]*key!": "acme",
+    r"\w*\w*\w*\w*!": "word",
+    "(x*)(x*)(x*)y": "x",
+    "(?:x*|y)(?:x*|z)(?:x*|w)!": "x",
+    "x*(?:ab)?x*(?:cd)?x*!": "x",
+    "(?=x*x*x*y)k": "x",
+    r".*.*.*\d!": "a ",
+    "x{0,300}x{0,300}x{0,300}y": "x",
+    "x*?x*?x*?y": "x",
+    "(?i:X*x*[Xx]*y)": "xX",
+    "é*[à-ÿ]*\\w*!": "é",
+}
+#: Patterns as projects write them, which stay.
+USUAL = (
+    r"\bacme_[a-z0-9]{20,60}\b", r"acme\s*[:=]\s*[\"']?([\w-]{20,})", r"acme.*key", r"acme.*key.*end",
+    r"acme_\w+-\w+-\w+",
+    'acme="[^"]*" id="[^"]*"', r"Butler,\s+fetch", r"(?:acme|corp)\s+(?:all\s+)?(?:of\s+)?(?:keys|codes)\s*:",
+    r"acme-[a-z0-9]{1,60}\.[a-z0-9]{1,60}\.[a-z0-9]{1,60}",
+)  # fmt: skip
+_JUDGE = """
+import json, resource, sys
+resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
+from memctl.config import PolicyConfig
+from memctl.policy import MemoryPolicy
+for pattern, text in json.load(sys.stdin).items():
+    row = {"id": "own", "kind": "secret", "keywords": "x* acme* k* word* a", "pattern": pattern}
+    try:
+        policy = MemoryPolicy(PolicyConfig(rules=[row]))
+    except Exception as exc:
+        print("refused" if "can take forever" in str(exc) else exc)
+    else:
+        policy.judge(text * (4000 // len(text)))
+        print("judged")
+"""
+
+
+def judged(patterns: dict[str, str]) -> list[str]:
+    """What a process that may use 30 seconds of a processor makes of each pattern and its text."""
+    done = subprocess.run(
+        [sys.executable, "-c", _JUDGE], input=json.dumps(patterns).encode(), capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode().split("\n")[:-1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on a process's time there")
+def test_no_pattern_that_is_let_in_takes_forever() -> None:
+    assert judged(HOSTILE) == ["refused"] * len(HOSTILE)
+    assert judged(dict.fromkeys(USUAL, "acme key ")) == ["judged"] * len(USUAL)

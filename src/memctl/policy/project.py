@@ -129,7 +129,7 @@ def _rule(number: int, row: Mapping[str, str]) -> Rule:
     odd = next((word for word in words if not _KEYWORD.fullmatch(word)), None)
     if odd is not None:
         raise _wrong(f"{where}.keywords", f"{odd!r} is no run of a-z and 0-9 with a letter in it (acme* begins so)")
-    _check_pattern(f"{where}.pattern", row["pattern"])
+    _check_pattern(f"{where}.pattern", row["pattern"], folded=kind not in ("secret", "pii"))
     pattern = row["pattern"] if kind in ("secret", "pii") else f"(?i:{row['pattern']})"
     return Rule(
         row["id"], kind, _action(where, kind, row.get("action", "")), 3, " ".join(words), pattern, "",
@@ -147,7 +147,7 @@ def _action(where: str, kind: str, given: str) -> PolicyAction:
     return "reject"
 
 
-def _check_pattern(where: str, pattern: str) -> None:
+def _check_pattern(where: str, pattern: str, *, folded: bool) -> None:
     """Refuse what is no pattern, and what could take forever on a hostile text."""
     try:
         if re.compile(pattern, re.MULTILINE).fullmatch(""):
@@ -159,6 +159,14 @@ def _check_pattern(where: str, pattern: str) -> None:
         raise _wrong(where, "it refers back to a group, which can take forever")
     if any(name in _REPEATS and value[1] > 1 and not _single(value[2]) for name, value in _parts(parsed)):
         raise _wrong(where, "it repeats a group, which can take forever; repeat single characters: [a-z0-9]{20,60}")
+    from memctl.policy.pattern_cost import is_cheap
+
+    if not is_cheap(parsed, folded=folded or bool(parsed.state.flags & re.IGNORECASE)):
+        raise _wrong(
+            where,
+            "it repeats the same characters several times in a row, which can take forever on a hostile text; "
+            "bound the repeats ({0,40}), or put between them what none of them matches",
+        )
 
 
 def _parts(parsed: Any) -> Iterator[tuple[str, Any]]:
