@@ -15,6 +15,7 @@ __all__ = [
     "LIMITS",
     "Anchor",
     "Document",
+    "Hidden",
     "Limits",
     "Unreadable",
     "anchor_at",
@@ -53,6 +54,19 @@ class Anchor(NamedTuple):
     row: int | None = None
 
 
+class Hidden(NamedTuple):
+    """Text that a file hides from those who look at it, and where: "page 3"; line: in the file, 0 if unknown."""
+
+    text: str
+    place: str = ""
+    line: int = 0
+
+    @property
+    def anchor(self) -> str:
+        """Where it stands, as a passage of it says."""
+        return f"hidden text, {self.place}" if self.place else "hidden text"
+
+
 class Document(NamedTuple):
     """The text of a file, and how to cut it.
 
@@ -66,6 +80,7 @@ class Document(NamedTuple):
               file's
     anchors   where in the file lines of the text stand, in order; before the first one nothing is known
     breaks    lines at which a new passage must begin: sheets, attachments, footnotes
+    hidden    what is not in the text, because nobody who looks at the file would see it
     """
 
     text: str
@@ -77,6 +92,7 @@ class Document(NamedTuple):
     lines_are_source: bool = True
     anchors: tuple[Anchor, ...] = ()
     breaks: tuple[int, ...] = ()
+    hidden: tuple[Hidden, ...] = ()
 
 
 Reader = Callable[[bytes, str, Limits], Document]
@@ -129,4 +145,9 @@ def _read_text(data: bytes, name: str) -> Document:
 
     text, encoding, notes = decode(data, name)
     kind: Kind = kind_of(name, text)
-    return Document(text, kind.kind, kind.language, encoding, notes)
+    hidden: tuple[Hidden, ...] = ()
+    if kind.kind == "markdown" and ("<" in text or "]: " in text):
+        from memctl.extract.markdown_hidden import divided
+
+        text, hidden = divided(text)
+    return Document(text, kind.kind, kind.language, encoding, notes, hidden=hidden)

@@ -104,6 +104,8 @@ class _Reader:
     def _attachment(self, name: str, attached: Document, depth: int) -> None:
         self.lines.at(f"attachment {name}", apart=True)
         self.lines.add(f"{'#' * (depth + 2)} {name}")
+        for one in attached.hidden:
+            self.lines.hide(one.text)
         is_prose = attached.kind in ("markdown", "text")
         self.lines.add(attached.text if is_prose else fenced(attached.text, attached.language))
 
@@ -133,7 +135,10 @@ class _Reader:
     def _html(self, part: Any) -> str:
         from memctl.extract.markup import convert
 
-        return convert(_content(part))[1]
+        _, text, hidden = convert(_content(part))
+        for one in hidden:
+            self.lines.hide(one.text)
+        return text
 
 
 def _header(message: Any, name: str) -> str:

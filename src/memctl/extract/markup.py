@@ -8,7 +8,9 @@ end at most once, and never fails: what is no tag is text.
 import re
 from html import unescape
 
-from memctl.extract import Document, Limits
+from memctl.extract import Document, Hidden, Limits
+from memctl.extract.hidden import joined
+from memctl.extract.markup_hidden import Hiding
 from memctl.extract.markup_text import Writer
 from memctl.text.decoding import decode
 
@@ -26,12 +28,12 @@ _RAW = ("script", "style", "template", "title", "noembed", "noframes")
 def read(data: bytes, name: str, limits: Limits) -> Document:  # noqa: ARG001 - what every reader is given
     """The text of an HTML file: headings with #, list items with -, table rows joined by |, code in fences."""
     source, encoding, notes = decode(data, name)
-    title, text = convert(source)
-    return Document(text, "markdown", "", encoding, notes, title, lines_are_source=False)
+    title, text, hidden = convert(source)
+    return Document(text, "markdown", "", encoding, notes, title, lines_are_source=False, hidden=joined(hidden))
 
 
-def convert(source: str) -> tuple[str, str]:
-    """(title, text) of an HTML source. A title that no heading repeats becomes the first heading."""
+def convert(source: str) -> tuple[str, str, list[Hidden]]:
+    """(title, text, hidden texts) of an HTML source. A title that no heading repeats becomes the first heading."""
     scanner = _Scanner(source)
     scanner.run()
     writer = scanner.writer
@@ -39,29 +41,36 @@ def convert(source: str) -> tuple[str, str]:
     text = writer.finish()
     if title and title not in writer.headings:
         text = f"# {title}\n\n{text}" if "# " not in text[:2] else f"{title}\n\n{text}"
-    return title, text.strip("\n") + "\n" if text.strip() else ""
+    return title, text.strip("\n") + "\n" if text.strip() else "", scanner.hidden()
 
 
 class _Scanner:
     """Goes from tag to tag and tells the writer what it meets."""
 
-    __slots__ = ("_no_more", "_source", "_unquoted", "title", "writer")
+    __slots__ = ("_hiding", "_no_more", "_seen", "_source", "_unquoted", "_unseen", "title", "writer")
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._no_more: set[str] = set()  # ends that do not come any more: never looked for twice
         self._unquoted = 0  # up to here quotes in tags are not followed: they led to no end
         self.title = ""
-        self.writer = Writer()
+        self.writer = self._seen = Writer()
+        self._unseen = Writer()
+        self._hiding = Hiding()
+
+    def hidden(self) -> list[Hidden]:
+        """What the page hides."""
+        return [Hidden(self._unseen.finish())]
 
     def run(self) -> None:
-        source, write, at = self._source, self.writer, 0
+        source, at = self._source, 0
         while match := _TAG.search(source, at):
             start = match.start()
             if start > at:
-                write.text(_decoded(source[at:start]))
+                self.writer.text(_decoded(source[at:start]))
             at = self._tag(start)
-        write.text(_decoded(source[at:]))
+        self.writer.text(_decoded(source[at:]))
+        self.writer = self._seen
 
     def _tag(self, start: int) -> int:
         """Handle the tag, comment or declaration at `start`; where to go on."""
@@ -77,14 +86,22 @@ class _Scanner:
         end = self._end_of_tag(named.end()) or end
         if closing:
             self.writer.close(name)
+            self._hiding.close(name)
+            self._turn()
             return end
         if name in _RAW:
             return self._raw(name, end)
         if name == "img":
             alt = _ALT.search(source, named.end(), end)
             self.writer.text(_decoded(alt[1] or alt[2] or alt[3] or "") if alt else "")
+        self._hiding.open(name, source, named.end(), end)
+        self._turn()
         self.writer.open(name)
         return end
+
+    def _turn(self) -> None:
+        """Write to where text at this place belongs."""
+        self.writer = self._unseen if self._hiding.active else self._seen
 
     def _end_of_tag(self, start: int) -> int:
         """The end of the tag whose name ends at `start`, 0 if its quotes do not close soon. Looks at no text twice."""
@@ -114,6 +131,8 @@ class _Scanner:
         source = self._source
         end = re.compile(f"</{name}", re.IGNORECASE).search(source, start)
         stop = end.start() if end else len(source)
+        if name == "style":
+            self._hiding.sheet(source[start:stop])
         if name == "title" and not self.title:
             self.title = source[start:stop][:1000]
         return self._find(">", stop) or len(source)

@@ -4,7 +4,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable
 
-from memctl.extract import Anchor, Document, Limits, Unreadable
+from memctl.extract import Anchor, Document, Hidden, Limits, Unreadable
+from memctl.extract.hidden import joined
 from memctl.text.clean import clean
 
 #: Where the limits are set.
@@ -25,7 +26,7 @@ def one_kind_of_line_end(text: str) -> str:
 class Lines:
     """Collects the text of a document block by block, and notes at which line a place begins."""
 
-    __slots__ = ("_anchors", "_before", "_breaks", "_coming", "_left", "_line", "_name", "_parts")
+    __slots__ = ("_anchors", "_before", "_breaks", "_coming", "_hidden", "_left", "_line", "_name", "_parts", "_place")
 
     def __init__(self, name: str, limits: Limits) -> None:
         self._name, self._left = name, limits.expanded
@@ -35,19 +36,20 @@ class Lines:
         self._coming: tuple[str, int | None, bool] | None = None
         self._anchors: list[Anchor] = []
         self._breaks: list[int] = []
+        self._hidden: list[Hidden] = []
+        self._place = ""
 
     def at(self, place: str, row: int | None = None, *, apart: bool = False) -> None:
         """What is added from here on stands at `place`; with `apart`, never in one passage with what is before it."""
         self._coming = (place, row, apart or bool(self._coming and self._coming[2]))
+        self._place = place
 
     def add(self, text: str, what: str = "") -> None:
         """A block of text after a blank line, or right below a block that is the same `what` ("item", "row")."""
         text = one_kind_of_line_end(text).strip("\n").rstrip()
         if not text:
             return
-        self._left -= len(text)
-        if self._left < 0:
-            raise Unreadable(path=self._name, reason=TOO_MUCH_TEXT)
+        self._count(text)
         if self._parts and not (what and what == self._before):
             self._parts.append("\n")
             self._line += 1
@@ -55,6 +57,17 @@ class Lines:
         self._mark()
         self._parts.append(text + "\n")
         self._line += text.count("\n") + 1
+
+    def hide(self, text: str, place: str | None = None) -> None:
+        """A text that the document hides, where the next block stands, or at another place."""
+        text = one_kind_of_line_end(text).strip("\n").rstrip()
+        self._count(text)
+        self._hidden.append(Hidden(text, self._place if place is None else place))
+
+    def _count(self, text: str) -> None:
+        self._left -= len(text)
+        if self._left < 0:
+            raise Unreadable(path=self._name, reason=TOO_MUCH_TEXT)
 
     def gap(self) -> None:
         """The next block stands apart by a blank line, even from its like."""
@@ -68,14 +81,17 @@ class Lines:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was added."""
-        return not self._parts
+        return not self._parts and not joined(self._hidden)
 
     def document(self, kind: str, *, title: str = "", notes: tuple[str, ...] = ()) -> Document:
         """All of it, as a document."""
         title = " ".join(one_kind_of_line_end(title).split())[:1000]
         anchors, breaks = tuple(self._anchors), tuple(self._breaks)
         text = "".join(self._parts)
-        return Document(text, kind, notes=notes, title=title, lines_are_source=False, anchors=anchors, breaks=breaks)
+        return Document(
+            text, kind, notes=notes, title=title, lines_are_source=False, anchors=anchors, breaks=breaks,
+            hidden=joined(self._hidden),
+        )  # fmt: skip
 
     def _mark(self) -> None:
         if self._coming is None:

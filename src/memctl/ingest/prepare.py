@@ -2,12 +2,12 @@
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from memctl import errors, ids
-from memctl.extract import LIMITS, Document, Limits, anchor_at, document
+from memctl.extract import LIMITS, Document, Hidden, Limits, anchor_at, document
 from memctl.store.corpus import File
 from memctl.store.paths import stand_in
 from memctl.store.sources import Source
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 #: Passages aim at this many tokens, so that several fit a budget; --chunk-tokens is the bound, this the target.
 TARGET_TOKENS = 440
+
+#: Hidden passages stand so far from others that none is taken for the next one.
+_APART = 10
 
 #: A file that changed less than this before it was read may change again within its time stamp's resolution: of a file
 #: system that counts in whole hundredths or seconds, or of one that asks the kernel's clock.
@@ -40,7 +43,7 @@ class Options(NamedTuple):
 
     def recipe(self, rules: str) -> str:
         """A word that changes when a file would come out differently though its bytes are the same."""
-        how = repr((2, TARGET_TOKENS, rules, *self[:6], self.limits.rows))
+        how = repr((3, TARGET_TOKENS, rules, *self[:6], self.limits.rows))
         return f"{crc32(how.encode()):08x}"
 
 
@@ -187,7 +190,33 @@ class Preparer:
             passages.append(
                 Passage(full_title(title, heading), piece.text, ids.content_hash(piece.text), place, redacted, rules)
             )
-        return Prepared(file.path, file, passages, self.tags(file.path), doc.notes)
+        for hidden in _by_place(doc.hidden):
+            passages += self._hidden(hidden, file.path, title, (passages[-1].place.position or 0) if passages else 0)
+        return Prepared(file.path, file, passages, self.tags(file.path), (*doc.notes, *_note_hidden(doc)))
+
+    def _hidden(self, hidden: Hidden, path: str, title: str, last: int) -> list[Passage]:
+        """The passages of a text that the document hides: each says so, and none follows on another.
+
+        What addresses anybody is kept from models, whatever else policy finds in it.
+        """
+        from memctl.ingest.governed import Governed
+        from memctl.policy.addressing import RULE, addresses_anybody
+        from memctl.text.chunking import chunk
+
+        governed = Governed(self.policy, path, hidden.text) if self.policy else None
+        text = governed.text if governed else hidden.text
+        speaks = (RULE,) if governed and addresses_anybody(hidden.text) else ()
+        anchor = governed.label(hidden.anchor, ours=False) if governed else hidden.anchor
+        target = min(TARGET_TOKENS, self.options.chunk_tokens)
+        out = []
+        for number, piece in enumerate(chunk(text, max_tokens=self.options.chunk_tokens, target_tokens=target), 1):
+            before = hidden.line - 1
+            start, end = (before + piece.start, before + piece.end) if hidden.line else (None, None)
+            place = Source(last + number * _APART, start, end, anchor or "hidden text")
+            redacted, rules = (governed.redacted(piece.text), governed.rules(piece)) if governed else (False, ())
+            called, digest = full_title(title, "hidden text"), ids.content_hash(piece.text)
+            out.append(Passage(called, piece.text, digest, place, redacted, tuple(dict.fromkeys([*rules, *speaks]))))
+        return out
 
     def _anchor(self, doc: Document, piece: "Piece", governed: "Governed | None") -> str:
         """The page, slide or sheet that a passage comes from; sheets have names, so policy sees it."""
@@ -230,6 +259,21 @@ class Preparer:
             safe = [tag for tag in inferred if clear is None or clear(tag, document=True)]
             self._tags[key] = list(dict.fromkeys([*self.options.tags, *safe]))
         return self._tags[key]
+
+
+def _by_place(hidden: Sequence[Hidden]) -> Iterable[Hidden]:
+    """Hidden texts, one for each place; of several together no line is said."""
+    found: dict[str, list[Hidden]] = {}
+    for one in hidden:
+        found.setdefault(one.place, []).append(one)
+    for place, some in found.items():
+        yield some[0] if len(some) == 1 else Hidden("\n".join(one.text for one in some), place)
+
+
+def _note_hidden(doc: Document) -> tuple[str, ...]:
+    """What is said of a document with hidden text."""
+    count = 0 if doc.lines_are_source else len(doc.hidden)  # comments in Markdown are nothing unusual
+    return (f"{'1 stretch' if count == 1 else f'{count:,} stretches'} of hidden text",) if count else ()
 
 
 def full_title(title: str, heading: str) -> str:

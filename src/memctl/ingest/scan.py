@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memctl import errors
-from memctl.extract import Document, Limits, anchor_at, document, needs_worker
+from memctl.extract import Document, Hidden, Limits, anchor_at, document, needs_worker
 from memctl.ingest.prepare import read_file
 from memctl.ingest.sources import STDIN, Target
+from memctl.policy.addressing import RULE, addresses_anybody
 
 if TYPE_CHECKING:
     from memctl.ingest.worker import Worker
@@ -103,7 +104,16 @@ class Scanner:
             for f in self._policy.findings(path)
             if path != "<stdin>"
         ]  # fmt: skip
-        return found + self._spots(doc, path, shown, self._policy.findings(doc.text, document=not self._strict))
+        found += self._spots(doc, path, shown, self._policy.findings(doc.text, document=not self._strict))
+        return found + [spot for one in doc.hidden for spot in self._hidden(one, path, shown)]
+
+    def _hidden(self, hidden: Hidden, path: str, shown: str) -> list[Spot]:
+        """The findings in a text that a document hides; that it addresses anybody is one."""
+        doc = Document(hidden.text, "text")
+        spots = self._spots(doc, path, shown, self._policy.findings(hidden.text, document=not self._strict))
+        if addresses_anybody(hidden.text):
+            spots.append(Spot(shown, 1, 1, "injection", RULE, "quarantine"))
+        return [spot._replace(line=spot.line + max(0, hidden.line - 1), place=hidden.anchor) for spot in spots]
 
     def _spots(self, doc: Document, path: str, shown: str, findings: "Sequence[Finding]") -> list[Spot]:
         starts = _line_starts(doc.text) if findings else []
