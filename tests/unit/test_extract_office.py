@@ -8,7 +8,7 @@ from shutil import which
 import pytest
 
 from data import documents as made
-from memctl.extract import Anchor, Limits, anchor_at, document, needs_worker
+from memctl.extract import Anchor, Hidden, Limits, anchor_at, document, needs_worker
 from memctl.text.chunking import chunk
 
 
@@ -162,25 +162,24 @@ def test_an_odf_presentation_has_titles_lists_and_notes() -> None:
 def test_a_workbook_becomes_rows_with_their_numbers() -> None:
     found = document(made.xlsx(), "a.xlsx")
     assert found.text == (
-        "# Budget\nItem | Cost | When\nRent | 1200.5 | 2024-03-01\n\nSum |  | 2024-03-02 10:30:00\n"
-        "Done | TRUE | 0.3\n\n"
-        "# Salaries (hidden)\n | Ann\n"
+        "# Budget\nItem | Cost | When\nRent | 1200.5 | 2024-03-01\n\nSum |  | 2024-03-02 10:30:00\nDone | TRUE | 0.3\n"
     )
-    assert (found.kind, found.title, found.breaks) == ("table", "Plan 2024", (8,))
+    assert (found.kind, found.title, found.breaks) == ("table", "Plan 2024", ())
+    assert found.hidden == (Hidden(" | Ann", "sheet Salaries"),)
     assert found.notes == ("1 formula has no saved result",)
     cut = chunk(found, breaks=found.breaks)
     assert [anchor_at(found.anchors, piece.start, piece.end) for piece in cut] == [
         "sheet Budget rows 1-5",
-        "hidden sheet Salaries row 3",
     ]
     assert cut[0].heading == "Budget > Item | Cost | When"
 
 
 def test_an_odf_spreadsheet_is_read_without_its_repetitions() -> None:
     found = document(made.ods(), "a.ods")
-    assert found.text == ("# Stock\nPart | Count\nnut | 5 | 5\n\nsame\n\nend | … | far\n\n# Old (hidden)\ngone\n")
+    assert found.text == ("# Stock\nPart | Count\nnut | 5 | 5\n\nsame\n\nend | … | far\n")
+    assert found.hidden == (Hidden("gone", "sheet Old"),)
     places = [place for _, place in anchored(made.ods(), "a.ods")]
-    assert places == ["sheet Stock rows 1-16", "hidden sheet Old row 1"]
+    assert places == ["sheet Stock rows 1-16"]
     assert anchor_at(found.anchors, 5, 5) == "sheet Stock row 13"
 
 
@@ -230,8 +229,8 @@ def test_what_we_read_needs_none(name: str) -> None:
         (".odt", ".docx", ["# Route", "- pack", "## Costs", "What | Euro", "On the Danube.", "Header: Draft only"]),
         (".pptx", ".odp", ["# Results", "Sales rose", "Year | Sum", "Inside a group", "Thank the team"]),
         (".odp", ".pptx", ["Aims", "be quick", "Only a box"]),
-        (".xlsx", ".ods", ["# Budget", "Item | Cost | When", "Rent | 1200.5", "# Salaries (hidden)"]),
-        (".ods", ".xlsx", ["# Stock", "Part | Count", "nut | 5 | 5", "# Old (hidden)"]),
+        (".xlsx", ".ods", ["# Budget", "Item | Cost | When", "Rent | 1200.5"]),
+        (".ods", ".xlsx", ["# Stock", "Part | Count", "nut | 5 | 5"]),
         (".docx", ".pdf", ["Handbook", "first step", "Bolt", "ACME internal"]),
     ],
 )

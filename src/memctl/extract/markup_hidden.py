@@ -22,6 +22,8 @@ _IMPLIED = frozenset(("p", "li", "td", "th", "tr", "dt", "dd", "option"))
 #: Pages are hidden as a whole until a script shows them: that hides nothing from anybody.
 _PAGE = ("html", "body")
 _DEEPEST = 1000
+#: A tag with so few characters behind its name has no attribute that matters.
+_SHORTEST = 3
 
 
 class Hiding:
@@ -58,12 +60,9 @@ class Hiding:
                 return
             else:
                 return
-        if end - start < 3 or name in _PAGE:
-            if name in _PAGE and end - start > 3:
-                self._note_background(name, self._look(source, start, end))
-            return
-        look = self._look(source, start, end)
-        if name not in _VOID and (self._is_hidden(look) or (name == "dialog" and "open" not in look)):
+        look = self._look(source, start, end) if end - start > _SHORTEST else {}
+        closed = name == "dialog" and "open" not in look
+        if name not in (*_VOID, *_PAGE) and (closed or self._is_hidden(look)):
             self._open.append(name)
         else:
             self._note_background(name, look)

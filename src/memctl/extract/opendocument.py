@@ -9,6 +9,7 @@ from memctl.extract import Document, Limits, Unreadable
 from memctl.extract.container import Package, unpacked
 from memctl.extract.guard import library
 from memctl.extract.kinds import suffix_of
+from memctl.extract.opendocument_hidden import Hiding, hidden_columns, is_row_hidden
 from memctl.extract.places import EMPTY, Lines, row_of
 from memctl.extract.sheets import SheetWriter
 from memctl.extract.word import AFTER_BODY
@@ -42,14 +43,15 @@ def read(data: bytes, name: str, limits: Limits) -> Document:
     for part in ("styles.xml", "content.xml"):
         _load(odf, package, part, name)
     lines = Lines(name, limits)
+    hiding = Hiding(odf)
     for content in odf.body.childNodes:
         form = _local(content)
         if form == "spreadsheet":
-            return _sheets(content, _hidden_styles(odf.automaticstyles), lines, limits, package.title())
+            return _sheets(content, odf, hiding, SheetWriter(lines, limits)).document(package.title(), [])
         if form == "presentation":
-            _slides(content, lines)
+            _slides(content, lines, hiding)
         else:
-            _text_document(content, odf, lines)
+            _text_document(content, odf, lines, hiding)
     return lines.document("markdown", title=package.title())
 
 
@@ -74,7 +76,10 @@ def _load(odf: Any, package: Package, part: str, name: str) -> None:
             table.update(entries)
 
 
-def _text_document(content: Any, odf: Any, lines: Lines) -> None:
+def _text_document(content: Any, odf: Any, lines: Lines, hiding: Hiding) -> None:
+    for part in (content, odf.masterstyles):
+        for text in hiding.take(part, _all_words):
+            lines.hide(text)
     writer = _Writer(lines, _title_styles(odf))
     writer.blocks(content)
     lines.at(AFTER_BODY, apart=True)
@@ -84,9 +89,17 @@ def _text_document(content: Any, odf: Any, lines: Lines) -> None:
         lines.once([_words(margin) for margin in _below(odf.masterstyles, margins)], f"{margins[0].title()}: ")
 
 
-def _slides(content: Any, lines: Lines) -> None:
+def _slides(content: Any, lines: Lines, hiding: Hiding) -> None:
+    pages = list(_below(content, ("page",)))
+    for number, page in enumerate(pages, 1):
+        if hiding.is_off(page):
+            lines.hide(_all_words(page), f"slide {number}")
+        for text in [] if hiding.is_off(page) else hiding.take(page, _all_words):
+            lines.hide(text, f"slide {number}")
     lines.once([_inline_text(footer) for footer in _below(content, ("footer-decl",))], "Footer: ")
-    for number, page in enumerate(_below(content, ("page",)), 1):
+    for number, page in enumerate(pages, 1):
+        if hiding.is_off(page):
+            continue
         lines.at(f"slide {number}")
         titles = [_words(frame) for frame in _below(page, ("frame",)) if _is_title(frame)]
         lines.add(f"# {' '.join(title for title in titles if title) or f'Slide {number}'}")
@@ -233,6 +246,11 @@ def _words(container: Any) -> str:
     return " ".join(" ".join(_inline_text(part) for part in _below(container, ("p", "h"))).split())
 
 
+def _all_words(container: Any) -> str:
+    """All text in a container or in a paragraph itself, on one line."""
+    return " ".join(_inline_text(container).split()) if _local(container) in ("p", "h") else _words(container)
+
+
 def _title_styles(odf: Any) -> frozenset[str]:
     """The names of the paragraph styles that are "Title" or made from it: ODF has no heading for a document's title."""
     base = {
@@ -246,26 +264,33 @@ def _title_styles(odf: Any) -> frozenset[str]:
 # --- spreadsheets -----------------------------------------------------------------------------------------------------
 
 
-def _sheets(content: Any, hidden: frozenset[str], lines: Lines, limits: Limits, title: str) -> Document:
-    writer = SheetWriter(lines, limits)
+def _sheets(content: Any, odf: Any, hiding: Hiding, writer: SheetWriter) -> SheetWriter:
+    """Write the rows of all sheets."""
+    off = _hidden_styles(odf.automaticstyles)
     for table in [child for child in content.childNodes if _local(child) == "table"]:
-        writer.begin(_attribute(table, "name"), hidden=_attribute(table, "style-name") in hidden)
-        number = 1
+        writer.begin(_attribute(table, "name"), hidden=_attribute(table, "style-name") in off)
+        number, columns = 1, hidden_columns(table)
         for row in _below(table, ("table-row",)):
-            if not writer.row(number, _cells(row)):
+            cells, unseen = _cells(row, hiding)
+            away = [is_row_hidden(row) or place in columns or unseen[place] for place in range(len(cells))]
+            seen = ["" if gone else cell for cell, gone in zip(cells, away, strict=True)]
+            hidden = [cell for cell, gone in zip(cells, away, strict=True) if gone and cell]
+            if not writer.row(number, seen, hidden):
                 break
             number += _repeated(row, "number-rows-repeated")  # a row that stands there many times is written once
-    return writer.document(title, [])
+    return writer
 
 
-def _cells(row: Any) -> list[str]:
-    """The cells of a row; what is repeated stands there as often as it says something."""
+def _cells(row: Any, hiding: Hiding) -> tuple[list[str], list[bool]]:
+    """The cells of a row, and which cannot be seen; what is repeated stands there as often as it says something."""
     cells: list[str] = []
+    unseen: list[bool] = []
     for cell in _below(row, _CELLS):
         text = _words(cell) or _attribute(cell, "value")
-        times = _repeated(cell, "number-columns-repeated")
-        cells += [text] * min(times, _EQUALS if text else EMPTY + 1)
-    return cells
+        times = min(_repeated(cell, "number-columns-repeated"), _EQUALS if text else EMPTY + 1)
+        cells += [text] * times
+        unseen += [bool(text) and hiding.is_unseen(cell)] * times
+    return cells, unseen
 
 
 def _repeated(element: Any, attribute: str) -> int:

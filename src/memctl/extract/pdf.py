@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any
 
 from memctl.extract import Document, Limits, Unreadable
@@ -27,8 +28,11 @@ def read(data: bytes, name: str, limits: Limits) -> Document:
     if b"%PDF-" not in data[:1024]:
         raise Unreadable(path=name, reason="it is empty" if not data else "it is no PDF file")
     tool = which("pdftotext")
-    pages = _through_tool(tool, data, name, limits) if tool else _through_pypdf(data, name, limits)
     lines = Lines(name, limits)
+    if tool:
+        pages = _through_tool(tool, _shown_to_tool(data, lines), name, limits)
+    else:
+        pages = _through_pypdf(data, name, limits, lines)
     known = frozenset(_WORD.findall("\n".join(pages)))
     for number, page in enumerate(pages, 1):
         lines.at(f"page {number}")
@@ -104,23 +108,73 @@ def _output(process: "Popen[bytes]", name: str, limits: Limits) -> bytes:
     return b"".join(pieces)
 
 
-def _through_pypdf(data: bytes, name: str, limits: Limits) -> list[str]:
+def _shown_to_tool(data: bytes, lines: Lines) -> bytes:
+    """The file without hidden text, which is noted in `lines`; the file itself where pypdf is missing or fails."""
+    from importlib.util import find_spec
+
+    if find_spec("pypdf") is None:
+        return data
+    from io import BytesIO
+
+    pypdf = import_module("pypdf")
+    _hush()
+    found = []
+    try:
+        writer = pypdf.PdfWriter(clone_from=BytesIO(data))
+        for number, page in enumerate(writer.pages, 1):
+            if text := _take_hidden(pypdf, page):
+                found.append((text, f"page {number}"))
+        target = BytesIO()
+        if found:
+            writer.write(target)
+    except Exception as exc:  # the tool reads what pypdf cannot, and says itself what is wrong with a file
+        if isinstance(exc, MemoryError):
+            raise
+        return data
+    for text, place in found:
+        lines.hide(text, place)
+    return target.getvalue() if found else data
+
+
+def _take_hidden(pypdf: Any, page: Any) -> str:
+    """The hidden text of a page, which is not in it any more afterwards."""
+    from memctl.extract.pdf_hidden import divide
+
+    contents = page.get_contents()
+    if contents is None:
+        return ""
+    stream = pypdf.generic.ContentStream(contents, page.pdf)
+    divided = divide(page, stream.operations)
+    if divided is None:
+        return ""
+    key = pypdf.generic.NameObject("/Contents")
+    stream.operations = divided.hidden
+    page[key] = stream
+    text = one_kind_of_line_end(page.extract_text())
+    stream = pypdf.generic.ContentStream(contents, page.pdf)
+    stream.operations = divided.visible
+    page[key] = stream
+    return text if text.strip() else ""
+
+
+def _through_pypdf(data: bytes, name: str, limits: Limits, lines: Lines) -> list[str]:
     pypdf = library("pypdf", _NEEDED, name)
     _hush()
     try:
-        return list(_pages(pypdf, data, name, limits))
+        return list(_pages(pypdf, data, name, limits, lines))
     except pypdf.errors.DependencyError as exc:  # for AES it needs another library
         raise Unreadable(path=name, reason=f"it is encrypted with AES, which needs {_TOOL}") from exc
 
 
-def _pages(pypdf: Any, data: bytes, name: str, limits: Limits) -> Iterator[str]:
+def _pages(pypdf: Any, data: bytes, name: str, limits: Limits, lines: Lines) -> Iterator[str]:
     from io import BytesIO
 
     reader = pypdf.PdfReader(BytesIO(data))
     if reader.is_encrypted and not reader.decrypt(""):  # files that only forbid printing open with no password
         raise Unreadable(path=name, reason=_ENCRYPTED)
     left = limits.expanded
-    for page in reader.pages:
+    for number, page in enumerate(reader.pages, 1):
+        lines.hide(_take_hidden(pypdf, page), f"page {number}")
         text = one_kind_of_line_end(page.extract_text())
         left -= len(text)
         if left < 0:

@@ -7,6 +7,7 @@ from memctl.extract import Document, Limits
 from memctl.extract.container import unpacked
 from memctl.extract.guard import library
 from memctl.extract.places import Lines, row_of
+from memctl.extract.sheets_hidden import Hiding, hiding_styles
 
 _STREAMED = re.compile(r"xl/(?:worksheets/[^/]+|sharedStrings)\.xml\Z")
 #: A formula whose result is not in the file.
@@ -22,11 +23,16 @@ def read(data: bytes, name: str, limits: Limits) -> Document:
     package = unpacked(data, name, limits, flat=lambda part: bool(_STREAMED.match(part)))
     book = openpyxl.load_workbook(package.file(), read_only=True, data_only=True, keep_links=False)
     writer = SheetWriter(Lines(name, limits), limits)
+    styles = hiding_styles(book)
     for sheet in book.worksheets:
         sheet.reset_dimensions()  # the size a file gives for a sheet may be wrong
         writer.begin(sheet.title, hidden=sheet.sheet_state != "visible")
-        for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
-            if not writer.row(number, [shown(value) for value in row]):
+        hiding = Hiding(package.part(str(getattr(sheet, "_worksheet_path", "")).lstrip("/")))
+        for number, row in enumerate(sheet.iter_rows(values_only=not styles), 1):
+            cells = [shown(cell.value if styles else cell) for cell in row]
+            unseen = [getattr(cell, "_style_id", 0) in styles for cell in row] if styles else []
+            seen, hidden = hiding.split(number, cells, unseen)
+            if not writer.row(number, seen, hidden):
                 break
     waiting = sum(len(_UNCALCULATED.findall(part)) for at, part in package.parts.items() if _STREAMED.match(at))
     formulas = "1 formula has" if waiting == 1 else f"{waiting:,} formulas have"
@@ -37,7 +43,7 @@ def read(data: bytes, name: str, limits: Limits) -> Document:
 class SheetWriter:
     """Writes sheets row by row, each under its name, empty rows and cells left out, up to the limit of rows."""
 
-    __slots__ = ("_cells", "_cut", "_full", "_heading", "_lines", "_next", "_rows", "_sheet")
+    __slots__ = ("_cells", "_cut", "_full", "_heading", "_hidden", "_lines", "_next", "_rows", "_sheet")
 
     def __init__(self, lines: Lines, limits: Limits) -> None:
         self._lines = lines
@@ -45,22 +51,28 @@ class SheetWriter:
         self._cells = limits.rows * _CELLS_A_ROW
         self._cut = ""  # the sheet in which the limit was reached
         self._sheet = self._heading = ""
+        self._hidden = False
         self._next = 0  # the row whose line would follow the last one
 
     def begin(self, title: str, *, hidden: bool) -> None:
         """The rows of the sheet `title` follow."""
         title = " ".join(title.split())
-        self._sheet = f"{'hidden ' if hidden else ''}sheet {title}"
-        self._heading = f"# {title}{' (hidden)' if hidden else ''}"
+        self._sheet, self._hidden = f"sheet {title}", hidden
+        self._heading = f"# {title}"
         self._next = 0
 
-    def row(self, number: int, cells: list[str]) -> bool:
-        """Row `number` (from 1) has these cells. False when no more rows are wanted."""
+    def row(self, number: int, cells: list[str], hidden: list[str] | None = None) -> bool:
+        """Row `number` (from 1) has these cells, and these hidden ones. False when no more rows are wanted."""
         self._cells -= max(1, len(cells))
-        text = row_of(cells)
-        if self._cells < 0 or (text and self._rows >= self._full):
+        if self._hidden:
+            cells, hidden = [], cells + (hidden or [])
+        text, unseen = row_of(cells), row_of(hidden or [])
+        if self._cells < 0 or ((text or unseen) and self._rows >= self._full):
             self._cut = self._cut or self._sheet
             return False
+        if unseen:
+            self._lines.hide(unseen, self._sheet)
+            self._rows += not text
         if not text:
             return True
         if self._heading:

@@ -7,6 +7,7 @@ from memctl.extract import Document, Limits
 from memctl.extract.container import unpacked
 from memctl.extract.guard import library
 from memctl.extract.places import Lines, row_of
+from memctl.extract.slides_hidden import Hiding
 from memctl.extract.word import child_of, local
 
 _TITLES = ("title", "ctrTitle")
@@ -21,9 +22,16 @@ def read(data: bytes, name: str, limits: Limits) -> Document:
     package = unpacked(data, name, limits)
     lines = Lines(name, limits)
     writer = _Writer(lines, library("pptx.oxml", "python-pptx", name).parse_xml)
-    for number, slide in enumerate(pptx.Presentation(package.file()).slides, 1):
+    show = pptx.Presentation(package.file())
+    hiding = Hiding(int(show.slide_width or 0), int(show.slide_height or 0))
+    for number, slide in enumerate(show.slides, 1):
         lines.at(f"slide {number}")
-        writer.slide(slide, number)
+        for text in hiding.take(slide):
+            lines.hide(text)
+        if slide.element.get("show") in ("0", "false"):
+            lines.hide(writer.apart(slide, number, Lines(name, limits)))
+        else:
+            writer.slide(slide, number)
     return lines.document("markdown", title=package.title())
 
 
@@ -35,6 +43,13 @@ class _Writer:
     def __init__(self, lines: Lines, parse: Any) -> None:
         self._lines, self._parse = lines, parse
         self._footers: set[str] = set()
+
+    def apart(self, slide: Any, number: int, lines: Lines) -> str:
+        """The text of a slide that is hidden as a whole, written to lines of its own."""
+        shown, self._lines = self._lines, lines
+        self.slide(slide, number)
+        self._lines = shown
+        return lines.document("markdown").text
 
     def slide(self, slide: Any, number: int) -> None:
         shapes = list(_shapes(slide.element))

@@ -7,6 +7,7 @@ from memctl.extract import Document, Limits
 from memctl.extract.container import unpacked
 from memctl.extract.guard import library
 from memctl.extract.places import Lines, row_of
+from memctl.extract.word_hidden import Hiding
 
 #: What holds no text of its own, or text that was deleted, moved away, or stands there a second time.
 _SKIPPED = frozenset(("pPr", "rPr", "del", "moveFrom", "Fallback", "sdtPr", "sdtEndPr", "tblPr", "tblGrid"))
@@ -30,16 +31,25 @@ def read(data: bytes, name: str, limits: Limits) -> Document:
     package = unpacked(data, name, limits)
     word = docx.Document(package.file())
     lines = Lines(name, limits)
+    hiding = Hiding(word.styles.element, word.element)
+    for text in hiding.take(word.element.body):
+        lines.hide(text)
     writer = _Writer(lines, _styles(word.styles.element))
     writer.blocks(word.element.body)
     lines.at(AFTER_BODY, apart=True)
     for kind, what, mark in _PARTS:
         for part in _related(word.part, kind):
-            for note in _children(_root(docx, part), (what,)):
+            root = _root(docx, part)
+            for text in hiding.take(root):
+                lines.hide(text)
+            for note in _children(root, (what,)):
                 text = _words(note)
                 lines.add(mark.format(_attribute(note, "id")) + text if text else "")
     for kind, mark in _MARGINS:
-        lines.once([_words(_root(docx, part)) for part in _related(word.part, kind)], mark)
+        roots = [_root(docx, part) for part in _related(word.part, kind)]
+        for text in (text for root in roots for text in hiding.take(root)):
+            lines.hide(text)
+        lines.once([_words(root) for root in roots], mark)
     return lines.document("markdown", title=package.title())
 
 
