@@ -11,7 +11,7 @@ meminit() {
 
 # memq QUERY               print what is remembered about it, as a block for a model
 memq() {
-    memctl recall "$*"
+    memctl recall -- "$*"
 }
 
 # memp QUERY [SOURCE...]   read the sources first (files, folders, globs), then print what answers
@@ -23,9 +23,9 @@ memp() {
     _memctl_query=$1
     shift
     if [ "$#" -gt 0 ]; then
-        memctl push "$_memctl_query" --source "$@"
+        memctl push --source "$@" -- "$_memctl_query"
     else
-        memctl push "$_memctl_query"
+        memctl push -- "$_memctl_query"
     fi
 }
 

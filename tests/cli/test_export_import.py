@@ -696,3 +696,23 @@ def test_a_statement_is_not_merged_into_a_passage_that_says_the_same() -> None:
     store.close()
     (passage,) = (item for item in active(STORE).values() if item.content != SAID)
     assert ok("remember", passage.content, "--json").json()["status"] == "ok"
+
+
+UNSEEN = "\x85\x9b31m\x7f\u202eevil\u2066\u200b\u061c\ufeff\U000e0041\u2028"
+
+
+@pytest.mark.parametrize("argv", [("export",), ("export", "--json"), ("list", "--json"), ("search", "depot", "--json")])
+def test_json_has_no_raw_character_that_turns_text_around_or_that_a_terminal_obeys(argv: tuple[str, ...]) -> None:
+    write(
+        MemoryItem(
+            id="MEM-00000000000a", title=f"depot {UNSEEN}", content=f"depot {UNSEEN} 👩\u200d💻 é", tags=[UNSEEN]
+        )
+    )
+    done = ok(*argv)
+    assert [char for char in UNSEEN if not char.isalnum() and char in done.text] == []
+    found = json.loads(done.text)
+    found = found[0] if isinstance(found, list) else found
+    assert found["title"].startswith(f"depot {UNSEEN}"[:12])
+    if argv[0] == "export":
+        assert "👩\u200d💻 é" in done.text
+        assert found["content"] == f"depot {UNSEEN} 👩\u200d💻 é"

@@ -110,6 +110,9 @@ def test_shell_shortcuts(sh: Shell, docs: Path) -> None:
         echo 'We chose JWT for stateless auth.' | mempull auth,decision 'Auth decision' 2>/dev/null
         memq jwt auth
         memp 'when do deployments run' docs
+        memq --db=nowhere.db jwt auth
+        memp --db=nowhere.db docs
+        memp --jwt
         printf '%s\\n' "$MEMCTL_DB"
     """)
     assert done.code == 0, done.notes

@@ -218,7 +218,9 @@ def _json(value: "Any") -> bytes:
     import json
 
     # A lone surrogate (half of a broken file name) becomes its JSON escape: valid JSON, and nothing is lost.
-    return json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    from memctl.text.clean import escaped
+
+    return escaped(json.dumps(value, indent=2, ensure_ascii=False)).encode("utf-8", "backslashreplace")
 
 
 def _json_array(values: "Iterator[Any]") -> "Iterator[bytes]":

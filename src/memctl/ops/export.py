@@ -127,5 +127,7 @@ def text(result: Exported) -> Iterator[str]:
     """One line of JSON per item."""
     import json
 
+    from memctl.text.clean import escaped
+
     for line in result.lines():
-        yield json.dumps(line, ensure_ascii=False)
+        yield escaped(json.dumps(line, ensure_ascii=False))

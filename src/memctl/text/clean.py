@@ -2,6 +2,11 @@
 
 import unicodedata
 
+from memctl.annotations import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import re
+
 TITLE_CHARS = 200
 
 _NOT_IN_A_LINE = frozenset(("Cc", "Cf", "Zl", "Zp", "Zs"))
@@ -46,6 +51,28 @@ def one_line(text: str, limit: int = TITLE_CHARS) -> str:
 
 def _breaks_line(char: str) -> bool:
     return unicodedata.category(char) in _NOT_IN_A_LINE and char not in _JOINERS
+
+
+def escaped(text: str) -> str:
+    """JSON without raw characters that a terminal obeys or that turn text around: they are written as its escapes.
+
+    Beside C0, which JSON always writes so: C1, marks of direction, and characters that nobody can see, but for those
+    that join letters and emoji.
+    """
+    if text.isascii():
+        return text
+    import re
+
+    unseen = (
+        "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+        "\U000e0000-\U000e007f]"
+    )
+    return re.sub(unseen, _escape, text)
+
+
+def _escape(found: "re.Match[str]") -> str:
+    units = found[0].encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
 def words(value: str) -> list[str]:
