@@ -48,7 +48,8 @@ Tokens are the characters of names, descriptions and schemas, divided by four. `
 - Argument names that a tool does not know are ignored; `null` means "not given". Lists may be texts with commas,
   arrays of objects may be their JSON as text; the long flags of the command line are understood as names too.
 - `memory_sync` and `memory_import` tell a client that asks for it how far they are.
-- What policy holds back, or what today's rules would hold back and have not seen yet, is named at most, never quoted.
+- What policy holds back, or what today's rules would hold back and have not seen yet, is named at most, never quoted; a
+  search for words does not even count it, because that would tell which words it has.
 - A use is counted for what a recall delivered or a read opened, when the answer is out and nobody asks anything, at the
   latest three seconds later; a server that ends counts what is left. While the store is busy, uses wait.
 

@@ -206,11 +206,19 @@ def _packed(ctx: Context, found: Found, budget: int, redact: View, shape: Shape)
 
     redaction = redaction_for(ctx, redact)
     records, places = worth_giving(ctx, found, redaction, shape.label, past=shape.past)
+    # What today's rules have left out just now does not count: that it has the words would tell what it says.
+    matched = found.total - (_worth(found) - len(records))
     block = pack(
         records, places, found.query, budget,
-        matched=found.total, cwd=cwd_of(ctx), kind=shape.kind, framed=shape.framed,
+        matched=matched, cwd=cwd_of(ctx), kind=shape.kind, framed=shape.framed,
     )  # fmt: skip
-    return Recalled(ctx, block, records, found.total, describe(ctx.db, found), redaction, past=shape.past)
+    return Recalled(ctx, block, records, matched, describe(ctx.db, found), redaction, past=shape.past)
+
+
+def _worth(found: Found) -> int:
+    """How many candidates are worth a place in a block."""
+    best = found.candidates[0].score if found.candidates else 0.0
+    return sum(c.score >= FLOOR * best for c in found.candidates)
 
 
 def redaction_for(ctx: Context, redact: View) -> "Redaction | None":

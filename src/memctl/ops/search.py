@@ -51,16 +51,19 @@ class Hits(Result):
         from memctl.retrieve.find import describe
 
         meta = describe(self.ctx.db, self.found)
-        words = hint(self.query, meta, found=bool(self.found.candidates))
+        items = self._for_models()
+        words = hint(self.query, meta, found=bool(items))
         return {
-            "status": "ok", "count": len(self.found.candidates), "items": self._for_models(),
+            "status": "ok", "count": len(items), "items": items,
             "fts_strategy": meta.strategy, "fts_original_terms": meta.original_terms,
             "fts_effective_terms": meta.effective_terms, "fts_dropped_terms": meta.dropped_terms,
             **({"hint": words} if words else {}),
         }  # fmt: skip
 
     def _for_models(self) -> list[dict[str, Any]]:
-        """The array; what policy holds back is named in it, but not quoted."""
+        """The array. What policy holds back is named in a list of the newest, but not quoted; to words it does not
+        answer at all, because that it has them would tell what it says.
+        """
         from memctl.ops import governed
         from memctl.store import items
 
@@ -73,6 +76,8 @@ class Hits(Result):
         for row, c in zip(self.as_json(), found, strict=True):
             row["validation"] = c.validation
             item = free.get(c.id)
+            if item is None and self.query.strip():
+                continue
             if item is None:
                 row |= {"title": "", "tags": [], "content_preview": "", "snippet": ""}
             elif item is not stored[c.id]:  # shown without a secret
