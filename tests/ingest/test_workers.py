@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 from memctl.extract import Limits
+from memctl.ingest import answers, workers
 from memctl.ingest import worker as worker_module
-from memctl.ingest import workers
-from memctl.ingest.prepare import Options, Prepared, Preparer
+from memctl.ingest.prepare import Options, Passage, Prepared, Preparer
 from memctl.ingest.worker import Worker
 from memctl.ingest.workers import Job, Team
+from memctl.store.corpus import File
+from memctl.store.sources import Source
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "fake_docx.py"
 
@@ -153,6 +155,9 @@ class Told:
     def read(self, _path: str, _known: str | None) -> int:
         return os.nice(0)
 
+    def answer(self, value: Any, _path: str) -> Any:
+        return value
+
 
 def test_who_writes_goes_before_who_reads() -> None:
     worker = worker_module.start(Told())
@@ -197,3 +202,57 @@ def test_each_processor_has_a_process_unless_it_is_the_only_one(
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)), raising=False)
     assert workers.usual_workers() == processes
+
+
+class Liar:
+    """A reader that a file has taken over: it answers what it likes."""
+
+    limits = Limits(seconds=30)
+
+    def __init__(self, said: object) -> None:
+        self.said = said
+
+    def read(self, path: str, known: str | None) -> object:  # noqa: ARG002
+        return self.said
+
+    def answer(self, value: Any, path: str) -> Prepared:
+        return answers.prepared(value, path)
+
+
+FILE = ["/x/a.docx", "00", [], 1, 2, 3, "r", ".docx", None, None, None, 4]
+PASSAGE = ["t", "c", "sha256:00", [0, None, None, "a"], False, []]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ["/etc/passwd", None, None, [], [], "", False],
+        ["/x/a.docx", ["/etc/passwd", *FILE[1:]], [], [], [], "", False],
+        ["/x/a.docx", [*FILE[:2], ["MEM-1"], *FILE[3:]], [], [], [], "", False], "text", None, 7, [], {}, [[]],
+        ["/x/a.docx", FILE, [["t", 5, *PASSAGE[2:]]], [], [], "", False],
+        ["/x/a.docx", FILE, [[*PASSAGE[:3], [0, "1", None, "a"], False, []]], [], [], "", False],
+        ["/x/a.docx", FILE, [PASSAGE], [{}], [], "", False], ["/x/a.docx", FILE, [PASSAGE], [], [], "", 1],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_reader_that_was_taken_over_can_say_nothing_but_a_wrong_text(said: object) -> None:
+    worker = worker_module.start(Liar(said))
+    assert worker.ask([("/x/a.docx", None)], 30) is None
+    worker.end()
+
+
+def test_what_a_reader_says_comes_through() -> None:
+    worker = worker_module.start(Liar(["/x/a.docx", FILE, [PASSAGE], ["tag"], ["note \ud800"], "", False]))
+    found = worker.ask([("/x/a.docx", None)], 30)
+    worker.end()
+    place = Source(0, None, None, "a")
+    passage = Passage("t", "c", "sha256:00", place)
+    file = File("/x/a.docx", "00", (), 1, 2, 3, "r", ".docx", ctime_ns=4)
+    assert found == [Prepared("/x/a.docx", file, [passage], ["tag"], ("note \ud800",))]
+
+
+def test_an_answer_is_no_pickle(tmp_path: Path) -> None:
+    pipe = tmp_path / "answer"
+    pipe.write_bytes((8).to_bytes(8, "big") + b"\x80\x04K\x05.abc")
+    with pipe.open("rb") as source, pytest.raises(ValueError):  # noqa: PT011
+        answers.receive(source)

@@ -156,6 +156,12 @@ class Preparer:
             return Prepared(path, file._replace(recipe=signed(self.recipe, file.sha256)))
         return self.prepare(file, data)
 
+    def answer(self, value: object, path: str) -> Prepared:
+        """What `read` gave, of the JSON that it became between processes."""
+        from memctl.ingest.answers import prepared
+
+        return prepared(value, path)
+
     def prepare(self, file: File, data: bytes) -> Prepared:
         """A file whose bytes are here."""
         file = file._replace(recipe=signed(self.recipe, file.sha256))

@@ -75,6 +75,12 @@ class Scanner:
         except errors.DocumentUnreadable as exc:
             return str(exc.fields.get("reason", exc.message))
 
+    def answer(self, value: object, path: str) -> list[Spot] | str:  # noqa: ARG002 - what a worker calls
+        """What `read` gave, of the JSON that it became between processes."""
+        from memctl.ingest.answers import rows
+
+        return rows(value, Spot, len(Spot._fields))
+
     def _elsewhere(self, path: str) -> list[Spot]:
         """The findings in a file that a process of its own reads, which is stopped when it takes too long."""
         from memctl.ingest.worker import start

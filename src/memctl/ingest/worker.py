@@ -1,4 +1,4 @@
-"""A process that reads files for another one: tasks come in through a pipe, prepared files go out, both pickled.
+"""A process that reads files for another one: tasks come in through a pipe, what was read goes out, both as JSON.
 
 It touches no store. It ends when its input does, which also happens when its parent is killed. Where that is safe it is
 a fork of its parent, which costs 5 ms; else a new interpreter, which costs 80.
@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, Protocol
+
+from memctl.ingest.answers import receive, send
 
 if TYPE_CHECKING:
     from memctl.extract import Limits
@@ -25,7 +27,7 @@ _CHILD = "import sys; sys.path[:] = {path!r}; from memctl.ingest.worker import m
 
 
 class Reader(Protocol):
-    """Who reads files in the process; it goes there pickled, or with the fork."""
+    """Who reads files in the process; it goes there with the fork, or pickled. Nothing comes back from there so."""
 
     @property
     def limits(self) -> "Limits":
@@ -34,12 +36,15 @@ class Reader(Protocol):
     def read(self, path: str, known: str | None) -> Any:
         """What becomes of a file. `known`: the hash of the bytes that need no reading, if there is one."""
 
+    def answer(self, value: Any, path: str) -> Any:
+        """The same of the JSON that it became on its way. Raises ValueError when it cannot be an answer."""
+
 
 class Worker:
     """A process as its parent sees it: files go in, prepared ones come out."""
 
-    def __init__(self, pid: int, tasks: IO[bytes], answers: IO[bytes]) -> None:
-        self.pid, self.tasks, self.answers = pid, tasks, answers
+    def __init__(self, reader: Reader, pid: int, tasks: IO[bytes], answers: IO[bytes]) -> None:
+        self.reader, self.pid, self.tasks, self.answers = reader, pid, tasks, answers
         self.late = self.used = False
         self._ended = False
 
@@ -55,8 +60,9 @@ class Worker:
         watch.start()
         try:
             send(files, self.tasks)
-            found: list[Any] = pickle.load(self.answers)  # noqa: S301 - our own process
-        except (OSError, EOFError, ValueError, pickle.UnpicklingError):  # it is gone, or `end` has closed the pipes
+            read = receive(self.answers)
+            found = [self.reader.answer(one, path) for one, (path, _) in zip(read, files, strict=True)]
+        except (OSError, EOFError, ValueError, TypeError):  # it is gone, `end` closed the pipes, or it talks nonsense
             self.end()
             return None
         finally:
@@ -112,7 +118,7 @@ def _forked(reader: Reader, siblings: Iterable[Worker]) -> Worker:
             os._exit(0)
     os.close(child_reads)
     os.close(child_writes)
-    return Worker(pid, os.fdopen(parent_writes, "wb"), os.fdopen(parent_reads, "rb"))
+    return Worker(reader, pid, os.fdopen(parent_writes, "wb"), os.fdopen(parent_reads, "rb"))
 
 
 def _widen(pipe: int) -> None:
@@ -132,16 +138,11 @@ def _spawned(reader: Reader) -> Worker:
     if process.stdin is None or process.stdout is None:
         raise OSError("no pipes to a new process")
     process.returncode = 0  # `Worker.end` waits for it
-    worker = Worker(process.pid, process.stdin, process.stdout)
+    worker = Worker(reader, process.pid, process.stdin, process.stdout)
     with suppress(OSError):  # it died at once: `ask` will say so
-        send(reader, worker.tasks)
+        pickle.dump(reader, worker.tasks, pickle.HIGHEST_PROTOCOL)
+        worker.tasks.flush()
     return worker
-
-
-def send(message: object, sink: IO[bytes]) -> None:
-    """Pickle a message into a pipe."""
-    pickle.dump(message, sink, pickle.HIGHEST_PROTOCOL)
-    sink.flush()
 
 
 # --- in the new process --------------------------------------------------------------------------------------------
@@ -164,7 +165,7 @@ def serve(reader: Reader, source: IO[bytes], sink: IO[bytes]) -> None:
     _end_with(source.fileno())
     while True:
         try:
-            files: list[tuple[str, str | None]] = pickle.load(source)  # noqa: S301 - from our parent
+            files: list[tuple[str, str | None]] = receive(source)
         except EOFError:
             return
         _bound_time(reader.limits.seconds)
