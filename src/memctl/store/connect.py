@@ -32,7 +32,6 @@ _STATE = (
 )
 
 Values = Sequence[object]
-#: What a statement may end with: sqlite3 has an error of its own for everything but memory.
 _FAILURES = (sqlite3.Error, MemoryError)
 
 
@@ -52,7 +51,7 @@ class Database:
         self.uses: list[Any] | None = None  # that were gathered, to be counted together; None: each at once
         self.index_trusted = True  # False: what the file says of its own index counts for nothing (`store.fts`)
         self.say: Callable[[str], None] | None = None  # takes a line for people; None: nobody listens
-        self._told: set[str] = set()
+        self._told = set[str]()
         conn.create_function("memctl_fold", 1, fold, deterministic=True)
         conn.create_function("memctl_utc", 1, utc, deterministic=True)
 
@@ -63,8 +62,8 @@ class Database:
     def tell(self, line: str) -> None:
         """Tell people something they must know, once."""
         if self.say is not None and line not in self._told:
+            self._told.add(line)
             self.say(line)
-        self._told.add(line)
 
     def close(self) -> None:
         """Close the connection; a second close does nothing."""
@@ -221,9 +220,9 @@ def _lenient(cell: bytes) -> str:
 
 def translated(exc: "sqlite3.Error | MemoryError", path: str) -> errors.MemctlError:
     """Our error for an sqlite3 one."""
-    from memctl.store.failures import error_for
+    from memctl.store import failures
 
-    return error_for(exc, path)
+    return failures.error_for(exc, path)
 
 
 def open_read(path: str) -> Database:
@@ -295,7 +294,7 @@ def open_write(
     """Open a store to write to, brought up to date by migrations; with `create`, made when it is missing.
 
     `tokenizer` (a preset or a full string) is for a store that is made now; an existing one keeps its own. `say` takes
-    what people must know, such as that the full-text index had to be made anew.
+    what people must know.
     """
     from memctl.store import migrate
 
@@ -356,8 +355,6 @@ def _create(path: str, tokenizer: str | None, wal: bool) -> None:
 
 
 _MEMORY_URI = "file::memory:"
-
-
 #: Pages of a file that a connection keeps, at most, in KiB: SQLite's own 2 MB make a search read the same pages again.
 _CACHE = 32_000
 
@@ -398,6 +395,4 @@ def _must_exist(path: str) -> None:
 
 
 def _foreign(db: Database) -> str:
-    if not db.tables:
-        return "it is empty"
-    return "it is a database of another program"
+    return "it is a database of another program" if db.tables else "it is empty"
