@@ -34,7 +34,6 @@ _STATE = (
 )
 
 Values = Sequence[object]
-#: What a statement may end with: sqlite3 has an error of its own for everything but memory.
 _FAILURES = (sqlite3.Error, MemoryError)
 
 
@@ -55,7 +54,7 @@ class Database:
         self.kept: Any = None  # what was read and still holds (`store.kept`)
         self.uses: list[Any] | None = None  # that were gathered, to be counted together; None: each at once
         self.say: Callable[[str], None] | None = None  # takes a line for people; None: nobody listens
-        self._told: set[str] = set()
+        self._told = set[str]()
         conn.create_function("memctl_fold", 1, fold, deterministic=True)
         conn.create_function("memctl_utc", 1, utc, deterministic=True)
 
@@ -66,8 +65,8 @@ class Database:
     def tell(self, line: str) -> None:
         """Tell people something they must know, once."""
         if self.say is not None and line not in self._told:
+            self._told.add(line)
             self.say(line)
-        self._told.add(line)
 
     def close(self) -> None:
         """Close the connection; a second close does nothing."""
@@ -224,9 +223,9 @@ def _lenient(cell: bytes) -> str:
 
 def translated(exc: "sqlite3.Error | MemoryError", path: str) -> errors.MemctlError:
     """Our error for an sqlite3 one."""
-    from memctl.store.failures import error_for
+    from memctl.store import failures
 
-    return error_for(exc, path)
+    return failures.error_for(exc, path)
 
 
 def open_read(path: str) -> Database:
@@ -396,6 +395,4 @@ def _must_exist(path: str) -> None:
 
 
 def _foreign(db: Database) -> str:
-    if not db.tables:
-        return "it is empty"
-    return "it is a database of another program"
+    return "it is a database of another program" if db.tables else "it is empty"
