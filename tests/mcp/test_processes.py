@@ -317,4 +317,4 @@ def test_serving_starts_no_operation() -> None:
         "print(*sorted(n for n in sys.modules if n.startswith('memctl.ops.')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["memctl.ops.context", "memctl.ops.serve"]
+    assert done.stdout.split() == ["memctl.ops.context", "memctl.ops.nearest", "memctl.ops.serve"]

@@ -112,6 +112,9 @@ def older(*argv: str) -> None:
     ok(*argv, stdin=FACT)
     db = open_write(".memory/memory.db")
     db.run("DELETE FROM schema_meta WHERE key = 'memctl_store_id'")
+    for file in Path("docs").glob("*"):  # times that are too fresh when the file is read are left out; these are older
+        times = file.stat().st_mtime_ns, file.stat().st_ctime_ns, str(file.absolute())
+        db.run("UPDATE memory_files SET mtime_ns = ?, ctime_ns = ? WHERE file_path = ?", times)
     db.close()
     (Path(state.folder()) / registry.FILE).unlink()
 
