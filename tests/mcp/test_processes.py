@@ -339,7 +339,7 @@ def test_a_server_in_a_folder_of_somebody_else_reads_and_writes_nothing() -> Non
     before = planted.read_bytes()
 
     async def scenario(client: Any) -> list[Any]:
-        calls = (
+        calls: tuple[tuple[str, dict[str, Any]], ...] = (
             ("memory_recall", {"query": "gateway keys"}), ("memory_search", {"query": "gateway keys"}),
             ("memory_read", {"ids": ["MEM-1", "MEM-2"]}), ("memory_sync", {}),
             ("memory_propose", {"items": [{"title": "Port", "content": "It is 8443.", "why_store": "asked"}]}),

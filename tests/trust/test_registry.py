@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import memctl
 from memctl import registry, state
+from memctl.errors import StoreReadOnly
 from memctl.registry import Entry
-from memctl.store import MemoryStore, items
+from memctl.store import MemoryStore, items, making
 from memctl.store.connect import open_write
 from memctl.types import MemoryItem
 from planted import LOW, plant
@@ -75,6 +76,19 @@ def test_trust_twice_is_once() -> None:
     assert ok("trust", "--json").json() == first
     assert len(ok("trust", "--list", "--json").json()) == 1
     assert ok("trust", ".memory", "--json").json() == ok("trust", ".memory/memory.db", "--json").json() == first
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_store_that_cannot_be_written_to_can_be_trusted(named: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as a colleague's; then it goes by the id that it has, if it has one."""
+
+    def refuse(path: str, _: str) -> str:
+        raise StoreReadOnly(path=path, reason="made up")
+
+    monkeypatch.setattr(making, "mark", refuse)
+    plant(sql=[] if named else ["DELETE FROM schema_meta WHERE key = 'memctl_store_id'"])
+    ok("trust")
+    assert trust() == "trusted"
 
 
 def test_a_store_that_is_gone_can_be_taken_out() -> None:
