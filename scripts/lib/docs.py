@@ -13,6 +13,7 @@ from pathlib import Path
 
 import memctl
 from memctl import config, errors
+from memctl.config import strangers
 from memctl.operation import Operation
 from memctl.ops import GROUPS, TABLE, commands
 from memctl.store import schema
@@ -35,6 +36,13 @@ VARIABLES = {
     "OLLAMA_HOST": ("the same", "where Ollama answers, as Ollama itself reads it"),
     "NO_COLOR": ("search", "set to anything: no marked words on a terminal"),
 }
+
+
+#: What the table of config keys says of a file that somebody else may have written.
+STRANGERS = {
+    strangers.ANY: "counts", strangers.LOWER: "if lower", strangers.HIGHER: "if higher, or on",
+    strangers.MORE: "adds", "": "does not count",
+}  # fmt: skip
 
 
 def cell(text: object) -> str:
@@ -155,7 +163,8 @@ def config_page() -> Iterator[str]:
     yield "# Settings\n\n" + WRITTEN.format(source="src/memctl/config/keys.py and the operations")
     yield """
 A setting comes from the flag, else the environment, else `config.json`, else its default. An empty variable counts as
-unset. `config.json` is the file named with `--config`, else the one beside the store.
+unset. `config.json` is the file named with `--config`, else the one beside the store. What counts of one that may be
+somebody else's stands in the column "a stranger's" ([trust.md](trust.md)).
 
 ## Settings with more than one way to give them
 
@@ -179,11 +188,13 @@ unset. `config.json` is the file named with `--config`, else the one beside the 
         idle += [key.path for key in keys if key.path not in used]
         live = [key for key in keys if key.path in used]
         if live:
-            yield f"\n### {section}\n\n{about}\n\n| key | type | default | values | meaning |\n|---|---|---|---|---|\n"
+            yield f"\n### {section}\n\n{about}\n\n"
+            yield "| key | type | default | values | a stranger's | meaning |\n|---|---|---|---|---|---|\n"
         for key in live:
             kind = "list of text" if key.type is list else key.type.__name__
             default = code(DEFAULTS.get(key.path, key.default))
-            yield f"| `{key.name}` | {kind} | {default} | {in_range(key)} | {cell(key.help)} |\n"
+            theirs = STRANGERS[strangers.COUNTS.get(key.path, "")]
+            yield f"| `{key.name}` | {kind} | {default} | {in_range(key)} | {theirs} | {cell(key.help)} |\n"
     if idle:
         yield "\n### Accepted, and read by nothing\n\n"
         yield "Older memctl wrote these keys. They are checked for type and range and change nothing in this version: "

@@ -161,14 +161,14 @@ def _locked(here: str) -> Iterator[None]:
     os.makedirs(here, mode=0o700, exist_ok=True)
     if here == state.fallback() and not state.private(here):
         raise PermissionError(f"{here} is somebody else's")
-    number = os.open(os.path.join(here, f"{FILE}.lock"), os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
-        try:
-            import fcntl
-        except ImportError:  # Windows: the last one wins
-            pass
-        else:
-            fcntl.flock(number, fcntl.LOCK_EX)
+        import fcntl
+    except ImportError:  # Windows: the last one wins
+        yield
+        return
+    number = os.open(here, os.O_RDONLY)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX)
         yield
     finally:
         os.close(number)

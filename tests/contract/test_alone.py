@@ -60,11 +60,14 @@ def test_the_watch_sees_what_it_should() -> None:
     )
 
 
-def test_only_the_store_and_its_folder_are_written(store: str, scratch: Path) -> None:
+def test_only_the_store_its_folder_and_the_list_of_stores_are_written(store: str, scratch: Path) -> None:
     run(scratch, "push", "gateway", "--source", "doc.md", "--db", store)
     run(scratch, "pull", "--db", store, stdin="The cache is warm.")
     for argv in READS:
         run(scratch, *argv, "--db", store)
     assert sorted(os.listdir(scratch)) == ["box", "doc.md", "page.html"]
     assert os.listdir(scratch / "box") == ["memory.db"]
-    assert os.listdir(os.environ["HOME"]) == []
+    home = Path(os.environ["HOME"])
+    assert [path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file()] == [
+        ".local/state/memctl/trusted"
+    ]

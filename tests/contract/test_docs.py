@@ -134,6 +134,8 @@ JSON_OF = {
     "scan": "scan doc.md",
     "policy": "policy list",
     "quarantine": "quarantine list",
+    "trust": "trust",
+    "untrust": "untrust .",
 }
 
 

@@ -106,7 +106,7 @@ def test_a_question_of_two_lines_and_its_answer(typed: Typist, home: Path, here:
 
 
 def test_what_was_typed_before_comes_back_and_can_be_edited(typed: Typist, home: Path) -> None:
-    (home / HISTORY).parent.mkdir(parents=True)
+    (home / HISTORY).parent.mkdir(parents=True, exist_ok=True)
     (home / HISTORY).write_text("where do sessions leave\n")
     talk = typed([("> ", "\x1b[A"), ("leave", "\x7f" * 4 + "ive\n"), (". ", "\n"), ("> ", "\x04")], llm="cat")
     assert talk.code == 0

@@ -212,6 +212,7 @@ def test_in_a_pipe_there_are_only_counts(sh: Shell, here: Path) -> None:
     large(here / "docs", 40)
     done = sh("memctl sync docs 2>&1 | cat")
     assert done.text.splitlines() == [
+        f"Made a store: {here / '.memory' / 'memory.db'}",
         f"[sync] Scanned 40 files in {here / 'docs'}",
         f"[sync] Done: 40 new, 0 changed, 0 unchanged, {len(rows(here / '.memory' / 'memory.db'))} chunks",
     ]

@@ -194,3 +194,9 @@ def test_an_inode_that_is_used_again_does_not_vouch() -> None:
     own.write_bytes(plant(bragging("MEM-1", ORDER), folder="elsewhere").read_bytes())
     assert ok("status", "--json").json()["trust"] == "found"
     assert run("remember", "x is y").code == 1
+
+
+def test_unfinished_writes_are_named() -> None:
+    store = plant(bragging("MEM-1", FACT))
+    Path(f"{store}-wal").write_bytes(b"x" * 64)
+    assert "was left with unfinished writes" in ok("recall", "gateway").notes

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import memctl
 from memctl import registry, state
+from memctl.errors import StoreReadOnly
 from memctl.registry import Entry
-from memctl.store import MemoryStore, items
+from memctl.store import MemoryStore, items, making
 from memctl.store.connect import open_write
 from memctl.types import MemoryItem
 from planted import LOW, plant
@@ -77,6 +78,19 @@ def test_trust_twice_is_once() -> None:
     assert ok("trust", ".memory", "--json").json() == ok("trust", ".memory/memory.db", "--json").json() == first
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_a_store_that_cannot_be_written_to_can_be_trusted(named: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as a colleague's; then it goes by the id that it has, if it has one."""
+
+    def refuse(path: str, _: str) -> str:
+        raise StoreReadOnly(path=path, reason="made up")
+
+    monkeypatch.setattr(making, "mark", refuse)
+    plant(sql=[] if named else ["DELETE FROM schema_meta WHERE key = 'memctl_store_id'"])
+    ok("trust")
+    assert trust() == "trusted"
+
+
 def test_a_store_that_is_gone_can_be_taken_out() -> None:
     ok("init")
     shutil.rmtree(".memory")
@@ -112,6 +126,9 @@ def older(*argv: str) -> None:
     ok(*argv, stdin=FACT)
     db = open_write(".memory/memory.db")
     db.run("DELETE FROM schema_meta WHERE key = 'memctl_store_id'")
+    for file in Path("docs").glob("*"):  # times that are too fresh when the file is read are left out; these are older
+        times = file.stat().st_mtime_ns, file.stat().st_ctime_ns, str(file.absolute())
+        db.run("UPDATE memory_files SET mtime_ns = ?, ctime_ns = ? WHERE file_path = ?", times)
     db.close()
     (Path(state.folder()) / registry.FILE).unlink()
 

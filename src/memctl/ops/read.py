@@ -18,7 +18,7 @@ MOST = 200
 class Items(Result):
     """Items as export writes them; what policy holds back is named, but not quoted."""
 
-    __slots__ = ("_ctx", "held", "importance", "items", "places", "raw", "requested")
+    __slots__ = ("_ctx", "_trusted", "held", "importance", "items", "places", "raw", "requested")
 
     def __init__(
         self, ctx: Context, items: "list[MemoryItem]", places: "dict[str, Source]", held: set[str], raw: set[str],
@@ -26,11 +26,12 @@ class Items(Result):
     ) -> None:  # fmt: skip
         self._ctx, self.items, self.places, self.importance = ctx, items, places, importance
         self.held, self.raw, self.requested = held, raw, requested
+        self._trusted = ctx.db.trusted
 
     def as_dict(self) -> dict[str, Any]:
         """The items, how many were found, how many asked for."""
         rows = [self._row(item) for item in self.items]
-        if not self._ctx.db.trusted:
+        if not self._trusted:
             from memctl.text.trust import STRANGER
 
             rows = [row | {"trust": STRANGER} for row in rows]

@@ -44,7 +44,7 @@ FLOOR = 0.35
 class Recalled(Result):
     """A block and what it holds; the uses are counted when it has been printed, but for a look at the past."""
 
-    __slots__ = ("block", "ctx", "items", "matched", "meta", "past", "query", "redaction")
+    __slots__ = ("block", "ctx", "items", "matched", "meta", "past", "query", "redaction", "trusted")
     verbatim = True
 
     def __init__(
@@ -54,6 +54,7 @@ class Recalled(Result):
         self.ctx, self.block, self.items, self.matched = ctx, block, items, matched
         self.meta, self.redaction, self.past = meta, redaction, past
         self.query = ""  # what was asked
+        self.trusted = ctx.db.trusted
 
     def as_dict(self) -> dict[str, Any]:
         """The block, a catalog of the items in it, and how the search was answered."""
@@ -62,7 +63,7 @@ class Recalled(Result):
 
         delivered = set(self.block.ids)
         items = format_search_results([i for i in self.items if i.id in delivered], "")
-        if not self.ctx.db.trusted:
+        if not self.trusted:
             from memctl.text.trust import STRANGER
 
             items = [item | {"trust": STRANGER} for item in items]

@@ -43,14 +43,14 @@ BLANK: dict[str, Any] = {"title": "", "tags": [], "content_preview": "", "snippe
 class Hits(Result):
     """What a search found, best first."""
 
-    __slots__ = ("color", "ctx", "explain", "filters", "found", "hidden", "query")
+    __slots__ = ("color", "ctx", "explain", "filters", "found", "hidden", "query", "trusted")
 
     def __init__(
         self, ctx: Context, query: str, found: Found, filters: Filters, hidden: dict[str, str], *, explain: bool = False
     ) -> None:
         self.ctx, self.query, self.found, self.filters, self.explain = ctx, query, found, filters, explain
         self.hidden = hidden  # ids of items whose words are not shown, and why
-        self.color = ctx.color
+        self.color, self.trusted = ctx.color, ctx.db.trusted
 
     def as_dict(self) -> dict[str, Any]:
         """The items, how many there are, how the search was answered, and what to try next."""
@@ -101,7 +101,7 @@ class Hits(Result):
         for row in rows:
             if row["id"] in self.hidden:
                 row.update(BLANK, quarantined=True)
-            if not self.ctx.db.trusted:
+            if not self.trusted:
                 row["trust"] = _stranger()
         return rows
 
@@ -315,7 +315,7 @@ def text(hits: Hits) -> Iterator[str]:
         tags = _tags(c)
         if tags:
             yield f"    tags: {', '.join(map(one_line, tags))}"
-        if not hits.ctx.db.trusted:
+        if not hits.trusted:
             yield f"    trust: {_stranger()}"
         line = one_line(snippet(c, found), SNIPPET_CHARS)
         if line and line != one_line(c.title):

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 class Shown(Result):
     """One item. That somebody opened it counts as a use, noted after it was printed."""
 
-    __slots__ = ("_ctx", "held", "importance", "item", "place", "withheld")
+    __slots__ = ("_ctx", "_trusted", "held", "importance", "item", "place", "withheld")
 
     def __init__(
         self, ctx: Context, item: MemoryItem, place: "Source | None", withheld: str, importance: float | None
     ) -> None:
         self._ctx, self.item, self.place, self.withheld, self.importance = ctx, item, place, withheld, importance
+        self._trusted = ctx.db.trusted
         self.held = False  # whether today's rules hold its words back, in a store of somebody else
 
     def as_dict(self) -> dict[str, Any]:
@@ -48,7 +49,7 @@ class Shown(Result):
         """What is said of an item of a store of somebody else; "" in a store of one's own."""
         from memctl.text.trust import STRANGER
 
-        return "" if self._ctx.db.trusted else STRANGER
+        return "" if self._trusted else STRANGER
 
     def settle(self) -> None:
         """Count the use and log a `read` event; a read-only or busy store is left as it is."""

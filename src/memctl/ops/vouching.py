@@ -38,6 +38,8 @@ def open_found(ctx: "Context", path: str) -> "Database":
     if adopted(path) is not None:
         return connect.open_read(path)
     db = found.open_found(path)
+    if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
+        ctx.warn_once(f"{path} was left with unfinished writes (a -wal file); they are not seen")
     ctx.warn_once(NOTICE.format(path=path, quoted=quoted(path)))
     return db
 
@@ -91,13 +93,17 @@ def adopted(path: str) -> Entry | None:
 
 
 def mark(path: str) -> str:
-    """Give a store a new id of its own; "" when it cannot be written to, or has no place for one."""
-    from memctl.store import making
+    """Give a store a new id, which nobody else knows; the id that it has, or "", when it cannot be written to."""
+    from memctl.store import found, making
 
     try:
         return making.mark(path, ids.new_id("STO"))
     except (errors.StoreReadOnly, errors.StoreBusy, errors.StoreFull):
-        return ""
+        db = found.open_plain(path)
+        try:
+            return db.meta(making.ID) or ""
+        finally:
+            db.close()
 
 
 def _shows_that_it_is_ours(path: str) -> bool:
