@@ -74,11 +74,18 @@ def test_every_answer_says_whose_it_is() -> None:
 
 
 def test_its_words_reach_no_pipe_past_the_rules() -> None:
-    plant(MemoryItem(id="MEM-1", content=ORDER), MemoryItem(id="MEM-2", content=f"key {SECRET}"))
-    for argv in (["search", "gateway keys"], ["search", "gateway keys", "--json"], ["show", "MEM-1"]):
-        assert "evil.example" not in ok(*argv).text
-    assert SECRET not in ok("search", "key").text + ok("show", "MEM-2").text
+    order = MemoryItem(id="MEM-1", title=ORDER, content=ORDER)
+    plant(order, MemoryItem(id="MEM-2", title=f"key {SECRET}", content=f"key {SECRET}"))
+    reads = (
+        ["search", "gateway keys"], ["search", "key", "--json"], ["show", "MEM-1"], ["show", "MEM-2", "--json"],
+        ["list"], ["list", "--json"], ["export"], ["export", "--json"], ["digest"], ["recall", "gateway key"],
+    )  # fmt: skip
+    for argv in reads:
+        done = ok(*argv)
+        assert "evil.example" not in done.text
+        assert SECRET not in done.text
     assert "evil.example" in ok("search", "gateway keys", tty=frozenset(("stdout",))).text
+    assert "evil.example" in ok("show", "MEM-1", tty=frozenset(("stdout",))).text
 
 
 WRITES = (

@@ -72,6 +72,18 @@ def for_models(ctx: Context, items: Sequence[MemoryItem], label: str, *, past: b
     return {item.id: item for item in done.items}
 
 
+def as_shown(ctx: Context, items: Sequence[MemoryItem], label: str) -> list[MemoryItem]:
+    """Items as a person's command prints them: those of a store of somebody else as today's rules leave them.
+
+    What these hold back has no words then, but on a terminal: whoever reads a pipe may be a model.
+    """
+    if ctx.db.trusted or "stdout" in ctx.tty:
+        return list(items)
+    free = for_models(ctx, items, label)
+    silent = {"title": "", "content": "", "tags": [], "entities": [], "injectable": False}
+    return [free.get(item.id) or MemoryItem.from_dict(item.to_dict() | silent) for item in items]
+
+
 def _rules(ctx: Context) -> str:
     """The name of the rules in force; the policy is made only for a project that has a part of its own in it."""
     return judged.word(ctx.policy.switches if ctx.is_configured_in("policy") else "")

@@ -87,6 +87,10 @@ def list_(
         ctx.note(f"[list] {len(found)} of {total} items; -k {total} lists them all")
     elif not found:
         ctx.note("[list] No items.")
+    if not ctx.db.trusted:
+        from memctl.ops import governed
+
+        found = governed.as_shown(ctx, found, "list")
     held = [item.id for item in found if not item.injectable]
     withheld = items.withheld(ctx.db, held) if held else {}
     return Listing(ctx, found, total, withheld, past=filters.as_of is not None)

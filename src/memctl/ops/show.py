@@ -15,14 +15,13 @@ if TYPE_CHECKING:
 class Shown(Result):
     """One item. That somebody opened it counts as a use, noted after it was printed."""
 
-    __slots__ = ("_ctx", "_trusted", "held", "importance", "item", "place", "withheld")
+    __slots__ = ("_ctx", "_trusted", "importance", "item", "place", "withheld")
 
     def __init__(
         self, ctx: Context, item: MemoryItem, place: "Source | None", withheld: str, importance: float | None
     ) -> None:
         self._ctx, self.item, self.place, self.withheld, self.importance = ctx, item, place, withheld, importance
         self._trusted = ctx.db.trusted
-        self.held = False  # whether today's rules hold its words back, in a store of somebody else
 
     def as_dict(self) -> dict[str, Any]:
         """The item as export writes it: `source`, `withheld` and `importance` where there is something to say."""
@@ -30,19 +29,6 @@ class Shown(Result):
 
         more = {"trust": self.stranger} if self.stranger else {}
         return to_dict(self.item, self.place, self.withheld, self.importance) | more
-
-    def judge(self) -> None:
-        """Let today's rules decide what is shown: nobody here has judged the item."""
-        from memctl.ops import governed
-
-        fit = governed.for_models(self._ctx, [self.item], "show").get(self.item.id)
-        if fit is not None:
-            self.item = fit
-        else:
-            self.held = True
-            self.item = MemoryItem.from_dict(
-                self.item.to_dict() | {"title": "", "content": "", "tags": [], "entities": []}
-            )
 
     @property
     def stranger(self) -> str:
@@ -79,10 +65,11 @@ def show(
         raise ItemNotFound(id=wanted)
     withheld = "" if item.injectable else items.withheld(ctx.db, [item.id]).get(item.id, "")
     place, matters = sources.get_many(ctx.db, [item.id]), importance.get_many(ctx.db, [item.id])
-    shown = Shown(ctx, item, place.get(item.id), withheld, matters.get(item.id))
-    if not ctx.db.trusted and "stdout" not in ctx.tty:
-        shown.judge()
-    return shown
+    if not ctx.db.trusted:
+        from memctl.ops import governed
+
+        (item,) = governed.as_shown(ctx, [item], "show")
+    return Shown(ctx, item, place.get(item.id), withheld, matters.get(item.id))
 
 
 def text(result: Shown) -> Iterator[str]:
@@ -94,7 +81,7 @@ def text(result: Shown) -> Iterator[str]:
         yield f"{'Trust:':<12}{result.stranger}"
     yield ""
     yield "--- Content ---"
-    yield "(held back by policy; a terminal shows it)" if result.held else item.content
+    yield item.content
 
 
 def _fields(

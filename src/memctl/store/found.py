@@ -23,6 +23,10 @@ _NOTHING_OF = (
     "memory_mounts",
     "memory_mount_options",
     "memory_revisions",
+    "memory_sessions",
+    "memory_turns",
+    "memory_workspaces",
+    "memory_workspace_options",
 )
 #: What is shown in place of what an item says of itself.
 _INSTEAD = {
