@@ -134,6 +134,10 @@ def test_a_store_that_is_no_file_is_passed_over(kind: str, victim: Path) -> None
             "CREATE TRIGGER memory_items_fts_ai2 AFTER INSERT ON memory_events BEGIN SELECT 1; END",
             "the trigger memory_items_fts_ai2",
         ),
+        (
+            "ALTER TABLE memory_items ADD COLUMN burn AS (hex(zeroblob(length(content))))",
+            "the generated column memory_items.burn",
+        ),
     ],
 )
 @pytest.mark.parametrize("named", [False, True])
@@ -148,24 +152,17 @@ def test_declarations_that_are_not_ours_are_refused(sql: str, what: str, named: 
         MemoryStore(str(store))
 
 
-@pytest.mark.parametrize(
-    ("sql", "what"),
-    [
-        ("ALTER TABLE memory_items ADD COLUMN burn AS (hex(zeroblob(length(content))))", "generated column"),
-        ("CREATE VIRTUAL TABLE other USING fts5(words)", "virtual table other"),
-    ],
-)
-def test_a_found_store_declares_nothing_that_computes(sql: str, what: str) -> None:
-    store = plant(sql=[sql])
+def test_a_found_store_declares_nothing_that_computes() -> None:
+    store = plant(sql=["CREATE VIRTUAL TABLE other USING fts5(words)"])
     done = run("recall", "gateway")
     assert done.code == 2
-    assert what in done.notes
+    assert "virtual table other" in done.notes
     assert run("trust").code == 2
     assert ok("search", "gateway", "--db", store).out  # other programs' tables may stand in a named one
 
 
 def test_a_trigger_under_our_name_with_other_words_is_never_trusted() -> None:
-    plant(
+    store = plant(
         sql=[
             "DROP TRIGGER memory_items_fts_bu",
             "CREATE TRIGGER memory_items_fts_bu BEFORE UPDATE ON memory_items BEGIN DELETE FROM memory_items; END",
@@ -175,6 +172,34 @@ def test_a_trigger_under_our_name_with_other_words_is_never_trusted() -> None:
     assert done.code == 2
     assert "the trigger memory_items_fts_bu" in done.notes
     assert run("remember", "x is y").code == 1
+    assert "the trigger memory_items_fts_bu" in run("remember", "x is y", "--db", store).notes
+    assert ok("recall", "gateway", "--db", store).out  # which would count a use, and so runs the trigger
+    assert ok("list", "--db", store).out
+
+
+@pytest.mark.parametrize("column", ["tags", "entities", "links_json", "provenance_json"])
+def test_lists_in_lists_in_lists_break_no_read(column: str) -> None:
+    store = plant(sql=[f"UPDATE memory_items SET {column} = '{'[' * 50_000}'"])
+    for argv in (["recall", "gateway"], ["list"], ["search", "gateway"], ["export"]):
+        assert ok(*argv, "--db", store).out
+
+
+@pytest.mark.parametrize("column", ["title", "scope", "rule_id", "corpus_id", "created_at", "superseded_by"])
+def test_bytes_where_text_belongs_break_no_read(column: str) -> None:
+    store = plant(sql=[f"UPDATE memory_items SET {column} = x'ff00'"])
+    for argv in (["recall", "gateway"], ["list", "--all-scopes"], ["export"]):
+        assert run(*argv, "--db", store).code == 0
+
+
+def test_a_view_in_place_of_a_table_is_not_asked() -> None:
+    """Whether it is a view is looked at before anything is read from it."""
+    endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n AS key, n AS value FROM c"
+    store = plant(sql=["DROP TABLE schema_meta", f"CREATE VIEW schema_meta AS {endless}"])
+    for named in ([], ["--db", str(store)]):
+        for argv in (["recall", "gateway"], ["remember", "x is y"], ["status"]):
+            done = run(*argv, *named)
+            assert done.code == 2
+            assert "the view schema_meta" in done.notes
 
 
 @pytest.mark.parametrize("script", ["memctl_v1", "memctl_v2", "ragix"])
@@ -192,11 +217,14 @@ def test_stores_of_older_programs_can_be_trusted(script: str) -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Connection.setlimit is of Python 3.11")
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="sqlite3 of Python 3.10 sets no limits")
 def test_a_cell_beyond_all_measure_ends_in_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(MemoryItem(id="MEM-1", content="gateway " * 400_000))
-    monkeypatch.setattr(safety, "CELL_BYTES", 1 << 20)
+    store = plant(MemoryItem(id="MEM-1", content="gateway " * 400_000))
+    assert run("list", "--db", store).code == 0
     done = run("recall", "gateway")
     assert done.code in (1, 2)
+    monkeypatch.setattr(safety, "CELL_BYTES", 1 << 20)
+    assert run("list", "--db", store).code in (1, 2)
     assert b"Traceback" not in done.err
     assert "internal error" not in done.notes
 

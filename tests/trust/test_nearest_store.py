@@ -94,6 +94,26 @@ def test_a_link_leads_nowhere(linked: str, tmp_path: Path) -> None:
     assert target.read_bytes() == before
 
 
+@pytest.mark.parametrize("linked", [".memory", ".memory/memory.db"])
+def test_a_link_to_another_store_of_one_s_own_tells_nothing(linked: str, tmp_path: Path) -> None:
+    """It would bring another project's memory into the blocks of a clone."""
+    other = tmp_path / "other"
+    other.mkdir()
+    os.chdir(other)
+    ok("remember", "The gateway of the other project is secret.")
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    os.chdir(clone)
+    if linked == ".memory":
+        Path(".memory").symlink_to(other / ".memory")
+    else:
+        Path(".memory").mkdir()
+        Path(".memory/memory.db").symlink_to(other / ".memory/memory.db")
+    for argv in (["recall", "gateway"], ["search", "gateway"], ["list"], ["export"]):
+        done = run(*argv)
+        assert (done.code, done.out) == (2, b""), argv
+
+
 def test_a_link_to_an_empty_folder_is_not_filled(tmp_path: Path) -> None:
     Path(".memory").symlink_to(tmp_path)
     for argv in (["remember", "x is y"], ["init"]):

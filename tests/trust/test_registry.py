@@ -30,7 +30,7 @@ def trust() -> str:
 
 @pytest.mark.parametrize(
     "first",
-    [["init"], ["remember", FACT], ["pull"], ["sync", "docs"], ["push", "x", "--source", "docs"], ["serve", "--check"]],
+    [["init"], ["remember", FACT], ["pull"], ["sync", "docs"], ["push", "x", "--source", "docs"]],
 )
 def test_what_a_command_makes_is_trusted(first: list[str]) -> None:
     Path("docs").mkdir()

@@ -122,12 +122,13 @@ def font(**look: Any) -> Any:
     return lib("openpyxl.styles").Font(**look)
 
 
-def setting(part: str, *, hidden: bool) -> Callable[[Any, Any], None]:
+def setting(part: str, **look: object) -> Callable[[Any, Any], None]:
     """A change of a row or a column."""
 
     def change(_made: Any, sheet: Any) -> None:
         key = 3 if part == "row_dimensions" else "B"
-        getattr(sheet, part)[key].hidden = hidden
+        for name, value in look.items():
+            setattr(getattr(sheet, part)[key], name, value)
 
     return change
 
@@ -292,7 +293,9 @@ HIDDEN: dict[str, tuple[str, Callable[[], bytes]]] = {
     "xlsx hidden sheet": ("a.xlsx", lambda: book(state("hidden"))),
     "xlsx very hidden sheet": ("a.xlsx", lambda: book(state("veryHidden"))),
     "xlsx hidden row": ("a.xlsx", lambda: book(setting("row_dimensions", hidden=True))),
+    "xlsx row of no height": ("a.xlsx", lambda: book(setting("row_dimensions", height=0.5))),
     "xlsx hidden column": ("a.xlsx", lambda: book(setting("column_dimensions", hidden=True))),
+    "xlsx column of no width": ("a.xlsx", lambda: book(setting("column_dimensions", width=0.1))),
     "xlsx white": ("a.xlsx", lambda: book(cell_look(font=font(color="FFFFFFFF")))),
     "xlsx 1 pt": ("a.xlsx", lambda: book(cell_look(font=font(sz=1)))),
     "xlsx format of nothing": ("a.xlsx", lambda: book(cell_look(number_format=";;;"))),

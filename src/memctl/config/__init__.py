@@ -225,7 +225,7 @@ def read_config(path: str | os.PathLike[str], *, named: bool = True) -> Loaded:
 MOST = 4 << 20
 
 
-def _content(path: str, *, named: bool) -> bytes:
+def read_bytes(path: str, *, named: bool) -> bytes:
     """What the file holds. Raises OSError and ConfigUnreadable; a pipe beside a store is not waited for."""
     from stat import S_ISREG
 
@@ -249,7 +249,7 @@ def _object(path: str, *, named: bool) -> dict[str, Any]:
     import json
 
     try:
-        data = json.loads(_content(path, named=named).decode("utf-8-sig"))
+        data = json.loads(read_bytes(path, named=named).decode("utf-8-sig"))
     except OSError as exc:
         raise ConfigUnreadable(path=path, reason=exc.strerror or str(exc)) from exc
     except UnicodeDecodeError as exc:

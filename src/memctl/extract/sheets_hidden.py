@@ -7,11 +7,20 @@ from memctl.extract.hidden import TINY_POINTS
 
 _ROW = re.compile(rb"<(?:\w{1,9}:)?row\b([^<>]{0,1000})>")
 _COLUMN = re.compile(rb"<(?:\w{1,9}:)?col\b([^<>]{0,1000})/?>")
-_ATTRIBUTE = re.compile(rb"""\b(r|min|max|hidden|zeroHeight)\s{0,3}=\s{0,3}["']([^"']{0,20})["']""")
-_DEFAULT = re.compile(rb"<(?:\w{1,9}:)?sheetFormatPr\b([^<>]{0,1000})>")
+_ATTRIBUTE = re.compile(rb"""\b(r|min|max|hidden|ht|width)\s{0,3}=\s{0,3}["']([^"']{0,20})["']""")
 _LAST_COLUMN = 16_384
+#: A row lower than this (in points), and a column narrower (in digits), shows nothing.
+_LOW, _NARROW = 2.0, 0.3
 #: A number format that shows nothing.
 _NOTHING = re.compile(r";;;+\Z")
+
+
+def _is_less(size: bytes | None, least: float) -> bool:
+    """Whether a row's height or a column's width leaves nothing of it to be read."""
+    try:
+        return size is not None and float(size) < least
+    except ValueError:
+        return False
 
 
 class Hiding:
@@ -26,11 +35,12 @@ class Hiding:
         for match in _ROW.finditer(part):
             found = dict(_ATTRIBUTE.findall(match[1]))
             number = int(found[b"r"]) if found.get(b"r", b"").isdigit() else number + 1
-            if found.get(b"hidden") in (b"1", b"true"):
+            if found.get(b"hidden") in (b"1", b"true") or _is_less(found.get(b"ht"), _LOW):
                 self.rows.add(number)
         for match in _COLUMN.finditer(part):
             found = dict(_ATTRIBUTE.findall(match[1]))
-            if found.get(b"hidden") in (b"1", b"true") and found.get(b"min", b"").isdigit():
+            away = found.get(b"hidden") in (b"1", b"true") or _is_less(found.get(b"width"), _NARROW)
+            if away and found.get(b"min", b"").isdigit():
                 last = int(found[b"max"]) if found.get(b"max", b"").isdigit() else int(found[b"min"])
                 self.columns |= set(range(int(found[b"min"]), min(last, _LAST_COLUMN) + 1))
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from threading import Condition, RLock, Thread
 
-from memctl import ids
+from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Any
-from memctl.operation import READ
+from memctl.operation import READ, WRITE
 from memctl.ops.context import Context
 from memctl.store import connect
 from memctl.store.connect import MEMORY
@@ -221,6 +221,34 @@ class Home:
                 self._owing.wait(left if owing else None)
                 self._sleeping = False
         return None
+
+    def open(self) -> None:
+        """Open the store if there is one: the first writing call finds it open.
+
+        One that is missing is made by the first call that stores something. A store of somebody else is only read, and
+        each writing call says so.
+        """
+        if not os.path.exists(self.db_path):
+            return
+        with suppress(errors.StoreUntrusted), self.context(writes=True) as ctx:
+            ctx.allow(WRITE)
+            _ = ctx.db
+            return
+        with self.context(writes=False) as ctx:
+            ctx.allow(READ)
+            _ = ctx.db
+
+    def check_folder(self) -> None:
+        """Raise StoreUnmakeable when there is no store and none could be made."""
+        path = folder = self.db_path
+        if os.path.exists(path):
+            return
+        while not os.path.lexists(folder):
+            folder = os.path.dirname(folder)
+        if not os.path.isdir(folder):
+            raise errors.StoreUnmakeable(path=path, reason=f"{folder} is no folder")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise errors.StoreUnmakeable(path=path, reason=f"{folder} cannot be written to")
 
     def close(self, wait: float = 0.0) -> bool:
         """Close all handles, which counts the uses they have gathered; those in use when they come back.

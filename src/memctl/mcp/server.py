@@ -20,7 +20,7 @@ from memctl.mcp.home import Home
 from memctl.mcp.metrics import Metrics
 from memctl.mcp.rate_limiter import RateLimiter
 from memctl.mcp.session import SessionTracker
-from memctl.operation import READ, WRITE
+from memctl.operation import READ
 from memctl.ops.context import DEFAULT_STORE, Context
 
 if TYPE_CHECKING:
@@ -50,38 +50,10 @@ class Built(NamedTuple):
     shield: Any = None
     token: str = ""
 
-    def open(self) -> None:
-        """Open the store if there is one: the first writing call finds it open.
-
-        One that is missing is made by the first call that stores something. A store of somebody else is only read, and
-        each writing call says so.
-        """
-        if not os.path.exists(self.home.db_path):
-            return
-        with suppress(errors.StoreUntrusted), self.home.context(writes=True) as ctx:
-            ctx.allow(WRITE)
-            _ = ctx.db
-            return
-        with self.home.context(writes=False) as ctx:
-            ctx.allow(READ)
-            _ = ctx.db
-
-    def _check_folder(self) -> None:
-        """Raise StoreUnmakeable when there is no store and none could be made."""
-        path = folder = self.home.db_path
-        if os.path.exists(path):
-            return
-        while not os.path.lexists(folder):
-            folder = os.path.dirname(folder)
-        if not os.path.isdir(folder):
-            raise errors.StoreUnmakeable(path=path, reason=f"{folder} is no folder")
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise errors.StoreUnmakeable(path=path, reason=f"{folder} cannot be written to")
-
     def check(self) -> None:
         """Open the store, import every tool's operation, and list the tools as a client would see them."""
-        self._check_folder()
-        self.open()
+        self.home.check_folder()
+        self.home.open()
         self.home.close()
         for one in self.tools:
             _ = one.tool
@@ -238,7 +210,7 @@ def run(built: Built, options: Mapping[str, Any], ctx: Context) -> None:
     """Serve until the input ends or a signal comes."""
     if options["transport"] not in _HTTP and (sys.stdin is None or sys.stdout is None):
         raise errors.StreamsClosed
-    built.open()
+    built.home.open()
     ctx.note(f"memctl MCP server (db={built.home.db_path})")
     try:
         if options["transport"] in _HTTP:

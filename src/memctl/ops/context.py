@@ -11,6 +11,7 @@ from memctl import errors, registry, state
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.operation import CREATE, NONE, READ, WRITE, Access, Param
 from memctl.ops.nearest import DEFAULT_STORE as DEFAULT_STORE  # noqa: PLC0414 - handed on
+from memctl.ops.nearest import hindrance
 from memctl.ops.nearest import nearest_store as nearest_store  # noqa: PLC0414 - handed on
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ class Context:
 
         if not self.is_found:
             return connect.open_read(path)
-        entry = registry.find(path)
+        entry = None if hindrance(path) else registry.find(path)
         if entry is not None and entry.how != registry.UNTRUSTED:
             db = connect.open_read(path)
             if db.store_id == entry.store_id:

@@ -167,8 +167,9 @@ def _is_trusted(path: str, entry: Entry | None) -> bool:
 
 def digest(path: str) -> str:
     """The hash of a config file, by which the registry knows it; "" when it cannot be read."""
+    from memctl.config import read_bytes
+
     try:
-        with open(path, "rb") as file:
-            return "sha256:" + ids.bytes_hash(file.read())
-    except OSError:
+        return "sha256:" + ids.bytes_hash(read_bytes(path, named=False))
+    except (OSError, errors.ConfigUnreadable):
         return ""

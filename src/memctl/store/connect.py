@@ -291,9 +291,9 @@ def _read_modes(path: str) -> tuple[str, ...]:
 def _prepare_read(db: Database) -> None:
     _look_at(db)
     try:
+        safety.check_schema(db)  # before any table is read: a view may stand for it
         state = db.row(_STATE) if db.has("memctl_migrations") else (None, None, db.meta("memctl_store_id"))
         db.store_id = str(state[2] or "")
-        safety.check_schema(db)
         if tuple(state[:2]) != (MIGRATION, SCHEMA_VERSION):
             from memctl.store import migrate
 
@@ -355,8 +355,9 @@ def open_write(
     db = Database(conn, path, writable=True)
     db.say = say
     try:
-        migrate.check_writable(db)  # before the journal mode of somebody else's file is changed
         safety.check_schema(db)
+        migrate.check_writable(db)  # before the journal mode of somebody else's file is changed
+        safety.check_triggers(db)
         if store_id is not None and store_id != (db.meta("memctl_store_id") or ""):
             raise errors.StoreUntrusted(path=path)
         write_pragmas(db, wal)

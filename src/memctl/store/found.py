@@ -62,12 +62,13 @@ def open_plain(path: str) -> Database:
         raise errors.StoreUnsafe(path=path, what="it is a link")
     db = connect_immutable(path)
     db.trusted = db.writable = False
+    safety.limit_cells(db.conn, safety.FOUND_CELL_BYTES)
     left = iter(range(_STEPS))
     db.conn.set_progress_handler(lambda: next(left, None) is None, _EACH)
     try:
         db.run("PRAGMA temp_store = MEMORY")
         safety.check_schema(db)
-        safety.check_columns(db)
+        safety.check_virtual_tables(db)
     except BaseException:
         db.close()
         raise

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memctl import errors, ids
-from memctl.store import kept, rows
+from memctl.store import kept, rows, safety
 from memctl.store.connect import MAX_VALUES, Database
 from memctl.store.filters import Filters
 from memctl.store.schema import HASH_KEY
@@ -117,7 +117,8 @@ def count(db: Database, filters: Filters) -> int:
 
 def scopes(db: Database) -> dict[str, int]:
     """The scopes there are, and how many active items each holds."""
-    return dict(db.rows("SELECT scope, count(*) FROM memory_items WHERE archived = 0 GROUP BY scope ORDER BY scope"))
+    sql = "SELECT CAST(scope AS TEXT), count(*) FROM memory_items WHERE archived = 0 GROUP BY scope ORDER BY scope"
+    return dict(db.rows(sql))
 
 
 def ids_by_hash(db: Database, hashes: Iterable[str]) -> dict[str, list[Known]]:
@@ -361,6 +362,7 @@ def _count_all(db: Database, uses: Sequence[Use]) -> None:
         for item_id in wanted:
             much[item_id] = (much[item_id][0] + 1 if item_id in much else 1, now)
     said = [(action, item_id, "{}", "", now) for now, action, wanted in uses for item_id in wanted]
+    safety.check_triggers(db)
     with db.briefly_writable(), db.atomic(wait=0.5), kept.harmless(db):
         db.run_many(
             "UPDATE main.memory_items SET usage_count = usage_count + ?, last_used_at = ? WHERE id = ?",

@@ -32,9 +32,10 @@ def _to_item(row: tuple[Any, ...]) -> MemoryItem:
         id=str(item_id), tier=tier, type=type_, title=_text(title), content=_text(content), tags=strings(tags),
         entities=strings(entities), links=_links(links), provenance=provenance(source),
         confidence=_number(confidence), validation=validation if validation in VALIDATIONS else "unverified",
-        scope=_text(scope), expires_at=expires, usage_count=_count(used), last_used_at=last_used,
-        created_at=created, updated_at=updated, rule_id=rule, superseded_by=superseded, archived=bool(archived),
-        corpus_id=corpus, injectable=bool(injectable),
+        scope=_text(scope), expires_at=_optional(expires), usage_count=_count(used), last_used_at=_optional(last_used),
+        created_at=_text(created), updated_at=_text(updated), rule_id=_optional(rule),
+        superseded_by=_optional(superseded), archived=bool(archived), corpus_id=_optional(corpus),
+        injectable=bool(injectable),
     )  # fmt: skip
 
 
@@ -56,7 +57,7 @@ def from_item(item: MemoryItem) -> tuple[Any, ...]:
 def strings(text: object) -> list[str]:
     """A JSON array as a list of strings; anything else is an empty list."""
     value = load(text)
-    return [v if isinstance(v, str) else str(v) for v in value if v is not None] if isinstance(value, list) else []
+    return [_text(v) for v in value if isinstance(v, str | int | float)] if isinstance(value, list) else []
 
 
 def load(text: object) -> Any:
@@ -67,7 +68,7 @@ def load(text: object) -> Any:
         return []
     try:
         return _decode(text) if isinstance(text, str) else json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter: lists in lists in lists, which nobody stores
         return None
 
 
@@ -98,13 +99,17 @@ def provenance(text: object) -> MemoryProvenance:
 
 
 def _words(held: object) -> list[str]:
-    return [v if isinstance(v, str) else str(v) for v in held] if isinstance(held, list) else []
+    return [_text(v) for v in held if isinstance(v, str | int | float)] if isinstance(held, list) else []
 
 
 def _text(value: object) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _optional(value: object) -> str | None:
+    return None if value is None else _text(value)
 
 
 def _count(value: object) -> int:

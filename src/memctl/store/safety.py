@@ -31,11 +31,16 @@ _ODD = (
     "SELECT type, name FROM sqlite_master WHERE type = 'view' OR (type = 'trigger' AND "
     f"(name NOT IN ({_NAMES}) OR tbl_name <> 'memory_items')) LIMIT 1"
 )
-#: Tables of ours whose columns must hold what was put there.
-_OURS = ("memory_", "memctl_", "corpus_", "schema_meta")
+#: Columns of ours must hold what was put there.
+_COMPUTED = (
+    "SELECT t.name || '.' || c.name FROM sqlite_master AS t CROSS JOIN pragma_table_xinfo(t.name) AS c "
+    "WHERE t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL%' AND c.hidden IN (2, 3) AND (t.name = 'schema_meta' "
+    "OR t.name LIKE 'memory!_%' ESCAPE '!' OR t.name LIKE 'memctl!_%' ESCAPE '!' "
+    "OR t.name LIKE 'corpus!_%' ESCAPE '!') LIMIT 1"
+)
 
-#: Bytes of one cell or row at most; the largest document that is stored as a whole stays far below.
-CELL_BYTES = 256 << 20
+#: Bytes of one cell or row at most; in a store that was found, where no honest one holds more than a passage.
+CELL_BYTES, FOUND_CELL_BYTES = 64 << 20, 2 << 20
 #: `Connection.setlimit` is of Python 3.11; the numbers are SQLite's (SQLITE_LIMIT_LENGTH and _ATTACHED).
 _LENGTH, _ATTACHED = 0, 7
 
@@ -46,9 +51,15 @@ def connect(path: str, mode: str, timeout: float) -> sqlite3.Connection:
     conn = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=timeout, check_same_thread=False)
     conn.execute("PRAGMA cell_size_check = ON")
     if hasattr(conn, "setlimit"):
-        conn.setlimit(_LENGTH, CELL_BYTES)
         conn.setlimit(_ATTACHED, 1)  # which VACUUM needs
+    limit_cells(conn, CELL_BYTES)
     return conn
+
+
+def limit_cells(conn: sqlite3.Connection, size: int) -> None:
+    """Let no cell or row be larger than `size` bytes: whoever reads one gets StoreOversized. Not on Python 3.10."""
+    if hasattr(conn, "setlimit"):
+        conn.setlimit(_LENGTH, size)
 
 
 def _quoted(path: str) -> str:
@@ -88,27 +99,23 @@ def _names_another_file(journal: str, size: int) -> bool:
 
 
 def check_schema(db: "Database") -> None:
-    """Refuse a store that declares a view, or a trigger that is not ours. Raises StoreUnsafe.
+    """Refuse a store that declares a view, a trigger that is not ours, or a column of ours that is computed.
 
-    Tables and indexes of other programs may stand in it.
+    Tables and indexes of other programs may stand in it. What is another program's altogether is no store, which is
+    told elsewhere. Raises StoreUnsafe.
     """
     odd = db.row(_ODD)
-    if odd is not None:
+    if odd is None and (computed := db.value(_COMPUTED)):
+        odd = "generated column", computed
+    if odd is not None and db.value("SELECT 1 FROM sqlite_master WHERE name = 'memory_items'"):
         raise _undeclared(db, *odd)
 
 
-def check_columns(db: "Database") -> None:
-    """Refuse generated columns in tables of ours, and virtual tables beside the index. Raises StoreUnsafe."""
-    for name, sql in db.rows("SELECT name, sql FROM sqlite_master WHERE type = 'table'"):
-        words = str(sql).split(None, 3)
-        if len(words) > 1 and words[1].upper() == "VIRTUAL":
-            if name != "memory_items_fts" or not _is_index(str(sql)):
-                raise _undeclared(db, "virtual table", name)
-        elif str(name).startswith(_OURS):
-            quoted = str(name).replace('"', '""')
-            for column in db.rows(f'PRAGMA table_xinfo("{quoted}")'):
-                if column[6] in (2, 3):
-                    raise _undeclared(db, "generated column", f"{name}.{column[1]}")
+def check_virtual_tables(db: "Database") -> None:
+    """Refuse virtual tables beside the index. Raises StoreUnsafe."""
+    for name, sql in db.rows("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%'"):
+        if name != "memory_items_fts" or not _is_index(str(sql)):
+            raise _undeclared(db, "virtual table", name)
 
 
 def _is_index(sql: str) -> bool:

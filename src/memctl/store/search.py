@@ -37,9 +37,9 @@ _CONTENT, _ROW, _PIECE = 4, 11, 100
 #: What is found out about a word that more items have is not kept: it would soon be too much.
 _WORTH_KEEPING = 2000
 COLUMNS = (
-    "i.id, i.tier, i.type, "
+    "i.id, i.tier, CAST(i.type AS TEXT), "
     "CAST(i.title AS TEXT), CAST(i.content AS TEXT), CAST(i.tags AS TEXT), "
-    "i.confidence, i.validation, i.scope, i.injectable"
+    "i.confidence, CAST(i.validation AS TEXT), CAST(i.scope AS TEXT), i.injectable"
 )
 
 
