@@ -19,29 +19,43 @@ from unicodedata import combining, normalize
 from memctl.policy import lexicon
 
 _SPAN = 14  # words between the first concept and any other one
+_NEAR = 8  # the same for what an English verb is about, which follows it
 _CLOSE = 3
 _LONG = 400  # characters of a clause beside its anchor that are looked at
+_WORD_SIZE = 40  # characters of a word that is remembered
 _KNOWN = 30_000  # words whose concepts are remembered; forgotten all at once when full
 #: Concepts that have tenses and moods: in English a verb must stand where orders stand.
 _VERBS = "forget obey reveal send run ask grant off tell say remember save"
+#: Of them those that what they are about follows, in English.
+_GOVERNING = "forget reveal ask off"
 #: All that an addressed reader may be told to do.
 _ACT = "send run grant off say reveal save forget remember"
 
-_WORD = re.compile(r"\.env\b|https?://\S+|hxxps?://\S+|[\w.+-]+@[\w-]+\.\w+|[^\W_]+(?:['\u2019.-][^\W_]+)*")
+_WORD = re.compile(r"\.env\b|https?://\S+|hxxps?://\S+|[\w.+-]+@[\w-]+\.\w+|\w+(?:['\u2019.-]\w+)*")
+#: Where a clause ends. It begins with one set of characters, which the regular expression engine looks for at full speed.
 _END = re.compile(
-    r"[.!?;\u2026](?=[\s\"'\u201d\u2019)\]*`]|$)|[\u3002\uff01\uff1f\uff1b]|\n(?=\s*(?:\n|[-*+>#|]\s|\d+[.)]\s))|\s\|\s"
+    r"[.!?;\n{}=<>\[\]|\u2026\u3002\uff01\uff1f\uff1b](?:(?<![.\n|])|(?<=\.)(?=[\s\"'\u201d\u2019)\]*`]|\Z)|"
+    r"(?<=\n)(?=[ \t]*(?:\n|[-*+>#|][ \t]|\d{1,3}[.)][ \t]))|(?<= \|)(?= ))"
 )
 _URL = re.compile(r"https?://|hxxps?://|.@|[a-z0-9-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b")
-#: After these, or at the beginning, an English verb gives an order.
-_ORDERING = frozenset(
-    (
-        "please and then now just must should shall also first kindly always never instead only immediately simply or you "
-        "not don't to may can your could would will again let"
-    ).split()
+#: What stands before an English verb that gives an order: nothing, a mark, or one of these words.
+_LED = re.compile(
+    r"(?:^|[^\w\s]|\n|\b(?:please|and|then|now|just|must|should|shall|also|first|kindly|always|never|instead|only|simply|or|not|"
+    r"don't|do|again|let|no\s+longer|\w+ly|(?:need|needs|have|has|required|want|wants|sure|instructed|asked|free|told)\s+to|"
+    r"you|(?:you|assistant|agent|model|ai)\s+(?:can|may|could|would|will)))\s*$"
 )
-_TO = frozenset("need needs have has required want wants sure ready instructed asked free going told allowed".split())
-_PASSED = frozenset(("also", "no", "longer"))
-_OPENING = frozenset(':;("\'`*>]\u2014\u2013-')
+_BEFORE = 32  # characters before a verb in which that shows
+#: What denies an English word, and how far around it that stands.
+_DENIED = re.compile(r"\b(?:not|never|without|no|cannot|longer|stop|cease|nothing|neither|hide|unnecessary)\b|n't\b")
+_DENIED_BEFORE, _DENIED_AFTER = 40, 30
+#: Words of phrases that stand in any text: no reason to look at it.
+_COMMON = frozenset(
+    "a about access account all always and any apply are as at attention be before begin below by came can context developer do does "
+    "down every false following for from given good has have hey if important in initial is it language later let list long longer mail "
+    "me message messages need needs never no not now of off on only order original out package put question root safe say set so start "
+    "state stored switch system tell than that the them then there this to turn under until update up use valid wait was were when "
+    "window with without write written you your".split()
+)
 _PLAIN = str.maketrans({"\u0131": "i", "\u0142": "l", "\xf8": "o", "\u0111": "d", "\xdf": "s", "\u2019": "'"})
 
 
@@ -55,6 +69,22 @@ class _Word(NamedTuple):
     end: int
 
 
+class _Phrase(NamedTuple):
+    """What follows the first word of a phrase, and what the phrase says."""
+
+    rest: tuple[str, ...]
+    concepts: int
+    tongues: int
+
+
+class _Meaning(NamedTuple):
+    """What a word says by itself: concepts and languages as bits, and the phrases that it begins, by their second word."""
+
+    concepts: int
+    tongues: int
+    phrases: dict[str, list[_Phrase]] | None
+
+
 class _Need(NamedTuple):
     concepts: int
     negated: bool
@@ -62,11 +92,10 @@ class _Need(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """A clause as read: the text it stands in, its words that mean something, all its words, the concepts there."""
+    """A clause as read: the text it stands in, its words that mean something, the concepts there."""
 
     low: str
     words: list[_Word]
-    plain: list[str]
     there: int
 
 
@@ -96,15 +125,20 @@ def folded(word: str) -> str:
 def keywords(concepts: Iterable[str], *, dense: bool = False) -> str:
     """What opens a rule that needs one of these concepts: a word of each entry, as the gate cuts and knows words."""
     words: dict[str, None] = {}
-    for table in (lexicon.DENSE if dense else lexicon.SPACED).values():
+    for tongue, table in (lexicon.DENSE if dense else lexicon.SPACED).items():
         for name in concepts:
             for entry in table.get(name, "").split():
                 if dense:
                     words[entry.lower().replace("_", " ")] = None
                     continue
-                part = max(re.split(r"[_'.-]", entry.rstrip("*")), key=len)
+                parts = re.split(r"[_'.-]", entry.rstrip("*"))
+                part = max((part for part in parts if len(parts) == 1 or part not in _COMMON), key=len, default="")
+                if not part:
+                    continue
                 star = "*" if entry.endswith("*") and entry.rstrip("*").endswith(part) else ""
-                words |= dict.fromkeys((part + star, folded(part) + star))
+                words[part + star] = None
+                if tongue != "vi":  # whose words without accents are those of other languages
+                    words[folded(part) + star] = None
     for name in concepts:
         if name in lexicon.ANYWHERE and not dense:
             words |= dict.fromkeys(w for w in lexicon.ANYWHERE[name].split() if w.strip("*").isalnum())
@@ -133,9 +167,9 @@ class Lexicon:
         names = _names()
         self._exact: dict[str, tuple[int, int]] = {}
         self._stems: dict[str, tuple[int, int]] = {}
-        self._phrases: dict[str, list[tuple[tuple[str, ...], int, int]]] = {}
+        self._phrases: dict[str, dict[str, list[_Phrase]]] = {}
         self._said: dict[str, tuple[int, int]] = {}
-        self._known: dict[str, tuple[int, int]] = {}
+        self._known: dict[str, _Meaning | None] = {}
         everywhere = (1 << len(names.tongues)) - 1
         for name, words in lexicon.ANYWHERE.items():
             self._enter(words, names.concepts[name], everywhere)
@@ -158,48 +192,64 @@ class Lexicon:
         for entry in words.split():
             first, *rest = [folded(part) for part in entry.split("_")]
             if rest:
-                self._phrases.setdefault(first, []).append((tuple(rest), concepts, tongues))
+                self._phrases.setdefault(first, {}).setdefault(rest[0], []).append(_Phrase(tuple(rest), concepts, tongues))
             elif first.endswith("*"):
                 self._add(self._stems, first[:-1], concepts, tongues)
             else:
                 self._add(self._exact, first, concepts, tongues)
 
-    def _meaning(self, word: str) -> tuple[int, int]:
-        """The concepts and languages of one word; of `l'utilisateur` and `envoie-les` those of the parts."""
-        found = self._known.get(word)
-        if found is None:
-            concepts, tongues = self._exact.get(word, (0, 0))
-            for size in self._sizes:
-                more = self._stems.get(word[:size]) if size <= len(word) else None
-                if more:
-                    concepts, tongues = concepts | more[0], tongues | more[1]
-            if not concepts and not word.isalnum():
-                for part in re.split(r"['-]", word):
-                    more = self._exact.get(part, (0, 0)) if len(part) > 1 else (0, 0)
-                    concepts, tongues = concepts | more[0], tongues | more[1]
-            if len(self._known) > _KNOWN:
-                self._known.clear()
-            self._known[word] = found = concepts, tongues
+    def _meaning(self, said: str) -> _Meaning | None:
+        """What one word says; of `l'utilisateur` and `envoie-les` what their parts say."""
+        word = folded(said)
+        concepts, tongues = self._exact.get(word, (0, 0))
+        for size in self._sizes:
+            more = self._stems.get(word[:size]) if size <= len(word) else None
+            if more:
+                concepts, tongues = concepts | more[0], tongues | more[1]
+        if not concepts and not word.isalnum():
+            for part in re.split(r"['-]", word):
+                more = self._exact.get(part, (0, 0)) if len(part) > 1 else (0, 0)
+                concepts, tongues = concepts | more[0], tongues | more[1]
+        if _URL.match(word):
+            concepts, tongues = concepts | _names().concepts["url"], -1
+        phrases = self._phrases.get(word)
+        found = _Meaning(concepts, tongues, phrases) if concepts or phrases else None
+        if len(self._known) > _KNOWN:
+            self._known.clear()
+        if len(said) <= _WORD_SIZE:
+            self._known[said] = found
         return found
 
-    def words(self, text: str, start: int, end: int, *, dense: bool) -> tuple[list[_Word], list[str]]:
-        """The words of a clause that mean something, and all its words."""
+    def words(self, text: str, start: int, end: int, *, dense: bool) -> list[_Word]:
+        """The words of a clause that mean something."""
         spans = [(match.group(), match.start(), match.end()) for match in _WORD.finditer(text, start, end)]
-        plain = [folded(word) for word, _, _ in spans]
+        said = [word for word, _, _ in spans]
+        known = self._known
         found = []
-        for number, (word, lo, hi) in enumerate(spans):
-            concepts, tongues = self._meaning(plain[number])
-            for rest, more, where in self._phrases.get(plain[number], ()):
-                if tuple(plain[number + 1 : number + 1 + len(rest)]) == rest:
-                    concepts, tongues = concepts | more, tongues | where
-                    hi = max(hi, spans[number + len(rest)][2])
-            if _URL.match(word):
-                concepts, tongues = concepts | _names().concepts["url"], -1
+        for number, word in enumerate(said):
+            meaning = known[word] if word in known else self._meaning(word)
+            if meaning is None:
+                continue
+            concepts, tongues, phrases = meaning
+            last = number
+            if phrases and number + 1 < len(said):
+                for rest, more, where in phrases.get(folded(said[number + 1]), ()):
+                    if tuple(map(folded, said[number + 2 : number + 1 + len(rest)])) == rest[1:]:
+                        concepts, tongues, last = concepts | more, tongues | where, max(last, number + len(rest))
             if concepts:
-                found.append(_Word(concepts, tongues, number, lo, hi))
+                found.append(_Word(concepts, tongues, number, spans[number][1], spans[last][2]))
         if dense:
             found += self._dense_words(text, start, end, spans)
-        return found, plain
+        return found
+
+    def of(self, text: str, spot: int) -> tuple[int, int]:
+        """The concepts and languages of the word at this place, with those of phrases that it may begin or end."""
+        match = _WORD.match(text, spot)
+        if match is None:
+            return 0, 0
+        word = match.group()
+        meaning = self._known[word] if word in self._known else self._meaning(word)
+        return (meaning.concepts, meaning.tongues) if meaning else (0, 0)
 
     def _dense_words(self, text: str, start: int, end: int, spans: list[tuple[str, int, int]]) -> Iterator[_Word]:
         """The words of languages without blanks; each counts as one more word of the clause."""
@@ -222,9 +272,9 @@ class Clauses:
     def __init__(self, low: str) -> None:
         self.low = low
         self._ends: list[int] | None = None
-        self._read: dict[int, tuple[list[_Word], list[str]]] = {}
+        self._read: dict[int, list[_Word]] = {}
 
-    def around(self, spots: Iterable[int], *, dense: bool) -> Iterator[tuple[list[_Word], list[str]]]:
+    def around(self, spots: Iterable[int], *, dense: bool) -> Iterator[list[_Word]]:
         """The clauses in which these places lie, in order, each once."""
         if self._ends is None:
             self._ends = [match.end() for match in _END.finditer(self.low)]
@@ -253,31 +303,51 @@ class Clauses:
 class Clause:
     """A rule's clause at work."""
 
-    __slots__ = ("_alternatives", "_dense", "_english", "_leading", "_negation", "_verbs")
+    __slots__ = (
+        "_alternatives", "_dense", "_english", "_governing", "_leading", "_negated", "_negation", "_orders",
+        "_plain", "_verbs",
+    )  # fmt: skip
 
     def __init__(self, clause: str, *, dense: bool) -> None:
         names = _names()
         self._alternatives = parsed(clause)
         self._dense = dense
+        verbs = sum(names.concepts[name] for name in _VERBS.split())
+        firsts = [needs[0] for needs in self._alternatives]
+        self._negated = reduce(or_, [need.concepts for need in firsts if need.negated], 0)
+        self._orders = reduce(or_, [need.concepts & verbs for need in firsts if not need.negated], 0)
+        self._plain = reduce(or_, [need.concepts & ~verbs for need in firsts if not need.negated], 0)
         self._leading = sum(names.concepts[name] for name in ("when", "if_you", "model", "note"))
         self._english = names.tongues["en"]
         self._negation = names.concepts["not"]
-        self._verbs = sum(names.concepts[name] for name in _VERBS.split())
+        self._verbs = verbs
+        self._governing = sum(names.concepts[name] for name in _GOVERNING.split())
 
     def spans(self, clauses: Clauses, spots: Iterable[int]) -> list[tuple[int, int]]:
         """Where the orders stand, at most one of a clause."""
         found = []
-        for words, plain in clauses.around(spots, dense=self._dense):
+        if not self._dense:
+            spots = [spot for spot in spots if self._worth(clauses.low, spot)]
+        for words in clauses.around(spots, dense=self._dense):
             there = 0
             for word in words:
                 there |= word.concepts
             for needs in self._alternatives:
                 if all(need.concepts & there for need in needs):
-                    span = self._match(needs, _Read(clauses.low, words, plain, there))
+                    span = self._match(needs, _Read(clauses.low, words, there))
                     if span:
                         found.append(span)
                         break
         return found
+
+    def _worth(self, low: str, spot: int) -> bool:
+        """Whether a clause is worth reading for the word at this place: an English one must order, or be denied."""
+        concepts, tongues = _lexicon().of(low, spot)
+        if tongues != self._english or concepts & self._plain or not concepts & (self._negated | self._orders):
+            return True
+        if concepts & self._negated and _DENIED.search(low, max(0, spot - _DENIED_BEFORE), spot + _DENIED_AFTER):
+            return True
+        return concepts & self._orders != 0 and _led(low, spot) is not None
 
     def _match(self, needs: list[_Need], read: _Read) -> tuple[int, int] | None:
         first = needs[0]
@@ -310,10 +380,13 @@ class Clause:
 
     def _nearest(self, need: _Need, used: list[_Word], read: _Read, tongues: int) -> _Word | None:
         other, reach = (used[-1], _CLOSE) if need.close else (used[0], _SPAN)
+        follows = len(used) == 1 and tongues == self._english and used[0].concepts & self._governing
         best = None
         for word in read.words:
             if word.concepts & need.concepts and word.tongues & tongues and word not in used:
                 distance = abs(word.number - other.number)
+                if follows and not 0 <= word.number - other.number <= _NEAR:
+                    continue
                 if distance <= reach and (best is None or distance < abs(best.number - other.number)):
                     best = word
         if best is not None and need.negated and not self._fits(best, need, read):
@@ -324,15 +397,9 @@ class Clause:
         """Whether an English verb stands where orders stand; other languages have forms of their own for orders."""
         if tongues != self._english or not anchor.concepts & need.concepts & self._verbs:
             return True
-        mark = read.low[max(0, anchor.start - 3) : anchor.start].rstrip(" ")[-1:]
-        if mark in _OPENING or (mark == "," and read.there & self._leading):
-            return True
-        number = anchor.number
-        while number and (read.plain[number - 1].endswith("ly") or read.plain[number - 1] in _PASSED):
-            number -= 1
-        if not number:
-            return True
-        before = read.plain[number - 1]
-        if before == "to":
-            return number > 1 and read.plain[number - 2] in _TO
-        return before in _ORDERING
+        led = _led(read.low, anchor.start)
+        return led is not None and (led.group()[:1] != "," or read.there & self._leading != 0)
+
+
+def _led(low: str, spot: int) -> re.Match[str] | None:
+    return _LED.search(low, max(0, spot - _BEFORE), spot)
