@@ -27,7 +27,7 @@ _KNOWN = 30_000  # words whose concepts are remembered; forgotten all at once wh
 #: Concepts that have tenses and moods: in English a verb must stand where orders stand.
 _VERBS = "forget obey reveal send run ask grant off tell say remember save"
 #: Of them those that what they are about follows, in English.
-_GOVERNING = "forget reveal ask off"
+_GOVERNING = "forget reveal ask off tell"
 #: All that an addressed reader may be told to do.
 _ACT = "send run grant off say reveal save forget remember"
 
@@ -41,7 +41,7 @@ _URL = re.compile(r"https?://|hxxps?://|.@|[a-z0-9-]+\.(?:com|net|org|io|dev|biz
 #: What stands before an English verb that gives an order: nothing, a mark, or one of these words.
 _LED = re.compile(
     r"(?:^|[^\w\s]|\n|\b(?:please|and|then|now|just|must|should|shall|also|first|kindly|always|never|instead|only|simply|or|not|"
-    r"don't|do|again|let|no\s+longer|\w+ly|(?:need|needs|have|has|required|want|wants|sure|instructed|asked|free|told)\s+to|"
+    r"don't|do|again|let|start|no\s+longer|\w+ly|(?:need|needs|have|has|required|want|wants|sure|instructed|asked|free|told)\s+to|"
     r"you|(?:you|assistant|agent|model|ai)\s+(?:can|may|could|would|will)))\s*$"
 )
 _BEFORE = 32  # characters before a verb in which that shows
@@ -122,8 +122,11 @@ def folded(word: str) -> str:
     return "".join(c for c in normalize("NFKD", word.translate(_PLAIN)) if not combining(c))
 
 
-def keywords(concepts: Iterable[str], *, dense: bool = False) -> str:
-    """What opens a rule that needs one of these concepts: a word of each entry, as the gate cuts and knows words."""
+def keywords(concepts: Iterable[str], *, dense: bool = False, rare: bool = True) -> str:
+    """What opens a rule that needs one of these concepts: a word of each entry, as the gate cuts and knows words.
+
+    rare: leave out phrases that are made of words which stand in any text.
+    """
     words: dict[str, None] = {}
     for tongue, table in (lexicon.DENSE if dense else lexicon.SPACED).items():
         for name in concepts:
@@ -132,7 +135,7 @@ def keywords(concepts: Iterable[str], *, dense: bool = False) -> str:
                     words[entry.lower().replace("_", " ")] = None
                     continue
                 parts = re.split(r"[_'.-]", entry.rstrip("*"))
-                part = max((part for part in parts if len(parts) == 1 or part not in _COMMON), key=len, default="")
+                part = max((part for part in parts if not rare or len(parts) == 1 or part not in _COMMON), key=len, default="")
                 if not part:
                     continue
                 star = "*" if entry.endswith("*") and entry.rstrip("*").endswith(part) else ""
@@ -372,7 +375,7 @@ class Clause:
         denied = any(
             other.concepts & self._negation
             and other.tongues & word.tongues
-            and other is not word
+            and not word.start <= other.start < word.end
             and before <= other.number - word.number <= after
             for other in read.words
         )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from memctl.policy.rules_injection import INJECTION
 from memctl.policy.rules_instructional import INSTRUCTIONAL
-from memctl.policy.rules_languages import LANGUAGES
 from memctl.policy.rules_named import NAMED
 from memctl.policy.rules_orders import ORDERS
 from memctl.policy.rules_pii import PII
 from memctl.policy.rules_secrets import SECRETS
 
-RULES = (*SECRETS, *NAMED, *INJECTION, *ORDERS, *LANGUAGES, *INSTRUCTIONAL, *PII)
+RULES = (*SECRETS, *NAMED, *INJECTION, *ORDERS, *INSTRUCTIONAL, *PII)
 
 #: Raised when the engine itself judges differently under the same rows.
 _ENGINE = 4
