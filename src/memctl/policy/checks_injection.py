@@ -23,10 +23,21 @@ def heading_turns(match: Match[str]) -> bool:
     ) >= 2 or ("instruction" in match.group())
 
 
+_SHORT = 700  # characters of a text that is a statement rather than a document
+
+
+def brief(match: Match[str]) -> bool:
+    """Whether the text is a statement: short, and no page with blocks of code."""
+    return len(match.string) <= _SHORT and "```" not in match.string
+
+
 def prompt_tag(match: Match[str]) -> bool:
-    """`<system>` with words after it; in XML schemas it holds elements."""
-    rest = match.string[match.end() : match.end() + 40]
-    return not match.group().startswith("</") and re.match(r"\s*[\w\"'*#]", rest) is not None
+    """`<system>` with words after it, which begins a line or is closed; in XML schemas it holds elements."""
+    text, tag = match.string, match.group()
+    if tag.startswith("</") or re.match(r"\s*[\w\"'*#]", text[match.end() : match.end() + 40]) is None:
+        return False
+    before = text[max(0, match.start() - 2) : match.start()].rstrip(" ")
+    return not before[-1:].isalnum() or f"</{tag.strip(' <>')}" in text[match.end() : match.end() + 2000]
 
 
 def bracket(match: Match[str]) -> bool:

@@ -46,7 +46,7 @@ _LED = re.compile(
 )
 _BEFORE = 32  # characters before a verb in which that shows
 #: What denies an English word, and how far around it that stands.
-_DENIED = re.compile(r"\b(?:not|never|without|no|cannot|longer|stop|cease|nothing|neither|hide|unnecessary)\b|n't\b")
+_DENIED = re.compile(r"\b(?:not|never|without|no|cannot|longer|nothing|unnecessary)\b|n't\b")
 _DENIED_BEFORE, _DENIED_AFTER = 40, 30
 #: Words of phrases that stand in any text: no reason to look at it.
 _COMMON = frozenset(
@@ -275,7 +275,7 @@ class Clauses:
     def __init__(self, low: str) -> None:
         self.low = low
         self._ends: list[int] | None = None
-        self._read: dict[int, list[_Word]] = {}
+        self._read: dict[tuple[int, bool], list[_Word]] = {}
 
     def around(self, spots: Iterable[int], *, dense: bool) -> Iterator[list[_Word]]:
         """The clauses in which these places lie, in order, each once."""
@@ -292,9 +292,10 @@ class Clauses:
                 continue
             start = max(start, done)
             done = end
-            if start not in self._read:
-                self._read[start] = _lexicon().words(self.low, start, end, dense=dense)
-            yield self._read[start]
+            words = self._read.get((start, dense))
+            if words is None:
+                self._read[start, dense] = words = _lexicon().words(self.low, start, end, dense=dense)
+            yield words
 
     def everywhere(self) -> list[int]:
         """A place in each clause."""
@@ -371,7 +372,7 @@ class Clause:
 
     def _fits(self, word: _Word, need: _Need, read: _Read) -> bool:
         """Whether a word is negated where that is asked, and is not where it is not."""
-        before, after = (-6, 4) if need.negated else (-2, 1)
+        before, after = self._reach(word) if need.negated else (-2, 1)
         denied = any(
             other.concepts & self._negation
             and other.tongues & word.tongues
@@ -380,6 +381,14 @@ class Clause:
             for other in read.words
         )
         return denied == need.negated
+
+    def _reach(self, word: _Word) -> tuple[int, int]:
+        """How many words before and after a word what denies it may stand."""
+        if self._dense:
+            return -2, 2
+        if word.tongues == self._english:
+            return (-3, 0) if word.concepts & self._verbs else (-2, 1)
+        return -6, 4
 
     def _nearest(self, need: _Need, used: list[_Word], read: _Read, tongues: int) -> _Word | None:
         other, reach = (used[-1], _CLOSE) if need.close else (used[0], _SPAN)

@@ -13,6 +13,7 @@ void      no longer valid                             task      what the reader 
 reveal    to show, to print                           utter     to tell, to give: common words
 hidden    hidden, initial, of the system
 prompt    the system prompt, by one name              send      to send, to upload
+what      what, which
 secret    passwords, keys                             private   conversations, contacts
 run       to run, to fetch, to install                ask       to ask for leave
 consent   leave, confirmation                         grant     to approve, to trust
@@ -39,18 +40,19 @@ ANYWHERE = {
 
 SPACED: dict[str, dict[str, str]] = {
     "en": {
-        "forget": "ignore ignoring disregard disregarding forget forgetting treat overlook neglect bypass override overrule skip dismiss discard drop abandon erase unlearn set_aside pay_no_heed pay_no_attention",
+        "forget": "ignore ignoring disregard disregarding forget forgetting treat overlook neglect bypass override overrule skip dismiss discard drop abandon erase unlearn stop_following stop_obeying stop_listening cease_to_follow set_aside pay_no_heed pay_no_attention",
         "obey": "follow following obey obeying comply complying adhere listen heed stick",
         "orders": "instruction instructions prompt prompts directive directives directions guidelines orders commands guidance programming",
         "rules": "rule rules policies restrictions constraints training safeguards",
         "prior": "previous previously prior above preceding earlier former existing so_far came_before given_before before_this before_that",
         "told": "told said instructed taught received know_so_far you_were_given given_earlier given_to_you you_got originally_requested",
-        "all": "all any every everything anything whatever each entire what_i_said what_we_said",
-        "you": "your you yourself",
+        "all": "all every everything anything whatever entire what_i_said what_we_said",
+        "you": "your yours yourself you've you_were you_got you_received you_had you_have_been",
         "void": "void revoked lifted suspended outdated no_longer_apply no_longer_applies not_apply_to_you no_longer_valid supersedes superseded",
         "task": "task assignment job mission",
         "reveal": "reveal show print output repeat display recite dump leak disclose expose share paste quote summarize summarise translate encode write_down spell_out",
-        "utter": "tell list write give state copy say hand_over explain describe need begin_your start_your what which open",
+        "utter": "tell list write give state copy say hand_over explain describe need begin_your start_your",
+        "what": "what what's which",
         "hidden": "hidden secret confidential initial original developer developers starting verbatim word_for_word",
         "prompt": "system_prompt system_message system_instructions developer_message initial_prompt your_initial_prompt hidden_prompt confidential_guidelines your_context_window context_window",
         "send": "send upload post forward transmit email mail exfiltrate submit leak paste append transfer transferring",
@@ -63,8 +65,8 @@ SPACED: dict[str, dict[str, str]] = {
         "off": "disable bypass turn_off switch_off deactivate circumvent suspend",
         "safety": "safety_checks safety_check safety_filters safety_guidelines security_checks guardrails the_sandbox certificate_checks two-factor_checks safeguards approvals",
         "tell": "warn alert tell telling inform informing mention mentioning notify notifying alerting reveal",
-        "user": "user users human owner operator anyone anybody humans",
-        "not": "not don't dont never without no cannot stop longer can't won't cease nothing neither unnecessary hide",
+        "user": "user users human owner operator anyone anybody someone somebody humans",
+        "not": "not don't dont never without no cannot longer can't won't nothing unnecessary",
         "secretly": "silently secretly quietly automatically covertly discreetly",
         "remember": "remember memorize memorise never_forget",
         "save": "save store note record persist add keep commit update",
@@ -72,11 +74,11 @@ SPACED: dict[str, dict[str, str]] = {
         "future": "future_conversations future_sessions future_chats later_chats later_conversations later_sessions later_session across_sessions all_sessions permanently from_now_on from_this_day_on henceforth every_conversation all_conversations",
         "power": "administrator root_access trustworthy be_trusted always_trust false_alarm false_alarms without_question without_approval no_approval need_approval need_no_approval no_confirmation does_not_apply do_not_apply never_need safe_payment official_package bank_account share_his_contacts certificate_checks two-factor_checks",
         "when": "when whenever if once after as_soon_as next_time every_time on_every wait_until anytime",
-        "event": "asks asked mentions mention says types inquires appears confirms more_messages mentioned comes_up discussing asked_about",
+        "event": "asks asked mentions mention says types inquires appears more_messages mentioned comes_up discussing asked_about",
         "say": "recommend recommending praise answer reply respond promote claim suggest tell_them advertise rate say_that",
         "model": "assistant assistants agent agents language_model language_models model models bot bots machine_readers reviewers",
         "reads": "reading_this reads_this processes_this processing_this that_processes that_read that_crawl summarizing_this summarizes_this indexing_this reviewing_this parses_this",
-        "note": "note_to note_for message_to_the to_the_model to_any_assistant message_to message_for instructions_for instructions_to attention_all attention dear hey important_for notice_to to_any only_for",
+        "note": "note_to note_for message_to message_for instructions_for_ai instructions_for_the_ai instructions_for_llms instructions_for_agents attention_all attention dear hey important_for notice_to to_any to_all only_for",
         "if_you": "if_you_are if_you're when_you_are in_case_you_are",
     },
     "de": {
@@ -516,7 +518,7 @@ DENSE: dict[str, dict[str, str]] = {
         "secret": "密码 密钥 凭据 令牌", "private": "聊天记录 对话 联系人", "run": "执行 运行 下载 安装 删除", "ask": "征求 询问 请求", "consent": "同意 批准 确认 许可",
         "grant": "批准 同意 接受", "tell": "告诉 提及 通知", "user": "用户", "not": "不要 不需要 无需 不用 不得 别 不再", "secretly": "自动 悄悄 偷偷",
         "remember": "记住 牢记", "save": "保存 存入 记录", "memory": "长期记忆 记忆", "future": "永久 以后 今后 始终 从现在起 所有对话 未来", "power": "管理员 权限 信任 不需要批准 无需批准 误报",
-        "when": "当 如果 每当 一旦", "event": "询问 提到 问到 说出 问", "say": "推荐 回答 回复", "model": "AI助手 ai助手 大语言模型 语言模型 智能体 ai代理 人工智能", "reads": "读取 阅读 处理", "note": "致 注意",
+        "when": "当 如果 每当 一旦", "event": "询问 提到 问到 说出 问", "say": "推荐 回答 回复", "model": "AI助手 ai助手 大语言模型 语言模型 智能体 ai代理 人工智能", "reads": "读取 阅读", "note": "致 注意",
         "if_you": "如果你是",
     },
     "ja": {
