@@ -9,6 +9,7 @@ beside a negation, `+a` stands within three words of the one before it, `url` is
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cache, reduce
@@ -60,11 +61,12 @@ _PLAIN = str.maketrans({"\u0131": "i", "\u0142": "l", "\xf8": "o", "\u0111": "d"
 
 
 class _Word(NamedTuple):
-    """A word that means something: its concepts and languages as bits, which word of the clause it is, and where."""
+    """A word or phrase that means something: its concepts and languages as bits, its words' numbers, and where it stands."""
 
     concepts: int
     tongues: int
     number: int
+    last: int
     start: int
     end: int
 
@@ -240,7 +242,7 @@ class Lexicon:
                     if tuple(map(folded, said[number + 2 : number + 1 + len(rest)])) == rest[1:]:
                         concepts, tongues, last = concepts | more, tongues | where, max(last, number + len(rest))
             if concepts:
-                found.append(_Word(concepts, tongues, number, spans[number][1], spans[last][2]))
+                found.append(_Word(concepts, tongues, number, last, spans[number][1], spans[last][2]))
         if dense:
             found += self._dense_words(text, start, end, spans)
         return found
@@ -259,7 +261,8 @@ class Lexicon:
         starts = [lo for _, lo, _ in spans]
         for count, match in enumerate(self._dense.finditer(text, start, end)):
             concepts, tongues = self._said[match.group()]
-            yield _Word(concepts, tongues, bisect_right(starts, match.start()) + count, *match.span())
+            number = bisect_right(starts, match.start()) + count
+            yield _Word(concepts, tongues, number, number, *match.span())
 
 
 @cache
@@ -393,14 +396,14 @@ class Clause:
     def _nearest(self, need: _Need, used: list[_Word], read: _Read, tongues: int) -> _Word | None:
         other, reach = (used[-1], _CLOSE) if need.close else (used[0], _SPAN)
         follows = len(used) == 1 and tongues == self._english and used[0].concepts & self._governing
-        best = None
+        best, least = None, sys.maxsize
         for word in read.words:
             if word.concepts & need.concepts and word.tongues & tongues and word not in used:
-                distance = abs(word.number - other.number)
-                if follows and not 0 <= word.number - other.number <= _NEAR:
+                distance = word.number - other.last if word.number > other.number else other.number - word.last
+                if follows and not (word.number > other.number and distance <= _NEAR):
                     continue
-                if distance <= reach and (best is None or distance < abs(best.number - other.number)):
-                    best = word
+                if distance <= reach and distance < least:
+                    best, least = word, distance
         if best is not None and need.negated and not self._fits(best, need, read):
             return None
         return best

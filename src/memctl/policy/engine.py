@@ -30,7 +30,8 @@ _DIGITS = {
 #: Signs that the text may be read in another form.
 _DISGUISES = sum(1 << SIGNS.index(sign) for sign in ("#blob", "#rot13", "#reversed", "#leet", "#folding"))
 _AS_IT_IS = frozenset(("secret", "pii"))
-_TRIES = 64  # forms of broken tokens that are looked at in one text: cost stays linear
+_TRIES = 40  # forms of broken tokens that are looked at in one text: cost stays linear
+_ALIKE = 48  # characters in which two places are alike, so that what failed at one is not tried at the other
 _FAR = 1000  # characters from where on a rule's secret is a long one, such as a key over many lines
 
 
@@ -102,9 +103,14 @@ class Engine:
         low = _lower(text)
         rules = [i for i in self._tokens.intersection(opening.rules) if _cued(low, self._begun[i])]
         of, done, tries = Spots(low, opening).of, 0, _TRIES
+        failed: set[str] = set()
         for spot in sorted({spot for anchor in {self.gate.anchors[i] for i in rules} for spot in of(anchor)}):
-            if spot < done or not normalise.looks_broken(text, spot) or any(lo <= spot < hi for lo, hi in whole):
+            alike = text[spot : spot + _ALIKE]
+            if spot < done or alike in failed or any(lo <= spot < hi for lo, hi in whole):
                 continue
+            if not tries or not normalise.looks_broken(text, spot):
+                continue
+            failed.add(alike)
             for view in islice(normalise.mended(text, max(0, spot - _BEFORE), spot), tries):
                 tries -= 1
                 inner = self.gate.open(view.text)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+import sys
+from collections.abc import Iterable, Iterator
 from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -29,6 +31,10 @@ _ROUNDS = 4  # blotting out may join what stood apart; the second look is nearly
 _PIECE = 1600
 _OVERLAP = 120  # a finding may begin in a piece and be told by what follows so closely
 _LONGEST = 10_000  # so much more is looked at for the end of a secret: a private key is longer than it takes to tell
+#: Of a document with more findings nothing is stored: it is a list of secrets, or made to cost.
+MOST_FINDINGS = 5_000
+_FEW = 32  # different secrets that are each looked for all over a text; more of them only where words begin
+_HEAD = 8  # characters by which such a secret is known, and the shortest that is looked for elsewhere
 _RANK: dict[str, int] = {"accept": 0, "redact": 1, "quarantine": 2, "reject": 3}
 _REASONS = {
     ("secret", "reject"): "HARD_BLOCK: secret pattern {} matched",
@@ -146,12 +152,15 @@ class MemoryPolicy:
 
         Of a document, secrets and high-risk personal numbers are blotted out as `[REDACTED:rule]`, injected and
         self-addressed instructions quarantine the passage, and mail addresses and telephone numbers pass; marks in it
-        (`memctl:allow`) let weak signs of secrets and personal data pass. Otherwise (one statement) a secret rejects,
+        (`memctl:allow`) let weak signs of secrets and personal data pass. A document with more than MOST_FINDINGS findings
+        is rejected: its text comes back empty. Otherwise (one statement) a secret rejects,
         as in `evaluate_proposal`. Offsets in findings are those of the text given.
         """
         hits = self._scan(text, document=document)
         if not hits:
             return Judgement(text, "accept")
+        if document and len(hits) > MOST_FINDINGS:
+            return Judgement("", "reject", tuple(_refused(hits[:MOST_FINDINGS], field)))
         findings = [f for h in hits if (f := _finding(h, field, document=document))]
         blots = [h for h in hits if _blotted(h)] if document else []
         out = self._redact(text, blots, document=document) if blots else text
@@ -198,7 +207,7 @@ class MemoryPolicy:
         if len(text) <= _PIECE + _OVERLAP:
             hits = engine.scan(text)
         else:
-            hits = _in_pieces(engine, text)
+            hits = _in_pieces(engine, text, MOST_FINDINGS + 1 if document else sys.maxsize)
             if not document:  # a document's passage is held back either way
                 from memctl.policy.settle import weighed
 
@@ -229,11 +238,11 @@ def _project_of(config: Any) -> Project | None:
     return project(config)
 
 
-def _in_pieces(engine: Engine, text: str) -> list[Hit]:
-    """The hits in a long text, by position; cost is linear in its length."""
+def _in_pieces(engine: Engine, text: str, most: int) -> list[Hit]:
+    """The hits in a long text, by position, until there are so many; cost is linear in its length."""
     found: dict[tuple[int, int, str], Hit] = {}
     start = 0
-    while start < len(text):
+    while start < len(text) and len(found) < most:
         stop = _piece_end(text, start, _PIECE)
         piece = text[start : stop + _OVERLAP]
         opening = engine.gate.open(piece)
@@ -310,11 +319,7 @@ def _placed(hit: Hit, parts: list[tuple[str, str]]) -> list[Finding]:
 def _blot(text: str, hits: list[Hit]) -> str:
     """Replace the hits' spans, and every other place where the same secret stands, by their rules' names."""
     spans = [(h.start, h.end, h.rule.id) for h in hits]
-    for secret, rule in {text[start:end]: rule for start, end, rule in reversed(spans)}.items():
-        at = text.find(secret) if len(secret) >= 8 else -1
-        while at >= 0:
-            spans.append((at, at + len(secret), rule))
-            at = text.find(secret, at + len(secret))
+    spans += _elsewhere(text, {text[start:end]: rule for start, end, rule in reversed(spans) if end - start >= _HEAD})
     out: list[str] = []
     done = 0
     for start, end, rule in sorted(spans, key=lambda s: (s[0], -s[1])):
@@ -323,3 +328,33 @@ def _blot(text: str, hits: list[Hit]) -> str:
             out += [text[done:start], f"[REDACTED:{rule}]", "\n" * text.count("\n", start, end)]
         done = max(done, end)
     return "".join([*out, text[done:]])
+
+
+def _elsewhere(text: str, secrets: dict[str, str]) -> Iterator[tuple[int, int, str]]:
+    """Where these secrets stand in a text, each with its rule's name; cost is linear in the text for any number."""
+    if len(secrets) <= _FEW:
+        for secret, rule in secrets.items():
+            at = text.find(secret)
+            while at >= 0:
+                yield at, at + len(secret), rule
+                at = text.find(secret, at + len(secret))
+        return
+    by_head: dict[str, list[str]] = {}
+    for secret in secrets:
+        by_head.setdefault(secret[:_HEAD], []).append(secret)
+    for match in _word_starts().finditer(text):
+        at = match.start()
+        for secret in by_head.get(text[at : at + _HEAD], ()):
+            if text.startswith(secret, at):
+                yield at, at + len(secret), secrets[secret]
+
+
+@cache
+def _word_starts() -> re.Pattern[str]:
+    return re.compile(r"(?<![A-Za-z0-9])\S")
+
+
+def _refused(hits: list[Hit], field: str) -> Iterator[Finding]:
+    """The findings of a document of which nothing is stored."""
+    for hit in hits:
+        yield Finding(hit.rule.kind, hit.rule.id, "reject", field, hit.start, hit.end)

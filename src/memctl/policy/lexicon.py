@@ -6,7 +6,7 @@ case do not count. The last seven languages are written without blanks, or with 
 words are looked for anywhere in a clause.
 
 forget    to leave aside what one was told            obey      to follow it
-orders    instructions, prompts                       rules     rules, policies, settings: orders only beside the rest
+orders    instructions, prompts                       rules     rules, restrictions (in English)
 prior     earlier, above                              told      what was said or taught
 all       all, every                                  you       the reader: your, yourself
 void      no longer valid                             task      what the reader was to do
@@ -84,8 +84,7 @@ SPACED: dict[str, dict[str, str]] = {
     "de": {
         "forget": "ignorier* ignoriere vergiss vergesst vergessen missachte missachten überspringe setze_dich verwirf übergehe",
         "obey": "befolge befolgen beachte beachten halte gehorche",
-        "orders": "anweisung* instruktion* befehl befehle vorgaben systemanweisung* weisungen aufforderung* prompt prompts",
-        "rules": "regel regeln richtlinien einschränkungen vorschriften",
+        "orders": "regel regeln richtlinien einschränkungen vorschriften anweisung* instruktion* befehl befehle vorgaben systemanweisung* weisungen aufforderung* prompt prompts",
         "prior": "vorherige* bisherige* frühere* vorige* obige* obenstehende* zuvor bisher vorangegangene* davor über_dieser bis_jetzt",
         "told": "gesagt gesagte erhalten bekommen aufgetragen gelernt mitgeteilt",
         "all": "alle alles allen sämtliche* jede jegliche*",
@@ -123,8 +122,7 @@ SPACED: dict[str, dict[str, str]] = {
     "fr": {
         "forget": "ignore ignorez ignorer oublie oubliez oublier négligez néglige tiens_plus_compte faites_abstraction fais_abstraction abandonne",
         "obey": "obéis obéissez suis suivez respecte respectez applique tiens tenez",
-        "orders": "instruction instructions consigne consignes directive directives ordres invite prompt",
-        "rules": "règles règle restrictions",
+        "orders": "règles règle restrictions instruction instructions consigne consignes directive directives ordres invite prompt",
         "prior": "précédent* précèdent antérieur* ci-dessus avant jusqu'ici au-dessus initiales",
         "told": "dit reçues reçus donné demandé appris",
         "all": "tout toutes tous toute chaque",
@@ -162,8 +160,7 @@ SPACED: dict[str, dict[str, str]] = {
     "es": {
         "forget": "ignora ignore ignorar ignorad olvida olvídate olvide olvidar omite desestima descarta haz_caso_omiso deja_de abandona",
         "obey": "sigas siga cumplir obedezcas obedece cumplas respetes",
-        "orders": "instruccion* instrucción ordenes órdenes indicaciones directrices directriz prompt",
-        "rules": "reglas regla normas restricciones",
+        "orders": "reglas regla normas restricciones instruccion* instrucción ordenes órdenes indicaciones directrices directriz prompt",
         "prior": "anterior anteriores previas previos previo antes encima hasta_ahora arriba",
         "told": "dijo dijeron dicho recibiste recibido ordenó enseñaron recibidas",
         "all": "todo todas todos toda cualquier",
@@ -201,8 +198,7 @@ SPACED: dict[str, dict[str, str]] = {
     "it": {
         "forget": "ignora ignorate ignorare dimentica dimenticate dimenticare trascura non_tenere_conto smetti_di",
         "obey": "seguire segui rispettare obbedire",
-        "orders": "istruzioni istruzione direttive ordini indicazioni prompt linee_guida",
-        "rules": "regole regola restrizioni",
+        "orders": "regole regola restrizioni istruzioni istruzione direttive ordini indicazioni prompt linee_guida",
         "prior": "precedente precedenti finora sopra prima",
         "told": "detto ricevute ricevuto insegnato",
         "all": "tutto tutte tutti ogni",
@@ -240,8 +236,7 @@ SPACED: dict[str, dict[str, str]] = {
     "pt": {
         "forget": "ignore ignorar ignora esqueça esquece esquecer desconsidere desconsidera descarte",
         "obey": "siga sigas obedeça cumpra seguir",
-        "orders": "instruções instrução ordens orientações diretrizes prompt comandos",
-        "rules": "regras regra restrições",
+        "orders": "regras regra restrições instruções instrução ordens orientações diretrizes prompt comandos",
         "prior": "anterior anteriores antes acima prévias até_agora",
         "told": "dito recebidas recebeu disseram ensinado",
         "all": "tudo todas todos toda",
@@ -279,8 +274,7 @@ SPACED: dict[str, dict[str, str]] = {
     "nl": {
         "forget": "negeer negeren vergeet vergeten trek_je_niets",
         "obey": "volg houd houdt gehoorzaam",
-        "orders": "instructies aanwijzingen opdrachten prompt",
-        "rules": "regels richtlijnen beperkingen",
+        "orders": "regels richtlijnen beperkingen instructies aanwijzingen opdrachten prompt",
         "prior": "eerdere eerder vorige hierboven bovenstaande voorgaande",
         "told": "gezegd opgedragen gekregen verteld",
         "all": "alle alles elke",
@@ -315,8 +309,7 @@ SPACED: dict[str, dict[str, str]] = {
     "pl": {
         "forget": "zignoruj ignoruj zapomnij pomiń odrzuć",
         "obey": "stosuj przestrzegaj słuchaj wykonuj",
-        "orders": "instrukcje instrukcji polecenia poleceń wytyczne prompt",
-        "rules": "zasady zasad reguły reguł ograniczeń",
+        "orders": "zasady zasad reguły reguł ograniczeń instrukcje instrukcji polecenia poleceń wytyczne prompt",
         "prior": "poprzednie poprzednich dotychczasowe dotychczasowych wcześniejsze wcześniej powyżej powyższe systemowe",
         "told": "kazano powiedziano mówiono",
         "all": "wszystkie wszystkich wszystko wszystkim",
@@ -351,8 +344,7 @@ SPACED: dict[str, dict[str, str]] = {
     "ru": {
         "forget": "игнорир* проигнорируй* забудь* отбрось* отбросьте пренебреги",
         "obey": "следуй* соблюдай* выполняй* слушай*",
-        "orders": "инструкци* указани* команды команд распоряжения промпт*",
-        "rules": "правил* ограничени*",
+        "orders": "правил* ограничени* инструкци* указани* команды команд распоряжения промпт*",
         "prior": "предыдущ* прежн* ранее раньше выше прошлые до_этого системный",
         "told": "говорили сказано сказали полученн* дали велели",
         "all": "все всё всех всем",
@@ -390,8 +382,7 @@ SPACED: dict[str, dict[str, str]] = {
     "uk": {
         "forget": "ігноруй* проігноруй* забудь* відкинь",
         "obey": "дотримуйся виконуй слухай",
-        "orders": "інструкці* вказівк* команди промпт",
-        "rules": "правил* обмежен*",
+        "orders": "правил* обмежен* інструкці* вказівк* команди промпт",
         "prior": "попередн* раніше вище системний",
         "told": "казали сказано отримані",
         "all": "усі всі все всіх",
@@ -416,8 +407,7 @@ SPACED: dict[str, dict[str, str]] = {
     },
     "tr": {
         "forget": "yoksay uyma uymayın yok_say unut unutun görmezden dikkate_alma",
-        "orders": "talimat* komutları komutlarını yönerge* prompt",
-        "rules": "kural kuralları kurallara kurallarını",
+        "orders": "kural kuralları kurallara kurallarını talimat* komutları komutlarını yönerge* prompt",
         "prior": "önceki önce önceden yukarıdaki bundan_önce",
         "told": "söylenen söylenenleri verilen söyledikleri",
         "all": "bütün tüm her her_şeyi hepsini",
@@ -446,8 +436,7 @@ SPACED: dict[str, dict[str, str]] = {
     "sv": {
         "forget": "ignorera glöm bortse strunta",
         "obey": "följ lyd",
-        "orders": "instruktion* anvisning* prompt",
-        "rules": "regler reglerna regel",
+        "orders": "regler reglerna regel instruktion* anvisning* prompt",
         "prior": "tidigare ovan ovanstående föregående",
         "told": "sagts fått sagt",
         "all": "alla allt",
@@ -471,8 +460,7 @@ SPACED: dict[str, dict[str, str]] = {
         "if_you": "om_du_är",
     },
     "id": {
-        "forget": "abaikan lupakan hiraukan", "obey": "ikuti patuhi", "orders": "instruksi perintah petunjuk arahan prompt",
-        "rules": "aturan", "prior": "sebelumnya tadi di_atas terdahulu", "told": "dikatakan diberikan terima", "all": "semua segala",
+        "forget": "abaikan lupakan hiraukan", "obey": "ikuti patuhi", "orders": "aturan instruksi perintah petunjuk arahan prompt", "prior": "sebelumnya tadi di_atas terdahulu", "told": "dikatakan diberikan terima", "all": "semua segala",
         "you": "kamu anda", "reveal": "tampilkan tunjukkan ungkapkan", "hidden": "rahasia tersembunyi", "prompt": "prompt_sistem",
         "send": "kirim unggah kirimkan", "secret": "sandi kredensial kunci", "tell": "beri_tahu katakan", "user": "pengguna",
         "not": "jangan tanpa tidak", "remember": "ingat ingatlah", "save": "simpan", "memory": "memori ingatan",
@@ -480,27 +468,26 @@ SPACED: dict[str, dict[str, str]] = {
         "event": "bertanya menyebut", "say": "rekomendasikan sarankan", "model": "model_bahasa asisten", "if_you": "jika_kamu jika_anda",
     },
     "vi": {
-        "forget": "bỏ_qua quên phớt_lờ", "obey": "tuân_theo làm_theo", "orders": "hướng_dẫn lệnh chỉ_dẫn chỉ_thị", "rules": "quy_tắc",
+        "forget": "bỏ_qua quên phớt_lờ", "obey": "tuân_theo làm_theo", "orders": "quy_tắc hướng_dẫn lệnh chỉ_dẫn chỉ_thị",
         "prior": "trước ở_trên trước_đây trước_đó", "told": "được_bảo", "all": "mọi tất_cả hết", "you": "bạn", "reveal": "hiển_thị tiết_lộ",
         "hidden": "bí_mật", "prompt": "lời_nhắc_hệ_thống", "send": "gửi tải_lên", "secret": "mật_khẩu", "user": "người_dùng",
         "not": "không đừng", "remember": "ghi_nhớ nhớ", "save": "lưu", "memory": "bộ_nhớ", "future": "sau_này luôn từ_giờ",
         "power": "quản_trị_viên tin_tưởng", "when": "khi nếu", "event": "hỏi", "say": "giới_thiệu đề_xuất",
     },
     "el": {
-        "forget": "αγνόησε αγνοήστε ξέχνα ξέχασε ξεχάστε", "orders": "οδηγίες εντολές", "rules": "κανόνες", "prior": "προηγούμεν* πριν παραπάνω",
+        "forget": "αγνόησε αγνοήστε ξέχνα ξέχασε ξεχάστε", "orders": "κανόνες οδηγίες εντολές", "prior": "προηγούμεν* πριν παραπάνω",
         "told": "είπαν δόθηκαν", "all": "όλες όλα όλους όσα", "you": "σου σας", "reveal": "δείξε αποκάλυψε", "send": "στείλε στείλτε",
         "secret": "κωδικούς", "user": "χρήστης χρήστη", "not": "μην μη χωρίς", "remember": "θυμήσου", "save": "αποθήκευσε", "memory": "μνήμη",
         "future": "πάντα μελλοντικές", "power": "διαχειριστής",
     },
     "ar": {
-        "forget": "تجاهل تغاضى تجاهلوا تجاهلي انس انسى انسَ", "obey": "تتبع اتبع تلتزم", "orders": "التعليمات تعليمات تعليماتك الأوامر أوامر الإرشادات",
-        "rules": "القواعد قواعد", "prior": "السابقة سابقًا سابقا قبل أعلاه", "told": "قيل تلقيتها", "all": "كل جميع", "you": "لك إليك",
+        "forget": "تجاهل تغاضى تجاهلوا تجاهلي انس انسى انسَ", "obey": "تتبع اتبع تلتزم", "orders": "القواعد قواعد التعليمات تعليمات تعليماتك الأوامر أوامر الإرشادات", "prior": "السابقة سابقًا سابقا قبل أعلاه", "told": "قيل تلقيتها", "all": "كل جميع", "you": "لك إليك",
         "reveal": "اعرض أظهر اكشف", "send": "أرسل ارسل", "secret": "كلمات_المرور كلمة_المرور", "tell": "تخبر تذكر", "user": "المستخدم",
         "not": "لا دون بدون", "remember": "تذكر", "save": "احفظ", "memory": "ذاكرتك الذاكرة", "future": "القادمة دائما دائمًا المستقبلية",
         "power": "مدير مسؤول موافقة",
     },
     "fa": {
-        "forget": "نادیده فراموش", "orders": "دستورالعمل* دستورات دستورهای", "rules": "قوانین", "prior": "قبلی پیشین تا_الان بالا",
+        "forget": "نادیده فراموش", "orders": "قوانین دستورالعمل* دستورات دستورهای", "prior": "قبلی پیشین تا_الان بالا",
         "told": "گفته", "all": "همه هر تمام", "reveal": "نشان فاش", "remember": "یاد", "memory": "حافظه", "future": "همیشه آینده", "power": "مدیر",
     },
     "tl": {
@@ -512,7 +499,7 @@ SPACED: dict[str, dict[str, str]] = {
 #: Looked for anywhere in a clause, alternatives between blanks.
 DENSE: dict[str, dict[str, str]] = {
     "zh": {
-        "forget": "忽略 无视 忘记 忘掉 忽視 無視 不要理会 不要再遵守 别管 抛弃", "orders": "指令 指示 提示词 提示 命令 指引", "rules": "规则 要求 说明 內容 内容 規則",
+        "forget": "忽略 无视 忘记 忘掉 忽視 無視 不要理会 不要再遵守 别管 抛弃", "orders": "规则 要求 说明 內容 内容 規則 指令 指示 提示词 提示 命令 指引",
         "prior": "上面 之前 以前 先前 以上 前面 系统", "all": "所有 全部 一切", "you": "你", "told": "收到 告诉你 说过",
         "utter": "告诉我 说出", "reveal": "输出 告诉我 显示 透露 打印 泄露 重复", "hidden": "隐藏 系统 秘密 逐字 原始", "prompt": "系统提示", "send": "发送 上传 转发 发给 发到",
         "secret": "密码 密钥 凭据 令牌", "private": "聊天记录 对话 联系人", "run": "执行 运行 下载 安装 删除", "ask": "征求 询问 请求", "consent": "同意 批准 确认 许可",
@@ -522,7 +509,7 @@ DENSE: dict[str, dict[str, str]] = {
         "if_you": "如果你是",
     },
     "ja": {
-        "forget": "無視して 無視し 無視せよ 無視する 忘れて 忘れろ 忘れなさい 従わないで 破棄 むし", "orders": "指示 命令 プロンプト 指令", "rules": "ルール 規則 説明",
+        "forget": "無視して 無視し 無視せよ 無視する 忘れて 忘れろ 忘れなさい 従わないで 破棄 むし", "orders": "ルール 規則 説明 指示 命令 プロンプト 指令",
         "prior": "これまで 以前 上記 前の 今まで 先ほど システム", "all": "すべて 全て 全部", "told": "言われた 与えられた", "you": "あなた",
         "utter": "教えて", "reveal": "表示 教えて 出力 明かして 見せて", "hidden": "隠された 秘密 システム 一字一句", "prompt": "システムプロンプト", "send": "送信 アップロード 転送 送って",
         "secret": "パスワード 認証情報 トークン 秘密鍵", "private": "会話履歴 連絡先", "run": "実行 ダウンロード インストール 削除", "ask": "求める 尋ねる", "consent": "許可 承認 確認",
@@ -532,7 +519,7 @@ DENSE: dict[str, dict[str, str]] = {
         "if_you": "あなたが",
     },
     "ko": {
-        "forget": "무시 잊어 잊으 잊고 따르지", "orders": "지시 명령 지침 프롬프트 규칙", "rules": "설명 내용", "prior": "지금까지 이전 앞에서 위의 앞의", "all": "모든 전부 모두",
+        "forget": "무시 잊어 잊으 잊고 따르지", "orders": "설명 내용 지시 명령 지침 프롬프트 규칙", "prior": "지금까지 이전 앞에서 위의 앞의", "all": "모든 전부 모두",
         "told": "말한 받은", "reveal": "보여 출력 공개", "hidden": "숨겨진 비밀 시스템", "prompt": "시스템_프롬프트", "send": "보내 전송 업로드", "secret": "비밀번호 자격_증명",
         "tell": "알리지 말하지", "user": "사용자", "not": "말고 없이 지_마", "remember": "기억해 기억하", "save": "저장", "memory": "장기_기억 메모리", "future": "앞으로 항상 영구",
         "power": "관리자 신뢰 승인이_필요", "when": "하면 때", "event": "물으 물어보 언급", "say": "추천",
@@ -542,6 +529,6 @@ DENSE: dict[str, dict[str, str]] = {
         "remember": "याद_रखो याद_रखें", "memory": "स्मृति", "future": "भविष्य हमेशा", "power": "व्यवस्थापक", "reveal": "दिखाओ बताओ",
     },
     "bn": {"forget": "উপেক্ষা ভুলে অগ্রাহ্য এড়িয়ে", "orders": "নির্দেশ আদেশ নিয়ম", "told": "বলা_হয়েছে", "you": "আপনাকে আপনার তোমার", "prior": "আগের পূর্ববর্তী", "all": "সব সমস্ত"},
-    "th": {"forget": "ละเว้น อย่าไปสนใจ อย่าสนใจ เพิกเฉย ลืม ไม่สนใจ ละเลย", "orders": "คำแนะนำ คำสั่ง คำชี้แจง คําแนะนํา คําสั่ง", "rules": "กฎ", "prior": "ก่อนหน้า", "all": "ทั้งหมด"},
+    "th": {"forget": "ละเว้น อย่าไปสนใจ อย่าสนใจ เพิกเฉย ลืม ไม่สนใจ ละเลย", "orders": "กฎ คำแนะนำ คำสั่ง คำชี้แจง คําแนะนํา คําสั่ง", "prior": "ก่อนหน้า", "all": "ทั้งหมด"},
     "ta": {"forget": "புறக்கணி மறந்து", "orders": "வழிமுறை அறிவுறுத்தல் கட்டளை", "prior": "முந்தைய", "all": "அனைத்து"},
 }  # fmt: skip
