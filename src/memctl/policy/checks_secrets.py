@@ -42,7 +42,7 @@ def _repeats(value: str) -> bool:
     return len(set(value)) < max(4, min(8, len(value) // 5))
 
 
-def _sequential(value: str) -> bool:
+def sequential(value: str) -> bool:
     """What repeats, or a run of neighbours such as abcdefgh."""
     if _repeats(value):
         return True
@@ -206,7 +206,7 @@ def named(match: Match[str]) -> bool:
         return False
     if _UNIT.search(value):
         return False
-    return entropy(value) >= min(3.5, 0.72 * log2(len(value) + 1)) and not _sequential(value)
+    return entropy(value) >= min(3.5, 0.72 * log2(len(value) + 1)) and not sequential(value)
 
 
 #: Some letters typed three times and more: abcd1234abcd1234abcd1234.
@@ -225,7 +225,7 @@ def named_exact(match: Match[str]) -> bool:
     value = value_of(match)
     if is_placeholder(value) or (len(value) < 30 and _ordinary().search(value)):
         return False
-    return entropy(value) >= 2.8 and not _sequential(value) and not re.fullmatch(r"[a-z]+(?:[-_][a-z]+)+", value)
+    return entropy(value) >= 2.8 and not sequential(value) and not re.fullmatch(r"[a-z]+(?:[-_][a-z]+)+", value)
 
 
 def password(match: Match[str]) -> bool:
@@ -235,7 +235,7 @@ def password(match: Match[str]) -> bool:
         len(value) < 6
         or is_placeholder(value)
         or _ordinary().search(value)
-        or _sequential(value)
+        or sequential(value)
         or _says_nothing(value)
     ):
         return False

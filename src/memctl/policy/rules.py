@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memctl.policy.rules_credentials import CREDENTIALS
 from memctl.policy.rules_injection import INJECTION
 from memctl.policy.rules_instructional import INSTRUCTIONAL
 from memctl.policy.rules_named import NAMED
@@ -9,7 +10,7 @@ from memctl.policy.rules_orders import ORDERS
 from memctl.policy.rules_pii import PII
 from memctl.policy.rules_secrets import SECRETS
 
-RULES = (*SECRETS, *NAMED, *INJECTION, *ORDERS, *INSTRUCTIONAL, *PII)
+RULES = (*SECRETS, *NAMED, *CREDENTIALS, *INJECTION, *ORDERS, *INSTRUCTIONAL, *PII)
 
 #: Raised when the engine itself judges differently under the same rows.
 _ENGINE = 4

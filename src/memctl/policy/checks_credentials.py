@@ -1,0 +1,82 @@
+"""Last words on credentials that people write down: whether a value can be one. Code, names and words are not."""
+
+from __future__ import annotations
+
+import re
+from re import Match
+
+from memctl.policy.checks_secrets import entropy, is_placeholder, sequential, value_of
+
+_LEAST = 6  # characters of a password
+_KEY = 20  # characters of a key of letters and digits that no word says the kind of
+#: What stands where a password would and is none: calls, paths, dotted and joined names, addresses, flags, versions,
+#: dates, numbers with units, names of schemes.
+_CODE = re.compile(
+    r"[\w\])]\(|\)[;,]?$|::|->|=>|&&|\|\||\{\{|\$\{|\$\(|://|^[/~.\\-]|^\w+(?:/[\w.-]+)+$|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|"
+    r"^[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+$|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|^\$?[A-Za-z_]\w*\[|^v?\d+(?:\.\d+)+|^\d{4}-\d\d|"
+    r"^[\d.,]+[A-Za-z%]{0,3}$|^[A-Za-z]{1,8}-\d{1,3}$|^0x|^\$[A-Za-z_]\w*$|^%\w|^@\w|^<|^&\w+;|[\[\]{}]|^[A-Z][a-z]+(?:[A-Z][a-z]+)+\d?$|"
+    r"^[a-z]+(?:[A-Z][a-z]+)+\d?$|^https?|@[\w-]+\.\w|^\w+=|\\n|\\u|^[A-Za-z]+\d?\?$"
+)
+_WORDS = re.compile(r"^[^\W\d_]+(?:[-'\u2019/&.,:;+][^\W\d_]+)*[.,:;!?)]*$")
+_MADE = re.compile(r"(?i)(?:encoded|hashed|protected|based|only|encrypted|sensitive|like|style|compatible|bit|byte)s?\W?$")
+_EVERYBODY = re.compile(r"(?i)(?:secret|password|passwd|passwort|pass|admin|test|user|root|s3cr3t|string)\d{0,4}[!.]?")
+
+
+def _kinds(value: str) -> int:
+    return sum(any(test(c) for c in value) for test in (str.isdigit, str.islower, str.isupper, _is_mark))
+
+
+def _is_mark(c: str) -> bool:
+    return not c.isalnum()
+
+
+def _possible(value: str) -> bool:
+    """Whether a value can be a password at all."""
+    if len(value) < _LEAST or is_placeholder(value) or _CODE.search(value) or not value.isascii():
+        return False
+    return not (_EVERYBODY.fullmatch(value) or sequential(value) or _MADE.search(value))
+
+
+def credible(match: Match[str]) -> bool:
+    """A value that was given to a password's name: letters with digits, or three kinds of characters."""
+    value = value_of(match)
+    if not _possible(value):
+        return False
+    kinds = _kinds(value)
+    return kinds >= 3 or (kinds == 2 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value))
+
+
+def credible_prose(match: Match[str]) -> bool:
+    """A value that a sentence says: with a digit or a mark inside, and no words."""
+    value = value_of(match)
+    if not _possible(value) or _WORDS.match(value):
+        return False
+    return _kinds(value) >= 3 and (any(c.isdigit() for c in value) or entropy(value) >= 3)
+
+
+def pin(match: Match[str]) -> bool:
+    """Four to eight digits, neither a year nor a run."""
+    value = value_of(match)
+    return len(set(value)) > 1 and value not in "0123456789" and not re.fullmatch(r"(?:19|20)\d\d", value)
+
+
+def credible_key(match: Match[str]) -> bool:
+    """A run of letters and digits beside a word for keys: random, and neither an identifier nor a path."""
+    value = value_of(match)
+    digits = sum(c.isdigit() for c in value)
+    if digits < 2 or is_placeholder(value) or _CODE.search(value) or sequential(value):
+        return False
+    if re.fullmatch(r"[0-9a-f-]+", value) and not _SECRET.search(match.group()[:60]):
+        return False
+    return entropy(value) >= (3.0 if re.fullmatch(r"[0-9a-f]+", value) else 3.4) and not _JOINED.fullmatch(value)
+
+
+def credible_key_alone(match: Match[str]) -> bool:
+    """The same without a mark between the word and the value: in both cases, and long."""
+    value = value_of(match)
+    return len(value) >= _KEY and value.lower() != value != value.upper() and credible_key(match)
+
+
+#: Beside these a run of hexadecimal digits is a key; beside `key` alone it is a hash.
+_SECRET = re.compile(r"(?i)secret|token|encryption|api|private|access|auth|signing|master|schl|sleutel|nyckel")
+_JOINED = re.compile(r"[A-Za-z]+\d{0,3}(?:[_/+=-][A-Za-z]+\d{0,3})+")
