@@ -21,6 +21,8 @@ _WORDS = re.compile(r"^[^\W\d_]+(?:[-'\u2019/&.,:;+][^\W\d_]+)*[.,:;!?)]*$")
 _MADE = re.compile(r"(?i)(?:encoded|hashed|protected|based|only|encrypted|sensitive|like|style|compatible|bit|byte)s?\W?$")
 _EVERYBODY = re.compile(r"(?i)(?:secret|password|passwd|passwort|pass|admin|test|user|root|s3cr3t|string)\d{0,4}[!.]?")
 
+_LEET = str.maketrans("0134@$", "oieaas")
+
 
 def _kinds(value: str) -> int:
     return sum(any(test(c) for c in value) for test in (str.isdigit, str.islower, str.isupper, _is_mark))
@@ -34,16 +36,24 @@ def _possible(value: str) -> bool:
     """Whether a value can be a password at all."""
     if len(value) < _LEAST or is_placeholder(value) or _CODE.search(value) or not value.isascii():
         return False
-    return not (_EVERYBODY.fullmatch(value) or sequential(value) or _MADE.search(value))
+    return not (_EVERYBODY.fullmatch(value) or _EVERYBODY.fullmatch(value.translate(_LEET)) or sequential(value) or _MADE.search(value))
 
 
 def credible(match: Match[str]) -> bool:
     """A value that was given to a password's name: letters with digits, or three kinds of characters."""
     value = value_of(match)
-    if not _possible(value):
+    if not _possible(value) or _piped(match):
         return False
     kinds = _kinds(value)
     return kinds >= 3 or (kinds == 2 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value))
+
+
+def _piped(match: Match[str]) -> bool:
+    """Whether what stands between name and value is a pipe of a command or a template, not the border of a cell."""
+    text, start = match.string, match.start()
+    if "|" not in text[start : match.start(match.lastindex or 0)]:
+        return False
+    return not text[text.rfind("\n", 0, start) + 1 : start].lstrip().startswith("|")
 
 
 def credible_prose(match: Match[str]) -> bool:
@@ -64,6 +74,8 @@ def credible_key(match: Match[str]) -> bool:
     """A run of letters and digits beside a word for keys: random, and neither an identifier nor a path."""
     value = value_of(match)
     digits = sum(c.isdigit() for c in value)
+    if _NO_KEY.search(match.string, max(0, match.start() - 20), match.start(match.lastindex or 0)):
+        return False
     if digits < 2 or is_placeholder(value) or _CODE.search(value) or sequential(value):
         return False
     if re.fullmatch(r"[0-9a-f-]+", value) and not _SECRET.search(match.group()[:60]):
@@ -77,6 +89,7 @@ def credible_key_alone(match: Match[str]) -> bool:
     return len(value) >= _KEY and value.lower() != value != value.upper() and credible_key(match)
 
 
+_NO_KEY = re.compile(r"(?i)hash|checksum|digest|fingerprint|idempoten|csrf|authenticity|mock|public|\bpub|\bh1:|integrity|commit")
 #: Beside these a run of hexadecimal digits is a key; beside `key` alone it is a hash.
 _SECRET = re.compile(r"(?i)secret|token|encryption|api|private|access|auth|signing|master|schl|sleutel|nyckel")
 _JOINED = re.compile(r"[A-Za-z]+\d{0,3}(?:[_/+=-][A-Za-z]+\d{0,3})+")

@@ -90,11 +90,16 @@ def told(match: Match[str]) -> bool:
     )
 
 
+#: A verb that says what for, not what to do: "to copy the text above, you would …".
+_IN_ORDER_TO = re.compile(r"(?<!need )(?<!want )(?<!have )(?<!like )(?<!you )(?<!now )(?<!going )\bto\s+$")
+
+
 def steal(match: Match[str]) -> bool:
     """A request for the hidden prompt; a program's own prompt, or instructions in print, are none."""
     text = match.group()
     if (
         not told(match)
+        or _IN_ORDER_TO.search(match.string, max(0, match.start() - 24), match.start())
         or re.search(r"system|initial|original|hidden|secret|above|your|you\b|previous|initiali", text) is None
     ):
         return False

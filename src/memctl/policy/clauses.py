@@ -24,6 +24,7 @@ _NEAR = 8  # the same for what an English verb is about, which follows it
 _CLOSE = 3
 _LONG = 400  # characters of a clause beside its anchor that are looked at
 _WORD_SIZE = 40  # characters of a word that is remembered
+_PARTICLE = 4  # letters of a word that leans on another one
 _KNOWN = 30_000  # words whose concepts are remembered; forgotten all at once when full
 #: Concepts that have tenses and moods: in English a verb must stand where orders stand.
 _VERBS = "forget obey reveal send run ask grant off tell say remember save"
@@ -41,7 +42,7 @@ _END = re.compile(
 _URL = re.compile(r"https?://|hxxps?://|.@|[a-z0-9-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b")
 #: What stands before an English verb that gives an order: nothing, a mark, or one of these words.
 _LED = re.compile(
-    r"(?:^|[^\w\s]|\n|\b(?:please|and|then|now|just|must|should|shall|also|first|kindly|always|never|instead|only|simply|or|not|"
+    r"(?:^|[^\w\s]|(?<![^\n]{45})\n|\n[ \t]*\n|\b(?:please|and|then|now|just|must|should|shall|also|first|kindly|always|never|instead|only|simply|or|not|"
     r"don't|do|again|let|start|no\s+longer|\w+ly|(?:need|needs|have|has|required|want|wants|sure|instructed|asked|free|told)\s+to|"
     r"you|(?:you|assistant|agent|model|ai)\s+(?:can|may|could|would|will)))\s*$"
 )
@@ -212,7 +213,7 @@ class Lexicon:
             if more:
                 concepts, tongues = concepts | more[0], tongues | more[1]
         if not concepts and not word.isalnum():
-            for part in re.split(r"['-]", word):
+            for part in _parts(word):
                 more = self._exact.get(part, (0, 0)) if len(part) > 1 else (0, 0)
                 concepts, tongues = concepts | more[0], tongues | more[1]
         if _URL.match(word):
@@ -263,6 +264,12 @@ class Lexicon:
             concepts, tongues = self._said[match.group()]
             number = bisect_right(starts, match.start()) + count
             yield _Word(concepts, tongues, number, number, *match.span())
+
+
+def _parts(word: str) -> list[str]:
+    """The words in `l'utilisateur`, `envoie-les` and `ki-agenten`; a longer compound is a name."""
+    parts = re.split(r"['-]", word)
+    return parts if len(parts) == 2 and min(map(len, parts)) <= _PARTICLE else []
 
 
 @cache
@@ -389,8 +396,8 @@ class Clause:
         """How many words before and after a word what denies it may stand."""
         if self._dense:
             return -2, 2
-        if word.tongues == self._english:
-            return (-3, 0) if word.concepts & self._verbs else (-2, 1)
+        if word.tongues & self._english:
+            return (-2, 0) if word.concepts & self._verbs else (-2, 1)
         return -6, 4
 
     def _nearest(self, need: _Need, used: list[_Word], read: _Read, tongues: int) -> _Word | None:

@@ -29,7 +29,7 @@ _KEY_NOUN = r"(?:key|token|secret|schl\xfcssel|sleutel|nyckel|anahtar\u0131?|\u5
 _OPEN = r"[ \t\"'`*_(]{0,4}(?:<(?:code|b|strong|kbd)>)?"
 _GIVEN = r"[ \t\"'`*_)\]]{0,6}(?:[:\uff1a]|=(?![=~>])|[=-]>|\u2192|\uff1d)" + _OPEN
 _CELL = r"[ \t\"'`*_:]{0,4}(?:\||\t|</(?:t[dh]|dt|b|strong|code|label)>\s{0,8}(?:</?(?:td|th|tr|dd|span)\b[^>\n]{0,40}>\s{0,8}){0,3})[ \t|]{0,6}" + _OPEN
-_IS = r"\s{1,2}(?:is|are|was|ist|lautet|est|es|\xe8|\xe9|sono|to|\xe4r|adalah|la|ir|olarak|\u03b5\u03af\u03bd\u03b1\u03b9|\u0647\u064a|\u0647\u0648|\u0627\u0633\u062a|\u2014|\u2013|-|now|:)\s{1,3}[\"'`*\u201c(]{0,3}"
+_IS = r"[ \t]{1,2}(?:is|are|was|ist|lautet|est|es|\xe8|\xe9|sono|to|\xe4r|adalah|la|ir|olarak|\u03b5\u03af\u03bd\u03b1\u03b9|\u0647\u064a|\u0647\u0648|\u0627\u0633\u062a|\u2014|\u2013|-|now|:)[ \t]{1,3}[\"'`*\u201c(]{0,3}"
 _VALUE = r"([^\s\"'`<>|\u201c\u201d]{5,99}[^\s\"'`<>|.,;:*)\]\u3002\uff0c\u201c\u201d])"
 _WHOSE = r"[^\n:=|<>{}()\[\]]{0,32}?"
 _NAMED_KEY = r"([A-Za-z0-9_+/=-]{16,120})(?![\w(\[.])"
@@ -67,7 +67,7 @@ CREDENTIALS = (
     _row("pin-labelled", "pin pincode \u6697\u8a3c\u756a\u53f7", r"(?<![\w-])(?:pin(?:-?code)?|\u6697\u8a3c\u756a\u53f7)(?:\s(?:for|f\xfcr|of|pour|de|del|van|zum|zur|voor)\s[^\n:=\d]{1,30})?(?:\s(?:is|ist|est|es)\s|[ \t*_`]{0,4}[:\uff1a=][ \t*_`]{0,4})(\d{4,8})(?![\w.-]|\s(?:digit|ziffer|char|zeichen))",
          "pin", "PIN for the safe: 73915", "PIN: 4 digits"),
     _row("key-labelled", f"api apikey key keys token tokens secret *schl\xfcssel* *sleutel* *nyckel* anahtar\u0131 klucz chiave cl\xe9 cle clave chave \u043a\u043b\u044e\u0447 + #value",
-         rf"(?:(?:{_KEY})?{_KEY_NOUN}s?|api|cl[e\xe9]\sapi|(?:clave|chiave|chave|klucz|\u043a\u043b\u044e\u0447)(?:\s(?:de\s)?api)?)(?!_?id\b)"
+         rf"(?:(?:{_KEY})?{_KEY_NOUN}s?|cl[e\xe9]\sapi|(?:clave|chiave|chave|klucz|\u043a\u043b\u044e\u0447)(?:\s(?:de\s)?api)?)(?!_?id\b)"
          rf"(?:[^\n:=|<>{{}}()\[\]]{{0,40}}?(?:{_GIVEN}|{_IS})|{_CELL}|[ \t]{{0,2}}(?:\([^)\n]{{1,20}}\)[ \t]?)?`){_NAMED_KEY}",
          "credible_key", "the Mistral key is cL7SchpaHxAA2iypG6q8nE3o", "type_key: Selector.5f8a9c1b2d3e4f50617283"),
     _row("key-used", "token key secret + #value", r"\b(?:use|using|with|uses?|nimm|utilise|usa)\s(?:the\s|this\s|my\s|our\s|das\s|le\s|la\s|el\s)?(?:[\w-]{1,20}\s)?(?:token|key|secret)\s[`\"']?" + _NAMED_KEY,
