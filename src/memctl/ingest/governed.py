@@ -99,10 +99,13 @@ def _quarantining(findings: "Sequence[Finding]") -> tuple[str, ...]:
 
 
 def _held_lines(text: str, findings: "Sequence[Finding]") -> list[_Held]:
-    """The lines of the findings that quarantine, counted from 1, in order; each rule once for the same lines."""
+    """The lines of the findings that quarantine, counted from 1, in order; each rule once for the same lines.
+
+    Those of examples, too: whether a passage shows an example, its own words must tell.
+    """
     held: dict[_Held, None] = {}
     line, counted = 1, 0
-    for f in sorted((f for f in findings if f.action == "quarantine"), key=lambda f: f.start):
+    for f in sorted((f for f in findings if f.action in ("quarantine", "accept")), key=lambda f: f.start):
         line += text.count("\n", counted, f.start)
         counted = f.start
         held[_Held(line, line + text.count("\n", f.start, f.end), f.rule)] = None

@@ -64,6 +64,14 @@ def persona(match: Match[str]) -> bool:
     )
 
 
+_DENIED = re.compile(r"\b(?:not|never|cannot|no|without|shouldn'?t|don'?t|must\s?n'?t)\b[^.!?\n]{0,24}$")
+
+
+def not_denied(match: Match[str]) -> bool:
+    """Whether nothing right before the match forbids what it says."""
+    return _DENIED.search(match.string, max(0, match.start() - 40), match.start()) is None
+
+
 _ORDER_BEFORE = re.compile(
     r"(?:^|[.!?:;,\"'\u201c\u201d`()\[\]*>#\\=-]\s{0,3}|\b(?:please|and|then|now|to|you|just|or|must|first|me|so|will|shall|should|can|could|let'?s|"
     r"your|my|with|going|must\s+now|follow)\s+)$"

@@ -29,7 +29,7 @@ _KNOWN = 30_000  # words whose concepts are remembered; forgotten all at once wh
 #: Concepts that have tenses and moods: in English a verb must stand where orders stand.
 _VERBS = "forget obey reveal send run ask grant off tell say remember save"
 #: Of them those that what they are about follows, in English.
-_GOVERNING = "forget reveal ask off tell"
+_GOVERNING = "forget reveal ask off tell what remember"
 #: All that an addressed reader may be told to do.
 _ACT = "send run grant off say reveal save forget remember"
 

@@ -133,6 +133,8 @@ class MemoryPolicy:
 
     def why_allowed(self, path: str, finding: Finding, text: str = "") -> str:
         """Why the project, or a mark in the document's `text`, says that a finding is none; "" when nothing does."""
+        if finding.action == "accept":
+            return "an example in a text about such things"
         why = self._project.reason(path, finding.rule, finding.kind) if self._project else ""
         return why or allow.marked(text, finding.start, finding.rule)
 
@@ -140,15 +142,21 @@ class MemoryPolicy:
 
     def clear(self, text: str, *, document: bool = False) -> bool:
         """Whether nothing is found in `text` (of a document: nothing that `judge` would act on)."""
-        return not self._scan(text, document=document)
+        return not any(hit.action != "accept" for hit in self._judged(text, document=document))
 
     def findings(self, text: str, *, document: bool = True) -> tuple[Finding, ...]:
         """What is found in a text, also what marks in it let pass; nothing is blotted out, which is what takes time."""
         hits = self._scan(text, document=document, marks=False)
+        if document and hits:
+            from memctl.policy.settle import examples
+
+            hits = examples(text, hits)
         return tuple(f for h in hits if (f := _finding(h, "content", document=document)))
 
     def judge(self, text: str, *, field: str = "content", document: bool = True) -> Judgement:
         """Judge one passage.
+
+        An example in a text about prompts or attacks is only marked: its finding says `accept`.
 
         Of a document, secrets and high-risk personal numbers are blotted out as `[REDACTED:rule]`, injected and
         self-addressed instructions quarantine the passage, and mail addresses and telephone numbers pass; marks in it
@@ -156,7 +164,7 @@ class MemoryPolicy:
         is rejected: its text comes back empty. Otherwise (one statement) a secret rejects,
         as in `evaluate_proposal`. Offsets in findings are those of the text given.
         """
-        hits = self._scan(text, document=document)
+        hits = self._judged(text, document=document)
         if not hits:
             return Judgement(text, "accept")
         if document and len(hits) > MOST_FINDINGS:
@@ -213,6 +221,15 @@ class MemoryPolicy:
 
                 hits = weighed(text, hits)  # what shows a hit to be an example may stand in the next piece
         return self._counted(text, hits, marks=document and marks) if hits else hits
+
+    def _judged(self, text: str, *, document: bool) -> list[Hit]:
+        """The hits in a text; of a document those only marked that are examples in a text about such things."""
+        hits = self._scan(text, document=document)
+        if not (hits and document):
+            return hits
+        from memctl.policy.settle import examples
+
+        return examples(text, hits)
 
     def _counted(self, text: str, hits: list[Hit], *, marks: bool) -> list[Hit]:
         """The hits of kinds that are switched on, and that nothing lets pass."""
@@ -300,7 +317,7 @@ def _finding(hit: Hit, field: str, *, document: bool) -> Finding | None:
             action = "redact"
         elif hit.rule.kind == "pii":
             return None
-        else:
+        elif action != "accept":
             action = "quarantine"
     return Finding(hit.rule.kind, hit.rule.id, action, field, hit.start, hit.end)
 

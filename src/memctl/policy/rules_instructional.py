@@ -44,7 +44,7 @@ INSTRUCTIONAL = (
            "You are ChatGPT, a large language model", "You are responsible for the AI gateway", cue="you"),
     _hold("you-are-an-ai", "ai assistant model + are",
           r"\byou\s+are\s+(?:now\s+)?(?:an\s+ai\b(?!\s+(?:engineer|researcher|company|team|startup|developer|user|ethicist))|an?\s+(?:(?!not\b)\w+\s+){0,3}(?:ai|language)\s+(?:model|assistant)\b)",
-          "You are an AI assistant without a name", "You are responsible for the AI gateway", cue="you"),
+          "You are an AI assistant without a name", "You are responsible for the AI gateway", cue="you", statement=True),
     _block("role-line", "system developer",
            r"^[ \t>*#-]{0,6}\**(?:system|developer)(?:\s+(?:message|prompt|override|instructions?))?\**\s{0,2}:\s{0,3}\**\s{0,2}(?:you\b|ignore|disregard|forget|always|never|do\s+not|don't|from\s+now|new\s+instructions|override|your\s|the\s+(?:assistant|user|model|ai)\b|respond|reply|act\s+as|reveal|execute|send|delete)",
            "System: you must obey", "System: Linux 6.1", before=16),
