@@ -83,10 +83,15 @@ def credible_key(match: Match[str]) -> bool:
     return entropy(value) >= (3.0 if re.fullmatch(r"[0-9a-f]+", value) else 3.4) and not _JOINED.fullmatch(value)
 
 
-def credible_key_alone(match: Match[str]) -> bool:
-    """The same without a mark between the word and the value: in both cases, and long."""
+_USED = re.compile(r"(?i)\b(?:use[sd]?|using|with|nimm|nutze|utilise[rz]?|usa|usar)\s(?:[\w-]{1,12}\s){0,2}$")
+
+
+def credible_key_used(match: Match[str]) -> bool:
+    """The same after "use the token", without a mark between the word and the value: in both cases, and long."""
     value = value_of(match)
-    return len(value) >= _KEY and value.lower() != value != value.upper() and credible_key(match)
+    if len(value) < _KEY or value in (value.lower(), value.upper()):
+        return False
+    return credible_key(match) and _USED.search(match.string, max(0, match.start() - 40), match.start()) is not None
 
 
 _NO_KEY = re.compile(r"(?i)hash|checksum|digest|fingerprint|idempoten|csrf|authenticity|mock|public|\bpub|\bh1:|integrity|commit")

@@ -22,7 +22,7 @@ from memctl.policy import lexicon
 _SPAN = 14  # words between the first concept and any other one
 _NEAR = 8  # the same for what an English verb is about, which follows it
 _CLOSE = 3
-_LONG = 400  # characters of a clause beside its anchor that are looked at
+_LONG_BEFORE, _LONG = 250, 400  # characters of a clause before and after its anchor that are looked at
 _WORD_SIZE = 40  # characters of a word that is remembered
 _PARTICLE = 4  # letters of a word that leans on another one
 _KNOWN = 30_000  # words whose concepts are remembered; forgotten all at once when full
@@ -33,26 +33,31 @@ _GOVERNING = "forget reveal ask off tell what remember"
 #: All that an addressed reader may be told to do.
 _ACT = "send run grant off say reveal save forget remember"
 
-_WORD = re.compile(r"\.env\b|https?://\S+|hxxps?://\S+|[\w.+-]+@[\w-]+\.\w+|\w+(?:['\u2019.-]\w+)*")
+_WORD = re.compile(r"\w+(?:['\u2019.@-]\w+|:/\S+)*")
 #: Where a clause ends. It begins with one set of characters, which the regular expression engine looks for at full speed.
 _END = re.compile(
     r"[.!?;\n{}=<>\[\]|\u2026\u3002\uff01\uff1f\uff1b](?:(?<![.\n|])|(?<=\.)(?=[\s\"'\u201d\u2019)\]*`]|\Z)|"
     r"(?<=\n)(?=[ \t]*(?:\n|[-*+>#|][ \t]|\d{1,3}[.)][ \t]))|(?<= \|)(?= ))"
 )
-_URL = re.compile(r"https?://|hxxps?://|.@|[a-z0-9-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b")
-#: What stands before an English verb that gives an order: nothing, a mark, or one of these words.
-_LED = re.compile(
-    r"(?:^|[^\w\s]|(?<![^\n]{45})\n|\n[ \t]*\n|\b(?:please|and|then|now|just|must|should|shall|also|first|kindly|always|never|instead|only|simply|or|not|"
-    r"don't|do|again|let|start|no\s+longer|\w+ly|(?:need|needs|have|has|required|want|wants|sure|instructed|asked|free|told)\s+to|"
-    r"you|(?:you|assistant|agent|model|ai)\s+(?:can|may|could|would|will)))\s*$"
+_URL = re.compile(r"(?:https?|hxxps?):/|.+@|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b")
+#: Words after which an English verb gives an order; `to` and `can` do after some words only.
+_LEADS = frozenset(
+    "please and then now just must should shall also first kindly always never instead only simply or not don't do again let start "
+    "longer you".split()
 )
-_BEFORE = 32  # characters before a verb in which that shows
+_TO = frozenset("need needs have has required want wants sure instructed asked free told".split())
+_ABLE = frozenset("can may could would will".split())
+_SUBJECTS = frozenset("you assistant agent model ai".split())
+#: Marks before such a verb: these stand right before it, those with a blank between.
+_QUOTES, _MARKS = "\"'(\u201c\u2018\xab", ".!?:;,)]-*>#|\u2014\u2013\u2022\""
+_BEFORE = 48  # characters before a verb that are looked at
+_FULL_LINE = 45  # characters of a line that ends because it is full
 #: What denies an English word, and how far around it that stands.
 _DENIED = re.compile(r"\b(?:not|never|without|no|cannot|longer|nothing|unnecessary)\b|n't\b")
-_DENIED_BEFORE, _DENIED_AFTER = 40, 30
+_DENIED_BEFORE, _DENIED_AFTER = 32, 0
 #: Words of phrases that stand in any text: no reason to look at it.
 _COMMON = frozenset(
-    "a about access account all always and any apply are as at attention be before begin below by came can context developer do does "
+    "a about access account rule rules fact session sessions stop hidden output security checks permission all always and any apply are as at attention be before begin below by came can context developer do does "
     "down every false following for from given good has have hey if important in initial is it language later let list long longer mail "
     "me message messages need needs never no not now of off on only order original out package put question root safe say set so start "
     "state stored switch system tell than that the them then there this to turn under until update up use valid wait was were when "
@@ -128,24 +133,26 @@ def folded(word: str) -> str:
 def keywords(concepts: Iterable[str], *, dense: bool = False, rare: bool = True) -> str:
     """What opens a rule that needs one of these concepts: a word of each entry, as the gate cuts and knows words.
 
-    rare: leave out phrases that are made of words which stand in any text.
+    rare: leave out phrases that are made of words which stand in any text; of `concept-` such words, too. `=word` is a word.
     """
-    words: dict[str, None] = {}
+    concepts = list(concepts)
+    plain = {concept.rstrip("-"): concept.endswith("-") for concept in concepts if concept[0] != "="}
+    words = dict.fromkeys(concept[1:] for concept in concepts if concept[0] == "=" and not dense)
     for tongue, table in (lexicon.DENSE if dense else lexicon.SPACED).items():
-        for name in concepts:
+        for name, seldom in plain.items():
             for entry in table.get(name, "").split():
                 if dense:
                     words[entry.lower().replace("_", " ")] = None
                     continue
                 parts = re.split(r"[_'.-]", entry.rstrip("*"))
-                part = max((part for part in parts if not rare or len(parts) == 1 or part not in _COMMON), key=len, default="")
+                part = max((part for part in parts if part not in _COMMON or not (rare or seldom) or (len(parts) == 1 and not seldom)), key=len, default="")
                 if not part:
                     continue
                 star = "*" if entry.endswith("*") and entry.rstrip("*").endswith(part) else ""
                 words[part + star] = None
                 if tongue != "vi":  # whose words without accents are those of other languages
                     words[folded(part) + star] = None
-    for name in concepts:
+    for name in plain:
         if name in lexicon.ANYWHERE and not dense:
             words |= dict.fromkeys(w for w in lexicon.ANYWHERE[name].split() if w.strip("*").isalnum())
     return " ".join(words)
@@ -228,12 +235,13 @@ class Lexicon:
 
     def words(self, text: str, start: int, end: int, *, dense: bool) -> list[_Word]:
         """The words of a clause that mean something."""
-        spans = [(match.group(), match.start(), match.end()) for match in _WORD.finditer(text, start, end)]
-        said = [word for word, _, _ in spans]
-        known = self._known
+        said, known = _WORD.findall(text, start, end), self._known
+        meanings = [known[word] if word in known else self._meaning(word) for word in said]
+        if not dense and len(meanings) - meanings.count(None) < 2:
+            return []
+        spans = [match.span() for match in _WORD.finditer(text, start, end)]
         found = []
-        for number, word in enumerate(said):
-            meaning = known[word] if word in known else self._meaning(word)
+        for number, meaning in enumerate(meanings):
             if meaning is None:
                 continue
             concepts, tongues, phrases = meaning
@@ -243,7 +251,7 @@ class Lexicon:
                     if tuple(map(folded, said[number + 2 : number + 1 + len(rest)])) == rest[1:]:
                         concepts, tongues, last = concepts | more, tongues | where, max(last, number + len(rest))
             if concepts:
-                found.append(_Word(concepts, tongues, number, last, spans[number][1], spans[last][2]))
+                found.append(_Word(concepts, tongues, number, last, spans[number][0], spans[last][1]))
         if dense:
             found += self._dense_words(text, start, end, spans)
         return found
@@ -257,9 +265,9 @@ class Lexicon:
         meaning = self._known[word] if word in self._known else self._meaning(word)
         return (meaning.concepts, meaning.tongues) if meaning else (0, 0)
 
-    def _dense_words(self, text: str, start: int, end: int, spans: list[tuple[str, int, int]]) -> Iterator[_Word]:
+    def _dense_words(self, text: str, start: int, end: int, spans: list[tuple[int, int]]) -> Iterator[_Word]:
         """The words of languages without blanks; each counts as one more word of the clause."""
-        starts = [lo for _, lo, _ in spans]
+        starts = [lo for lo, _ in spans]
         for count, match in enumerate(self._dense.finditer(text, start, end)):
             concepts, tongues = self._said[match.group()]
             number = bisect_right(starts, match.start()) + count
@@ -278,40 +286,33 @@ def _lexicon() -> Lexicon:
 
 
 class Clauses:
-    """The clauses of one text in lower case, each cut and read once."""
+    """The clauses of one text in lower case, each read once."""
 
-    __slots__ = ("_ends", "_read", "low")
+    __slots__ = ("_read", "low")
 
     def __init__(self, low: str) -> None:
         self.low = low
-        self._ends: list[int] | None = None
         self._read: dict[tuple[int, bool], list[_Word]] = {}
 
     def around(self, spots: Iterable[int], *, dense: bool) -> Iterator[list[_Word]]:
         """The clauses in which these places lie, in order, each once."""
-        if self._ends is None:
-            self._ends = [match.end() for match in _END.finditer(self.low)]
-        ends = self._ends
-        done = -1
+        low, done = self.low, -1
         for spot in spots:
-            number = bisect_right(ends, spot)
-            start = ends[number - 1] if number else 0
-            end = ends[number] if number < len(ends) else len(self.low)
-            start, end = max(start, spot - _LONG), min(end, spot + _LONG)
-            if start <= done and end <= done:
+            if spot < done:
                 continue
-            start = max(start, done)
-            done = end
+            start = max(0, spot - _LONG_BEFORE)
+            for match in _END.finditer(low, start, spot):
+                start = match.end()
+            stop = _END.search(low, spot, spot + _LONG)
+            start, done = max(start, done), stop.end() if stop else min(len(low), spot + _LONG)
             words = self._read.get((start, dense))
             if words is None:
-                self._read[start, dense] = words = _lexicon().words(self.low, start, end, dense=dense)
+                self._read[start, dense] = words = _lexicon().words(low, start, done, dense=dense)
             yield words
 
     def everywhere(self) -> list[int]:
         """A place in each clause."""
-        if self._ends is None:
-            self._ends = [match.end() for match in _END.finditer(self.low)]
-        return [0, *self._ends]
+        return [0, *(match.end() for match in _END.finditer(self.low))]
 
 
 class Clause:
@@ -361,7 +362,7 @@ class Clause:
             return True
         if concepts & self._negated and _DENIED.search(low, max(0, spot - _DENIED_BEFORE), spot + _DENIED_AFTER):
             return True
-        return concepts & self._orders != 0 and _led(low, spot) is not None
+        return concepts & self._orders != 0 and _led(low, spot) != ""
 
     def _match(self, needs: list[_Need], read: _Read) -> tuple[int, int] | None:
         first = needs[0]
@@ -420,8 +421,24 @@ class Clause:
         if tongues != self._english or not anchor.concepts & need.concepts & self._verbs:
             return True
         led = _led(read.low, anchor.start)
-        return led is not None and (led.group()[:1] != "," or read.there & self._leading != 0)
+        return led != "" and (led != "," or read.there & self._leading != 0)
 
 
-def _led(low: str, spot: int) -> re.Match[str] | None:
-    return _LED.search(low, max(0, spot - _BEFORE), spot)
+def _led(low: str, spot: int) -> str:
+    """What lets an English verb at this place give an order: the mark before it, or the last letter of a word; "" if nothing does."""
+    before = low[max(0, spot - _BEFORE) : spot]
+    bare = before.rstrip()
+    if not bare:
+        return "\n"
+    mark = bare[-1]
+    if not mark.isalnum():
+        return mark if mark in (_QUOTES if len(bare) == len(before) else _MARKS) else ""
+    line = bare[bare.rfind("\n") + 1 :]
+    if "\n" in before[len(bare) :] and (len(line) < _FULL_LINE or before.count("\n") > 1):
+        return "\n"
+    *rest, last = line.split()[-2:]
+    if last in _LEADS or last.endswith("ly"):
+        return mark
+    if last == "to" or last in _ABLE:
+        return mark if rest and rest[0] in (_TO if last == "to" else _SUBJECTS) else ""
+    return ""

@@ -41,7 +41,7 @@ ANYWHERE = {
 SPACED: dict[str, dict[str, str]] = {
     "en": {
         "forget": "ignore ignoring disregard disregarding forget forgetting treat overlook neglect bypass override overrule skip dismiss discard drop abandon erase unlearn stop_following stop_obeying stop_listening cease_to_follow set_aside pay_no_heed pay_no_attention",
-        "obey": "follow following obey obeying comply complying adhere listen heed stick",
+        "obey": "follow obey comply adhere listen heed stick",
         "orders": "instruction instructions prompt prompts directive directives directions guidelines orders commands guidance programming",
         "rules": "rule rules policies restrictions constraints training safeguards",
         "prior": "previous previously prior above preceding earlier former existing so_far came_before given_before before_this before_that",
@@ -505,7 +505,7 @@ DENSE: dict[str, dict[str, str]] = {
         "secret": "密码 密钥 凭据 令牌", "private": "聊天记录 对话 联系人", "run": "执行 运行 下载 安装 删除", "ask": "征求 询问 请求", "consent": "同意 批准 确认 许可",
         "grant": "批准 同意 接受", "tell": "告诉 提及 通知", "user": "用户", "not": "不要 不需要 无需 不用 不得 别 不再", "secretly": "自动 悄悄 偷偷",
         "remember": "记住 牢记", "save": "保存 存入 记录", "memory": "长期记忆 记忆", "future": "永久 以后 今后 始终 从现在起 所有对话 未来", "power": "管理员 权限 信任 不需要批准 无需批准 误报",
-        "when": "当 如果 每当 一旦", "event": "询问 提到 问到 说出 问", "say": "推荐 回答 回复", "model": "AI助手 ai助手 大语言模型 语言模型 智能体 ai代理 人工智能", "reads": "读取 阅读", "note": "致 注意",
+        "when": "当 如果 每当 一旦", "event": "询问 提到 问到 说出 问", "say": "推荐 回答 回复", "model": "ai助手 大语言模型 语言模型 智能体 ai代理 人工智能", "reads": "读取 阅读", "note": "致 注意",
         "if_you": "如果你是",
     },
     "ja": {
@@ -515,7 +515,7 @@ DENSE: dict[str, dict[str, str]] = {
         "secret": "パスワード 認証情報 トークン 秘密鍵", "private": "会話履歴 連絡先", "run": "実行 ダウンロード インストール 削除", "ask": "求める 尋ねる", "consent": "許可 承認 確認",
         "grant": "承認し 許可し", "tell": "知らせ 伝え 言わ", "user": "ユーザー", "not": "ずに ないで 必要はありません 不要 なしで", "secretly": "自動的 こっそり 密か",
         "remember": "覚えて 記憶し 記憶せよ 忘れずに", "save": "保存", "memory": "長期記憶 メモリ 記憶", "future": "今後 常に 永久 これから", "power": "管理者 信頼 承認は不要 誤検知",
-        "when": "たら とき 場合", "event": "尋ね 言及 聞かれ", "say": "薦めて 推薦 勧めて 答え", "model": "AIエージェント aiエージェント 言語モデル アシスタント ai", "reads": "読む 読んでいる 処理する", "note": "へ： 注意",
+        "when": "たら とき 場合", "event": "尋ね 言及 聞かれ", "say": "薦めて 推薦 勧めて 答え", "model": "aiエージェント 言語モデル アシスタント", "reads": "読む 読んでいる 処理する", "note": "へ： 注意",
         "if_you": "あなたが",
     },
     "ko": {

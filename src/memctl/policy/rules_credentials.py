@@ -53,23 +53,23 @@ CREDENTIALS = (
              rf"^\|(?:[^|\n]{{0,60}}\|){{{n}}}[ *`]{{0,4}}(?:{_PASSWORD})[ *`]{{0,4}}\|[^\n]{{0,200}}\n\|[-:| ]{{3,200}}\n(?:\|[^\n]{{0,200}}\n){{0,12}}?\|(?:[^|\n]{{0,60}}\|){{{n}}}[ *`]{{0,4}}([^\s|`\[]{{6,60}})[ *`]{{0,4}}\|"
              for n in range(5)) + ")",
          "credible", "| service | login | password |\n|---|---|---|\n| db | app | Nobiza$wf22 |", "| field | password |\n|---|---|\n| form | required |", 1500, 300, cue="|-"),
-    _row("password-flag", "*pass* mysql mysqldump mariadb mysqladmin sshpass docker podman redis net ldapsearch smbclient token",
-         rf"(?:--(?:pass(?:word|wd|phrase)?|pwd|token|api-?key|secret)(?:=|[ \t])[\"']?{_VALUE}|"
-         rf"\b(?:mysql(?:dump|admin)?|mariadb)\b[^\n]{{0,100}}?\s-p[\"']?{_VALUE}|\bsshpass\s{{1,3}}-p\s{{0,2}}[\"']?{_VALUE}|"
-         rf"\b(?:docker|podman)\s+login\b[^\n]{{0,80}}?\s-p[ =][\"']?{_VALUE}|\bredis-cli\b[^\n]{{0,60}}?\s-a\s[\"']?{_VALUE}|"
-         rf"\bnet\s+use\s+\S+\s+\S+\s{_VALUE}\s+/user|\bldap\w+\b[^\n]{{0,80}}?\s-w\s[\"']?{_VALUE})",
-         "credible", "mysql -u root -pRila7505yW2 shop", "mysql -u root -p", 260, 12),
+    _row("password-option", "*passw* passphrase pwd pass token secret",
+         rf"(?<=--)(?:pass(?:word|wd|phrase)?|pwd|token|secret)(?:=|[ \t])[\"']?(?!-){_VALUE}",
+         "credible", "backup-tool --password 6973Rafe.Biu --all", "backup-tool --password --all", 160, 0, "--"),
+    _row("password-command", "mysql mysqldump mariadb mysqladmin sshpass docker podman redis net ldapsearch ldapmodify ldapadd",
+         rf"\b(?:(?:mysql(?:dump|admin)?|mariadb)\b[^\n]{{0,100}}?\s-p[\"']?{_VALUE}|sshpass\s{{1,3}}-p\s{{0,2}}[\"']?{_VALUE}|"
+         rf"(?:docker|podman)\s+login\b[^\n]{{0,80}}?\s-p[ =][\"']?{_VALUE}|redis-cli\b[^\n]{{0,60}}?\s-a\s[\"']?{_VALUE}|"
+         rf"net\s+use\s+\S+\s+\S+\s{_VALUE}\s+/user|ldap\w+\b[^\n]{{0,80}}?\s-w\s[\"']?{_VALUE})",
+         "credible", "mysql -u root -pRila7505yW2 shop", "mysql -u root -p", 260, 0, "-p -a -w /user"),
     _row("login-pair", "creds credentials credential login logon zugangsdaten anmeldedaten identifiants credenciales credenziali credenciais inloggegevens po\u015bwiadczenia \u043b\u043e\u0433\u0438\u043d acceso accesso account",
          rf"(?:creds|credentials?|log[io]n|zugangsdaten|anmeldedaten|identifiants|credenciales|credenziali|credenciais|inloggegevens|po\u015bwiadczenia|\u043b\u043e\u0433\u0438\u043d|acces?so|account){_WHOSE}(?:{_GIVEN}|{_IS})[\w.@+-]{{1,40}}\s{{0,2}}[:/|]\s{{0,2}}(?![/\\]){_VALUE}",
          "credible_prose", "creds: admin:vvdgj2&Kevuba", "login: required / optional"),
-    _row("password-after", "*passw* kennwort", rf"(?<![^\s\"'`(]){_VALUE}[\"'`]?\s(?:as|als|comme|como|come)\s(?:the\s|my\s|your\s|its\s|das\s|la\s|mot\sde\s)?(?:{_PASSWORD}|passe)\b",
-         "credible_prose", "log in with admin and 98Tesato%Nsm as password", "use the form as password", 120, 90),
     _row("pin-labelled", "pin pincode \u6697\u8a3c\u756a\u53f7", r"(?<![\w-])(?:pin(?:-?code)?|\u6697\u8a3c\u756a\u53f7)(?:\s(?:for|f\xfcr|of|pour|de|del|van|zum|zur|voor)\s[^\n:=\d]{1,30})?(?:\s(?:is|ist|est|es)\s|[ \t*_`]{0,4}[:\uff1a=][ \t*_`]{0,4})(\d{4,8})(?![\w.-]|\s(?:digit|ziffer|char|zeichen))",
          "pin", "PIN for the safe: 73915", "PIN: 4 digits"),
-    _row("key-labelled", f"api apikey key keys token tokens secret *schl\xfcssel* *sleutel* *nyckel* anahtar\u0131 klucz chiave cl\xe9 cle clave chave \u043a\u043b\u044e\u0447 + #value",
-         rf"(?:(?:{_KEY})?{_KEY_NOUN}s?|cl[e\xe9]\sapi|(?:clave|chiave|chave|klucz|\u043a\u043b\u044e\u0447)(?:\s(?:de\s)?api)?)(?!_?id\b)"
+    _row("key-labelled", f"api apikey key keys token tokens secret schl\xfcssel sleutel nyckel anahtar\u0131 klucz chiave cl\xe9 cle clave chave \u043a\u043b\u044e\u0447 + #value",
+         rf"\b(?:(?:{_KEY})?{_KEY_NOUN}s?|cl[e\xe9]\sapi|(?:clave|chiave|chave|klucz|\u043a\u043b\u044e\u0447)(?:\s(?:de\s)?api)?)(?!_?id\b)"
          rf"(?:[^\n:=|<>{{}}()\[\]]{{0,40}}?(?:{_GIVEN}|{_IS})|{_CELL}|[ \t]{{0,2}}(?:\([^)\n]{{1,20}}\)[ \t]?)?`){_NAMED_KEY}",
          "credible_key", "the Mistral key is cL7SchpaHxAA2iypG6q8nE3o", "type_key: Selector.5f8a9c1b2d3e4f50617283"),
-    _row("key-used", "token key secret + #value", r"\b(?:use|using|with|uses?|nimm|utilise|usa)\s(?:the\s|this\s|my\s|our\s|das\s|le\s|la\s|el\s)?(?:[\w-]{1,20}\s)?(?:token|key|secret)\s[`\"']?" + _NAMED_KEY,
-         "credible_key_alone", "use the token aBm6A8oNsScyvfBC6KzSabdn for staging", "use the key user_name_for_all_tables", 200, 40),
+    _row("key-used", "token key secret + #value", r"\b(?:token|key|secret)\s[`\"']?" + _NAMED_KEY,
+         "credible_key_used", "use the token aBm6A8oNsScyvfBC6KzSabdn for staging", "use the key user_name_for_all_tables"),
 )  # fmt: skip

@@ -50,7 +50,7 @@ PII = (
          "SSN 536-22-8745", "build 000-12-3456"),
     _number("us-itin", 3, "#n324", r"(?<![\w.-])9\d{2}[- ](?:5\d|6[0-5]|7\d|8[0-8]|9[0-24-9])[- ]?\d{4}(?![\w-])", "phone",
          "ITIN 912-70-1234", "912-20-1234"),
-    _row("us-ssn-named", 3, "ssn social itin tax taxpayer taxid \uc0ac\ud68c\ubcf4\uc7a5\ubc88\ud638* \ub4f1\ub85d \uc2dd\ubcc4 + #num", r"(?i)(?:ssn|social\s+security(?:\s+(?:number|no\.?|#))?|itin|tax(?:payer)?\s?(?:registration\s|identification\s)?(?:id|number)|(?:\uc138\uae08|\ub0a9\uc138\uc790)\s(?:\ub4f1\ub85d|\uc2dd\ubcc4)\s(?:id|\ubc88\ud638)|\uc0ac\ud68c\ubcf4\uc7a5\ubc88\ud638)\W{0,3}(?:is|number|no|:|#|\ub294)?\W{0,3}(\d{9}|\d{3}[ -]?\d{2}[ -]?\d{4})(?!\d)",
+    _row("us-ssn-named", 3, "ssn social itin tax taxpayer taxid \uc0ac\ud68c\ubcf4\uc7a5\ubc88\ud638* \ub4f1\ub85d \uc2dd\ubcc4 + #num9", r"(?i)(?:ssn|social\s+security(?:\s+(?:number|no\.?|#))?|itin|tax(?:payer)?\s?(?:registration\s|identification\s)?(?:id|number)|(?:\uc138\uae08|\ub0a9\uc138\uc790)\s(?:\ub4f1\ub85d|\uc2dd\ubcc4)\s(?:id|\ubc88\ud638)|\uc0ac\ud68c\ubcf4\uc7a5\ubc88\ud638)\W{0,3}(?:is|number|no|:|#|\ub294)?\W{0,3}(\d{9}|\d{3}[ -]?\d{2}[ -]?\d{4})(?!\d)",
          "ssn", "my SSN is 536228745", "ssn: 000000000"),
     _number("payment-card", 3, "#num12", r"(?<![\w.+/=-])((?:4\d{3}|5[0-8]\d{2}|6\d{3}|2[2-7]\d{2}|35\d{2})([ .-]?)\d{4}\2\d{4}\2\d{1,7}|3[47]\d{2}([ -]?)\d{6}\3\d{5}|3[47]\d{2}-\d{4}-\d{4}-\d{3}|3[068]\d{2}([ -]?)\d{6}\4\d{4}|(?:4|5[0-8]|6\d)\d{11,17}|1800\d{11}|2131\d{11}|1\d{14})(?![\w/=+]|-\w|\.\d)",
          "card", "card 4111 1111 1111 1111", "order 4111 1111 1111 1112"),
