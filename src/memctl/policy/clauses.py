@@ -265,6 +265,10 @@ class Lexicon:
         meaning = self._known[word] if word in self._known else self._meaning(word)
         return (meaning.concepts, meaning.tongues) if meaning else (0, 0)
 
+    def dense(self, text: str) -> int:
+        """The concepts of all words in a text of languages without blanks."""
+        return reduce(or_, [self._said[said][0] for said in set(self._dense.findall(text))], 0)
+
     def _dense_words(self, text: str, start: int, end: int, spans: list[tuple[int, int]]) -> Iterator[_Word]:
         """The words of languages without blanks; each counts as one more word of the clause."""
         starts = [lo for lo, _ in spans]
@@ -288,10 +292,11 @@ def _lexicon() -> Lexicon:
 class Clauses:
     """The clauses of one text in lower case, each read once."""
 
-    __slots__ = ("_read", "low")
+    __slots__ = ("_dense", "_read", "low")
 
     def __init__(self, low: str) -> None:
         self.low = low
+        self._dense = -1
         self._read: dict[tuple[int, bool], list[_Word]] = {}
 
     def around(self, spots: Iterable[int], *, dense: bool) -> Iterator[list[_Word]]:
@@ -310,6 +315,12 @@ class Clauses:
                 self._read[start, dense] = words = _lexicon().words(low, start, done, dense=dense)
             yield words
 
+    def may_say(self, concepts: int) -> bool:
+        """Whether words of these concepts stand anywhere in the text, in languages without blanks."""
+        if self._dense < 0:
+            self._dense = _lexicon().dense(self.low)
+        return self._dense & concepts != 0
+
     def everywhere(self) -> list[int]:
         """A place in each clause."""
         return [0, *(match.end() for match in _END.finditer(self.low))]
@@ -319,7 +330,7 @@ class Clause:
     """A rule's clause at work."""
 
     __slots__ = (
-        "_alternatives", "_dense", "_english", "_governing", "_leading", "_negated", "_negation", "_orders",
+        "_alternatives", "_dense", "_english", "_firsts", "_governing", "_leading", "_negated", "_negation", "_orders",
         "_plain", "_verbs",
     )  # fmt: skip
 
@@ -329,6 +340,7 @@ class Clause:
         self._dense = dense
         verbs = sum(names.concepts[name] for name in _VERBS.split())
         firsts = [needs[0] for needs in self._alternatives]
+        self._firsts = reduce(or_, [need.concepts for need in firsts])
         self._negated = reduce(or_, [need.concepts for need in firsts if need.negated], 0)
         self._orders = reduce(or_, [need.concepts & verbs for need in firsts if not need.negated], 0)
         self._plain = reduce(or_, [need.concepts & ~verbs for need in firsts if not need.negated], 0)
@@ -339,9 +351,13 @@ class Clause:
         self._governing = sum(names.concepts[name] for name in _GOVERNING.split())
 
     def spans(self, clauses: Clauses, spots: Iterable[int]) -> list[tuple[int, int]]:
-        """Where the orders stand, at most one of a clause."""
-        found = []
-        if not self._dense:
+        """Where the orders stand, at most one of a clause; of languages without blanks each clause is read."""
+        found: list[tuple[int, int]] = []
+        if self._dense:
+            if not clauses.may_say(self._firsts):
+                return found
+            spots = clauses.everywhere()
+        else:
             spots = [spot for spot in spots if self._worth(clauses.low, spot)]
         for words in clauses.around(spots, dense=self._dense):
             there = 0

@@ -153,13 +153,10 @@ class Engine:
     def _ordered(self, view: View, index: int, clauses: Clauses, spots: Spots) -> list[Hit]:
         """The hits of a rule about clauses."""
         rule, anchor = self.rules[index], self.gate.anchors[index]
-        dense = rule.keywords == "#cjk"
-        if dense and not _cued(clauses.low, self._cues[index]):
-            return []
         clause = self._orders.get(index)
         if clause is None:
-            self._orders[index] = clause = Clause(rule.clause, dense=dense)
-        spans = clause.spans(clauses, clauses.everywhere() if dense else spots.of(anchor))
+            self._orders[index] = clause = Clause(rule.clause, dense=rule.keywords == "#cjk")
+        spans = clause.spans(clauses, spots.of(anchor))
         return [Hit(*view.span(*span), rule, rule.action) for span in spans]
 
     def _compile(self, index: int) -> Pattern:

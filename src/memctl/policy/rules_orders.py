@@ -19,11 +19,9 @@ def _family(
     """
     groups = [group.split() for group in opened.split(" + ")]
     words = " + ".join(keywords(group, rare=not number) for number, group in enumerate(groups))
-    dense = keywords(groups[0], dense=True)
     return (
         Rule(id, "injection", action, 2, words, "", "", example, counter, clause=clause, statement=statement),
-        Rule(f"{id}-cjk", "injection", action, 2, "#cjk", "", "", said, "説明書", cue=dense.replace(" ", " "), clause=clause,
-             statement=statement),
+        Rule(f"{id}-cjk", "injection", action, 2, "#cjk", "", "", said, "説明書", clause=clause, statement=statement),
     )  # fmt: skip
 
 
