@@ -98,3 +98,10 @@ _NO_KEY = re.compile(r"(?i)hash|checksum|digest|fingerprint|idempoten|csrf|authe
 #: Beside these a run of hexadecimal digits is a key; beside `key` alone it is a hash.
 _SECRET = re.compile(r"(?i)secret|token|encryption|api|private|access|auth|signing|master|schl|sleutel|nyckel")
 _JOINED = re.compile(r"[A-Za-z]+\d{0,3}(?:[_/+=-][A-Za-z]+\d{0,3})+")
+
+
+def prefixed(match: Match[str]) -> bool:
+    """A key with a prefix that no list knows yet: a long body in both cases with digits all over it."""
+    body = re.split(r"[_-]", match.group())[-1]
+    digits = sum(c.isdigit() for c in body)
+    return digits >= 3 and entropy(body) >= 3.9 and not is_placeholder(body) and not sequential(body)

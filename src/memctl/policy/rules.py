@@ -8,9 +8,10 @@ from memctl.policy.rules_instructional import INSTRUCTIONAL
 from memctl.policy.rules_named import NAMED
 from memctl.policy.rules_orders import ORDERS
 from memctl.policy.rules_pii import PII
+from memctl.policy.rules_recent import RECENT
 from memctl.policy.rules_secrets import SECRETS
 
-RULES = (*SECRETS, *NAMED, *CREDENTIALS, *INJECTION, *ORDERS, *INSTRUCTIONAL, *PII)
+RULES = (*SECRETS, *RECENT, *NAMED, *CREDENTIALS, *INJECTION, *ORDERS, *INSTRUCTIONAL, *PII)
 
 #: Raised when the engine itself judges differently under the same rows.
 _ENGINE = 4
