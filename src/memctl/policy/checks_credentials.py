@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from re import Match
 
-from memctl.policy.checks_secrets import entropy, is_placeholder, sequential, value_of
+from memctl.policy.checks_secrets import entropy, identifier, is_placeholder, sequential, value_of
 
 _LEAST = 6  # characters of a password
 _KEY = 20  # characters of a key of letters and digits that no word says the kind of
@@ -53,7 +53,7 @@ def _piped(match: Match[str]) -> bool:
     text, start = match.string, match.start()
     if "|" not in text[start : match.start(match.lastindex or 0)]:
         return False
-    return not text[text.rfind("\n", 0, start) + 1 : start].lstrip().startswith("|")
+    return not text[text.rfind("\n", 0, start) + 1 : start + 1].lstrip().startswith("|")
 
 
 def credible_prose(match: Match[str]) -> bool:
@@ -76,7 +76,7 @@ def credible_key(match: Match[str]) -> bool:
     digits = sum(c.isdigit() for c in value)
     if _NO_KEY.search(match.string, max(0, match.start() - 20), match.start(match.lastindex or 0)):
         return False
-    if digits < 2 or is_placeholder(value) or _CODE.search(value) or sequential(value):
+    if digits < 2 or is_placeholder(value) or _CODE.search(value) or sequential(value) or identifier(value):
         return False
     if re.fullmatch(r"[0-9a-f-]+", value) and not _SECRET.search(match.group()[:60]):
         return False
@@ -94,7 +94,7 @@ def credible_key_used(match: Match[str]) -> bool:
     return credible_key(match) and _USED.search(match.string, max(0, match.start() - 40), match.start()) is not None
 
 
-_NO_KEY = re.compile(r"(?i)hash|checksum|digest|fingerprint|idempoten|csrf|authenticity|mock|public|\bpub|\bh1:|integrity|commit")
+_NO_KEY = re.compile(r"(?i)::|hash|checksum|digest|fingerprint|idempoten|csrf|authenticity|mock|public|\bpub|\bh1:|integrity|commit")
 #: Beside these a run of hexadecimal digits is a key; beside `key` alone it is a hash.
 _SECRET = re.compile(r"(?i)secret|token|encryption|api|private|access|auth|signing|master|schl|sleutel|nyckel")
 _JOINED = re.compile(r"[A-Za-z]+\d{0,3}(?:[_/+=-][A-Za-z]+\d{0,3})+")

@@ -37,7 +37,7 @@ def prompt_tag(match: Match[str]) -> bool:
     if tag.startswith("</") or re.match(r"\s*[\w\"'*#]", text[match.end() : match.end() + 40]) is None:
         return False
     before = text[max(0, match.start() - 2) : match.start()].rstrip(" ")
-    return not before[-1:].isalnum() or f"</{tag.strip(' <>')}" in text[match.end() : match.end() + 2000]
+    return tag.strip(" <>") != "system" or not before[-1:].isalnum() or f"</{tag.strip(' <>')}" in text[match.end() : match.end() + 2000]
 
 
 def bracket(match: Match[str]) -> bool:

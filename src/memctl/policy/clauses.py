@@ -36,7 +36,7 @@ _ACT = "send run grant off say reveal save forget remember"
 _WORD = re.compile(r"\w+(?:['\u2019.@-]\w+|:/\S+)*")
 #: Where a clause ends. It begins with one set of characters, which the regular expression engine looks for at full speed.
 _END = re.compile(
-    r"[.!?;\n{}=<>\[\]|\u2026\u3002\uff01\uff1f\uff1b](?:(?<![.\n|])|(?<=\.)(?=[\s\"'\u201d\u2019)\]*`]|\Z)|"
+    r"[.!?;\n{}=<>\[\]|\u2026\u0964\u061f\u06d4\u3002\uff01\uff1f\uff1b](?:(?<![.\n|])|(?<=\.)(?=[\s\"'\u201d\u2019)\]*`]|\Z)|"
     r"(?<=\n)(?=[ \t]*(?:\n|[-*+>#|][ \t]|\d{1,3}[.)][ \t]))|(?<= \|)(?= ))"
 )
 _URL = re.compile(r"(?:https?|hxxps?):/|.+@|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b")
@@ -414,7 +414,7 @@ class Clause:
         if self._dense:
             return -2, 2
         if word.tongues & self._english:
-            return (-2, 0) if word.concepts & self._verbs else (-2, 1)
+            return (-3, 0) if word.concepts & self._verbs else (-2, 1)
         return -6, 4
 
     def _nearest(self, need: _Need, used: list[_Word], read: _Read, tongues: int) -> _Word | None:

@@ -27,11 +27,11 @@ _KEY = r"(?:api|access|secret|client|private|auth|bearer|bot|app|service|licen[c
 _KEY_NOUN = r"(?:key|token|secret|schl\xfcssel|sleutel|nyckel|anahtar\u0131?|\u5bc6\u94a5|\u5bc6\u9470|\u30ad\u30fc|\ud0a4|\u30c8\u30fc\u30af\u30f3|\u4ee4\u724c)"
 
 _OPEN = r"[ \t\"'`*_(]{0,4}(?:<(?:code|b|strong|kbd)>)?"
-_GIVEN = r"[ \t\"'`*_)\]]{0,6}(?:[:\uff1a]|=(?![=~>])|[=-]>|\u2192|\uff1d)" + _OPEN
+_GIVEN = r"[ \t\"'`*_)\]]{0,6}(?::(?!:)|\uff1a|=(?![=~>])|[=-]>|\u2192|\uff1d)" + _OPEN
 _CELL = r"[ \t\"'`*_:]{0,4}(?:\||\t|</(?:t[dh]|dt|b|strong|code|label)>\s{0,8}(?:</?(?:td|th|tr|dd|span)\b[^>\n]{0,40}>\s{0,8}){0,3})[ \t|]{0,6}" + _OPEN
 _IS = r"[ \t]{1,2}(?:is|are|was|ist|lautet|est|es|\xe8|\xe9|sono|to|\xe4r|adalah|la|ir|olarak|\u03b5\u03af\u03bd\u03b1\u03b9|\u0647\u064a|\u0647\u0648|\u0627\u0633\u062a|\u2014|\u2013|-|now|:)[ \t]{1,3}[\"'`*\u201c(]{0,3}"
 _VALUE = r"([^\s\"'`<>|\u201c\u201d]{5,99}[^\s\"'`<>|.,;:*)\]\u3002\uff0c\u201c\u201d])"
-_WHOSE = r"[^\n:=|<>{}()\[\]]{0,32}?"
+_WHOSE = r"[^\n:=|<>{}()\[\]@]{0,32}?"
 _NAMED_KEY = r"([A-Za-z0-9_+/=-]{16,120})(?![\w(\[.])"
 
 
