@@ -257,17 +257,23 @@ class Lexicon:
         return found
 
     def of(self, text: str, spot: int) -> tuple[int, int]:
-        """The concepts and languages of the word at this place, with those of phrases that it may begin or end."""
+        """The concepts and languages of the word at this place; -1 where it only begins phrases, and none is there."""
         match = _WORD.match(text, spot)
         if match is None:
             return 0, 0
         word = match.group()
         meaning = self._known[word] if word in self._known else self._meaning(word)
-        return (meaning.concepts, meaning.tongues) if meaning else (0, 0)
+        if meaning is None:
+            return 0, 0
+        if meaning.phrases and not meaning.concepts:
+            after = _WORD.search(text, match.end(), match.end() + _WORD_SIZE)
+            if after is None or folded(after.group()) not in meaning.phrases:
+                return -1, 0
+        return meaning.concepts, meaning.tongues
 
-    def dense(self, text: str) -> int:
-        """The concepts of all words in a text of languages without blanks."""
-        return reduce(or_, [self._said[said][0] for said in set(self._dense.findall(text))], 0)
+    def said(self, text: str) -> list[int]:
+        """Where in a text words of languages without blanks stand, in order."""
+        return [match.start() for match in self._dense.finditer(text)]
 
     def _dense_words(self, text: str, start: int, end: int, spans: list[tuple[int, int]]) -> Iterator[_Word]:
         """The words of languages without blanks; each counts as one more word of the clause."""
@@ -296,10 +302,10 @@ class Clauses:
 
     def __init__(self, low: str) -> None:
         self.low = low
-        self._dense = -1
-        self._read: dict[tuple[int, bool], list[_Word]] = {}
+        self._dense: list[_Read] | None = None
+        self._read: dict[int, list[_Word]] = {}
 
-    def around(self, spots: Iterable[int], *, dense: bool) -> Iterator[list[_Word]]:
+    def around(self, spots: Iterable[int]) -> Iterator[_Read]:
         """The clauses in which these places lie, in order, each once."""
         low, done = self.low, -1
         for spot in spots:
@@ -310,27 +316,40 @@ class Clauses:
                 start = match.end()
             stop = _END.search(low, spot, spot + _LONG)
             start, done = max(start, done), stop.end() if stop else min(len(low), spot + _LONG)
-            words = self._read.get((start, dense))
+            words = self._read.get(start)
             if words is None:
-                self._read[start, dense] = words = _lexicon().words(low, start, done, dense=dense)
-            yield words
+                self._read[start] = words = _lexicon().words(low, start, done, dense=False)
+            yield _Read(low, words, _all_of(words))
 
-    def may_say(self, concepts: int) -> bool:
-        """Whether words of these concepts stand anywhere in the text, in languages without blanks."""
-        if self._dense < 0:
-            self._dense = _lexicon().dense(self.low)
-        return self._dense & concepts != 0
+    def dense(self) -> list[_Read]:
+        """The clauses in which words of languages without blanks stand."""
+        if self._dense is None:
+            self._dense = []
+            lexicon, start = _lexicon(), 0
+            said = iter([*lexicon.said(self.low), len(self.low)])
+            at = next(said)
+            for end in [*(match.end() for match in _END.finditer(self.low)), len(self.low)]:
+                if at < end:
+                    words = lexicon.words(self.low, start, end, dense=True)
+                    self._dense.append(_Read(self.low, words, _all_of(words)))
+                while at < end:
+                    at = next(said)
+                start = end
+        return self._dense
 
-    def everywhere(self) -> list[int]:
-        """A place in each clause."""
-        return [0, *(match.end() for match in _END.finditer(self.low))]
+
+def _all_of(words: list[_Word]) -> int:
+    concepts = 0
+    for word in words:
+        concepts |= word.concepts
+    return concepts
 
 
 class Clause:
     """A rule's clause at work."""
 
     __slots__ = (
-        "_alternatives", "_dense", "_english", "_firsts", "_governing", "_leading", "_negated", "_negation", "_orders",
+        "_alternatives", "_dense", "_english", "_governing", "_leading", "_negated", "_negation", "_orders",
         "_plain", "_verbs",
     )  # fmt: skip
 
@@ -340,7 +359,6 @@ class Clause:
         self._dense = dense
         verbs = sum(names.concepts[name] for name in _VERBS.split())
         firsts = [needs[0] for needs in self._alternatives]
-        self._firsts = reduce(or_, [need.concepts for need in firsts])
         self._negated = reduce(or_, [need.concepts for need in firsts if need.negated], 0)
         self._orders = reduce(or_, [need.concepts & verbs for need in firsts if not need.negated], 0)
         self._plain = reduce(or_, [need.concepts & ~verbs for need in firsts if not need.negated], 0)
@@ -353,19 +371,12 @@ class Clause:
     def spans(self, clauses: Clauses, spots: Iterable[int]) -> list[tuple[int, int]]:
         """Where the orders stand, at most one of a clause; of languages without blanks each clause is read."""
         found: list[tuple[int, int]] = []
-        if self._dense:
-            if not clauses.may_say(self._firsts):
-                return found
-            spots = clauses.everywhere()
-        else:
-            spots = [spot for spot in spots if self._worth(clauses.low, spot)]
-        for words in clauses.around(spots, dense=self._dense):
-            there = 0
-            for word in words:
-                there |= word.concepts
+        low = clauses.low
+        for read in clauses.dense() if self._dense else clauses.around(s for s in spots if self._worth(low, s)):
+            there = read.there
             for needs in self._alternatives:
-                if all(need.concepts & there for need in needs):
-                    span = self._match(needs, _Read(clauses.low, words, there))
+                if all([need.concepts & there for need in needs]):
+                    span = self._match(needs, read)
                     if span:
                         found.append(span)
                         break
@@ -374,6 +385,8 @@ class Clause:
     def _worth(self, low: str, spot: int) -> bool:
         """Whether a clause is worth reading for the word at this place: an English one must order, or be denied."""
         concepts, tongues = _lexicon().of(low, spot)
+        if concepts < 0:
+            return False
         if tongues != self._english or concepts & self._plain or not concepts & (self._negated | self._orders):
             return True
         if concepts & self._negated and _DENIED.search(low, max(0, spot - _DENIED_BEFORE), spot + _DENIED_AFTER):

@@ -78,7 +78,7 @@ SPACED: dict[str, dict[str, str]] = {
         "say": "recommend recommending praise answer reply respond promote claim suggest tell_them advertise rate say_that",
         "model": "assistant assistants agent agents language_model language_models model models bot bots machine_readers reviewers",
         "reads": "reading_this reads_this processes_this processing_this that_processes that_read that_crawl summarizing_this summarizes_this indexing_this reviewing_this parses_this",
-        "note": "note_to note_for message_to message_for instructions_for_ai instructions_for_the_ai instructions_for_llms instructions_for_agents attention_all attention dear hey important_for notice_to to_any to_all only_for",
+        "note": "note_to note_for message_to message_for instructions_for_ai instructions_for_the_ai instructions_for_llms instructions_for_agents attention_all attention_ai attention_agents attention_llms dear hey important_for notice_to to_any to_all only_for",
         "if_you": "if_you_are if_you're when_you_are in_case_you_are",
     },
     "de": {
@@ -154,7 +154,7 @@ SPACED: dict[str, dict[str, str]] = {
         "say": "recommande recommandez réponds répondez conseille dis vante affirme",
         "model": "ia agents_ia assistant assistants agent agents modèle_de_langage modèles_de_langage",
         "reads": "lit lisant lisez traite traitant lire",
-        "note": "note attention message avis cher chère à_l'assistant à_l",
+        "note": "note_aux note_à message_aux message_à attention_aux avis_aux cher chère à_l'assistant",
         "if_you": "si_tu_es si_vous_êtes",
     },
     "es": {
@@ -192,7 +192,7 @@ SPACED: dict[str, dict[str, str]] = {
         "say": "recomienda recomiende responde responda elogia afirma contesta di",
         "model": "ia agentes_de_ia asistente asistentes agente agentes modelo_de_lenguaje modelos_de_lenguaje",
         "reads": "lea lee leer leas procese procesa",
-        "note": "nota atención aviso mensaje estimada al_asistente",
+        "note": "nota_para atención aviso_para mensaje_para estimada al_asistente",
         "if_you": "si_eres si_usted_es",
     },
     "it": {
@@ -230,7 +230,7 @@ SPACED: dict[str, dict[str, str]] = {
         "say": "consiglia raccomanda rispondi elogia",
         "model": "ia agenti_ia assistente assistenti agenti modello_linguistico modelli_linguistici",
         "reads": "legge leggete elabora",
-        "note": "nota attenzione avviso messaggio all'assistente",
+        "note": "nota_per attenzione avviso_per messaggio_per all'assistente",
         "if_you": "se_sei",
     },
     "pt": {
@@ -268,7 +268,7 @@ SPACED: dict[str, dict[str, str]] = {
         "say": "recomende recomenda responda elogie",
         "model": "ia agentes_de_ia assistente assistentes agentes modelo_de_linguagem modelos_de_linguagem",
         "reads": "lê ler leia processa",
-        "note": "nota atenção aviso mensagem ao_assistente",
+        "note": "nota_para atenção aviso_para mensagem_para ao_assistente",
         "if_you": "se_você_é se_és",
     },
     "nl": {
