@@ -1,7 +1,7 @@
 """Policy's families: texts that must be found and that must pass, by language; a third of them is set aside.
 
-The rules are written with the other two thirds in sight. `aside` says which third that is, by a hash of the text, so that
-a row stays where it is when others come and go. `python -m tests.families` prints what policy finds.
+The rules are written with the other two thirds in sight. `aside` says which third that is, by a hash of the text, so
+that a row stays where it is when others come and go. `python -m tests.families` prints what policy finds.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -47,6 +48,10 @@ def _value(kind: str, dice: random.Random) -> str:
     return dice.choice((word + mark + digits, digits + word + mark + other, other + mark + word, word + digits + other))
 
 
+def _filled(dice: random.Random, match: re.Match[str]) -> str:
+    return _value(match[1], dice)
+
+
 def rows(name: str) -> Iterator[Row]:
     """The rows of a file in `data/policy`."""
     family = language = ""
@@ -56,8 +61,8 @@ def rows(name: str) -> Iterator[Row]:
         if heading:
             family, language, positive = heading[1], heading[2], heading[3] == "+"
         elif line and not line.startswith("# "):
-            dice = random.Random(line)  # noqa: S311 - the same text each time
-            text = re.sub(r"\{([pkh])\}", lambda m: _value(m[1], dice), line)
+            dice = random.Random(line)
+            text = re.sub(r"\{([pkh])\}", partial(_filled, dice), line)
             yield Row(family, language, positive, re.sub(r"(?<!\\)\\n", "\n", text).replace("\\\\", "\\"), _aside(line))
 
 
@@ -71,15 +76,28 @@ def main(files: list[str]) -> None:
     tongues: defaultdict[tuple[str, str, bool], list[int]] = defaultdict(lambda: [0, 0])
     for row in (row for name in files for row in rows(name)):
         found = policy.evaluate_proposal(
-            MemoryProposal(title="", content=row.text, type="pointer", why_store="x", provenance_hint={"source_id": "x"})
+            MemoryProposal(
+                title="", content=row.text, type="pointer", why_store="x", provenance_hint={"source_id": "x"}
+            )
         ).findings
-        hit = bool({f.kind for f in found} & ({"secret"} if row.family == "credential" else {"injection", "instructional"}))
-        for table, key in ((seen, (row.family, row.positive, row.aside)), (tongues, (row.family, row.language, row.aside))):
+        hit = bool(
+            {f.kind for f in found} & ({"secret"} if row.family == "credential" else {"injection", "instructional"})
+        )
+        for table, key in (
+            (seen, (row.family, row.positive, row.aside)),
+            (tongues, (row.family, row.language, row.aside)),
+        ):
             if table is seen or row.positive:
                 table[key][0] += 1
                 table[key][1] += hit
         if hit != row.positive and not row.aside and "-q" not in sys.argv:
-            print("MISSED" if row.positive else "ALARM ", row.family, row.language, repr(row.text), [f.rule for f in found])
+            print(
+                "MISSED" if row.positive else "ALARM ",
+                row.family,
+                row.language,
+                repr(row.text),
+                [f.rule for f in found],
+            )
     print(f"{'family':<14}{'found':>14}{'set aside':>14}{'alarms':>12}{'set aside':>12}")
     for family in dict.fromkeys(key[0] for key in seen):
         cells = [seen[family, positive, aside] for positive in (True, False) for aside in (False, True)]

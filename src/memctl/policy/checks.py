@@ -17,8 +17,8 @@ def find(name: str, kind: str) -> Callable[[Match[str]], bool]:
         counts, value_of = getattr(home, name), checks_secrets.value_of
         return lambda match: counts(match) and not is_published(value_of(match))
     if kind == "pii":
-        from memctl.policy import checks_pii as home  # type: ignore[no-redef]
+        from memctl.policy import checks_pii as home
     else:
-        from memctl.policy import checks_injection as home  # type: ignore[no-redef]
+        from memctl.policy import checks_injection as home
     check: Callable[[Match[str]], bool] = getattr(home, name)
     return check

@@ -18,7 +18,9 @@ _CODE = re.compile(
     r"^[a-z]+(?:[A-Z][a-z]+)+\d?$|^https?|@[\w-]+\.\w|^\w+=|\\n|\\u|^[A-Za-z]+\d?\?$"
 )
 _WORDS = re.compile(r"^[^\W\d_]+(?:[-'\u2019/&.,:;+][^\W\d_]+)*[.,:;!?)]*$")
-_MADE = re.compile(r"(?i)(?:encoded|hashed|protected|based|only|encrypted|sensitive|like|style|compatible|bit|byte)s?\W?$")
+_MADE = re.compile(
+    r"(?i)(?:encoded|hashed|protected|based|only|encrypted|sensitive|like|style|compatible|bits?|bytes?)\W?$"
+)
 _EVERYBODY = re.compile(r"(?i)(?:secret|password|passwd|passwort|pass|admin|test|user|root|s3cr3t|string)\d{0,4}[!.]?")
 
 _LEET = str.maketrans("0134@$", "oieaas")
@@ -36,7 +38,8 @@ def _possible(value: str) -> bool:
     """Whether a value can be a password at all."""
     if len(value) < _LEAST or is_placeholder(value) or _CODE.search(value) or not value.isascii():
         return False
-    return not (_EVERYBODY.fullmatch(value) or _EVERYBODY.fullmatch(value.translate(_LEET)) or sequential(value) or _MADE.search(value))
+    everybody = _EVERYBODY.fullmatch(value) or _EVERYBODY.fullmatch(value.translate(_LEET))
+    return not (everybody or sequential(value) or _MADE.search(value))
 
 
 def credible(match: Match[str]) -> bool:
@@ -94,7 +97,10 @@ def credible_key_used(match: Match[str]) -> bool:
     return credible_key(match) and _USED.search(match.string, max(0, match.start() - 40), match.start()) is not None
 
 
-_NO_KEY = re.compile(r"(?i)::|hash|checksum|digest|fingerprint|idempoten|csrf|authenticity|mock|public|\bpub|\bh1:|integrity|commit")
+#: What names a value that is no key.
+_NO_KEY = re.compile(
+    r"(?i)::|hash|checksum|digest|fingerprint|idempoten|csrf|authenticity|mock|public|\bpub|\bh1:|integrity|commit"
+)
 #: Beside these a run of hexadecimal digits is a key; beside `key` alone it is a hash.
 _SECRET = re.compile(r"(?i)secret|token|encryption|api|private|access|auth|signing|master|schl|sleutel|nyckel")
 _JOINED = re.compile(r"[A-Za-z]+\d{0,3}(?:[_/+=-][A-Za-z]+\d{0,3})+")

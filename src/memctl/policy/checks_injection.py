@@ -24,6 +24,7 @@ def heading_turns(match: Match[str]) -> bool:
 
 
 _SHORT = 700  # characters of a text that is a statement rather than a document
+_SECTION = 2000  # characters within which a tag is closed
 
 
 def brief(match: Match[str]) -> bool:
@@ -37,7 +38,8 @@ def prompt_tag(match: Match[str]) -> bool:
     if tag.startswith("</") or re.match(r"\s*[\w\"'*#]", text[match.end() : match.end() + 40]) is None:
         return False
     before = text[max(0, match.start() - 2) : match.start()].rstrip(" ")
-    return tag.strip(" <>") != "system" or not before[-1:].isalnum() or f"</{tag.strip(' <>')}" in text[match.end() : match.end() + 2000]
+    closed = "</system" in text[match.end() : match.end() + _SECTION]
+    return tag.strip(" <>") != "system" or not before[-1:].isalnum() or closed
 
 
 def bracket(match: Match[str]) -> bool:

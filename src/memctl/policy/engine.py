@@ -38,7 +38,19 @@ _FAR = 1000  # characters from where on a rule's secret is a long one, such as a
 class Engine:
     """A list of rules, ready to scan. Patterns are compiled when their keywords are first met."""
 
-    __slots__ = ("_begun", "_clausal", "_cues", "_far", "_orders", "_plans", "_tokens", "_worded", "compiled", "gate", "rules")
+    __slots__ = (
+        "_begun",
+        "_clausal",
+        "_cues",
+        "_far",
+        "_orders",
+        "_plans",
+        "_tokens",
+        "_worded",
+        "compiled",
+        "gate",
+        "rules",
+    )
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self.rules = rules

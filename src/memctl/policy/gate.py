@@ -115,8 +115,8 @@ class Gate:
     """
 
     __slots__ = (
-        "_also", "_by_bit", "_contains", "_enough", "_exact", "_first", "_known", "_openings", "_plain", "_prefix", "_shaped",
-        "_shapes", "_sizes", "_starts", "_within", "anchors",
+        "_also", "_by_bit", "_contains", "_enough", "_exact", "_first", "_known", "_openings", "_plain", "_prefix",
+        "_shaped", "_shapes", "_sizes", "_starts", "_within", "anchors",
     )  # fmt: skip
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:

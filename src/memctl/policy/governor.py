@@ -156,13 +156,12 @@ class MemoryPolicy:
     def judge(self, text: str, *, field: str = "content", document: bool = True) -> Judgement:
         """Judge one passage.
 
-        An example in a text about prompts or attacks is only marked: its finding says `accept`.
-
-        Of a document, secrets and high-risk personal numbers are blotted out as `[REDACTED:rule]`, injected and
-        self-addressed instructions quarantine the passage, and mail addresses and telephone numbers pass; marks in it
-        (`memctl:allow`) let weak signs of secrets and personal data pass. A document with more than MOST_FINDINGS findings
-        is rejected: its text comes back empty. Otherwise (one statement) a secret rejects,
-        as in `evaluate_proposal`. Offsets in findings are those of the text given.
+        An example in a text about prompts or attacks is only marked: its finding says `accept`. Of a document, secrets
+        and high-risk personal numbers are blotted out as `[REDACTED:rule]`, injected and self-addressed instructions
+        quarantine the passage, and mail addresses and telephone numbers pass; marks in it (`memctl:allow`) let weak
+        signs of secrets and personal data pass. A document with more than MOST_FINDINGS findings is rejected: its text
+        comes back empty. Otherwise (one statement) a secret rejects, as in `evaluate_proposal`. Offsets in findings are
+        those of the text given.
         """
         hits = self._judged(text, document=document)
         if not hits:

@@ -4,12 +4,20 @@
 from __future__ import annotations
 
 from memctl.names import PolicyAction
-from memctl.policy.clauses import keywords
 from memctl.policy.rule import Rule
+from memctl.policy.wording import keywords
 
 
 def _family(
-    id: str, action: PolicyAction, clause: str, opened: str, example: str, counter: str, said: str, *, statement: bool = False
+    id: str,
+    action: PolicyAction,
+    clause: str,
+    opened: str,
+    example: str,
+    counter: str,
+    said: str,
+    *,
+    statement: bool = False,
 ) -> tuple[Rule, Rule]:
     """A family's two rows: one whose words the gate knows, one for languages that it does not cut into words.
 
@@ -28,13 +36,76 @@ def _family(
 #: Words with which one turns to a model, or says that it reads; most of them count with the word that follows only.
 _ADDRESSED = " ".join(
     f"={word}"
-    for word in (
-        "if note attention message dear hey notice important only instructions reading reads processes processing crawl summarizing "
-        "summarizes indexing reviewing hinweis achtung nachricht liebe falls wenn sofern liest verarbeitet si cher ch\xe8re chere lit lisant lisez "
-        "nota atenci\xf3n atencion mensaje aviso lea leer se attenzione messaggio legge elabora mensagem aten\xe7\xe3o l\xea leia processa "
-        "bericht opmerking leest uwaga \u0432\u043d\u0438\u043c\u0430\u043d\u0438\u0435 \u0441\u043e\u043e\u0431\u0449\u0435\u043d\u0438\u0435 \u0435\u0441\u043b\u0438 \u0447\u0438\u0442\u0430\u0435\u0442 "
-        "\u044f\u043a\u0449\u043e je\u015bli jika n\u1ebfu modeliysen zekaysan ki an"
-    ).split()
+    for word in [
+        "if",
+        "note",
+        "attention",
+        "message",
+        "dear",
+        "hey",
+        "notice",
+        "important",
+        "only",
+        "instructions",
+        "reading",
+        "reads",
+        "processes",
+        "processing",
+        "crawl",
+        "summarizing",
+        "summarizes",
+        "indexing",
+        "reviewing",
+        "hinweis",
+        "achtung",
+        "nachricht",
+        "liebe",
+        "falls",
+        "wenn",
+        "sofern",
+        "liest",
+        "verarbeitet",
+        "si",
+        "cher",
+        "chère",
+        "chere",
+        "lit",
+        "lisant",
+        "lisez",
+        "nota",
+        "atención",
+        "atencion",
+        "mensaje",
+        "aviso",
+        "lea",
+        "leer",
+        "se",
+        "attenzione",
+        "messaggio",
+        "legge",
+        "elabora",
+        "mensagem",
+        "atenção",
+        "lê",
+        "leia",
+        "processa",
+        "bericht",
+        "opmerking",
+        "leest",
+        "uwaga",
+        "внимание",
+        "сообщение",
+        "если",
+        "читает",
+        "якщо",
+        "jeśli",
+        "jika",
+        "nếu",
+        "modeliysen",
+        "zekaysan",
+        "ki",
+        "an",
+    ]
 )
 
 ORDERS = (

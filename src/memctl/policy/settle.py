@@ -62,17 +62,18 @@ def _held_back(hit: Hit, described: list[int]) -> Hit:
 
 #: What a passage says that is about prompts, models or attacks; it must say so more than once.
 _SUBJECT = re.compile(
-    r"(?i)\b(?:prompt(?:s|ing)?\b|(?:prompt[- ])?injections?|jailbreak\w*|adversar\w+|attack\w*|malicious|exploit\w*|vulnerab\w+|"
-    r"guardrails?|red[- ]?team\w*|few-shot|zero-shot|chain[- ]of[- ]thought|chat templates?|llms?\b|language models?|chatbots?|"
-    r"mcp\b|model context protocol|system messages?|tool calls?|function calling|fine-?tun\w+|openai|anthropic|chatgpt|gpt-?\d)"
+    r"(?i)\b(?:prompt(?:s|ing)?\b|(?:prompt[- ])?injections?|jailbreak\w*|adversar\w+|attack\w*|malicious|exploit\w*|"
+    r"vulnerab\w+|guardrails?|red[- ]?team\w*|few-shot|zero-shot|chain[- ]of[- ]thought|chat templates?|llms?\b|"
+    r"language models?|chatbots?|mcp\b|model context protocol|system messages?|tool calls?|function calling|"
+    r"fine-?tun\w+|openai|anthropic|chatgpt|gpt-?\d)"
 )
 _OFTEN = 2  # other words of the subject around an example
 _AROUND = 1500  # characters around an example in which they stand: a passage
 _FENCE = re.compile(r"^[ \t>]{0,8}(?:```|~~~)", re.MULTILINE)
 #: Quoted on one line, or set apart as code or as somebody's words.
 _QUOTED = re.compile(
-    r"`[^`\n]{1,400}`|\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|\u00ab[^\u00bb\n]{1,400}\u00bb|^[ \t]{0,3}>[^\n]{0,1000}|^(?: {4}|\t)[^\n]{1,1000}|"
-    r"(?<!\w)'[^'\n]{8,400}'(?!\w)",
+    r"`[^`\n]{1,400}`|\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|\u00ab[^\u00bb\n]{1,400}\u00bb|"
+    r"^[ \t]{0,3}>[^\n]{0,1000}|^(?: {4}|\t)[^\n]{1,1000}|(?<!\w)'[^'\n]{8,400}'(?!\w)",
     re.MULTILINE,
 )
 #: Words before a quotation that hand it to the reader as an order.
