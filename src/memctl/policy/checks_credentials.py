@@ -73,6 +73,11 @@ def pin(match: Match[str]) -> bool:
     return len(set(value)) > 1 and value not in "0123456789" and not re.fullmatch(r"(?:19|20)\d\d", value)
 
 
+def _said(match: Match[str]) -> str:
+    """The words before a value: those that the match begins with, and a few more."""
+    return match.string[max(0, match.start() - 24) : match.start(match.lastindex or 0)]
+
+
 def credible_key(match: Match[str]) -> bool:
     """A run of letters and digits beside a word for keys: random, and neither an identifier nor a path."""
     value = value_of(match)
@@ -81,7 +86,7 @@ def credible_key(match: Match[str]) -> bool:
         return False
     if digits < 2 or is_placeholder(value) or _CODE.search(value) or sequential(value) or identifier(value):
         return False
-    if re.fullmatch(r"[0-9a-f-]+", value) and not _SECRET.search(match.group()[:60]):
+    if re.fullmatch(r"[0-9a-f-]+", value) and not _SECRET.search(_said(match)):
         return False
     return entropy(value) >= (3.0 if re.fullmatch(r"[0-9a-f]+", value) else 3.4) and not _JOINED.fullmatch(value)
 

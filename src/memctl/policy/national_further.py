@@ -134,11 +134,6 @@ def _id_nik(n: str) -> bool:
     return len(n) == 16 and _month(n[8:10]) and 1 <= int(n[6:8]) % 40 <= 31
 
 
-def _dk_cpr(n: str) -> bool:
-    """A Danish number by its date: since 2007 there are some without a checksum."""
-    return len(n) == 10 and _month(n[2:4]) and 1 <= int(n[:2]) <= 31
-
-
 #: As `national.NATIONAL`: the words that name a number, and its checksum.
 FURTHER = (
     (r"kennitala", _is_kennitala),
@@ -166,5 +161,4 @@ FURTHER = (
     (r"\bcnic\b", _pk_cnic),
     (r"\bnric\b|mykad", _my_nric),
     (r"\bnik\b|\bktp\b", _id_nik),
-    (r"\bcpr\b", _dk_cpr),
 )

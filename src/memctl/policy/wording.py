@@ -130,13 +130,14 @@ def keywords(concepts: Iterable[str], *, dense: bool = False, rare: bool = True)
 class Lexicon:
     """The words of all languages, ready to be looked up."""
 
-    __slots__ = ("_dense", "_exact", "_known", "_phrases", "_said", "_sizes", "_stems")
+    __slots__ = ("_dense", "_exact", "_known", "_phrases", "_said", "_sizes", "_stems", "_tails")
 
     def __init__(self) -> None:
         bits = names()
         self._exact: dict[str, tuple[int, int]] = {}
         self._stems: dict[str, tuple[int, int]] = {}
         self._phrases: dict[str, dict[str, list[_Phrase]]] = {}
+        self._tails: set[str] = set()  # words with which phrases go on
         self._said: dict[str, tuple[int, int]] = {}
         self._known: dict[str, _Meaning | None] = {}
         everywhere = (1 << len(bits.tongues)) - 1
@@ -161,6 +162,7 @@ class Lexicon:
         for entry in words.split():
             first, *rest = [folded(part) for part in entry.split("_")]
             if rest:
+                self._tails.update(part for part in rest if part not in _COMMON)
                 self._phrases.setdefault(first, {}).setdefault(rest[0], []).append(
                     _Phrase(tuple(rest), concepts, tongues)
                 )
@@ -223,7 +225,7 @@ class Lexicon:
         meaning = self._known[word] if word in self._known else self._meaning(word)
         if meaning is None:
             return 0, 0
-        if meaning.phrases and not meaning.concepts:
+        if meaning.phrases and not meaning.concepts and word not in self._tails:
             after = _WORD.search(text, match.end(), match.end() + _WORD_SIZE)
             if after is None or folded(after.group()) not in meaning.phrases:
                 return -1, 0
