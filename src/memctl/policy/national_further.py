@@ -142,7 +142,10 @@ FURTHER = (
     (r"\u8eab\u4efd\u8bc1|\u8eab\u4efd\u8b49|resident\s+identity|chinese\s+id", _cn_id),
     (r"\binn\b|\u0438\u043d\u043d\b", _ru_inn),
     (r"\bsnils\b|\u0441\u043d\u0438\u043b\u0441", _ru_snils),
-    (r"\brntrc\b|\u0440\u043d\u043e\u043a\u043f\u043f|\u0456\u043f\u043d\b|\u0456\u0434\u0435\u043d\u0442\u0438\u0444\u0456\u043a\u0430\u0446\u0456\u0439\u043d", _ua_code),
+    (
+        r"\brntrc\b|\u0440\u043d\u043e\u043a\u043f\u043f|\u0456\u043f\u043d\b|\u0456\u0434\u0435\u043d\u0442\u0438\u0444\u0456\u043a\u0430\u0446\u0456\u0439\u043d",
+        _ua_code,
+    ),
     (r"svnr|sozialversicherungsn|\bsv-?nummer", _at_svnr),
     (r"\btaj\b", _hu_taj),
     (r"ad\xf3azonos\xedt\xf3", _hu_tax),

@@ -14,11 +14,14 @@ from memctl.policy.rules_secrets import SECRETS
 RULES = (*SECRETS, *RECENT, *NAMED, *CREDENTIALS, *INJECTION, *ORDERS, *INSTRUCTIONAL, *PII)
 
 #: Raised when the engine itself judges differently under the same rows.
-_ENGINE = 4
+_ENGINE = 5
 
 
 def fingerprint() -> str:
     """What `version.RULES_VERSION` must say: another word when the rules or the engine judge differently."""
     from hashlib import sha256
 
-    return f"{_ENGINE}-{sha256(repr(RULES).encode()).hexdigest()[:12]}"
+    from memctl.policy import lexicon
+
+    words = (lexicon.ANYWHERE, lexicon.SPACED, lexicon.DENSE)
+    return f"{_ENGINE}-{sha256(repr((RULES, words)).encode()).hexdigest()[:12]}"

@@ -33,7 +33,8 @@ _CELL = (
 _IS = r"[ \t]{1,2}(?:is|are|was|ist|lautet|est|es|\xe8|\xe9|sono|to|\xe4r|adalah|la|ir|olarak|\u03b5\u03af\u03bd\u03b1\u03b9|\u0647\u064a|\u0647\u0648|\u0627\u0633\u062a|\u2014|\u2013|-|now|:)[ \t]{1,3}[\"'`*\u201c(]{0,3}"
 _VALUE = r"([^\s\"'`<>|\u201c\u201d]{5,99}[^\s\"'`<>|.,;:*)\]\u3002\uff0c\u201c\u201d])"
 _WHOSE = r"[^\n:=|<>{}()\[\]@]{0,32}?"
-_NAMED
+_NAMED_KEY = r"([A-Za-z0-9_+/=-]{16,120})(?![\w(\[.])"
+
 
 def _row(
     id: str,
