@@ -1,7 +1,7 @@
 """Policy's families: texts that must be found and that must pass, by language; a third of them is set aside.
 
 The rules are written with the other two thirds in sight. `aside` says which third that is, by a hash of the text, so
-that a row stays where it is when others come and go. `python -m tests.families` prints what policy finds.
+that a row stays where it is when others come and go. `python tests/families.py` prints what policy finds.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import random
 import re
 import sys
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -66,50 +65,42 @@ def rows(name: str) -> Iterator[Row]:
             yield Row(family, language, positive, re.sub(r"(?<!\\)\\n", "\n", text).replace("\\\\", "\\"), _aside(line))
 
 
-def main(files: list[str]) -> None:
+def _tally(rows_: list[tuple[Row, bool]], keep: Callable[[Row], bool]) -> str:
+    kept = [hit for row, hit in rows_ if keep(row)]
+    return f"{sum(kept):>5}/{len(kept):<3}{100 * sum(kept) / max(len(kept), 1):4.0f}%"
+
+
+def main(names: list[str], *, quiet: bool) -> None:
     """Print how much of each family is found; of the third that was set aside nothing but figures."""
     from memctl.policy import MemoryPolicy
     from memctl.types import MemoryProposal
 
     policy = MemoryPolicy()
-    seen: defaultdict[tuple[str, bool, bool], list[int]] = defaultdict(lambda: [0, 0])
-    tongues: defaultdict[tuple[str, str, bool], list[int]] = defaultdict(lambda: [0, 0])
-    for row in (row for name in files for row in rows(name)):
-        found = policy.evaluate_proposal(
-            MemoryProposal(
-                title="", content=row.text, type="pointer", why_store="x", provenance_hint={"source_id": "x"}
-            )
-        ).findings
-        hit = bool(
-            {f.kind for f in found} & ({"secret"} if row.family == "credential" else {"injection", "instructional"})
+    seen: list[tuple[Row, bool]] = []
+    for row in (row for name in names for row in rows(name)):
+        hint = {"source_id": "x"}
+        proposal = MemoryProposal(title="", content=row.text, type="pointer", why_store="x", provenance_hint=hint)
+        kinds = {f.kind for f in policy.evaluate_proposal(proposal).findings}
+        hit = bool(kinds & ({"secret"} if row.family == "credential" else {"injection", "instructional"}))
+        seen.append((row, hit))
+        if hit != row.positive and not row.aside and not quiet:
+            print("MISSED" if row.positive else "ALARM ", row.family, row.language, repr(row.text))
+    print(f"{'family':<14}{'found':>13}{'set aside':>13}{'alarms':>13}{'set aside':>13}")
+    for family in dict.fromkeys(row.family for row, _ in seen):
+        cells = (
+            _tally(seen, lambda row, p=positive, a=aside, f=family: (row.family, row.positive, row.aside) == (f, p, a))  # type: ignore[misc]
+            for positive in (True, False)
+            for aside in (False, True)
         )
-        for table, key in (
-            (seen, (row.family, row.positive, row.aside)),
-            (tongues, (row.family, row.language, row.aside)),
-        ):
-            if table is seen or row.positive:
-                table[key][0] += 1
-                table[key][1] += hit
-        if hit != row.positive and not row.aside and "-q" not in sys.argv:
-            print(
-                "MISSED" if row.positive else "ALARM ",
-                row.family,
-                row.language,
-                repr(row.text),
-                [f.rule for f in found],
-            )
-    print(f"{'family':<14}{'found':>14}{'set aside':>14}{'alarms':>12}{'set aside':>12}")
-    for family in dict.fromkeys(key[0] for key in seen):
-        cells = [seen[family, positive, aside] for positive in (True, False) for aside in (False, True)]
-        print(f"{family:<14}" + "".join(f"{hit:>6}/{size:<3}{100 * hit / max(size, 1):4.0f}%" for size, hit in cells))
-    for aside in (False, True):
-        by: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
-        for (_, language, where), (size, hit) in tongues.items():
-            if where == aside:
-                by[language][0] += size
-                by[language][1] += hit
-        print("set aside:" if aside else "in sight: ", " ".join(f"{k} {h}/{n}" for k, (n, h) in by.items()))
+        print(f"{family:<14}" + "".join(cells))
+    for language in dict.fromkeys(row.language for row, _ in seen):
+        cells = (
+            _tally(seen, lambda row, a=aside, la=language: (row.language, row.positive, row.aside) == (la, True, a))  # type: ignore[misc]
+            for aside in (False, True)
+        )
+        print(f"{language:<14}" + "".join(cells))
 
 
 if __name__ == "__main__":
-    main([arg for arg in sys.argv[1:] if arg != "-q"] or ["injections.txt", "credentials.txt"])
+    given = [arg for arg in sys.argv[1:] if arg != "-q"]
+    main(given or ["injections.txt", "credentials.txt"], quiet="-q" in sys.argv)

@@ -49,10 +49,10 @@ again what it had stored.
 An injected order is told from the words of one clause: what shall be done (ignore, reveal, send, run, approve, hide,
 remember, recommend), on what (earlier instructions, the system prompt, credentials, conversations, confirmations, the
 memory itself), and what makes it an attack (it is addressed to a model, secret, for all later conversations, on a
-trigger, to an address). The words stand in a lexicon of {languages} languages. A verb counts where it orders ("send", "please
-send", "you must send"), not where it tells ("we send") and not where it is negated ("do not send"). These are the rules
-whose names begin with `order-`; those that end in `-cjk` read languages that are written without blanks, or whose
-endings vary.
+trigger, to an address). The words stand in a lexicon of {languages} languages; a few of them have the words of
+overrides only. A verb counts where it orders ("send", "please send", "you must send"), not where it tells ("we send")
+and not where it is negated ("do not send"). These are the rules whose names begin with `order-`; those that end in
+`-cjk` read languages that are written without blanks, or whose endings vary.
 
 | family | stopped | passes |
 |---|---|---|
@@ -68,19 +68,19 @@ model, or where the words before the quotation tell the reader to follow it.
 ## Credentials, told from their label
 
 A password or key counts where its label (in 20 languages) is given a value: by a colon, an equals sign, "is", bold
-type, code, a table's cell, an HTML cell, the next line, or a command's option; and where the value can be one: not code
-(calls, paths, names such as `Ed25519PrivateKey`), not a word, not a unit, not a placeholder. Keys of about 100 providers
-are known by their own format; `prefixed-key` is for prefixes that no list knows yet.
+type, code, a table's cell, an HTML cell, the next line, or a command's option; and where the value can be one: not
+code (calls, paths, names such as `Ed25519PrivateKey`), not a word, not a unit, not a placeholder. Keys of about 100
+providers are known by their own format; `prefixed-key` is for prefixes that no list knows yet.
 
 ## Figures
 
 `tests/data/policy` holds texts that must be found and texts that must pass. A third of them, picked by a hash of the
-text, was set aside before the rules were written. `python -m tests.families -q` prints both. Of that third the rules of
+text, was set aside before the rules were written. `python tests/families.py -q` prints both. Of that third the rules of
 this version find:
 
 | family | found | false alarms |
 |---|--:|--:|
-| overrides, {languages} languages | 31 of 33 | 0 of 20 |
+| overrides, 21 languages | 31 of 33 | 0 of 20 |
 | requests for the hidden prompt | 8 of 12 | 0 of 3 |
 | orders addressed to a model | 8 of 10 | 0 of 5 |
 | sending secrets away, hiding it from the user | 4 of 4 | 0 of 3 |
@@ -106,8 +106,9 @@ piece of the text).
 
 ## Limits
 
-- Cost is linear in length, and in what is found. A document with more than {most:,} findings is not stored, and `ingest`
-  says so. A file of half a megabyte or more is read by a process of its own, which is stopped when it takes too long.
+- Cost is linear in length, and in what is found. A document with more than {most:,} findings is not stored, and
+  `ingest` says so. A file of half a megabyte or more is read by a process of its own, which is stopped when it takes
+  too long.
 - Long texts are looked at in pieces of about {piece:,} characters, each with the beginning
   of the next; what only makes sense across more than that is not seen, long keys and tokens excepted (to {longest:,}).
 - Of one piece, {blobs} encoded runs are decoded, {size:,} characters of each. Escapes inside escapes are followed one
@@ -121,11 +122,11 @@ piece of the text).
 
 ## What it cannot see
 
-Policy recognises forms, not intent. It will miss an instruction put in words that no rule foresaw, or in a language it
-has no words for; an order that is spread over several sentences, each harmless; a false fact; a poisoned recommendation that reads like any other; a secret that has no format of its
-own and no name beside it; a person's name or address; anything in pictures. It will now and then hold back a harmless
-passage, most often one that teaches prompting or shows a chat. Treat recalled memory as what it is: text that somebody
-wrote.
+Policy recognises forms, not intent. It will miss an instruction put in words that no rule foresaw, or in a language
+it has no words for; an order that is spread over several sentences, each harmless; a false fact; a poisoned
+recommendation that reads like any other; a secret that has no format of its own and no name beside it; a person's
+name or address; anything in pictures. It will now and then hold back a harmless passage, most often one that teaches
+prompting or shows a chat. Treat recalled memory as what it is: text that somebody wrote.
 
 ## Rules
 """

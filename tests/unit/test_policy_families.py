@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from tests.families import Row, rows
 
+from families import Row, rows
 from memctl import errors
 from memctl.ingest.governed import Governed
 from memctl.policy import RULES, MemoryPolicy
