@@ -198,12 +198,15 @@ def _ordinary() -> re.Pattern[str]:
 
 
 _NAME = re.compile(r"_{0,2}[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)*_{0,2}")
+_DASHED = re.compile(r"[a-z]+\d{0,3}(?:-[a-z]+\d{0,3}){1,5}")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _NAME_SIZE, _NAME_DIGITS = 48, 5  # characters, and digits among them, that a name in code has at most
 
 
 def identifier(value: str) -> bool:
     """Whether a value reads as a name in code: words of some length, few digits (`Ed25519PrivateKey`, `rc2_key_st`)."""
+    if _DASHED.fullmatch(value):
+        return True
     if len(value) > _NAME_SIZE or not _NAME.fullmatch(value):
         return False
     parts = _PARTS.findall(value)

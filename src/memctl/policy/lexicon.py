@@ -46,7 +46,7 @@ SPACED: dict[str, dict[str, str]] = {
     "en": {
         "forget": "ignore ignoring disregard disregarding forget forgetting treat overlook neglect bypass override overrule skip dismiss discard drop abandon erase unlearn stop_following stop_obeying stop_listening cease_to_follow set_aside pay_no_heed pay_no_attention",
         "obey": "follow obey comply adhere listen heed stick",
-        "orders": "instruction instructions prompt prompts directive directives directions guidelines orders commands guidance programming",
+        "orders": "instruction instructions prompt prompts directive directives directions guidelines guidance",
         "rules": "rule rules policies restrictions constraints training safeguards",
         "prior": "previous previously prior above preceding earlier former existing so_far came_before given_before before_this before_that",
         "told": "given_in given_above told said instructed taught received know_so_far you_were_given given_earlier given_to_you you_got originally_requested",

@@ -45,8 +45,6 @@ _ADDRESSED = " ".join(
         "hey",
         "notice",
         "important",
-        "only",
-        "instructions",
         "reading",
         "reads",
         "processes",
