@@ -23,7 +23,7 @@ _COMMON = frozenset(
     (
         "a", "about", "access", "account", "rule", "rules", "fact", "session", "sessions", "stop", "hidden", "output",
         "security", "checks", "permission", "all", "always", "and", "any", "apply", "are", "as", "at", "attention",
-        "be", "before", "begin", "below", "by", "came", "can", "context", "developer", "do", "does", "down", "every",
+        "be", "before", "begin", "below", "by", "came", "can", "configuration", "context", "developer", "do", "does", "down", "every",
         "false", "following", "for", "from", "given", "good", "has", "have", "hey", "if", "important", "in",
         "initial", "is", "it", "language", "later", "let", "list", "long", "longer", "mail", "me", "message",
         "messages", "need", "needs", "never", "no", "not", "now", "of", "off", "on", "only", "order", "original",
@@ -226,8 +226,9 @@ class Lexicon:
         if meaning is None:
             return 0, 0
         if meaning.phrases and not meaning.concepts and word not in self._tails:
-            after = _WORD.search(text, match.end(), match.end() + _WORD_SIZE)
-            if after is None or folded(after.group()) not in meaning.phrases:
+            after = tuple(map(folded, _WORD.findall(text, match.end(), match.end() + _WORD_SIZE)))
+            begun = meaning.phrases.get(after[0], ()) if after else ()
+            if not any(after[: len(phrase.rest)] == phrase.rest for phrase in begun):
                 return -1, 0
         return meaning.concepts, meaning.tongues
 
