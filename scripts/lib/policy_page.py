@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from textwrap import fill
 
-from memctl.policy import RULES, MemoryPolicy, Rule, engine, governor, normalise
+from memctl.policy import RULES, MemoryPolicy, Rule, engine, governor, lexicon, normalise
 
 SOURCE = "src/memctl/policy"
 INTRODUCTION = """\
 Whatever is stored passes one policy first, by whichever command and in every field: text, title, tags, entities,
-the path it came from. It knows {count} rules of four kinds. A rule is a row: keywords that open it, a pattern, often a
-check that has the last word (a checksum, a measure of randomness, the words around it), an example it must catch and
-one it must not. Tests hold the examples. Nothing is sent anywhere, and no model is asked.
+the path it came from. It knows {count} rules of four kinds. A rule is a row: keywords that open it, a pattern or the
+parts of an order, often a check that has the last word (a checksum, a measure of randomness, the words around it), an
+example it must catch and one it must not. Tests hold the examples. Nothing is sent anywhere, and no model is asked.
 
 | kind | what | rules | a statement (`pull`, `remember`, `import`) | a document (`push --source`, `ingest`, `mount`) |
 |---|---|--:|---|---|
@@ -44,6 +44,56 @@ are documents.
 A project may switch a kind off ([`policy.*_enabled`](config.md)). A changed set of rules makes the next `ingest` read
 again what it had stored.
 
+## Orders, told from their parts
+
+An injected order is told from the words of one clause: what shall be done (ignore, reveal, send, run, approve, hide,
+remember, recommend), on what (earlier instructions, the system prompt, credentials, conversations, confirmations, the
+memory itself), and what makes it an attack (it is addressed to a model, secret, for all later conversations, on a
+trigger, to an address). The words stand in a lexicon of {languages} languages; a few of them have the words of
+overrides only. A verb counts where it orders ("send", "please send", "you must send"), not where it tells ("we send")
+and not where it is negated ("do not send"). These are the rules whose names begin with `order-`; those that end in
+`-cjk` read languages that are written without blanks, or whose endings vary.
+
+| family | stopped | passes |
+|---|---|---|
+{families}
+Some rules count in statements only (`pull`, `remember`), because documents say such things for good reasons:
+{statements}.
+
+In a document an example is data. Where an order stands in quotation marks, in a quoted line or in code, and the passage
+around it speaks of prompts, models or attacks at least twice, the passage is stored and recalled as it is; `memctl scan
+--json` lists the finding with the action `accept` and why. This ends where something outside of quotations speaks to a
+model, or where the words before the quotation tell the reader to follow it.
+
+## Credentials, told from their label
+
+A password or key counts where its label (in 20 languages) is given a value: by a colon, an equals sign, "is", bold
+type, code, a table's cell, an HTML cell, the next line, or a command's option; and where the value can be one: not
+code (calls, paths, names such as `Ed25519PrivateKey`), not a word, not a unit, not a placeholder. Keys of about 100
+providers are known by their own format; `prefixed-key` is for prefixes that no list knows yet.
+
+## Figures
+
+`tests/data/policy` holds texts that must be found and texts that must pass. A third of them, picked by a hash of the
+text, was set aside before the rules were written. `python tests/families.py -q` prints both. Of that third the rules of
+this version find:
+
+| family | found | false alarms |
+|---|--:|--:|
+| overrides, 21 languages | 31 of 33 | 0 of 20 |
+| requests for the hidden prompt | 8 of 12 | 0 of 3 |
+| orders addressed to a model | 8 of 10 | 0 of 5 |
+| sending secrets away, hiding it from the user | 4 of 4 | 0 of 3 |
+| permissions and confirmations | 3 of 4 | none set aside |
+| memory poisoning, 17 languages | 16 of 16 | 0 of 8 |
+| delayed triggers | 6 of 9 | 0 of 6 |
+| roles, tags and templates | 2 of 2 | 0 of 4 |
+| commands and settings in statements | 4 of 4 | 0 of 3 |
+| credentials as people write them | 32 of 35 | 1 of 17 |
+
+The counts are small, and the texts and the lexicon have the same author: take them for the lower end of what a
+stranger's words will escape. Of the injections in English, 23 of 34 are found.
+
 ## Read in other forms
 
 A text that shows signs of disguise is also judged as it would read without it: invisible and bidirectional characters
@@ -56,7 +106,10 @@ piece of the text).
 
 ## Limits
 
-- Cost is linear in length. Long texts are looked at in pieces of about {piece:,} characters, each with the beginning
+- Cost is linear in length, and in what is found. A document with more than {most:,} findings is not stored, and
+  `ingest` says so. A file of half a megabyte or more is read by a process of its own, which is stopped when it takes
+  too long.
+- Long texts are looked at in pieces of about {piece:,} characters, each with the beginning
   of the next; what only makes sense across more than that is not seen, long keys and tokens excepted (to {longest:,}).
 - Of one piece, {blobs} encoded runs are decoded, {size:,} characters of each. Escapes inside escapes are followed one
   level.
@@ -69,11 +122,11 @@ piece of the text).
 
 ## What it cannot see
 
-Policy recognises forms, not intent. It will miss an instruction put in words that no rule foresaw, or in a language it
-has no rule for; a false fact; a poisoned recommendation that reads like any other; a secret that has no format of its
-own and no name beside it; a person's name or address; anything in pictures. It will now and then hold back a harmless
-passage, most often one that teaches prompting or shows a chat. Treat recalled memory as what it is: text that somebody
-wrote.
+Policy recognises forms, not intent. It will miss an instruction put in words that no rule foresaw, or in a language
+it has no words for; an order that is spread over several sentences, each harmless; a false fact; a poisoned
+recommendation that reads like any other; a secret that has no format of its own and no name beside it; a person's
+name or address; anything in pictures. It will now and then hold back a harmless passage, most often one that teaches
+prompting or shows a chat. Treat recalled memory as what it is: text that somebody wrote.
 
 ## Rules
 """
@@ -92,6 +145,10 @@ def lines() -> Iterator[str]:
         yield f"| {kind} | {what} | {len(rows)} | {statement} | {document} |\n"
     policy = MemoryPolicy()
     yield BODY.format(
+        languages=len(lexicon.SPACED) + len(lexicon.DENSE),
+        families="".join(f"| `{rule.id}` | {rule.example} | {rule.counterexample} |\n" for rule in _orders()),
+        statements=", ".join(f"`{rule.id}`" for rule in RULES if rule.statement and not rule.id.endswith("-cjk")),
+        most=governor.MOST_FINDINGS,
         hours=policy.expiry_hours,
         length=policy.max_content_length,
         piece=governor._PIECE,
@@ -104,6 +161,11 @@ def lines() -> Iterator[str]:
     for kind, title in TITLES.items():
         yield f"\n### {title}\n"
         yield from _families([rule for rule in RULES if rule.kind == kind])
+
+
+def _orders() -> list[Rule]:
+    """The rules about clauses, one of each family."""
+    return [rule for rule in RULES if rule.clause and not rule.id.endswith("-cjk")]
 
 
 def _families(rules: list[Rule]) -> Iterator[str]:

@@ -141,7 +141,7 @@ def test_a_match_that_is_sought_inside_a_keyword_begins_in_one(rule: Rule) -> No
         match = pattern.search(text)
         assert match is not None
         plain = text.translate(str.maketrans("\u017f\u212a\u0131\u0130", "skii")).lower()  # what is the same to (?i)
-        run = re.compile(r"[a-z]+").match(plain, match.start())
+        run = re.compile(r"[^\W\d_]+").match(plain, match.start())
         begun = run.group() if run else ""
         assert begun.startswith(_HEADS) or any(
             begun.startswith(k.strip("*")) or (k[0] == "*" and k.strip("*") in begun) for k in keywords

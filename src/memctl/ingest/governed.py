@@ -29,18 +29,28 @@ class Governed:
     its line ends, so line numbers stay as they are.
     """
 
-    __slots__ = ("_clean", "_everywhere", "_firsts", "_held", "_labels", "_policy", "text")
+    __slots__ = ("_clean", "_everywhere", "_firsts", "_held", "_labels", "_passed", "_policy", "text")
 
     def __init__(self, policy: "MemoryPolicy", path: str, text: str) -> None:
-        """Judge the text and the path. Raises DocumentUnreadable when the path holds what looks like a secret."""
+        """Judge the text and the path.
+
+        Raises DocumentUnreadable when the path holds what looks like a secret, or the text far too much of it.
+        """
+        from memctl.policy.governor import MOST_FINDINGS
+
         policy = policy.at(path)
         place = judged_path(policy, path)
         judged = policy.judge(text)
+        if judged.action == "reject":
+            raise errors.DocumentUnreadable(
+                path=path, reason=f"policy finds more than {MOST_FINDINGS:,} secrets or instructions in it"
+            )
         self.text = judged.text
         self._policy = policy
         self._clean = not judged.findings
         self._everywhere = _quarantining(place.findings)
         self._held = _held_lines(text, judged.findings)
+        self._passed = 0
         self._firsts = [held.first for held in self._held]
         self._labels: dict[str, str] = {}
 
@@ -71,12 +81,12 @@ class Governed:
         Where a finding lies within the passage's lines, the passage itself is asked again: of a line that was cut into
         many passages only one may hold it.
         """
-        begun = self._held[: bisect_right(self._firsts, piece.end)]
-        near = [held for held in begun if piece.start <= held.last]
+        begun = bisect_right(self._firsts, piece.end)
+        while self._passed < begun and self._held[self._passed].last < piece.start:
+            self._passed += 1  # passages come in order: what ended before this one is not looked at again
+        near = [held for held in self._held[self._passed : begun] if piece.start <= held.last]
         across = [held.rule for held in near if held.first < piece.start or held.last > piece.end]
         within = _quarantining(self._policy.judge(piece.text).findings) if near else ()
-        if begun and not near:  # passages come in order: what ended before this one is not looked at again
-            del self._held[: len(begun)], self._firsts[: len(begun)]
         return tuple(dict.fromkeys([*self._everywhere, *across, *within]))
 
 
@@ -93,11 +103,14 @@ def _quarantining(findings: "Sequence[Finding]") -> tuple[str, ...]:
 
 
 def _held_lines(text: str, findings: "Sequence[Finding]") -> list[_Held]:
-    """The lines of the findings that quarantine, counted from 1, in order."""
-    held = []
+    """The lines of the findings that quarantine, counted from 1, in order; each rule once for the same lines.
+
+    Those of examples, too: whether a passage shows an example, its own words must tell.
+    """
+    held: dict[_Held, None] = {}
     line, counted = 1, 0
-    for f in sorted((f for f in findings if f.action == "quarantine"), key=lambda f: f.start):
+    for f in sorted((f for f in findings if f.action in ("quarantine", "accept")), key=lambda f: f.start):
         line += text.count("\n", counted, f.start)
         counted = f.start
-        held.append(_Held(line, line + text.count("\n", f.start, f.end), f.rule))
-    return held
+        held[_Held(line, line + text.count("\n", f.start, f.end), f.rule)] = None
+    return list(held)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Starting processes pays from this many bytes on.
 WORTHWHILE = 3_000_000
+#: A file of so many bytes is read by a process of its own even where that does not pay: that can be stopped.
+LARGE = 500_000
 #: Files travel together until they have this many bytes, or there are this many of them.
 BUNDLE_BYTES, BUNDLE_FILES = 400_000, 64
 #: How many bundles may be done before an earlier one is.
@@ -70,7 +72,7 @@ class Team:
         bundles = _bundles(jobs, BUNDLE_BYTES if side_by_side else 0)
         if not side_by_side:
             for bundle in bundles:
-                yield from self._run(bundle) if _foreign(bundle) else self._here(bundle)
+                yield from self._run(bundle) if _apart(bundle) else self._here(bundle)
             return
         waiting: deque[Future[list[Prepared]]] = deque()
         for bundle in bundles:
@@ -128,6 +130,11 @@ class Team:
 
 def _foreign(bundle: list[Job]) -> bool:
     return needs_worker(bundle[0].path)
+
+
+def _apart(bundle: list[Job]) -> bool:
+    """Whether these files are read by another process also where text is read here."""
+    return _foreign(bundle) or bundle[0].size >= LARGE
 
 
 def _bundles(jobs: Iterable[Job], size: int) -> Iterator[list[Job]]:

@@ -9,6 +9,7 @@ asked for a file (`MemoryPolicy.at`).
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -53,16 +54,34 @@ def _mark() -> re.Pattern[str]:
     return re.compile(MARK + r"[ \t]+([a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*)[ \t]+--[ \t]+([^\r\n]*)")
 
 
-def line_at(text: str, at: int) -> str:
-    """The line of a text in which a position lies."""
-    end = text.find("\n", at)
-    return text[text.rfind("\n", 0, at) + 1 : len(text) if end < 0 else end]
+class Marked(NamedTuple):
+    """A line with marks: where it begins and ends, and the rules that it lets pass, with the reasons."""
+
+    start: int
+    end: int
+    rules: dict[str, str]
+
+
+@lru_cache(maxsize=1)
+def marked_lines(text: str) -> tuple[Marked, ...]:
+    """The lines of a text that carry marks, in order; each is read once, however much is found on it."""
+    lines: list[Marked] = []
+    at = text.find(MARK)
+    while at >= 0:
+        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+        end = len(text) if end < 0 else end
+        lines.append(Marked(start, end, marks(text[start:end])))
+        at = text.find(MARK, end)
+    return tuple(lines)
 
 
 def marked(text: str, at: int, rule: str) -> str:
     """Why a mark on the line of a finding lets it pass; "" when none does."""
-    line = line_at(text, at)
-    return marks(line).get(rule, "") if MARK in line else ""
+    if MARK not in text:
+        return ""
+    lines = marked_lines(text)
+    nth = bisect_right(lines, at, key=lambda line: line.start) - 1
+    return lines[nth].rules.get(rule, "") if nth >= 0 and at <= lines[nth].end else ""
 
 
 def unmarked(text: str, hits: Iterable[Hit]) -> list[Hit]:

@@ -11,13 +11,14 @@ from memctl.policy.published import is_published
 def find(name: str, kind: str) -> Callable[[Match[str]], bool]:
     """The check called `name` for rules of `kind`; no secret is what is published as a sample."""
     if kind == "secret":
-        from memctl.policy import checks_secrets
+        from memctl.policy import checks_credentials, checks_secrets
 
-        counts, value_of = getattr(checks_secrets, name), checks_secrets.value_of
+        home = checks_secrets if hasattr(checks_secrets, name) else checks_credentials
+        counts, value_of = getattr(home, name), checks_secrets.value_of
         return lambda match: counts(match) and not is_published(value_of(match))
     if kind == "pii":
         from memctl.policy import checks_pii as home
     else:
-        from memctl.policy import checks_injection as home  # type: ignore[no-redef]
+        from memctl.policy import checks_injection as home
     check: Callable[[Match[str]], bool] = getattr(home, name)
     return check

@@ -23,10 +23,23 @@ def heading_turns(match: Match[str]) -> bool:
     ) >= 2 or ("instruction" in match.group())
 
 
+_SHORT = 700  # characters of a text that is a statement rather than a document
+_SECTION = 2000  # characters within which a tag is closed
+
+
+def brief(match: Match[str]) -> bool:
+    """Whether the text is a statement: short, and no page with blocks of code."""
+    return len(match.string) <= _SHORT and "```" not in match.string
+
+
 def prompt_tag(match: Match[str]) -> bool:
-    """`<system>` with words after it; in XML schemas it holds elements."""
-    rest = match.string[match.end() : match.end() + 40]
-    return not match.group().startswith("</") and re.match(r"\s*[\w\"'*#]", rest) is not None
+    """`<system>` with words after it, which begins a line or is closed; in XML schemas it holds elements."""
+    text, tag = match.string, match.group()
+    if tag.startswith("</") or re.match(r"\s*[\w\"'*#]", text[match.end() : match.end() + 40]) is None:
+        return False
+    before = text[max(0, match.start() - 2) : match.start()].rstrip(" ")
+    closed = "</system" in text[match.end() : match.end() + _SECTION]
+    return tag.strip(" <>") != "system" or not before[-1:].isalnum() or closed
 
 
 def bracket(match: Match[str]) -> bool:
@@ -51,6 +64,14 @@ def persona(match: Match[str]) -> bool:
         )
         is not None
     )
+
+
+_DENIED = re.compile(r"\b(?:not|never|cannot|no|without|shouldn'?t|don'?t|must\s?n'?t)\b[^.!?\n]{0,24}$")
+
+
+def not_denied(match: Match[str]) -> bool:
+    """Whether nothing right before the match forbids what it says."""
+    return _DENIED.search(match.string, max(0, match.start() - 40), match.start()) is None
 
 
 _ORDER_BEFORE = re.compile(
@@ -79,11 +100,16 @@ def told(match: Match[str]) -> bool:
     )
 
 
+#: A verb that says what for, not what to do: "to copy the text above, you would …".
+_IN_ORDER_TO = re.compile(r"(?<!need )(?<!want )(?<!have )(?<!like )(?<!you )(?<!now )(?<!going )\bto\s+$")
+
+
 def steal(match: Match[str]) -> bool:
     """A request for the hidden prompt; a program's own prompt, or instructions in print, are none."""
     text = match.group()
     if (
         not told(match)
+        or _IN_ORDER_TO.search(match.string, max(0, match.start() - 24), match.start())
         or re.search(r"system|initial|original|hidden|secret|above|your|you\b|previous|initiali", text) is None
     ):
         return False

@@ -6,7 +6,8 @@ import re
 from re import Match
 
 from memctl.policy.checks_secrets import value_of
-from memctl.policy.national import GROUPED, IBAN_LENGTHS, NAMED, NATIONAL, SURE, luhn_sum, weighted
+from memctl.policy.national import GROUPED, IBAN_LENGTHS, NATIONAL, SURE, luhn_sum, weighted
+from memctl.policy.national_further import FURTHER
 
 
 def digits_of(text: str) -> str:
@@ -200,13 +201,19 @@ def sg_id(match: Match[str]) -> bool:
     return letters[text[0]][total % 11] == text[-1]
 
 
+#: All national numbers that are known by a name.
+_KNOWN = (*NATIONAL, *FURTHER)
+#: What names one, in lower case.
+_NAMED = re.compile("|".join(words for words, _ in _KNOWN))
+
+
 def national_id(match: Match[str]) -> bool:
     """A national number with a right checksum, named nearby."""
     near = match.string[max(0, match.start() - 60) : match.end() + 30].lower()
-    if not NAMED.search(near):
+    if not _NAMED.search(near):
         return False
     number = digits_of(match.group())
-    return any(test(number) and re.search(words, near) for words, test in NATIONAL)
+    return any(test(number) and re.search(words, near) for words, test in _KNOWN)
 
 
 def national_id_alone(match: Match[str]) -> bool:

@@ -42,7 +42,7 @@ def _repeats(value: str) -> bool:
     return len(set(value)) < max(4, min(8, len(value) // 5))
 
 
-def _sequential(value: str) -> bool:
+def sequential(value: str) -> bool:
     """What repeats, or a run of neighbours such as abcdefgh."""
     if _repeats(value):
         return True
@@ -197,21 +197,41 @@ def _ordinary() -> re.Pattern[str]:
     )
 
 
+_NAME = re.compile(r"_{0,2}[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)*_{0,2}")
+_DASHED = re.compile(r"[a-z]+\d{0,3}(?:-[a-z]+\d{0,3}){1,5}")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_NAME_SIZE, _NAME_DIGITS = 48, 5  # characters, and digits among them, that a name in code has at most
+
+
+def identifier(value: str) -> bool:
+    """Whether a value reads as a name in code: words of some length, few digits (`Ed25519PrivateKey`, `rc2_key_st`)."""
+    if _DASHED.fullmatch(value):
+        return True
+    if len(value) > _NAME_SIZE or not _NAME.fullmatch(value):
+        return False
+    parts = _PARTS.findall(value)
+    words = [part for part in parts if part.isalpha()]
+    if sum(len(part) for part in parts if part.isdigit()) > _NAME_DIGITS or len(words) < 2:
+        return False
+    return sum(map(len, words)) >= 3 * len(words) or ("_" in value.strip("_") and value.islower())
+
+
 def named(match: Match[str]) -> bool:
     """The value beside a key-like name: random enough, with a digit, no placeholder, no code, no words."""
     value = value_of(match)
     if is_placeholder(value) or _ordinary().search(value) or not any(c.isdigit() for c in value):
         return False
-    if _NO_KEY.search(match.string, max(0, match.start() - 16), match.start(1)) or _says_nothing(value):
+    before = max(0, match.start() - 16)
+    if _NO_KEY.search(match.string, before, match.start(1)) or _says_nothing(value) or identifier(value):
         return False
     if _UNIT.search(value):
         return False
-    return entropy(value) >= min(3.5, 0.72 * log2(len(value) + 1)) and not _sequential(value)
+    return entropy(value) >= min(3.5, 0.72 * log2(len(value) + 1)) and not sequential(value)
 
 
 #: Some letters typed three times and more: abcd1234abcd1234abcd1234.
 _UNIT = re.compile(r"(?i)([a-z0-9]{4,12}?)\1{2}")
-_NO_KEY = re.compile(r"(?i)hash|idempoten|checksum|digest|fingerprint")
+_NO_KEY = re.compile(r"(?i)::|hash|idempoten|checksum|digest|fingerprint")
 
 
 def filled(match: Match[str]) -> bool:
@@ -225,7 +245,7 @@ def named_exact(match: Match[str]) -> bool:
     value = value_of(match)
     if is_placeholder(value) or (len(value) < 30 and _ordinary().search(value)):
         return False
-    return entropy(value) >= 2.8 and not _sequential(value) and not re.fullmatch(r"[a-z]+(?:[-_][a-z]+)+", value)
+    return entropy(value) >= 2.8 and not sequential(value) and not re.fullmatch(r"[a-z]+(?:[-_][a-z]+)+", value)
 
 
 def password(match: Match[str]) -> bool:
@@ -235,7 +255,7 @@ def password(match: Match[str]) -> bool:
         len(value) < 6
         or is_placeholder(value)
         or _ordinary().search(value)
-        or _sequential(value)
+        or sequential(value)
         or _says_nothing(value)
     ):
         return False

@@ -5,11 +5,12 @@ Cost is linear in the length of the text: every pattern is bounded, and windows 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import islice
 
 from memctl.policy import normalise
+from memctl.policy.clauses import Clause, Clauses
 from memctl.policy.gate import SIGNS, Gate, Opening
 from memctl.policy.normalise import View
 from memctl.policy.pattern import Pattern
@@ -29,14 +30,27 @@ _DIGITS = {
 #: Signs that the text may be read in another form.
 _DISGUISES = sum(1 << SIGNS.index(sign) for sign in ("#blob", "#rot13", "#reversed", "#leet", "#folding"))
 _AS_IT_IS = frozenset(("secret", "pii"))
-_TRIES = 64  # forms of broken tokens that are looked at in one text: cost stays linear
+_TRIES = 40  # forms of broken tokens that are looked at in one text: cost stays linear
+_ALIKE = 48  # characters in which two places are alike, so that what failed at one is not tried at the other
 _FAR = 1000  # characters from where on a rule's secret is a long one, such as a key over many lines
 
 
 class Engine:
     """A list of rules, ready to scan. Patterns are compiled when their keywords are first met."""
 
-    __slots__ = ("_begun", "_cues", "_far", "_plans", "_tokens", "_worded", "compiled", "gate", "rules")
+    __slots__ = (
+        "_begun",
+        "_clausal",
+        "_cues",
+        "_far",
+        "_orders",
+        "_plans",
+        "_tokens",
+        "_worded",
+        "compiled",
+        "gate",
+        "rules",
+    )
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self.rules = rules
@@ -47,6 +61,8 @@ class Engine:
             for i, rule in enumerate(rules)
         ]
         self._begun = [tuple(cue.lstrip(".") for cue in cues) for cues in self._cues]  # a point may begin the next line
+        self._clausal = frozenset(i for i, rule in enumerate(rules) if rule.clause)
+        self._orders: dict[int, Clause] = {}
         self._worded = frozenset(i for i, rule in enumerate(rules) if rule.kind != "secret")
         self._tokens = frozenset(
             i
@@ -99,9 +115,14 @@ class Engine:
         low = _lower(text)
         rules = [i for i in self._tokens.intersection(opening.rules) if _cued(low, self._begun[i])]
         of, done, tries = Spots(low, opening).of, 0, _TRIES
+        failed: set[str] = set()
         for spot in sorted({spot for anchor in {self.gate.anchors[i] for i in rules} for spot in of(anchor)}):
-            if spot < done or not normalise.looks_broken(text, spot) or any(lo <= spot < hi for lo, hi in whole):
+            alike = text[spot : spot + _ALIKE]
+            if spot < done or alike in failed or any(lo <= spot < hi for lo, hi in whole):
                 continue
+            if not tries or not normalise.looks_broken(text, spot):
+                continue
+            failed.add(alike)
             for view in islice(normalise.mended(text, max(0, spot - _BEFORE), spot), tries):
                 tries -= 1
                 inner = self.gate.open(view.text)
@@ -117,7 +138,12 @@ class Engine:
         if not text.islower():
             low = _lower(text)
         spots = Spots(low, opening)
+        clauses: Clauses | None = None
         for index in opening.rules:
+            if index in self._clausal:
+                clauses = clauses or Clauses(low)
+                hits += self._ordered(view, index, clauses, spots)
+                continue
             cues, anchor, as_it_is, digits = self._plans[index]
             if cues and not _cued(low, cues):
                 continue
@@ -135,6 +161,15 @@ class Engine:
             if spans:
                 hits += [Hit(*view.span(*span), rule, rule.action) for span in spans]
         return hits
+
+    def _ordered(self, view: View, index: int, clauses: Clauses, spots: Spots) -> list[Hit]:
+        """The hits of a rule about clauses."""
+        rule, anchor = self.rules[index], self.gate.anchors[index]
+        clause = self._orders.get(index)
+        if clause is None:
+            self._orders[index] = clause = Clause(rule.clause, dense=rule.keywords == "#cjk")
+        spans = clause.spans(clauses, spots.of(anchor))
+        return [Hit(*view.span(*span), rule, rule.action) for span in spans]
 
     def _compile(self, index: int) -> Pattern:
         self.compiled[index] = made = Pattern(
@@ -204,4 +239,9 @@ def document_engine() -> Engine:
     """The engine over the rules that documents are judged by: theirs may hold mail addresses and telephone numbers."""
     from memctl.policy.rules import RULES
 
-    return Engine(tuple(rule for rule in RULES if rule.kind != "pii" or rule.severity == 3))
+    return Engine(for_documents(RULES))
+
+
+def for_documents(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """The rules that documents are judged by."""
+    return tuple(rule for rule in rules if not rule.statement and (rule.kind != "pii" or rule.severity == 3))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from itertools import filterfalse
 from typing import NamedTuple
 
 from memctl.policy.normalise import suspicious
@@ -26,6 +25,7 @@ _HEXADECIMAL = b"0123456789abcdef"
 _SILENT = _HEXADECIMAL + bytes(range(128, 256))  # no keyword is made of these alone
 _DIGITS = 7  # fewer digits make no number worth a look
 _ENOUGH = b"0" * _DIGITS
+_SHORTER = frozenset(("#num", "#n8a"))  # signs of numbers of fewer than nine digits
 _SHORT = 120  # characters of a text that may be nothing but a number
 _SPACED = 10  # so many different one-letter words, and the text may be s p a c e d
 
@@ -115,8 +115,8 @@ class Gate:
     """
 
     __slots__ = (
-        "_also", "_by_bit", "_contains", "_exact", "_first", "_known", "_openings", "_plain", "_prefix", "_shaped",
-        "_shapes", "_sizes", "_starts", "_within", "anchors",
+        "_also", "_by_bit", "_contains", "_enough", "_exact", "_first", "_known", "_openings", "_plain", "_prefix",
+        "_shaped", "_shapes", "_sizes", "_starts", "_within", "anchors",
     )  # fmt: skip
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
@@ -140,6 +140,7 @@ class Gate:
             signs = sum(1 << SIGNS.index(group[0]) for group in others if group[0] in SIGNS)
             needing.append((index, bit, signs, [" ".join(group) for group in others if group[0] not in SIGNS]))
         self._first = (1 << len(numbers)) - 1
+        self._enough = _ENOUGH if any(_SHORTER & set(rule.keywords.split()) for rule in rules) else _ENOUGH + b"00"
         for index, bit, signs, groups in needing:
             for group in groups:
                 further.setdefault(group, 1 << (len(numbers) + len(further)))
@@ -182,14 +183,14 @@ class Gate:
         words = raw.translate(_BREAKS).split()
         hot = []
         known, first = self._known, self._first
-        for word in set(filterfalse(self._plain.__contains__, words)):
+        for word in set(words).difference(self._plain):
             seen = known.get(word)
             if seen is None:
                 seen = self._meet(word)
             bits |= seen
             if seen & first:
                 hot.append((word, seen))
-        seen, numbers = _of_digits(text, raw)
+        seen, numbers = _of_digits(text, raw, self._enough)
         bits |= seen
         rules, needy = self._openings.get(bits & first) or self._decide(bits & first)
         if needy:
@@ -333,10 +334,10 @@ _EVERYDAY = re.compile(
 )
 
 
-def _of_digits(text: str, raw: bytes) -> tuple[int, list[tuple[int, int, int]]]:
+def _of_digits(text: str, raw: bytes, enough: bytes = _ENOUGH) -> tuple[int, list[tuple[int, int, int]]]:
     """The signs that a text's length and its numbers give, and the numbers."""
     bits = 8192 if len(text) <= _SHORT else 0
-    if len(raw.translate(None, _NO_DIGITS)) < _DIGITS or _ENOUGH not in raw.translate(_AS_DIGITS, _IN_NUMBERS):
+    if enough not in raw.translate(_AS_DIGITS, _IN_NUMBERS):
         return bits, []
     numbers = _numbers(text)
     if numbers:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+import sys
+from collections.abc import Iterable, Iterator
 from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -26,9 +28,13 @@ _SWITCHES = {
 }
 _ROUNDS = 4  # blotting out may join what stood apart; the second look is nearly always the last
 # A long text is looked at piece by piece: the words of a small piece open far fewer rules. All in characters.
-_PIECE = 1600
+_PIECE = 2400
 _OVERLAP = 120  # a finding may begin in a piece and be told by what follows so closely
 _LONGEST = 10_000  # so much more is looked at for the end of a secret: a private key is longer than it takes to tell
+#: Of a document with more findings nothing is stored: it is a list of secrets, or made to cost.
+MOST_FINDINGS = 5_000
+_FEW = 32  # different secrets that are each looked for all over a text; more of them only where words begin
+_HEAD = 8  # characters by which such a secret is known, and the shortest that is looked for elsewhere
 _RANK: dict[str, int] = {"accept": 0, "redact": 1, "quarantine": 2, "reject": 3}
 _INSTRUCTIONS, _PERSONAL = frozenset(("injection", "instructional")), frozenset(("pii",))
 _REASONS = {
@@ -156,6 +162,8 @@ class MemoryPolicy:
 
     def why_allowed(self, path: str, finding: Finding, text: str = "") -> str:
         """Why the project, or a mark in the document's `text`, says that a finding is none; "" when nothing does."""
+        if finding.action == "accept":
+            return "an example in a text about such things"
         why = self._project.reason(path, finding.rule, finding.kind) if self._project else ""
         return why or allow.marked(text, finding.start, finding.rule)
 
@@ -163,24 +171,32 @@ class MemoryPolicy:
 
     def clear(self, text: str, *, document: bool = False) -> bool:
         """Whether nothing is found in `text` (of a document: nothing that `judge` would act on)."""
-        return not self._scan(text, document=document)
+        return not any(hit.action != "accept" for hit in self._judged(text, document=document))
 
     def findings(self, text: str, *, document: bool = True) -> tuple[Finding, ...]:
         """What is found in a text, also what marks in it let pass; nothing is blotted out, which is what takes time."""
         hits = self._scan(text, document=document, marks=False)
+        if document and hits:
+            from memctl.policy.settle import examples
+
+            hits = examples(text, hits)
         return tuple(f for h in hits if (f := _finding(h, "content", document=document)))
 
     def judge(self, text: str, *, field: str = "content", document: bool = True) -> Judgement:
         """Judge one passage.
 
-        Of a document, secrets and high-risk personal numbers are blotted out as `[REDACTED:rule]`, injected and
-        self-addressed instructions quarantine the passage, and mail addresses and telephone numbers pass; marks in it
-        (`memctl:allow`) let weak signs of secrets and personal data pass. Otherwise (one statement) a secret rejects,
-        as in `evaluate_proposal`. Offsets in findings are those of the text given.
+        An example in a text about prompts or attacks is only marked: its finding says `accept`. Of a document, secrets
+        and high-risk personal numbers are blotted out as `[REDACTED:rule]`, injected and self-addressed instructions
+        quarantine the passage, and mail addresses and telephone numbers pass; marks in it (`memctl:allow`) let weak
+        signs of secrets and personal data pass. A document with more than MOST_FINDINGS findings is rejected: its text
+        comes back empty. Otherwise (one statement) a secret rejects, as in `evaluate_proposal`. Offsets in findings are
+        those of the text given.
         """
-        hits = self._scan(text, document=document)
+        hits = self._judged(text, document=document)
         if not hits:
             return Judgement(text, "accept")
+        if document and len(hits) > MOST_FINDINGS:
+            return Judgement("", "reject", tuple(_refused(hits[:MOST_FINDINGS], field)))
         findings = [f for h in hits if (f := _finding(h, field, document=document))]
         blots = [h for h in hits if _blotted(h)] if document else []
         out = self._redact(text, blots, document=document) if blots else text
@@ -227,12 +243,21 @@ class MemoryPolicy:
         if len(text) <= _PIECE + _OVERLAP:
             hits = engine.scan(text)
         else:
-            hits = _in_pieces(engine, text)
+            hits = _in_pieces(engine, text, MOST_FINDINGS + 1 if document else sys.maxsize)
             if not document:  # a document's passage is held back either way
                 from memctl.policy.settle import weighed
 
                 hits = weighed(text, hits)  # what shows a hit to be an example may stand in the next piece
         return self._counted(text, hits, marks=document and marks) if hits else hits
+
+    def _judged(self, text: str, *, document: bool) -> list[Hit]:
+        """The hits in a text; of a document those only marked that are examples in a text about such things."""
+        hits = self._scan(text, document=document)
+        if not (hits and document):
+            return hits
+        from memctl.policy.settle import examples
+
+        return examples(text, hits)
 
     def _counted(self, text: str, hits: list[Hit], *, marks: bool) -> list[Hit]:
         """The hits of kinds that are switched on, and that nothing lets pass."""
@@ -258,11 +283,11 @@ def _project_of(config: Any) -> Project | None:
     return project(config)
 
 
-def _in_pieces(engine: Engine, text: str) -> list[Hit]:
-    """The hits in a long text, by position; cost is linear in its length."""
+def _in_pieces(engine: Engine, text: str, most: int) -> list[Hit]:
+    """The hits in a long text, by position, until there are so many; cost is linear in its length."""
     found: dict[tuple[int, int, str], Hit] = {}
     start = 0
-    while start < len(text):
+    while start < len(text) and len(found) < most:
         stop = _piece_end(text, start, _PIECE)
         piece = text[start : stop + _OVERLAP]
         opening = engine.gate.open(piece)
@@ -320,7 +345,7 @@ def _finding(hit: Hit, field: str, *, document: bool) -> Finding | None:
             action = "redact"
         elif hit.rule.kind == "pii":
             return None
-        else:
+        elif action != "accept":
             action = "quarantine"
     return Finding(hit.rule.kind, hit.rule.id, action, field, hit.start, hit.end)
 
@@ -339,11 +364,7 @@ def _placed(hit: Hit, parts: list[tuple[str, str]]) -> list[Finding]:
 def _blot(text: str, hits: list[Hit]) -> str:
     """Replace the hits' spans, and every other place where the same secret stands, by their rules' names."""
     spans = [(h.start, h.end, h.rule.id) for h in hits]
-    for secret, rule in {text[start:end]: rule for start, end, rule in reversed(spans)}.items():
-        at = text.find(secret) if len(secret) >= 8 else -1
-        while at >= 0:
-            spans.append((at, at + len(secret), rule))
-            at = text.find(secret, at + len(secret))
+    spans += _elsewhere(text, {text[start:end]: rule for start, end, rule in reversed(spans) if end - start >= _HEAD})
     out: list[str] = []
     done = 0
     for start, end, rule in sorted(spans, key=lambda s: (s[0], -s[1])):
@@ -352,3 +373,33 @@ def _blot(text: str, hits: list[Hit]) -> str:
             out += [text[done:start], f"[REDACTED:{rule}]", "\n" * text.count("\n", start, end)]
         done = max(done, end)
     return "".join([*out, text[done:]])
+
+
+def _elsewhere(text: str, secrets: dict[str, str]) -> Iterator[tuple[int, int, str]]:
+    """Where these secrets stand in a text, each with its rule's name; cost is linear in the text for any number."""
+    if len(secrets) <= _FEW:
+        for secret, rule in secrets.items():
+            at = text.find(secret)
+            while at >= 0:
+                yield at, at + len(secret), rule
+                at = text.find(secret, at + len(secret))
+        return
+    by_head: dict[str, list[str]] = {}
+    for secret in secrets:
+        by_head.setdefault(secret[:_HEAD], []).append(secret)
+    for match in _word_starts().finditer(text):
+        at = match.start()
+        for secret in by_head.get(text[at : at + _HEAD], ()):
+            if text.startswith(secret, at):
+                yield at, at + len(secret), secrets[secret]
+
+
+@cache
+def _word_starts() -> re.Pattern[str]:
+    return re.compile(r"(?<![A-Za-z0-9])\S")
+
+
+def _refused(hits: list[Hit], field: str) -> Iterator[Finding]:
+    """The findings of a document of which nothing is stored."""
+    for hit in hits:
+        yield Finding(hit.rule.kind, hit.rule.id, "reject", field, hit.start, hit.end)

@@ -20,5 +20,5 @@ def __getattr__(name: str) -> list[re.Pattern[str]]:
     kind, action = _LISTS[name]
     from memctl.policy.rules import RULES
 
-    rows = [r for r in RULES if r.kind == kind and action in {None, r.action}]
+    rows = [r for r in RULES if r.kind == kind and action in {None, r.action} and r.pattern]
     return [re.compile(row.pattern, re.MULTILINE) for row in rows]

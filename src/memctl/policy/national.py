@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 #: The length of an IBAN by country (ISO 13616).
 IBAN_LENGTHS = {
     country: size
@@ -260,8 +258,6 @@ NATIONAL = (
     (r"my\s?number|\u30de\u30a4\u30ca\u30f3\u30d0\u30fc", _jp_number),
     (r"\bnpi\b", _us_npi),
 )
-#: What names a national number, in lower case.
-NAMED = re.compile("|".join(words for words, _ in NATIONAL))
 #: The tests so strict that a number alone in a text is believed.
 SURE = (
     _pesel,

@@ -33,7 +33,7 @@ class Pattern:
         self._everywhere = everywhere
         self._headed = not everywhere and _all_begin(rule.pattern, "\\b")
         self._inside = rule.before == 0
-        self._at_spot = self._inside and _all_begin(rule.pattern, _BORDERS)
+        self._at_spot = self._inside and _all_begin(rule.pattern.removeprefix("(?i)"), _BORDERS)
         self._heads_at, self._insides_at = _HEAD, _ANY
         self._tried = 0
         self._before = rule.reach if 250 < rule.reach <= 1000 else rule.before

@@ -200,9 +200,9 @@ def _in_force(silenced: tuple[str, ...], own: tuple[Rule, ...]) -> tuple[Rule, .
 
 @lru_cache(maxsize=8)
 def _engine(silenced: tuple[str, ...], own: tuple[Rule, ...], document: bool) -> Engine:
-    from memctl.policy.engine import Engine, default_engine, document_engine
+    from memctl.policy.engine import Engine, default_engine, document_engine, for_documents
 
     if not (silenced or own):
         return document_engine() if document else default_engine()
     rules = _in_force(silenced, own)
-    return Engine(tuple(r for r in rules if r.kind != "pii" or r.severity == 3) if document else rules)
+    return Engine(for_documents(rules) if document else rules)

@@ -35,6 +35,8 @@ class Rule(NamedTuple):
                     and the quickest to try if it begins with `\b`, at the keyword itself
     cue             "", or lower-case strings separated by blanks of which every match, in lower case, contains one:
                     where none occurs in the text, the pattern is neither compiled nor tried
+    clause          "", or instead of a pattern the concepts that make a clause an order (see `clauses`)
+    statement       counts in statements only: documents may say so
     assigned        the keyword ends a name that is given a value: tried only where an operator, a comma or a quote
                     follows the name
     """
@@ -52,6 +54,8 @@ class Rule(NamedTuple):
     cue: str = ""
     before: int = 80
     assigned: bool = False
+    clause: str = ""
+    statement: bool = False
 
     def groups(self) -> list[list[str]]:
         """The gate's groups of alternative keywords."""

@@ -34,7 +34,9 @@ _NATIONAL_WORDS = (
     "swedish samordningsnummer sin nas insurance tfn medicare nhs za african africa rsa sa cpf cnpj nir s\u00e9cu insee num\u00e9ro "
     "bsn burgerservicenummer teudat israeli nif contribuinte cuit cuil rijksregisternummer registre insz niss cnp egn "
     "rodn\u00e9 isikukood asmens f\u00f8dselsnummer fodselsnummer cpr ahv avs 756 oib iva amka my mynumber \u30de\u30a4\u30ca\u30f3\u30d0\u30fc npi "
-    "\uc8fc\ubbfc\ub4f1\ub85d\ubc88\ud638 \uc8fc\ubbfc\ubc88\ud638 \uc138\uae08"
+    "\uc8fc\ubbfc\ub4f1\ub85d\ubc88\ud638 \uc8fc\ubbfc\ubc88\ud638 \uc138\uae08 kennitala jmbg emso em\u0161o mati\u010dni personas inn \u0438\u043d\u043d snils \u0441\u043d\u0438\u043b\u0441 "
+    "rntrc \u0440\u043d\u043e\u043a\u043f\u043f \u0456\u043f\u043d svnr sozialversicherungs* taj ad\xf3azonos\xedt\xf3 nip regon utr taxpayer abn business ird c\xe9dula cedula nit "
+    "uruguay afm \u03b1\u03c6\u03bc mst thu\u1ebf ruc rut run cnic nric mykad nik ktp chinese identity ci #cjk"
 )
 #: Words beside which a bare number is a telephone; in other scripts and in a text that is only a number, none is asked.
 _PHONE_WORDS = (
@@ -50,11 +52,11 @@ PII = (
          "SSN 536-22-8745", "build 000-12-3456"),
     _number("us-itin", 3, "#n324", r"(?<![\w.-])9\d{2}[- ](?:5\d|6[0-5]|7\d|8[0-8]|9[0-24-9])[- ]?\d{4}(?![\w-])", "phone",
          "ITIN 912-70-1234", "912-20-1234"),
-    _row("us-ssn-named", 3, "ssn social itin tax taxpayer taxid \uc0ac\ud68c\ubcf4\uc7a5\ubc88\ud638* \ub4f1\ub85d \uc2dd\ubcc4 + #num", r"(?i)(?:ssn|social\s+security(?:\s+(?:number|no\.?|#))?|itin|tax(?:payer)?\s?(?:registration\s|identification\s)?(?:id|number)|(?:\uc138\uae08|\ub0a9\uc138\uc790)\s(?:\ub4f1\ub85d|\uc2dd\ubcc4)\s(?:id|\ubc88\ud638)|\uc0ac\ud68c\ubcf4\uc7a5\ubc88\ud638)\W{0,3}(?:is|number|no|:|#|\ub294)?\W{0,3}(\d{9}|\d{3}[ -]?\d{2}[ -]?\d{4})(?!\d)",
+    _row("us-ssn-named", 3, "ssn social itin tax taxpayer taxid \uc0ac\ud68c\ubcf4\uc7a5\ubc88\ud638* \ub4f1\ub85d \uc2dd\ubcc4 + #num9", r"(?i)(?:ssn|social\s+security(?:\s+(?:number|no\.?|#))?|itin|tax(?:payer)?\s?(?:registration\s|identification\s)?(?:id|number)|(?:\uc138\uae08|\ub0a9\uc138\uc790)\s(?:\ub4f1\ub85d|\uc2dd\ubcc4)\s(?:id|\ubc88\ud638)|\uc0ac\ud68c\ubcf4\uc7a5\ubc88\ud638)\W{0,3}(?:is|number|no|:|#|\ub294)?\W{0,3}(\d{9}|\d{3}[ -]?\d{2}[ -]?\d{4})(?!\d)",
          "ssn", "my SSN is 536228745", "ssn: 000000000"),
     _number("payment-card", 3, "#num12", r"(?<![\w.+/=-])((?:4\d{3}|5[0-8]\d{2}|6\d{3}|2[2-7]\d{2}|35\d{2})([ .-]?)\d{4}\2\d{4}\2\d{1,7}|3[47]\d{2}([ -]?)\d{6}\3\d{5}|3[47]\d{2}-\d{4}-\d{4}-\d{3}|3[068]\d{2}([ -]?)\d{6}\4\d{4}|(?:4|5[0-8]|6\d)\d{11,17}|1800\d{11}|2131\d{11}|1\d{14})(?![\w/=+]|-\w|\.\d)",
          "card", "card 4111 1111 1111 1111", "order 4111 1111 1111 1112"),
-    _row("iban", 3, f"/(?:{_IBAN_COUNTRIES})\\d\\d(?:(?:[a-z0-9]{{4}}){{0,2}}|[a-z0-9]{{8,32}})/", r"(?<![A-Za-z0-9])([A-Z]{2}\d{2}(?:[ .-]?[A-Z0-9]{4}){2,7}(?:[ .-]?[A-Z0-9]{1,4})?|[a-z]{2}\d{2}(?:[ .-]?[a-z0-9]{4}){2,7}(?:[ .-]?[a-z0-9]{1,4})?)(?![A-Za-z0-9])", "iban",
+    _row("iban", 3, f"/(?:{_IBAN_COUNTRIES})\\d\\d(?:(?:[a-z0-9]{{1,4}}){{0,2}}|[a-z0-9]{{8,32}})/ iban", r"(?<![A-Za-z0-9])([A-Z]{2}[ .-]?\d{2}(?:[ .-]{0,2}[A-Z0-9]){11,30}|[a-z]{2}\d{2}(?:[ .-]?[a-z0-9]{4}){2,7}(?:[ .-]?[a-z0-9]{1,4})?)(?![A-Za-z0-9])", "iban",
          "IBAN DE89 3704 0044 0532 0130 00", "IBAN DE89 3704 0044 0532 0130 01"),
     _row("email", 1, "#@", r"(?<![A-Za-z0-9_.+/@-])[A-Za-z0-9_.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}(?![A-Za-z0-9_@(:-])", "mail",
          "write to jane.miller@corp-mail.io", "git@github.com"),

@@ -58,3 +58,69 @@ def _held_back(hit: Hit, described: list[int]) -> Hit:
     first = bisect_left(described, hit.start - _NEAR)
     near = first < len(described) and described[first] < hit.end + _NEAR
     return hit._replace(action="quarantine") if near else hit
+
+
+#: What a passage says that is about prompts, models or attacks; it must say so more than once.
+_SUBJECT = re.compile(
+    r"(?i)\b(?:prompt(?:s|ing)?\b|(?:prompt[- ])?injections?|jailbreak\w*|adversar\w+|attack\w*|malicious|exploit\w*|"
+    r"vulnerab\w+|guardrails?|red[- ]?team\w*|few-shot|zero-shot|chain[- ]of[- ]thought|chat templates?|llms?\b|"
+    r"language models?|chatbots?|mcp\b|model context protocol|system messages?|tool calls?|function calling|"
+    r"fine-?tun\w+|openai|anthropic|chatgpt|gpt-?\d)"
+)
+_OFTEN = 2  # other words of the subject around an example
+_AROUND = 1500  # characters around an example in which they stand: a passage
+_FENCE = re.compile(r"^[ \t>]{0,8}(?:```|~~~)", re.MULTILINE)
+#: Quoted on one line, or set apart as code or as somebody's words.
+_QUOTED = re.compile(
+    r"`[^`\n]{1,400}`|\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|\u00ab[^\u00bb\n]{1,400}\u00bb|"
+    r"^[ \t]{0,3}>[^\n]{0,1000}|^(?: {4}|\t)[^\n]{1,1000}|(?<!\w)'[^'\n]{8,400}'(?!\w)",
+    re.MULTILINE,
+)
+#: Words before a quotation that hand it to the reader as an order.
+_HANDED = re.compile(
+    r"(?i)\b(?:you|assistant|agents?|model|ai)\b[^.\n]{0,40}\b(?:must|should|shall|have to|need to|now)\b[^.\n]{0,30}"
+    r"\b(?:follow|obey|execute|run|do|apply|comply|read)\b[^.\n]{0,60}[:.]?\s*$"
+)
+_HANDED_BEFORE = 200
+#: What cannot be seen is no example.
+_NEVER_SHOWN = frozenset(("hidden-characters", "store-as-system"))
+
+
+def examples(text: str, hits: list[Hit]) -> list[Hit]:
+    """The hits of a document, those only marked that are examples in a passage about such things.
+
+    An example is quoted or set apart as code, and nothing outside of quotations speaks to a model.
+    """
+    orders = [hit for hit in hits if hit.rule.kind in ("injection", "instructional")]
+    if not orders or any(hit.rule.id in _NEVER_SHOWN for hit in orders):
+        return hits
+    quoted = _quotations(text)
+    subject = [match.span() for match in _SUBJECT.finditer(text)]
+    if len(subject) < _OFTEN or not all(_is_example(text, hit, quoted, subject) for hit in orders):
+        return hits
+    return [hit._replace(action="accept") if hit.rule.kind in ("injection", "instructional") else hit for hit in hits]
+
+
+def _is_example(text: str, hit: Hit, quoted: list[tuple[int, int]], subject: list[tuple[int, int]]) -> bool:
+    at = bisect_left(quoted, (hit.start + 1, 0)) - 1
+    if at < 0 or quoted[at][1] < hit.end:
+        return False
+    first = bisect_left(subject, (hit.start - _AROUND, 0))
+    others = 0
+    while first < len(subject) and subject[first][0] < hit.end + _AROUND and others < _OFTEN:
+        others += not (hit.start <= subject[first][0] < hit.end)
+        first += 1
+    start = quoted[at][0]
+    return others >= _OFTEN and _HANDED.search(text, max(0, start - _HANDED_BEFORE), start) is None
+
+
+def _quotations(text: str) -> list[tuple[int, int]]:
+    """Where blocks of code and quotations stand, in order, none within another."""
+    fences = [match.start() for match in _FENCE.finditer(text)]
+    blocks = list(zip(fences[::2], [*fences[1::2], len(text)], strict=False))
+    found = list(blocks)
+    for match in _QUOTED.finditer(text):
+        at = bisect_left(blocks, (match.start() + 1, 0)) - 1
+        if at < 0 or blocks[at][1] < match.start():
+            found.append(match.span())
+    return sorted(found)

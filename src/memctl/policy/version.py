@@ -1,3 +1,3 @@
 """Which rules judged: written by scripts/docs from the rows, so that asking costs nothing."""
 
-RULES_VERSION = "4-9709c38ec515"
+RULES_VERSION = "5-387007823231"
