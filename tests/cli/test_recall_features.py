@@ -136,9 +136,9 @@ def test_without_a_header_its_room_is_for_passages(budget: int) -> None:
     assert "## Memory" not in done.text
     assert "--- End" not in done.text
     if budget >= 60:
-        assert "[1] [STM:unverified] note" in done.text
+        assert done.text.startswith("[MEM-8] 2")
         assert "retries twice" in done.text
-        assert ok("recall", "gateway", "--budget", str(budget)).text.count("retries") < done.text.count("retries")
+        assert ok("recall", "gateway", "--budget", str(budget)).text.count("retries") <= done.text.count("retries")
 
 
 # --- the class ---------------------------------------------------------------------------------------------------
@@ -200,3 +200,31 @@ def test_a_mount_is_a_filter_before_the_limit(key: str) -> None:
         assert "depot hours" not in said
         assert "depot 1" not in said
     assert "Mount not found: elsewhere" in run("search", "depot", "--mount", "elsewhere").notes
+
+
+# --- a whole prompt ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["recall", "push"])
+def test_a_prompt_ends_with_the_question(command: str) -> None:
+    store({"id": "MEM-1", "content": "Keys rotate every 17 days."})
+    done = ok(command, "how often do keys rotate?", "--prompt", "--budget", "200")
+    assert done.text.startswith("## Context\n\n## Memory (Injected)\n")
+    assert "Keys rotate every 17 days." in done.text
+    assert done.text.endswith("--- End Memory (1) ---\n\n## Question\n\nhow often do keys rotate?\n")
+    assert len(done.text) <= 4 * 200
+    assert ok(command, "how often do keys rotate?", "--prompt", "--json").json()["inject_text"] + "\n" == done.text
+
+
+def test_a_prompt_asks_the_question_even_when_nothing_matches() -> None:
+    ok("init")
+    assert ok("recall", "zebras?", "--prompt").text == "## Question\n\nzebras?\n"
+    assert ok("recall", "zebras?").out == b""
+
+
+def test_a_model_is_told_how_to_propose_only_when_that_was_asked_for() -> None:
+    store({"id": "MEM-1", "content": "Keys rotate every 17 days."})
+    assert "MEMORY_PROPOSALS" not in ok("recall", "keys", "--prompt").text
+    text = ok("recall", "keys", "--propose", "--budget", "600").text
+    assert text.index("<MEMORY_PROPOSALS_JSON>") < text.index("## Context") < text.index("## Question")
+    assert len(text) <= 4 * 600

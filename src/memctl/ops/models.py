@@ -214,6 +214,7 @@ def recaller(
         if least:
             reading.abstains(ctx, found, least, f"[{label}] ")
         items, places = recall.worth_giving(ctx, found, redaction, label)
-        return Found(pack.passages(items, places, budget, cwd=recall.cwd_of(ctx), whole=True), found.total)
+        ranked = recall.ranked(ctx, found, items, places, redaction, near=True)
+        return Found(pack.passages(ranked, budget, whole=True), found.total)
 
     return passages
