@@ -23,7 +23,7 @@ Scores = dict[int, float]
 #: How much more a word counts that is there more often; bm25's k1 (FTS5 has 1.2).
 K1 = 1.4
 #: The rarest words are looked up as long as all of them have so many matches, or fewer items than are wanted.
-MATCHES = 1200
+MATCHES = 12000
 FEW = 50
 #: So many times as many matches of the store are looked up for scopes that hold fewer items than that themselves: what
 #: they find there shall not depend on what other scopes hold.
