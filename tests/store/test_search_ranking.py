@@ -31,6 +31,57 @@ def ids(found: Found) -> list[str]:
     return [c.id for c in found.candidates]
 
 
+def passage(db: Database, path: str, position: int, title: str, content: str) -> str:
+    source = MemoryProvenance(source_kind="doc", source_id=path, chunk_ids=[f"{path}:{position}"])
+    return put(db, content, id=f"MEM-{path}-{position}", title=title, provenance=source)
+
+
+# --- words ----------------------------------------------------------------------------------------------------------
+
+
+def test_words_that_fit_any_subject_weigh_less_than_those_that_name_it(db: Database) -> None:
+    put(db, "Several times it was given to somebody who could make use of it.", id="MEM-light")
+    put(db, "An option with multiple=True is collected into a tuple of values.", id="MEM-option")
+    for n in range(30):
+        put(db, f"Filler {n} about other matters.")
+    assert ids(find(db, "how do I make an option that is given several times"))[0] == "MEM-option"
+    assert ids(find(db, "given several times"))[0] == "MEM-light", "among themselves they are words like others"
+
+
+@pytest.mark.parametrize("path", ["docs/releases/1.8.txt", "docs/changelog_14.rst", "CHANGES.md", "news/index.html"])
+def test_what_changed_in_some_version_stands_behind_what_explains_it(db: Database, path: str) -> None:
+    passage(db, path, 0, "Notes", "Cookies of a session are signed by a secret key.")
+    passage(db, "docs/topics/sessions.txt", 0, "Notes", "Cookies of a session are signed by some secret key.")
+    assert ids(find(db, "how are session cookies signed?"))[0] == "MEM-docs/topics/sessions.txt-0"
+    assert "news" in dict(find(db, "how are session cookies signed?").ranking.parts)  # type: ignore[union-attr]
+    assert "news" not in {
+        name
+        for name, added in find(db, "when were session cookies signed?").ranking.parts
+        if added  # type: ignore[union-attr]
+    }
+
+
+@pytest.mark.parametrize("path", ["src/releases/news.py", "docs/changes-of-state.dat", "docs/topics/migrations.txt"])
+def test_what_only_sounds_like_release_notes_keeps_its_place(db: Database, path: str) -> None:
+    passage(db, path, 0, "Notes", "Cookies of a session are signed by a secret key.")
+    found = find(db, "how are session cookies signed?")
+    assert not dict(found.ranking.parts).get("news")  # type: ignore[union-attr]
+
+
+def test_a_word_finds_its_items_however_many_the_rarer_ones_have(db: Database) -> None:
+    for n in range(700):
+        put(db, f"Foreign matters, item {n}.", id=f"MEM-f{n:03}")
+        put(db, f"Checks of all sorts, item {n}.", id=f"MEM-c{n:03}")
+    for n in range(720):
+        put(db, f"Sqlite, item {n}.", id=f"MEM-s{n:03}")
+    put(db, "PRAGMA in sqlite turns it on, sqlite, sqlite.", id="MEM-answer")
+    hits = {c.id for c in find(db, "foreign checks sqlite", limit=-1).candidates}
+    assert "MEM-answer" in hits
+    few = find(db, "foreign checks sqlite", limit=10)
+    assert few.ranking is not None
+    assert [term.word for term in few.ranking.terms] == ["foreign"], "a third of the store, or 1200 matches, is enough"
+
+
 # --- neighbours and sources -------------------------------------------------------------------------------------
 
 
