@@ -40,12 +40,12 @@ def passage(db: Database, path: str, position: int, title: str, content: str) ->
 
 
 def test_words_that_fit_any_subject_weigh_less_than_those_that_name_it(db: Database) -> None:
-    put(db, "Several times it was given to somebody who could make use of it.", id="MEM-light")
+    put(db, "It is given.", id="MEM-light")
     put(db, "An option with multiple=True is collected into a tuple of values.", id="MEM-option")
     for n in range(30):
         put(db, f"Filler {n} about other matters.")
-    assert ids(find(db, "how do I make an option that is given several times"))[0] == "MEM-option"
-    assert ids(find(db, "given several times"))[0] == "MEM-light", "among themselves they are words like others"
+    assert ids(find(db, "how is an option given"))[0] == "MEM-option"
+    assert ids(find(db, "what is given"))[0] == "MEM-light", "alone they are words like others"
 
 
 @pytest.mark.parametrize("path", ["docs/releases/1.8.txt", "docs/changelog_14.rst", "CHANGES.md", "news/index.html"])
@@ -53,19 +53,20 @@ def test_what_changed_in_some_version_stands_behind_what_explains_it(db: Databas
     passage(db, path, 0, "Notes", "Cookies of a session are signed by a secret key.")
     passage(db, "docs/topics/sessions.txt", 0, "Notes", "Cookies of a session are signed by some secret key.")
     assert ids(find(db, "how are session cookies signed?"))[0] == "MEM-docs/topics/sessions.txt-0"
-    assert "news" in dict(find(db, "how are session cookies signed?").ranking.parts)  # type: ignore[union-attr]
-    assert "news" not in {
-        name
-        for name, added in find(db, "when were session cookies signed?").ranking.parts
-        if added  # type: ignore[union-attr]
-    }
+    assert news_in(db, "how are session cookies signed?")
+    assert not news_in(db, "when were session cookies signed?")
+
+
+def news_in(db: Database, question: str) -> dict[int, float]:
+    ranking = find(db, question).ranking
+    assert ranking is not None
+    return dict(ranking.parts).get("news", {})
 
 
 @pytest.mark.parametrize("path", ["src/releases/news.py", "docs/changes-of-state.dat", "docs/topics/migrations.txt"])
 def test_what_only_sounds_like_release_notes_keeps_its_place(db: Database, path: str) -> None:
     passage(db, path, 0, "Notes", "Cookies of a session are signed by a secret key.")
-    found = find(db, "how are session cookies signed?")
-    assert not dict(found.ranking.parts).get("news")  # type: ignore[union-attr]
+    assert not news_in(db, "how are session cookies signed?")
 
 
 def test_a_word_finds_its_items_however_many_the_rarer_ones_have(db: Database) -> None:
