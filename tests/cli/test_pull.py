@@ -533,10 +533,10 @@ def test_one_input_is_one_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "I'm sorry, but I can't help with that.", "I’m sorry, there is nothing about it in the context.", "ok", "Done!",
+        "I'm sorry, but I can't help with that.", "I\u2019m sorry, there is nothing about it in the context.", "ok", "Done!",
         "Sure, thanks.", "As an AI, I have no access to your files.", "Je suis désolé, je ne peux pas répondre.",
-        "Es tut mir leid, das steht dort nicht.", "Lo siento, no puedo ayudar con eso.", "抱歉，我无法回答这个问题。",
-        "К сожалению, я не могу ответить.", "The context does not say when the ferry runs.", "好的", "👍",
+        "Es tut mir leid, das steht dort nicht.", "Lo siento, no puedo ayudar con eso.", "抱歉, 我无法回答这个问题。",
+        "\u041a сожалению, я не могу ответить.", "The context does not say when the ferry runs.", "好的", "👍",
     ],
 )  # fmt: skip
 def test_a_refusal_is_not_stored(said: str) -> None:

@@ -63,7 +63,7 @@ def test_a_conversation(ctx: Context) -> None:
     second = session_inject(ctx, "why SQLite", "proj:1").as_dict()
     assert second["session_turn"] == 2
     assert "We chose SQLite" in second["augmented_context"]
-    assert "provenance: tool:memory_propose:proj:1" in second["augmented_context"]
+    assert "; trust: low (model)\n We chose SQLite" in second["augmented_context"]
 
     session = shown("proj:1")
     assert (session["project_id"], session["turn_count"], session["scope"]) == ("proj", 2, "project")

@@ -57,7 +57,8 @@ class Document(NamedTuple):
     """The text of a file, and how to cut it.
 
     text      lines end with a line feed; no NUL, no byte order mark, no lone surrogate
-    kind      markdown, rst, code, data, table or text: which structure `text.chunking` looks for
+    kind      markdown, rst, asciidoc, org, latex, man, code, data, table or text: which structure `text.chunking`
+              looks for
     language  the programming or data language, such as "python"; "" if there is none
     encoding  what the bytes were: "utf-8", "utf-16-le", "cp1252", …
     notes     one line for each repair: "3 bytes were not valid UTF-8 and were replaced"
@@ -125,8 +126,9 @@ def anchor_at(anchors: tuple[Anchor, ...], first: int, last: int) -> str:
 
 
 def _read_text(data: bytes, name: str) -> Document:
+    from memctl.text.chunk_plain import look
     from memctl.text.decoding import decode
 
     text, encoding, notes = decode(data, name)
     kind: Kind = kind_of(name, text)
-    return Document(text, kind.kind, kind.language, encoding, notes)
+    return Document(text, look(text) if kind.kind == "text" else kind.kind, kind.language, encoding, notes)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memctl.text.chunking import Passage as Piece
 
 #: Passages aim at this many tokens, so that several fit a budget; --chunk-tokens is the bound, this the target.
-TARGET_TOKENS = 440
+TARGET_TOKENS = 200
 
 #: A file that changed less than this before it was read may change again within its time stamp's resolution: of a file
 #: system that counts in whole hundredths or seconds, or of one that asks the kernel's clock.
@@ -39,7 +39,7 @@ class Options(NamedTuple):
 
     def recipe(self, rules: str) -> str:
         """A word that changes when a file would come out differently though its bytes are the same."""
-        how = repr((2, TARGET_TOKENS, rules, *self[:6], self.limits.rows))
+        how = repr((3, TARGET_TOKENS, rules, *self[:6], self.limits.rows))
         return f"{crc32(how.encode()):08x}"
 
 

@@ -82,9 +82,10 @@ def pull(
     blocks (with other text around them, only if each entry has a title, type, tags or the like beside its content:
     a fence among prose may be an example of anything). Anything else becomes a note; one that is longer than policy
     allows a statement is stored in parts, and secrets in it are blotted out. Injected memory that the model repeats is
-    left out. A refusal and an answer that says nothing ("I'm sorry, but …", "ok") are not stored. A statement that is known
-    already adds its tags and its source to the item that is there. MEMCTL_SESSION names the session in the source.
-    Without --json and --tee nothing is printed on stdout; --tee passes the answer on, without the proposals in it.
+    left out. A refusal and an answer that says nothing ("I'm sorry, but …", "ok") are not stored. A statement that is
+    known already adds its tags and its source to the item that is there. MEMCTL_SESSION names the session in the
+    source. Without --json and --tee nothing is printed on stdout; --tee passes the answer on, without the proposals
+    in it.
     """
     scope, corpus_id = writes(ctx, workspace, scope)
     if tee and ctx.json:

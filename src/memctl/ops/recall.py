@@ -36,9 +36,11 @@ if TYPE_CHECKING:
     from memctl.text.frames import Frame, FrameName
     from memctl.types import MemoryItem, SearchMeta
 
-#: How many of the best candidates are looked at for one block, at most, and how many tokens of budget call for one.
+#: How many tokens of budget call for one of the best candidates to be looked at, up to so many; above that, as many as
+#: passages of the usual size find room.
 POOL = 50
 TOKENS_PER_CANDIDATE = 20
+TOKENS_OF_PASSAGE = 150
 #: A passage with less than this share of the best score is left out: it shares a word or two, and no more.
 FLOOR = 0.35
 
@@ -245,7 +247,7 @@ class Shape:
 
 def pool_of(budget: int) -> int:
     """How many candidates are looked at for a block of so many tokens."""
-    return max(5, min(POOL, budget // TOKENS_PER_CANDIDATE))
+    return max(5, min(POOL, budget // TOKENS_PER_CANDIDATE), budget // TOKENS_OF_PASSAGE)
 
 
 def _packed(ctx: Context, found: Found, budget: int, redact: View, shape: Shape) -> Recalled:

@@ -4,7 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from memctl.store.search import Candidate
-from memctl.text.query import EN_STOP_WORDS, FR_STOP_WORDS, Query, stem
+from memctl.text.query import Query, stem
+from memctl.text.word_lists import EN_STOP_WORDS, FR_STOP_WORDS
 
 Scores = dict[int, float]
 
