@@ -533,8 +533,9 @@ def test_one_input_is_one_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "I'm sorry, but I can't help with that.", "I\u2019m sorry, there is nothing about it in the context.", "ok", "Done!",
-        "Sure, thanks.", "As an AI, I have no access to your files.", "Je suis désolé, je ne peux pas répondre.",
+        "I'm sorry, but I can't help with that.", "I\u2019m sorry, there is nothing about it.", "ok", "Done!",
+        "Sure, thanks.",
+        "As an AI, I have no access to your files.", "Je suis désolé, je ne peux pas répondre.",
         "Es tut mir leid, das steht dort nicht.", "Lo siento, no puedo ayudar con eso.", "抱歉, 我无法回答这个问题。",
         "\u041a сожалению, я не могу ответить.", "The context does not say when the ferry runs.", "好的", "👍",
     ],
@@ -552,7 +553,8 @@ def test_a_refusal_is_not_stored(said: str) -> None:
     "said",
     [
         "We chose JWT.", "Sorry is the hardest word, sang Elton John in 1976.", "Done with Redis: we use Valkey now.",
-        "I cannot overstate it: port 8080 is public. The port 9090 is not. Both are up. Neither is fast.", "Nous utilisons Redis.",
+        "I cannot overstate it: port 8080 is public. The port 9090 is not. Both are up. Neither is fast.",
+        "Nous utilisons Redis.",
     ],
 )  # fmt: skip
 def test_what_says_something_is_stored(said: str) -> None:

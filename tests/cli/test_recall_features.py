@@ -228,3 +228,42 @@ def test_a_model_is_told_how_to_propose_only_when_that_was_asked_for() -> None:
     text = ok("recall", "keys", "--propose", "--budget", "600").text
     assert text.index("<MEMORY_PROPOSALS_JSON>") < text.index("## Context") < text.index("## Question")
     assert len(text) <= 4 * 600
+
+
+# --- unasked ----------------------------------------------------------------------------------------------------------
+
+
+CHATTER = [
+    "ok", "continue", "yes do that", "fix the failing test", "no, revert this change", "looks good to me", "thanks!",
+    "why did you remove that line?", "can you run the tests again", "mach weiter", "lass die Tests laufen",
+    "oui, continue", "relance les tests", "sigue", "да, продолжай", "继续", "好的请继续", "続けてください", "", "!?",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("prompt", CHATTER)
+def test_chatter_is_answered_by_no_store(prompt: str) -> None:
+    said = ("ok continue yes do that", "The failing test was fixed: run the tests again.", "Why that line was removed.",
+            "测试 继续 好的", "Die Tests laufen weiter.", "Les tests: oui, continue.")  # fmt: skip
+    store(*({"id": f"MEM-{n}", "content": text} for n, text in enumerate(said)))
+    done = ok("recall", prompt, "--auto")
+    assert done.out == b""
+    assert "[recall] Nothing is worth saying unasked.\n" in done.notes or not found(prompt)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "speaks"),
+    [
+        ("how often do signing keys rotate?", True),
+        ("signing keys", True),
+        ("where do the tests find the signing keys", True),
+        ("How do I get red wine out of a white shirt?", False),
+        ("which chords does the song rotate through", False),
+    ],
+)
+def test_unasked_it_speaks_only_of_what_it_knows(prompt: str, speaks: bool) -> None:
+    store(
+        {"id": "MEM-1", "content": "Signing keys rotate every 17 days."},
+        *({"id": f"MEM-{n}", "content": f"Note {n} of the house, about wine number {n}."} for n in range(2, 30)),
+    )
+    assert bool(ok("recall", prompt, "--auto").out) is speaks
+    assert found(prompt)

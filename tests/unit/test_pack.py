@@ -52,8 +52,8 @@ def test_neighbours_in_different_sources_stay_apart() -> None:
 
 def test_what_was_cut_between_is_not_joined() -> None:
     one, other = passages(chunk(0, 1, "a\nb"), chunk(1, 3, "c\nd"))
-    assert len(joined([one._replace(lines=["a […]"]), other], Compact())) == 2
-    assert len(joined([one, other._replace(lines=["[…] d"])], Compact())) == 2
+    assert len(joined([one._replace(lines=["a"], cut=(False, True)), other], Compact())) == 2
+    assert len(joined([one, other._replace(lines=["d"], cut=(True, False))], Compact())) == 2
 
 
 def turn(position: int, who: str, said: str) -> MemoryItem:
@@ -97,7 +97,8 @@ def test_a_cut_keeps_the_line_that_the_passage_opens_with() -> None:
     block = pack([item], {item.id: place}, analyse("threaded"), 120)
     lines = block.text.splitlines()
     assert lines[3] == " def sew(cloth):"
-    assert lines[4].startswith(" […] ")
+    assert lines[4].startswith("     step ")
+    assert lines[2].startswith(f"[MEM-0] /w/guide.md:{2 + int(lines[4].split()[1])}-")
     assert "here the needle is threaded" in block.text
 
 

@@ -14,6 +14,7 @@ from memctl.ops.reading import (
     InMount,
     MinCoverage,
     Since,
+    Unasked,
     Until,
     abstains,
     in_mount,
@@ -133,6 +134,7 @@ def recall(
     until: Until = None,
     as_of: AsOf = None,
     min_coverage: MinCoverage = 0.0,
+    auto: Unasked = False,
     no_header: Annotated[bool, Arg("only the passages, without header and footer", "--no-header", mcp=False)] = False,
     frame: HowFramed = "compact",
     prompt: AsPrompt = False,
@@ -150,8 +152,9 @@ def recall(
     """
     return recall_block(
         ctx, query, label="recall", budget=budget, tier=tier, scope=scope, all_scopes=all_scopes,
-        tags=tags, mount=mount, since=since, until=until, as_of=as_of, min_coverage=min_coverage, header=not no_header,
-        frame=frame, prompt=prompt, propose=propose, workspace=workspace, embedder=embedder, redact=redact,
+        tags=tags, mount=mount, since=since, until=until, as_of=as_of, min_coverage=min_coverage, auto=auto,
+        header=not no_header, frame=frame, prompt=prompt, propose=propose, workspace=workspace, embedder=embedder,
+        redact=redact,
     )  # fmt: skip
 
 
@@ -170,6 +173,7 @@ def recall_block(
     until: str | None = None,
     as_of: str | None = None,
     min_coverage: float = 0.0,
+    auto: bool = False,
     header: bool = True,
     workspace: str | None = None,
     embedder: str | None = None,
@@ -191,7 +195,7 @@ def recall_block(
         found = find(
             ctx.db, query, filters=filters, limit=pool_of(budget), count=True, meaning=means, weights=weights(ctx)
         )  # fmt: skip
-        abstained = abstains(ctx, found, min_coverage, f"[{label}] ")
+        abstained = abstains(ctx, found, min_coverage, f"[{label}] ", auto=auto)
         with kept.reading(ctx.db):
             shape = Shape(label, kind, frame, framed=header, past=as_of is not None)
             result = _packed(ctx, found, room, redact, shape)

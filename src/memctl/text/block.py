@@ -11,7 +11,7 @@ from memctl import ids
 from memctl.text import trust
 from memctl.text.clean import one_line
 from memctl.text.echo import HEADER
-from memctl.text.excerpt import Excerpt, Weighed, excerpt, opened
+from memctl.text.excerpt import CUT, Excerpt, Weighed, excerpt, opened
 from memctl.text.frames import META_CHARS, Frame, Full
 from memctl.text.tokens import CHARS_PER_TOKEN
 
@@ -29,12 +29,10 @@ SHARE = 700
 LEAST = 160
 LEAST_FIRST = 60
 
-#: A heading in the frame has at most so many characters: what is near to the passage, not the whole way to it.
-HEADING = 60
-#: Of a heading path (document > section > subsection) the last so many parts are shown.
-PARTS = 2
+#: A heading in the frame has at most so many characters: the nearest that the text does not say, not the whole way.
+HEADING = 48
 #: The heading may stand in so many of the first lines of the text itself.
-LOOKED_AT = 3
+LOOKED_AT = 6
 _DAY = 10
 
 
@@ -69,6 +67,8 @@ class Passage(NamedTuple):
     heading  what the title says and the content does not
     date     the day it was said, for what stands in no document
     facts    what else is to be known: what it replaces, what replaced it
+
+    cut      whether something was left out before its lines, and after them
     """
 
     ids: tuple[str, ...]
@@ -91,6 +91,7 @@ class Passage(NamedTuple):
     heading: str = ""
     date: str = ""
     facts: tuple[str, ...] = ()
+    cut: tuple[bool, bool] = (False, False)
 
 
 class Block(NamedTuple):
@@ -226,11 +227,16 @@ def said_title(title: str, lines: Sequence[str]) -> str:
 
 
 def near_heading(title: str, lines: Sequence[str], path: str) -> str:
-    """The end of a heading path, without what the path and the first lines of the passage say anyway."""
-    stem = path.rpartition("/")[2].partition(".")[0].casefold()
-    first = {" ".join(line.split()).strip("#=*- ").casefold() for line in lines[:LOOKED_AT]}
-    parts = [part for part in title.split(" > ") if part and part.casefold() not in {stem, *first}]
-    return " > ".join(parts[-PARTS:])
+    """The nearest part of a heading path that neither the path nor the first lines of the passage say anyway."""
+    said = _letters(path.rpartition("/")[2].partition(".")[0]), _letters(" ".join(lines[:LOOKED_AT]))
+    parts = [
+        part for part in title.split(" > ") if (bare := _letters(part)) and bare != said[0] and bare not in said[1]
+    ]
+    return parts[-1] if parts else ""
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())
 
 
 def _anchor(place: Place | None, title: str) -> str:
@@ -327,7 +333,7 @@ def _fit(passages: Sequence[Passage], frame: Frame, room: int, words: Weighed) -
     for p, share, body in zip(passages, shares, bodies, strict=True):
         cut = None if share < 0 else (opened if p.path else excerpt)(p.lines, share, words, frame.line_cost)
         if cut is not None:
-            out.append(p if share >= body else _cut(p, cut))
+            out.append(p if share >= body else _cut(p, cut, marked=frame.version == 1))
     return out
 
 
@@ -350,8 +356,23 @@ def _shares(frames: Sequence[int], bodies: Sequence[int], fair: int, room: int) 
     return shares
 
 
-def _cut(p: Passage, cut: Excerpt) -> Passage:
-    span = p.span
+def _cut(p: Passage, cut: Excerpt, *, marked: bool) -> Passage:
+    """What is left of a passage; a cut between two lines needs no mark where the frame says which lines are shown."""
+    span, lines = p.span, cut.lines
     if span and span[1] - span[0] + 1 == len(p.lines):  # line for line as in the source: say which are shown
         span = (span[0] + cut.first, span[0] + cut.last)
-    return p._replace(lines=cut.lines, span=span)
+        if not marked:
+            opening = lines[: len(lines) - cut.shown]
+            lines = [*opening, *_unmarked(lines[len(opening) :], p.lines[cut.first], p.lines[cut.last])]
+    left_out = (cut.first > 0 or lines[0].startswith(CUT), cut.last < len(p.lines) - 1 or lines[-1].endswith(CUT))
+    return p._replace(lines=lines, span=span, cut=left_out)
+
+
+def _unmarked(lines: list[str], first: str, last: str) -> list[str]:
+    """The lines without the marks of cuts that go between two lines; `first` and `last` are what they were."""
+    out = list(lines)
+    if out[0] == f"{CUT} {first.lstrip()}" or (len(out) == 1 and out[0] == f"{CUT} {first.lstrip().rstrip()} {CUT}"):
+        out[0] = first + out[0].removeprefix(f"{CUT} {first.lstrip()}")
+    if out[-1] == f"{last.rstrip()} {CUT}":
+        out[-1] = last
+    return out

@@ -23,12 +23,16 @@ LEAST_AFTER_OPENING = 200
 
 
 class Excerpt:
-    """Some lines of a text, and the zero-based numbers of the first and the last."""
+    """Some lines of a text, and the zero-based numbers of the first and the last.
 
-    __slots__ = ("first", "last", "lines")
+    shown  so many of the lines at the end are these; the one before them, if there is one, is what the text opens with
+    """
 
-    def __init__(self, lines: list[str], first: int, last: int) -> None:
+    __slots__ = ("first", "last", "lines", "shown")
+
+    def __init__(self, lines: list[str], first: int, last: int, shown: int = -1) -> None:
         self.lines, self.first, self.last = lines, first, last
+        self.shown = len(lines) if shown < 0 else shown
 
 
 class _Unit:
@@ -61,7 +65,7 @@ def opened(lines: Sequence[str], limit: int, words: Weighed = (), line_cost: int
     rest = excerpt(lines, room, words, line_cost) if room >= LEAST_AFTER_OPENING else None
     if rest is None or rest.first == 0:
         return cut
-    return Excerpt([lines[0], *rest.lines], rest.first, rest.last)
+    return Excerpt([lines[0], *rest.lines], rest.first, rest.last, len(rest.lines))
 
 
 def _introduces(lines: Sequence[str]) -> bool:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from memctl.text.block import Passage
 from memctl.text.clean import union
-from memctl.text.excerpt import CUT
 from memctl.text.frames import Frame
 
 
@@ -46,7 +45,7 @@ def _follows(one: Passage, other: Passage) -> bool:
         return False
     if not one.path:
         return True
-    return not (one.lines and one.lines[-1].endswith(CUT)) and not (other.lines and other.lines[0].startswith(CUT))
+    return not one.cut[1] and not other.cut[0]
 
 
 def _document(run: Sequence[Passage], best: Passage) -> Passage:
@@ -67,6 +66,7 @@ def _document(run: Sequence[Passage], best: Passage) -> Passage:
     return best._replace(
         ids=tuple(i for p in run for i in p.ids), lines=lines, chunk=f"{first.chunk}-{last.chunk}",
         span=(start, end), tags=tags, entities=entities, heading=first.heading, handle=first.handle,
+        cut=(first.cut[0], last.cut[1]),
     )  # fmt: skip
 
 

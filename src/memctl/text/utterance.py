@@ -29,10 +29,10 @@ _POINTING = frozenset(
     """
     a an the this that these those it its it's that's there here same other one ones both all everything something thing
     things rest way and or but so if as at by for from in into of on to up out with without about also too just only still
-    even not don't do does did doing done is are was were be been am i i'd i'm i'll we we're let's let us you your you're
+    even not don't doesn't didn't won't can't isn't wasn't aren't hasn't shouldn't do does did doing done is are was were be been am i i'd i'm i'll we we're let's let us you your you're
     me my mine he she they them what whats what's why how when where which who whether can could would should will shall
     may might must have has had need needs want like actually maybe instead really first second third last previous new
-    old before after above below once before's than very much any some each every than between
+    anything nothing anyone else back enough kind lot old before after above below once before's than very much any some each every than between
     le la les un une des ce cet cette ces ça ca cela il elle on je tu vous nous me te moi toi le lui y en et ou mais si de
     du au aux à dans sur pour par avec sans pas ne plus aussi encore tout toute tous autre même chose suite est sont fait
     fais faire peux peut dois que qui quoi pourquoi comment quel quelle
@@ -62,6 +62,12 @@ _SESSION = frozenset(
     warnings output log logs result results name names diff branch pr ci plan step steps part task todo todos option
     behaviour behavior version approach idea suggestion answer question problem script command patch draft summary message
     typo typos shorter longer smaller bigger better faster simpler cleaner short long small locally local today quickly
+    edit variable docstring type lint linter formatter import suite build job whole two three half apply stash squash tag
+    release ship proceed sound seem catch job mind move touch forget forgot split extract inline swap reorder indent tab
+    space blank header footer example snippet module package dependency folder directory path screenshot page
+    compile deploy install upgrade downgrade debug trace reproduce investigate verify confirm review approve ignore
+    wrong weird strange odd slow fast ready missing unused duplicate empty unrelated different specific
+    stage unstage checkout branch reset amend reword push fetch clone diff status history hook pipeline
     corrige corriger lance lancer relance teste tester montre ajoute ajouter enlève supprime change écris refais test tests
     fichier fichiers erreur erreurs code fonction ligne étape commentaire
     behebe beheb repariere lass laufen teste zeig zeige füge hinzu lösche entferne ändere schreib schreibe mache test tests
@@ -94,6 +100,11 @@ _UNSPACED = (
     "もう一度", "テスト", "エラー", "コード", "直して", "修正して", "実行して", "ください", "それ", "これ", "を", "は", "が", "の",
     "네", "예", "아니요", "계속해", "계속", "감사합니다", "고마워", "다시", "테스트", "오류", "고쳐줘", "실행해줘", "해줘", "좋아요",
 )  # fmt: skip
+#: What forms of English words end in, and how much of the word is left at least.
+_ENDINGS = ("ing", "ed", "es", "s", "er")
+_STEM = 3
+#: An utterance of so few words with one thing named in it names it for the conversation's sake.
+_SHORT = 4
 #: A longer text says more than that, whatever its words.
 _CHATTER_WORDS = 25
 
@@ -105,12 +116,28 @@ def is_chatter(text: str) -> bool:
         return True
     if len(words) > _CHATTER_WORDS:
         return False
-    left = [word for word in words if word not in _NODS and word not in _POINTING and word not in _SESSION]
+    plain = [word for word in words if word not in _NODS and word not in _POINTING]
+    left = [word for word in plain if not _of_session(word)]
+    asks = bool(_ASKING.intersection(words[:2]))
+    if left and _says_nothing(left):
+        return True
+    if len(left) == 1 and not asks and words[0] != left[0] and left[0].isalpha():
+        return len(plain) > 1 or len(words) <= _SHORT  # "rename the variable": an order, and one thing at hand
     if left:
-        return _says_nothing(left)
-    if any(word in _SESSION for word in words) and _ASKING.intersection(words[:2]):
-        return bool(_YOU.intersection(words))
-    return True
+        return False
+    return not (plain and asks) or bool(_YOU.intersection(words))
+
+
+def _of_session(word: str) -> bool:
+    """Whether a word, or what it is a form of, belongs to talk of a session."""
+    if word in _SESSION:
+        return True
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _STEM:
+            stem = word[: -len(ending)]
+            if stem in _SESSION or f"{stem}e" in _SESSION or (stem[-1] == stem[-2] and stem[:-1] in _SESSION):
+                return True
+    return False
 
 
 def _says_nothing(words: list[str]) -> bool:
@@ -155,4 +182,6 @@ def is_empty_talk(text: str) -> bool:
         return True
     words = [word for word in (raw.strip(_AROUND) for raw in said.split()) if word]
     nods = [word for word in words if word in _NODS]
-    return (bool(nods) and all(word in _NODS or word in _POINTING for word in words)) or _says_nothing(words)
+    if not words or (nods and all(word in _NODS or word in _POINTING for word in words)):
+        return True
+    return _says_nothing(words)
