@@ -392,7 +392,7 @@ def test_a_prompt_larger_than_a_pipe(docs: Path) -> None:
     for n in range(60):
         write(docs / f"big{n}.md", f"# Big {n}\n\n" + f"The gateway number {n} says {n * 7919}. " * 150 + "\n")
     done = ok("ask", "docs", "gateway number says", "--llm", "wc -c", "--budget", "60000")
-    assert int(done.text) > 80_000
+    assert int(done.text) > 65536
     assert ok("ask", "docs", "gateway number says", "--llm", "echo deaf", "--budget", "60000").text == "deaf\n"
 
 

@@ -1,5 +1,7 @@
 """From ranked items to passages: repeats go, neighbours are joined."""
 
+from memctl.llm import citations
+from memctl.llm.fitting import fitted
 from memctl.retrieve import pack as packing
 from memctl.retrieve.pack import Ranked, pack
 from memctl.store.sources import Source
@@ -31,7 +33,7 @@ def kept(*chunks: tuple[MemoryItem, Source], budget: int = 10_000) -> list[str]:
 
 def test_neighbours_become_one_in_the_place_of_the_best() -> None:
     ranked = passages(chunk(7, 90, "far away"), chunk(2, 5, "third\nfourth"), chunk(1, 1, "first\nsecond"))
-    out = joined(ranked, Compact())
+    out = joined(ranked, Full([], 100))
     assert [p.chunk for p in out] == ["7", "1-2"]
     assert out[1].lines == ["first", "second", "", "third", "fourth"]
     assert out[1].span == (1, 6)
@@ -52,8 +54,31 @@ def test_neighbours_in_different_sources_stay_apart() -> None:
 
 def test_what_was_cut_between_is_not_joined() -> None:
     one, other = passages(chunk(0, 1, "a\nb"), chunk(1, 3, "c\nd"))
-    assert len(joined([one._replace(lines=["a"], cut=(False, True)), other], Compact())) == 2
-    assert len(joined([one, other._replace(lines=["d"], cut=(True, False))], Compact())) == 2
+    assert len(joined([one._replace(lines=["a"], cut=(False, True)), other], Full([], 100))) == 2
+    assert len(joined([one, other._replace(lines=["d"], cut=(True, False))], Full([], 100))) == 2
+
+
+def test_parts_of_one_document_share_its_line_in_its_order() -> None:
+    chunks = [
+        chunk(9, 90, "the gateway again"),
+        chunk(3, 30, "of gardens", "/w/b.md"),
+        chunk(2, 20, "the gateway\nfirst"),
+    ]
+    items = [item for item, _ in chunks]
+    block = pack(items, {item.id: place for item, place in chunks}, analyse("gateway"), 400, cwd="/w")
+    assert block.text.splitlines()[2:-1] == [
+        "[MEM-2+1] guide.md:20-21, 90", " the gateway", " first", " […]", " the gateway again",
+        "[MEM-3] b.md:30 > part 3", " of gardens",
+    ]  # fmt: skip
+    found = citations.places(block.text)
+    assert [(place.path, place.lines) for place in found] == [
+        ("guide.md", (20, 21)), ("guide.md", (90, 90)), ("b.md", (30, 30)),
+    ]  # fmt: skip
+    chunks = [chunk(2, 20, "the gateway " * 40), chunk(9, 90, "the gateway again " * 40)]
+    block = pack([item for item, _ in chunks], {item.id: place for item, place in chunks}, analyse("gateway"), 600)
+    left = fitted(block.text, 500, ["gateway"])
+    assert [place.lines for place in citations.places(left)] == [(20, 20)]
+    assert "again" not in left
 
 
 def turn(position: int, who: str, said: str) -> MemoryItem:
@@ -123,8 +148,8 @@ def test_the_block_names_every_item_it_delivers() -> None:
     places = {item.id: place for item, place in chunks}
     block = pack(items, places, analyse("words"), 400, cwd="/w")
     assert set(block.ids) == {"MEM-1", "MEM-2", "MEM-9"}
-    assert block.items == 2
-    assert "[MEM-1+1] guide.md:1-2 > part 1\n first words\n second words\n" in block.text
+    assert block.items == 1
+    assert "[MEM-1+2] guide.md:1-2, 50\n first words\n second words\n […]\n third thing\n" in block.text
     head = header_lines("memory_recall", 400, 12)
     full = pack(items, places, analyse("words"), 400, frame=Full(head, 400), cwd="/w")
     assert "matched: 12" in full.text

@@ -30,7 +30,7 @@ _FRAME = re.compile(
 #: The same in a block of version 2, where no line of a text begins so; a line that begins with a day is no document's.
 _LINE = re.compile(
     r"^\[[^\]\s]+\] (?!\d{4}-\d\d-\d\d(?:[ ;]|$))(?P<path>\"(?:[^\"\\\n]|\\.)*\"|[^:;>\"\n]+):"
-    r"(?:(?P<start>\d+)(?:-(?P<end>\d+))?"
+    r"(?:(?P<lines>\d+(?:-\d+)?(?:, \d+(?:-\d+)?)*)"
     r"|chunk (?P<first>\d+)(?:-(?P<last>\d+))?|(?P<at>[A-Za-z][^;>\n]*?))(?: > .*|; .*)?$",
     re.MULTILINE,
 )
@@ -76,20 +76,21 @@ def places(context: str) -> list[Place]:
         span = (int(match["start"]), int(match["end"])) if match["start"] else None
         found[Place(match["path"], (first, int(match["last"] or first)), span, match["at"] or "")] = None
     for block in _COMPACT.finditer(context):
-        found.update(dict.fromkeys(map(_place, _LINE.finditer(block["inside"]))))
+        found.update(dict.fromkeys(place for match in _LINE.finditer(block["inside"]) for place in _places(match)))
     return list(found)
 
 
-def _place(match: re.Match[str]) -> Place:
+def _places(match: re.Match[str]) -> Iterator[Place]:
     first = int(match["first"] or _NO_CHUNK)
-    start = match["start"]
-    span = (int(start), int(match["end"] or start)) if start else None
     path = match["path"]
     if path.startswith('"'):
         import json
 
         path = json.loads(path)
-    return Place(path, (first, int(match["last"] or first)), span, match["at"] or "")
+    for part in (match["lines"] or "").split(", "):
+        start, _, end = part.partition("-")
+        span = (int(start), int(end or start)) if start else None
+        yield Place(path, (first, int(match["last"] or first)), span, match["at"] or "")
 
 
 def check(answer: str, known: Sequence[Place], *, below: str = "") -> list[Citation]:

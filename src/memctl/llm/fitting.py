@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from memctl.text.echo import COMPACT, FOOTER, HEADER, STRUCTURE
-from memctl.text.excerpt import excerpt
+from memctl.text.excerpt import CUT, excerpt
 from memctl.text.frames import compact_footer
 from memctl.text.tokens import estimate
 
@@ -141,8 +141,11 @@ class _Compact(_Full):
         return _lines_of_passages()
 
     def shortened(self, item: str, room: int, words: Sequence[str]) -> str:
-        lines = item.rstrip("\n").split("\n")
-        return _shortened(lines[:1], lines[1:], [], room, words, indent=1)
+        head, *content = item.rstrip("\n").split("\n")
+        if f" {CUT}" in content:  # several parts of a document: the first one is left
+            content = content[: content.index(f" {CUT}")]
+            head = _further_spans().sub("", head, count=1)
+        return _shortened([head], content, [], room, words, indent=1)
 
     def numbered(self, head: str, items: Sequence[str], footer: str) -> str:  # noqa: ARG002 - another number is in it
         return head + "".join(items) + compact_footer(len(items))
@@ -185,6 +188,11 @@ def _lines_said() -> re.Pattern[str]:
 @cache
 def _items() -> re.Pattern[str]:
     return re.compile(r"(?m)^(?=\[\d+\] \[)")
+
+
+@cache
+def _further_spans() -> re.Pattern[str]:
+    return re.compile(r"(?<=\d)(?:, \d+(?:-\d+)?)+(?= > |; |$)")
 
 
 @cache

@@ -72,7 +72,7 @@ def _shows(place: Place, p: Passage) -> bool:
     if place.path != p.path:
         return False
     if place.lines is not None and p.span is not None:
-        return place.lines[0] <= p.span[1] and p.span[0] <= place.lines[1]
+        return any(place.lines[0] <= last and first <= place.lines[1] for first, last in p.spans or [p.span])
     return str(place) == f"{p.path}:{place_within(p)}"
 
 

@@ -69,6 +69,7 @@ class Passage(NamedTuple):
     facts    what else is to be known: what it replaces, what replaced it
 
     cut      whether something was left out before its lines, and after them
+    spans    the lines of each part, where it is made of several of one document
     """
 
     ids: tuple[str, ...]
@@ -92,6 +93,7 @@ class Passage(NamedTuple):
     date: str = ""
     facts: tuple[str, ...] = ()
     cut: tuple[bool, bool] = (False, False)
+    spans: tuple[tuple[int, int], ...] = ()
 
 
 class Block(NamedTuple):

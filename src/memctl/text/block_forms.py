@@ -34,7 +34,7 @@ def _parsed_compact(text: str) -> dict[str, Any]:
 
     place = re.search(
         r"^\[[^\]\s]+\] (?!\d{4}-\d\d-\d\d(?:[ ;]|$))(.+?):"
-        r"(?:\d+(?:-\d+)?|chunk (\d+\S*)|[A-Za-z][^;>\n]*?)(?: > .*|; .*)?$",
+        r"(?:\d+(?:-\d+)?(?:, \d+(?:-\d+)?)*|chunk (\d+\S*)|[A-Za-z][^;>\n]*?)(?: > .*|; .*)?$",
         text,
         re.MULTILINE,
     )

@@ -123,8 +123,7 @@ def compact_place(p: "Passage") -> str:
 def place_within(p: "Passage") -> str:
     """Where in its document a passage stands: lines, a page or the like, else its number."""
     if p.span:
-        first, last = p.span
-        return str(first) if first == last else f"{first}-{last}"
+        return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in p.spans or [p.span])
     return p.anchor or f"chunk {p.chunk}"
 
 

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 
 from memctl.text.block import Passage
 from memctl.text.clean import union
+from memctl.text.excerpt import CUT
 from memctl.text.frames import Frame
 
 
 def joined(passages: Sequence[Passage], frame: Frame) -> list[Passage]:
-    """Passages that follow each other become one, in the place of the best of them; the order is else kept.
+    """Passages that belong together become one, in the place of the best of them; the order is else kept.
 
     Passages of a document do when the lines shown of one go on where those of the other end. Turns of a conversation
-    do in the order in which they were said, each with its speaker (in version 1 each stands for itself).
+    do in the order in which they were said, each with its speaker. Other parts of one document share its line, a mark
+    between them. (In version 1 turns and parts stand for themselves.)
     """
     out = dict(enumerate(passages))
     by_source: dict[tuple[str, str], list[int]] = {}
@@ -27,7 +29,31 @@ def joined(passages: Sequence[Passage], frame: Frame) -> list[Passage]:
             for rank in run:
                 del out[rank]
             out[best] = (_document if chosen[0].path else _conversation)(chosen, passages[best])
-    return [out[rank] for rank in sorted(out)]
+    found = [out[rank] for rank in sorted(out)]
+    return found if frame.version == 1 else _gathered(found)
+
+
+def _gathered(passages: Sequence[Passage]) -> list[Passage]:
+    """Parts of one document become one, in the place of the best of them and in the document's order."""
+    parts: dict[tuple[str, str], list[Passage]] = {}
+    for p in passages:
+        key = (p.path, p.source) if p.path and p.span else ("", p.ids[0])
+        parts.setdefault(key, []).append(p)
+    return [_document_parts(many) if len(many) > 1 else many[0] for many in parts.values()]
+
+
+def _document_parts(parts: Sequence[Passage]) -> Passage:
+    best, ordered = parts[0], sorted(parts, key=lambda p: p.span or (0, 0))
+    lines: list[str] = []
+    for p in ordered:
+        lines += [CUT, *p.lines] if lines else p.lines
+    spans = tuple(p.span for p in ordered if p.span)
+    same = {p.heading for p in parts} == {best.heading}
+    return best._replace(
+        ids=tuple(dict.fromkeys(i for p in ordered for i in p.ids)), lines=lines, chunk=ordered[0].chunk,
+        span=(spans[0][0], max(last for _, last in spans)), spans=spans, heading=best.heading if same else "",
+        handle=ordered[0].handle,
+    )  # fmt: skip
 
 
 def _runs(ranks: Sequence[int], passages: Sequence[Passage]) -> list[list[int]]:
