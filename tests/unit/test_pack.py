@@ -99,9 +99,23 @@ def test_turns_in_a_row_share_a_line_in_the_order_in_which_they_were_said() -> N
     assert full.text.count("provenance: chat:s1") == 3
 
 
+def test_of_statements_that_changed_the_newest_stands_first_and_all_are_dated() -> None:
+    said = [("6379", "2026-01-10"), ("7001", "2026-03-12"), ("6380", "2026-02-11")]
+    items = [
+        MemoryItem(id=f"MEM-{port}", content=f"Redis runs on port {port}.", created_at=f"{day}T10:00:00+00:00")
+        for port, day in said
+    ]
+    items.insert(1, MemoryItem(id="MEM-x", content="The cache is Redis, and it is behind the proxy."))
+    lines = pack(items, {}, analyse("which port"), 400).text.splitlines()
+    assert [line[:18] for line in lines if line.startswith(("[MEM-6", "[MEM-7"))] == [
+        "[MEM-7001] 2026-03", "[MEM-6380] 2026-02", "[MEM-6379] 2026-01",
+    ]  # fmt: skip
+    assert sum(line.startswith("[MEM-x] ") for line in lines) == 1
+
+
 def test_what_adds_nothing_waits_behind_what_does() -> None:
     said = ("the gateway retries", "the gateway retries again", "the alarm rings")
-    items = [MemoryItem(id=f"MEM-{n}", content=text) for n, text in enumerate(said)]
+    items = [MemoryItem(id=f"MEM-{n}", content=text, created_at="2026-01-01") for n, text in enumerate(said)]
     words = {"gateway": 1.0, "retri": 1.0, "alarm": 2.0}
     order = packing.passages(Ranked(items, {}, words), 500)
     assert [p.ids[0] for p in order] == ["MEM-0", "MEM-2", "MEM-1"]

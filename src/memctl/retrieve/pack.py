@@ -20,6 +20,9 @@ RESERVE = 2.0
 NEW = 0.3
 #: What a passage keeps of its worth for each one of its source that is there already.
 SAME_SOURCE = 0.9
+#: Statements of at most so many lines are alike when they have this share of their words in common.
+STATEMENT_LINES = 3
+ALIKE = 0.6
 
 
 class Ranked:
@@ -81,7 +84,31 @@ def passages(ranked: Ranked, budget: int, *, whole: bool = False) -> list[Passag
         if taken > RESERVE * room and not whole:
             break
     order = _by_what_they_add(ranked, [item for item, _ in found])
-    return [found[at][1] for at in order]
+    return _newer_first([found[at][1] for at in order])
+
+
+def _newer_first(passages: list[Passage]) -> list[Passage]:
+    """The same, but of statements that are alike the newer one stands in the better place."""
+    said = {at: _words(p) for at, p in enumerate(passages) if p.date and not p.chunk}
+    out = list(passages)
+    while said:
+        first, words = next(iter(said.items()))
+        alike = [at for at, others in said.items() if _alike(words, others)] or [first]
+        newest = sorted(alike, key=lambda at: passages[at].moment, reverse=True)
+        for place, at in zip(alike, newest, strict=True):
+            out[place] = passages[at]
+            del said[place]
+    return out
+
+
+def _words(p: Passage) -> frozenset[str]:
+    if len(p.lines) > STATEMENT_LINES:
+        return frozenset()
+    return frozenset(" ".join((p.heading, *p.lines)).casefold().split())
+
+
+def _alike(words: frozenset[str], others: frozenset[str]) -> bool:
+    return len(words & others) >= ALIKE * max(len(words), len(others), 1)
 
 
 def _by_what_they_add(ranked: Ranked, items: Sequence[MemoryItem]) -> list[int]:

@@ -66,6 +66,7 @@ class Passage(NamedTuple):
     handle   the id of the first item, as short as it is unique in the store
     heading  what the title says and the content does not
     date     the day it was said, for what stands in no document
+    moment   the same to the second, to tell which of two was said later
     facts    what else is to be known: what it replaces, what replaced it
 
     cut      whether something was left out before its lines, and after them
@@ -91,6 +92,7 @@ class Passage(NamedTuple):
     handle: str = ""
     heading: str = ""
     date: str = ""
+    moment: str = ""
     facts: tuple[str, ...] = ()
     cut: tuple[bool, bool] = (False, False)
     spans: tuple[tuple[int, int], ...] = ()
@@ -218,6 +220,7 @@ def passage(item: Any, place: Place | None = None, cwd: str = "") -> Passage:
         handle=_id(item),
         heading=one_line(near_heading(title, lines, path) if path else said_title(title, lines), HEADING),
         date="" if path else one_line(str(data.get("created_at") or ""))[:_DAY],
+        moment=str(data.get("created_at") or ""),
     )
 
 
