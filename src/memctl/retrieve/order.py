@@ -61,7 +61,8 @@ class Neighbours:
         lengths = {row: place.length for row, place in self.places.items()}
         self.mean = sum(lengths.values()) / max(1, len(lengths)) or 1.0
         self.longer = {row: _longer(length / self.mean) for row, length in lengths.items()}
-        self.share = SHORT / (SHORT + self.mean)
+        # Half for items of SHORT characters; for longer ones it fades away: each of them speaks for itself.
+        self.share = SHORT / (SHORT + self.mean) * min(1.0, SHORT / self.mean)
         counts = self.share * (OF_PASSAGES if documents else 1)
         self.steps = [(way * away, much * counts) for away, much in enumerate(NEAR, 1) for way in (-1, 1)]
         self.own = [self._own(term.rows) for term in ranking.terms]
