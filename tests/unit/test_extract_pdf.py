@@ -56,8 +56,11 @@ def test_pages_are_anchors() -> None:
     ("told", "title"),
     [
         (rb"/Title (A \(real\) title)", "A (real) title"),
-        (rb"/Title (Caf\351 \
-life)", "Café life"),
+        (
+            rb"/Title (Caf\351 \
+life)",
+            "Café life",
+        ),
         (b"/Title <FEFF00DC006200650072>", "Über"),
         (b"/Title (Microsoft Word - Yearly report)", "Yearly report"),
         (b"/Title (Microsoft Word - report.docx)", "a"),
