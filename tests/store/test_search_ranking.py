@@ -69,6 +69,16 @@ def test_what_only_sounds_like_release_notes_keeps_its_place(db: Database, path:
     assert not news_in(db, "how are session cookies signed?")
 
 
+@pytest.mark.parametrize(("path", "first"), [("src/shutil.py", 0), ("docs/shutil.md", 1)])
+def test_the_part_of_a_function_that_defines_it_stands_before_its_other_parts(
+    db: Database, path: str, first: int
+) -> None:
+    passage(db, path, 0, "shutil > rmtree", 'def rmtree(path):\n    """Remove what is below a path."""')
+    passage(db, path, 1, "shutil > rmtree", "    remove each of the folders of the tree: remove(folders), remove(tree)")
+    passage(db, path, 2, "shutil > move", "def move(source, target):")
+    assert ids(find(db, "remove a tree of folders"))[:2] == [f"MEM-{path}-{first}", f"MEM-{path}-{1 - first}"]
+
+
 def test_a_word_finds_its_items_however_many_the_rarer_ones_have(db: Database) -> None:
     for n in range(700):
         put(db, f"Foreign matters, item {n}.", id=f"MEM-f{n:03}")

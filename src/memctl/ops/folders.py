@@ -65,6 +65,7 @@ def register(
     ignore: Sequence[str] | None = None,
     lang: str | None = None,
     scope: str | None = None,
+    chunk_tokens: int | None = None,
     command: str = "mount",
 ) -> Mount:
     """Register a folder, or change the options of its mount: what is None stays.
@@ -80,13 +81,14 @@ def register(
         if ctx.policy.judge(text, field="provenance").redacted:
             raise errors.NothingStored(reason="policy sees a secret in the path, the name or a pattern")
     patterns = None if ignore is None else [pattern for pattern in ignore if pattern]
-    mount_id = mounts.put(ctx.db, folder, name, patterns, lang, scope)
+    mount_id = mounts.put(ctx.db, folder, name, patterns, lang, scope, chunk_tokens)
     return next(one for one in mounts.every(ctx.db) if one["mount_id"] == mount_id)
 
 
 def options_of(ctx: Context, mount: Mount, scope: str | None = None) -> Options:
     """How the documents of a mount are cut and filed; `scope` goes before the mount's own."""
-    return Options(ctx.config.ingest.chunk_tokens, scope=scope or mount["scope"] or DEFAULT_SCOPE, limits=limits(ctx))
+    chunk_tokens = mount["chunk_tokens"] or ctx.config.ingest.chunk_tokens
+    return Options(chunk_tokens, scope=scope or mount["scope"] or DEFAULT_SCOPE, limits=limits(ctx))
 
 
 def all_mounts(ctx: Context) -> list[Mount]:

@@ -25,6 +25,8 @@ PASSAGES = 100
 OF_PASSAGES = 0.5
 #: What a passage loses, as a share of its score, that tells what changed in some version, when nobody asks for that.
 NEWS = 0.2
+#: The first part of a function or class has this much of the score of the best part.
+DEFINITION = 1.01
 #: How much a long item's words count less than a short one's (bm25's b; FTS5 has 0.75).
 LENGTH = 0.15
 FTS_LENGTH = 0.75
@@ -61,7 +63,8 @@ class Neighbours:
         lengths = {row: place.length for row, place in self.places.items()}
         self.mean = sum(lengths.values()) / max(1, len(lengths)) or 1.0
         self.longer = {row: _longer(length / self.mean) for row, length in lengths.items()}
-        self.share = SHORT / (SHORT + self.mean)
+        # Half for items of SHORT characters; for longer ones it fades away: each of them speaks for itself.
+        self.share = SHORT / (SHORT + self.mean) * min(1.0, SHORT / self.mean)
         counts = self.share * (OF_PASSAGES if documents else 1)
         self.steps = [(way * away, much * counts) for away, much in enumerate(NEAR, 1) for way in (-1, 1)]
         self.own = [self._own(term.rows) for term in ranking.terms]
@@ -114,14 +117,31 @@ class Neighbours:
         yield "reply", dict(self._replies(scores))
         if self.documents:
             yield "news", self._news(head, query)
+            yield "definition", self._definitions(head)
+
+    def _definitions(self, head: Sequence[Candidate]) -> Scores:
+        """What lifts the first part of a function or class before its other parts: its name and docstring are there."""
+        from memctl.text.genre import is_program
+
+        parts: dict[tuple[str, str], list[Candidate]] = {}
+        for c in head:
+            if c.row in self.places and is_program(self.places[c.row].source):
+                parts.setdefault((self.places[c.row].source, c.title), []).append(c)
+        added: Scores = {}
+        for same in parts.values():
+            first = min(same, key=lambda c: self.places[c.row].position)
+            best = max(c.score for c in same)
+            if best > first.score:
+                added[first.row] = DEFINITION * best - first.score
+        return added
 
     def _news(self, head: Sequence[Candidate], query: Query) -> Scores:
         """What passages of release notes and change logs lose, when the question is not after these."""
-        from memctl.text import news
+        from memctl.text.genre import asks_for_news, tells_news
 
-        if news.asked(query.text):
+        if asks_for_news(query.text):
             return {}
-        told = [c for c in head if c.row in self.places and news.told(self.places[c.row].source, c.title)]
+        told = [c for c in head if c.row in self.places and tells_news(self.places[c.row].source, c.title)]
         return {c.row: -NEWS * c.score for c in told}
 
     def _in_named(self, row: int, words: set[str]) -> bool:

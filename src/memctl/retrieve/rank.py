@@ -114,7 +114,8 @@ def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: boo
     if len(head) >= 10 and not (near is not None and near.documents):  # passages are told apart by their documents
         from memctl.retrieve.feedback import feedback
 
-        ranking.add(head, "topic", feedback(index.in_order(head), query, texts))
+        turns = near is None or near.share
+        ranking.add(head, "topic", feedback(index.in_order(head), query, texts, fade=float(turns)))
     if near is not None:
         ranking.add(head, "beside", near.beside(head))
     ranking.candidates = index.in_order(head) + found[pool:]

@@ -6,11 +6,11 @@ from itertools import pairwise
 from memctl.store import search as index
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
-from memctl.text.forms import french_stem, irregular
+from memctl.text.forms import french_stem, irregular, semitic
 from memctl.text.query import Query, stem
 from memctl.text.word_lists import EN_LIGHT, FR_LIGHT
 
-#: What a match counts beside the word itself: an irregular form, the beginning of a French word.
+#: What a match counts beside the word itself: an irregular form or other prefix, the beginning of a French word.
 IRREGULAR = 0.7
 BEGINNING = 0.5
 #: What a piece of an identifier and two words written as one ("auth service": AuthService) count beside a word.
@@ -21,7 +21,7 @@ LIGHT = 0.5
 FRENCH_MIN_LEN = 6
 PREFIX_MIN_LEN = 5
 
-LIGATURES = (("œ", "oe"), ("æ", "ae"))
+LIGATURES = (("œ", "oe"), ("æ", "ae"), ("ß", "ss"))
 
 #: A word that so many items have does not find items: it only counts in those that rarer words found.
 COMMON = 5000
@@ -110,6 +110,7 @@ def _forms(word: str, query: Query, stems: bool) -> Forms:
             forms.append((index.phrase(low.replace(one, two)), 1.0))
         elif two in low:
             forms.append((index.phrase(low.replace(two, one)), 1.0))
+    forms += [(index.phrase(other), IRREGULAR) for other in semitic(word)]
     if not query.french:
         forms += [(index.phrase(other), IRREGULAR) for other in irregular(word)]
     return forms
