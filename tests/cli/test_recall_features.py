@@ -1,6 +1,7 @@
 """What search and recall leave unsaid: repeats behind what is new, nothing rather than little, no header."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 
 import embedders
 from memctl import MemoryStore
+from memctl.store import items
+from memctl.store.connect import open_write
 from memctl.text.tokens import CHARS_PER_TOKEN
 from support import ok, run
 
@@ -267,3 +270,49 @@ def test_unasked_it_speaks_only_of_what_it_knows(prompt: str, speaks: bool) -> N
     )
     assert bool(ok("recall", prompt, "--auto").out) is speaks
     assert found(prompt)
+
+
+# --- what stands around a passage -------------------------------------------------------------------------------------
+
+
+def test_a_short_id_is_taken_by_show_and_tells_items_apart() -> None:
+    store(
+        {"id": "MEM-abcdef000001", "content": "The gateway retries twice."},
+        {"id": "MEM-abcdef000002", "content": "The gateway gives up."},
+        {"id": "MEM-123456789abc", "content": "The gateway is blue."},
+    )
+    text = ok("recall", "gateway").text
+
+    assert {"[abcdef000001] ", "[abcdef000002] ", "[123456] "} <= set(re.findall(r"(?m)^\[\w+\] ", text))
+    for short in ("123456", "MEM-123456", "12345678"):
+        assert "The gateway is blue." in ok("show", short).text
+    assert run("show", "abcdef").code == 1
+    assert run("show", "12345").code == 1
+
+
+def test_what_replaced_what_is_told() -> None:
+    store({"id": "MEM-aaaaaa000001", "content": "The gateway listens on 8080.", "created_at": "2026-01-02T00:00:00Z"})
+    store({"id": "MEM-bbbbbb000002", "content": "The gateway listens on 9090.", "created_at": "2026-03-04T00:00:00Z"})
+    db = open_write(".memory/memory.db")
+    items.supersede(db, "MEM-aaaaaa000001", "MEM-bbbbbb000002")
+    db.close()
+    lines = ok("recall", "gateway").text.splitlines()
+    assert lines[2:4] == ["[bbbbbb] 2026-03-04; replaces aaaaaa of 2026-01-02", " The gateway listens on 9090."]
+
+
+def test_paths_are_as_seen_from_their_mount() -> None:
+    for name in ("one", "two"):
+        Path(f"deep/{name}").mkdir(parents=True)
+        Path(f"deep/{name}/a.md").write_text(f"# Gateway\n\nThe gateway of {name} retries.\n")
+    ok("sync", "deep/one")
+    assert "] a.md:1-3\n" in ok("recall", "gateway").text
+    ok("sync", "deep/two")
+    text = ok("recall", "gateway").text
+    assert "] one/a.md:1-3\n" in text
+    assert "] two/a.md:1-3\n" in text
+
+
+def test_a_block_changes_only_with_the_store() -> None:
+    store(*({"id": f"MEM-{n}", "content": f"The gateway number {n} retries {n} times."} for n in range(6)))
+    first = ok("recall", "gateway").text
+    assert [ok("recall", "gateway").text for _ in range(3)] == [first] * 3

@@ -99,6 +99,15 @@ def test_a_session_stays_in_its_scope(ctx: Context) -> None:
     assert ok("search", "SQLite").out == b""
 
 
+def test_the_frame_of_the_config_holds_here_too(ctx: Context) -> None:
+    ok("remember", "the giraffe of the deck")
+    Path(".memory/config.json").write_text('{"recall": {"frame": "full"}}', encoding="utf-8")
+    with Context(quiet=True) as anew:
+        done = session_inject(anew, "giraffe", "s:1").as_dict()
+    assert done["format_version"] == 1
+    assert "injection_type: session_inject\n" in done["augmented_context"]
+
+
 def test_through_a_workspace(ctx: Context) -> None:
     ok("workspace", "set", "crew", "--scope", "deck", "--corpus", "v1", "--budget", "300")
     ok("remember", "the giraffe of the deck", "-w", "crew")

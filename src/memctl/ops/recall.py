@@ -44,6 +44,7 @@ TOKENS_PER_CANDIDATE = 20
 TOKENS_OF_PASSAGE = 150
 #: A passage with less than this share of the best score is left out: it shares a word or two, and no more.
 FLOOR = 0.35
+_FRAME = "recall.frame"
 
 
 class Recalled(Result):
@@ -179,11 +180,16 @@ def recall_block(
     embedder: str | None = None,
     redact: View = "full",
     kind: str = "memory_recall",
-    frame: "FrameName" = "compact",
+    frame: "FrameName | None" = None,
     prompt: bool = False,
     propose: bool = False,
 ) -> Recalled:
-    """Find what answers a question and write it as a block; `[label]` begins what is said on stderr."""
+    """Find what answers a question and write it as a block; `[label]` begins what is said on stderr.
+
+    frame  None: as config.json says, else compact
+    """
+    if frame is None:
+        frame = ctx.config.value(_FRAME) if ctx.is_configured(_FRAME) else "compact"
     task = Prompt(ctx, query, propose=propose) if prompt or propose else None
     view = reads(ctx.db, workspace, scope, all_scopes=all_scopes)
     budget = min(budget, view.budget or budget)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from memctl.store import handles as stored
-from memctl.store import links, mounts
+from memctl.store import mounts
 from memctl.store.connect import Database
 from memctl.text.block import Passage, display_path
 from memctl.text.clean import one_line
@@ -67,7 +67,7 @@ def read(
     """
     ids = [item.id for item in items]
     spoken = [item for item in items if item.provenance.source_kind != "doc"]
-    old = links.superseded(db, [item.id for item in spoken])
+    old = _superseded(db, spoken)
     new = {item.id: item.superseded_by for item in spoken if item.superseded_by}
     handles = stored.shortened(db, {*ids, *new.values(), *(found[0] for many in old.values() for found in many)})
     if name is not None:
@@ -78,6 +78,14 @@ def read(
     for item_id, newer in new.items():
         said[item_id] = (*said.get(item_id, ()), f"replaced by {handles[newer]}")
     return Labels(handles, said, _roots(mounts.every(db)), cwd, near=near)
+
+
+def _superseded(db: Database, spoken: Sequence[MemoryItem]) -> dict[str, list[tuple[str, str]]]:
+    if not spoken:  # most blocks are of documents alone
+        return {}
+    from memctl.store import links
+
+    return links.superseded(db, [item.id for item in spoken])
 
 
 def _roots(rows: Iterable[Mapping[str, str | None]]) -> list[tuple[str, str]]:
