@@ -101,7 +101,7 @@ def eval(
     min_recall: Annotated[float, Arg("exit with 1 when recall is below this", "--min-recall", ge=0, le=1)] = 0.0,
     budget: Annotated[
         int,
-        Arg("tokens of the block that must say the answer", "--budget", config="recall.budget_tokens", ge=1, le=10**6),
+        Arg("tokens of the block that must say the answer", "--budget", ge=1, le=10**6),
     ] = 1500,
     injectable: Annotated[bool, Arg("only what may be given to a model, as recall does", "--injectable")] = False,
     scope: Annotated[str, Arg("items of this scope and of the scope global", "--scope")] = DEFAULT_SCOPE,
