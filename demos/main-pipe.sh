@@ -10,7 +10,7 @@ say "1. Read documents, print what answers a question as one block within a toke
 run 'memctl push "how does re-ingest detect changes" --source README.md docs/ --budget 600'
 
 say "2. The same into a model, and what the model proposes back into the store (nothing changed: no file is read twice):"
-run 'memctl push "how does re-ingest detect changes" --source README.md docs/ | scripted-llm | memctl pull --tags note'
+run 'memctl push "how does re-ingest detect changes" --source README.md docs/ --prompt --propose | scripted-llm | memctl pull --tags note'
 
 say "3. What was stored:"
 run 'memctl search "re-ingest changes" --tags note'

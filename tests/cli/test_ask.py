@@ -97,9 +97,9 @@ def test_the_model_gets_structure_passages_and_question(docs: Path) -> None:
         "## Structure (Injected)\nformat_version: 1\ninjection_type: structure_inspect\nmount: docs\n"
     )
     assert "Tree:\n- notes/ (1 file" in context
-    assert "[path:docs/guide.md chunk:0 lines:1-5]" in context
+    assert "] docs/guide.md:1-5\n" in context
     assert "The gateway retries twice." in context
-    assert context.rstrip().splitlines()[-1].startswith("--- End Memory (format_version=1,")
+    assert context.rstrip().splitlines()[-1].startswith("--- End Memory (")
     assert prompt.partition("## Question\n\n")[2].strip() == "how often does the gateway retry?"
 
 
@@ -279,11 +279,11 @@ def test_an_answer_that_cites_nothing_says_so(docs: Path) -> None:
     assert done.notes == "[ask] The answer cites nothing\n"
 
 
-def test_from_another_folder_paths_are_whole_and_may_be_cited_from_the_folder(docs: Path, scratch: Path) -> None:
+def test_from_another_folder_paths_are_shown_and_cited_as_seen_from_the_folder(docs: Path, scratch: Path) -> None:
     found = ok(
         "ask", "../docs", "gateway", "--llm", "echo '[guide.md:3]'", "--cite", "--json", cwd=scratch / "other"
     ).json()
-    assert found["sources"] == [f"{docs}/guide.md:1-5"]
+    assert found["sources"] == ["guide.md:1-5"]
     assert found["citations"] == [{"source": "guide.md:3", "known": True}]
 
 
@@ -392,7 +392,7 @@ def test_a_prompt_larger_than_a_pipe(docs: Path) -> None:
     for n in range(60):
         write(docs / f"big{n}.md", f"# Big {n}\n\n" + f"The gateway number {n} says {n * 7919}. " * 150 + "\n")
     done = ok("ask", "docs", "gateway number says", "--llm", "wc -c", "--budget", "60000")
-    assert int(done.text) > 80_000
+    assert int(done.text) > 65536
     assert ok("ask", "docs", "gateway number says", "--llm", "echo deaf", "--budget", "60000").text == "deaf\n"
 
 

@@ -66,6 +66,30 @@ def test_an_item_is_expected_by_id_or_title(store: None, expected: str) -> None:
         assert asked({key: "is the cache warm?", "expected": [expected]})["mrr"] == 1
 
 
+def test_the_block_is_measured_by_what_an_answer_says(store: None) -> None:
+    lines = (
+        {"question": "when do we deploy?", "answer": ["on  TUESDAYS, with", "never"]},
+        {"question": "how often are tokens rotated?", "answer": "every minute", "expected": "auth.md"},
+        {"question": "is the cache warm?", "expected": ["cache"]},
+    )
+    found = asked(*lines)
+    assert (found["questions"], found["recall"], found["mrr"]) == (3, 1, 1)
+    assert (found["answered"], found["budget"]) == (0.5, 1500)
+    assert [(miss["line"], miss["missing"], miss["answered"]) for miss in found["misses"]] == [(2, [], False)]
+    small = asked(lines[0], flags=("--budget", "10"))
+    assert (small["answered"], small["budget"]) == (0, 10)
+    assert "answered" not in asked(lines[2])
+    text = ok("eval", "-", stdin="\n".join(json.dumps(line) for line in lines)).text
+    assert "  answered   0.500  (in the block at 1500 tokens, of 2)\n" in text
+    assert "    not in the block: every minute\n" in text
+
+
+def test_a_phrase_must_be_text(store: None) -> None:
+    done = run("eval", "-", stdin=json.dumps({"question": "q", "answer": [3]}))
+    assert done.code == 1
+    assert "line 1: a phrase must be text" in done.notes
+
+
 def test_figures_and_misses(store: None) -> None:
     found = asked(
         {"question": "when do we deploy?", "expected": ["deploy.md", "auth.md", "gone.md"]},

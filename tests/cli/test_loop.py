@@ -101,11 +101,17 @@ def test_refined_queries_keep_to_the_scope_and_to_what_models_may_see(store: Pat
 
 def test_a_recall_that_must_cover_the_query_abstains_here_too(store: Path) -> None:
     Path("c.json").write_text(json.dumps({"recall": {"min_coverage": 0.9}}))
-    answers = (more("signing harbour lantern quarry"), DONE)
+    answers = (more("signing keys harbour"), DONE)
     assert "stop=llm_stop" in loop("--llm", scripted(*answers)).notes
     done = loop("--llm", scripted(*answers), "--config", "c.json", "--db", ".memory/memory.db")
     assert "stop=no_new_items" in done.notes
     assert "[loop] Nothing covers enough of the question" in done.notes
+
+
+def test_what_is_not_worth_saying_unasked_is_not_said(store: Path) -> None:
+    done = loop("--llm", scripted(more("signing harbour lantern quarry"), DONE))
+    assert "stop=no_new_items" in done.notes
+    assert "[loop] Nothing is worth saying unasked." in done.notes
 
 
 def test_what_is_recalled_obeys_the_view(store: Path) -> None:

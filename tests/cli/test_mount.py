@@ -36,6 +36,7 @@ def test_a_folder_is_registered_and_nothing_is_read(docs: Path) -> None:
     assert done.notes.splitlines() == [f"Mounted: {row['mount_id']} → {docs}"]
     assert list(row) == [
         "mount_id", "path", "name", "lang_hint", "created_at", "last_sync_at", "ignore_patterns", "scope",
+        "chunk_tokens",
     ]  # fmt: skip
     assert row["mount_id"].startswith("MNT-")
     assert (row["path"], row["name"], row["ignore_patterns"], row["lang_hint"], row["scope"], row["last_sync_at"]) == (

@@ -526,3 +526,55 @@ def test_one_input_is_one_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
     done = run("pull", stdin=proposals({"content": "good"}, {"content": "mail bob.smith@corvid-labs.io"}))
     assert done.code == 2
     assert [i["content"] for i in stored()] == ["first"]
+
+
+# --- what is not worth keeping, and what is passed on -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'm sorry, but I can't help with that.", "I\u2019m sorry, there is nothing about it.", "ok", "Done!",
+        "Sure, thanks.",
+        "As an AI, I have no access to your files.", "Je suis désolé, je ne peux pas répondre.",
+        "Es tut mir leid, das steht dort nicht.", "Lo siento, no puedo ayudar con eso.", "抱歉, 我无法回答这个问题。",
+        "\u041a сожалению, я не могу ответить.", "The context does not say when the ferry runs.", "好的", "👍",
+    ],
+)  # fmt: skip
+def test_a_refusal_is_not_stored(said: str) -> None:
+    ok("init")
+    done = ok("pull", stdin=said)
+    assert done.out == b""
+    assert "[pull] the input is a refusal, or says nothing: not stored" in done.notes
+    assert ok("list", "--json").json() == []
+    assert ok("pull", "--json", stdin=said).json()["empty"] == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "We chose JWT.", "Sorry is the hardest word, sang Elton John in 1976.", "Done with Redis: we use Valkey now.",
+        "I cannot overstate it: port 8080 is public. The port 9090 is not. Both are up. Neither is fast.",
+        "Nous utilisons Redis.",
+    ],
+)  # fmt: skip
+def test_what_says_something_is_stored(said: str) -> None:
+    assert ok("pull", "--json", stdin=said).json()["stored"] == 1
+
+
+def test_tee_passes_the_answer_on() -> None:
+    proposals = '<MEMORY_PROPOSALS_JSON>\n[{"content": "Keys rotate.", "title": "Keys"}]\n</MEMORY_PROPOSALS_JSON>'
+    done = ok("pull", "--tee", stdin=f"Every 17 days.\n\n{proposals}\n")
+    assert done.text == "Every 17 days.\n"
+    assert "1 stored" in done.notes
+    assert ok("pull", "--tee", stdin="We chose JWT.").text == "We chose JWT.\n"
+    assert ok("pull", "--tee", stdin="I'm sorry, I can't.").text == "I'm sorry, I can't.\n"
+    alone = '[{"content": "The port is 8080.", "title": "Port"}]'
+    assert ok("pull", "--tee", stdin=alone).text == alone + "\n"
+    assert run("pull", "--tee", "--json", stdin="x").code == 1
+
+
+def test_tee_passes_on_what_could_not_be_stored() -> None:
+    block = "## Memory (Injected)\nformat_version: 2\n[a3185e] 2026-01-01\n Keys rotate.\n--- End Memory (1) ---\n"
+    done = run("pull", "--tee", stdin=block)
+    assert (done.code, done.text) == (1, block)

@@ -40,15 +40,28 @@ def put(db: Database, item_id: str, content: str, path: str = "", position: int 
 @pytest.mark.usefixtures("db")
 def test_the_block() -> None:
     done = ok("recall", "how are tokens rotated")
-    support.golden("recall", re.sub(r"(used:|items,) \d+", r"\1 <n>", done.text))  # the path's length is in it
+    support.golden("recall", done.text)
     assert done.notes == f"[recall] 1 items, ~{-(-len(done.text) // 4)} tokens\n"
+    assert ok("recall", "how are tokens rotated").text == done.text
+
+
+@pytest.mark.usefixtures("db")
+def test_the_block_of_version_1() -> None:
+    done = ok("recall", "how are tokens rotated", "--frame", "full")
+    support.golden("recall-full", re.sub(r"(used:|items,) \d+", r"\1 <n>", done.text))  # the path's length is in it
+    Path(".memory/config.json").write_text('{"recall": {"frame": "full"}}', encoding="utf-8")
+    again = ok("recall", "how are tokens rotated", "--json").json()
+    assert again["format_version"] == 1
+    assert again["inject_text"].startswith("## Memory (Injected)\nformat_version: 1\n")
 
 
 @pytest.mark.usefixtures("db")
 def test_without_header_only_the_passages() -> None:
-    done = ok("recall", "gardens", "--no-header")
+    assert ok("recall", "gardens", "--no-header").text == "[MEM-2] docs/auth.md:21 > Part 2\n Gardens.\n"
+    done = ok("recall", "gardens", "--no-header", "--frame", "full")
     assert done.text.startswith("[1] [STM:unverified] note — Part 2\n    [path:docs/auth.md chunk:2 lines:21-21]\n")
     assert done.text.endswith("    confidence: 0.50\n")
+    assert ok("recall", "gardens", "--frame", "none").text == "Gardens.\n"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +92,7 @@ def test_sixty_quarantined_hits_do_not_hide_the_one_that_may_be_shown(db: Databa
     for n in range(60):
         put(db, f"MEM-q{n}", "zebra zebra", injectable=False)
     put(db, "MEM-free", "a zebra among many other words in a longer sentence")
-    done = ok("recall", "zebra")
+    done = ok("recall", "zebra", "--frame", "full")
     assert "a zebra among many" in done.text
     assert "matched: 1\n" in done.text
 
@@ -87,7 +100,7 @@ def test_sixty_quarantined_hits_do_not_hide_the_one_that_may_be_shown(db: Databa
 def test_matched_counts_beyond_what_fits(db: Database) -> None:
     for n in range(80):
         put(db, f"MEM-m{n}", f"lemur number {n} " + f"word{n} " * 30)
-    assert "matched: 80\n" in ok("recall", "lemur", "--budget", "300").text
+    assert "matched: 80\n" in ok("recall", "lemur", "--budget", "300", "--frame", "full").text
 
 
 @pytest.mark.parametrize(
@@ -103,7 +116,7 @@ def test_matched_counts_beyond_what_fits(db: Database) -> None:
 def test_where_the_budget_comes_from(argv: list[str], env: dict[str, str], config: str, budget: int) -> None:
     if config:
         Path(".memory/config.json").write_text(config, encoding="utf-8")
-    assert f"budget_tokens: {budget}\n" in ok("recall", "tokens", *argv, env=env).text
+    assert f"budget_tokens: {budget}\n" in ok("recall", "tokens", "--frame", "full", *argv, env=env).text
 
 
 @pytest.mark.parametrize(

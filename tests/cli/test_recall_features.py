@@ -1,6 +1,7 @@
 """What search and recall leave unsaid: repeats behind what is new, nothing rather than little, no header."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 
 import embedders
 from memctl import MemoryStore
+from memctl.store import items
+from memctl.store.connect import open_write
 from memctl.text.tokens import CHARS_PER_TOKEN
 from support import ok, run
 
@@ -136,9 +139,9 @@ def test_without_a_header_its_room_is_for_passages(budget: int) -> None:
     assert "## Memory" not in done.text
     assert "--- End" not in done.text
     if budget >= 60:
-        assert "[1] [STM:unverified] note" in done.text
+        assert done.text.startswith("[MEM-8] 2")
         assert "retries twice" in done.text
-        assert ok("recall", "gateway", "--budget", str(budget)).text.count("retries") < done.text.count("retries")
+        assert ok("recall", "gateway", "--budget", str(budget)).text.count("retries") <= done.text.count("retries")
 
 
 # --- the class ---------------------------------------------------------------------------------------------------
@@ -200,3 +203,116 @@ def test_a_mount_is_a_filter_before_the_limit(key: str) -> None:
         assert "depot hours" not in said
         assert "depot 1" not in said
     assert "Mount not found: elsewhere" in run("search", "depot", "--mount", "elsewhere").notes
+
+
+# --- a whole prompt ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["recall", "push"])
+def test_a_prompt_ends_with_the_question(command: str) -> None:
+    store({"id": "MEM-1", "content": "Keys rotate every 17 days."})
+    done = ok(command, "how often do keys rotate?", "--prompt", "--budget", "200")
+    assert done.text.startswith("## Context\n\n## Memory (Injected)\n")
+    assert "Keys rotate every 17 days." in done.text
+    assert done.text.endswith("--- End Memory (1) ---\n\n## Question\n\nhow often do keys rotate?\n")
+    assert len(done.text) <= 4 * 200
+    assert ok(command, "how often do keys rotate?", "--prompt", "--json").json()["inject_text"] + "\n" == done.text
+
+
+def test_a_prompt_asks_the_question_even_when_nothing_matches() -> None:
+    ok("init")
+    assert ok("recall", "zebras?", "--prompt").text == "## Question\n\nzebras?\n"
+    assert ok("recall", "zebras?").out == b""
+
+
+def test_a_model_is_told_how_to_propose_only_when_that_was_asked_for() -> None:
+    store({"id": "MEM-1", "content": "Keys rotate every 17 days."})
+    assert "MEMORY_PROPOSALS" not in ok("recall", "keys", "--prompt").text
+    text = ok("recall", "keys", "--propose", "--budget", "600").text
+    assert text.index("<MEMORY_PROPOSALS_JSON>") < text.index("## Context") < text.index("## Question")
+    assert len(text) <= 4 * 600
+
+
+# --- unasked ----------------------------------------------------------------------------------------------------------
+
+
+CHATTER = [
+    "ok", "continue", "yes do that", "fix the failing test", "no, revert this change", "looks good to me", "thanks!",
+    "why did you remove that line?", "can you run the tests again", "mach weiter", "lass die Tests laufen",
+    "oui, continue", "relance les tests", "sigue", "да, продолжай", "继续", "好的请继续", "続けてください", "", "!?",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("prompt", CHATTER)
+def test_chatter_is_answered_by_no_store(prompt: str) -> None:
+    said = ("ok continue yes do that", "The failing test was fixed: run the tests again.", "Why that line was removed.",
+            "测试 继续 好的", "Die Tests laufen weiter.", "Les tests: oui, continue.")  # fmt: skip
+    store(*({"id": f"MEM-{n}", "content": text} for n, text in enumerate(said)))
+    done = ok("recall", prompt, "--auto")
+    assert done.out == b""
+    assert "[recall] Nothing is worth saying unasked.\n" in done.notes or not found(prompt)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "speaks"),
+    [
+        ("how often do signing keys rotate?", True),
+        ("signing keys", True),
+        ("where do the tests find the signing keys", True),
+        ("How do I get red wine out of a white shirt?", False),
+        ("which chords does the song rotate through", False),
+    ],
+)
+def test_unasked_it_speaks_only_of_what_it_knows(prompt: str, speaks: bool) -> None:
+    store(
+        {"id": "MEM-1", "content": "Signing keys rotate every 17 days."},
+        *({"id": f"MEM-{n}", "content": f"Note {n} of the house, about wine number {n}."} for n in range(2, 30)),
+    )
+    assert bool(ok("recall", prompt, "--auto").out) is speaks
+    assert found(prompt)
+
+
+# --- what stands around a passage -------------------------------------------------------------------------------------
+
+
+def test_a_short_id_is_taken_by_show_and_tells_items_apart() -> None:
+    store(
+        {"id": "MEM-abcdef000001", "content": "The gateway retries twice."},
+        {"id": "MEM-abcdef000002", "content": "The gateway gives up."},
+        {"id": "MEM-123456789abc", "content": "The gateway is blue."},
+    )
+    text = ok("recall", "gateway").text
+
+    assert {"[abcdef000001] ", "[abcdef000002] ", "[123456] "} <= set(re.findall(r"(?m)^\[\w+\] ", text))
+    for short in ("123456", "MEM-123456", "12345678"):
+        assert "The gateway is blue." in ok("show", short).text
+    assert run("show", "abcdef").code == 1
+    assert run("show", "12345").code == 1
+
+
+def test_what_replaced_what_is_told() -> None:
+    store({"id": "MEM-aaaaaa000001", "content": "The gateway listens on 8080.", "created_at": "2026-01-02T00:00:00Z"})
+    store({"id": "MEM-bbbbbb000002", "content": "The gateway listens on 9090.", "created_at": "2026-03-04T00:00:00Z"})
+    db = open_write(".memory/memory.db")
+    items.supersede(db, "MEM-aaaaaa000001", "MEM-bbbbbb000002")
+    db.close()
+    lines = ok("recall", "gateway").text.splitlines()
+    assert lines[2:4] == ["[bbbbbb] 2026-03-04; replaces aaaaaa of 2026-01-02", " The gateway listens on 9090."]
+
+
+def test_paths_are_as_seen_from_their_mount() -> None:
+    for name in ("one", "two"):
+        Path(f"deep/{name}").mkdir(parents=True)
+        Path(f"deep/{name}/a.md").write_text(f"# Gateway\n\nThe gateway of {name} retries.\n")
+    ok("sync", "deep/one")
+    assert "] a.md:1-3\n" in ok("recall", "gateway").text
+    ok("sync", "deep/two")
+    text = ok("recall", "gateway").text
+    assert "] one/a.md:1-3\n" in text
+    assert "] two/a.md:1-3\n" in text
+
+
+def test_a_block_changes_only_with_the_store() -> None:
+    store(*({"id": f"MEM-{n}", "content": f"The gateway number {n} retries {n} times."} for n in range(6)))
+    first = ok("recall", "gateway").text
+    assert [ok("recall", "gateway").text for _ in range(3)] == [first] * 3

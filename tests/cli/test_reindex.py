@@ -121,7 +121,7 @@ def test_an_older_programs_store_is_brought_up_to_date() -> None:
     assert ok("search", "walrus", "--json", "--db", "old.db").json()[0]["id"] == "MEM-old"
     again = ok("reindex", "--json", "--db", "old.db").json()
     assert (again["steps"], again["places_completed"]) == ([], 0)
-    assert "lines:10-14" in ok("recall", "walrus", "--db", "old.db").text
+    assert "docs/keys.md:10-14" in ok("recall", "walrus", "--db", "old.db").text
 
 
 @pytest.mark.parametrize("name", ["enn", "x'y"])

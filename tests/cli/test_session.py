@@ -50,9 +50,9 @@ def test_a_conversation(ctx: Context) -> None:
     known = ok("remember", "The gateway retries twice").text.strip()
     first = session_inject(ctx, "how often does the gateway retry", "proj:1", system_context="Be brief.")
     done = first.as_dict()
-    assert (done["status"], done["items_injected"], done["session_turn"], done["format_version"]) == ("ok", 1, 1, 1)
+    assert (done["status"], done["items_injected"], done["session_turn"], done["format_version"]) == ("ok", 1, 1, 2)
     assert done["augmented_context"].startswith("Be brief.\n\n## Memory (Injected)\n")
-    assert "injection_type: session_inject\n" in done["augmented_context"]
+    assert "format_version: 2, best first\n" in done["augmented_context"]
     assert done["tokens_used"] * 4 >= len(done["augmented_context"]) - len("Be brief.\n\n")
     first.settle()
     assert ok("show", known, "--json").json()["usage_count"] == 1
@@ -63,7 +63,7 @@ def test_a_conversation(ctx: Context) -> None:
     second = session_inject(ctx, "why SQLite", "proj:1").as_dict()
     assert second["session_turn"] == 2
     assert "We chose SQLite" in second["augmented_context"]
-    assert "provenance: tool:memory_propose:proj:1" in second["augmented_context"]
+    assert "; trust: low (model)\n We chose SQLite" in second["augmented_context"]
 
     session = shown("proj:1")
     assert (session["project_id"], session["turn_count"], session["scope"]) == ("proj", 2, "project")
@@ -99,11 +99,20 @@ def test_a_session_stays_in_its_scope(ctx: Context) -> None:
     assert ok("search", "SQLite").out == b""
 
 
+def test_the_frame_of_the_config_holds_here_too(ctx: Context) -> None:
+    ok("remember", "the giraffe of the deck")
+    Path(".memory/config.json").write_text('{"recall": {"frame": "full"}}', encoding="utf-8")
+    with Context(quiet=True) as anew:
+        done = session_inject(anew, "giraffe", "s:1").as_dict()
+    assert done["format_version"] == 1
+    assert "injection_type: session_inject\n" in done["augmented_context"]
+
+
 def test_through_a_workspace(ctx: Context) -> None:
     ok("workspace", "set", "crew", "--scope", "deck", "--corpus", "v1", "--budget", "300")
     ok("remember", "the giraffe of the deck", "-w", "crew")
     done = session_inject(ctx, "giraffe", "s:1", workspace="crew").as_dict()
-    assert "budget_tokens: 300\n" in done["augmented_context"]
+    assert 0 < done["tokens_used"] <= 300
     session_store(ctx, answer(PROPOSAL), "s:1", workspace="crew")
     assert len(ok("search", "SQLite", "-w", "crew", "--json").json()) == 1
     with pytest.raises(errors.WorkspaceNotFound):

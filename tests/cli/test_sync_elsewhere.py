@@ -34,7 +34,7 @@ def test_a_file_moved_to_another_mount_keeps_its_items(folders: Path, order: tup
     for name in order:
         ok("sync", name, "-q")
     assert ids_of("nightjar") == before
-    assert "path:b/bird.md" in ok("recall", "nightjar").text
+    assert "] b/bird.md:1-3" in ok("recall", "nightjar").text
     assert all(sync(name)["files_unchanged"] == n for name, n in (("a", 0), ("b", 2)))
 
 

@@ -182,7 +182,7 @@ def test_its_budget_is_a_ceiling() -> None:
         ok("remember", f"the giraffe number {n} eats leaves of tree {n} and sleeps beside river {n}")
     ok("workspace", "set", "small", "--scope", "project", "--budget", "200")
     for budget, most in (("2000", 200), ("150", 150)):
-        text = ok("recall", "giraffe", "-w", "small", "--budget", budget).text
+        text = ok("recall", "giraffe", "-w", "small", "--budget", budget, "--frame", "full").text
         assert len(text) <= 4 * most
         assert f"budget_tokens: {most}\n" in text
 

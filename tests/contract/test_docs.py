@@ -16,6 +16,7 @@ BY_HAND = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "ben
 #: What differs from run to run, and what stands for it when two outputs are compared.
 SCRUBS = (
     (r"\b(MEM|EVT|REV)-[0-9a-f]{12}\b", r"\1-…"),
+    (r"(?m)^\[[0-9a-f]{6,12}(\+\d+)?\] \d{4}-\d\d-\d\d", r"[…\1] TODAY"),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?", "TIME"),
     (r"sha256:[0-9a-f]{9}\.\.\.", "sha256:…"),
     (r"/[\w/.-]*/(?=(docs|\.memory|auth\.md)\b)", "/…/"),

@@ -41,7 +41,7 @@ OURS = {
     "memctl.store.connect", "memctl.store.filters", "memctl.store.fts", "memctl.store.kept", "memctl.store.lives",
     "memctl.store.migrate", "memctl.store.safety", "memctl.store.schema",
     "memctl.store.search", "memctl.text", "memctl.text.clean",
-    "memctl.text.excerpt", "memctl.text.forms", "memctl.text.query",
+    "memctl.text.excerpt", "memctl.text.forms", "memctl.text.query", "memctl.text.word_lists",
 }  # fmt: skip
 
 _PROBE = """

@@ -11,9 +11,10 @@ Shell = Callable[..., Any]
 DEMOS = Path(__file__).resolve().parents[2] / "demos"
 #: A story, and what must be found in what it prints, in this order.
 STORIES = {
-    "main-pipe.sh": ["--- End Memory (format_version=1,", "3. What was stored:", "Import complete"],
+    "main-pipe.sh": ["--- End Memory (", "3. What was stored:", "Import complete"],
     "ingest-recall.sh": [
-        "[QUARANTINED]", "No injectable items matched", "lines:1-9", "--- End Memory", "No matching items",
+        "[QUARANTINED]", "No injectable items matched", "handbook/sessions.md:1-9", "--- End Memory",
+        "No matching items",
     ],
     "folder-ask.sh": [
         "0 of them not in the context", "thirty minutes", "one hour", "not in the context: handbook/clock.md:7",

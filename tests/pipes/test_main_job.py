@@ -34,7 +34,8 @@ def docs(here: Path) -> Path:
 def test_push_a_model_and_pull(sh: Shell, docs: Path) -> None:
     done = sh("""
         set -o pipefail
-        memctl push "when do deployments run" --source docs/ | scripted-llm --passages 1 | memctl pull --tags note
+        memctl push "when do deployments run" --source docs/ --propose |
+            scripted-llm --passages 1 | memctl pull --tags note
     """)
     assert (done.code, done.out) == (0, b"")
     found = json.loads(sh("memctl search 'deployments release manager' --tags note --json").out)
@@ -45,10 +46,11 @@ def test_push_a_model_and_pull(sh: Shell, docs: Path) -> None:
 
 
 def test_a_model_that_answers_in_prose_is_stored_as_a_note(sh: Shell, docs: Path) -> None:
-    assert (
-        sh("set -o pipefail; memctl push coffee --source docs | scripted-llm --plain | memctl pull --title Coffee").code
-        == 0
-    )
+    done = sh("""
+        set -o pipefail
+        memctl push coffee --source docs --prompt | scripted-llm --plain | memctl pull --title Coffee
+    """)
+    assert done.code == 0
     assert [i["title"] for i in json.loads(sh("memctl list --tier stm --type note --json").out)].count("Coffee") == 1
 
 
@@ -60,8 +62,8 @@ def test_a_model_that_says_nothing_is_an_error_of_pull(sh: Shell) -> None:
 
 def test_the_block_goes_to_stdout_and_the_talk_to_stderr(sh: Shell, docs: Path) -> None:
     done = sh("memctl push deployments --source docs")
-    assert done.text.startswith("## Memory (Injected)\nformat_version: 1\n")
-    assert done.text.rstrip("\n").splitlines()[-1].startswith("--- End Memory (format_version=1,")
+    assert done.text.startswith("## Memory (Injected)\nformat_version: 2, best first\n")
+    assert done.text.rstrip("\n").splitlines()[-1].startswith("--- End Memory (")
     assert done.notes
     assert sh("memctl push deployments --source docs -q").err == b""
 

@@ -68,7 +68,7 @@ def test_closed_stderr_does_not_stop_the_work(sh: Shell) -> None:
 def test_bytes_that_are_not_text(sh: Shell, data: bytes) -> None:
     done = sh("memctl pull --title bytes", stdin=data)
     assert done.code in (0, 1)
-    if done.code == 0:
+    if done.code == 0 and "says nothing: not stored" not in done.notes:  # a replacement character is no statement
         assert len(json.loads(sh("memctl list --json").out)) == 1
         assert sh("memctl export").code == 0
 

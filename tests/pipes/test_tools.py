@@ -66,14 +66,28 @@ used: 50
 
 --- End Memory (format_version=1, 1 items, 50 tokens) ---
 """
+COMPACT = """## Memory (Injected)
+format_version: 2, best first
+[a3185e] docs/login.md:3-9 > Login flow
+ # Login
+
+ The login flow uses tokens that expire after an hour. More follows here.
+--- End Memory (1) ---
+"""
+QUESTION = "\n## Question\n\nHow long?\n"
 
 
-def test_the_stand_in_answers_from_the_block(sh: Shell) -> None:
-    found = json.loads(sh("scripted-llm --json", stdin=BLOCK.encode()).out)
+@pytest.mark.parametrize("block", [BLOCK, COMPACT])
+def test_the_stand_in_answers_from_the_block(sh: Shell, block: str) -> None:
+    prompt = block + QUESTION
+    found = json.loads(sh("scripted-llm --json", stdin=prompt.encode()).out)
     assert [p["title"] for p in found] == ["Login flow"]
     assert found[0]["content"] == "The login flow uses tokens that expire after an hour. (docs/login.md lines 3-9)"
-    assert "<MEMORY_PROPOSALS_JSON>" not in sh("scripted-llm --plain", stdin=BLOCK.encode()).text
-    assert "no passages" in sh("scripted-llm", stdin=b"hello").text
+    assert "MEMORY_PROPOSALS" not in sh("scripted-llm", stdin=prompt.encode()).text
+    asked = "Propose in <MEMORY_PROPOSALS_JSON>.\n\n" + prompt
+    assert sh("scripted-llm", stdin=asked.encode()).text.endswith("</MEMORY_PROPOSALS_JSON>\n")
+    assert "no passages" in sh("scripted-llm", stdin=QUESTION.encode()).text
+    assert "no question" in sh("scripted-llm", stdin=block.encode()).text
 
 
 def test_the_stand_in_follows_a_script(sh: Shell, here: Path) -> None:

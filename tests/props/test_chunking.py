@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from memctl.text.chunking import Passage, chunk, chunk_paragraphs
 
 KINDS = [
-    ("text", ""), ("table", ""), ("markdown", ""), ("rst", ""), ("data", "toml"), ("data", "yaml"), ("data", "json"),
+    ("text", ""), ("table", ""), ("markdown", ""), ("rst", ""), ("asciidoc", ""), ("org", ""),
+    ("latex", ""), ("man", ""), ("data", "toml"), ("data", "yaml"), ("data", "json"),
     ("code", "python"), ("code", "javascript"), ("code", "c"), ("code", "go"), ("code", "unheard-of"),
 ]  # fmt: skip
 kinds = st.sampled_from(KINDS)
@@ -17,7 +18,9 @@ FRAGMENTS = [
     "\x00", "\u3000", "# One", "## Two", "### Three ###", "#", "=====", "-----", "---", "```", "~~~~", "````py",
     "- item", "1. item", "| a | b |", "> q", "def f(x):", "class Foo:", "@decorator", "async def g():", "return 1",
     "}", ");", "function f() {", "]", "const a = () => {", "int main(int argc)", "func (r *T) Name() {", "[table]",
-    "key:", '"a": {', "a,b,c", "Sentence one. Sentence two! 日本。", "word" * 9,
+    "key:", '"a": {', ".. function:: f(x)", ".. _label:", "== Two", "term::", "----", "====", "* Star", "#+begin_src",
+    "\\section{One}", "\\item", ".SH NAME", ".TP", ".It Fl o", "NAME", "1.2 Numbered",
+    "--option", "   deeper", "a,b,c", "Sentence one. Sentence two! 日本。", "word" * 9,
 ]  # fmt: skip
 structured = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12), max_size=60).map("".join)
 texts = structured | st.text(max_size=300)

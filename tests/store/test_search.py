@@ -99,6 +99,38 @@ def test_scripts_without_blanks(store: Database, asked: str) -> None:
     assert found(store, asked) == ["我们使用数据库进行存储"]
 
 
+def test_of_scripts_without_blanks_rare_pairs_count_more_and_one_is_enough(store: Database) -> None:
+    answer = "连接池的大小由参数决定，默认值为十。"  # noqa: RUF001 - how Chinese is written
+    put(store, answer)
+    for n in range(20):
+        put(store, f"数据库的配置说明，第{n}部分，请参考手册。")  # noqa: RUF001
+    hits = found(store, "如何修改数据库连接池的大小？")  # noqa: RUF001
+    assert hits[0] == answer
+    assert len(hits) > 1, "those that have only the common words stand behind it"
+    assert found(store, "连接池在哪个文件里面可以进行更多更详细的调整") == [answer], "one pair of many is enough"
+
+
+@pytest.mark.parametrize(
+    ("content", "asked"),
+    [
+        ("Die Straße ist gesperrt", "Strasse"),
+        ("Die Strasse ist gesperrt", "Straße"),
+        ("قرأت الكتاب أمس", "كتاب"),
+        ("قرأت كتاب أمس", "الكتاب"),
+        ("قرأت كتاب أمس", "كِتَاب"),
+        ("وصل بالكتاب أمس", "والكتاب"),
+        ("הספר על השולחן", "ספר"),
+        ("ספר על השולחן", "הספר"),
+        ("ספר על השולחן", "סֵפֶר"),
+        ("קראתי בספר אתמול", "הספר"),
+    ],
+)
+def test_spellings_points_and_prefixes_of_one_word(store: Database, content: str, asked: str) -> None:
+    put(store, content)
+    put(store, "something else")
+    assert found(store, asked) == [content]
+
+
 def test_what_no_tokenizer_knows_is_found_by_substring(store: Database) -> None:
     put(store, "party 🎉 today")
     put(store, "quiet day")

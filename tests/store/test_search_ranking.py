@@ -31,6 +31,68 @@ def ids(found: Found) -> list[str]:
     return [c.id for c in found.candidates]
 
 
+def passage(db: Database, path: str, position: int, title: str, content: str) -> str:
+    source = MemoryProvenance(source_kind="doc", source_id=path, chunk_ids=[f"{path}:{position}"])
+    return put(db, content, id=f"MEM-{path}-{position}", title=title, provenance=source)
+
+
+# --- words ----------------------------------------------------------------------------------------------------------
+
+
+def test_words_that_fit_any_subject_weigh_less_than_those_that_name_it(db: Database) -> None:
+    put(db, "It is given.", id="MEM-light")
+    put(db, "An option with multiple=True is collected into a tuple of values.", id="MEM-option")
+    for n in range(30):
+        put(db, f"Filler {n} about other matters.")
+    assert ids(find(db, "how is an option given"))[0] == "MEM-option"
+    assert ids(find(db, "what is given"))[0] == "MEM-light", "alone they are words like others"
+
+
+@pytest.mark.parametrize("path", ["docs/releases/1.8.txt", "docs/changelog_14.rst", "CHANGES.md", "news/index.html"])
+def test_what_changed_in_some_version_stands_behind_what_explains_it(db: Database, path: str) -> None:
+    passage(db, path, 0, "Notes", "Cookies of a session are signed by a secret key.")
+    passage(db, "docs/topics/sessions.txt", 0, "Notes", "Cookies of a session are signed by some secret key.")
+    assert ids(find(db, "how are session cookies signed?"))[0] == "MEM-docs/topics/sessions.txt-0"
+    assert news_in(db, "how are session cookies signed?")
+    assert not news_in(db, "when were session cookies signed?")
+
+
+def news_in(db: Database, question: str) -> dict[int, float]:
+    ranking = find(db, question).ranking
+    assert ranking is not None
+    return dict(ranking.parts).get("news", {})
+
+
+@pytest.mark.parametrize("path", ["src/releases/news.py", "docs/changes-of-state.dat", "docs/topics/migrations.txt"])
+def test_what_only_sounds_like_release_notes_keeps_its_place(db: Database, path: str) -> None:
+    passage(db, path, 0, "Notes", "Cookies of a session are signed by a secret key.")
+    assert not news_in(db, "how are session cookies signed?")
+
+
+@pytest.mark.parametrize(("path", "first"), [("src/shutil.py", 0), ("docs/shutil.md", 1)])
+def test_the_part_of_a_function_that_defines_it_stands_before_its_other_parts(
+    db: Database, path: str, first: int
+) -> None:
+    passage(db, path, 0, "shutil > rmtree", 'def rmtree(path):\n    """Remove what is below a path."""')
+    passage(db, path, 1, "shutil > rmtree", "    remove each of the folders of the tree: remove(folders), remove(tree)")
+    passage(db, path, 2, "shutil > move", "def move(source, target):")
+    assert ids(find(db, "remove a tree of folders"))[:2] == [f"MEM-{path}-{first}", f"MEM-{path}-{1 - first}"]
+
+
+def test_a_word_finds_its_items_however_many_the_rarer_ones_have(db: Database) -> None:
+    for n in range(700):
+        put(db, f"Foreign matters, item {n}.", id=f"MEM-f{n:03}")
+        put(db, f"Checks of all sorts, item {n}.", id=f"MEM-c{n:03}")
+    for n in range(720):
+        put(db, f"Sqlite, item {n}.", id=f"MEM-s{n:03}")
+    put(db, "PRAGMA in sqlite turns it on, sqlite, sqlite.", id="MEM-answer")
+    hits = {c.id for c in find(db, "foreign checks sqlite", limit=-1).candidates}
+    assert "MEM-answer" in hits
+    few = find(db, "foreign checks sqlite", limit=10)
+    assert few.ranking is not None
+    assert [term.word for term in few.ranking.terms] == ["foreign"], "a third of the store, or 1200 matches, is enough"
+
+
 # --- neighbours and sources -------------------------------------------------------------------------------------
 
 

@@ -105,7 +105,7 @@ Upgrade
 
 def test_markdown_is_cut_at_sections_that_carry_their_path() -> None:
     passages = chunk(GUIDE, kind="markdown", target_tokens=200)
-    assert headings(passages) == ["", "Guide > Install", "Guide > Install > Linux", "Guide > Upgrade"]
+    assert headings(passages) == ["Guide", "Guide > Install", "Guide > Install > Linux", "Guide > Upgrade"]
     assert [passage.text.split("\n")[0] for passage in passages[1:]] == ["## Install", "### Linux ###", "Upgrade"]
     assert passages[0].text.startswith("---\ntitle: # not a heading\n---\n# Guide")
 

@@ -11,6 +11,7 @@ from memctl.llm.fitting import fitted
 from memctl.text import block
 from memctl.text.block import Passage
 from memctl.text.echo import HEADER
+from memctl.text.frames import Compact, Full
 
 CONTEXT = r"""## Memory (Injected)
 [1] [STM:unverified] note — Guide
@@ -130,9 +131,10 @@ def test_much_of_anything_is_read_in_one_go(piece: str) -> None:
 def test_whatever_a_file_is_called_its_place_is_read_back(name: str, first: int, more: int) -> None:
     path = block.display_path(f"docs/{name}.md", "")
     passage = Passage(("MEM-1",), "stm", "unverified", "note", "T", ["It is so."], path, "3",
-                      (first, first + more), "doc:x", [], 0.5, [])  # fmt: skip
-    text = block.build([passage], ["head"], 500).text
-    assert citations.places(text) == [citations.Place(path, (3, 3), (first, first + more))]
+                      (first, first + more), "doc:x", [], 0.5, [], handle="a3185e")  # fmt: skip
+    for frame, chunk in ((Full(["head"], 500), 3), (Compact(), -1)):
+        text = block.build([passage], frame, 500).text
+        assert citations.places(text) == [citations.Place(path, (chunk, chunk), (first, first + more))]
     (found,) = citations.check(f"So it is [{path}:{first}].", citations.places(text))
     assert found == (f"{path}:{first}", True)
 
@@ -141,12 +143,14 @@ def test_whatever_a_file_is_called_its_place_is_read_back(name: str, first: int,
 def test_a_passage_that_makes_room_says_which_of_its_lines_are_left(room: int) -> None:
     lines = [f"Line {n} speaks of {'zebras' if n == 117 else 'the weather'}." for n in range(95, 135)]
     passage = Passage(
-        ("MEM-1",), "stm", "unverified", "note", "T", lines, "a.md", "3", (95, 134), "doc:a.md", [], 0.5, []
-    )
-    text = block.build([passage], ["head"], 5000).text
-    left = fitted(HEADER + "\n" + text, room, ["zebra"])
-    assert len(left) <= room
-    (place,) = citations.places(left)
-    assert place.lines is not None
-    shown = [int(n) for n in re.findall(r"Line (\d+)", left)]
-    assert place.lines == (shown[0], shown[-1])
+        ("MEM-1",), "stm", "unverified", "note", "T", lines, "a.md", "3", (95, 134), "doc:a.md", [], 0.5, [],
+        handle="a3185e",
+    )  # fmt: skip
+    for frame in (Full([HEADER, "head"], 5000), Compact()):
+        left = fitted(block.build([passage], frame, 5000).text, room, ["zebra"])
+        assert len(left) <= room
+        (place,) = citations.places(left)
+        assert place.lines is not None
+        shown = [int(n) for n in re.findall(r"Line (\d+)", left)]
+        assert place.lines == (shown[0], shown[-1])
+        assert "zebras" in left

@@ -20,7 +20,7 @@ def test_a_structure_block_goes_and_the_answer_stays(name: str) -> None:
 
 
 def test_both_blocks_are_counted() -> None:
-    recall = (GOLDEN / "recall.txt").read_text(encoding="utf-8")
+    recall = (GOLDEN / "recall-full.txt").read_text(encoding="utf-8")
     left, count = without_injected(f"{STRUCTURE}\n{recall}\nWell.\n")
     assert (left.strip(), count) == ("Well.", 2)
 

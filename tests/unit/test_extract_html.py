@@ -71,7 +71,10 @@ def test_what_is_never_closed_loses_nothing_before_it(html: str) -> None:
     [
         ("<title>T &amp; t</title><p>x", "# T & t\n\nx\n"),
         ("<title>T</title><h1>T</h1>x", "# T\n\nx\n"),
-        ("<title>T - site</title><h1>T</h1>x", "T - site\n\n# T\n\nx\n"),
+        ("<title>T - site</title><h1>T</h1>x", "# T\n\nx\n"),
+        ("<title>site | T</title><h1>T\u00b6</h1>x", "# T\n\nx\n"),
+        ("<title>Tea</title><h1>T</h1>x", "Tea\n\n# T\n\nx\n"),
+        ("<h2>C# <a>#</a></h2>x", "## C#\n\nx\n"),
     ],
 )
 def test_the_title_is_in_the_text_once(html: str, text: str) -> None:

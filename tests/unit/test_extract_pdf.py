@@ -10,7 +10,7 @@ import pytest
 from data.documents import lib, locked_pdf, pdf
 from memctl.extract import Anchor, Limits, Unreadable, anchor_at, document
 from memctl.extract.places import TOO_MUCH_TEXT
-from memctl.text.chunking import chunk
+from memctl.text.chunking import chunk, title_of
 
 TOOL = which("pdftotext")
 
@@ -49,6 +49,30 @@ def test_pages_are_anchors() -> None:
     assert found.anchors == (Anchor(1, "page 1"), Anchor(3, "page 3"))
     assert (found.kind, found.lines_are_source) == ("text", False)
     assert anchor_at(found.anchors, 1, 3) == "pages 1-3"
+
+
+@pytest.mark.usefixtures("either")
+@pytest.mark.parametrize(
+    ("told", "title"),
+    [
+        (rb"/Title (A \(real\) title)", "A (real) title"),
+        (
+            rb"/Title (Caf\351 \
+life)",
+            "Café life",
+        ),
+        (b"/Title <FEFF00DC006200650072>", "Über"),
+        (b"/Title (Microsoft Word - Yearly report)", "Yearly report"),
+        (b"/Title (Microsoft Word - report.docx)", "a"),
+        (b"/Title (untitled)", "a"),
+        (b"/Author (Ann)", "a"),
+    ],
+)
+def test_the_title_that_the_file_carries_is_its_own(told: bytes, title: str) -> None:
+    data = pdf("Page one says this.")
+    start = data[data.rindex(b"startxref") :]
+    info = b"\n99 0 obj\n<< /Producer (p) " + told + b" >>\nendobj\ntrailer\n<< /Info 99 0 R >>\n"
+    assert title_of(document(data + info + start, "a.pdf"), "a.pdf") == title
 
 
 @pytest.mark.usefixtures("either")

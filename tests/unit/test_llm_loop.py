@@ -175,7 +175,7 @@ def test_of_a_passage_that_was_cut_the_rest_is_new() -> None:
     talk = Talk(ask_for("keys"), {"keys": [whole]})
     done = talk.run(context)
     assert done.traces[0].new_items == 1
-    assert "lines:16-40" in talk.prompts[1]
+    assert "] docs/a.md:16-40 > " in talk.prompts[1]
     for line in lines:
         assert talk.prompts[1].count(line) == 1
 
@@ -185,7 +185,7 @@ def test_a_passage_that_is_asked_for_again_goes_on_where_it_was_cut() -> None:
     whole = passages("\n".join(lines))[0]._replace(path="docs/a.md", chunk="0", span=(1, 60))
     queries = ("alpha beta", "gamma delta", "epsilon zeta", "eta theta")
     talk = Talk(ask_for(*queries), {query: [whole] for query in queries})
-    done = talk.run("What is known.", budget=600, max_calls=9)
+    done = talk.run("What is known.", budget=500, max_calls=9)
     shown = [[n for n, line in enumerate(lines) if line in prompt] for prompt in talk.prompts]
     assert shown[0] == []
     assert shown[1] == list(range(len(shown[1])))
@@ -208,11 +208,11 @@ def test_of_a_long_line_the_rest_is_new() -> None:
     talk.run(" ".join(said[:5]))
     for sentence in said:
         assert talk.prompts[1].count(sentence) == 1
-    assert "    […] Sentence 5 is about" in talk.prompts[1]
+    assert "\n […] Sentence 5 is about" in talk.prompts[1]
     long = "\u3002".join(f"{n}{n}" * 30 for n in range(10)) + "\u3002"  # sentences without blanks between them
     talk = Talk(ask_for("keys"), {"keys": passages(long)})
     talk.run(long[:300])
-    assert f"    […] {'44' * 30}\u3002{'55' * 30}\u3002" in talk.prompts[1]
+    assert f"\n […] {'44' * 30}\u3002{'55' * 30}\u3002" in talk.prompts[1]
 
 
 def test_a_short_statement_is_known_only_with_its_title() -> None:

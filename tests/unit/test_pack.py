@@ -1,10 +1,14 @@
 """From ranked items to passages: repeats go, neighbours are joined."""
 
+from memctl.llm import citations
+from memctl.llm.fitting import fitted
 from memctl.retrieve import pack as packing
-from memctl.retrieve.pack import joined, pack
+from memctl.retrieve.pack import Ranked, pack
 from memctl.store.sources import Source
-from memctl.text.block import Passage, passage
+from memctl.text.block import Passage, header_lines, passage
+from memctl.text.frames import Compact, Full
 from memctl.text.query import analyse
+from memctl.text.runs import joined
 from memctl.types import MemoryItem
 
 PATH = "/w/guide.md"
@@ -24,12 +28,12 @@ def passages(*chunks: tuple[MemoryItem, Source]) -> list[Passage]:
 
 def kept(*chunks: tuple[MemoryItem, Source], budget: int = 10_000) -> list[str]:
     items, places = [item for item, _ in chunks], {item.id: place for item, place in chunks}
-    return [p.chunk for p in packing.passages(items, places, budget)]
+    return [p.chunk for p in packing.passages(Ranked(items, places, []), budget)]
 
 
 def test_neighbours_become_one_in_the_place_of_the_best() -> None:
     ranked = passages(chunk(7, 90, "far away"), chunk(2, 5, "third\nfourth"), chunk(1, 1, "first\nsecond"))
-    out = joined(ranked, 10_000)
+    out = joined(ranked, Full([], 100))
     assert [p.chunk for p in out] == ["7", "1-2"]
     assert out[1].lines == ["first", "second", "", "third", "fourth"]
     assert out[1].span == (1, 6)
@@ -39,18 +43,102 @@ def test_neighbours_become_one_in_the_place_of_the_best() -> None:
 
 
 def test_lines_that_overlap_are_shown_once() -> None:
-    out = joined(passages(chunk(0, 1, "a\nb\nc"), chunk(1, 3, "c\nd")), 10_000)
+    out = joined(passages(chunk(0, 1, "a\nb\nc"), chunk(1, 3, "c\nd")), Compact())
     assert out[0].lines == ["a", "b", "c", "d"]
     assert out[0].span == (1, 4)
 
 
 def test_neighbours_in_different_sources_stay_apart() -> None:
-    assert len(joined(passages(chunk(0, 1, "a"), chunk(1, 2, "b", "/w/other.md")), 10_000)) == 2
+    assert len(joined(passages(chunk(0, 1, "a"), chunk(1, 2, "b", "/w/other.md")), Compact())) == 2
 
 
-def test_what_would_not_fit_is_not_joined() -> None:
-    out = joined(passages(chunk(0, 1, "x" * 600), chunk(5, 90, "y" * 600), chunk(1, 2, "z" * 600)), 1000)
-    assert [p.chunk for p in out] == ["0", "5", "1"]
+def test_what_was_cut_between_is_not_joined() -> None:
+    one, other = passages(chunk(0, 1, "a\nb"), chunk(1, 3, "c\nd"))
+    assert len(joined([one._replace(lines=["a"], cut=(False, True)), other], Full([], 100))) == 2
+    assert len(joined([one, other._replace(lines=["d"], cut=(True, False))], Full([], 100))) == 2
+
+
+def test_parts_of_one_document_share_its_line_in_its_order() -> None:
+    chunks = [
+        chunk(9, 90, "the gateway again"),
+        chunk(3, 30, "of gardens", "/w/b.md"),
+        chunk(2, 20, "the gateway\nfirst"),
+    ]
+    items = [item for item, _ in chunks]
+    block = pack(items, {item.id: place for item, place in chunks}, analyse("gateway"), 400, cwd="/w")
+    assert block.text.splitlines()[2:-1] == [
+        "[MEM-2+1] guide.md:20-21, 90", " the gateway", " first", " […]", " the gateway again",
+        "[MEM-3] b.md:30 > part 3", " of gardens",
+    ]  # fmt: skip
+    found = citations.places(block.text)
+    assert [(place.path, place.lines) for place in found] == [
+        ("guide.md", (20, 21)), ("guide.md", (90, 90)), ("b.md", (30, 30)),
+    ]  # fmt: skip
+    chunks = [chunk(2, 20, "the gateway " * 40), chunk(9, 90, "the gateway again " * 40)]
+    block = pack([item for item, _ in chunks], {item.id: place for item, place in chunks}, analyse("gateway"), 600)
+    left = fitted(block.text, 500, ["gateway"])
+    assert [place.lines for place in citations.places(left)] == [(20, 20)]
+    assert "again" not in left
+
+
+def turn(position: int, who: str, said: str) -> MemoryItem:
+    return MemoryItem(
+        id=f"MEM-{position}", title=who, content=said, created_at="2026-03-04T10:00:00+00:00",
+        provenance={"source_kind": "chat", "source_id": "s1", "chunk_ids": [f"s1:{position}"]},
+    )  # fmt: skip
+
+
+def test_turns_in_a_row_share_a_line_in_the_order_in_which_they_were_said() -> None:
+    items = [turn(4, "Ben", "On Monday."), turn(9, "Ann", "Good."), turn(3, "Ann", "When does it sail?")]
+    block = pack(items, {}, analyse("when"), 400)
+    assert block.text.splitlines()[2:-1] == [
+        "[MEM-3+1] 2026-03-04", " Ann: When does it sail?", " Ben: On Monday.", "[MEM-9] 2026-03-04 Ann", " Good.",
+    ]  # fmt: skip
+    assert block.ids == ("MEM-3", "MEM-4", "MEM-9")
+    full = pack(items, {}, analyse("when"), 400, frame=Full([], 400))
+    assert full.text.count("provenance: chat:s1") == 3
+
+
+def test_of_statements_that_changed_the_newest_stands_first_and_all_are_dated() -> None:
+    said = [("6379", "2026-01-10"), ("7001", "2026-03-12"), ("6380", "2026-02-11")]
+    items = [
+        MemoryItem(id=f"MEM-{port}", content=f"Redis runs on port {port}.", created_at=f"{day}T10:00:00+00:00")
+        for port, day in said
+    ]
+    items.insert(1, MemoryItem(id="MEM-x", content="The cache is Redis, and it is behind the proxy."))
+    lines = pack(items, {}, analyse("which port"), 400).text.splitlines()
+    assert [line[:18] for line in lines if line.startswith(("[MEM-6", "[MEM-7"))] == [
+        "[MEM-7001] 2026-03", "[MEM-6380] 2026-02", "[MEM-6379] 2026-01",
+    ]  # fmt: skip
+    assert sum(line.startswith("[MEM-x] ") for line in lines) == 1
+
+
+def test_what_adds_nothing_waits_behind_what_does() -> None:
+    said = ("the gateway retries", "the gateway retries again", "the alarm rings")
+    items = [MemoryItem(id=f"MEM-{n}", content=text, created_at="2026-01-01") for n, text in enumerate(said)]
+    words = {"gateway": 1.0, "retri": 1.0, "alarm": 2.0}
+    order = packing.passages(Ranked(items, {}, words), 500)
+    assert [p.ids[0] for p in order] == ["MEM-0", "MEM-2", "MEM-1"]
+
+
+def test_what_ranks_first_stands_first_and_one_document_does_not_take_all() -> None:
+    items = [chunk(2 * n, 20 * n + 1, f"gateway part {n}")[0] for n in range(4)]
+    items.append(chunk(40, 1, "gateway elsewhere", "/w/other.md")[0])
+    scores = {item.id: 1.0 - n / 100 for n, item in enumerate(items)}
+    order = packing.passages(Ranked(items, {}, {"gateway": 1.0}, scores=scores), 500)
+    assert [p.ids[0] for p in order][:2] == ["MEM-0", "MEM-40"]
+
+
+def test_a_cut_keeps_the_line_that_the_passage_opens_with() -> None:
+    body = [f"    step {n} does little" for n in range(60)]
+    body[45] = "    here the needle is threaded"
+    item, place = chunk(0, 1, "\n".join(["def sew(cloth):", *body]))
+    block = pack([item], {item.id: place}, analyse("threaded"), 120)
+    lines = block.text.splitlines()
+    assert lines[3] == " def sew(cloth):"
+    assert lines[4].startswith("     step ")
+    assert lines[2].startswith(f"[MEM-0] /w/guide.md:{2 + int(lines[4].split()[1])}-")
+    assert "here the needle is threaded" in block.text
 
 
 def test_repeats_go_and_statements_that_differ_in_a_number_stay() -> None:
@@ -72,12 +160,15 @@ def test_the_block_names_every_item_it_delivers() -> None:
     chunks = [chunk(1, 1, "first words"), chunk(2, 2, "second words"), chunk(9, 50, "third thing")]
     items = [item for item, _ in chunks]
     places = {item.id: place for item, place in chunks}
-    block = pack(items, places, analyse("words"), 400, matched=12, cwd="/w")
+    block = pack(items, places, analyse("words"), 400, cwd="/w")
     assert set(block.ids) == {"MEM-1", "MEM-2", "MEM-9"}
-    assert block.items == 2
-    assert "matched: 12" in block.text
-    assert "[path:guide.md chunk:1-2 lines:1-2]" in block.text
-    assert f"2 items, {block.tokens} tokens" in block.text
+    assert block.items == 1
+    assert "[MEM-1+2] guide.md:1-2, 50\n first words\n second words\n […]\n third thing\n" in block.text
+    head = header_lines("memory_recall", 400, 12)
+    full = pack(items, places, analyse("words"), 400, frame=Full(head, 400), cwd="/w")
+    assert "matched: 12" in full.text
+    assert "[path:guide.md chunk:1-2 lines:1-2]" in full.text
+    assert f"2 items, {full.tokens} tokens" in full.text
 
 
 def test_looking_ends_when_no_more_can_find_room() -> None:

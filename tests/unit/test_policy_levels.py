@@ -114,6 +114,9 @@ def test_search_and_the_block_leave_as_their_view_shows_them(tmp_path: Path) -> 
         assert [word for word in hidden if word in public.text + public.notes] == []
         assert "[REDACTED:host]" in public.text
     block = ok("recall", "runner", "--redact", "S0").text
+    lines = {line.partition(" >")[0] for line in block.splitlines()}
+    assert {"[ITEM-1] SOURCE-1:1-3", "[ITEM-2] SOURCE-2:1-3"} <= lines
+    block = ok("recall", "runner", "--redact", "S0", "--frame", "full").text
     assert {"[path:SOURCE-1 chunk:0", "[path:SOURCE-2 chunk:0"} <= {line.strip()[:22] for line in block.splitlines()}
 
 

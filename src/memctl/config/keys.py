@@ -99,6 +99,7 @@ KEYS = (
     Key("policy", "rules", Rows, [], "own rules: id, kind, keywords, pattern (and action, example, counterexample)"),
     Key("policy", "allow", Rows, [], "findings that are let pass: rule, path, reason"),
     Key("recall", "budget_tokens", int, 2200, "size of the block in tokens", 1, 1_000_000),
+    Key("recall", "frame", str, "compact", "what stands around passages", choices=("compact", "full", "none")),
     Key("recall", "min_coverage", float, 0.0, "no block below this share of the question's weight; 0 is off", 0, 1),
     Key("recall", "recency", float, STRENGTH["recency"], "share of its score that a new item gains", 0, 1),
     Key("recall", "recency_days", float, STRENGTH["recency_days"], "days until half of that is left", 0.1, 100_000),

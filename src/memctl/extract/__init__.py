@@ -71,7 +71,8 @@ class Document(NamedTuple):
     """The text of a file, and how to cut it.
 
     text      lines end with a line feed; no NUL, no byte order mark, no lone surrogate
-    kind      markdown, rst, code, data, table or text: which structure `text.chunking` looks for
+    kind      markdown, rst, asciidoc, org, latex, man, code, data, table or text: which structure `text.chunking`
+              looks for
     language  the programming or data language, such as "python"; "" if there is none
     encoding  what the bytes were: "utf-8", "utf-16-le", "cp1252", …
     notes     one line for each repair: "3 bytes were not valid UTF-8 and were replaced"
@@ -141,6 +142,7 @@ def anchor_at(anchors: tuple[Anchor, ...], first: int, last: int) -> str:
 
 
 def _read_text(data: bytes, name: str) -> Document:
+    from memctl.text.chunk_plain import look
     from memctl.text.decoding import decode
 
     text, encoding, notes = decode(data, name)
@@ -150,4 +152,5 @@ def _read_text(data: bytes, name: str) -> Document:
         from memctl.extract.markdown_hidden import divided
 
         text, hidden = divided(text)
-    return Document(text, kind.kind, kind.language, encoding, notes, hidden=hidden)
+    shape = look(text) if kind.kind == "text" else kind.kind
+    return Document(text, shape, kind.language, encoding, notes, hidden=hidden)

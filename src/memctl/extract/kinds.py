@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """How a text is cut: its structure (markdown, rst, code, data, table, text) and its language."""
+    """How a text is cut: its structure (see `Document.kind`) and its language."""
 
     kind: str
     language: str = ""
@@ -12,12 +12,17 @@ class Kind(NamedTuple):
 
 _TEXT = Kind("text")
 _MARKDOWN = Kind("markdown")
+_MAN = Kind("man")
 
 _BY_SUFFIX: dict[str, Kind] = {
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"), _MARKDOWN),
     **dict.fromkeys((".html", ".htm", ".xhtml", ".docx", ".odt", ".pptx", ".odp", ".ipynb", ".eml"), _MARKDOWN),
     ".rst": Kind("rst"),
-    **dict.fromkeys((".txt", ".text", ".adoc", ".asciidoc", ".org", ".tex", ".log", ".srt", ".vtt", ".pdf"), _TEXT),
+    **dict.fromkeys((".adoc", ".asciidoc"), Kind("asciidoc")),
+    ".org": Kind("org"),
+    **dict.fromkeys((".tex", ".latex"), Kind("latex")),
+    **dict.fromkeys((".man", ".mdoc"), _MAN),
+    **dict.fromkeys((".txt", ".text", ".log", ".srt", ".vtt", ".pdf"), _TEXT),
     **dict.fromkeys((".diff", ".patch"), _TEXT),
     **dict.fromkeys((".csv", ".tsv", ".xlsx", ".ods"), Kind("table")),
     **dict.fromkeys((".json", ".jsonc", ".json5", ".jsonl", ".ndjson"), Kind("data", "json")),
@@ -106,7 +111,17 @@ def kind_of(name: str, text: str = "") -> Kind:
 
 
 def _named(base: str) -> Kind | None:
+    if base[-1:].isdecimal():
+        return _MAN if _is_man_page(base) else None
     return _BY_NAME.get(base) or (_BY_NAME["dockerfile"] if base.startswith("dockerfile.") else None)
+
+
+def _is_man_page(base: str) -> bool:
+    """Whether a name ends in a section of the manual: `rsync.1`; not `v1.2`, `libz.so.1`, `app.log.1`."""
+    stem, _, section = base.rpartition(".")
+    if section not in ("1", "2", "3", "4", "5", "6", "7", "8") or stem.endswith((".so", ".log", ".dylib")):
+        return False
+    return sum(map(str.isalpha, stem)) > 1
 
 
 def _script(text: str) -> Kind:

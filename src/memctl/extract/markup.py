@@ -37,11 +37,26 @@ def convert(source: str) -> tuple[str, str, list[Hidden]]:
     scanner = _Scanner(source)
     scanner.run()
     writer = scanner.writer
-    title = " ".join(unescape(scanner.title).split())
     text = writer.finish()
+    title = _page_title(" ".join(unescape(scanner.title).split()), writer.headings)
     if title and title not in writer.headings:
         text = f"# {title}\n\n{text}" if "# " not in text[:2] else f"{title}\n\n{text}"
     return title, text.strip("\n") + "\n" if text.strip() else "", scanner.hidden()
+
+
+#: What stands between a page's own title and the name of its site.
+_SEPARATORS = (" \u2014 ", " \u2013 ", " - ", " | ", " \u00b7 ", " :: ", " \u00bb ", " \u00ab ", ": ")
+
+
+def _page_title(title: str, headings: set[str]) -> str:
+    """The title without the site's name, which every page has: the part of it that is a heading of the page."""
+    best = ""
+    for heading in sorted(headings):
+        before, _, after = title.partition(heading)
+        if heading != title and (before or after) and len(heading) > len(best):
+            apart = not before and after.startswith(_SEPARATORS)
+            best = heading if apart or (not after and before.endswith(_SEPARATORS)) else best
+    return best or title
 
 
 class _Scanner:

@@ -154,7 +154,7 @@ class Writer:
         if not lines:
             return
         if self._level:
-            words = " ".join(lines)
+            words = _without_link(" ".join(lines))
             self.headings.add(words)
             self._blocks.append(("heading", f"{'#' * self._level} {words}"))
         elif self._bullet:
@@ -162,3 +162,8 @@ class Writer:
             self._blocks.append(("item", self._bullet + pad.join(lines)))
         else:
             self._blocks.append(("paragraph", "\n".join(lines)))
+
+
+def _without_link(heading: str) -> str:
+    """A heading without the sign at its end that links to it: a pilcrow, or a # that stands apart."""
+    return (heading.rstrip("\u00b6\uf0c1 ").removesuffix(" #").rstrip()) or heading

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any
 
@@ -39,7 +40,48 @@ def read(data: bytes, name: str, limits: Limits) -> Document:
         lines.add(_rejoined(page, known))
     if lines.is_empty:
         raise Unreadable(path=name, reason="it has no text layer (a scan?)")
-    return lines.document("text")
+    return lines.document("text")._replace(title=_title(data))
+
+
+def _title(data: bytes) -> str:
+    """The title in the file's information dictionary or XMP packet; "" where there is none that says anything."""
+    if b"/Encrypt" in data:
+        return ""
+    found = ""
+    for info in reversed(re.findall(rb"/Info\s{1,9}(\d{1,10})\s{1,9}(\d{1,5})\s{1,9}R", data)):
+        body = re.search(rb"(?<!\d)%s\s{1,9}%s\s{1,9}obj\b(.{0,5000}?)endobj" % info, data, re.DOTALL)
+        value = (
+            re.search(rb"(?s)/Title\s{0,9}(?:\(((?:\\.|[^\\()]){0,999})\)|<([0-9A-Fa-f\s]{0,3999})>)", body[1])
+            if body
+            else None
+        )
+        if value:
+            found = _text_string(value[1], value[2])
+            break
+    if not found:
+        xmp = re.search(rb"<dc:title>.{0,200}?<rdf:li[^>]{0,99}>([^<]{1,999})</rdf:li>", data, re.DOTALL)
+        found = unescape(xmp[1].decode("utf-8", "replace")) if xmp else ""
+    found = " ".join("".join(char if char.isprintable() else " " for char in found).split())
+    found = found.removeprefix("Microsoft Word - ").removeprefix("Microsoft PowerPoint - ")
+    return (
+        "" if re.fullmatch(r"(?i)untitled|.*\.(?:docx?|pptx?|tex|dvi|indd|qxd|pdf|rtf|odt)|\W*", found) else found[:200]
+    )
+
+
+def _text_string(literal: bytes, digits: bytes) -> str:
+    """A text string of PDF, written in parentheses or as hexadecimal digits: UTF-16 with its mark, else Latin-1."""
+    if digits:
+        digits = b"".join(digits.split())
+        raw = bytes.fromhex((digits + b"0" * (len(digits) % 2)).decode("ascii"))
+    else:
+        escapes = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"", b"f": b""}
+        raw = re.sub(
+            rb"\\([0-7]{1,3}|\r?\n|.)",
+            lambda m: bytes([int(m[1], 8) & 255]) if m[1].isdigit() else escapes.get(m[1], m[1].strip(b"\r\n")),
+            literal or b"",
+            flags=re.DOTALL,
+        )
+    return raw[2:].decode("utf-16-be", "replace") if raw.startswith(b"\xfe\xff") else raw.decode("latin-1")
 
 
 def _rejoined(page: str, known: frozenset[str]) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memctl.text.chunking import Passage as Piece
 
 #: Passages aim at this many tokens, so that several fit a budget; --chunk-tokens is the bound, this the target.
-TARGET_TOKENS = 440
+TARGET_TOKENS = 200
 
 #: Hidden passages stand so far from others that none is taken for the next one.
 _APART = 10

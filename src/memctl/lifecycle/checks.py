@@ -26,9 +26,18 @@ def judge(policy: "MemoryPolicy", line: Line) -> Line | list[str]:
     """The line as it may be stored, or the reasons why it may not.
 
     A statement is judged as a write is: a secret or an instruction rejects it, and so does its length. A passage of a
-    document is judged as ingest does it, whatever its length: secrets are blotted out.
+    document is judged as ingest does it, whatever its length: secrets are blotted out. So is a turn of a conversation
+    that is too long for a statement: nobody chose its words to be remembered, and it is stored whole.
     """
-    return _passage(policy, line) if line.record.item.provenance.is_passage else _statement(policy, line)
+    item = line.record.item
+    as_document = item.provenance.is_passage or (_is_turn(item) and len(item.content) > policy.max_content_length)
+    return _passage(policy, line) if as_document else _statement(policy, line)
+
+
+def _is_turn(item: MemoryItem) -> bool:
+    """Whether an item stands in a conversation, by its source and its place there."""
+    source = item.provenance
+    return source.source_kind == "chat" and bool(source.source_id.strip()) and bool(source.chunk_ids)
 
 
 def is_held(item: MemoryItem, withheld: str) -> bool:

@@ -1,8 +1,9 @@
 """Citations in an answer, checked against the places that really stood in its context.
 
-A place is what the second line of a passage's frame says: `[path:docs/api.md chunk:3 lines:12-40]`, `at:page 3`. An
-answer cites it as `[docs/api.md:14]`, `[docs/api.md:12-20]`, `[report.pdf:page 3]` or, where a passage has neither,
-`[notes.docx:chunk 2]`. Bare `docs/api.md:14` and `docs/api.md#L14` are citations too.
+A place is what the line above a passage says: `[a3185e] docs/api.md:12-40 > Errors` (in blocks of version 1 the second
+line of its frame: `[path:docs/api.md chunk:3 lines:12-40]`, `at:page 3`). An answer cites it as `[docs/api.md:14]`,
+`[docs/api.md:12-20]`, `[report.pdf:page 3]` or, where a passage has neither, `[notes.docx:chunk 2]`. Bare
+`docs/api.md:14` and `docs/api.md#L14` are citations too.
 """
 
 import re
@@ -11,19 +12,34 @@ from functools import partial
 from typing import NamedTuple
 
 from memctl.extract.kinds import is_ingestable, suffix_of
+from memctl.text.echo import FOOTER, HEADER
 
 #: What an answer is asked for with --cite.
 REQUEST = """\
-Right after each statement, cite the place that it is from: the path and the lines of the passage, as its `[path:…]` \
-line gives them, in square brackets: `[docs/api.md:14]` or `[docs/api.md:12-20]`; `[report.pdf:page 3]` where that \
-line says `at:`, `[notes.docx:chunk 2]` where it says neither. Cite nothing that is not in the context. If the context \
-does not answer the question, say so."""
+Right after each statement, cite the place that it is from: the path and the lines, as the line above the passage \
+gives them, in square brackets: `[docs/api.md:14]` or `[docs/api.md:12-20]`; `[report.pdf:page 3]` or \
+`[notes.docx:chunk 2]` where it names no lines. Cite nothing that is not in the context. If the context does not \
+answer the question, say so."""
 
 _FRAME = re.compile(
     r"^ {4}\[path:(?P<path>.+) chunk:(?P<first>\d+)(?:-(?P<last>\d+))?"
     r"(?: lines:(?P<start>\d+)-(?P<end>\d+)| at:(?P<at>.+))?\]$",
     re.MULTILINE,
 )
+
+#: The same in a block of version 2, where no line of a text begins so; a line that begins with a day is no document's.
+_LINE = re.compile(
+    r"^\[[^\]\s]+\] (?!\d{4}-\d\d-\d\d(?:[ ;]|$))(?P<path>\"(?:[^\"\\\n]|\\.)*\"|[^:;>\"\n]+):"
+    r"(?:(?P<lines>\d+(?:-\d+)?(?:, \d+(?:-\d+)?)*)"
+    r"|chunk (?P<first>\d+)(?:-(?P<last>\d+))?|(?P<at>[A-Za-z][^;>\n]*?))(?: > .*|; .*)?$",
+    re.MULTILINE,
+)
+_COMPACT = re.compile(
+    rf"^{re.escape(HEADER)}\nformat_version: 2\b.*\n(?P<inside>(?:.*\n)*?){re.escape(FOOTER)}", re.MULTILINE
+)
+
+#: The chunk of a passage whose line does not name it.
+_NO_CHUNK = -1
 
 
 class Place(NamedTuple):
@@ -59,7 +75,22 @@ def places(context: str) -> list[Place]:
         first = int(match["first"])
         span = (int(match["start"]), int(match["end"])) if match["start"] else None
         found[Place(match["path"], (first, int(match["last"] or first)), span, match["at"] or "")] = None
+    for block in _COMPACT.finditer(context):
+        found.update(dict.fromkeys(place for match in _LINE.finditer(block["inside"]) for place in _places(match)))
     return list(found)
+
+
+def _places(match: re.Match[str]) -> Iterator[Place]:
+    first = int(match["first"] or _NO_CHUNK)
+    path = match["path"]
+    if path.startswith('"'):
+        import json
+
+        path = json.loads(path)
+    for part in (match["lines"] or "").split(", "):
+        start, _, end = part.partition("-")
+        span = (int(start), int(end or start)) if start else None
+        yield Place(path, (first, int(match["last"] or first)), span, match["at"] or "")
 
 
 def check(answer: str, known: Sequence[Place], *, below: str = "") -> list[Citation]:

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from memctl.text.echo import FOOTER, HEADER, STRUCTURE
-from memctl.text.excerpt import excerpt
+from memctl.text.echo import COMPACT, FOOTER, HEADER, STRUCTURE
+from memctl.text.excerpt import CUT, excerpt
+from memctl.text.frames import compact_footer
 from memctl.text.tokens import estimate
 
 #: A passage that is cut keeps at least so many characters of its text, or goes.
@@ -85,49 +86,88 @@ def _is_block(part: str) -> bool:
 
 def _block(part: str, room: int, words: Sequence[str]) -> str:
     """The block with as many of its passages as fit, the last of them cut."""
-    head, *items = _items().split(part)
+    shape = _Compact() if _is_compact(part) else _Full()
+    head, *items = shape.items().split(part)
     if not items:
         return ""
     items[-1], _, footer = items[-1].rpartition("\n")
     room -= len(head) + len(footer)
     kept: list[str] = []
     for item in items:
-        if len(item) + 1 > room:
-            rest = _shortened(item, room - 1, words)
+        whole = item.rstrip("\n") + shape.end
+        if len(whole) > room:
+            rest = shape.shortened(item, room, words)
             if rest:
                 kept.append(rest)
             break
-        kept.append(item.rstrip("\n") + "\n")
-        room -= len(kept[-1]) + 1
-    return _numbered(head, kept, footer) if kept else ""
+        kept.append(whole)
+        room -= len(whole)
+    return shape.numbered(head, kept, footer) if kept else ""
 
 
-def _shortened(item: str, room: int, words: Sequence[str]) -> str:
-    """A passage with its frame and the part of its text that fits; "" when that is next to nothing."""
-    lines = item.rstrip("\n").split("\n")
-    first = 2 if len(lines) > 1 and lines[1].startswith("    [path:") else 1
-    last = next((at for at in range(len(lines) - 1, 0, -1) if lines[at].startswith("    provenance: ")), len(lines))
-    content = [line.removeprefix("    ") for line in lines[first:last]]
-    span = _lines_said().search(lines[first - 1])
-    if span and int(span[2]) - int(span[1]) + 1 != len(content):  # not line for line as in the source
+def _is_compact(part: str) -> bool:
+    return part.partition("\n")[2].startswith(COMPACT)
+
+
+class _Full:
+    """How a block of version 1 is taken apart and put together; each passage ends in a blank line."""
+
+    end = "\n\n"
+
+    def items(self) -> re.Pattern[str]:
+        return _items()
+
+    def shortened(self, item: str, room: int, words: Sequence[str]) -> str:
+        """A passage with its frame and the part of its text that fits; "" when that is next to nothing."""
+        lines = item.rstrip("\n").split("\n")
+        first = 2 if len(lines) > 1 and lines[1].startswith("    [path:") else 1
+        last = next((at for at in range(len(lines) - 1, 0, -1) if lines[at].startswith("    provenance: ")), len(lines))
+        return _shortened(lines[:first], lines[first:last], lines[last:], room - 2, words, indent=4)
+
+    def numbered(self, head: str, items: Sequence[str], footer: str) -> str:
+        """The block with what its header and footer say of it put right."""
+        text = head.rstrip("\n") + "\n\n" + "".join(items) + footer
+        used = estimate(text)
+        text = re.sub(r"(?m)^used: \d+$", f"used: {used}", text, count=1)
+        return re.sub(r"\d+ items, \d+ tokens\) ---$", f"{len(items)} items, {used} tokens) ---", text)
+
+
+class _Compact(_Full):
+    """The same for version 2."""
+
+    end = "\n"
+
+    def items(self) -> re.Pattern[str]:
+        return _lines_of_passages()
+
+    def shortened(self, item: str, room: int, words: Sequence[str]) -> str:
+        head, *content = item.rstrip("\n").split("\n")
+        if f" {CUT}" in content:  # several parts of a document: the first one is left
+            content = content[: content.index(f" {CUT}")]
+            head = _further_spans().sub("", head, count=1)
+        return _shortened([head], content, [], room, words, indent=1)
+
+    def numbered(self, head: str, items: Sequence[str], footer: str) -> str:  # noqa: ARG002 - another number is in it
+        return head + "".join(items) + compact_footer(len(items))
+
+
+def _shortened(
+    head: list[str], content: list[str], tail: list[str], room: int, words: Sequence[str], *, indent: int
+) -> str:
+    bare = [line[indent:] for line in content]
+    span = _lines_said().search(head[-1])
+    if span and int(span[2]) - int(span[1]) + 1 != len(bare):  # not line for line as in the source
         span = None
     spare = len(span[2]) - len(span[1]) if span else 0
-    frame = sum(len(line) + 1 for line in (*lines[:first], *lines[last:])) + spare + 1
-    cut = excerpt(content, room - frame, words) if room - frame >= LEAST else None
+    frame = sum(len(line) + 1 for line in (*head, *tail)) + spare + 1
+    cut = excerpt(bare, room - frame, words, indent + 1) if room - frame >= LEAST else None
     if cut is None:
         return ""
     if span:  # say which of them are left
-        shown = f" lines:{int(span[1]) + cut.first}-{int(span[1]) + cut.last}]"
-        lines[first - 1] = lines[first - 1][: span.start()] + shown
-    return "\n".join([*lines[:first], *(f"    {line}" for line in cut.lines), *lines[last:], ""])
-
-
-def _numbered(head: str, items: Sequence[str], footer: str) -> str:
-    """The block with what its header and footer say of it put right."""
-    text = "\n".join([head.rstrip("\n"), "", *items]) + "\n" + footer
-    used = estimate(text)
-    text = re.sub(r"(?m)^used: \d+$", f"used: {used}", text, count=1)
-    return re.sub(r"\d+ items, \d+ tokens\) ---$", f"{len(items)} items, {used} tokens) ---", text)
+        first, last = int(span[1]) + cut.first, int(span[1]) + cut.last
+        head = [*head[:-1], f"{head[-1][: span.start(1)]}{first}-{last}{head[-1][span.end(2) :]}"]
+    end = ["", ""] if tail else [""]
+    return "\n".join([*head, *((" " * indent + line).rstrip() for line in cut.lines), *tail, *end])
 
 
 @cache
@@ -142,9 +182,19 @@ def _footer() -> re.Pattern[str]:
 
 @cache
 def _lines_said() -> re.Pattern[str]:
-    return re.compile(r"(?<=\d) lines:(\d+)-(\d+)\]$")
+    return re.compile(r"(?:(?<=\d) lines|^\[[^\]\s]+\] (?!\d{4}-\d\d-\d\d ).+?):(\d+)-(\d+)(?=\]$| > |; |$)")
 
 
 @cache
 def _items() -> re.Pattern[str]:
     return re.compile(r"(?m)^(?=\[\d+\] \[)")
+
+
+@cache
+def _further_spans() -> re.Pattern[str]:
+    return re.compile(r"(?<=\d)(?:, \d+(?:-\d+)?)+(?= > |; |$)")
+
+
+@cache
+def _lines_of_passages() -> re.Pattern[str]:
+    return re.compile(r"(?m)^(?=\[[^\]\s]+\](?: |$))")

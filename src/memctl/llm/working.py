@@ -13,6 +13,7 @@ from memctl.llm.fitting import fitted
 from memctl.text import block
 from memctl.text.block import Block, Passage
 from memctl.text.excerpt import CUT, LONG_LINE, sentences, stems
+from memctl.text.frames import Compact
 from memctl.text.query import analyse
 from memctl.text.tokens import CHARS_PER_TOKEN
 
@@ -55,12 +56,12 @@ class Working:
         fresh = before.rest_of(found.passages)
         if not fresh:
             return 0
-        base, recalled = self._composed(fresh, room, words, found.matched)
+        base, recalled = self._composed(fresh, room, words)
         # What the context said before it made room, and does not say any more, was asked for all the same.
         added = {i for p in fresh for i in p.ids}
         lost = [p for p in _Said(_joined(base, recalled.text)).rest_of(found.passages) if not added & {*p.ids}]
         if lost:
-            base, recalled = self._composed([*fresh, *lost], room, words, found.matched)
+            base, recalled = self._composed([*fresh, *lost], room, words)
         new = list(dict.fromkeys(i for p in before.rest_of(recalled.shown) for i in p.ids))
         if not new:
             return 0
@@ -69,10 +70,9 @@ class Working:
         self.ids = (*self.ids, *(i for i in new if i not in self.ids))
         return len(new)
 
-    def _composed(self, fresh: Sequence[Passage], room: int, words: Sequence[str], matched: int) -> tuple[str, Block]:
+    def _composed(self, fresh: Sequence[Passage], room: int, words: Sequence[str]) -> tuple[str, Block]:
         """What the context begins with, and what is recalled, with these passages before those that are there."""
-        head = block.header_lines("memory_recall", room, max(matched, len(fresh)))
-        recalled = block.build([*fresh, *self._recalled], head, room, words)
+        recalled = block.build([*fresh, *self._recalled], Compact(), room, words)
         return fitted(self.initial, self.room - len(recalled.text) - len(_GAP), self.words), recalled
 
 
@@ -99,7 +99,7 @@ class _Said:
         """A passage without what is known at its beginning and its end; None when that is all of it."""
         units = [unit for number, line in enumerate(p.lines) for unit in _units(number, line)]
         whole = sum(len(line) for line in p.lines)
-        if whole < TELLING and not self._has(p.title):
+        if whole < TELLING and not self._has(p.heading):
             return p
         news = [at for at, unit in enumerate(units) if not self._has(unit.of(p))]
         if not news or sum(len(units[at].of(p).strip()) for at in news) < min(LEAST_NEW, whole):

@@ -61,9 +61,11 @@ class Extras:
 
     def _recall(self, given: dict[str, str]) -> str:
         question = given.pop("question", "")
-        block = self._ask("memory_recall", {"query": question} | given).prose or ""
+        block = self._ask("memory_recall", {"query": question, "auto": True} | given).prose or ""
+        if "## Memory" not in block:
+            return f"The memory holds nothing about this.\n\nQuestion: {question}"
         return (
-            f"{block}\n\nAnswer this question from the memory above, and name the passages you used by their numbers. "
+            f"{block}\n\nAnswer this question from the memory above, and name the passages you used by their ids. "
             f"Where it does not say, say so.\n\nQuestion: {question}"
         )
 

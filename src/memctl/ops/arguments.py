@@ -1,6 +1,6 @@
 """Parameters that several operations take in the same words."""
 
-from memctl.annotations import TYPE_CHECKING, Annotated
+from memctl.annotations import TYPE_CHECKING, Annotated, Literal
 from memctl.names import Tier
 from memctl.operation import Arg
 
@@ -49,6 +49,18 @@ BudgetTokens = Annotated[
         mcp_name="budget_tokens",
     ),
 ]  # fmt: skip
+HowFramed = Annotated[
+    Literal["compact", "full", "none"],
+    Arg(
+        "what stands around passages; full: format_version 1, none: nothing", "--frame", config="recall.frame",
+        mcp=False,
+    ),
+]  # fmt: skip
+AsPrompt = Annotated[bool, Arg("end with the question: a whole prompt for a model", "--prompt", mcp=False)]
+Proposing = Annotated[
+    bool, Arg("tell the model how to propose memories, for `pull` (with --prompt)", "--propose", mcp=False)
+]
+
 #: What a tool reads when it names no scope is the same as on the command line; it is documented as null.
 ReadScope = Annotated[
     str, Arg("items of this scope and of the scope global", "--scope", mcp_default=None, mcp_help="default: project")

@@ -68,6 +68,7 @@ def register(
     ignore: Sequence[str] | None = None,
     lang: str | None = None,
     scope: str | None = None,
+    chunk_tokens: int | None = None,
     command: str = "mount",
 ) -> Mount:
     """Register a folder, or change the options of its mount: what is None stays.
@@ -84,17 +85,18 @@ def register(
         if ctx.policy.judge(text, field="provenance").redacted:
             raise errors.NothingStored(reason="policy sees a secret in the path, the name or a pattern")
     patterns = None if ignore is None else [pattern for pattern in ignore if pattern]
-    given = {"name": name, "ignore_patterns": patterns, "lang_hint": lang, "scope": scope}
+    given = {"name": name, "ignore_patterns": patterns, "lang_hint": lang, "scope": scope, "chunk_tokens": chunk_tokens}
     given = {field: value for field, value in given.items() if value is not None}
     with ctx.db.atomic():
         if ctx.bounds is not None:
             _leave_mounts(ctx, folder, given)
-        mount_id = mounts.put(ctx.db, folder, name, patterns, lang, scope, by_tool=ctx.bounds is not None)
+        by_tool = ctx.bounds is not None
+        mount_id = mounts.put(ctx.db, folder, name, patterns, lang, scope, chunk_tokens, by_tool=by_tool)
     return next(one for one in mounts.every(ctx.db) if one["mount_id"] == mount_id)
 
 
 #: What a mount says of the files in it, and what it says when nobody said anything.
-_OPTIONS: dict[str, Any] = {"ignore_patterns": [], "lang_hint": None, "scope": None}
+_OPTIONS: dict[str, Any] = {"ignore_patterns": [], "lang_hint": None, "scope": None, "chunk_tokens": None}
 
 
 def _leave_mounts(ctx: Context, folder: str, given: Mount) -> None:
@@ -116,10 +118,9 @@ def _leave_mounts(ctx: Context, folder: str, given: Mount) -> None:
 
 def options_of(ctx: Context, mount: Mount, scope: str | None = None) -> Options:
     """How the documents of a mount are cut and filed; `scope` goes before the mount's own."""
-    return Options(
-        ctx.config.ingest.chunk_tokens, scope=scope or mount["scope"] or DEFAULT_SCOPE, limits=limits(ctx),
-        roots=roots(ctx),
-    )  # fmt: skip
+    chunk_tokens = mount["chunk_tokens"] or ctx.config.ingest.chunk_tokens
+    filed = scope or mount["scope"] or DEFAULT_SCOPE
+    return Options(chunk_tokens, scope=filed, limits=limits(ctx), roots=roots(ctx))
 
 
 def all_mounts(ctx: Context) -> list[Mount]:

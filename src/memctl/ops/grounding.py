@@ -13,6 +13,7 @@ from memctl.ops.models import Model, recaller
 from memctl.text import block
 from memctl.text.block import Block, Passage
 from memctl.text.excerpt import stems
+from memctl.text.frames import Compact, place_within
 from memctl.text.query import analyse
 from memctl.text.tokens import CHARS_PER_TOKEN, estimate
 
@@ -61,11 +62,18 @@ def _sources(ids: tuple[str, ...], passages: Mapping[str, Passage], places: list
         if not p.path:
             yield Source(None, p.title, p.ids)
             continue
-        chunks = [int(number) for number in p.chunk.split("-")]
-        for place in [one for one in left if one.path == p.path and chunks[0] <= one.chunks[1]]:
-            if place.chunks[0] <= chunks[-1]:
-                del left[place]
-                yield Source(place, p.title, p.ids)
+        for place in [one for one in left if _shows(one, p)]:
+            del left[place]
+            yield Source(place, p.title, p.ids)
+
+
+def _shows(place: Place, p: Passage) -> bool:
+    """Whether a place in the context shows some of a passage."""
+    if place.path != p.path:
+        return False
+    if place.lines is not None and p.span is not None:
+        return any(place.lines[0] <= last and first <= place.lines[1] for first, last in p.spans or [p.span])
+    return str(place) == f"{p.path}:{place_within(p)}"
 
 
 class Ground:
@@ -91,8 +99,7 @@ class Ground:
         """What there is for a question as one block within a budget."""
         self._passages.clear()
         found = self.recall(query, budget)
-        head = block.header_lines("memory_recall", budget, found.matched)
-        return block.build(found.passages, head, budget, stems(analyse(query)))
+        return block.build(found.passages, Compact(), budget, stems(analyse(query)))
 
     def answer(
         self,

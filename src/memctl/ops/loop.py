@@ -145,7 +145,7 @@ def loop(
         protocol, max_calls, threshold, query_threshold, stable_steps, not no_stop_on_no_new, strict, budget, words
     )
     filters, plan = _sight(ctx, plan, scope, all_scopes, workspace)
-    recall = models.recaller(ctx, filters, embedder=embedder, redact=redact, label="loop")
+    recall = models.recaller(ctx, filters, embedder=embedder, redact=redact, label="loop", auto=True)
     with _tracing(ctx, plan, query, trace, trace_file) as on_trace:
         result = _run(model, plan, query, context, stream=stream, recall=recall, on_trace=on_trace)
     streamed = stream and ctx.emit is not None

@@ -186,12 +186,19 @@ def streaming(ctx: Context, *, wanted: bool) -> "Iterator[Callable[[str], None] 
 
 
 def recaller(
-    ctx: Context, filters: "Filters", *, embedder: str | None = None, redact: View = "full", label: str = "recall"
+    ctx: Context,
+    filters: "Filters",
+    *,
+    embedder: str | None = None,
+    redact: View = "full",
+    label: str = "recall",
+    auto: bool = False,
 ) -> "Callable[[str, int], Found]":
     """What `run_loop` recalls with: the passages that `recall` would give for a query, under the same filters.
 
     filters  must say `injectable=True`; scope, corpus and folder in them hold for every query
     label    begins what is said about it on stderr
+    auto     nothing rather than little: what is not worth saying unasked is not said
     """
     from memctl.ops import reading, recall
     from memctl.ops.meaning import meaning
@@ -211,9 +218,9 @@ def recaller(
         found = search(
             ctx.db, query, filters=filters, limit=recall.pool_of(budget), count=True, meaning=means, weights=weights
         )  # fmt: skip
-        if least:
-            reading.abstains(ctx, found, least, f"[{label}] ")
+        reading.abstains(ctx, found, least, f"[{label}] ", auto=auto)
         items, places = recall.worth_giving(ctx, found, redaction, label)
-        return Found(pack.passages(items, places, budget, cwd=recall.cwd_of(ctx), whole=True), found.total)
+        ranked = recall.ranked(ctx, found, items, places, redaction, near=True)
+        return Found(pack.passages(ranked, budget, whole=True), found.total)
 
     return passages

@@ -93,6 +93,10 @@ def mount(
     scope: Annotated[
         str | None, Arg("the scope its passages are filed under (else project)", "--scope", mcp="full")
     ] = None,
+    chunk_tokens: Annotated[
+        int | None,
+        Arg("no passage of its documents is longer than this", "--chunk-tokens", ge=20, le=100_000, mcp=False),
+    ] = None,
     list: Annotated[bool, Arg("list the mounts; with a folder, those at or below it", "--list", mcp=False)] = False,
     remove: Annotated[
         str | None,
@@ -112,7 +116,16 @@ def mount(
     are not named again. `.gitignore` and `.memctlignore` files count too; `--ignore` is stronger than they are.
     """
     if action is None:
-        _one_thing(listing=list, remove=remove, path=path, name=name, ignore=ignore, lang=lang, scope=scope)
+        _one_thing(
+            listing=list,
+            remove=remove,
+            path=path,
+            name=name,
+            ignore=ignore,
+            lang=lang,
+            scope=scope,
+            chunk_tokens=chunk_tokens,
+        )
     if list or action == "list":
         return _list(ctx, path)
     if action == "remove" and remove is None:
@@ -127,7 +140,7 @@ def mount(
 
     folder = canonical_folder(ctx, path, "mount")
     known = mount_at(ctx, folder) is not None
-    found = register(ctx, folder, name=name, ignore=ignore, lang=lang, scope=scope)
+    found = register(ctx, folder, name=name, ignore=ignore, lang=lang, scope=scope, chunk_tokens=chunk_tokens)
     ctx.note(f"{'Mounted already, options brought up to date' if known else 'Mounted'}: {found['mount_id']} → {folder}")
     return Mounted(found)
 
@@ -136,7 +149,7 @@ def _one_thing(*, listing: bool, remove: str | None, path: str | None, **options
     """Raise UsageError for words that would do nothing beside --list or --remove."""
     if not listing and remove is None:
         return
-    idle = [f"--{name}" for name, value in options.items() if value is not None]
+    idle = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
     if remove is not None:
         idle = [*(["--list"] if listing else []), *(["a folder"] if path is not None else []), *idle]
     if idle:

@@ -10,6 +10,7 @@ from memctl.operation import CREATE, Arg, Result, operation
 from memctl.ops.arguments import HowEstablished, WriteIn, writes
 from memctl.ops.context import Context
 from memctl.text import clean, echo, trust
+from memctl.text.utterance import is_empty_talk
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
@@ -28,12 +29,14 @@ class Pulled(Result):
     quarantined                  stored ones that policy keeps out of recall
     redacted                     stored ones in which policy blotted something out
     problems                     proposals, or parts of them, that could not be used
+    empty                        refusals and answers that say nothing, which are not stored
     item_ids                     of what was stored
     """
 
-    __slots__ = ("duplicate", "item_ids", "problems", "quarantined", "redacted", "rejected", "stored")
+    __slots__ = ("duplicate", "empty", "item_ids", "problems", "quarantined", "redacted", "rejected", "stored")
 
-    def __init__(self, outcomes: "list[Outcome]", redacted: int, problems: int) -> None:
+    def __init__(self, outcomes: "list[Outcome]", redacted: int, problems: int, *, empty: int = 0) -> None:
+        self.empty = empty
         kinds = Counter(outcome.kind for outcome in outcomes)
         self.stored, self.duplicate, self.rejected = kinds["stored"], kinds["duplicate"], kinds["rejected"]
         self.quarantined = sum(o.quarantined and o.kind == "stored" for o in outcomes)
@@ -45,19 +48,19 @@ class Pulled(Result):
         return {
             "status": "ok", "stored": self.stored, "duplicate": self.duplicate, "quarantined": self.quarantined,
             "redacted": self.redacted, "rejected": self.rejected, "problems": self.problems,
-            "item_ids": self.item_ids,
+            "item_ids": self.item_ids, **({"empty": self.empty} if self.empty else {}),
         }  # fmt: skip
 
 
 @operation(
     access=CREATE,
     examples=(
-        'memctl push "API design" --source docs/ | some-llm | memctl pull --tags api',
+        'memctl push "API design" --source docs/ --propose | some-llm | memctl pull --tags api --tee',
         'echo "We chose JWT for stateless auth" | memctl pull --tags auth,decision --title "Auth decision"',
         "some-llm --json < question | MEMCTL_SESSION=review-7 memctl pull --tier mtm",
     ),
     exits={
-        0: "also when everything was known already, or the model proposed an empty list",
+        0: "also when everything was known already, the model proposed an empty list, or it refused to answer",
         1: "nothing came in, or nothing of it could be stored",
     },
 )
@@ -70,6 +73,7 @@ def pull(
     scope: Annotated[str, Arg("the scope to store in", "--scope")] = DEFAULT_SCOPE,
     tier: HowEstablished = "stm",
     workspace: WriteIn = None,
+    tee: Annotated[bool, Arg("pass the input on to standard output", "--tee")] = False,
 ) -> Pulled:
     """Store what an LLM wrote, from standard input.
 
@@ -78,12 +82,18 @@ def pull(
     blocks (with other text around them, only if each entry has a title, type, tags or the like beside its content:
     a fence among prose may be an example of anything). Anything else becomes a note; one that is longer than policy
     allows a statement is stored in parts, and secrets in it are blotted out. Injected memory that the model repeats is
-    left out. A statement that is known already adds its tags and its source to the item that is there. MEMCTL_SESSION
-    names the session in the source. Without --json nothing is printed on stdout.
+    left out. A refusal and an answer that says nothing ("I'm sorry, but …", "ok") are not stored. A statement that is
+    known already adds its tags and its source to the item that is there. MEMCTL_SESSION names the session in the
+    source. Without --json and --tee nothing is printed on stdout; --tee passes the answer on, without the proposals
+    in it.
     """
     scope, corpus_id = writes(ctx, workspace, scope)
-    given = read_input(ctx, "pull")
-    parsed = _parse(ctx, given)
+    if tee and ctx.json:
+        raise errors.UsageError("--tee prints the answer, --json what became of it", command="pull")
+    given = decoded_input(ctx, "pull")
+    if tee:
+        _pass_on(ctx, given)
+    parsed = _parse(ctx, own_words(ctx, given, "pull"))
     for problem in parsed.problems:
         ctx.warn(f"[pull] {problem}")
     if parsed.structured:
@@ -96,6 +106,9 @@ def pull(
         ]
         if len(parsed.rest) > 0:
             ctx.note(f"[pull] {len(parsed.rest)} character(s) around the proposals were not stored")
+    elif is_empty_talk(parsed.rest):
+        ctx.note("[pull] the input is a refusal, or says nothing: not stored")
+        items = []
     else:
         ctx.note("[pull] no structured proposals found — storing as single note")
         note = _note(ctx, parsed.rest, title, type, tags or [], tier, scope)
@@ -104,8 +117,19 @@ def pull(
     return _store(ctx, items, parsed)
 
 
+def _pass_on(ctx: Context, given: str) -> None:
+    """Print an answer without the proposals in it; all of it when it is nothing else. Before anything can go wrong."""
+    if ctx.emit is not None:
+        ctx.emit((_parse(ctx, given).rest or given).rstrip("\n") + "\n")
+
+
 def read_input(ctx: Context, label: str) -> str:
     """Standard input as text, without what it repeats of injected memory. Raises EmptyInput and NothingStored."""
+    return own_words(ctx, decoded_input(ctx, label), label)
+
+
+def decoded_input(ctx: Context, label: str) -> str:
+    """Standard input as text. Raises EmptyInput."""
     if "stdin" in ctx.tty:
         ctx.note(f"[{label}] reading from the terminal; Ctrl-D ends the input")
     given, notes = _decoded(ctx.stdin_bytes())
@@ -113,7 +137,7 @@ def read_input(ctx: Context, label: str) -> str:
         raise errors.EmptyInput
     for note in notes:
         ctx.warn(f"[{label}] standard input: {note}")
-    return own_words(ctx, given, label)
+    return given
 
 
 def own_words(ctx: Context, given: str, label: str) -> str:
@@ -222,7 +246,8 @@ def _store(ctx: Context, items: list[MemoryItem], parsed: "Parsed") -> Pulled:
     kept = statements.Kept([], 0)
     if said:
         kept = statements.keep(ctx.db, ctx.policy, said, reason="pull", importance=importance)
-    done = Pulled(kept.outcomes, kept.redacted, len(parsed.problems))
+    empty = 0 if items or parsed.structured else 1
+    done = Pulled(kept.outcomes, kept.redacted, len(parsed.problems), empty=empty)
     _tell(ctx, done, kept.outcomes, structured=parsed.structured, title=items[0].title if items else "")
     if not (done.stored or done.duplicate) and (done.rejected or done.problems):
         raise errors.NothingStored(reason=_failure(done))

@@ -9,7 +9,7 @@ from memctl.ingest.prepare import Options
 from memctl.names import Tier
 from memctl.operation import CREATE, READ, Arg, operation
 from memctl.ops import recall as recalling
-from memctl.ops.arguments import Budget, ReadIn, writes
+from memctl.ops.arguments import AsPrompt, Budget, HowFramed, Proposing, ReadIn, writes
 from memctl.ops.context import Context
 from memctl.ops.documents import ingest_sources, limits, register_corpus
 from memctl.ops.reading import AsOf, MinCoverage, Since, Until
@@ -46,12 +46,17 @@ def push(
     until: Until = None,
     as_of: AsOf = None,
     min_coverage: MinCoverage = 0.0,
+    frame: HowFramed = "compact",
+    prompt: AsPrompt = False,
+    propose: Proposing = False,
     redact: Annotated[View, Arg("who may see the block; RAGIX says S0, S2, S3", "--redact")] = "full",
 ) -> recalling.Recalled:
     """Ingest sources, then print what answers a question as one block.
 
     The block on stdout is ready to be piped into an LLM. It never exceeds the budget, holds the passages that answer
-    the question best, and says of each where it comes from. Nothing matches: nothing is printed.
+    the question best, and says of each where it comes from. Nothing matches: nothing is printed. --prompt makes a whole
+    prompt of it, which ends with the question and is printed in any case; --propose tells the model how to answer so
+    that pull finds what is worth keeping.
     """
     if source:
         if as_of is not None:
@@ -68,6 +73,7 @@ def push(
     return recalling.recall_block(
         ctx, query, label="push", budget=budget, tier=tier, scope=scope, all_scopes=all_scopes, workspace=workspace,
         since=since, until=until, as_of=as_of, min_coverage=min_coverage, redact=redact,
+        frame=frame, prompt=prompt, propose=propose,
     )  # fmt: skip
 
 

@@ -73,14 +73,15 @@ def read(
     as a use.
     """
     from memctl.ops import governed
-    from memctl.store import importance, items, sources
+    from memctl.store import handles, importance, items, sources
 
     wanted = list(dict.fromkeys(word.strip() for word in ids if word.strip()))
     if not wanted:
         raise ArgumentInvalid(name="ids", message="No ids provided")
     if len(wanted) > MOST:
         raise ArgumentInvalid(name="ids", message=f"at most {MOST} at once, not {len(wanted)}")
-    found = _seen(ctx, items.get_many(ctx.db, wanted), workspace)
+    whole = dict.fromkeys(handles.whole(ctx.db, word) for word in wanted)
+    found = _seen(ctx, items.get_many(ctx.db, whole), workspace)
     raw = {i for i, why in items.withheld(ctx.db, [i.id for i in found if not i.injectable]).items() if why == "raw"}
     free = [item for item in found if item.injectable or item.id in raw]
     fit = governed.fit(ctx, free, sources.get_many(ctx.db, [item.id for item in free]))

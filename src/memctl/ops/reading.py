@@ -106,12 +106,31 @@ def looking_back(ctx: Context, filters: "Filters") -> AbstractContextManager[Non
     return then.at(ctx.db, filters.as_of)
 
 
-def abstains(ctx: Context, found: "Found", least: float, label: str) -> bool:
-    """Whether what was found covers too little of the question; then it is emptied, and stderr says so."""
-    if least <= 0 or not found.candidates:
-        return False
-    from memctl.retrieve.coverage import coverage
+Unasked = Annotated[
+    bool,
+    Arg(
+        "only what is worth saying to somebody who did not ask: nothing for talk such as `ok, continue`", "--auto",
+        mcp="full",
+    ),
+]  # fmt: skip
 
+
+def abstains(ctx: Context, found: "Found", least: float, label: str, *, auto: bool = False) -> bool:
+    """Whether what was found covers too little of the question; then it is emptied, and stderr says so.
+
+    auto  nobody asked: the rule for that decides, too (`memctl.retrieve.coverage.worth_saying`)
+    """
+    if not found.candidates or (least <= 0 and not auto):
+        return False
+    from memctl.retrieve.coverage import coverage, worth_saying
+
+    if auto and not worth_saying(found):
+        found.candidates.clear()
+        found.total = 0
+        ctx.note(f"{label}Nothing is worth saying unasked.")
+        return True
+    if least <= 0:
+        return False
     share = coverage(found)
     if share >= least:
         return False

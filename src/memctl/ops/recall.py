@@ -6,7 +6,7 @@ from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.names import DEFAULT_SCOPE, Tier
 from memctl.operation import READ, Arg, Result, operation
-from memctl.ops.arguments import BudgetTokens, ByMeaning, ReadIn, ReadScope
+from memctl.ops.arguments import AsPrompt, BudgetTokens, ByMeaning, HowFramed, Proposing, ReadIn, ReadScope
 from memctl.ops.context import Context
 from memctl.ops.meaning import meaning
 from memctl.ops.reading import (
@@ -14,6 +14,7 @@ from memctl.ops.reading import (
     InMount,
     MinCoverage,
     Since,
+    Unasked,
     Until,
     abstains,
     in_mount,
@@ -30,35 +31,42 @@ from memctl.store.filters import Filters
 
 if TYPE_CHECKING:
     from memctl.policy.levels import Redaction
+    from memctl.retrieve.pack import Ranked
     from memctl.store.sources import Source
     from memctl.text.block import Block
+    from memctl.text.frames import Frame, FrameName
     from memctl.types import MemoryItem, SearchMeta
 
-#: How many of the best candidates are looked at for one block, at most, and how many tokens of budget call for one.
+#: How many tokens of budget call for one of the best candidates to be looked at, up to so many; above that, as many as
+#: passages of the usual size find room.
 POOL = 50
-TOKENS_PER_CANDIDATE = 40
+TOKENS_PER_CANDIDATE = 20
+TOKENS_OF_PASSAGE = 150
 #: A passage with less than this share of the best score is left out: it shares a word or two, and no more.
 FLOOR = 0.35
+_FRAME = "recall.frame"
 
 
 class Recalled(Result):
     """A block and what it holds; the uses are counted when it has been printed, but for a look at the past."""
 
-    __slots__ = ("block", "ctx", "items", "matched", "meta", "past", "query", "redaction", "trusted")
+    __slots__ = (
+        "block", "ctx", "items", "matched", "meta", "past", "prompt", "query", "redaction", "trusted", "version",
+    )  # fmt: skip
     verbatim = True
 
     def __init__(
         self, ctx: Context, block: "Block", items: "list[MemoryItem]", matched: int, meta: "SearchMeta",
-        redaction: "Redaction | None" = None, *, past: bool = False,
+        redaction: "Redaction | None" = None, *, version: int, past: bool = False,
     ) -> None:  # fmt: skip
         self.ctx, self.block, self.items, self.matched = ctx, block, items, matched
-        self.meta, self.redaction, self.past = meta, redaction, past
+        self.meta, self.redaction, self.version, self.past = meta, redaction, version, past
         self.query = ""  # what was asked
+        self.prompt: Prompt | None = None
         self.trusted = ctx.db.trusted
 
     def as_dict(self) -> dict[str, Any]:
         """The block, a catalog of the items in it, and how the search was answered."""
-        from memctl.text.block import FORMAT_VERSION
         from memctl.text.block_forms import format_search_results
 
         delivered = set(self.block.ids)
@@ -73,7 +81,7 @@ class Recalled(Result):
             "items": items if self.redaction is None else [self.redaction.record(item) for item in items],
             "tokens_used": self.block.tokens,
             "matched": self.matched,
-            "format_version": FORMAT_VERSION,
+            "format_version": self.version,
             "fts_strategy": self.meta.strategy,
             "fts_original_terms": self.meta.original_terms,
             "fts_effective_terms": self.meta.effective_terms,
@@ -88,8 +96,8 @@ class Recalled(Result):
         return {"hint": words} if words else {}
 
     def shown(self) -> str:
-        """The block as it is printed."""
-        return self.block.text
+        """The block as it is printed, in its prompt where one was asked for."""
+        return self.block.text if self.prompt is None else self.prompt.around(self.block.text)
 
     def settle(self) -> None:
         """Count the use of what was delivered; a store that cannot be written to counts nothing."""
@@ -134,7 +142,11 @@ def recall(
     until: Until = None,
     as_of: AsOf = None,
     min_coverage: MinCoverage = 0.0,
+    auto: Unasked = False,
     no_header: Annotated[bool, Arg("only the passages, without header and footer", "--no-header", mcp=False)] = False,
+    frame: HowFramed = "compact",
+    prompt: AsPrompt = False,
+    propose: Proposing = False,
     workspace: ReadIn = None,
     embedder: ByMeaning = None,
     redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp=False)] = "full",
@@ -142,12 +154,15 @@ def recall(
     """Print what answers a question as one block within a token budget.
 
     The block says of each passage where it comes from. It never costs more than the budget (four characters are one
-    token), passages that are too long are cut around what matters, and items kept from models are never in it.
+    token), passages that are too long are cut around what matters, and items kept from models are never in it. With
+    --prompt the output is a whole prompt for a model: it ends with the question, and is printed even when nothing
+    matches.
     """
     return recall_block(
         ctx, query, label="recall", budget=budget, tier=tier, scope=scope, all_scopes=all_scopes,
-        tags=tags, mount=mount, since=since, until=until, as_of=as_of, min_coverage=min_coverage, header=not no_header,
-        workspace=workspace, embedder=embedder, redact=redact,
+        tags=tags, mount=mount, since=since, until=until, as_of=as_of, min_coverage=min_coverage, auto=auto,
+        header=not no_header, frame=frame, prompt=prompt, propose=propose, workspace=workspace, embedder=embedder,
+        redact=redact,
     )  # fmt: skip
 
 
@@ -166,15 +181,26 @@ def recall_block(
     until: str | None = None,
     as_of: str | None = None,
     min_coverage: float = 0.0,
+    auto: bool = False,
     header: bool = True,
     workspace: str | None = None,
     embedder: str | None = None,
     redact: View = "full",
     kind: str = "memory_recall",
+    frame: "FrameName | None" = None,
+    prompt: bool = False,
+    propose: bool = False,
 ) -> Recalled:
-    """Find what answers a question and write it as a block; `[label]` begins what is said on stderr."""
+    """Find what answers a question and write it as a block; `[label]` begins what is said on stderr.
+
+    frame  None: as config.json says, else compact
+    """
+    if frame is None:
+        frame = ctx.config.value(_FRAME) if ctx.is_configured(_FRAME) else "compact"
+    task = Prompt(ctx, query, propose=propose) if prompt or propose else None
     view = reads(ctx.db, workspace, scope, all_scopes=all_scopes)
     budget = min(budget, view.budget or budget)
+    room = budget if task is None else task.room(budget)
     filters = Filters(view.scopes, tier, None, tuple(tags or ()), view.corpus_id, injectable=True)
     filters = in_mount(ctx, within(filters, since, until, as_of), mount, label)
     means = meaning(ctx, embedder or ctx.env("MEMCTL_EMBEDDER"))
@@ -182,48 +208,98 @@ def recall_block(
         found = find(
             ctx.db, query, filters=filters, limit=pool_of(budget), count=True, meaning=means, weights=weights(ctx)
         )  # fmt: skip
-        abstained = abstains(ctx, found, min_coverage, f"[{label}] ")
+        abstained = abstains(ctx, found, min_coverage, f"[{label}] ", auto=auto)
         with kept.reading(ctx.db):
-            result = _packed(ctx, found, budget, redact, Shape(label, kind, framed=header, past=as_of is not None))
+            shape = Shape(label, kind, frame, framed=header, past=as_of is not None)
+            result = _packed(ctx, found, room, redact, shape)
         if not abstained:
-            _say(ctx, result, query, filters, label, budget)
-    result.query = query
+            _say(ctx, result, query, filters, label, room)
+    result.query, result.prompt = query, task
     return result
 
 
+class Prompt:
+    """What stands around a block that is a whole prompt: how to propose, where that was asked for, and the question."""
+
+    __slots__ = ("_question", "_task")
+
+    def __init__(self, ctx: Context, question: str, *, propose: bool) -> None:
+        self._question = question.strip()
+        self._task = ctx.config.proposer.system_instruction.strip() if propose else ""
+
+    def around(self, block: str) -> str:
+        """The prompt for a model, without its final line break."""
+        from memctl.llm.prompt import build_prompt
+
+        return build_prompt(block, self._question, system_prompt=self._task, protocol="passive").rstrip("\n")
+
+    def room(self, budget: int) -> int:
+        """How many tokens of a budget are left for the block."""
+        from memctl.text.tokens import estimate
+
+        return max(0, budget - estimate(self.around("-")))
+
+
 class Shape:
-    """How a block is made: what begins its remarks, its injection_type, with header or without, of now or of then."""
+    """How a block is made: what begins its remarks, its injection_type, its frame, with header or without, of now or
+    of then.
+    """
 
-    __slots__ = ("framed", "kind", "label", "past")
+    __slots__ = ("frame", "framed", "kind", "label", "past")
 
-    def __init__(self, label: str, kind: str, *, framed: bool, past: bool) -> None:
-        self.label, self.kind, self.framed, self.past = label, kind, framed, past
+    def __init__(self, label: str, kind: str, frame: "FrameName", *, framed: bool, past: bool) -> None:
+        self.label, self.kind, self.frame, self.framed, self.past = label, kind, frame, framed, past
+
+    def make(self, budget: int, matched: int) -> "Frame":
+        """The frame that passages are written in."""
+        from memctl.text import frames
+        from memctl.text.block import header_lines
+
+        if self.frame == "none":
+            return frames.Bare()
+        if self.frame == "compact":
+            return frames.Compact() if self.framed else frames.Headless()
+        return frames.Full(header_lines(self.kind, budget, matched) if self.framed else None, budget)
 
 
 def pool_of(budget: int) -> int:
     """How many candidates are looked at for a block of so many tokens."""
-    return max(5, min(POOL, budget // TOKENS_PER_CANDIDATE))
+    return max(5, min(POOL, budget // TOKENS_PER_CANDIDATE), budget // TOKENS_OF_PASSAGE)
 
 
 def _packed(ctx: Context, found: Found, budget: int, redact: View, shape: Shape) -> Recalled:
     from memctl.retrieve.find import describe
-    from memctl.retrieve.pack import pack
+    from memctl.retrieve.pack import packed
 
     redaction = redaction_for(ctx, redact)
     records, places = worth_giving(ctx, found, redaction, shape.label, past=shape.past)
     # What today's rules have left out just now does not count: that it has the words would tell what it says.
     matched = found.total - (_worth(found) - len(records))
-    block = pack(
-        records, places, found.query, budget,
-        matched=matched, cwd=cwd_of(ctx), kind=shape.kind, framed=shape.framed,
-    )  # fmt: skip
-    return Recalled(ctx, block, records, matched, describe(ctx.db, found), redaction, past=shape.past)
+    frame = shape.make(budget, matched)
+    block = packed(ranked(ctx, found, records, places, redaction), frame, budget)
+    meta = describe(ctx.db, found)
+    return Recalled(ctx, block, records, matched, meta, redaction, version=frame.version, past=shape.past)
 
 
 def _worth(found: Found) -> int:
     """How many candidates are worth a place in a block."""
     best = found.candidates[0].score if found.candidates else 0.0
     return sum(c.score >= FLOOR * best for c in found.candidates)
+
+
+def ranked(
+    ctx: Context, found: Found, records: "list[MemoryItem]", places: "dict[str, Source]",
+    redaction: "Redaction | None" = None, *, near: bool = False,
+) -> "Ranked":  # fmt: skip
+    """What a block is made of: the items worth giving, with what is said around them (`near`: see labels.read)."""
+    from memctl.retrieve import labels
+    from memctl.retrieve.pack import Ranked, weighed
+
+    cwd = cwd_of(ctx)
+    name = None if redaction is None else (lambda item_id: redaction.field("id", item_id))
+    scores = {c.id: c.score for c in found.candidates}
+    said = labels.read(ctx.db, records, cwd, near=near, name=name)
+    return Ranked(records, places, weighed(found), scores=scores, labels=said, cwd=cwd)
 
 
 def redaction_for(ctx: Context, redact: View) -> "Redaction | None":
@@ -297,5 +373,5 @@ def _say(ctx: Context, result: Recalled, query: str, filters: Filters, label: st
 
 def text(result: Recalled) -> Iterator[str]:
     """The block, or nothing."""
-    if result.block.text:
+    if result.block.text or result.prompt is not None:
         yield result.shown()

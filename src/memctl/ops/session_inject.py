@@ -24,12 +24,10 @@ class Injected(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """The context, how many items are in it, and what its block costs."""
-        from memctl.text.block import FORMAT_VERSION
-
         block = self.found.block
         return {
             "status": "ok", "augmented_context": self.context, "items_injected": block.items,
-            "tokens_used": block.tokens, "session_turn": self.turn, "format_version": FORMAT_VERSION,
+            "tokens_used": block.tokens, "session_turn": self.turn, "format_version": self.found.version,
         }  # fmt: skip
 
     def settle(self) -> None:

@@ -50,17 +50,17 @@ class Shown(Result):
     exits={1: "there is no such item, or no store"},
 )
 def show(
-    ctx: Context, id: Annotated[str, Arg("the item's id, as search and list print it", metavar="MEM-ID")]
+    ctx: Context, id: Annotated[str, Arg("the item's id, whole or as short as recall prints it", metavar="MEM-ID")]
 ) -> Shown:
     """Show one item in full.
 
     Archived items are shown too. Opening an item counts as a use of it; where the store cannot be written, it is
     shown all the same.
     """
-    from memctl.store import importance, items, sources
+    from memctl.store import handles, importance, items, sources
 
     wanted = id.strip()
-    item = items.get(ctx.db, wanted)
+    item = items.get(ctx.db, wanted) or items.get(ctx.db, handles.whole(ctx.db, wanted))
     if item is None:
         raise ItemNotFound(id=wanted)
     withheld = "" if item.injectable else items.withheld(ctx.db, [item.id]).get(item.id, "")

@@ -136,6 +136,16 @@ def sync(
     scope: Annotated[
         str | None, Arg("the scope to file under, now and later on (else the mount's)", "--scope", mcp_help="")
     ] = None,
+    chunk_tokens: Annotated[
+        int | None,
+        Arg(
+            "no passage is longer than this, now and later on (else the mount's, else config ingest.chunk_tokens)",
+            "--chunk-tokens",
+            ge=20,
+            le=100_000,
+            mcp=False,
+        ),
+    ] = None,
     dry_run: Annotated[bool, Arg("only say what would change", "--dry-run", mcp="full")] = False,
     report: Annotated[
         bool, Arg("print a line for each file: what happened to it, and why", "--report", mcp="full")
@@ -155,10 +165,10 @@ def sync(
     if dry_run:
         if watch:
             raise errors.UsageError("--dry-run and --watch do not go together", command="sync")
-        return _preview(ctx, path, report=report, full=full, scope=scope)
+        return _preview(ctx, path, report=report, full=full, scope=scope, chunk_tokens=chunk_tokens)
     if watch and report:
         raise errors.UsageError("--report and --watch do not go together", command="sync")
-    found = _mounts(ctx, path, scope)
+    found = _mounts(ctx, path, scope, chunk_tokens)
     nests = [(mount, mounts_within(ctx, mount["path"])) for mount in found] if watch else []
     seen = {mount["path"]: _state(ctx, mount, within) for mount, within in nests}
     runs: dict[str, Outcome] = {}
@@ -190,19 +200,24 @@ def _sync_one(ctx: Context, mount: Mount, result: Synced, *, full: bool, scope: 
     _say(ctx, mount, done)
 
 
-def _mounts(ctx: Context, path: str | None, scope: str | None) -> list[Mount]:
-    """The mounts that are meant; a folder that is none becomes one, a scope that is given is kept."""
+def _mounts(ctx: Context, path: str | None, scope: str | None, chunk_tokens: int | None) -> list[Mount]:
+    """The mounts that are meant; a folder that is none becomes one, options that are given are kept."""
+
+    def registered(folder: str) -> Mount:
+        return register(ctx, folder, scope=scope, chunk_tokens=chunk_tokens, command="sync")
+
+    changes = bool(scope or chunk_tokens)
     if path is None:
         ctx.narrow(WRITE)
         found = all_mounts(ctx)
         _note_if_none(ctx, found)
-        return [register(ctx, one["path"], scope=scope, command="sync") for one in found] if scope else found
+        return [registered(one["path"]) for one in found] if changes else found
     if not os.path.lexists(ctx.absolute(path)) and os.path.exists(ctx.db_path) and mounts.find(ctx.db, path):
         folder = canonical_folder(ctx, mount_named(ctx, path, "sync")["path"], "sync")
     else:
         folder = canonical_folder(ctx, path, "sync")
     known = mount_at(ctx, folder)
-    return [known if known and not scope else register(ctx, folder, scope=scope, command="sync")]
+    return [known if known and not changes else registered(folder)]
 
 
 def _note_if_none(ctx: Context, found: list[Mount]) -> None:
@@ -236,7 +251,9 @@ def _say(ctx: Context, mount: Mount, done: Outcome, done_word: str = "Done") -> 
         ctx.note(f"{counts}, {done.moved} moved, {done.refiled} read again, {done.deleted} deleted")
 
 
-def _preview(ctx: Context, path: str | None, *, report: bool, full: bool, scope: str | None) -> Synced:
+def _preview(
+    ctx: Context, path: str | None, *, report: bool, full: bool, scope: str | None, chunk_tokens: int | None
+) -> Synced:
     ctx.narrow(READ)
     there = os.path.exists(ctx.db_path)
     if path is None:
@@ -245,8 +262,17 @@ def _preview(ctx: Context, path: str | None, *, report: bool, full: bool, scope:
     else:
         named = mounts.find(ctx.db, path) if there and not os.path.lexists(ctx.absolute(path)) else None
         folder = canonical_folder(ctx, named["path"] if named else path, "sync")
-        new: Mount = {"mount_id": "", "path": folder, "ignore_patterns": [], "lang_hint": None, "scope": None}
+        new: Mount = {
+            "mount_id": "",
+            "path": folder,
+            "ignore_patterns": [],
+            "lang_hint": None,
+            "scope": None,
+            "chunk_tokens": None,
+        }
         found = [mount_at(ctx, folder) or new]
+    if chunk_tokens:
+        found = [one | {"chunk_tokens": chunk_tokens} for one in found]
     runs = {}
     done_with: set[str] = set()  # files of mounts that others are within
     for mount in found:

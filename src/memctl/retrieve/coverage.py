@@ -22,14 +22,40 @@ GUESSED = 0.5
 
 def coverage(found: Found) -> float:
     """The share of the question's weight that one of the first hits holds, 0 to 1; 1 for a blank question."""
+    return covered(found)[0]
+
+
+#: What an automatic recall needs: the best of the first hits covers this share of the question's weight …
+LEAST_SHARE = 0.43
+#: … and words that weigh so much together: one rare word, or some that are less so.
+LEAST_WEIGHT = 5.0
+
+
+def worth_saying(found: Found) -> bool:
+    """Whether there is anything worth giving to somebody who did not ask for it.
+
+    Three things decide: what kind of utterance it is (talk of a session is answered by no memory), what share of the
+    question is covered, and how much weight that is.
+    """
+    from memctl.text.utterance import is_chatter
+
+    if not found.candidates or is_chatter(found.query.text):
+        return False
+    share, weight = covered(found)
+    return share >= LEAST_SHARE and (weight is None or weight >= LEAST_WEIGHT)
+
+
+def covered(found: Found) -> tuple[float, float | None]:
+    """This share, and the weight itself: the summed rarity of the words held; None where words are not weighed."""
     if found.query.blank:
-        return 1.0
+        return 1.0, None
     first = found.candidates[:FIRST]
     if found.like or found.ranking is None or not found.query.terms:
-        return max((_pieces(found, c) for c in first), default=0.0)
+        return max((_pieces(found, c) for c in first), default=0.0), None
     weighed = _weighed(found)
     every = sum(weight for weight, _, _, _ in weighed)
-    return max((_held(weighed, c) for c in first), default=0.0) / every if every else 0.0
+    held = max((_held(weighed, c) for c in first), default=0.0)
+    return (held / every if every else 0.0), held
 
 
 #: What a word weighs, the share of it that a match is worth, which rows hold it (None: unknown), and its root.

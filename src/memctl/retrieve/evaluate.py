@@ -10,6 +10,8 @@ from memctl.types import MemoryItem
 #: What a line may call its question and its sources.
 QUESTION_KEYS = ("question", "query", "q", "text")
 EXPECTED_KEYS = ("expected", "sources", "source", "relevant", "gold", "answers")
+#: And phrases that an answer must have: what a block is measured by.
+PHRASE_KEYS = ("answer", "phrase", "phrases")
 #: A path answers to its last so many names.
 NAMES = 32
 
@@ -17,13 +19,15 @@ NAMES = 32
 class Question(NamedTuple):
     """One line: its number, what is asked, the sources that answer it as they were written, and the scope to ask in.
 
-    `scope` is None where the line names none.
+    `scope` is None where the line names none. `phrases` are what an answer says, any one of them; a line has sources,
+    phrases, or both.
     """
 
     line: int
     text: str
     expected: tuple[str, ...]
     scope: str | None
+    phrases: tuple[str, ...] = ()
 
 
 class Judged(NamedTuple):
@@ -32,17 +36,31 @@ class Judged(NamedTuple):
     found    the items that were found, best first
     missing  the expected sources that none of them is from
     rank     the place of the first expected one, from 1; 0 when there is none
+    told     whether the block says one of the phrases; None where the line names none
     """
 
     question: Question
     found: tuple[MemoryItem, ...]
     missing: tuple[str, ...]
     rank: int
+    told: bool | None = None
 
     @property
     def recall(self) -> float:
         """The share of the expected sources that were found."""
         return 1 - len(self.missing) / len(self.question.expected)
+
+
+def tells(block: str, phrases: Sequence[str]) -> bool:
+    """Whether a block says one of some phrases: case and white space do not count, nor do the marks of a cut."""
+    said = " ".join(block.replace("[…]", " ").casefold().split())
+    return any(" ".join(phrase.casefold().split()) in said for phrase in phrases)
+
+
+def answered(judged: Sequence[Judged]) -> float:
+    """The share of the questions with phrases whose block says one of them."""
+    told = [one.told for one in judged if one.told is not None]
+    return sum(told) / len(told) if told else 0.0
 
 
 def read(lines: Iterable[tuple[int, bytes | None]], tell: Callable[[str], None]) -> tuple[list[Question], int]:
@@ -67,19 +85,30 @@ def _question(number: int, data: bytes | None) -> Question:
     text = _cleaned(_first(value, QUESTION_KEYS, "no question"))
     if not isinstance(text, str) or not text:
         raise ValueError(f"the question must be text, not {_kind(text)}")
-    given = _first(value, EXPECTED_KEYS, "no expected sources")
-    expected = list(map(_cleaned, given if isinstance(given, list) else [given]))
-    if not expected:
-        raise ValueError("the expected sources must be a list of text, not an empty one")
-    names: dict[str, str] = {}
-    for one in expected:
-        if not isinstance(one, str) or not one:
-            raise ValueError(f"an expected source must be text, not {_kind(one)}")
-        names[key(one)] = one
+    phrases = _texts(value, PHRASE_KEYS, "phrase")
+    expected = _texts(value, EXPECTED_KEYS, "expected source")
+    if not expected and not phrases:
+        _first(value, EXPECTED_KEYS, "no expected sources")
+    names = {key(one): one for one in expected}
     scope = _cleaned(value.get("scope"))
     if scope is not None and not isinstance(scope, str):
         raise ValueError(f"scope must be text, not {_kind(scope)}")
-    return Question(number, text, tuple(names.values()), scope)
+    return Question(number, text, tuple(names.values()), scope, tuple(phrases))
+
+
+def _texts(value: dict[str, object], keys: Sequence[str], what: str) -> list[str]:
+    """The texts under the first of some keys that is there. Raises ValueError for anything else."""
+    key = next((key for key in keys if key in value), None)
+    if key is None:
+        return []
+    given = value[key]
+    found = [_cleaned(one) for one in (given if isinstance(given, list) else [given])]
+    if not found:
+        raise ValueError(f"the {what}s must be a list of text, not an empty one")
+    for one in found:
+        if not isinstance(one, str) or not one:
+            raise ValueError(f"{'an' if what[0] in 'aeiou' else 'a'} {what} must be text, not {_kind(one)}")
+    return [one for one in found if isinstance(one, str)]
 
 
 def _object(data: bytes | None) -> dict[str, object]:
@@ -135,13 +164,15 @@ def judge(question: Question, found: Sequence[MemoryItem]) -> Judged:
 
 
 def recall(judged: Sequence[Judged]) -> float:
-    """The mean share of the expected sources that were found."""
-    return sum(one.recall for one in judged) / len(judged)
+    """The mean share of the expected sources that were found, of the questions that name some."""
+    shares = [one.recall for one in judged if one.question.expected]
+    return sum(shares) / len(shares) if shares else 0.0
 
 
 def mrr(judged: Sequence[Judged]) -> float:
     """The mean of 1 / the place of the first expected source; 0 where there is none."""
-    return sum(1 / one.rank for one in judged if one.rank) / len(judged)
+    asked = sum(1 for one in judged if one.question.expected)
+    return sum(1 / one.rank for one in judged if one.rank) / asked if asked else 0.0
 
 
 def unknown(names: Iterable[str], store: Iterable[MemoryItem]) -> set[str]:

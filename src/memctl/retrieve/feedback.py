@@ -4,7 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from memctl.store.search import Candidate
-from memctl.text.query import EN_STOP_WORDS, FR_STOP_WORDS, Query, stem
+from memctl.text.query import Query, stem
+from memctl.text.word_lists import EN_STOP_WORDS, FR_STOP_WORDS
 
 Scores = dict[int, float]
 
@@ -30,11 +31,12 @@ _SILENT = EN_STOP_WORDS | FR_STOP_WORDS
 _BLANKS = bytes(code if code > 127 or chr(code).isalnum() else 32 for code in range(256))
 
 
-def feedback(head: Sequence[Candidate], query: Query, known: Mapping[int, str]) -> Scores:
+def feedback(head: Sequence[Candidate], query: Query, known: Mapping[int, str], *, fade: float = 1.0) -> Scores:
     """What each of the best items gets for what it has in common with the very best.
 
     head   the best items, in order
     known  texts of them in lower case, the title before the content, as far as somebody made them
+    fade   what is left of it: among turns of a conversation less, the longer they are
     """
     head = head[:POOL]
     texts = [
@@ -57,7 +59,7 @@ def feedback(head: Sequence[Candidate], query: Query, known: Mapping[int, str]) 
     if not most:
         return {}
     mean = sum(len(c.content) for c in head) / len(head)
-    share = TOPIC * head[0].score * mean / (mean + LONG)
+    share = fade * TOPIC * head[0].score * mean / (mean + LONG)
     return {c.row: share * m / most for c, m in zip(head, much, strict=True)}
 
 

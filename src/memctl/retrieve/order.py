@@ -20,8 +20,13 @@ NEAR = (0.6, 0.35)
 #: So many of the best items are looked at with their neighbours; of so many, also neighbours without a match.
 SPREAD = 500
 WIDENED = 20
-#: Of passages of documents fewer: they are long, so that their neighbours add little, and bring none in.
+#: Of passages of documents fewer: each says by itself what it is about, so that neighbours add less, and bring none in.
 PASSAGES = 100
+OF_PASSAGES = 0.5
+#: What a passage loses, as a share of its score, that tells what changed in some version, when nobody asks for that.
+NEWS = 0.2
+#: The first part of a function or class has this much of the score of the best part.
+DEFINITION = 1.01
 #: How much a long item's words count less than a short one's (bm25's b; FTS5 has 0.75).
 LENGTH = 0.15
 FTS_LENGTH = 0.75
@@ -58,8 +63,10 @@ class Neighbours:
         lengths = {row: place.length for row, place in self.places.items()}
         self.mean = sum(lengths.values()) / max(1, len(lengths)) or 1.0
         self.longer = {row: _longer(length / self.mean) for row, length in lengths.items()}
-        self.share = SHORT / (SHORT + self.mean)
-        self.steps = [(way * away, much * self.share) for away, much in enumerate(NEAR, 1) for way in (-1, 1)]
+        # Half for items of SHORT characters; for longer ones it fades away: each of them speaks for itself.
+        self.share = SHORT / (SHORT + self.mean) * min(1.0, SHORT / self.mean)
+        counts = self.share * (OF_PASSAGES if documents else 1)
+        self.steps = [(way * away, much * counts) for away, much in enumerate(NEAR, 1) for way in (-1, 1)]
         self.own = [self._own(term.rows) for term in ranking.terms]
         spread = self._spread()
         self.added = {row: score - words.get(row, 0.0) for row, score in spread.items()}
@@ -108,6 +115,34 @@ class Neighbours:
             much = SOURCE * self.share * top / best
             yield "source", {row: much * sources.get(self.places[row].source, 0.0) for row in scores}
         yield "reply", dict(self._replies(scores))
+        if self.documents:
+            yield "news", self._news(head, query)
+            yield "definition", self._definitions(head)
+
+    def _definitions(self, head: Sequence[Candidate]) -> Scores:
+        """What lifts the first part of a function or class before its other parts: its name and docstring are there."""
+        from memctl.text.genre import is_program
+
+        parts: dict[tuple[str, str], list[Candidate]] = {}
+        for c in head:
+            if c.row in self.places and is_program(self.places[c.row].source):
+                parts.setdefault((self.places[c.row].source, c.title), []).append(c)
+        added: Scores = {}
+        for same in parts.values():
+            first = min(same, key=lambda c: self.places[c.row].position)
+            best = max(c.score for c in same)
+            if best > first.score:
+                added[first.row] = DEFINITION * best - first.score
+        return added
+
+    def _news(self, head: Sequence[Candidate], query: Query) -> Scores:
+        """What passages of release notes and change logs lose, when the question is not after these."""
+        from memctl.text.genre import asks_for_news, tells_news
+
+        if asks_for_news(query.text):
+            return {}
+        told = [c for c in head if c.row in self.places and tells_news(self.places[c.row].source, c.title)]
+        return {c.row: -NEWS * c.score for c in told}
 
     def _in_named(self, row: int, words: set[str]) -> bool:
         name = self.places[row].source.rpartition("/")[2].lower()

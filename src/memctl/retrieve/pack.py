@@ -1,114 +1,151 @@
-"""From ranked items to the passages of a block: repeats dropped, neighbours joined, packed into a token budget."""
+"""From ranked items to a block: repeats dropped, those first that add most, packed into a budget of tokens."""
 
 from collections.abc import Mapping, Sequence
 
 from memctl.retrieve import repeats
+from memctl.retrieve.find import Found
+from memctl.retrieve.labels import Labels
 from memctl.store.sources import Source
 from memctl.text import block
 from memctl.text.block import Block, Passage
-from memctl.text.clean import union
-from memctl.text.excerpt import cost, stems
+from memctl.text.excerpt import Weighed, cost, stems
+from memctl.text.frames import Compact, Frame
 from memctl.text.query import Query
 from memctl.text.tokens import CHARS_PER_TOKEN
 from memctl.types import MemoryItem
 
-#: So many times the room is looked through: runs that are joined leave some of theirs to others.
-RESERVE = 1.5
+#: So many times the room is looked through: what is cut leaves some of it to others.
+RESERVE = 2.0
+#: How much of what a passage is worth depends on the words of the question that it holds and others do not yet.
+NEW = 0.3
+#: What a passage keeps of its worth for each one of its source that is there already.
+SAME_SOURCE = 0.9
+#: Statements of at most so many lines are alike when they have this share of their words in common.
+STATEMENT_LINES = 3
+ALIKE = 0.6
+
+
+class Ranked:
+    """What a block is made of.
+
+    items, places  in rank order, and where they stand
+    scores         item id -> score; none: the items are alike
+    words          stems of the question with what each weighs
+    labels         what is said around them; None where a frame says nothing of it
+    """
+
+    __slots__ = ("cwd", "items", "labels", "places", "scores", "words")
+
+    def __init__(
+        self, items: Sequence[MemoryItem], places: Mapping[str, Source], words: Weighed, *,
+        scores: Mapping[str, float] | None = None, labels: Labels | None = None, cwd: str = "",
+    ) -> None:  # fmt: skip
+        self.items, self.places, self.words = items, places, words
+        self.scores, self.labels, self.cwd = scores or {}, labels, cwd
+
+
+def weighed(found: Found) -> Weighed:
+    """Stems of the question with what each weighs: how rare the word is among the items that are read."""
+    if found.ranking is None:
+        return stems(found.query)
+    terms = [term for term in (*found.ranking.terms, *found.ranking.rest) if term.whole]
+    return {term.root: found.ranking.idf(term) for term in terms} or stems(found.query)
 
 
 def pack(
-    items: Sequence[MemoryItem],
-    places: Mapping[str, Source],
-    query: Query,
-    budget: int,
-    *,
-    matched: int,
-    cwd: str = "",
-    kind: str = "memory_recall",
-    framed: bool = True,
-) -> Block:
-    """The block for items in rank order; `matched` is how many there were in all, `cwd` shortens paths below it.
-
-    `kind` is the header's injection_type; a block that is not `framed` has neither header nor footer.
-    """
-    head = block.header_lines(kind, budget, matched) if framed else None
-    return block.build(passages(items, places, budget, cwd=cwd), head, budget, stems(query))
+    items: Sequence[MemoryItem], places: Mapping[str, Source], query: Query, budget: int, *,
+    frame: Frame | None = None, cwd: str = "",
+) -> Block:  # fmt: skip
+    """The block for items in rank order that are alike; `cwd` shortens paths below it."""
+    return packed(Ranked(items, places, stems(query), cwd=cwd), frame or Compact(), budget)
 
 
-def passages(
-    items: Sequence[MemoryItem], places: Mapping[str, Source], budget: int, *, cwd: str = "", whole: bool = False
-) -> list[Passage]:
-    """What a block of so many tokens chooses from: the items' passages in rank order, repeats dropped, runs joined.
+def packed(ranked: Ranked, frame: Frame, budget: int) -> Block:
+    """The block for what was found, within a budget of tokens."""
+    return block.build(passages(ranked, budget), frame, budget, ranked.words)
 
-    Looking ends when there is more than can find room; with `whole` it does not, for a caller who has some already.
+
+def passages(ranked: Ranked, budget: int, *, whole: bool = False) -> list[Passage]:
+    """What a block of so many tokens chooses from, in the order in which it gives room.
+
+    Repeats are dropped. What ranks first stands first; then comes whatever adds most to those before it. Looking ends
+    when there is more than can find room; with `whole` it does not, for a caller who has some already.
     """
     room = budget * CHARS_PER_TOKEN
     said = repeats.Heard()
-    found: list[Passage] = []
+    found: list[tuple[MemoryItem, Passage]] = []
     taken = 0
-    for item in items:
-        passage = block.passage(item, places.get(item.id), cwd)
+    for item in ranked.items:
+        passage = block.passage(item, ranked.places.get(item.id), ranked.cwd)
         if said.again("\n".join(passage.lines) or passage.title):
             continue
-        found.append(passage)
-        taken += min(cost(passage.lines), int(room * block.FAIR_SHARE))  # the least of the room that it will get
+        found.append((item, passage if ranked.labels is None else ranked.labels.put(passage, item)))
+        taken += min(cost(passage.lines), block.SHARE, int(room * block.FAIR_SHARE))  # the least that it will get
         if taken > RESERVE * room and not whole:
             break
-    return joined(found, room)
+    order = _by_what_they_add(ranked, [item for item, _ in found])
+    return _newer_first([found[at][1] for at in order])
 
 
-def joined(passages: Sequence[Passage], room: int) -> list[Passage]:
-    """Passages that follow each other in one source become one, in the place of the best of them.
+def _newer_first(passages: list[Passage]) -> list[Passage]:
+    """The same, but of statements that are alike the newer one stands in the better place."""
+    said = {at: _words(p) for at, p in enumerate(passages) if p.date and not p.chunk}
+    out = list(passages)
+    while said:
+        first, words = next(iter(said.items()))
+        alike = [at for at, others in said.items() if _alike(words, others)] or [first]
+        newest = sorted(alike, key=lambda at: passages[at].moment, reverse=True)
+        for place, at in zip(alike, newest, strict=True):
+            out[place] = passages[at]
+            del said[place]
+    return out
 
-    Only those that would fit into `room` characters in rank order are joined: the rest are a reserve.
+
+def _words(p: Passage) -> frozenset[str]:
+    if len(p.lines) > STATEMENT_LINES:
+        return frozenset()
+    return frozenset(" ".join((p.heading, *p.lines)).casefold().split())
+
+
+def _alike(words: frozenset[str], others: frozenset[str]) -> bool:
+    return len(words & others) >= ALIKE * max(len(words), len(others), 1)
+
+
+def _by_what_they_add(ranked: Ranked, items: Sequence[MemoryItem]) -> list[int]:
+    """The first of the items, then whichever is worth most beside those before it.
+
+    What it is worth is its score, less for words of the question that others hold already, the rarer the more, and for
+    each other passage of its source.
     """
-    within, size = 0, 0
-    while within < len(passages) and size < room:
-        size += cost(passages[within].lines)
-        within += 1
-    chosen = list(passages[:within])
-    by_source: dict[tuple[str, str], list[int]] = {}
-    for rank, p in enumerate(chosen):
-        if p.path and p.chunk.isdecimal() and p.span:
-            by_source.setdefault((p.path, p.provenance), []).append(rank)
-    out = dict(enumerate(chosen))
-    for ranks in by_source.values():
-        ranks.sort(key=lambda rank: int(chosen[rank].chunk))
-        for run in _runs(ranks, chosen):
-            best = min(run)
-            merged = _join([chosen[rank] for rank in run], chosen[best])
-            for rank in run:
-                del out[rank]
-            out[best] = merged
-    return [out[rank] for rank in sorted(out)] + list(passages[within:])
+    words = ranked.words if isinstance(ranked.words, Mapping) else dict.fromkeys(ranked.words, 1.0)
+    every = sum(words.values()) or 1.0
+    held = [_held(words, item) for item in items]
+    times: dict[str, int] = {}
+    sources: dict[str, int] = {}
+    left, order = list(range(len(items))), list[int]()
+    best = max((ranked.scores.get(item.id, 1.0) for item in items), default=1.0) or 1.0
+
+    def worth(at: int) -> float:
+        new = sum(words[word] / (1 + times.get(word, 0)) for word in held[at]) / every
+        kept = SAME_SOURCE ** sources.get(_source(items[at]), 0)
+        return ranked.scores.get(items[at].id, 1.0) / best * (1 - NEW + NEW * new) * kept
+
+    while left:
+        at = max(left, key=lambda at: (worth(at), -at)) if order else left[0]
+        left.remove(at)
+        order.append(at)
+        for word in held[at]:
+            times[word] = times.get(word, 0) + 1
+        sources[_source(items[at])] = sources.get(_source(items[at]), 0) + 1
+    return order
 
 
-def _runs(ranks: Sequence[int], passages: Sequence[Passage]) -> list[list[int]]:
-    runs: list[list[int]] = []
-    for rank in ranks:
-        if runs and int(passages[rank].chunk) == int(passages[runs[-1][-1]].chunk) + 1:
-            runs[-1].append(rank)
-        else:
-            runs.append([rank])
-    return [run for run in runs if len(run) > 1]
+def _held(words: Mapping[str, float], item: MemoryItem) -> list[str]:
+    text = f"{item.title}\n{item.content}".lower()
+    return [word for word in words if word in text]
 
 
-def _join(run: Sequence[Passage], best: Passage) -> Passage:
-    first, last = run[0], run[-1]
-    lines = list(first.lines)
-    end = first.span[1] if first.span else 0
-    tags, entities = list(first.tags), list(first.entities)
-    for p in run[1:]:
-        start, stop = p.span or (end + 1, end)
-        if start > end + 1:
-            lines.append("")
-        overlap = max(0, end + 1 - start)
-        exact = stop - start + 1 == len(p.lines)  # only then do line numbers say which lines are doubled
-        lines += p.lines[overlap:] if exact else p.lines
-        end = max(end, stop)
-        tags, entities = union(tags, p.tags), union(entities, p.entities)
-    start = first.span[0] if first.span else 0
-    return best._replace(
-        ids=tuple(i for p in run for i in p.ids), lines=lines, chunk=f"{first.chunk}-{last.chunk}",
-        span=(start, end), tags=tags, entities=entities,
-    )  # fmt: skip
+def _source(item: MemoryItem) -> str:
+    """What a passage shares with others of its document; a statement is a source of its own, as a turn is."""
+    p = item.provenance
+    return p.source_id if p.source_kind == "doc" and p.source_id else item.id

@@ -22,12 +22,12 @@ Scores = dict[int, float]
 
 #: How much more a word counts that is there more often; bm25's k1 (FTS5 has 1.2).
 K1 = 1.4
-#: The rarest words are looked up as long as all of them have so many matches, or fewer items than are wanted.
-MATCHES = 1200
+#: Words are looked up, the rarest first, until they have so many matches: as many as a third of the store has items
+#: (what is in more of them tells little, and only counts in what was found), but a few in a small store, and in a
+#: large one no more than can be read in some 25 ms.
+SHARE = 3
+LEAST, COST = 1200, 24_000
 FEW = 50
-#: So many times as many matches of the store are looked up for scopes that hold fewer items than that themselves: what
-#: they find there shall not depend on what other scopes hold.
-SMALL = 5
 #: Where every word is common, so many of the items stored last that have them are ranked.
 NEWEST = 400
 #: Items of a scope, and those that have a common word, are counted up to here.
@@ -84,8 +84,7 @@ def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: boo
     size = index.size(db)
     wanted = limit if limit < 0 else max(limit, FEW)
     items = _items(db, filters, size)
-    most = MATCHES if items > MATCHES else MATCHES * SMALL
-    terms, rest = _look_up(db, _known(db, query), filters, wanted, size, most)
+    terms, rest = _look_up(db, _known(db, query), filters, wanted, size)
     ranking = Ranking(terms, rest, max(items, *(len(t.rows) for t in terms), 1))
     scores = by_words(ranking)
     pool = POOL
@@ -115,7 +114,8 @@ def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: boo
     if len(head) >= 10 and not (near is not None and near.documents):  # passages are told apart by their documents
         from memctl.retrieve.feedback import feedback
 
-        ranking.add(head, "topic", feedback(index.in_order(head), query, texts))
+        turns = near is None or near.share
+        ranking.add(head, "topic", feedback(index.in_order(head), query, texts, fade=float(turns)))
     if near is not None:
         ranking.add(head, "beside", near.beside(head))
     ranking.candidates = index.in_order(head) + found[pool:]
@@ -154,11 +154,11 @@ def _known(db: Database, query: Query) -> list[Term]:
 
 
 def _look_up(
-    db: Database, terms: Sequence[Term], filters: Filters, wanted: int, size: int, most: int
+    db: Database, terms: Sequence[Term], filters: Filters, wanted: int, size: int
 ) -> tuple[list[Term], list[Term]]:
     """The terms that find items, looked up, and the rest; what no item of the scopes has is neither."""
     rows: set[int] = set()
-    matches = 0
+    matches, most = 0, min(COST, max(LEAST, size // SHARE))
     for at, term in enumerate(terms):
         enough = bool(rows) if term.found >= COMMON else matches + term.found > most and len(rows) >= wanted
         if wanted >= 0 and (enough or (term.found >= COMMON and not rows)):

@@ -6,19 +6,22 @@ from itertools import pairwise
 from memctl.store import search as index
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
-from memctl.text.forms import french_stem, irregular
+from memctl.text.forms import french_stem, irregular, semitic
 from memctl.text.query import Query, stem
+from memctl.text.word_lists import EN_LIGHT, FR_LIGHT
 
-#: What a match counts beside the word itself: an irregular form, the beginning of a French word.
+#: What a match counts beside the word itself: an irregular form or other prefix, the beginning of a French word.
 IRREGULAR = 0.7
 BEGINNING = 0.5
 #: What a piece of an identifier and two words written as one ("auth service": AuthService) count beside a word.
 PART = 0.7
+#: What a word counts that fits any subject ("make", "several", "given").
+LIGHT = 0.5
 #: French words of this length are also found by their beginning; in an index without a stemmer, all are.
 FRENCH_MIN_LEN = 6
 PREFIX_MIN_LEN = 5
 
-LIGATURES = (("œ", "oe"), ("æ", "ae"))
+LIGATURES = (("œ", "oe"), ("æ", "ae"), ("ß", "ss"))
 
 #: A word that so many items have does not find items: it only counts in those that rarer words found.
 COMMON = 5000
@@ -82,7 +85,11 @@ class Term:
 def terms_of(query: Query, *, stems: bool) -> list[Term]:
     """What to look for; `stems`: whether the index stems words."""
     words = {stem(word): word for word in reversed(query.terms)}  # of two forms of a word the first is asked for
-    out = [Term(word, _forms(word, query, stems), whole=True) for word in reversed(words.values())]
+    light = FR_LIGHT if query.french else EN_LIGHT
+    out = [
+        Term(word, _forms(word, query, stems), LIGHT if word.lower() in light else 1.0, whole=True)
+        for word in reversed(words.values())
+    ]
     out += [Term(part, _forms(part, query, stems), PART) for part in query.parts]
     plain = [word for word in query.terms if word.isalnum()]
     return out + [Term(a + b, [(index.phrase(a + b), 1.0)], PART, pair=True) for a, b in pairwise(plain)]
@@ -103,6 +110,7 @@ def _forms(word: str, query: Query, stems: bool) -> Forms:
             forms.append((index.phrase(low.replace(one, two)), 1.0))
         elif two in low:
             forms.append((index.phrase(low.replace(two, one)), 1.0))
+    forms += [(index.phrase(other), IRREGULAR) for other in semitic(word)]
     if not query.french:
         forms += [(index.phrase(other), IRREGULAR) for other in irregular(word)]
     return forms

@@ -1,8 +1,11 @@
 """Links between items: src REL dst."""
 
+from collections.abc import Sequence
+
 from memctl import ids
 from memctl.store import events
 from memctl.store.connect import Database
+from memctl.store.sources import batches, marks
 from memctl.types import MemoryLink
 
 
@@ -25,3 +28,19 @@ def of(db: Database, item_id: str) -> list[MemoryLink]:
         (item_id, item_id),
     )
     return [MemoryLink(*row) for row in found]
+
+
+def superseded(db: Database, item_ids: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
+    """What these items stand for: item id -> the older ones and when each was made ("" if it is gone), newest first."""
+    out: dict[str, list[tuple[str, str]]] = {}
+    if not db.has("memory_links"):
+        return out
+    for batch in batches(list(item_ids)):
+        for src, dst, made in db.rows(
+            "SELECT l.src_id, l.dst_id, i.created_at FROM memory_links AS l "
+            f"LEFT JOIN memory_items AS i ON i.id = l.dst_id WHERE l.src_id IN ({marks(batch)}) "
+            "AND l.rel = 'supersedes' ORDER BY l.src_id, i.created_at DESC, l.dst_id",
+            batch,
+        ):
+            out.setdefault(src, []).append((dst, str(made or "")))
+    return out

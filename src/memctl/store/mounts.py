@@ -9,6 +9,8 @@ from memctl import ids
 from memctl.store import events, rows
 from memctl.store.connect import Database
 
+#: Where schema_meta says how a mount's documents are cut: this and the mount's id.
+_CHUNK_TOKENS = "chunk_tokens "
 _NAMES = ("mount_id", "path", "name", "ignore_json", "lang_hint", "created_at", "last_sync_at")
 
 
@@ -19,6 +21,7 @@ def put(
     ignore: Sequence[str] | None = None,
     lang_hint: str | None = None,
     scope: str | None = None,
+    chunk_tokens: int | None = None,
     *,
     by_tool: bool = False,
 ) -> str:
@@ -44,6 +47,12 @@ def put(
                 "ON CONFLICT(mount_id) DO UPDATE SET scope = excluded.scope",
                 (mount_id, scope),
             )
+        if chunk_tokens is not None:
+            db.run(
+                "INSERT INTO schema_meta(key, value) VALUES (?, ?) "
+                "ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+                (_CHUNK_TOKENS + mount_id, str(chunk_tokens)),
+            )
         if lang_hint is not None:
             db.run("UPDATE corpus_hashes SET lang_hint = ? WHERE mount_id = ?", (lang_hint, mount_id))
         if known is None:
@@ -61,7 +70,7 @@ def project(path: str) -> str:
 
 
 def every(db: Database) -> list[dict[str, Any]]:
-    """All mounts, oldest first, `ignore_patterns` decoded; `scope` is None where the default holds.
+    """All mounts, oldest first, `ignore_patterns` decoded; `scope` and `chunk_tokens` are None where the default holds.
 
     A path that is relative, which only other programs write, is seen from the store's project.
     """
@@ -70,12 +79,20 @@ def every(db: Database) -> list[dict[str, Any]]:
     options: dict[str, str | None] = {}
     if db.has("memory_mount_options"):
         options = dict(db.rows("SELECT mount_id, scope FROM memory_mount_options"))
+    sizes = dict(
+        db.rows(
+            "SELECT substr(key, ?), value FROM schema_meta WHERE key LIKE ?",
+            (len(_CHUNK_TOKENS) + 1, _CHUNK_TOKENS + "%"),
+        )
+    )
     out = []
     for row in db.rows(f"SELECT {', '.join(_NAMES)} FROM memory_mounts ORDER BY created_at, mount_id"):
         mount = dict(zip(_NAMES, row, strict=True))
         mount["ignore_patterns"] = rows.strings(mount.pop("ignore_json"))
         mount["scope"] = options.get(mount["mount_id"])
         mount["path"] = os.path.normpath(os.path.join(project(db.path), mount["path"]))
+        size = str(sizes.get(mount["mount_id"], ""))
+        mount["chunk_tokens"] = int(size) if size.isascii() and size.isdecimal() else None
         out.append(mount)
     return out
 
@@ -102,6 +119,7 @@ def remove(db: Database, key: str) -> bool:
             return False
         for table in ("memory_mounts", "memory_mount_options"):
             db.run(f"DELETE FROM {table} WHERE mount_id = ?", (mount["mount_id"],))
+        db.run("DELETE FROM schema_meta WHERE key = ?", (_CHUNK_TOKENS + mount["mount_id"],))
         db.run("UPDATE corpus_hashes SET mount_id = NULL WHERE mount_id = ?", (mount["mount_id"],))
         events.log(db, "mount_remove", None, {"mount_id": mount["mount_id"]})
     return True

@@ -2,15 +2,15 @@
 
 import math
 from collections.abc import Sequence
+from operator import mul
 
 from memctl.store.connect import Database
 from memctl.store.filters import Filters, folded
-from memctl.store.search import COLUMNS, Candidate, Matches
+from memctl.store.search import Matches, fetch, in_order, size
 from memctl.text.query import Query, grams, unsegmented
 
-#: At most this many substrings are looked for, and this share of them must be there.
+#: At most this many substrings are looked for.
 MAX_NEEDLES = 24
-NEEDLE_SHARE = 0.34
 #: Of a longer one its beginning is looked for: SQLite takes patterns of 50 000 bytes, of which a character may need 4.
 MAX_LENGTH = 4000
 
@@ -24,31 +24,49 @@ def needles(query: Query) -> list[str]:
     """What to look for inside the text: pairs of characters of unsegmented runs, other words whole."""
     out: list[str] = []
     for run in query.runs:
-        out += grams(run)
+        out += grams(run)[len(run) > 2 :]  # the pairs of a longer run; the whole of it is hardly ever there
     out += [term for term in (*query.terms, *query.parts) if not unsegmented(term)]
     wanted = list(dict.fromkeys(out))[:MAX_NEEDLES] or [query.text]
     return [needle[:MAX_LENGTH] for needle in wanted]
 
 
 def _like(db: Database, needles: Sequence[str], filters: Filters, limit: int) -> Matches:
-    """Items that hold enough of the needles in title, content or tags, those with most first."""
+    """Items that hold any of the needles in title, content or tags; a rare needle counts more, in the title half more.
+
+    The score is the share of the needles' weight, 1 when all of them are there.
+    """
     condition, values = filters.where("i")
     hits, patterns = [], []
-    for needle in needles:
+    for number, needle in enumerate(needles):
         low = needle.lower() != needle.upper() and not needle.isascii()  # LIKE folds the case of ASCII only
-        columns = (folded(f"i.{name}") if low else f"i.{name}" for name in ("title", "content", "tags"))
-        tests = (f"{column} LIKE ? ESCAPE '!'" for column in columns)
-        hits.append(f"({' OR '.join(tests)})")
+        title, content, tags = (
+            f"{folded(f'i.{name}') if low else f'i.{name}'} LIKE ? ESCAPE '!'" for name in ("title", "content", "tags")
+        )
+        hits.append(f"2 * ({title}) + ({content} OR {tags}) AS hit{number}")
         patterns += [_pattern(needle.casefold() if low else needle)] * 3
-    enough = max(1, math.ceil(NEEDLE_SHARE * len(needles))) if any(map(unsegmented, needles)) else 1
-    rows = db.rows(
-        f"SELECT {COLUMNS}, found.hits, count(*) OVER () FROM (SELECT i.rowid AS item, {' + '.join(hits)} AS hits "
-        f"FROM memory_items AS i WHERE {condition}) AS found JOIN memory_items AS i ON i.rowid = found.item "
-        "WHERE found.hits >= ? ORDER BY found.hits DESC, i.updated_at DESC, i.id LIMIT ?",
-        [*patterns, *values, enough, limit],
+    found = db.rows(
+        f"SELECT * FROM (SELECT i.rowid AS item, {', '.join(hits)} FROM memory_items AS i WHERE {condition}) "
+        f"WHERE {' OR '.join(f'hit{number}' for number in range(len(needles)))}",
+        [*patterns, *values],
     )
-    found = [Candidate(*row[:-2], *(hits / len(needles) for hits in row[-2:-1])) for row in rows]
-    return Matches(found, rows[0][-1] if rows else 0)
+    if not found:
+        return Matches([], 0)
+    items = max(size(db), len(found))
+    weights = [_rarity(items, sum(map(bool, column))) for column in list(zip(*found, strict=True))[1:]]
+    every = sum(weights)
+    scores = {row: sum(map(mul, weights, map(_WORTH.__getitem__, held))) / every for row, *held in found}
+    least = sorted(scores.values(), reverse=True)[limit - 1] if 0 <= limit < len(scores) else 0.0
+    best = in_order(fetch(db, scores, [row for row, score in scores.items() if score >= least]))
+    return Matches(best[:limit] if limit >= 0 else best, len(found))
+
+
+#: What a needle is worth that is nowhere, in content or tags, in the title, in both.
+_WORTH = (0.0, 1.0, 1.0, 1.5)
+
+
+def _rarity(items: int, having: int) -> float:
+    """What a needle weighs that so many items have, as in `retrieve.rank`; some even when all have it."""
+    return max(0.01, math.log1p((items - having + 0.5) / (having + 0.5)))
 
 
 def _pattern(needle: str) -> str:

@@ -10,22 +10,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from memctl import ids
 from memctl.text import trust
 from memctl.text.clean import one_line
-from memctl.text.echo import FOOTER, HEADER
-from memctl.text.excerpt import Excerpt, cost, excerpt
+from memctl.text.echo import HEADER
+from memctl.text.excerpt import CUT, Excerpt, Weighed, excerpt, opened
+from memctl.text.frames import META_CHARS, Frame, Full
 from memctl.text.tokens import CHARS_PER_TOKEN
 
 if TYPE_CHECKING:
     import re
 
+#: The version that `format_injection_block` writes; what `recall` prints by default is `frames.Compact.version`.
 FORMAT_VERSION = 1
 
-#: Of several passages none gets more than this share of the room before the others had theirs.
+#: Of several passages none gets more than this share of the room before the others had theirs, and of many none more
+#: than so many characters: a question is answered more often by many short passages than by a few long ones.
 FAIR_SHARE = 0.4
+SHARE = 700
 #: A cut passage shorter than this (characters) is not worth its frame; the first one may be as short as the second.
 LEAST = 160
 LEAST_FIRST = 60
 
-_META_CHARS = 300
+#: A heading in the frame has at most so many characters: the nearest that the text does not say, not the whole way.
+HEADING = 48
+#: The heading may stand in so many of the first lines of the text itself.
+LOOKED_AT = 6
+_DAY = 10
 
 
 class Place(Protocol):
@@ -51,6 +59,18 @@ class Passage(NamedTuple):
     span    its first and last line in the source, 1-based
     anchor  where it stands in a source without lines: "page 3", "sheet Budget rows 2-40"
     trust   whose word it is, where its source kind does not say it (`memctl.text.trust`)
+
+    The compact frame shows these instead of all the others but path, span, anchor, tier, validation and trust:
+
+    source   its source kind and id: what passages of one conversation have in common
+    handle   the id of the first item, as short as it is unique in the store
+    heading  what the title says and the content does not
+    date     the day it was said, for what stands in no document
+    moment   the same to the second, to tell which of two was said later
+    facts    what else is to be known: what it replaces, what replaced it
+
+    cut      whether something was left out before its lines, and after them
+    spans    the lines of each part, where it is made of several of one document
     """
 
     ids: tuple[str, ...]
@@ -68,6 +88,14 @@ class Passage(NamedTuple):
     entities: list[str]
     anchor: str = ""
     trust: str = ""
+    source: str = ""
+    handle: str = ""
+    heading: str = ""
+    date: str = ""
+    moment: str = ""
+    facts: tuple[str, ...] = ()
+    cut: tuple[bool, bool] = (False, False)
+    spans: tuple[tuple[int, int], ...] = ()
 
 
 class Block(NamedTuple):
@@ -102,7 +130,8 @@ def format_injection_block(
     """
     passages = [passage(item, (places or {}).get(_id(item)), cwd) for item in items]
     head = header_lines(injection_type, budget_tokens, len(items) if total_matched is None else total_matched)
-    return build(passages, head + strategy_lines(fts_strategy, fts_dropped_terms), budget_tokens, words).text
+    frame = Full(head + strategy_lines(fts_strategy, fts_dropped_terms), budget_tokens)
+    return build(passages, frame, budget_tokens, words).text
 
 
 def header_lines(injection_type: str, budget_tokens: int, matched: int) -> list[str]:
@@ -125,49 +154,37 @@ def strategy_lines(strategy: str | None, dropped: Sequence[str] | None = None) -
     return [f"fts_strategy: {one_line(strategy)}" + (f" (dropped: {words})" if words else "")]
 
 
-def build(
-    passages: Sequence[Passage], head: Sequence[str] | None, budget_tokens: int, words: Sequence[str] = ()
-) -> Block:
-    """Fit passages into the budget and write the block; without a head, the passages alone, which then get its room.
+def build(passages: Sequence[Passage], frame: Frame, budget_tokens: int, words: Weighed = ()) -> Block:
+    """Fit passages into the budget and write the block; what frames do not take, the passages get.
 
-    `words` are stems in lower case (see `excerpt`).
+    Those that follow each other share a frame; what that spares is given out once more. `words` are stems in lower
+    case, with what each weighs (see `excerpt`).
     """
+    from memctl.text.runs import joined
+
     budget = budget_tokens * CHARS_PER_TOKEN
-    # The longest that the parts around the passages can get: `used` has no more digits than the budget.
-    around = 0 if head is None else len(_text(head, [], 10 ** len(str(max(budget_tokens, 0))) - 1, len(passages))) + 1
-    chosen = _fit(passages, budget - around, words)
-    if not chosen:
+    room = budget - frame.around(len(passages))
+    written = joined(_fit(passages, frame, room, words), frame)
+    if not written:
         return Block("", (), 0, 0)
-    rendered = [f"[{rank}] {_render(p)}" for rank, p in enumerate(chosen, 1)]
-    if head is None:  # each passage ends in a line break; the last one's ends the output
-        text = "\n".join(rendered).removesuffix("\n")
-        used = -(-(len(text) + 1) // CHARS_PER_TOKEN)
-    else:
-        text, used = _counted(head, rendered)
-    return Block(text, tuple(i for p in chosen for i in p.ids), len(chosen), used, tuple(chosen))
-
-
-def _counted(head: Sequence[str], rendered: Sequence[str]) -> tuple[str, int]:
-    """The text with its own cost in it: tokens of the whole with the final line break."""
-    used = 0
-    while True:
-        text = _text(head, rendered, used, len(rendered))
-        now = -(-(len(text) + 1) // CHARS_PER_TOKEN)
-        if now <= used:  # a smaller number with fewer digits may still say a little too much, never too little
-            return text, used
-        used = now
-
-
-def _text(head: Sequence[str], rendered: Sequence[str], used: int, count: int) -> str:
-    footer = f"{FOOTER}format_version={FORMAT_VERSION}, {count} items, {used} tokens) ---"
-    return "\n".join([*head, f"used: {used}", "", *rendered, footer])
+    text, used = frame.write(written)
+    spared = budget - len(text) - 1
+    if spared >= LEAST:
+        again = joined(_fit(passages, frame, room + spared, words), frame)
+        more, cost = frame.write(again)
+        if len(more) < budget:
+            written, text, used = again, more, cost
+    return Block(text, tuple(i for p in written for i in p.ids), len(written), used, tuple(written))
 
 
 # --- one passage ------------------------------------------------------------------------------------------------
 
 
 #: The fields of an item that a block shows.
-_SHOWN = ("id", "tier", "validation", "type", "title", "content", "provenance", "tags", "confidence", "entities")
+_SHOWN = (
+    "id", "tier", "validation", "type", "title", "content", "provenance", "tags", "confidence", "entities",
+    "created_at",
+)  # fmt: skip
 
 
 def passage(item: Any, place: Place | None = None, cwd: str = "") -> Passage:
@@ -181,6 +198,7 @@ def passage(item: Any, place: Place | None = None, cwd: str = "") -> Passage:
     if kind == "doc" and lines and lines[0].startswith("[path:"):
         lines, path, chunk, span = _legacy(lines, source_id, (path, chunk, span), cwd)
     hashes = source.get("content_hashes") or ()
+    title = str(data.get("title") or "")
     return Passage(
         ids=(_id(item),),
         tier=one_line(str(data.get("tier") or "stm")),
@@ -191,13 +209,18 @@ def passage(item: Any, place: Place | None = None, cwd: str = "") -> Passage:
         path=path,
         chunk=chunk,
         span=span,
-        provenance=_named(one_line(kind + (f":{source_id}" if source_id else ""), _META_CHARS))
+        provenance=_named(one_line(kind + (f":{source_id}" if source_id else ""), META_CHARS))
         + (f" | {one_line(str(hashes[0])[:16])}..." if hashes else ""),
         tags=[one_line(str(tag)) for tag in data.get("tags") or ()],
         confidence=float(data.get("confidence", 0.5)),
         entities=[one_line(str(entity)) for entity in data.get("entities") or ()],
         anchor=_anchor(place, str(data.get("title", ""))) if path and span is None else "",
         trust=getattr(place, "trust", "") or trust.told(kind, source_id, source.get("chunk_ids") or ()),
+        source=f"{kind}:{source_id}" if source_id else "",
+        handle=_id(item),
+        heading=one_line(near_heading(title, lines, path) if path else said_title(title, lines), HEADING),
+        date="" if path else one_line(str(data.get("created_at") or ""))[:_DAY],
+        moment=str(data.get("created_at") or ""),
     )
 
 
@@ -210,16 +233,36 @@ def _named(source: str) -> str:
     return re.sub("(?i)trust:", lambda found: found[0][:-1] + "\\:", source)
 
 
+def said_title(title: str, lines: Sequence[str]) -> str:
+    """The title of a statement, "" where its text begins with it anyway."""
+    bare = " ".join(title.split()).rstrip("….: ").casefold()
+    text = " ".join(" ".join(lines[:LOOKED_AT]).split()).lstrip("#* ").casefold()
+    return "" if not bare or bare == "(untitled)" or text.startswith(bare) else title
+
+
+def near_heading(title: str, lines: Sequence[str], path: str) -> str:
+    """The nearest part of a heading path that neither the path nor the first lines of the passage say anyway."""
+    said = _letters(path.rpartition("/")[2].partition(".")[0]), _letters(" ".join(lines[:LOOKED_AT]))
+    parts = [
+        part for part in title.split(" > ") if (bare := _letters(part)) and bare != said[0] and bare not in said[1]
+    ]
+    return parts[-1] if parts else ""
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())
+
+
 def _anchor(place: Place | None, title: str) -> str:
     """The page, slide or sheet; a heading path is none, the title says it already."""
-    anchor = one_line(place.anchor, _META_CHARS) if place is not None else ""
+    anchor = one_line(place.anchor, META_CHARS) if place is not None else ""
     return "" if anchor in title else anchor
 
 
 def display_path(path: str, cwd: str) -> str:
     """A path relative to `cwd` when it is below it, else as it is."""
     base = cwd.rstrip("/") + "/"
-    return one_line(path[len(base) :] if cwd and path.startswith(base) else path, _META_CHARS)
+    return one_line(path[len(base) :] if cwd and path.startswith(base) else path, META_CHARS)
 
 
 def _id(item: Any) -> str:
@@ -321,59 +364,29 @@ def _looks(line: str) -> tuple[str, str]:
     return folded.replace("\u00ad", "-"), folded.replace("\u00ad", "")
 
 
-def _render(p: Passage) -> str:
-    return "\n".join([*_frame_head(p), *(f"    {line}" for line in p.lines), *_frame_tail(p), ""])
-
-
-def _frame_head(p: Passage) -> list[str]:
-    title = f"[{p.tier.upper()}:{p.validation}] {p.type} — {p.title}"
-    if not p.path:
-        return [title]
-    where = f" lines:{p.span[0]}-{p.span[1]}" if p.span else f" at:{p.anchor}" if p.anchor else ""
-    return [title, f"    [path:{p.path} chunk:{p.chunk}{where}]"]
-
-
-def _frame_tail(p: Passage) -> list[str]:
-    out = [
-        f"    provenance: {p.provenance}",
-        *([f"    trust: {p.trust}"] if p.trust else []),
-        f"    tags: {one_line(', '.join(p.tags), _META_CHARS) or 'none'}",
-        f"    confidence: {p.confidence:.2f}",
-    ]
-    if p.entities:
-        out.append(f"    entities: {one_line(', '.join(p.entities), _META_CHARS)}")
-    return out
-
-
 # --- fitting ----------------------------------------------------------------------------------------------------
 
 
-def _frame_cost(p: Passage, rank: int) -> int:
-    """What a passage costs without its content; line numbers may grow to those of its end when it is cut."""
-    widest = p._replace(span=(p.span[1], p.span[1])) if p.span else p
-    frame = [*_frame_head(p if len(str(p.span)) > len(str(widest.span)) else widest), *_frame_tail(p), ""]
-    return sum(len(line) + 1 for line in frame) + len(f"[{rank}] ")
-
-
-def _fit(passages: Sequence[Passage], room: int, words: Sequence[str]) -> list[Passage]:
-    frames = [_frame_cost(p, len(passages)) for p in passages]
-    bodies = [cost(p.lines) for p in passages]
-    fair = [int(room * FAIR_SHARE) * len(p.ids) if len(passages) > 1 else room for p in passages]
+def _fit(passages: Sequence[Passage], frame: Frame, room: int, words: Weighed) -> list[Passage]:
+    frames = [frame.cost(p, len(passages)) for p in passages]
+    bodies = [frame.body(p) for p in passages]
+    fair = int(room * FAIR_SHARE) if len(passages) > 1 else room
+    fair = min(fair, max(SHARE, room // max(1, len(passages))))
     shares = _shares(frames, bodies, fair, room)
     out = []
     for p, share, body in zip(passages, shares, bodies, strict=True):
-        cut = None if share < 0 else excerpt(p.lines, share, words)
+        cut = None if share < 0 else (opened if p.path else excerpt)(p.lines, share, words, frame.line_cost)
         if cut is not None:
-            out.append(p if share >= body else _cut(p, cut))
+            out.append(p if share >= body else _cut(p, cut, marked=frame.version == 1))
     return out
 
 
-def _shares(frames: Sequence[int], bodies: Sequence[int], fair: Sequence[int], room: int) -> list[int]:
+def _shares(frames: Sequence[int], bodies: Sequence[int], fair: int, room: int) -> list[int]:
     """How many characters of content each passage gets, -1 for none: in order, then what is left to those cut."""
     shares: list[int] = []
-    for frame, body, most in zip(frames, bodies, fair, strict=True):
+    for frame, body in zip(frames, bodies, strict=True):
         least = min(body, LEAST if any(share >= 0 for share in shares) else LEAST_FIRST)
-        share = min(body, max(most - frame, least), room - frame)
+        share = min(body, max(fair - frame, least), room - frame)
         if share < least:
             share = -1
         else:
@@ -387,8 +400,23 @@ def _shares(frames: Sequence[int], bodies: Sequence[int], fair: Sequence[int], r
     return shares
 
 
-def _cut(p: Passage, cut: Excerpt) -> Passage:
-    span = p.span
+def _cut(p: Passage, cut: Excerpt, *, marked: bool) -> Passage:
+    """What is left of a passage; a cut between two lines needs no mark where the frame says which lines are shown."""
+    span, lines = p.span, cut.lines
     if span and span[1] - span[0] + 1 == len(p.lines):  # line for line as in the source: say which are shown
         span = (span[0] + cut.first, span[0] + cut.last)
-    return p._replace(lines=cut.lines, span=span)
+        if not marked:
+            opening = lines[: len(lines) - cut.shown]
+            lines = [*opening, *_unmarked(lines[len(opening) :], p.lines[cut.first], p.lines[cut.last])]
+    left_out = (cut.first > 0 or lines[0].startswith(CUT), cut.last < len(p.lines) - 1 or lines[-1].endswith(CUT))
+    return p._replace(lines=lines, span=span, cut=left_out)
+
+
+def _unmarked(lines: list[str], first: str, last: str) -> list[str]:
+    """The lines without the marks of cuts that go between two lines; `first` and `last` are what they were."""
+    out = list(lines)
+    if out[0] == f"{CUT} {first.lstrip()}" or (len(out) == 1 and out[0] == f"{CUT} {first.lstrip().rstrip()} {CUT}"):
+        out[0] = first + out[0].removeprefix(f"{CUT} {first.lstrip()}")
+    if out[-1] == f"{last.rstrip()} {CUT}":
+        out[-1] = last
+    return out

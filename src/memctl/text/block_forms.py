@@ -3,11 +3,19 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from memctl.text.echo import COMPACT
+from memctl.text.frames import tokens_of
+
 
 def parse_injection_block(text: str) -> dict[str, Any]:
-    """What a block says in short: source, chunk, tokens_used, matched and a first telling line (insight)."""
+    """What a block says in short: source, chunk, tokens_used, matched and a first telling line (insight).
+
+    A block of version 2 does not say how much matched, nor which chunk a passage with lines is.
+    """
     import re
 
+    if re.search(rf"^{COMPACT}\b", text, re.MULTILINE):
+        return _parsed_compact(text)
     place = re.search(r"^\s*\[path:(.+?) chunk:(\S+?)(?: (?:lines|at):.+?)?\]\s*$", text, re.MULTILINE)
     footer = re.findall(r"^--- End Memory \(.*?(\d+) tokens\) ---\s*$", text, re.MULTILINE)
     used = re.search(r"^used: (\d+)", text, re.MULTILINE)
@@ -17,6 +25,25 @@ def parse_injection_block(text: str) -> dict[str, Any]:
         "chunk": place[2] if place else "?",
         "tokens_used": int(footer[-1] if footer else used[1] if used else 0),
         "matched": int(matched[1]) if matched else 0,
+        "insight": _insight(text[place.end() :] if place else ""),
+    }
+
+
+def _parsed_compact(text: str) -> dict[str, Any]:
+    import re
+
+    place = re.search(
+        r"^\[[^\]\s]+\] (?!\d{4}-\d\d-\d\d(?:[ ;]|$))(.+?):"
+        r"(?:\d+(?:-\d+)?(?:, \d+(?:-\d+)?)*|chunk (\d+\S*)|[A-Za-z][^;>\n]*?)(?: > .*|; .*)?$",
+        text,
+        re.MULTILINE,
+    )
+    footer = re.search(r"^--- End Memory \((\d+)\) ---\s*$", text, re.MULTILINE)
+    return {
+        "source": place[1].rpartition("/")[2] if place else "unknown",
+        "chunk": (place[2] if place else None) or "?",
+        "tokens_used": tokens_of(text.rstrip("\n")),
+        "matched": int(footer[1]) if footer else 0,
         "insight": _insight(text[place.end() :] if place else ""),
     }
 

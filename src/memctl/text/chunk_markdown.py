@@ -1,11 +1,19 @@
-"""The outline of Markdown and reStructuredText: sections by their headings, then paragraphs and list items."""
+"""The outline of Markdown: sections by their headings, then paragraphs and list items."""
 
 import re
 from functools import cache
 
-from memctl.text.chunk_marks import INNER, Marks, no_marks
-
-_PARAGRAPH, _ITEM, _SUB_ITEM = INNER, INNER + 1, INNER + 2
+from memctl.text.chunk_marks import (
+    INNER,
+    INTRODUCED,
+    ITEM,
+    PARAGRAPH,
+    SUB_ITEM,
+    Marks,
+    clean_title,
+    is_introduced,
+    no_marks,
+)
 
 
 @cache
@@ -20,12 +28,6 @@ def _lines() -> re.Pattern[str]:
     )
 
 
-@cache
-def _rst_lines() -> re.Pattern[str]:
-    """A title with its underline (1, 2 its character) or a paragraph."""
-    return re.compile(r"\n(?:(\S[^\n]{0,200})\n([=\-~^\"'`#*+:._<>])\2{2,}[ \t]*(?=\n|\Z)|(?=[ \t]*\n[ \t]*\S))")
-
-
 def marks(text: str) -> Marks:
     """The outline of Markdown. What looks like a heading inside a fence or in the front matter is none."""
     found = no_marks()
@@ -37,37 +39,6 @@ def marks(text: str) -> Marks:
         elif not fence:
             _line(match, found)
     return found
-
-
-def rst_marks(text: str) -> Marks:
-    """The outline of reStructuredText: the order in which underlines appear is the order of their levels."""
-    found = no_marks()
-    levels: dict[tuple[str, bool], int] = {}
-    for match in _rst_lines().finditer("\n" + text):
-        if match.lastindex is None:
-            _paragraph(match, found)
-            continue
-        title, char, start = match[1].strip(), match[2], match.start()
-        underline = text[start + len(match[1]) + 1 : match.end() - 1].rstrip()
-        if len(underline) < len(title) or not title.strip(char):
-            continue
-        above = text.rfind("\n", 0, max(0, start - 1)) + 1
-        over = start - above > 3 and not text[above:start].strip(char + " \t\n")
-        rank = levels.setdefault((char, over), len(levels) + 1)
-        found.add(above if over else start, rank, clean_title(title))
-    return found
-
-
-def clean_title(title: str) -> str:
-    """A heading's text without closing hashes, an `{#id}`, emphasis, code marks and link targets; 120 characters."""
-    title = " ".join(title[:400].split())
-    if title.endswith("}"):
-        title = re.sub(r"\s*\{[^{}]*\}$", "", title)
-    if title.endswith("#"):
-        title = re.sub(r"(?:^|\s)#+$", "", title)
-    if "](" in title:
-        title = re.sub(r"!?\[([^\[\]]*)\]\([^()]*\)", r"\1", title)
-    return title.replace("`", "").replace("**", "").strip()[:120]
 
 
 def _after_front_matter(text: str) -> int:
@@ -92,14 +63,17 @@ def _line(match: re.Match[str], found: Marks) -> None:
     elif match[4]:
         _underline(match, found)
     elif match[5] is not None:
-        found.add(match.start(), _SUB_ITEM if match[5] else _ITEM, "")
+        found.add(match.start(), SUB_ITEM if match[5] else ITEM, "")
     else:
         _paragraph(match, found)
 
 
 def _paragraph(match: re.Match[str], found: Marks) -> None:
     start = match.string.find("\n", match.end())  # the blank line's end; one less is the offset in the text, plus one
-    found.add(start, _SUB_ITEM if match.string[start + 1] in " \t" else _PARAGRAPH, "")
+    if is_introduced(match.string, start + 1):
+        found.add(start, INTRODUCED, "")
+    else:
+        found.add(start, SUB_ITEM if match.string[start + 1] in " \t" else PARAGRAPH, "")
 
 
 def _underline(match: re.Match[str], found: Marks) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from memctl.text.chunk_marks import INNER, SECTIONED, Marks, Walk, no_marks
 from memctl.text.chunk_split import Rules, Size, ranges
+from memctl.text.outline import headline, outline
 
 #: The aim for a passage, in tokens: several of them fit a block, and one still says what it is about.
 TARGET_TOKENS = 400
@@ -16,6 +17,8 @@ TARGET_TOKENS = 400
 MAX_TOKENS = 1800
 #: How long a heading may be, in characters.
 MAX_HEADING = 240
+#: The kinds that are no prose, so that no heading in them says what the whole is called.
+_UNWRITTEN = ("code", "data", "table")
 #: Where a quoted field of a table begins, but for the first of a row.
 _FIELD_STARTS = (',"', ';"', '\t"')
 
@@ -44,7 +47,7 @@ class Source(Protocol):
 
     @property
     def kind(self) -> str:
-        """Which structure it has: markdown, rst, code, data, table or text."""
+        """Which structure it has: markdown, rst, asciidoc, org, latex, man, code, data, table or text."""
 
     @property
     def language(self) -> str:
@@ -97,9 +100,12 @@ def _cut(text: str, kind: str, language: str, max_tokens: int, target_tokens: in
         return [Passage(body, start, end, header) for body, start, end, _ in pieces]
     if not marks.offsets:
         return [Passage(body, start, end, "") for body, start, end, _ in pieces]
-    prose = kind in ("markdown", "rst")
-    indented = not prose and language not in SECTIONED
-    return list(_with_headings(pieces, Walk(marks, separator=" > " if prose else ".", indented=indented)))
+    code = kind in ("code", "data")
+    return list(
+        _with_headings(
+            pieces, Walk(marks, separator="." if code else " > ", indented=code and language not in SECTIONED)
+        )
+    )
 
 
 def chunk_paragraphs(text: str, max_tokens: int = MAX_TOKENS) -> list[tuple[str, int, int]]:
@@ -108,13 +114,9 @@ def chunk_paragraphs(text: str, max_tokens: int = MAX_TOKENS) -> list[tuple[str,
 
 
 def title_of(document: Source, name: str) -> str:
-    """What a document is called: its first heading within 20 lines, else its HTML title, else the file's stem."""
-    if document.kind in ("markdown", "rst"):
-        from memctl.text.chunk_markdown import marks, rst_marks
-
-        head = "\n".join(document.text[:20_000].split("\n", 20)[:20])
-        names = (rst_marks(head) if document.kind == "rst" else marks(head)).names
-        first = next((heading for heading in names if heading), "")
+    """What a document is called: what it says itself, else its format's own title, else the file's stem."""
+    if document.kind not in _UNWRITTEN:
+        first = headline(document.text, document.kind)
         if first:
             return first
     title: str = getattr(document, "title", "")
@@ -127,16 +129,13 @@ def title_of(document: Source, name: str) -> str:
 
 def _outline(text: str, kind: str, language: str) -> tuple[Marks, Rules]:
     """The borders of a text of this kind, and the rules for choosing among them and beyond."""
-    if kind in ("markdown", "rst"):
-        from memctl.text import chunk_markdown
-
-        find = chunk_markdown.rst_marks if kind == "rst" else chunk_markdown.marks
-        return find(text), Rules(eager=True)
     if kind in ("code", "data"):
         from memctl.text import chunk_code
 
         return chunk_code.marks(text, language), Rules(fill=65, indents=True)
-    return _row_marks(text) if kind == "table" and '"' in text else no_marks(), Rules(paragraphs=kind != "table")
+    if kind == "table":
+        return _row_marks(text) if '"' in text else no_marks(), Rules(paragraphs=False)
+    return outline(text, kind), Rules(eager=True)
 
 
 def _row_marks(text: str) -> Marks:

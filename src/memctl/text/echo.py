@@ -6,6 +6,8 @@ HEADER = "## Memory (Injected)"
 FOOTER = "--- End Memory ("
 #: The block of `inspect`, which ends where its rows do.
 STRUCTURE = "## Structure (Injected)"
+#: What the second line of a block of version 2 begins with.
+COMPACT = "format_version: 2"
 TRUNCATED = "[...truncated]"
 _SECTIONS = ("Folders:", "Largest files:", "Extensions:", "Observations:", "Staleness:", "Languages:", "Tree:")
 
@@ -14,8 +16,9 @@ def without_injected(text: str) -> tuple[str, int]:
     """The text without the injection blocks in it, and how many there were.
 
     A block goes from its header to its footer, or to where lines stop looking like a block when that comes first (it
-    was cut off, and what follows is somebody's own): its `key: value` head, `[1] [STM:...]` lines, and lines indented
-    by four blanks. A structure block goes as far as its sections and their rows do.
+    was cut off, and what follows is somebody's own): its `key: value` head, the line of each passage (`[1] [STM:...]`,
+    in version 2 `[a3185e] ...`), and lines indented by four blanks (in version 2 by one). A structure block goes as
+    far as its sections and their rows do.
     """
     text, count = _without(text, HEADER, _block_end)
     text, more = _without(text, STRUCTURE, _structure_end)
@@ -53,14 +56,15 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _block_end(text: str, at: int) -> int:
-    end, in_head = _line_end(text, at), True
+    end, in_head, compact = _line_end(text, at), True, False
     while end < len(text):
         following = _line_end(text, end)
         line = text[end:following].rstrip()
         if _is_footer(line):
             return following
-        if line and not _belongs(line, in_head):
+        if line and not (_belongs_to_compact(line) if compact else _belongs(line, in_head)):
             return end
+        compact = compact or (in_head and line.startswith(COMPACT))
         in_head = in_head and bool(line)
         end = following
     return end
@@ -108,3 +112,10 @@ def _belongs(line: str, in_head: bool) -> bool:
         return True
     key, colon, _ = f"{line} ".partition(": ")
     return in_head and bool(colon) and key.replace("_", "").isalpha()
+
+
+def _belongs_to_compact(line: str) -> bool:
+    if line.startswith(" "):
+        return True
+    handle, bracket, rest = line[1:].partition("]")
+    return line.startswith("[") and bool(bracket and handle) and " " not in handle and rest[:1] in ("", " ")

@@ -1,8 +1,11 @@
 """The part of a passage that fits, cut at line or sentence borders, around the lines that speak of the query."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from memctl.text.query import Query, stem
+
+#: Stems in lower case to look for: with what each weighs, or alike (a rare one in the text then weighs more).
+Weighed = Mapping[str, float] | Sequence[str]
 
 CUT = "[…]"
 
@@ -10,25 +13,37 @@ CUT = "[…]"
 LINE_COST = 5
 #: A line longer than this is taken apart into sentences.
 LONG_LINE = 200
+#: What a word that is there again adds, as a share of its weight, divided by how often it was there.
+AGAIN = 0.3
+#: What it adds to a stretch to begin where a paragraph, a list item or a block of code does, and to end there.
+BORDER = 0.1
+#: A first line of at most so many characters is kept before a stretch from further down, if so many are left for that.
+OPENING = 120
+LEAST_AFTER_OPENING = 200
 
 
 class Excerpt:
-    """Some lines of a text, and the zero-based numbers of the first and the last."""
+    """Some lines of a text, and the zero-based numbers of the first and the last.
 
-    __slots__ = ("first", "last", "lines")
+    shown  so many of the lines at the end are these; the one before them, if there is one, is what the text opens with
+    """
 
-    def __init__(self, lines: list[str], first: int, last: int) -> None:
+    __slots__ = ("first", "last", "lines", "shown")
+
+    def __init__(self, lines: list[str], first: int, last: int, shown: int = -1) -> None:
         self.lines, self.first, self.last = lines, first, last
+        self.shown = len(lines) if shown < 0 else shown
 
 
 class _Unit:
-    """A line or a sentence of one; `cost` in characters."""
+    """A line or a sentence of one; `cost` in characters. `opens`: a paragraph, a list item, a block of code begins."""
 
-    __slots__ = ("cost", "line", "starts_line", "text")
+    __slots__ = ("cost", "line", "opens", "starts_line", "text")
 
-    def __init__(self, line: int, text: str, starts_line: bool) -> None:
+    def __init__(self, line: int, text: str, starts_line: bool, line_cost: int) -> None:
         self.line, self.text, self.starts_line = line, text, starts_line
-        self.cost = len(text) + (LINE_COST if starts_line else 1)
+        self.cost = len(text) + (line_cost if starts_line else 1)
+        self.opens = False
 
 
 def stems(query: Query) -> list[str]:
@@ -36,23 +51,47 @@ def stems(query: Query) -> list[str]:
     return list(dict.fromkeys(stem(word) for word in (*query.terms, *query.parts, *query.runs)))
 
 
-def cost(lines: Iterable[str]) -> int:
+def cost(lines: Iterable[str], line_cost: int = LINE_COST) -> int:
     """What lines cost in a block: their characters, indents and line breaks."""
-    return sum(len(line) + LINE_COST for line in lines)
+    return sum(len(line) + line_cost for line in lines)
 
 
-def excerpt(lines: Sequence[str], limit: int, words: Sequence[str] = ()) -> Excerpt | None:
+def opened(lines: Sequence[str], limit: int, words: Weighed = (), line_cost: int = LINE_COST) -> Excerpt | None:
+    """The same as `excerpt`, after the first line where that says what it is all about: a heading, a definition."""
+    cut = excerpt(lines, limit, words, line_cost)
+    if cut is None or cut.first == 0 or not _introduces(lines):
+        return cut
+    room = limit - cost(lines[:1], line_cost)
+    rest = excerpt(lines, room, words, line_cost) if room >= LEAST_AFTER_OPENING else None
+    if rest is None or rest.first == 0:
+        return cut
+    return Excerpt([lines[0], *rest.lines], rest.first, rest.last, len(rest.lines))
+
+
+def _introduces(lines: Sequence[str]) -> bool:
+    """Whether the first of some lines is a short one that is underlined or marked, or has the next one below it."""
+    first, second = lines[0], lines[1]
+    if not first or len(first) > OPENING:
+        return False
+    underlined = len(second) >= 3 and not second[0].isalnum() and second.strip(second[0]) == ""
+    below = len(second) - len(second.lstrip()) > len(first) - len(first.lstrip())
+    return first.startswith("#") or underlined or (bool(second) and below)
+
+
+def excerpt(lines: Sequence[str], limit: int, words: Weighed = (), line_cost: int = LINE_COST) -> Excerpt | None:
     """At most `limit` characters of some lines (see `cost`), a cut marked with […]; None when nothing fits.
 
-    `words` are stems in lower case; the stretch that holds most of them, rare ones first, is kept.
+    The stretch that holds most of the `words` is kept, with what stands around them. It begins and ends where
+    paragraphs, list items and blocks of code do, if that loses little.
     """
-    if cost(lines) <= limit:
+    if cost(lines, line_cost) <= limit:
         return Excerpt(list(lines), 0, len(lines) - 1)
-    room = limit - LINE_COST - 2 * (len(CUT) + 1)
+    room = limit - line_cost - 2 * (len(CUT) + 1)
     if room < 1:
         return None
-    units = [unit for number, line in enumerate(lines) for unit in _units(number, line, room)]
-    start, end = _best_window(units, room + LINE_COST, _weights(units, words))
+    units = [unit for number, line in enumerate(lines) for unit in _units(number, line, room, line_cost)]
+    _mark_openings(units)
+    start, end = _best_window(units, room + line_cost, _held(units, words), line_cost)
     while start < end and not units[start].text.strip():
         start += 1
     while end > start and not units[end - 1].text.strip():
@@ -77,14 +116,35 @@ def _lines(units: Sequence[_Unit]) -> list[str]:
     return out
 
 
-def _units(number: int, line: str, room: int) -> Iterator[_Unit]:
+def _units(number: int, line: str, room: int, line_cost: int) -> Iterator[_Unit]:
     first = True
     if not line:
-        yield _Unit(number, line, first)
+        yield _Unit(number, line, first, line_cost)
     for sentence in sentences(line) if len(line) > min(LONG_LINE, room) else (line,):
         for piece in _hard(sentence, room):
-            yield _Unit(number, piece, first)
+            yield _Unit(number, piece, first, line_cost)
             first = False
+
+
+_FENCES = ("```", "~~~")
+_BULLETS = ("- ", "* ", "+ ", "• ", "#")
+
+
+def _mark_openings(units: Sequence[_Unit]) -> None:
+    """Note where a paragraph, a heading, a list item or a fenced block begins; nothing begins inside such a block."""
+    fenced, blank = False, True
+    for unit in units:
+        bare = unit.text.lstrip() if unit.starts_line else ""
+        fence = bare.startswith(_FENCES)
+        if not fenced:
+            unit.opens = bool(bare) and (blank or fence or _is_item(bare))
+        fenced ^= fence
+        blank = unit.starts_line and not bare
+
+
+def _is_item(bare: str) -> bool:
+    number = bare.partition(" ")[0]
+    return bare.startswith(_BULLETS) or (number[-1:] in ".)" and number[:-1].isdigit())
 
 
 def sentences(line: str) -> Iterator[str]:
@@ -113,33 +173,61 @@ def _hard(text: str, room: int) -> Iterator[str]:
         yield text[start:]
 
 
-def _weights(units: Sequence[_Unit], words: Sequence[str]) -> list[float]:
-    """For each unit the sum over the words in it; a word in few units weighs more."""
+def _held(units: Sequence[_Unit], words: Weighed) -> list[list[tuple[int, float]]]:
+    """For each unit the words in it, as (number, weight)."""
     low = [unit.text.lower() for unit in units]
-    out = [0.0] * len(units)
-    for word in words:
+    out: list[list[tuple[int, float]]] = [[] for _ in units]
+    weights = words if isinstance(words, Mapping) else None
+    for number, word in enumerate(words):
         where = [i for i, text in enumerate(low) if word in text]
+        weight = 1.0 / max(1, len(where)) if weights is None else weights[word]
         for i in where:
-            out[i] += 1.0 / len(where)
+            out[i].append((number, weight))
     return out
 
 
-def _best_window(units: Sequence[_Unit], room: int, weights: Sequence[float]) -> tuple[int, int]:
+class _Tally:
+    """What the words of a window weigh: each in full once, and a little for each time that it is there again."""
+
+    __slots__ = ("times", "weight")
+
+    def __init__(self) -> None:
+        self.times: dict[int, int] = {}
+        self.weight = 0.0
+
+    def add(self, held: Sequence[tuple[int, float]]) -> None:
+        for number, weight in held:
+            times = self.times.get(number, 0)
+            self.weight += weight * (AGAIN / times if times else 1.0)
+            self.times[number] = times + 1
+
+    def drop(self, held: Sequence[tuple[int, float]]) -> None:
+        for number, weight in held:
+            times = self.times[number] - 1
+            self.weight -= weight * (AGAIN / times if times else 1.0)
+            self.times[number] = times
+
+
+def _best_window(
+    units: Sequence[_Unit], room: int, held: Sequence[Sequence[tuple[int, float]]], line_cost: int
+) -> tuple[int, int]:
     """The stretch of units within `room` that weighs most; the earliest of equals."""
     best, best_weight = (0, 0), -1.0
-    end, size, weight = 0, 0, 0.0
+    end, size, tally = 0, 0, _Tally()
     for start, unit in enumerate(units):
         if end < start:
-            end, size, weight = start, 0, 0.0
+            end, size, tally = start, 0, _Tally()
         # A window that starts inside a line pays for a line start there.
-        extra = 0 if unit.starts_line else LINE_COST
+        extra = 0 if unit.starts_line else line_cost
         while end < len(units) and size + units[end].cost + extra <= room:
             size += units[end].cost
-            weight += weights[end]
+            tally.add(held[end])
             end += 1
-        if end > start and weight > best_weight + 1e-9:
-            best, best_weight = (start, end), weight
         if end > start:
+            whole = unit.opens + (end == len(units) or units[end].opens)
+            weight = tally.weight * (1 + BORDER * whole)
+            if weight > best_weight + 1e-9:
+                best, best_weight = (start, end), weight
             size -= unit.cost
-            weight -= weights[start]
+            tally.drop(held[start])
     return best

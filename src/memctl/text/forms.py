@@ -56,3 +56,34 @@ def french_stem(word: str) -> str:
         if low.endswith(ending) and len(low) - len(ending) >= _STEM:
             return low[: len(low) - len(ending)]
     return low
+
+
+#: What Arabic and Hebrew write together with the next word: articles, prepositions, "and".
+_ARABIC = (
+    "\u0648\u0627\u0644", "\u0628\u0627\u0644", "\u0641\u0627\u0644", "\u0643\u0627\u0644", "\u0644\u0644",
+    "\u0627\u0644", "\u0648", "\u0628", "\u0644", "\u0641",
+)  # fmt: skip
+_HEBREW = (
+    "\u05d5\u05d4", "\u05e9\u05d4", "\u05de\u05d4", "\u05d4", "\u05d1", "\u05dc", "\u05de", "\u05e9",
+    "\u05d5", "\u05db",
+)  # fmt: skip
+#: So many letters of a word are left when such a prefix is taken off.
+_REST = 3
+
+
+def semitic(word: str) -> list[str]:
+    """An Arabic or Hebrew word without vowel points, without a prefix, and with others; nothing for other words."""
+    if word.isascii() or not any("\u0590" <= char <= "\u06ff" for char in word):
+        return []
+    plain = "".join([char for char in word if not _is_point(char)])
+    prefixes = _HEBREW if any("\u05d0" <= char <= "\u05ea" for char in plain) else _ARABIC
+    bare = next((plain[len(p) :] for p in prefixes if plain.startswith(p) and len(plain) - len(p) >= _REST), plain)
+    forms = dict.fromkeys(
+        (plain, bare, *(prefix + each for each in dict.fromkeys((plain, bare)) for prefix in prefixes))
+    )
+    return [form for form in forms if form and form != word]
+
+
+def _is_point(char: str) -> bool:
+    """Hebrew points and accents, Arabic vowel signs, the stroke that only makes a word longer."""
+    return "\u0591" <= char <= "\u05c7" or "\u064b" <= char <= "\u065f" or char in "\u0640\u0670"

@@ -6,47 +6,16 @@ Any text is a legal query. The result says nothing about a search engine: `memct
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-
-def _words_of(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-#: The documented stop words, 56 French and 70 English, and the question words of both.
-FR_STOP_WORDS = _words_of(
-    "au aux avec car ce ces cette comme comment dans de des donc dont du elle elles en est et il ils je la le les leur "
-    "leurs mais mon ne ni notre nous on ou où par pas pour que qui sa se ses si son sont sur ton tu un une votre vous "
-    "y"
+from memctl.text.word_lists import (
+    EN_DOUBTFUL,
+    EN_EVERY,
+    EN_STOP_WORDS,
+    FR_DOUBTFUL,
+    FR_EVERY,
+    FR_STOP_WORDS,
+    NAMES,
+    stop_words,
 )
-EN_STOP_WORDS = _words_of(
-    "a about after an and are at be been before being but by can could did do does for from had has have he her him "
-    "his i if in into is it its may me might my no nor not of on or our out over shall she should so that the their "
-    "them then these they this those to up was we were will with would you your"
-)
-QUESTION_WORDS = _words_of("comment how pourquoi quel quelle quelles quels quoi what when where which who whom why")
-
-# Words that carry nothing in a question but are missing from the documented lists.
-_FR_MORE = _words_of(
-    "a à ai ont été être avoir avait était étaient fut l d qu c j n s m t cet lui leur me te ma ta tes mes nos vos "
-    "eux sous lors puis quand combien entre vers chez sans selon ainsi aussi alors avons avez avaient aura auront "
-    "aurait auraient ayant eu eut eurent sera seront serait seraient soit soient furent étant suis sommes êtes"
-)
-_EN_MORE = _words_of(
-    "as am any there here than too very just some such only own same s t d ll m re ve don doesn didn isn aren wasn "
-    "weren hasn haven hadn won wouldn couldn shouldn whose us also"
-)
-
-_FR_QUESTIONS = _words_of("comment pourquoi quel quelle quelles quels quoi")
-
-# Stop words of one language that are ordinary words of the other: dropped only from a query in their own language.
-_FR_DOUBTFUL = _words_of(
-    "au aura car ce comment des dont elle en est eu il la mon ni on ou par pas pour sa se sera si son suis sur ton tu "
-    "un y a ai d l c j n s m t te ma me mes lui entre vers puis sans alors chez eux sous vos nos"
-)
-_EN_DOUBTFUL = _words_of("as but his if in me may no not nor on or our out over an a am are so up us do")
-# Negation is content: "not null constraint", "no retry policy".
-_NEGATION = frozenset(("no", "not", "nor"))
-# Names that look like auxiliaries when they open a query: "May release", "Will report".
-_NAMES = frozenset(("may", "will", "might"))
 
 #: A query longer than this is cut: it is a pasted document, and its first words say what it is about.
 MAX_TERMS = 48
@@ -292,12 +261,9 @@ def _worth(piece: str) -> bool:
 
 # --- stop words -------------------------------------------------------------------------------------------------
 
-_FR = FR_STOP_WORDS | _FR_MORE | _FR_QUESTIONS
-_EN = EN_STOP_WORDS | _EN_MORE | (QUESTION_WORDS - _FR_QUESTIONS)
-
 
 def _without_stop_words(words: list[str], french: bool) -> tuple[list[str], list[str]]:
-    stops = _stop_words(french)
+    stops = stop_words(french)
     shouted = all(word.isupper() for word in words)
     kept: list[str] = []
     dropped: list[str] = []
@@ -312,16 +278,11 @@ def _without_stop_words(words: list[str], french: bool) -> tuple[list[str], list
     return kept, dropped
 
 
-def _stop_words(french: bool) -> frozenset[str]:
-    """Those of the query's language, and those of the other that can be no ordinary word of this one."""
-    return (_FR | (_EN - _EN_DOUBTFUL)) if french else (_EN | (_FR - _FR_DOUBTFUL)) - _NEGATION
-
-
 def _is_name(word: str, index: int, follower: str) -> bool:
     """Whether capitals say that this is a name and no function word: IT security, May release, report of May."""
     if is_identifier(word) or (len(word) > 1 and word.isupper()):
         return True
-    if not word[0].isupper() or word.lower() not in _NAMES:
+    if not word[0].isupper() or word.lower() not in NAMES:
         return False
     return index > 0 or bool(follower and follower.lower() not in EN_STOP_WORDS)
 
@@ -334,10 +295,10 @@ def _is_french(words: list[str]) -> bool:
     french = english = 0.0
     for word in words:
         low = word.lower()
-        if low in _FR and low not in _EN:
-            french += 0.35 if low in _FR_DOUBTFUL else 1
-        elif low in _EN and low not in _FR:
-            english += 0.35 if low in _EN_DOUBTFUL else 1
-        elif low not in _FR:
+        if low in FR_EVERY and low not in EN_EVERY:
+            french += 0.35 if low in FR_DOUBTFUL else 1
+        elif low in EN_EVERY and low not in FR_EVERY:
+            english += 0.35 if low in EN_DOUBTFUL else 1
+        elif low not in FR_EVERY:
             french += any(char in "éèêàçùûîôœ" for char in low)
     return french >= 1 and french > english

@@ -1,0 +1,187 @@
+# ruff: noqa: E501, RUF001, SIM905 - lists of words in several languages and scripts
+"""What kind of utterance a text is, told by its form: talk that says nothing beyond the conversation it stands in.
+
+A memory is not asked for "ok, continue", and "I'm sorry, I can't help with that" is not worth keeping. Words decide, in
+the languages that they are listed for; a text in another language is taken for a question, or for an answer.
+"""
+
+from memctl.text.clean import is_blank
+
+_AROUND = ".,;:!?\"'`*_()[]{}<>«»“”‘’…¡¿-–—、。！？"
+
+#: Yes, no, thanks, and going on: alone or together they say nothing.
+_NODS = frozenset(
+    """
+    ok okay okey k yes yep yeah yup ya no nope nah sure thanks thank thx ty please pls great good perfect nice cool done
+    right correct fine exactly agreed hm hmm hm hello hi hey well oh ah alright absolutely lgtm welcome bye sorry wow
+    continue proceed next again stop wait go ahead resume retry undo revert repeat skip more now then
+    oui non merci voilà voila d'accord accord parfait super continue continuez vas-y allez-y bien stp svp encore suivant
+    bonjour salut
+    ja nein doch danke bitte gut genau prima super weiter mach weitermachen nochmal stopp fertig klar passt hallo nun jetzt
+    sí si gracias vale bien perfecto sigue continúa continua adelante otra vez hola claro listo
+    sim não nao obrigado obrigada certo continue segue prossiga perfeito olá
+    sì grazie bene perfetto continua avanti ancora ciao certo
+    да нет спасибо хорошо ок ладно продолжай продолжайте дальше отлично стоп привет
+    """.split()
+)
+#: Words that hold a sentence together or point at what was just said or done.
+_POINTING = frozenset(
+    """
+    a an the this that these those it its it's that's there here same other one ones both all everything something thing
+    things rest way and or but so if as at by for from in into of on to up out with without about also too just only still
+    even not don't doesn't didn't won't can't isn't wasn't aren't hasn't shouldn't do does did doing done is are was were be been am i i'd i'm i'll we we're let's let us you your you're
+    me my mine he she they them what whats what's why how when where which who whether can could would should will shall
+    may might must have has had need needs want like actually maybe instead really first second third last previous new
+    anything nothing anyone else back enough kind lot old before after above below once before's than very much any some each every than between
+    le la les un une des ce cet cette ces ça ca cela il elle on je tu vous nous me te moi toi le lui y en et ou mais si de
+    du au aux à dans sur pour par avec sans pas ne plus aussi encore tout toute tous autre même chose suite est sont fait
+    fais faire peux peut dois que qui quoi pourquoi comment quel quelle
+    der die das den dem des ein eine einen einem einer dies diese dieses es er sie ich du wir ihr mir mich dir dich uns und
+    oder aber wenn in im an am auf für von vom mit ohne zu zum zur bei aus nach auch noch nur mal so nicht kein keine alles
+    anderen andere gleiche selbe bitte ist sind war hat habe hast kannst kann soll sollst was warum wie wo wer welche
+    el la los las un una unos eso esto esta este esa ese lo le me te se yo tú usted y o pero si de del al en con sin por
+    para no más mas también todo todos otro otra mismo misma es son está hace haz hacer puedes puede qué que cómo por qué
+    o os as um uma isso isto esse essa este esta me te se eu você e ou mas se de do da dos das no na em com sem por para
+    não mais também tudo outro outra mesmo mesma é são está faz fazer pode que como
+    il lo gli i un uno una questo questa quello quella e o ma se di del della a al in nel con senza per da non più anche
+    tutto altro stesso stessa è sono fa fai fare puoi che come perché
+    это этот эта эти то тот та и или но если в на с со для по из от к у не ещё еще тоже все всё же я ты вы мы меня мне тебе
+    что как почему так там тут
+    """.split()
+)
+#: What one tells an agent to do, and the things of a session that it does it to.
+_SESSION = frozenset(
+    """
+    fix fixed run rerun rerunning running runs ran add adding make making made commit committed push pushed pull merge
+    rebase test tests testing tested check checking checked show showing write writing wrote rename remove removed removing
+    delete deleted refactor explain update updated use using try trying tried look looking see tell give keep change changed
+    changes changing move open print list format lint build start finish clean simplify shorten summarize summarise think
+    forget remember read reading work works working worked fail fails failing failed failure pass passes passing passed
+    broken break breaks red green happen happened asked ask mean meant say said
+    code file files line lines function functions method class comment comments change bug bugs issue error errors warning
+    warnings output log logs result results name names diff branch pr ci plan step steps part task todo todos option
+    behaviour behavior version approach idea suggestion answer question problem script command patch draft summary message
+    typo typos shorter longer smaller bigger better faster simpler cleaner short long small locally local today quickly
+    edit variable docstring type lint linter formatter import suite build job whole two three half apply stash squash tag
+    release ship proceed sound seem catch job mind move touch forget forgot split extract inline swap reorder indent tab
+    space blank header footer example snippet module package dependency folder directory path screenshot page
+    compile deploy install upgrade downgrade debug trace reproduce investigate verify confirm review approve ignore
+    wrong weird strange odd slow fast ready missing unused duplicate empty unrelated different specific
+    stage unstage checkout branch reset amend reword push fetch clone diff status history hook pipeline
+    corrige corriger lance lancer relance teste tester montre ajoute ajouter enlève supprime change écris refais test tests
+    fichier fichiers erreur erreurs code fonction ligne étape commentaire
+    behebe beheb repariere lass laufen teste zeig zeige füge hinzu lösche entferne ändere schreib schreibe mache test tests
+    datei dateien fehler code funktion zeile schritt kommentar läuft geht
+    arregla ejecuta corre prueba muestra agrega añade quita borra cambia escribe pruebas archivo archivos error errores
+    código función línea paso comentario
+    corrige corrija roda rode executa teste mostra adiciona remove muda escreve arquivo arquivos erro erros código função
+    correggi esegui prova mostra aggiungi togli cambia scrivi file errore errori codice funzione riga passo
+    исправь запусти проверь покажи добавь удали измени напиши тест тесты файл файлы ошибка ошибку ошибки код
+    """.split()
+)
+#: What begins a question about the world; with it, things of a session may be what is asked about.
+_ASKING = frozenset(
+    """
+    how where which who whose what when why comment où quel quelle quels quelles qui pourquoi quand wie wo welche welcher
+    welches welchen wer warum wann cómo dónde cuál cuáles quién qué cuándo como onde qual quem quando dove quale chi perché
+    как где какой какая какие кто почему когда
+    """.split()
+)
+#: Whom a session's talk speaks to and of: "why did you remove it" asks nobody else.
+_YOU = frozenset(
+    "you your you're it its it's that this these those tu te toi ça ca cela du dir dich es das dies tú te eso esto você "
+    "isso isto questo quello ты тебя это".split()
+)
+#: The same where words are not set apart: what is left of a text without these says nothing if it is nothing.
+_UNSPACED = (
+    "没问题", "好的", "继续", "可以", "谢谢", "是的", "不是", "不对", "对的", "再来一次", "再试一次", "请", "你", "测试", "修复",
+    "修改", "运行", "提交", "代码", "错误", "这个", "那个", "一下", "失败的", "失败", "它", "把", "了", "吧", "的", "好", "对", "嗯",
+    "行", "はい", "いいえ", "続けてください", "続けて", "続き", "ありがとうございます", "ありがとう", "お願いします", "お願い",
+    "もう一度", "テスト", "エラー", "コード", "直して", "修正して", "実行して", "ください", "それ", "これ", "を", "は", "が", "の",
+    "네", "예", "아니요", "계속해", "계속", "감사합니다", "고마워", "다시", "테스트", "오류", "고쳐줘", "실행해줘", "해줘", "좋아요",
+)  # fmt: skip
+#: What forms of English words end in, and how much of the word is left at least.
+_ENDINGS = ("ing", "ed", "es", "s", "er")
+_STEM = 3
+#: An utterance of so few words with one thing named in it names it for the conversation's sake.
+_SHORT = 4
+#: A longer text says more than that, whatever its words.
+_CHATTER_WORDS = 25
+
+
+def is_chatter(text: str) -> bool:
+    """Whether a prompt is talk of a session that no memory can answer: "ok", "yes do that", "fix the failing test"."""
+    words = [word for word in (raw.strip(_AROUND) for raw in text.casefold().replace("’", "'").split()) if word]
+    if not words:
+        return True
+    if len(words) > _CHATTER_WORDS:
+        return False
+    plain = [word for word in words if word not in _NODS and word not in _POINTING]
+    left = [word for word in plain if not _of_session(word)]
+    asks = bool(_ASKING.intersection(words[:2]))
+    if left and _says_nothing(left):
+        return True
+    if len(left) == 1 and not asks and words[0] != left[0] and left[0].isalpha():
+        return len(plain) > 1 or len(words) <= _SHORT  # "rename the variable": an order, and one thing at hand
+    if left:
+        return False
+    return not (plain and asks) or bool(_YOU.intersection(words))
+
+
+def _of_session(word: str) -> bool:
+    """Whether a word, or what it is a form of, belongs to talk of a session."""
+    if word in _SESSION:
+        return True
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _STEM:
+            stem = word[: -len(ending)]
+            if stem in _SESSION or f"{stem}e" in _SESSION or (stem[-1] == stem[-2] and stem[:-1] in _SESSION):
+                return True
+    return False
+
+
+def _says_nothing(words: list[str]) -> bool:
+    """Whether words of a script without blanks are made of such talk alone."""
+    text = "".join(words)
+    if text.isascii() or any(char.isascii() and char.isalnum() for char in text):
+        return False
+    for piece in _UNSPACED:
+        text = text.replace(piece, "")
+    return not any(char.isalnum() for char in text)
+
+
+# --- answers --------------------------------------------------------------------------------------------------------
+
+#: How a model declines, at the beginning of what it says.
+_REFUSALS = (
+    "i'm sorry", "i am sorry", "sorry, ", "i can't ", "i cannot ", "i can not ", "i'm unable", "i am unable",
+    "i'm not able", "i am not able", "i don't have access", "i do not have access", "i don't have enough",
+    "i do not have enough", "i don't have any information", "i don't know", "i do not know", "as an ai",
+    "i apologize", "i apologise", "unfortunately, i", "there is no question", "no question was", "i won't ",
+    "the context does not", "the provided context does not", "the memory does not say",
+    "je suis désolé", "désolé", "je ne peux pas", "je ne suis pas en mesure", "je ne sais pas",
+    "es tut mir leid", "tut mir leid", "entschuldigung", "ich kann nicht", "ich kann dir dabei nicht",
+    "ich kann ihnen dabei nicht", "ich weiß nicht", "leider kann ich", "lo siento", "no puedo", "no sé",
+    "desculpe", "sinto muito", "não posso", "não sei", "mi dispiace", "non posso", "non so ",
+    "извините", "к сожалению", "я не могу", "я не знаю", "对不起", "抱歉", "我无法", "我不能", "很抱歉",
+    "申し訳", "すみません", "죄송", "미안",
+)  # fmt: skip
+#: And what such an answer goes on to say nothing of; a longer one may say something beside its apology.
+_REFUSAL_CHARS = 400
+_REFUSAL_SENTENCES = 3
+
+
+def is_empty_talk(text: str) -> bool:
+    """Whether an answer says nothing that is worth keeping: a refusal, an apology, "ok"."""
+    if is_blank(text):
+        return True
+    said = " ".join(text.casefold().replace("’", "'").split()).lstrip(_AROUND + " ")
+    if len(said) > _REFUSAL_CHARS or said.count(". ") >= _REFUSAL_SENTENCES:
+        return False
+    if said.startswith(_REFUSALS):
+        return True
+    words = [word for word in (raw.strip(_AROUND) for raw in said.split()) if word]
+    nods = [word for word in words if word in _NODS]
+    if not words or (nods and all(word in _NODS or word in _POINTING for word in words)):
+        return True
+    return _says_nothing(words)
