@@ -93,8 +93,7 @@ def mount(
         str | None, Arg("the scope its passages are filed under (else project)", "--scope", mcp="full")
     ] = None,
     chunk_tokens: Annotated[
-        int | None,
-        Arg("no passage of its documents is longer than this", "--chunk-tokens", ge=20, le=100_000, mcp=False),
+        int | None, Arg("no passage of its documents is longer", "--chunk-tokens", ge=20, le=100_000, mcp=False)
     ] = None,
     list: Annotated[bool, Arg("list the mounts; with a folder, those at or below it", "--list", mcp=False)] = False,
     remove: Annotated[
@@ -131,10 +130,11 @@ def mount(
         raise errors.UsageError("mount_id is required for remove", command="mount")
     if remove is not None and action != "register":
         return _remove(ctx, remove)
-    if path is None and action == "register":
-        raise errors.UsageError("path is required for register", command="mount")
     if path is None:
-        raise errors.UsageError("mount needs a folder, --list or --remove", command="mount")
+        lacking = (
+            "path is required for register" if action == "register" else "mount needs a folder, --list or --remove"
+        )
+        raise errors.UsageError(lacking, command="mount")
     from memctl.ops.folders import canonical_folder, mount_at, register
 
     folder = canonical_folder(ctx, path, "mount")
