@@ -126,9 +126,7 @@ def mount(
         )
     if list or action == "list":
         return _list(ctx, path)
-    if action == "remove" and remove is None:
-        raise errors.UsageError("mount_id is required for remove", command="mount")
-    if remove is not None and action != "register":
+    if action == "remove" or (remove is not None and action != "register"):
         return _remove(ctx, remove)
     if path is None:
         lacking = (
@@ -138,9 +136,9 @@ def mount(
     from memctl.ops.folders import canonical_folder, mount_at, register
 
     folder = canonical_folder(ctx, path, "mount")
-    known = mount_at(ctx, folder) is not None
+    done = "Mounted" if mount_at(ctx, folder) is None else "Mounted already, options brought up to date"
     found = register(ctx, folder, name=name, ignore=ignore, lang=lang, scope=scope, chunk_tokens=chunk_tokens)
-    ctx.note(f"{'Mounted already, options brought up to date' if known else 'Mounted'}: {found['mount_id']} → {folder}")
+    ctx.note(f"{done}: {found['mount_id']} → {folder}")
     return Mounted(found)
 
 
@@ -171,10 +169,12 @@ def _list(ctx: Context, path: str | None) -> Mounts:
     return Mounts(found)
 
 
-def _remove(ctx: Context, key: str) -> Mounted:
+def _remove(ctx: Context, key: str | None) -> Mounted:
     from memctl.ops.folders import mount_named
     from memctl.store import mounts
 
+    if key is None:
+        raise errors.UsageError("mount_id is required for remove", command="mount")
     ctx.narrow(WRITE)
     found = mount_named(ctx, key, "mount")
     mounts.remove(ctx.db, found["mount_id"])
