@@ -94,8 +94,7 @@ def mount(
         str | None, Arg("the scope its passages are filed under (else project)", "--scope", mcp="full")
     ] = None,
     chunk_tokens: Annotated[
-        int | None,
-        Arg("no passage of its documents is longer than this", "--chunk-tokens", ge=20, le=100_000, mcp=False),
+        int | None, Arg("no passage of its documents is longer", "--chunk-tokens", ge=20, le=100_000, mcp=False)
     ] = None,
     list: Annotated[bool, Arg("list the mounts; with a folder, those at or below it", "--list", mcp=False)] = False,
     remove: Annotated[
@@ -128,20 +127,19 @@ def mount(
         )
     if list or action == "list":
         return _list(ctx, path)
-    if action == "remove" and remove is None:
-        raise errors.UsageError("mount_id is required for remove", command="mount")
-    if remove is not None and action != "register":
+    if action == "remove" or (remove is not None and action != "register"):
         return _remove(ctx, remove)
-    if path is None and action == "register":
-        raise errors.UsageError("path is required for register", command="mount")
     if path is None:
-        raise errors.UsageError("mount needs a folder, --list or --remove", command="mount")
+        lacking = (
+            "path is required for register" if action == "register" else "mount needs a folder, --list or --remove"
+        )
+        raise errors.UsageError(lacking, command="mount")
     from memctl.ops.folders import canonical_folder, mount_at, register
 
     folder = canonical_folder(ctx, path, "mount")
-    known = mount_at(ctx, folder) is not None
+    done = "Mounted" if mount_at(ctx, folder) is None else "Mounted already, options brought up to date"
     found = register(ctx, folder, name=name, ignore=ignore, lang=lang, scope=scope, chunk_tokens=chunk_tokens)
-    ctx.note(f"{'Mounted already, options brought up to date' if known else 'Mounted'}: {found['mount_id']} → {folder}")
+    ctx.note(f"{done}: {found['mount_id']} → {folder}")
     return Mounted(found)
 
 
@@ -172,11 +170,13 @@ def _list(ctx: Context, path: str | None) -> Mounts:
     return Mounts(found)
 
 
-def _remove(ctx: Context, key: str) -> Mounted:
+def _remove(ctx: Context, key: str | None) -> Mounted:
     from memctl.ops.bounds import leave_to_person
     from memctl.ops.folders import mount_named
     from memctl.store import mounts
 
+    if key is None:
+        raise errors.UsageError("mount_id is required for remove", command="mount")
     ctx.narrow(WRITE)
     found = mount_named(ctx, key, "mount")
     if not mounts.is_by_tool(ctx.db, found["mount_id"]):

@@ -26,7 +26,7 @@ K1 = 1.4
 #: (what is in more of them tells little, and only counts in what was found), but a few in a small store, and in a
 #: large one no more than can be read in some 25 ms.
 SHARE = 3
-LEAST, COST = 1200, 24_000
+LEAST, COST = 1200, 12_000
 FEW = 50
 #: Where every word is common, so many of the items stored last that have them are ranked.
 NEWEST = 400

@@ -91,6 +91,8 @@ def term_at(text: str, start: int, indent: int) -> str:
     `-o, --output FILE` and `-o   Write to a file` are such lines, and `timeout` above an indented paragraph.
     """
     end = text.find("\n", start)
+    if not indent and text[end + 1 : end + 2] not in (" ", "\t") and not text.startswith("-", start):
+        return ""  # most paragraphs: nothing below is indented
     line = text[start:end].strip() if end >= 0 else text[start:].strip()
     if not line or line.startswith(_NO_TERM):
         return ""
