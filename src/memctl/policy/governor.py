@@ -28,7 +28,7 @@ _SWITCHES = {
 }
 _ROUNDS = 4  # blotting out may join what stood apart; the second look is nearly always the last
 # A long text is looked at piece by piece: the words of a small piece open far fewer rules. All in characters.
-_PIECE = 2400
+_PIECE = 1600
 _OVERLAP = 120  # a finding may begin in a piece and be told by what follows so closely
 _LONGEST = 10_000  # so much more is looked at for the end of a secret: a private key is longer than it takes to tell
 #: Of a document with more findings nothing is stored: it is a list of secrets, or made to cost.
