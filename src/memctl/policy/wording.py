@@ -21,7 +21,7 @@ _URL = re.compile(r"(?:https?|hxxps?):/|.+@|[a-z0-9.-]+\.(?:com|net|org|io|dev|b
 #: Words of phrases that stand in any text: no reason to look at it.
 _COMMON = frozenset(
     (
-        "a", "about", "access", "account", "rule", "rules", "fact", "session", "sessions", "stop", "hidden", "output",
+        "a", "about", "access", "account", "rule", "rules", "fact", "session", "sessions", "hidden", "output",
         "security", "checks", "permission", "all", "always", "and", "any", "apply", "are", "as", "at", "attention",
         "be", "before", "begin", "below", "by", "came", "can", "configuration", "context", "developer", "do", "does",
         "down", "every",
