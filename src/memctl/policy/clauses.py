@@ -36,7 +36,7 @@ _END = re.compile(
 _LEADS = frozenset(
     (
         "please", "and", "then", "now", "just", "must", "should", "shall", "also", "first", "kindly", "always", "never",
-        "instead", "only", "simply", "or", "not", "don't", "do", "again", "let", "start", "longer", "you",
+        "instead", "only", "simply", "or", "not", "don't", "do", "again", "let", "start", "keep", "longer", "you",
     )
 )  # fmt: skip
 _TO = frozenset(
@@ -185,7 +185,7 @@ class Clause:
                 continue
             used, tongues = [anchor], anchor.tongues
             for need in needs[1:]:
-                near = self._nearest(need, used, read, tongues)
+                near = self._nearest(need, first, used, read, tongues)
                 if near is None:
                     break
                 used.append(near)
@@ -197,7 +197,7 @@ class Clause:
 
     def _fits(self, word: Word, need: _Need, read: _Read) -> bool:
         """Whether a word is negated where that is asked, and is not where it is not."""
-        before, after = self._reach(word) if need.negated else (-2, 1)
+        before, after = self._reach(word) if need.negated else (-1 if self._dense else -2, 1)
         denied = any(
             other.concepts & self._negation
             and other.tongues & word.tongues
@@ -215,9 +215,9 @@ class Clause:
             return (-3, 0) if word.concepts & self._verbs else (-2, 1)
         return -6, 4
 
-    def _nearest(self, need: _Need, used: list[Word], read: _Read, tongues: int) -> Word | None:
+    def _nearest(self, need: _Need, first: _Need, used: list[Word], read: _Read, tongues: int) -> Word | None:
         other, reach = (used[-1], _CLOSE) if need.close else (used[0], _SPAN)
-        follows = len(used) == 1 and tongues == self._english and used[0].concepts & self._governing
+        follows = len(used) == 1 and tongues == self._english and used[0].concepts & first.concepts & self._governing
         best, least = None, sys.maxsize
         for word in read.words:
             if word.concepts & need.concepts and word.tongues & tongues and word not in used:

@@ -79,7 +79,7 @@ _SIGN_MASK = (1 << len(SIGNS)) - 1
 _TILDE = re.compile(r"~(?<=[Q6]~)\w")
 _AT = re.compile(r"@(?<=\S@)[\w\[]")
 _TAG = re.compile(
-    r"<(?:[|<\uff5c]|/?\s?(?i:system|function|tool|invoke|antml|information|important|start_of|end_of|admin|urgent|reserved|s>))"
+    r"<(?:[|<\uff5c]|/?\s?(?i:system|assistant|developer|human|agent|function|tool|invoke|antml|information|important|start_of|end_of|admin|urgent|reserved|s>))"
 )
 #: Words that say a text is disguised: rule keywords as ROT13 and backwards writing turn them.
 _CORE = frozenset(

@@ -69,5 +69,5 @@ RECENT = (
     *(_recent(*row[:4]) for row in _ROWS),
     Rule("prefixed-key", "secret", "reject", 2, "sk rk pat key apikey api token tok secret svc admin live prod + #value",
          r"(?<![A-Za-z0-9])(?<![./])(?<!pk[_-])(?<!pub[_-])(?:sk|rk|pat|apikey|api|key|token|tok|secret|svc|admin|live|prod)[_-](?:(?:live|test|prod|dev|v\d|[a-z]{2,8})[_-]){0,2}(?=[A-Za-z0-9]{0,40}[A-Z])(?=[A-Za-z0-9]{0,40}[0-9])[A-Za-z0-9]{24,120}(?![A-Za-z0-9_.-])",
-         "prefixed", f"acme_sk_live_{AN[:32]}", "api_key_" + "x" * 32, 260, before=0),
+         "prefixed", f"acme_tok_prod_{AN[:32]}", "api_key_" + "x" * 32, 260, before=0),
 )  # fmt: skip

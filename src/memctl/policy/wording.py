@@ -21,9 +21,10 @@ _URL = re.compile(r"(?:https?|hxxps?):/|.+@|[a-z0-9.-]+\.(?:com|net|org|io|dev|b
 #: Words of phrases that stand in any text: no reason to look at it.
 _COMMON = frozenset(
     (
-        "a", "about", "access", "account", "rule", "rules", "fact", "session", "sessions", "stop", "hidden", "output",
+        "a", "about", "access", "account", "rule", "rules", "fact", "session", "sessions", "hidden", "output",
         "security", "checks", "permission", "all", "always", "and", "any", "apply", "are", "as", "at", "attention",
-        "be", "before", "begin", "below", "by", "came", "can", "configuration", "context", "developer", "do", "does", "down", "every",
+        "be", "before", "begin", "below", "by", "came", "can", "configuration", "context", "developer", "do", "does",
+        "down", "every",
         "false", "following", "for", "from", "given", "good", "has", "have", "hey", "if", "important", "in",
         "initial", "is", "it", "language", "later", "let", "list", "long", "longer", "mail", "me", "message",
         "messages", "need", "needs", "never", "no", "not", "now", "of", "off", "on", "only", "order", "original",
