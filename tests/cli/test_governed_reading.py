@@ -52,7 +52,7 @@ def test_an_unseen_instruction_is_left_out() -> None:
         assert "1 item(s) left out" in done.notes
         assert "memctl scan --store" in done.notes
     assert ok("recall", "gateway keys", "--json").json()["matched"] == 1
-    assert "matched: 1\n" in ok("recall", "gateway keys").text
+    assert "matched: 1\n" in ok("recall", "gateway keys", "--frame", "full").text
     db = open_write(STORE)
     assert items.get(db, "MEM-x").injectable  # type: ignore[union-attr]
     db.close()
@@ -65,7 +65,7 @@ def test_what_another_program_wrote_is_unseen_whatever_it_calls_it(reason: str) 
     db = open_write(STORE)
     items.write(db, MemoryItem(id="MEM-x", content=ORDER), reason)
     db.close()
-    assert "evil.example" not in ok("recall", "gateway keys").text
+    assert "evil.example" not in ok("recall", "gateway keys", "--frame", "full").text
 
 
 def test_nothing_is_left_when_all_is_left_out() -> None:
@@ -129,7 +129,7 @@ def test_what_somebody_released_is_given(tmp_path: Path) -> None:
     assert run("scan", "--store").code == 1
     assert ok("recall", "gateway keys").out == b""
     ok("quarantine", "release", "MEM-x", "--reason", "it is a quotation")
-    assert "evil.example" in ok("recall", "gateway keys").text
+    assert "evil.example" in ok("recall", "gateway keys", "--frame", "full").text
 
 
 def test_a_change_of_the_text_past_the_gate_is_seen() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from copy import copy
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memctl import ids
 from memctl.names import PolicyAction
 from memctl.policy import allow
+from memctl.policy.blot import blot
 from memctl.policy.verdict import FieldsJudgement, Finding, Judgement, PolicyVerdict
 from memctl.types import MemoryItem, MemoryProposal
 
@@ -33,8 +33,6 @@ _OVERLAP = 120  # a finding may begin in a piece and be told by what follows so 
 _LONGEST = 10_000  # so much more is looked at for the end of a secret: a private key is longer than it takes to tell
 #: Of a document with more findings nothing is stored: it is a list of secrets, or made to cost.
 MOST_FINDINGS = 5_000
-_FEW = 32  # different secrets that are each looked for all over a text; more of them only where words begin
-_HEAD = 8  # characters by which such a secret is known, and the shortest that is looked for elsewhere
 _RANK: dict[str, int] = {"accept": 0, "redact": 1, "quarantine": 2, "reject": 3}
 _INSTRUCTIONS, _PERSONAL = frozenset(("injection", "instructional")), frozenset(("pii",))
 _REASONS = {
@@ -231,7 +229,7 @@ class MemoryPolicy:
         for _ in range(_ROUNDS):
             if not hits:
                 break
-            text = _blot(text, hits)
+            text = blot(text, hits)
             hits = [h for h in self._scan(text, document=document) if _blotted(h)]
         return text
 
@@ -359,44 +357,6 @@ def _placed(hit: Hit, parts: list[tuple[str, str]]) -> list[Finding]:
             best = Finding(hit.rule.kind, hit.rule.id, hit.action, name, lo, hi)
         start += len(text) + 1
     return [best] if best else []
-
-
-def _blot(text: str, hits: list[Hit]) -> str:
-    """Replace the hits' spans, and every other place where the same secret stands, by their rules' names."""
-    spans = [(h.start, h.end, h.rule.id) for h in hits]
-    spans += _elsewhere(text, {text[start:end]: rule for start, end, rule in reversed(spans) if end - start >= _HEAD})
-    out: list[str] = []
-    done = 0
-    for start, end, rule in sorted(spans, key=lambda s: (s[0], -s[1])):
-        if start >= done:
-            # Line ends inside a secret stay, so that every other line keeps its number.
-            out += [text[done:start], f"[REDACTED:{rule}]", "\n" * text.count("\n", start, end)]
-        done = max(done, end)
-    return "".join([*out, text[done:]])
-
-
-def _elsewhere(text: str, secrets: dict[str, str]) -> Iterator[tuple[int, int, str]]:
-    """Where these secrets stand in a text, each with its rule's name; cost is linear in the text for any number."""
-    if len(secrets) <= _FEW:
-        for secret, rule in secrets.items():
-            at = text.find(secret)
-            while at >= 0:
-                yield at, at + len(secret), rule
-                at = text.find(secret, at + len(secret))
-        return
-    by_head: dict[str, list[str]] = {}
-    for secret in secrets:
-        by_head.setdefault(secret[:_HEAD], []).append(secret)
-    for match in _word_starts().finditer(text):
-        at = match.start()
-        for secret in by_head.get(text[at : at + _HEAD], ()):
-            if text.startswith(secret, at):
-                yield at, at + len(secret), secrets[secret]
-
-
-@cache
-def _word_starts() -> re.Pattern[str]:
-    return re.compile(r"(?<![A-Za-z0-9])\S")
 
 
 def _refused(hits: list[Hit], field: str) -> Iterator[Finding]:

@@ -79,7 +79,7 @@ CREDENTIALS = (
          "pin", "PIN for the safe: 73915", "PIN: 4 digits"),
     _row("pin-labelled-cjk", "#cjk", r"(?:\u6697\u8a3c\u756a\u53f7|\u5bc6\u7801|\ube44\ubc00\ubc88\ud638)[ \t]{0,2}(?:[:\uff1a]|\u306f|\u662f)[ \t]{0,2}(\d{4,8})(?!\d)",
          "pin", "暗証番号：73915", "暗証番号は4桁です", before=80, cue="暗証番号 密码 비밀번호"),
-    _row("key-labelled", "api apikey key keys token tokens secret schl\xfcssel sleutel nyckel anahtar\u0131 klucz chiave cl\xe9 cle clave chave \u043a\u043b\u044e\u0447 + #value",
+    _row("key-labelled", "api apikey key keys token tokens secret schl\xfcssel sleutel nyckel anahtar anahtar\u0131 klucz chiave cl\xe9 cle clave chave \u043a\u043b\u044e\u0447 + #value",
          rf"\b(?:{_KEY_NOUN}|cl[e\xe9]\sapi|(?:clave|chiave|chave|klucz|\u043a\u043b\u044e\u0447)(?:\s(?:de\s)?api)?)(?!_?id\b)"
          rf"(?:[^\n:=|<>{{}}()\[\]]{{0,40}}?(?:{_GIVEN}|{_IS})|{_CELL}|[ \t]{{0,2}}(?:\([^)\n]{{1,20}}\)[ \t]?)?`){_NAMED_KEY}",
          "credible_key", "the Mistral key is cL7SchpaHxAA2iypG6q8nE3o", "type_key: Selector.5f8a9c1b2d3e4f50617283"),

@@ -1,3 +1,3 @@
 """Which rules judged: written by scripts/docs from the rows, so that asking costs nothing."""
 
-RULES_VERSION = "5-69c6c27ac218"
+RULES_VERSION = "5-41207e33e73b"

@@ -33,8 +33,8 @@ _ODD = (
 )
 #: Columns of ours must hold what was put there.
 _COMPUTED = (
-    "SELECT t.name || '.' || c.name FROM sqlite_master AS t CROSS JOIN pragma_table_xinfo(t.name) AS c "
-    "WHERE t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL%' AND c.hidden IN (2, 3) AND (t.name = 'schema_meta' "
+    "SELECT t.name || '.' || col.name FROM sqlite_master AS t CROSS JOIN pragma_table_xinfo(t.name) AS col "
+    "WHERE t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL%' AND col.hidden IN (2, 3) AND (t.name = 'schema_meta' "
     "OR t.name LIKE 'memory!_%' ESCAPE '!' OR t.name LIKE 'memctl!_%' ESCAPE '!' "
     "OR t.name LIKE 'corpus!_%' ESCAPE '!') LIMIT 1"
 )
