@@ -6,7 +6,7 @@
 import sys
 
 TYPE_CHECKING = False  # `typing` costs more than `memctl --version` may
-__version__ = "0.24.0"
+__version__ = "0.25.0"
 
 _HOMES = {
     "MemoryItem": "memctl.types",

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 #: How many of the files that a store knows are looked at.
 MOST = 50
 NOTICE = (
-    "{path} is not a store that you have made here: it is read as somebody else's, at low trust, and not written to. "
+    "{path} is not a store that you have made here: it is read as somebody else's, at low trust, by its text and not "
+    "by its index, and not written to. "
     "When you have looked at it and trust it: memctl trust {quoted}"
 )
 

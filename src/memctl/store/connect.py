@@ -272,10 +272,19 @@ def _probe(path: str, mode: str) -> sqlite3.Connection | None:
         if conn is not None:
             conn.close()
         error = translated(exc, path)
-        if isinstance(error, errors.StoreReadOnly):
+        # A full disk has no room for the files that SQLite keeps beside a store while it is read: as on a read-only one.
+        full = isinstance(error, errors.StoreFull) and not _size(path + "-wal")
+        if full or isinstance(error, errors.StoreReadOnly):
             return None
         raise error from exc
     return conn
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
 
 
 def _read_modes(path: str) -> tuple[str, ...]:

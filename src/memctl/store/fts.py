@@ -65,10 +65,11 @@ def mend(db: Database) -> bool:
         except errors.MemctlError as exc:
             reason = exc.message
     if not believed(db) and db.has(TABLE):
-        db.tell(
-            "The full-text index may not fit the items, and cannot be made anew now: "
-            f"{reason}. The text itself is searched instead, which ranks less well."
-        )
+        if db.trusted:  # else it was said when the store was opened
+            db.tell(
+                "The full-text index may not fit the items, and cannot be made anew now: "
+                f"{reason}. The text itself is searched instead, which ranks less well."
+            )
         return False
     return True
 
