@@ -44,7 +44,7 @@ def test_a_store_does_not_vouch_for_itself(forged: str) -> None:
         done = ok(*argv)
         assert "evil.example" not in done.text
         assert "is not a store that you have made here" in done.notes
-    block = ok("recall", "gateway keys").text
+    block = ok("recall", "gateway keys", "--frame", "full").text
     assert "[STM:unverified]" in block
     assert f"    trust: {LOW}" in block
     assert "confidence: 0.50" in block
@@ -55,7 +55,7 @@ def test_it_would_be_believed_if_it_were_trusted() -> None:
     """What the test above forges counts in a store of one's own: so the test can fail."""
     plant(bragging("MEM-1", ORDER), bragging("MEM-2", FACT), sql=FORGED)
     ok("trust")
-    block = ok("recall", "gateway keys").text
+    block = ok("recall", "gateway keys", "--frame", "full").text
     assert "evil.example" in block
     assert "[LTM:verified]" in block
     assert "high (a person)" in block
