@@ -10,7 +10,7 @@ from memctl.ingest.prepare import Preparer
 from memctl.ingest.preview import preview
 from memctl.ingest.sources import Target
 from memctl.operation import CREATE, READ, WRITE, Arg, Result, operation
-from memctl.ops.bounds import may_read
+from memctl.ops.bounds import may_read, roots
 from memctl.ops.context import Context
 from memctl.ops.documents import refuse_if_nothing_was_readable, report_changes
 from memctl.ops.folders import (
@@ -225,7 +225,7 @@ def _chosen_mounts(ctx: Context) -> list[Mount]:
     found = all_mounts(ctx)
     if not found:
         ctx.note("[sync] No mounts registered. Use 'memctl mount <path>' or 'memctl sync <path>'.")
-    strange = [one for one in found if mounts.is_strange(ctx.db, one["path"])]
+    strange = [one for one in found if _is_strange(ctx, one)]
     for one in strange:
         ctx.warn(f"[sync] Mount {one['mount_id']} {_why_strange(ctx, one)}; passed over")
     return [one for one in found if one not in strange]
@@ -237,9 +237,17 @@ def _named_otherwise(ctx: Context, key: str) -> Mount | None:
     Raises UsageError for one of a folder that nobody has mounted here: a name does not say what would be read.
     """
     found = None if os.path.lexists(ctx.absolute(key)) else mounts.find(ctx.db, key)
-    if found is not None and mounts.is_strange(ctx.db, found["path"]):
+    if found is not None and _is_strange(ctx, found):
         raise errors.UsageError(f"Mount {found['mount_id']} {_why_strange(ctx, found)}", command="sync")
     return found
+
+
+def _is_strange(ctx: Context, mount: Mount) -> bool:
+    """Whether the mount is of a folder outside the project, and no person has said in any way that it may be read.
+
+    Where a person has named the folders that a server may read, these decide.
+    """
+    return roots(ctx) is None and mounts.is_strange(ctx.db, mount["path"])
 
 
 def _why_strange(ctx: Context, mount: Mount) -> str:
