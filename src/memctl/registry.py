@@ -13,9 +13,11 @@ from memctl import state
 from memctl.annotations import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 FILE = "trusted"
+#: Beside it: a line for each folder outside a store's project that feeds the store, the store's id and the path.
+FOLDERS = "mounts"
 #: How an entry came about: memctl made the store here, a person said so, it was shown to be of this machine; or a
 #: person said that it is not to be trusted, which keeps it from being adopted.
 MADE, TRUSTED, ADOPTED, UNTRUSTED = "made", "trusted", "adopted", "untrusted"
@@ -138,17 +140,54 @@ def forget(path: str) -> bool:
     return bool(gone) and _change(lambda old: old.line() not in lines)
 
 
+def may_feed(store: str, folder: str) -> bool:
+    """Whether a folder outside a store's project was noted as one that feeds it.
+
+    True, too, when the store stands in no list: then nothing was noted of it, and whoever names it answers for it.
+    """
+    entry = find(store)
+    if entry is None or entry.how == UNTRUSTED:
+        return True
+    line = _folder_line(entry, folder)
+    return any(line in state.read(os.path.join(here, FOLDERS)).splitlines(keepends=True) for here in _folders())
+
+
+def note_folders(store: str, folders: "Iterable[str]") -> bool:
+    """Note folders outside a store's project as such that feed it; False when that cannot be written anywhere."""
+    entry = find(store)
+    new = [] if entry is None else [_folder_line(entry, folder) for folder in folders]
+    known = {one.store_id.encode() for one in entries()}
+
+    def noted(data: bytes) -> bytes:
+        old = [line for line in data.splitlines(keepends=True) if line.split(b"\t")[0] in known]
+        return b"".join(dict.fromkeys([*old, *new]))
+
+    return not new or _rewrite(FOLDERS, noted)
+
+
+def _folder_line(entry: Entry, folder: str) -> bytes:
+    return entry.store_id.encode() + b"\t" + _escaped(folder) + b"\n"
+
+
 def _change(stays: "Callable[[Entry], bool]", entry: Entry | None = None) -> bool:
-    """Write the file anew, with the entries that stay and one more."""
+    """Write the list anew, with the entries that stay and one more."""
+
+    def changed(data: bytes) -> bytes:
+        kept = [old for old in _parsed(data) if stays(old)]
+        if len(kept) > MANY:
+            kept = [old for old in kept if os.path.lexists(old.path)]
+        return b"".join([_HEAD, *(old.line() for old in (*kept, entry) if old is not None)])
+
+    return _rewrite(FILE, changed)
+
+
+def _rewrite(name: str, changed: "Callable[[bytes], bytes]") -> bool:
+    """Replace what a file of ours holds, in the first folder that can be written to; False when none can."""
     for here in dict.fromkeys((state.folder(), state.fallback())):
         try:
             with _locked(here):
-                path = os.path.join(here, FILE)
-                kept = [old for old in _parsed(state.read(path)) if stays(old)]
-                if len(kept) > MANY:
-                    kept = [old for old in kept if os.path.lexists(old.path)]
-                lines = [old.line() for old in (*kept, entry) if old is not None]
-                state.write(path, b"".join([_HEAD, *lines]))
+                path = os.path.join(here, name)
+                state.write(path, changed(state.read(path)))
         except OSError:
             continue
         return True

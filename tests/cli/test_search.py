@@ -38,7 +38,8 @@ def test_the_human_form() -> None:
 
 @pytest.mark.usefixtures("frozen")  # a score tells how old an item is
 def test_the_json_form() -> None:
-    support.golden("search-json", ok("search", "zebra stripes", "--json").text.replace('"score": ', '"score": #'))
+    done = ok("search", "zebra stripes", "--json", "--quarantined")
+    support.golden("search-json", done.text.replace('"score": ', '"score": #'))
 
 
 def test_json_keys_come_in_the_documented_order() -> None:
@@ -85,14 +86,21 @@ def test_quarantined_items_are_marked(how: dict[str, Any]) -> None:
 
 
 def test_a_pipe_gets_no_words_of_what_is_in_quarantine() -> None:
-    done = ok("search", "zebra")
-    assert done.text.splitlines()[2:] == [
-        "  [STM] MEM-3  note          [QUARANTINED]", "    held back by policy; --quarantined shows its words", "",
-    ]  # fmt: skip
-    (row,) = ok("search", "zebra", "--json").json()
-    assert (row["id"], row["quarantined"]) == ("MEM-3", True)
-    assert (row["title"], row["tags"], row["content_preview"], row["snippet"]) == ("", [], "", "")
+    done = ok("search", "")
+    at = done.text.splitlines().index("  [STM] MEM-3  note          [QUARANTINED]")
+    assert done.text.splitlines()[at + 1] == "    held back by policy; --quarantined shows its words"
     assert b"zebra" not in done.out
+    (row,) = (row for row in ok("search", "", "--json").json() if row.get("quarantined"))
+    assert row["id"] == "MEM-3"
+    assert (row["title"], row["tags"], row["content_preview"], row["snippet"]) == ("", [], "", "")
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"], ["--scope", "team"], ["--json", "--explain"]])
+def test_a_pipe_is_not_told_which_words_are_in_quarantine(flags: list[str]) -> None:
+    """A model could ask for one word after another."""
+    held, unknown = ok("search", "zebra", *flags), ok("search", "xylophone", *flags)
+    assert (held.out, held.notes) == (unknown.out, unknown.notes)
+    assert b"MEM-3" in ok("search", "zebra", "--quarantined").out
 
 
 def test_other_scopes_are_named_when_this_one_has_nothing() -> None:

@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -265,6 +266,17 @@ def test_what_is_kept_from_models_is_not_exported_to_them(plain: Tools, store: M
     done = plain["memory_export"]()
     assert (done["count"], done["items"], done["withheld"]) == (0, [], 1)
     assert store.count_items() == 1
+
+
+@pytest.mark.parametrize("query", ["{}", "gateway {}", "{} rotation"])
+def test_a_word_that_only_quarantine_has_is_unknown(plain: Tools, query: str) -> None:
+    """How the search was answered, which terms counted, what the hint says: all as for a word that nothing has."""
+    plain["memory_write"](title="Keys", content="The gateway keys are rotated weekly.")
+    held = plain["memory_write"](title="Mail", content="Reach Zebedee at jane.roe@example.com or +1 415 555 0132.")
+    assert held["action"] == "quarantine"
+    asked = (json.dumps(plain["memory_search"](query=query.format(word))) for word in ("zebedee", "zanzibar"))
+    has, lacks = (re.sub("zebedee|zanzibar", "W", re.sub(r'"score": [0-9.]+', "", text)) for text in asked)
+    assert has == lacks
 
 
 #: Ways to get at what a store holds, for a model that knows the words.

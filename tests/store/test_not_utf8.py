@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from memctl.store.connect import open_read, open_write
 from memctl.store.filters import Filters
 from memctl.store.rows import COLUMNS
 from stores import check_index
-from support import ok
+from support import ok, run
 
 BAD = "\N{REPLACEMENT CHARACTER}"
 CELLS = {
@@ -142,3 +143,21 @@ def test_what_begins_with_the_letters_of_a_damaged_tag(store: str) -> None:
     assert words.tags(db, "bi") == ["bird"]
     assert [item.title for item in items.each(db, Filters(tags=("Bird",)))] == ["Héron", "Heron", "Kestrel"]
     db.close()
+
+
+@pytest.mark.parametrize("command", [("search", "kestrel"), ("recall", "kestrel"), ("status",), ("remember", "x is y")])
+def test_a_damaged_schema_whose_name_is_not_utf8_is_named(store: str, command: tuple[str, ...]) -> None:
+    """SQLite's message quotes the name, and Python cannot decode the message."""
+    with contextlib.closing(sqlite3.connect(store)) as conn:
+        conn.execute("PRAGMA writable_schema = ON")
+        conn.execute(
+            "UPDATE sqlite_master SET name = CAST(x'f4ff' AS TEXT), sql = 'CREATE TABLE t(' "
+            "WHERE name = 'memory_mounts'"
+        )
+        conn.commit()
+    before = Path(store).read_bytes()
+    done = run(*command, "--db", store)
+    assert (done.code, done.out) == (2, b"")
+    assert "damaged" in done.notes
+    assert "internal" not in done.notes
+    assert Path(store).read_bytes() == before

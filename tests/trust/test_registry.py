@@ -282,6 +282,16 @@ def test_home_comes_from_the_user_database(monkeypatch: pytest.MonkeyPatch) -> N
     assert state.folder() == state.fallback()
 
 
+@pytest.mark.parametrize("home", ["", ".", "home"])
+def test_a_home_that_is_no_absolute_path_is_none(home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be a folder of the clone that one stands in, with a list that the clone brings."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    for state_home in ("", "state"):
+        monkeypatch.setenv("XDG_STATE_HOME", state_home)
+        monkeypatch.setenv("HOME", home)
+        assert state.folder() == state.fallback() == str(tmp_path / f"memctl-{os.getuid()}")
+
+
 def test_items_of_a_found_store_can_be_taken_over() -> None:
     """What to do with a colleague's store: read it, judge it, take what is wanted into one's own."""
     plant(MemoryItem(id="MEM-1", content=FACT))

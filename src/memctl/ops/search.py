@@ -57,8 +57,11 @@ class Hits(Result):
         from memctl.ops.hints import hint
         from memctl.retrieve.find import describe
 
-        meta = describe(self.ctx.db, self.found)
         items = self._for_models()
+        # What is left out must not show in how the search was answered either: that would tell which words it has.
+        shown = {row["id"] for row in items}
+        best = [c for c in self.found.candidates if c.id in shown]
+        meta = describe(self.ctx.db, Found(self.found.query, best, len(best), self.found.like, self.found.ranking))
         words = hint(self.query, meta, found=bool(items))
         return {
             "status": "ok", "count": len(items), "items": items,
@@ -171,6 +174,9 @@ def search(
     with looking_back(ctx, filters):
         means = by_meaning(ctx, embedder)
         found = find(ctx.db, query, filters=filters, limit=limit, meaning=means, weights=weights(ctx))
+        hidden = {} if quarantined or "stdout" in ctx.tty else _held_back(ctx, found, past=filters.as_of is not None)
+        if hidden and not found.query.blank:  # to a model that asks for a word, a line without words tells enough
+            found.candidates[:] = [c for c in found.candidates if c.id not in hidden]
         if found.candidates:
             if not abstains(ctx, found, min_coverage, ""):
                 _hint(ctx, found)
@@ -178,7 +184,6 @@ def search(
             ctx.note("No results found.")
             if limit and filters.scopes is not None and redact in ("full", "S3"):
                 note_other_scopes(ctx, query, filters)
-        hidden = {} if quarantined or "stdout" in ctx.tty else _held_back(ctx, found, past=filters.as_of is not None)
     if redact not in ("full", "S3"):
         from memctl.ops.redacted import hide
 
@@ -234,8 +239,9 @@ def _hint(ctx: Context, found: Found) -> None:
 
 def note_other_scopes(ctx: Context, query: str, filters: Filters, label: str = "") -> None:
     """Say in which other scopes the same search would find something."""
-    elsewhere = find(ctx.db, query, filters=filters.but(scopes=None), limit=20).candidates
-    scopes = list(dict.fromkeys(c.scope for c in elsewhere))
+    elsewhere = find(ctx.db, query, filters=filters.but(scopes=None), limit=20)
+    hidden = {} if "stdout" in ctx.tty else _held_back(ctx, elsewhere, past=filters.as_of is not None)
+    scopes = list(dict.fromkeys(c.scope for c in elsewhere.candidates if c.id not in hidden))
     if scopes:
         more = ", …" if len(scopes) > 5 else ""
         ctx.note(f"{label}Found in other scopes: {', '.join(scopes[:5])}{more}; use --scope NAME or --all-scopes")

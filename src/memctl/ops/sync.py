@@ -10,7 +10,7 @@ from memctl.ingest.prepare import Preparer
 from memctl.ingest.preview import preview
 from memctl.ingest.sources import Target
 from memctl.operation import CREATE, READ, WRITE, Arg, Result, operation
-from memctl.ops.bounds import may_read
+from memctl.ops.bounds import may_read, roots
 from memctl.ops.context import Context
 from memctl.ops.documents import refuse_if_nothing_was_readable, report_changes
 from memctl.ops.folders import (
@@ -19,13 +19,13 @@ from memctl.ops.folders import (
     canonical_folder,
     files_of,
     mount_at,
-    mount_named,
     mounts_within,
     options_of,
     plan_of,
     register,
     sync_mount,
 )
+from memctl.ops.nearest import quoted
 from memctl.store import mounts
 from memctl.text.clean import one_line
 
@@ -209,20 +209,53 @@ def _mounts(ctx: Context, path: str | None, scope: str | None, chunk_tokens: int
     changes = bool(scope or chunk_tokens)
     if path is None:
         ctx.narrow(WRITE)
-        found = all_mounts(ctx)
-        _note_if_none(ctx, found)
+        found = _chosen_mounts(ctx)
         return [registered(one["path"]) for one in found] if changes else found
-    if not os.path.lexists(ctx.absolute(path)) and os.path.exists(ctx.db_path) and mounts.find(ctx.db, path):
-        folder = canonical_folder(ctx, mount_named(ctx, path, "sync")["path"], "sync")
-    else:
-        folder = canonical_folder(ctx, path, "sync")
+    named = _named_otherwise(ctx, path) if os.path.exists(ctx.db_path) else None
+    folder = canonical_folder(ctx, named["path"] if named else path, "sync")
     known = mount_at(ctx, folder)
-    return [known if known and not changes else registered(folder)]
+    if known is None or changes:
+        return [registered(folder)]
+    mounts.note(ctx.db, folder)
+    return [known]
 
 
-def _note_if_none(ctx: Context, found: list[Mount]) -> None:
+def _chosen_mounts(ctx: Context) -> list[Mount]:
+    """All mounts but those of folders outside the project that nobody has mounted here, which are named."""
+    found = all_mounts(ctx)
     if not found:
         ctx.note("[sync] No mounts registered. Use 'memctl mount <path>' or 'memctl sync <path>'.")
+    strange = [one for one in found if _is_strange(ctx, one)]
+    for one in strange:
+        ctx.warn(f"[sync] Mount {one['mount_id']} {_why_strange(ctx, one)}; passed over")
+    return [one for one in found if one not in strange]
+
+
+def _named_otherwise(ctx: Context, key: str) -> Mount | None:
+    """The mount that a word names which is no path; None when it is one, or none has that name.
+
+    Raises UsageError for one of a folder that nobody has mounted here: a name does not say what would be read.
+    """
+    found = None if os.path.lexists(ctx.absolute(key)) else mounts.find(ctx.db, key)
+    if found is not None and _is_strange(ctx, found):
+        raise errors.UsageError(f"Mount {found['mount_id']} {_why_strange(ctx, found)}", command="sync")
+    return found
+
+
+def _is_strange(ctx: Context, mount: Mount) -> bool:
+    """Whether the mount is of a folder outside the project, and no person has said in any way that it may be read.
+
+    Where a person has named the folders that a server may read, these decide.
+    """
+    return roots(ctx) is None and mounts.is_strange(ctx.db, mount["path"])
+
+
+def _why_strange(ctx: Context, mount: Mount) -> str:
+    path = ctx.policy.redact(mount["path"])
+    return (
+        f"is of a folder outside the project that memctl has not mounted for you: {one_line(path, 4096)} "
+        f"(memctl sync {quoted(path)} takes it in)"
+    )
 
 
 def _is_passed_over(ctx: Context, mount: Mount) -> bool:
@@ -257,10 +290,9 @@ def _preview(
     ctx.narrow(READ)
     there = os.path.exists(ctx.db_path)
     if path is None:
-        found = all_mounts(ctx)
-        _note_if_none(ctx, found)
+        found = _chosen_mounts(ctx)
     else:
-        named = mounts.find(ctx.db, path) if there and not os.path.lexists(ctx.absolute(path)) else None
+        named = _named_otherwise(ctx, path) if there else None
         folder = canonical_folder(ctx, named["path"] if named else path, "sync")
         new: Mount = {
             "mount_id": "",

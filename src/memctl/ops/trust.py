@@ -112,6 +112,7 @@ def trust(
         how, store_id, when = registry.TRUSTED, vouching.mark(store), ids.timestamp_seconds()
     if not registry.add(store, store_id, how, when, vouched):
         raise errors.TrustUnwritable(path=store, folder=state.folder())
+    vouching.note_mounts(store)
     return Trusted(store, how, counts)
 
 
@@ -138,7 +139,7 @@ def store_at(ctx: Context, path: str | None) -> str:
 def _look(ctx: Context, store: str) -> dict[str, Any]:
     """What the store holds and says of itself. Raises what is wrong with it."""
     from memctl.store import found, safety
-    from memctl.store.mounts import project
+    from memctl.store.mounts import is_outside, located
 
     safety.check_files(store)
     db = found.open_plain(store)
@@ -147,9 +148,8 @@ def _look(ctx: Context, store: str) -> dict[str, Any]:
         claims = found.claims(db)
     finally:
         db.close()
-    below = project(store)
-    mounts = [os.path.normpath(os.path.join(below, path)) for path in claims.mounts]
-    outside = [path for path in mounts if not os.path.join(path, "").startswith(os.path.join(below, ""))]
+    mounts = [located(store, path) for path in claims.mounts]
+    outside = [path for path in mounts if is_outside(store, path)]
     held, secret = _judged(store) if claims.items <= MOST else (None, None)
     return {
         "items": claims.items, "verified": claims.verified, "released": claims.released,

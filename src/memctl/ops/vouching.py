@@ -90,7 +90,20 @@ def adopted(path: str) -> Entry | None:
     store_id = mark(path)
     when = ids.timestamp_seconds()
     registry.add(path, store_id, registry.ADOPTED, when)
+    note_mounts(path)
     return Entry(registry.ADOPTED, when, 0, 0, 0, store_id, "", path)
+
+
+def note_mounts(path: str) -> None:
+    """Note the mounts that a store has, outside its project, as such that feed it: from now on it counts."""
+    from memctl.store import found, mounts
+
+    db = found.open_plain(path)
+    try:
+        folders = [mounts.located(path, folder) for folder in found.claims(db).mounts]
+    finally:
+        db.close()
+    registry.note_folders(path, [os.path.realpath(one) for one in folders if mounts.is_outside(path, one)])
 
 
 def mark(path: str) -> str:

@@ -34,7 +34,8 @@ _STATE = (
 )
 
 Values = Sequence[object]
-_FAILURES = (sqlite3.Error, MemoryError)
+#: What Python's sqlite3 raises; UnicodeDecodeError when SQLite's message quotes bytes of a damaged file.
+FAILURES = (sqlite3.Error, MemoryError, UnicodeDecodeError)
 
 
 class Database:
@@ -76,21 +77,21 @@ class Database:
         """Execute one statement; sqlite3 errors come out as ours."""
         try:
             return self.conn.execute(sql, values)
-        except _FAILURES as exc:
+        except FAILURES as exc:
             raise translated(exc, self.path) from exc
 
     def run_many(self, sql: str, rows: Iterable[Values]) -> None:
         """Execute one statement for each row of values."""
         try:
             self.conn.executemany(sql, rows)
-        except _FAILURES as exc:
+        except FAILURES as exc:
             raise translated(exc, self.path) from exc
 
     def rows(self, sql: str, values: Values = ()) -> list[Any]:
         """All rows of a query."""
         try:
             return self.conn.execute(sql, values).fetchall()
-        except _FAILURES as exc:
+        except FAILURES as exc:
             return list(self._each_again(exc, sql, values))
 
     def each(self, sql: str, values: Values = ()) -> Iterator[Any]:
@@ -100,17 +101,17 @@ class Database:
             for row in self.conn.execute(sql, values):
                 yield row
                 given += 1
-        except _FAILURES as exc:
+        except FAILURES as exc:
             yield from islice(self._each_again(exc, sql, values), given, None)
 
-    def _each_again(self, exc: "sqlite3.Error | MemoryError", sql: str, values: Values) -> Iterator[Any]:
+    def _each_again(self, exc: Exception, sql: str, values: Values) -> Iterator[Any]:
         """The rows of a query that `exc` ended, with U+FFFD for bytes that are not UTF-8, if it was about these."""
         if "decode to UTF-8" not in str(exc):
             raise translated(exc, self.path) from exc
         self.conn.text_factory = _lenient  # not always: a call for each cell is slow
         try:
             yield from self.conn.execute(sql, values)
-        except _FAILURES as again:
+        except FAILURES as again:
             raise translated(again, self.path) from again
         finally:
             self.conn.text_factory = str
@@ -119,7 +120,7 @@ class Database:
         """The first row of a query, or None."""
         try:
             return self.conn.execute(sql, values).fetchone()
-        except _FAILURES as exc:
+        except FAILURES as exc:
             return next(iter([*self._each_again(exc, sql, values)]), None)
 
     def value(self, sql: str, values: Values = ()) -> Any:
@@ -198,7 +199,7 @@ class Database:
         while True:
             try:
                 self.conn.execute("BEGIN IMMEDIATE")
-            except sqlite3.Error as exc:
+            except FAILURES as exc:
                 error = translated(exc, self.path)
                 if not isinstance(error, errors.StoreBusy) or ids.monotonic() > deadline:
                     raise error from exc
@@ -221,7 +222,7 @@ def _lenient(cell: bytes) -> str:
     return cell.decode("utf-8", "replace")
 
 
-def translated(exc: "sqlite3.Error | MemoryError", path: str) -> errors.MemctlError:
+def translated(exc: Exception, path: str) -> errors.MemctlError:
     """Our error for an sqlite3 one."""
     from memctl.store import failures
 
@@ -268,7 +269,7 @@ def _probe(path: str, mode: str) -> sqlite3.Connection | None:
         conn.execute("PRAGMA query_only = ON")
         conn.execute(f"PRAGMA cache_size = -{_CACHE}")
         conn.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-    except sqlite3.Error as exc:
+    except FAILURES as exc:
         if conn is not None:
             conn.close()
         error = translated(exc, path)
@@ -359,7 +360,7 @@ def open_write(
         raise errors.StoreReadOnly(path=path, reason="the file is read-only")
     try:
         conn = safety.connect(path, "mode=rw", timeout)
-    except sqlite3.Error as exc:
+    except FAILURES as exc:
         raise translated(exc, path) from exc
     db = Database(conn, path, writable=True)
     db.say = say

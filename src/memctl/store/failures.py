@@ -1,7 +1,6 @@
 """What an error of SQLite means: ours says it in one sentence, with what to do."""
 
 import re
-import sqlite3
 
 from memctl import errors
 from memctl.store.connect import BUSY_SECONDS
@@ -11,8 +10,8 @@ _MISSING = re.compile(r"no such (table|column): (?:\w+\.)?(\w+)")
 _DAMAGED = ("malformed", "corrupt", "vtable constructor failed")
 
 
-def error_for(exc: sqlite3.Error | MemoryError, path: str) -> errors.MemctlError:
-    """Our error for one of SQLite's, or for memory that was not to be had."""
+def error_for(exc: Exception, path: str) -> errors.MemctlError:
+    """Our error for one of `connect.FAILURES`."""
     text = str(exc)
     low = text.lower()
     if isinstance(exc, MemoryError):
@@ -29,11 +28,14 @@ def error_for(exc: sqlite3.Error | MemoryError, path: str) -> errors.MemctlError
         return errors.NotADatabase(path=path, reason="it is not an SQLite file")
     if "unable to open" in low:
         return errors.StoreReadOnly(path=path, reason="the file or its folder cannot be opened")
-    return _about_content(text, path)
+    return _about_content(exc, path)
 
 
-def _about_content(text: str, path: str) -> errors.MemctlError:
+def _about_content(exc: Exception, path: str) -> errors.MemctlError:
     """The error for what is wrong in the file itself."""
+    if isinstance(exc, UnicodeDecodeError):
+        return errors.StoreCorrupt(path=path, reason="what SQLite says of it is not UTF-8")
+    text = str(exc)
     missing = _MISSING.search(text)
     if missing:
         return errors.StoreIncomplete(path=path, reason=f"there is no {missing[1]} {missing[2]}")

@@ -1,7 +1,6 @@
 """A new store: made beside its final name and linked there, for its user alone, and noted as theirs."""
 
 import os
-import sqlite3
 
 from memctl import errors, ids, registry
 from memctl.store import connect, placing, safety
@@ -50,7 +49,7 @@ def create(path: str, tokenizer: str | None, *, wal: bool, found: bool) -> None:
                          registry.UNVOUCHED if stranger else "")  # fmt: skip
     except OSError as exc:
         raise errors.StoreUnmakeable(path=path, reason=exc.strerror or str(exc)) from exc
-    except sqlite3.Error as exc:
+    except connect.FAILURES as exc:
         raise connect.translated(exc, path) from exc
     finally:
         for suffix in ("", *placing.BESIDE):
@@ -83,7 +82,7 @@ def mark(path: str, store_id: str) -> str:
     safety.check_files(path)
     try:
         db = Database(safety.connect(path, "mode=rw", _PATIENCE), path, writable=True)
-    except sqlite3.Error as exc:
+    except connect.FAILURES as exc:
         raise connect.translated(exc, path) from exc
     try:
         db.look()

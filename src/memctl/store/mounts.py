@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from memctl import ids
+from memctl import ids, registry
 from memctl.store import events, rows
 from memctl.store.connect import Database
 
@@ -60,7 +60,28 @@ def put(
             events.log(db, "mount_register", None, {"mount_id": mount_id, "path": path} | by)
         elif not by_tool and is_by_tool(db, mount_id):
             events.log(db, "mount_register", None, {"mount_id": mount_id, "path": path})
+    note(db, path)
     return mount_id
+
+
+def note(db: Database, folder: str) -> None:
+    """Note, outside the store, a folder outside its project that feeds it.
+
+    Whoever may write the store can add a mount, and must not choose by that which of the user's folders are read.
+    """
+    if is_outside(db.path, folder) and not registry.note_folders(db.path, [os.path.realpath(folder)]):
+        db.tell(f"That {folder} feeds the store cannot be written down: memctl sync must name it each time")
+
+
+def is_outside(store: str, folder: str) -> bool:
+    """Whether a folder is not in the project of the store, links followed."""
+    below = os.path.join(os.path.realpath(project(store)), "")
+    return not os.path.join(os.path.realpath(folder), "").startswith(below)
+
+
+def is_strange(db: Database, folder: str) -> bool:
+    """Whether it is outside the project, and nobody has mounted it with memctl here."""
+    return is_outside(db.path, folder) and not registry.may_feed(db.path, os.path.realpath(folder))
 
 
 def project(path: str) -> str:
@@ -69,11 +90,13 @@ def project(path: str) -> str:
     return os.path.dirname(folder) if os.path.basename(folder) == ".memory" else folder
 
 
-def every(db: Database) -> list[dict[str, Any]]:
-    """All mounts, oldest first, `ignore_patterns` decoded; `scope` and `chunk_tokens` are None where the default holds.
+def located(store: str, path: str) -> str:
+    """The path of a mount: one that is relative, which only other programs write, is seen from the store's project."""
+    return os.path.normpath(os.path.join(project(store), path))
 
-    A path that is relative, which only other programs write, is seen from the store's project.
-    """
+
+def every(db: Database) -> list[dict[str, Any]]:
+    """All mounts, oldest first, `ignore_patterns` decoded; `scope` and `chunk_tokens` are None where the default is."""
     if not db.has("memory_mounts"):
         return []
     options: dict[str, str | None] = {}
@@ -90,7 +113,7 @@ def every(db: Database) -> list[dict[str, Any]]:
         mount = dict(zip(_NAMES, row, strict=True))
         mount["ignore_patterns"] = rows.strings(mount.pop("ignore_json"))
         mount["scope"] = options.get(mount["mount_id"])
-        mount["path"] = os.path.normpath(os.path.join(project(db.path), mount["path"]))
+        mount["path"] = located(db.path, mount["path"])
         size = str(sizes.get(mount["mount_id"], ""))
         mount["chunk_tokens"] = int(size) if size.isascii() and size.isdecimal() else None
         out.append(mount)
