@@ -52,7 +52,7 @@ def test_an_unseen_instruction_is_left_out() -> None:
         assert "1 item(s) left out" in done.notes
         assert "memctl scan --store" in done.notes
     assert ok("recall", "gateway keys", "--json").json()["matched"] == 1
-    assert "matched: 1\n" in ok("recall", "gateway keys").text
+    assert "matched: 1\n" in ok("recall", "gateway keys", "--frame", "full").text
     db = open_write(STORE)
     assert items.get(db, "MEM-x").injectable  # type: ignore[union-attr]
     db.close()

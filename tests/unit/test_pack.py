@@ -114,9 +114,11 @@ def test_of_statements_that_changed_the_newest_stands_first_and_all_are_dated() 
 
 
 def test_statements_of_one_day_say_it_once_unless_more_is_said_of_them() -> None:
-    def said(number: int, day: int, **more: str) -> MemoryItem:
+    def said(number: int, day: int, title: str = "", tier: str = "stm") -> MemoryItem:
         moment = f"2026-11-{day:02d}T09:00:00+00:00"
-        return MemoryItem(id=f"MEM-{number}", content=f"Deploy {number} is done.", created_at=moment, **more)
+        return MemoryItem(
+            id=f"MEM-{number}", content=f"Deploy {number} is done.", created_at=moment, title=title, tier=tier
+        )
 
     items = [said(1, 20, title="Deploy"), said(2, 20), said(3, 20), said(4, 20, tier="ltm"), said(5, 20, title="Log")]
     block = pack([*items, said(6, 21), said(7, 20)], {}, analyse("deploy"), 400)
