@@ -1,7 +1,16 @@
 """New ids, content hashes and UTC timestamps: the only clock and the only randomness of the program."""
 
 import os
+import sys
 import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from hashlib import _Hash
+
+#: Texts of at most so many bytes are hashed without OpenSSL.
+_SHORT = 1 << 16
 
 
 def new_id(prefix: str = "MEM") -> str:
@@ -22,9 +31,21 @@ def content_hash(text: str) -> str:
 
 def bytes_hash(data: bytes) -> str:
     """The hex SHA-256 of raw bytes, without a prefix (the form `corpus_hashes.sha256` holds)."""
-    from hashlib import sha256  # OpenSSL costs 3 ms; only writers pay for it
+    return _sha256(len(data))(data).hexdigest()
 
-    return sha256(data).hexdigest()
+
+def _sha256(size: int) -> "Callable[[bytes], _Hash]":
+    """SHA-256 for so many bytes; hashlib loads OpenSSL, which costs 3 ms, more than short texts do without it."""
+    if size <= _SHORT and "hashlib" not in sys.modules:
+        for module in ("_sha2", "_sha256"):  # of Python 3.12 and later, of 3.10 and 3.11; some builds have neither
+            try:
+                small: Callable[[bytes], _Hash] = __import__(module).sha256
+            except ImportError:
+                continue
+            return small
+    from hashlib import sha256
+
+    return sha256
 
 
 def now_seconds() -> float:

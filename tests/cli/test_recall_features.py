@@ -283,7 +283,7 @@ def test_a_short_id_is_taken_by_show_and_tells_items_apart() -> None:
     )
     text = ok("recall", "gateway").text
 
-    assert {"[abcdef000001] ", "[abcdef000002] ", "[123456] "} <= set(re.findall(r"(?m)^\[\w+\] ", text))
+    assert {"[abcdef000001]", "[abcdef000002]", "[123456]"} <= set(re.findall(r"(?m)^\[\w+\]", text))
     for short in ("123456", "MEM-123456", "12345678"):
         assert "The gateway is blue." in ok("show", short).text
     assert run("show", "abcdef").code == 1

@@ -113,6 +113,27 @@ def test_of_statements_that_changed_the_newest_stands_first_and_all_are_dated() 
     assert sum(line.startswith("[MEM-x] ") for line in lines) == 1
 
 
+def test_statements_of_one_day_say_it_once_unless_more_is_said_of_them() -> None:
+    def said(number: int, day: int, title: str = "", tier: str = "stm") -> MemoryItem:
+        moment = f"2026-11-{day:02d}T09:00:00+00:00"
+        return MemoryItem(
+            id=f"MEM-{number}", content=f"Deploy {number} is done.", created_at=moment, title=title, tier=tier
+        )
+
+    items = [said(1, 20, title="Deploy"), said(2, 20), said(3, 20), said(4, 20, tier="ltm"), said(5, 20, title="Log")]
+    block = pack([*items, said(6, 21), said(7, 20)], {}, analyse("deploy"), 400)
+    lines = [line for line in block.text.splitlines() if line.startswith("[MEM")]
+    days = {line.partition("]")[0][1:]: line.partition("] ")[2] for line in lines}
+    assert days["MEM-4"] == "2026-11-20; ltm"
+    assert days["MEM-5"] == "2026-11-20 Log"
+    before = ""
+    for name, stated in days.items():
+        day = "2026-11-21" if name == "MEM-6" else "2026-11-20"
+        if name not in ("MEM-4", "MEM-5"):
+            assert stated == ("" if before == day else day)
+        before = day
+
+
 def test_what_adds_nothing_waits_behind_what_does() -> None:
     said = ("the gateway retries", "the gateway retries again", "the alarm rings")
     items = [MemoryItem(id=f"MEM-{n}", content=text, created_at="2026-01-01") for n, text in enumerate(said)]

@@ -73,6 +73,11 @@ class Context:
         self.bounds: ToolBounds | None = None  # what a model may do that calls through a tool; None: a person calls
         self.metrics: Any = None  # the counters of the server that runs this, a `mcp.metrics.Metrics`
 
+    @property
+    def prints_text(self) -> bool:
+        """Whether only the text of the answer is printed: what its record alone says need not be found out."""
+        return self.emit is not None and not self.json
+
     def __enter__(self) -> "Context":  # noqa: PYI034 - typing.Self is 3.11
         return self
 

@@ -233,13 +233,13 @@ def open_read(path: str) -> Database:
     """Open an existing store to read from. Raises StoreMissing, NotADatabase, StoreUnsafe, StoreTooNew …"""
     _must_exist(path)
     safety.check_files(path)
-    for mode in _read_modes(path):
+    for mode in safety.read_modes(path):
         conn = _probe(path, mode)
         if conn is not None:
             db = Database(conn, path, writable=mode == "mode=rw")
             _prepare_read(db)
             return db
-    raise errors.StoreUnreadable(path=path, reason=_why_unreadable(path))
+    raise errors.StoreUnreadable(path=path, reason=safety.why_unreadable(path))
 
 
 def connect_immutable(path: str) -> Database:
@@ -247,18 +247,10 @@ def connect_immutable(path: str) -> Database:
     _must_exist(path)
     conn = _probe(path, "mode=ro&immutable=1")
     if conn is None:
-        raise errors.StoreUnreadable(path=path, reason=_why_unreadable(path))
+        raise errors.StoreUnreadable(path=path, reason=safety.why_unreadable(path))
     db = Database(conn, path, writable=False)
     _look_at(db)
     return db
-
-
-def _why_unreadable(path: str) -> str:
-    if not os.access(path, os.R_OK):
-        return "you may not read the file"
-    return (
-        "it was left with unfinished writes (a -wal file) that only somebody who may write to its folder can bring in"
-    )
 
 
 def _probe(path: str, mode: str) -> sqlite3.Connection | None:
@@ -273,29 +265,12 @@ def _probe(path: str, mode: str) -> sqlite3.Connection | None:
         if conn is not None:
             conn.close()
         error = translated(exc, path)
-        # A full disk has no room for the files that SQLite keeps beside a store while it is read: as on a read-only one.
-        full = isinstance(error, errors.StoreFull) and not _size(path + "-wal")
+        # A full disk has no room for the files that SQLite keeps beside a store while it is read.
+        full = isinstance(error, errors.StoreFull) and not safety.size_of(path + "-wal")
         if full or isinstance(error, errors.StoreReadOnly):
             return None
         raise error from exc
     return conn
-
-
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return 0
-
-
-def _read_modes(path: str) -> tuple[str, ...]:
-    folder = os.path.dirname(os.path.abspath(path))
-    if os.access(path, os.W_OK) and os.access(folder, os.W_OK):
-        return ("mode=rw", "mode=ro", "mode=ro&immutable=1")
-    if os.path.exists(path + "-wal"):
-        return ("mode=ro",)  # the newest writes are in the WAL: ignoring it would answer wrongly
-    # Nobody has the file open. `mode=ro` would make a WAL of this user's and leave it there, in the owner's way.
-    return ("mode=ro&immutable=1",)
 
 
 def _prepare_read(db: Database) -> None:

@@ -35,7 +35,7 @@ def create(path: str, tokenizer: str | None, *, wal: bool, found: bool) -> None:
             connect.write_pragmas(db, wal)
             migrate.up(db, tokenizer)
             put_id(db, store_id)
-            # The last close would do it too, but say nothing when the disk is full, and half of the file would be missing.
+            # The last close would do it too, but say nothing when the disk is full: half of the file would be missing.
             db.run("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
             db.close()

@@ -70,6 +70,34 @@ def _quoted(path: str) -> str:
 _PLAIN = frozenset(b"/.-_~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
+def read_modes(path: str) -> tuple[str, ...]:
+    """The modes in which a store may be opened to read from, the best first."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if os.access(path, os.W_OK) and os.access(folder, os.W_OK):
+        return ("mode=rw", "mode=ro", "mode=ro&immutable=1")
+    if os.path.exists(path + "-wal"):
+        return ("mode=ro",)  # the newest writes are in the WAL: ignoring it would answer wrongly
+    # Nobody has the file open. `mode=ro` would make a WAL of this user's and leave it there, in the owner's way.
+    return ("mode=ro&immutable=1",)
+
+
+def why_unreadable(path: str) -> str:
+    """Why a store that is there cannot be read in any mode."""
+    if not os.access(path, os.R_OK):
+        return "you may not read the file"
+    return (
+        "it was left with unfinished writes (a -wal file) that only somebody who may write to its folder can bring in"
+    )
+
+
+def size_of(path: str) -> int:
+    """Bytes of a file; 0 when it is not there."""
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
+
+
 def check_files(path: str) -> None:
     """Refuse a store beside which something stands that would make SQLite touch another file. Raises StoreUnsafe."""
     path = os.path.realpath(path) if os.path.islink(path) else path

@@ -11,9 +11,9 @@ from memctl import ids
 from memctl.text import trust
 from memctl.text.clean import one_line
 from memctl.text.echo import HEADER
+from memctl.text.escaping import escaped
 from memctl.text.excerpt import CUT, Excerpt, Weighed, excerpt, opened
 from memctl.text.frames import META_CHARS, Frame, Full
-from memctl.text.lookalikes import marked
 from memctl.text.tokens import CHARS_PER_TOKEN
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def passage(item: Any, place: Place | None = None, cwd: str = "") -> Passage:
         validation=one_line(str(data.get("validation") or "unverified")),
         type=one_line(str(data.get("type") or "note")),
         title=one_line(str(data.get("title", "(untitled)"))),
-        lines=[marked(line) for line in lines],
+        lines=[escaped(line) for line in lines],
         path=path,
         chunk=chunk,
         span=span,

@@ -13,18 +13,18 @@ from memctl.text.chunk_marks import Definitions, Marks, clean_title, no_marks
 _LOOKED_AT = 20_000
 #: A markup's sign in a text, the lines of it that are counted if it is there, and how many of them tell.
 _SIGNS = (
-    ("man", "\n.", r"^\.(?:TH|Dt|SH|Sh|SS|Ss|TP|It|PP|Pp)\b", 3),
-    ("latex", "\\", r"^[ \t]*\\(?:documentclass|begin\{document\}|chapter|section|subsection|subsubsection)\b", 2),
-    ("org", "#+", r"^(?:#\+(?:TITLE|title|BEGIN_SRC|begin_src|OPTIONS|STARTUP)\b)", 1),
-    ("asciidoc", "\n== ", r"^={1,5} \S.*\n(?=\n|\Z|[:\[\w])", 2),
-    ("markdown", "\n#", r"^#{1,6} \w.*\n(?=\n|\Z)", 2),
+    ("man", "\n.", r"\n\.(?:TH|Dt|SH|Sh|SS|Ss|TP|It|PP|Pp)\b", 3),
+    ("latex", "\\", r"\n[ \t]*\\(?:documentclass|begin\{document\}|chapter|section|subsection|subsubsection)\b", 2),
+    ("org", "#+", r"\n(?:#\+(?:TITLE|title|BEGIN_SRC|begin_src|OPTIONS|STARTUP)\b)", 1),
+    ("asciidoc", "\n== ", r"\n={1,5} \S.*(?=\n(?:\n|\Z|[:\[\w]))", 2),
+    ("markdown", "\n#", r"\n#{1,6} \w.*(?=\n(?:\n|\Z))", 2),
 )
 #: A text without headings is in a markup when it has more of its signs than so many.
 _LISTED = 3
 _UNDERLINE = r"\n([=\-~^\"#*+])\1{2,}[ \t]*(?=\n|\Z)"
-_OF_RST = r"^\.\. (?:[\w:+.-]+::|_)|^[ \t]+:\w+:|:[a-z]+:`"
+_OF_RST = r"\n(?:\.\. (?:[\w:+.-]+::|_)|[ \t]+:\w+:)|:[a-z]+:`"
 _OF_ASCIIDOC = (
-    r"^(?:[^\s.]\S{0,30}(?: <[^>\n]*>)?:{2,4}$|\+$|\[(?:[a-z]+|\[.*\])\]$|(?:ifn?def|include)::\S|:[a-z-]+: )"
+    r"\n(?:[^\s.]\S{0,30}(?: <[^>\n]*>)?:{2,4}$|\+$|\[(?:[a-z]+|\[.*\])\]$|(?:ifn?def|include)::\S|:[a-z-]+: )"
 )
 
 

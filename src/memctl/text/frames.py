@@ -76,10 +76,16 @@ class Compact(Frame):
         return text, tokens_of(text)
 
     def inside(self, passages: Sequence["Passage"]) -> str:
-        """The passages, each line with its line break."""
+        """The passages, each line with its line break.
+
+        A statement of which there is nothing else to say does not repeat the day of the one above it.
+        """
         out: list[str] = []
+        day = ""
         for p in passages:
-            out.append(f"{compact_line(p)}\n")
+            same = p.date == day and not p.heading and not _facts(p)
+            day = p.date
+            out.append(f"{compact_line(p._replace(date='') if same else p)}\n")
             out += [f" {line}".rstrip() + "\n" for line in p.lines]
         return "".join(out)
 

@@ -1,13 +1,7 @@
-"""Lines of a content that look like the block's own: they get a backslash, so that no reader takes them for the frame.
-
-A reader is a program or a model; the latter goes by looks, so a line is told by what it looks like.
-"""
+"""Lines of a text that could be taken for the block's own: they get a backslash."""
 
 from memctl.text.echo import HEADER
 
-#: A short id in a block has at least so many hexadecimal digits.
-SHORTEST_ID = 6
-_HEX = frozenset("0123456789abcdef")
 #: Lines of the frame that say where a passage comes from, and who speaks in a conversation: a text must say neither of
 #: itself.
 _OURS = ("trust:", "provenance:", "user:", "assistant:", "system:", "human:", "developer:")
@@ -16,9 +10,12 @@ _APART = (
     "memory", "memories", "context", "system", "system-reminder", "instructions", "prompt", "user", "human",
     "assistant", "document", "documents", "injected", "tool_result", "function_results",
 )  # fmt: skip
+#: A short id in a block has at least so many hexadecimal digits.
+_SHORTEST_ID = 6
+_HEX = frozenset("0123456789abcdef")
 
 
-def marked(line: str) -> str:
+def escaped(line: str) -> str:
     """A content line that looks like the block's own gets a backslash, so that no reader takes it for one."""
     if not any(_is_ours(look.lstrip()) for look in ((line,) if line.isascii() else _looks(line))):
         return line
@@ -39,7 +36,7 @@ def _is_ours(bare: str) -> bool:
 
 def _is_id(text: str) -> bool:
     """Whether this is an item's id as a block prints it, short or whole."""
-    return text.startswith("MEM-") or (len(text) >= SHORTEST_ID and not set(text.lower()) - _HEX)
+    return text.startswith("MEM-") or (len(text) >= _SHORTEST_ID and not set(text.lower()) - _HEX)
 
 
 def _looks(line: str) -> tuple[str, str]:
