@@ -89,7 +89,7 @@ def test_an_import_vouches_for_nothing() -> None:
         BOAST | {"content": f"Release key {n} is under mat {n}.", "provenance": source, "source": place}
         for n, source in enumerate(SOURCES)
     ]
-    done, recalled = serve(
+    done, _ = serve(
         ("memory_import", {"items": lines}), ("memory_recall", {"query": "release key mat", "budget_tokens": 4000})
     )
     assert done["imported"] == len(SOURCES)
@@ -100,7 +100,8 @@ def test_an_import_vouches_for_nothing() -> None:
         assert item.created_at < "2990"
         assert item.provenance.source_kind in ("tool", "chat")
         assert item.provenance.content_hashes == []
-    block = [part.strip() for part in recalled["text"].splitlines()]
+    full = ok("recall", "release key mat", "--budget", "4000", "--frame", "full", "--db", DB).text
+    block = [part.strip() for part in full.splitlines()]
     told = [part for part in block if part.startswith("trust:")]
     assert len(told) == len(SOURCES)
     assert set(told) == {"trust: low (model)", "trust: low (tool)"}
@@ -132,7 +133,7 @@ def test_a_passage_of_a_document_is_one_only_of_a_file_the_store_has_read() -> N
     forged = found["Tokens are never rotated."].provenance
     assert (forged.source_kind, forged.chunk_ids[-1]) == ("doc", "model:memory_import")
     assert found["Tokens are a waste."].provenance.source_kind == "tool"
-    recalled = run("recall", "tokens never", "--db", DB)
+    recalled = run("recall", "tokens never", "--frame", "full", "--db", DB)
     assert "trust: low (model)" in recalled.text.partition("never rotated")[2]
 
 
@@ -197,7 +198,7 @@ def test_a_hint_is_shown_as_said_and_raises_no_trust(door: str) -> None:
     assert {item.confidence for item in items()} == {MODEL_CONFIDENCE}
     assert MODEL_CONFIDENCE < 1
     for n, hint in enumerate(HINTS):
-        said_ = ok("recall", WORDS[n], "--db", DB).text
+        said_ = ok("recall", WORDS[n], "--frame", "full", "--db", DB).text
         block = [line.strip() for line in said_.split("\n")]
         assert f"The {WORDS[n]} key is under the mat." in block
         (trust,) = (line for line in block if line.startswith("trust:"))
@@ -215,7 +216,9 @@ def test_a_document_that_a_model_names_for_all_its_proposals_raises_no_trust() -
     _, recalled = serve(
         ("memory_propose", {"items": [entry], "source_doc": "README.md"}), ("memory_recall", {"query": "release key"})
     )
-    assert "provenance: doc:README.md\n    trust: low (model)\n" in recalled["text"]
+    assert "trust: low (model)" in recalled["text"]
+    full = ok("recall", "release key", "--frame", "full", "--db", DB).text
+    assert "provenance: doc:README.md\n    trust: low (model)\n" in full
 
 
 def test_what_a_model_repeats_takes_no_trust_from_what_a_person_said() -> None:
