@@ -89,7 +89,7 @@ def test_an_import_vouches_for_nothing() -> None:
         BOAST | {"content": f"Release key {n} is under mat {n}.", "provenance": source, "source": place}
         for n, source in enumerate(SOURCES)
     ]
-    done, recalled = serve(
+    done, _ = serve(
         ("memory_import", {"items": lines}), ("memory_recall", {"query": "release key mat", "budget_tokens": 4000})
     )
     assert done["imported"] == len(SOURCES)
@@ -104,6 +104,12 @@ def test_an_import_vouches_for_nothing() -> None:
     assert len(heads) == len(SOURCES)
     assert {line.rpartition("; ")[2] for line in heads} == {"trust: low (model)", "trust: low (tool)"}
     assert "verified" not in recalled["text"]
+    full = ok("recall", "release key mat", "--budget", "4000", "--frame", "full", "--db", DB).text
+    block = [part.strip() for part in full.splitlines()]
+    told = [part for part in block if part.startswith("trust:")]
+    assert len(told) == len(SOURCES)
+    assert set(told) == {"trust: low (model)", "trust: low (tool)"}
+    assert not any("[path:" in part for part in block)
     with MemoryStore(DB) as store:
         assert store._db.value("SELECT count(*) FROM memory_importance") == 0
         assert store._db.value("SELECT count(*) FROM corpus_hashes") == 0
@@ -215,6 +221,8 @@ def test_a_document_that_a_model_names_for_all_its_proposals_raises_no_trust() -
         ("memory_propose", {"items": [entry], "source_doc": "README.md"}), ("memory_recall", {"query": "release key"})
     )
     assert "; trust: low (model)\n The release key is under the mat.\n" in recalled["text"]
+    full = ok("recall", "release key", "--frame", "full", "--db", DB).text
+    assert "provenance: doc:README.md\n    trust: low (model)\n" in full
 
 
 def test_what_a_model_repeats_takes_no_trust_from_what_a_person_said() -> None:
