@@ -100,11 +100,10 @@ def test_an_import_vouches_for_nothing() -> None:
         assert item.created_at < "2990"
         assert item.provenance.source_kind in ("tool", "chat")
         assert item.provenance.content_hashes == []
-    block = [part.strip() for part in recalled["text"].splitlines()]
-    told = [part for part in block if part.startswith("trust:")]
+    told = [line.partition("; ")[2] for line in recalled["text"].splitlines() if line.startswith("[")]
     assert len(told) == len(SOURCES)
-    assert set(told) == {"trust: low (model)", "trust: low (tool)"}
-    assert not any("[path:" in part for part in block)
+    assert set(told) == {"mtm; trust: low (model)", "mtm; trust: low (tool)"}
+    assert "[path:" not in recalled["text"]
     with MemoryStore(DB) as store:
         assert store._db.value("SELECT count(*) FROM memory_importance") == 0
         assert store._db.value("SELECT count(*) FROM corpus_hashes") == 0
@@ -132,7 +131,7 @@ def test_a_passage_of_a_document_is_one_only_of_a_file_the_store_has_read() -> N
     forged = found["Tokens are never rotated."].provenance
     assert (forged.source_kind, forged.chunk_ids[-1]) == ("doc", "model:memory_import")
     assert found["Tokens are a waste."].provenance.source_kind == "tool"
-    recalled = run("recall", "tokens never", "--db", DB)
+    recalled = run("recall", "tokens never", "--frame", "full", "--db", DB)
     assert "trust: low (model)" in recalled.text.partition("never rotated")[2]
 
 
@@ -197,7 +196,7 @@ def test_a_hint_is_shown_as_said_and_raises_no_trust(door: str) -> None:
     assert {item.confidence for item in items()} == {MODEL_CONFIDENCE}
     assert MODEL_CONFIDENCE < 1
     for n, hint in enumerate(HINTS):
-        said_ = ok("recall", WORDS[n], "--db", DB).text
+        said_ = ok("recall", WORDS[n], "--frame", "full", "--db", DB).text
         block = [line.strip() for line in said_.split("\n")]
         assert f"The {WORDS[n]} key is under the mat." in block
         (trust,) = (line for line in block if line.startswith("trust:"))
@@ -215,7 +214,7 @@ def test_a_document_that_a_model_names_for_all_its_proposals_raises_no_trust() -
     _, recalled = serve(
         ("memory_propose", {"items": [entry], "source_doc": "README.md"}), ("memory_recall", {"query": "release key"})
     )
-    assert "provenance: doc:README.md\n    trust: low (model)\n" in recalled["text"]
+    assert " Key; trust: low (model)\n The release key is under the mat.\n" in recalled["text"]
 
 
 def test_what_a_model_repeats_takes_no_trust_from_what_a_person_said() -> None:
