@@ -118,7 +118,7 @@ class Gate:
 
     __slots__ = (
         "_also", "_by_bit", "_contains", "_enough", "_exact", "_first", "_known", "_needs", "_opened", "_opening_signs",
-        "_plain", "_prefix", "_shaped", "_shapes", "_sizes", "_starts", "_within", "anchors",
+        "_plain", "_prefix", "_shaped", "_shapes", "_sizes", "_within", "anchors",
     )  # fmt: skip
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
@@ -160,8 +160,9 @@ class Gate:
         for word in _CORE:
             self._add(self._exact, word.translate(_ROT13), 1 << SIGNS.index("#rot13"))
             self._add(self._exact, word[::-1], 1 << SIGNS.index("#reversed"))
-        self._sizes = sorted({len(p) for p in self._prefix})
-        self._starts = {p[:2] for p in self._prefix}
+        self._sizes: dict[bytes, list[int]] = {}  # how long the beginnings are that begin with these two characters
+        for head, size in sorted({(prefix[:2], len(prefix)) for prefix in self._prefix}):
+            self._sizes.setdefault(head, []).append(size)
         self._contains = _any_of(self._within)
         self._shaped = re.compile(b"|".join(shape.pattern for shape, _ in self._shapes) or b"(?!)")
         self._plain: set[bytes] = set()  # words that say nothing
@@ -209,9 +210,8 @@ class Gate:
     def _meet(self, word: bytes) -> int:
         """Look at a word never seen; remember it unless it could be part of a secret."""
         bits = self._exact.get(word, 0)
-        if word[:2] in self._starts:
-            for size in self._sizes:
-                bits |= self._prefix.get(word[:size], 0)
+        for size in self._sizes.get(word[:2], ()):
+            bits |= self._prefix.get(word[:size], 0)
         if word.isalpha():
             may_hold = True
         else:
@@ -249,21 +249,30 @@ class Gate:
 
     def _rules(self, bits: int, hot: list[tuple[bytes, int]]) -> tuple[int, ...]:
         """The rules that these words and signs open, and whose other groups and signs are there, too."""
-        for sign, bit in self._also:
-            if bits & sign:
-                bits |= bit
-        opened, places = self._opened, set[int]()
-        for seen in (bits & self._opening_signs, *[seen for _, seen in hot]):
-            by_word = opened.get(seen)
-            places.update(self._opened_by(seen) if by_word is None else by_word)
-        needs = self._needs
-        return tuple([index for index, need in [needs[place] for place in sorted(places)] if bits & need == need])
+        if self._also:
+            for sign, bit in self._also:
+                if bits & sign:
+                    bits |= bit
+        opened, needs = self._opened, self._needs
+        places: set[int] = set()
+        signs = bits & self._opening_signs
+        if signs:
+            places.update(opened[signs] if signs in opened else self._opened_by(signs))
+        for _, seen in hot:
+            places.update(opened[seen] if seen in opened else self._opened_by(seen))
+        rules = []
+        for place in sorted(places):
+            index, need = needs[place]
+            if not need or bits & need == need:
+                rules.append(index)
+        return tuple(rules)
 
     def _opened_by(self, seen: int) -> tuple[int, ...]:
         """The places in `_needs` of the rules that a word or signs with these bits open."""
         if len(self._opened) > _KNOWN_OPENINGS:
             self._opened.clear()
-        rest, places = seen & self._first, list[int]()
+        rest = seen & self._first
+        places: list[int] = []
         while rest:
             bit = rest & -rest
             rest ^= bit
