@@ -22,6 +22,7 @@ _SPAN = 14  # words between the first concept and any other one
 _NEAR = 8  # the same for what an English verb is about, which follows it
 _CLOSE = 3
 _LONG_BEFORE, _LONG = 250, 400  # characters of a clause before and after its anchor that are looked at
+_MOSTLY_BEFORE = 60  # characters in which most clauses begin
 #: Concepts that have tenses and moods: in English a verb must stand where orders stand.
 _VERBS = "forget obey reveal send run ask grant off tell say remember save"
 #: Of them those that what they are about follows, in English.
@@ -96,9 +97,7 @@ class Clauses:
         for spot in spots:
             if spot < done:
                 continue
-            start = max(0, spot - _LONG_BEFORE)
-            for match in _END.finditer(low, start, spot):
-                start = match.end()
+            start = _clause_start(low, spot)
             stop = _END.search(low, spot, spot + _LONG)
             start, done = max(start, done), stop.end() if stop else min(len(low), spot + _LONG)
             words = self._read.get(start)
@@ -121,6 +120,18 @@ class Clauses:
                     at = next(said)
                 start = end
         return self._dense
+
+
+def _clause_start(low: str, spot: int) -> int:
+    """Where the clause begins that goes on at `spot`; most are short, so the nearest characters are looked at first."""
+    start = max(0, spot - _LONG_BEFORE)
+    for near in (max(0, spot - _MOSTLY_BEFORE), start):
+        last = None
+        for last in _END.finditer(low, near, spot):  # noqa: B007
+            pass
+        if last is not None:
+            return last.end()
+    return start
 
 
 def _all_of(words: list[Word]) -> int:

@@ -38,6 +38,8 @@ _TEXTUAL = bytes(c for c in range(256) if (c >= 32 and c != 127) or c in b"\t\n\
 _NO_DIGITS = bytes(c for c in range(256) if not 48 <= c <= 57)
 _AS_DIGITS = bytes(48 if 48 <= c <= 57 else 32 for c in range(256))
 _IN_NUMBERS = b" ()._+/-"  # what may stand between the digits of one number
+_NUMERIC = bytes(48 if 48 <= c <= 57 else 46 if c in b" ()._+/-" else 32 for c in range(256))
+_NUMBER_LIKE = re.compile(b"0[0.]{6}")  # nearly no text has it, and that is told three times as quick
 _EMOJI, _JOINER = "\ufe0f", "\u200d"  # what pictures are made of
 _UNLEET = bytes.maketrans(b"013457@$", b"oieastas")
 
@@ -110,13 +112,13 @@ class Opening(NamedTuple):
 class Gate:
     """The keywords of a list of rules as sets and dictionaries.
 
-    Bits number the signs, then the first groups of the rules, then their other groups. First groups and signs decide
-    which rules are asked at all, and that is remembered by their bits; of these, the other groups strike some out.
+    Bits number the signs, then the first groups of the rules, then their other groups. A word or sign opens the rules
+    in whose first group it stands, which is remembered by its bits; of these, the other groups strike some out.
     """
 
     __slots__ = (
-        "_also", "_by_bit", "_contains", "_enough", "_exact", "_first", "_known", "_openings", "_plain", "_prefix",
-        "_shaped", "_shapes", "_sizes", "_starts", "_within", "anchors",
+        "_also", "_by_bit", "_contains", "_enough", "_exact", "_first", "_known", "_needs", "_opened", "_opening_signs",
+        "_plain", "_prefix", "_shaped", "_shapes", "_sizes", "_within", "anchors",
     )  # fmt: skip
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
@@ -124,7 +126,7 @@ class Gate:
         self._prefix: dict[bytes, int] = {}
         self._within: dict[bytes, int] = {}
         self._shapes: list[tuple[re.Pattern[bytes], int]] = []
-        self._by_bit: dict[int, list[tuple[int, int, int]]] = {}
+        self._by_bit: dict[int, list[int]] = {}
         self.anchors: list[int] = []
         numbers = {sign: n for n, sign in enumerate(SIGNS)}
         further: dict[str, int] = {}
@@ -141,10 +143,16 @@ class Gate:
             needing.append((index, bit, signs, [" ".join(group) for group in others if group[0] not in SIGNS]))
         self._first = (1 << len(numbers)) - 1
         self._enough = _ENOUGH if any(_SHORTER & set(rule.keywords.split()) for rule in rules) else _ENOUGH + b"00"
-        for index, bit, signs, groups in needing:
+        for *_, groups in needing:
             for group in groups:
                 further.setdefault(group, 1 << (len(numbers) + len(further)))
-            self._by_bit.setdefault(bit, []).append((index, signs, sum(further[group] for group in set(groups))))
+        # Those that need no words beside their first come first.
+        needing.sort(key=lambda rule: (rule[3] != [], rule[1]))
+        self._needs: list[tuple[int, int]] = []  # a rule's index, and the bits of all that it needs beside its first
+        for place, (index, bit, signs, groups) in enumerate(needing):
+            self._by_bit.setdefault(bit, []).append(place)
+            self._needs.append((index, signs | sum(further[group] for group in set(groups))))
+        self._opening_signs = sum(bit for bit in self._by_bit if bit <= _SIGN_MASK)
         self._also: list[tuple[int, int]] = []  # signs, and the groups in which they stand beside words
         for group, bit in further.items():
             self._enter([word for word in group.split() if word not in SIGNS], bit)
@@ -152,13 +160,14 @@ class Gate:
         for word in _CORE:
             self._add(self._exact, word.translate(_ROT13), 1 << SIGNS.index("#rot13"))
             self._add(self._exact, word[::-1], 1 << SIGNS.index("#reversed"))
-        self._sizes = sorted({len(p) for p in self._prefix})
-        self._starts = {p[:2] for p in self._prefix}
+        self._sizes: dict[bytes, list[int]] = {}  # how long the beginnings are that begin with these two characters
+        for head, size in sorted({(prefix[:2], len(prefix)) for prefix in self._prefix}):
+            self._sizes.setdefault(head, []).append(size)
         self._contains = _any_of(self._within)
         self._shaped = re.compile(b"|".join(shape.pattern for shape, _ in self._shapes) or b"(?!)")
         self._plain: set[bytes] = set()  # words that say nothing
         self._known: dict[bytes, int] = {}  # words that say something, and what
-        self._openings: dict[int, tuple[tuple[int, ...], list[tuple[int, int]]]] = {0: ((), [])}
+        self._opened: dict[int, tuple[int, ...]] = {}  # by the bits of a word, places in _needs
 
     def _enter(self, group: list[str], bit: int) -> None:
         for word in group:
@@ -192,12 +201,7 @@ class Gate:
                 hot.append((word, seen))
         seen, numbers = _of_digits(text, raw, self._enough)
         bits |= seen
-        rules, needy = self._openings.get(bits & first) or self._decide(bits & first)
-        if needy:
-            for sign, bit in self._also:
-                if bits & sign:
-                    bits |= bit
-            rules += tuple([index for index, needs in needy if bits & needs == needs])
+        rules = self._rules(bits, hot) if hot or bits & self._opening_signs else ()
         spaced = len(words) * 4 > len(text) and (
             len(_LETTERS.intersection(words)) >= _SPACED or _SPACED_NUMBER.search(text) is not None
         )
@@ -206,9 +210,8 @@ class Gate:
     def _meet(self, word: bytes) -> int:
         """Look at a word never seen; remember it unless it could be part of a secret."""
         bits = self._exact.get(word, 0)
-        if word[:2] in self._starts:
-            for size in self._sizes:
-                bits |= self._prefix.get(word[:size], 0)
+        for size in self._sizes.get(word[:2], ()):
+            bits |= self._prefix.get(word[:size], 0)
         if word.isalpha():
             may_hold = True
         else:
@@ -244,25 +247,38 @@ class Gate:
             bits |= sum(bit for shape, bit in self._shapes if shape.fullmatch(word))
         return bits
 
-    def _decide(self, bits: int) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
-        """The rules whose first group and signs are there: those that need no more, and those that do, with what."""
-        if len(self._openings) > _KNOWN_OPENINGS:
-            self._openings = {0: ((), [])}
-        free: list[int] = []
-        needy: list[tuple[int, int]] = []
-        rest = bits
+    def _rules(self, bits: int, hot: list[tuple[bytes, int]]) -> tuple[int, ...]:
+        """The rules that these words and signs open, and whose other groups and signs are there, too."""
+        if self._also:
+            for sign, bit in self._also:
+                if bits & sign:
+                    bits |= bit
+        opened, needs = self._opened, self._needs
+        places: set[int] = set()
+        signs = bits & self._opening_signs
+        if signs:
+            places.update(opened[signs] if signs in opened else self._opened_by(signs))
+        for _, seen in hot:
+            places.update(opened[seen] if seen in opened else self._opened_by(seen))
+        rules = []
+        for place in sorted(places):
+            index, need = needs[place]
+            if not need or bits & need == need:
+                rules.append(index)
+        return tuple(rules)
+
+    def _opened_by(self, seen: int) -> tuple[int, ...]:
+        """The places in `_needs` of the rules that a word or signs with these bits open."""
+        if len(self._opened) > _KNOWN_OPENINGS:
+            self._opened.clear()
+        rest = seen & self._first
+        places: list[int] = []
         while rest:
             bit = rest & -rest
             rest ^= bit
-            for index, signs, needs in self._by_bit.get(bit, ()):
-                if signs & ~bits:
-                    continue
-                if needs:
-                    needy.append((index, needs))
-                else:
-                    free.append(index)
-        self._openings[bits] = decided = tuple(free), needy
-        return decided
+            places += self._by_bit.get(bit, ())
+        self._opened[seen] = made = tuple(places)
+        return made
 
 
 def _any_of(parts: Iterable[bytes]) -> re.Pattern[bytes]:
@@ -337,7 +353,7 @@ _EVERYDAY = re.compile(
 def _of_digits(text: str, raw: bytes, enough: bytes = _ENOUGH) -> tuple[int, list[tuple[int, int, int]]]:
     """The signs that a text's length and its numbers give, and the numbers."""
     bits = 8192 if len(text) <= _SHORT else 0
-    if enough not in raw.translate(_AS_DIGITS, _IN_NUMBERS):
+    if not _NUMBER_LIKE.search(raw.translate(_NUMERIC)) or enough not in raw.translate(_AS_DIGITS, _IN_NUMBERS):
         return bits, []
     numbers = _numbers(text)
     if numbers:

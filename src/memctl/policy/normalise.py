@@ -351,9 +351,10 @@ def _between_words(match: re.Match[str]) -> str | None:
 def unjoined(text: str) -> View | None:
     """`ignore_all_previous_instructions` read as words, where underscores or points stand for most of the blanks."""
     for joint in "_.":
+        if joint == "." and len(text) > _SHORT:
+            break
         joints = text.count(joint)
-        short_enough = joint == "_" or len(text) <= _SHORT
-        if short_enough and joints > 2 * text.count(" ", 0, _GLANCE) + 2 and joints > 2 * text.count(" ") + 2:
+        if joints > 2 * text.count(" ", 0, _GLANCE) + 2 and joints > 2 * text.count(" ") + 2:
             return View(text.replace(joint, " "))
     return None
 

@@ -17,6 +17,7 @@ _KNOWN = 30_000  # words whose concepts are remembered; forgotten all at once wh
 #: All that an addressed reader may be told to do.
 _ACT = "send run grant off say reveal save forget remember"
 _WORD = re.compile(r"\w+(?:['\u2019.@-]\w+|:/\S+)*")
+_JOINT = re.compile("['-]")
 _URL = re.compile(r"(?:https?|hxxps?):/|.+@|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b")
 #: Words of phrases that stand in any text: no reason to look at it.
 _COMMON = frozenset(
@@ -131,7 +132,7 @@ def keywords(concepts: Iterable[str], *, dense: bool = False, rare: bool = True)
 class Lexicon:
     """The words of all languages, ready to be looked up."""
 
-    __slots__ = ("_dense", "_exact", "_known", "_phrases", "_said", "_sizes", "_stems", "_tails")
+    __slots__ = ("_dense", "_exact", "_head", "_known", "_phrases", "_said", "_sizes", "_stems", "_tails")
 
     def __init__(self) -> None:
         bits = names()
@@ -151,7 +152,10 @@ class Lexicon:
             for name, words in table.items():
                 for entry in words.lower().split():
                     self._add(self._said, entry.replace("_", " "), bits.concepts[name], bits.tongues[tongue])
-        self._sizes = sorted({len(stem) for stem in self._stems})
+        self._sizes: dict[str, list[int]] = {}  # how long the stems are that begin with these letters
+        self._head = min(map(len, self._stems))
+        for head, size in sorted({(stem[: self._head], len(stem)) for stem in self._stems}):
+            self._sizes.setdefault(head, []).append(size)
         self._dense = re.compile("|".join(map(re.escape, sorted(self._said, key=lambda said: -len(said)))))
 
     @staticmethod
@@ -176,15 +180,16 @@ class Lexicon:
         """What one word says; of `l'utilisateur` and `envoie-les` what their parts say."""
         word = folded(said)
         concepts, tongues = self._exact.get(word, (0, 0))
-        for size in self._sizes:
+        for size in self._sizes.get(word[: self._head], ()):
             more = self._stems.get(word[:size]) if size <= len(word) else None
             if more:
                 concepts, tongues = concepts | more[0], tongues | more[1]
-        if not concepts and not word.isalnum():
+        simple = word.isalnum()
+        if not concepts and not simple:
             for part in _parts(word):
                 more = self._exact.get(part, (0, 0)) if len(part) > 1 else (0, 0)
                 concepts, tongues = concepts | more[0], tongues | more[1]
-        if _URL.match(word):
+        if not simple and _URL.match(word):
             concepts, tongues = concepts | names().concepts["url"], -1
         phrases = self._phrases.get(word)
         found = _Meaning(concepts, tongues, phrases) if concepts or phrases else None
@@ -248,7 +253,7 @@ class Lexicon:
 
 def _parts(word: str) -> list[str]:
     """The words in `l'utilisateur`, `envoie-les` and `ki-agenten`; a longer compound is a name."""
-    parts = re.split(r"['-]", word)
+    parts = _JOINT.split(word)
     return parts if len(parts) == 2 and min(map(len, parts)) <= _PARTICLE else []
 
 
