@@ -100,10 +100,11 @@ def test_an_import_vouches_for_nothing() -> None:
         assert item.created_at < "2990"
         assert item.provenance.source_kind in ("tool", "chat")
         assert item.provenance.content_hashes == []
-    told = [line.partition("; ")[2] for line in recalled["text"].splitlines() if line.startswith("[")]
+    recalled = ok("recall", "release key mat", "--budget", "4000", "--db", DB).text
+    told = [line.partition("; ")[2] for line in recalled.splitlines() if line.startswith("[")]
     assert len(told) == len(SOURCES)
     assert set(told) == {"mtm; trust: low (model)", "mtm; trust: low (tool)"}
-    assert "[path:" not in recalled["text"]
+    assert "[path:" not in recalled
     with MemoryStore(DB) as store:
         assert store._db.value("SELECT count(*) FROM memory_importance") == 0
         assert store._db.value("SELECT count(*) FROM corpus_hashes") == 0
