@@ -124,6 +124,21 @@ def add(path: str, store_id: str, how: str, when: str, config: str = "") -> bool
     return _change(lambda old: old.path != real and not old.is_of(info, real), entry)
 
 
+def announce(part: str, path: str, store_id: str, when: str, config: str = "") -> bool:
+    """Write down that the file `part` will be the store at `path`: before it is there, so that nobody finds it unknown.
+
+    What is known of that path stays, for another process may be making the same store; `add` or `withdraw` follows.
+    """
+    info = os.stat(part)
+    entry = Entry(MADE, when, info.st_dev, info.st_ino, info.st_uid, store_id, config, os.path.realpath(path))
+    return _change(lambda old: not old.is_of(info, ""), entry)
+
+
+def withdraw(info: os.stat_result) -> None:
+    """Take back what was announced of a file: another process was first."""
+    _change(lambda old: not old.is_of(info, ""))
+
+
 def refresh(path: str) -> None:
     """Bring the path and the device of a store up to date that was moved, or whose disk was plugged in anew."""
     entry = find(path)

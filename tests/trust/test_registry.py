@@ -231,6 +231,16 @@ def test_it_does_not_grow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
+def test_processes_that_make_one_store_at_once_all_store_in_it() -> None:
+    """Nobody finds the new file before it is known whose it is."""
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(lambda n: spawn("remember", f"Fact number {n}."), range(8)))
+    assert [one.code for one in done] == [0] * 8, [one.notes for one in done]
+    assert len(ok("export").text.splitlines()) == 8
+    assert len(ok("trust", "--list", "--json").json()) == 1
+
+
+@pytest.mark.slow
 def test_processes_that_make_stores_at_once_lose_none() -> None:
     with ThreadPoolExecutor(8) as pool:
         done = list(pool.map(lambda n: spawn("init", f"store{n}"), range(16)))

@@ -40,13 +40,15 @@ def create(path: str, tokenizer: str | None, *, wal: bool, found: bool) -> None:
         finally:
             db.close()
         placing.settle(part)
-        inode = os.stat(part).st_ino
+        info, when, config = os.stat(part), ids.timestamp_seconds(), registry.UNVOUCHED if stranger else ""
+        registry.announce(part, path, store_id, when, config)
         placing.publish(part, path)
         if os.path.basename(folder) == ".memory":
             _hide_from_git(folder)
-        if os.stat(path).st_ino == inode:  # else another process was first, and notes it
-            registry.add(path, store_id, registry.MADE, ids.timestamp_seconds(),
-                         registry.UNVOUCHED if stranger else "")  # fmt: skip
+        if os.path.samestat(os.stat(path), info):
+            registry.add(path, store_id, registry.MADE, when, config)
+        else:
+            registry.withdraw(info)
     except OSError as exc:
         raise errors.StoreUnmakeable(path=path, reason=exc.strerror or str(exc)) from exc
     except connect.FAILURES as exc:
