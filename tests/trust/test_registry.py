@@ -14,7 +14,7 @@ import memctl
 from memctl import registry, state
 from memctl.errors import StoreReadOnly
 from memctl.registry import Entry
-from memctl.store import MemoryStore, items, making
+from memctl.store import MemoryStore, items, making, placing
 from memctl.store.connect import open_write
 from memctl.types import MemoryItem
 from planted import LOW, plant
@@ -228,6 +228,35 @@ def test_it_does_not_grow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
         ok("init", f"s{n}")
         shutil.rmtree(f"s{n}")
     assert len(registry.entries()) <= 4
+
+
+def test_a_store_is_known_before_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a process that comes between would take it for somebody else's."""
+    seen, publish = [], placing.publish
+
+    def look(part: str, path: str) -> None:
+        seen.append([entry.inode for entry in registry.entries()] == [os.stat(part).st_ino])
+        publish(part, path)
+
+    monkeypatch.setattr(placing, "publish", look)
+    ok("remember", FACT)
+    assert seen == [True]
+    assert len(registry.entries()) == 1
+
+
+def test_a_store_that_another_process_made_first_is_the_one_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    publish = placing.publish
+
+    def late(part: str, path: str) -> None:
+        monkeypatch.setattr(placing, "publish", publish)
+        assert spawn("remember", "Another process was here.").code == 0
+        publish(part, path)
+
+    monkeypatch.setattr(placing, "publish", late)
+    ok("remember", FACT)
+    (entry,) = registry.entries()
+    assert entry.inode == os.stat(".memory/memory.db").st_ino
+    assert len(ok("export").text.splitlines()) == 2
 
 
 @pytest.mark.slow
