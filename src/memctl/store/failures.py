@@ -33,7 +33,7 @@ def error_for(exc: Exception, path: str) -> errors.MemctlError:
 
 def _about_content(exc: Exception, path: str) -> errors.MemctlError:
     """The error for what is wrong in the file itself."""
-    if isinstance(exc, UnicodeDecodeError):
+    if isinstance(exc, UnicodeDecodeError) or not str(exc):  # Python 3.10 leaves out a message that it cannot decode
         return errors.StoreCorrupt(path=path, reason="what SQLite says of it is not UTF-8")
     text = str(exc)
     missing = _MISSING.search(text)
