@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from memctl import state
 from memctl.annotations import TYPE_CHECKING
+from memctl.paths import real_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -106,7 +107,7 @@ def find(path: str) -> Entry | None:
         data = state.read(os.path.join(here, FILE))
         if mark not in data:
             continue
-        real = os.path.realpath(path)
+        real = real_path(path)
         for entry in _parsed(data):
             if entry.is_of(info, real) and (known is None or known.path != real):
                 known = entry
@@ -119,7 +120,7 @@ def add(path: str, store_id: str, how: str, when: str, config: str = "") -> bool
         info = os.stat(path)
     except OSError:
         return False
-    real = os.path.realpath(path)
+    real = real_path(path)
     entry = Entry(how, when, info.st_dev, info.st_ino, info.st_uid, store_id, config, real)
     return _change(lambda old: old.path != real and not old.is_of(info, real), entry)
 
@@ -130,7 +131,7 @@ def announce(part: str, path: str, store_id: str, when: str, config: str = "") -
     What is known of that path stays, for another process may be making the same store; `add` or `withdraw` follows.
     """
     info = os.stat(part)
-    entry = Entry(MADE, when, info.st_dev, info.st_ino, info.st_uid, store_id, config, os.path.realpath(path))
+    entry = Entry(MADE, when, info.st_dev, info.st_ino, info.st_uid, store_id, config, real_path(path))
     return _change(lambda old: not old.is_of(info, ""), entry)
 
 
@@ -142,13 +143,13 @@ def withdraw(info: os.stat_result) -> None:
 def refresh(path: str) -> None:
     """Bring the path and the device of a store up to date that was moved, or whose disk was plugged in anew."""
     entry = find(path)
-    if entry is not None and (entry.path, entry.device) != (os.path.realpath(path), os.stat(path).st_dev):
+    if entry is not None and (entry.path, entry.device) != (real_path(path), os.stat(path).st_dev):
         add(path, entry.store_id, entry.how, entry.when, entry.config)
 
 
 def forget(path: str) -> bool:
     """Take out what is known of the file at a path, which may be gone; False when nothing was known."""
-    real = os.path.realpath(path)
+    real = real_path(path)
     known = find(path)
     gone = [one for one in entries() if one.path == real or (known is not None and one.inode == known.inode)]
     lines = {one.line() for one in gone}

@@ -32,7 +32,7 @@ SQLITE = {"sqlite3", "sqlite3.dbapi2", "_sqlite3", "datetime", "_datetime", "tim
 OURS = {
     "memctl", "memctl.annotations", "memctl.cli", "memctl.cli.run", "memctl.cli.output", "memctl.cli.parser",
     "memctl.errors",
-    "memctl.ids", "memctl.names", "memctl.operation", "memctl.ops", "memctl.ops.arguments",
+    "memctl.ids", "memctl.names", "memctl.operation", "memctl.paths", "memctl.ops", "memctl.ops.arguments",
     "memctl.ops.context", "memctl.ops.nearest", "memctl.ops.reading", "memctl.registry", "memctl.state",
     "memctl.ops.search",
     "memctl.retrieve", "memctl.retrieve.feedback", "memctl.retrieve.find", "memctl.retrieve.order",

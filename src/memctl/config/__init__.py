@@ -12,6 +12,7 @@ from memctl.config.keys import KEYS as KEYS
 from memctl.config.keys import SECTIONS as SECTIONS
 from memctl.config.keys import Key as Key
 from memctl.errors import ConfigUnreadable
+from memctl.paths import real_path
 
 
 class ValidationError(ValueError):
@@ -230,7 +231,7 @@ def read_bytes(path: str, *, named: bool) -> bytes:
     from stat import S_ISREG
 
     here = os.path.dirname(os.path.abspath(path))
-    if not named and os.path.dirname(os.path.realpath(path)) != os.path.realpath(here):
+    if not named and os.path.dirname(real_path(path)) != real_path(here):
         raise ConfigUnreadable(path=path, reason="it is a link to another folder; --config names any file")
     with open(path, "rb", opener=None if named else _at_once) as file:
         if not (named or S_ISREG(os.fstat(file.fileno()).st_mode)):

@@ -13,6 +13,7 @@ from memctl.extract import is_ingestable
 from memctl.ingest.ignore import fits
 from memctl.ingest.rules import RuleFiles
 from memctl.ingest.walk import NOT_UTF8, STORE_ITSELF, Report, Target, canonical, file_target, is_text, walk
+from memctl.paths import real_path
 
 __all__ = ["STDIN", "Target", "resolve"]
 
@@ -65,12 +66,12 @@ class _Finder:
 
     def __init__(self, ignore: Iterable[str], never: Iterable[str], report: Report | None) -> None:
         self.ignore, self.report = tuple(ignore), report
-        self.never = frozenset(map(os.path.realpath, never))
+        self.never = frozenset(map(real_path, never))
         self.walk = partial(walk, ignore=self.ignore, never=self.never, report=report)
 
     def expand(self, source: str, path: str) -> Iterator[Target]:
         if os.path.isdir(path):
-            yield from self.walk(os.path.realpath(path))
+            yield from self.walk(real_path(path))
         elif os.path.lexists(path):
             yield self._named(path)
         elif _is_glob(source):
@@ -82,7 +83,7 @@ class _Finder:
         path = canonical(path)
         if not is_text(path):
             return Target(path, NOT_UTF8)
-        return Target(path, STORE_ITSELF) if os.path.realpath(path) in self.never else file_target(path)
+        return Target(path, STORE_ITSELF) if real_path(path) in self.never else file_target(path)
 
     def _glob(self, pattern: str) -> Iterator[Target]:
         head, tail = _at_deep_star(pattern)
@@ -100,7 +101,7 @@ class _Finder:
         wild = _is_glob(os.path.basename(pattern))
         for path in sorted(glob.glob(pattern)):
             if os.path.isdir(path):
-                real = os.path.realpath(path)
+                real = real_path(path)
                 reason = RuleFiles(os.path.dirname(real), self.ignore).why_not(real, is_folder=True) if wild else ""
                 if not reason:
                     yield from self.walk(real)
@@ -116,7 +117,7 @@ class _Finder:
         accept = _accept(tail)
         for folder in sorted(glob.glob(head)) if _is_glob(head) else [head]:
             if os.path.isdir(folder):
-                yield from self.walk(os.path.realpath(folder), accept=accept)
+                yield from self.walk(real_path(folder), accept=accept)
 
 
 def _accept(tail: str) -> Callable[[str], bool]:

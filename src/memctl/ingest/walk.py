@@ -9,6 +9,7 @@ from typing import NamedTuple
 from memctl.extract import is_ingestable
 from memctl.ingest.below import Entry, listing
 from memctl.ingest.rules import TELLING, RuleFiles, Scope, left_out, tagged
+from memctl.paths import real_path
 
 STORE_ITSELF = "it belongs to the store itself"
 NOT_UTF8 = "its name is not UTF-8: rename it"
@@ -71,7 +72,7 @@ def walk(
 def canonical(path: str) -> str:
     """The path without links in the folders that lead to it; the last part stays as it is."""
     folder, name = os.path.split(path)
-    return os.path.join(os.path.realpath(folder), name)
+    return os.path.join(real_path(folder), name)
 
 
 def file_target(path: str) -> Target:
@@ -100,7 +101,7 @@ class _Walk:
         self, root: str, ignore: Iterable[str], never: Iterable[str], accept: Callable[[str], bool], report: Report
     ) -> None:
         self.root, self.accept, self.report = root, accept, report
-        self.never = frozenset(path for given in never for path in (canonical(given), os.path.realpath(given)))
+        self.never = frozenset(path for given in never for path in (canonical(given), real_path(given)))
         self.files = RuleFiles(root, ignore)
         self.inside = os.path.join(root, "")
         self.skip = len(self.files.lead)  # what the rules' paths have before the path below the root
@@ -168,7 +169,7 @@ class _Walk:
         if not self.accept(path):
             self.report(entry.path, "no reader for this kind of file")
             return
-        real = os.path.realpath(entry.path)
+        real = real_path(entry.path)
         if not real.startswith(self.inside):
             yield Target(entry.path, "it is a link to something outside the folder")
         elif real in self.never:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING
+from memctl.paths import real_path
 
 if TYPE_CHECKING:
     from memctl.ops.context import Context
@@ -26,7 +27,7 @@ class ToolBounds:
         """Whether a folder lies in one of the roots, links followed."""
         if self.roots is None:
             return True
-        place = os.path.join(os.path.realpath(folder), "")
+        place = os.path.join(real_path(folder), "")
         return any(place.startswith(os.path.join(root, "")) for root in self.roots)
 
 

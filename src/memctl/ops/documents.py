@@ -11,6 +11,7 @@ from memctl.ingest.outcome import Outcome
 from memctl.ingest.prepare import Options
 from memctl.ingest.sources import resolve
 from memctl.ops.context import Context
+from memctl.paths import real_path
 
 #: A progress line is drawn at most this often, in seconds.
 REDRAW = 0.1
@@ -26,7 +27,7 @@ def ingest_sources(ctx: Context, label: str, sources: Sequence[str], options: Op
     for what, words in (("tags", options.tags), ("scope or the corpus", places)):
         if ctx.policy.judge_fields(tags=words, document=False).action == "reject":
             raise errors.NothingStored(reason=f"policy refuses the {what}")
-    folders = [os.path.realpath(path) for path in map(ctx.absolute, sources) if os.path.isdir(path)]
+    folders = [real_path(path) for path in map(ctx.absolute, sources) if os.path.isdir(path)]
     run = ingest_run(ctx, label, options)
     outcome = run.run(resolve(sources, ctx.cwd, never=store_files(ctx)), ctx.stdin_bytes, folders)
     report(ctx, label, outcome)

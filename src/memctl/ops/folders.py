@@ -16,6 +16,7 @@ from memctl.operation import utf8
 from memctl.ops.bounds import check_folder, leave_to_person, roots
 from memctl.ops.context import Context
 from memctl.ops.documents import ingest_run, limits, store_files
+from memctl.paths import real_path
 from memctl.store import mounts
 from memctl.store.folders import Home
 from memctl.text.clean import one_line
@@ -28,7 +29,7 @@ def canonical_folder(ctx: Context, path: str, command: str) -> str:
     """The canonical path of a folder that is there. Raises UsageError when it is none."""
     if not path.strip():
         raise errors.UsageError("The path is empty", command=command)
-    folder = os.path.realpath(ctx.absolute(path)) if "\0" not in path else ""
+    folder = real_path(ctx.absolute(path)) if "\0" not in path else ""
     if folder:
         check_folder(ctx, folder)
     known = mount_at(ctx, folder) if folder and not os.path.lexists(folder) else None
@@ -54,7 +55,7 @@ def mount_named(ctx: Context, key: str, command: str) -> Mount:
     """The mount with this id, name or path. Raises UsageError when there is none."""
     found = mounts.find(ctx.db, key)
     if found is None and "\0" not in key:  # which no path has
-        found = mounts.find(ctx.db, os.path.realpath(ctx.absolute(key)))
+        found = mounts.find(ctx.db, real_path(ctx.absolute(key)))
     if found is None:
         raise errors.UsageError(f"Mount not found: {key}", command=command)
     return found

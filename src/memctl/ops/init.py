@@ -7,6 +7,7 @@ from memctl import errors
 from memctl.annotations import Annotated, Any
 from memctl.operation import NONE, Arg, Result, operation
 from memctl.ops.context import Context
+from memctl.paths import real_path
 
 _SAFE = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-./@%+=:,~#[]{}() ")
 
@@ -63,7 +64,7 @@ def init(
     tokenizer = _tokenizer(fts_tokenizer, store)
     found = path is not None or not ctx.db_flag  # nobody gave the very file
     if found:  # whoever names a folder may name a link
-        _refuse_a_stranger_s(db if path is None else os.path.realpath(db), moved=force)
+        _refuse_a_stranger_s(db if path is None else real_path(db), moved=force)
     moved = _move_aside(db) if exists and force else ""
     _make(db, tokenizer, wal=store.get("wal_mode", True), found=found)
     ignore = _write_new(os.path.join(folder, ".gitignore"), "*.db\n*.db-wal\n*.db-shm\n")

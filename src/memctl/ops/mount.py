@@ -7,6 +7,7 @@ from memctl import errors
 from memctl.annotations import Annotated, Any, Literal
 from memctl.operation import CREATE, READ, WRITE, Arg, Result, operation
 from memctl.ops.context import Context
+from memctl.paths import real_path
 
 
 class Mounts(Result):
@@ -162,7 +163,7 @@ def _list(ctx: Context, path: str | None) -> Mounts:
     ctx.narrow(READ)
     found, where = mounts.every(ctx.db), ""
     if path is not None:
-        folder = os.path.realpath(ctx.absolute(path))
+        folder = real_path(ctx.absolute(path))
         found = [one for one in found if os.path.join(one["path"], "").startswith(os.path.join(folder, ""))]
         where = f" at or below {folder}"
     if not found:

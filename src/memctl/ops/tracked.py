@@ -2,13 +2,15 @@
 
 import os
 
+from memctl.paths import real_path
+
 #: Bytes of an index that are read: that of a repository of a million files has some 100 MB.
 MOST = 512 << 20
 
 
 def is_tracked(path: str) -> bool:
     """Whether the repository around a file has it in its index. An index that cannot be read tracks everything."""
-    path = os.path.realpath(path)
+    path = real_path(path)
     found = _repository(os.path.dirname(path))
     if found is None:
         return False

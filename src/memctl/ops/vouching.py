@@ -12,6 +12,7 @@ import stat
 from memctl import errors, ids, registry
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.ops.nearest import hindrance, is_own, quoted
+from memctl.paths import real_path
 from memctl.registry import Entry
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def note_mounts(path: str) -> None:
         folders = [mounts.located(path, folder) for folder in found.claims(db).mounts]
     finally:
         db.close()
-    registry.note_folders(path, [os.path.realpath(one) for one in folders if mounts.is_outside(path, one)])
+    registry.note_folders(path, [real_path(one) for one in folders if mounts.is_outside(path, one)])
 
 
 def mark(path: str) -> str:
@@ -131,7 +132,7 @@ def _shows_that_it_is_ours(path: str) -> bool:
         return False
     try:
         device = os.stat(path).st_dev
-        below = os.path.join(os.path.realpath(mounts.project(path)), "")
+        below = os.path.join(real_path(mounts.project(path)), "")
         return any(_is_as_known(row, below, device) for row in found.files(db, MOST))
     except (OSError, errors.MemctlError):
         return False
@@ -148,7 +149,7 @@ def _is_as_known(row: tuple[Any, ...], below: str, device: int) -> bool:
         info = os.lstat(path)
     except OSError:
         return False
-    if not stat.S_ISREG(info.st_mode) or info.st_dev != device or os.path.realpath(path) != path:
+    if not stat.S_ISREG(info.st_mode) or info.st_dev != device or real_path(path) != path:
         return False
     return (inode, mtime, ctime) == (info.st_ino, info.st_mtime_ns, info.st_ctime_ns)
 

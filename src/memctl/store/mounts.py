@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memctl import ids, registry
+from memctl.paths import real_path
 from memctl.store import events, rows
 from memctl.store.connect import Database
 
@@ -69,19 +70,19 @@ def note(db: Database, folder: str) -> None:
 
     Whoever may write the store can add a mount, and must not choose by that which of the user's folders are read.
     """
-    if is_outside(db.path, folder) and not registry.note_folders(db.path, [os.path.realpath(folder)]):
+    if is_outside(db.path, folder) and not registry.note_folders(db.path, [real_path(folder)]):
         db.tell(f"That {folder} feeds the store cannot be written down: memctl sync must name it each time")
 
 
 def is_outside(store: str, folder: str) -> bool:
     """Whether a folder is not in the project of the store, links followed."""
-    below = os.path.join(os.path.realpath(project(store)), "")
-    return not os.path.join(os.path.realpath(folder), "").startswith(below)
+    below = os.path.join(real_path(project(store)), "")
+    return not os.path.join(real_path(folder), "").startswith(below)
 
 
 def is_strange(db: Database, folder: str) -> bool:
     """Whether it is outside the project, and nobody has mounted it with memctl here."""
-    return is_outside(db.path, folder) and not registry.may_feed(db.path, os.path.realpath(folder))
+    return is_outside(db.path, folder) and not registry.may_feed(db.path, real_path(folder))
 
 
 def project(path: str) -> str:

@@ -11,6 +11,7 @@ import stat
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING
+from memctl.paths import real_path
 
 if TYPE_CHECKING:
     from memctl.store.connect import Database
@@ -100,7 +101,7 @@ def size_of(path: str) -> int:
 
 def check_files(path: str) -> None:
     """Refuse a store beside which something stands that would make SQLite touch another file. Raises StoreUnsafe."""
-    path = os.path.realpath(path) if os.path.islink(path) else path
+    path = real_path(path) if os.path.islink(path) else path
     for suffix in ("-journal", "-wal", "-shm"):
         try:
             info = os.lstat(path + suffix)
