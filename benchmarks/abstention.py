@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from benchmarks import recall
 from benchmarks.house import House
-from memctl.ops.context import Context
-from memctl.ops.recall import recall as ask
+from memctl.context import Context
+from memctl.ops.recall.block import recall as ask
 
 #: A block is printed from here on.
 LEAST = 0.5

@@ -227,8 +227,8 @@ def large(house: House, count: int, pushes: int) -> Iterator[Row]:
 
     Their words are as unequal as those of real text.
     """
-    from memctl.ops.context import Context
-    from memctl.ops.search import search as find
+    from memctl.context import Context
+    from memctl.ops.recall.search import search as find
 
     source = random.Random(count)
     words = [_word(number) for number in range(60_000)]

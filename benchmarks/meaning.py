@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def recall10(db: str, asked: "Sequence[Question]", embedder: str) -> float:
     """The mean recall at 10."""
     from benchmarks import recall
-    from memctl.ops.context import Context
-    from memctl.ops.search import search
+    from memctl.context import Context
+    from memctl.ops.recall.search import search
 
     per = []
     with Context(db=db, quiet=True) as ctx:
@@ -38,7 +38,8 @@ def recall10(db: str, asked: "Sequence[Question]", embedder: str) -> float:
 def weight(db: str) -> float:
     """What the vectors may count in this store."""
     from memctl.retrieve.meaning import weight_of
-    from memctl.store import connect, vectors
+    from memctl.store import connect
+    from memctl.store.search import vectors
 
     store = connect.open_read(db)
     try:

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from benchmarks.house import House
 from benchmarks.measure import check, spawn
-from memctl.ops.context import Context
-from memctl.ops.recall import recall
-from memctl.ops.search import search
+from memctl.context import Context
+from memctl.ops.recall.block import recall
+from memctl.ops.recall.search import search
 
 #: Budgets, in tokens, at which the answers inside the block are counted.
 BUDGETS = (500, 1000, 2200)

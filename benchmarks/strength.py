@@ -48,8 +48,9 @@ def found(db: str, asked: "list[Question]", recency: float, use: float) -> tuple
     from benchmarks import recall
     from memctl.retrieve.find import search
     from memctl.retrieve.strength import Weights
-    from memctl.store import connect, items
+    from memctl.store import connect
     from memctl.store.filters import Filters
+    from memctl.store.items import items
 
     weights, per = Weights(recency=recency, use=use), []
     with closing(connect.open_write(db, create=False)) as store:

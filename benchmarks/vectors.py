@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from benchmarks.cases import Row, write_items
 from benchmarks.house import House
 from benchmarks.measure import check, spawn
-from memctl.store import vectors
 from memctl.store.connect import open_read, open_write
 from memctl.store.filters import Filters
+from memctl.store.search import vectors
 
 #: Numbers of a vector, as the usual small models have them, and candidates of one search.
 DIMENSION = 384

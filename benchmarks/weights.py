@@ -98,8 +98,8 @@ def _halves(db: str, asked: "list[Question]") -> Halves:
 
 def _asked(db: str, asked: "list[Question]") -> "Iterator[tuple[Question, list[tuple[str, float]]]]":
     from benchmarks import recall
-    from memctl.ops.context import Context
-    from memctl.ops.search import search
+    from memctl.context import Context
+    from memctl.ops.recall.search import search
 
     with Context(db=db, quiet=True) as ctx:
         for question in asked:

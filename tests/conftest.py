@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import support
-from memctl import ids
-from memctl.ops import context
+from memctl import context, ids
 from memctl.store.connect import Database
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import support
-from memctl.store import items
 from memctl.store.connect import Database, open_write
 from memctl.store.filters import Filters
+from memctl.store.items import items
 from stores import check_index
 
 STORE = "memory.db"

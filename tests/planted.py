@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memctl.store import items
 from memctl.store.connect import open_write
+from memctl.store.items import items
 from memctl.types import MemoryItem
 
 #: How an item of such a store is shown.

@@ -57,9 +57,7 @@ def code(text: object) -> str:
 
 def operation(name: str) -> Operation:
     """The operation behind a command."""
-    module = TABLE[name].module
-    found: Operation = getattr(import_module(module), module.rpartition(".")[2])
-    return found
+    return TABLE[name].load(name)
 
 
 def help_of(*argv: str) -> str:

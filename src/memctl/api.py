@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from memctl.store import connect, corpus, events, items, links, migrate, mounts, places, reset, vectors
+from memctl.store import connect, migrate, reset
+from memctl.store.documents import corpus, mounts
 from memctl.store.filters import Filters
+from memctl.store.items import events, items, links, pins
 from memctl.store.schema import tokenizer as resolve_tokenizer
+from memctl.store.search import vectors
 from memctl.store.stats import stats
 from memctl.types import CorpusMetadata, MemoryEvent, MemoryItem, MemoryLink, SearchMeta
 
@@ -69,7 +72,7 @@ class MemoryStore:
     @cached_property
     def _search(self) -> "Callable[..., Found]":
         from memctl import retrieve
-        from memctl.ops.meaning import of_store
+        from memctl.reading.embedding import of_store
 
         return partial(retrieve.search, self._db, **of_store(self._db.path))
 
@@ -189,7 +192,7 @@ class MemoryStore:
     @_locked
     def _search_fts5_prefix_and(self, terms: Sequence[str], limit: int = 100) -> list[MemoryItem]:
         """Items that hold all of the terms, longer ones at least as the beginning of a word (older programs ask so)."""
-        from memctl.store import vocabulary
+        from memctl.store.search import vocabulary
 
         ids = vocabulary.all_by_prefix(self._db, terms, self._PREFIX_MIN_LEN, limit)
         return items.get_many(self._db, ids)
@@ -250,12 +253,12 @@ class MemoryStore:
         self, id: str, domain: str = "default", room: str = "", shelf: str = "", card: str = ""
     ) -> None:
         """Pin an item to a place."""
-        places.put(self._db, id, (domain, room, shelf, card))
+        pins.put(self._db, id, (domain, room, shelf, card))
 
     @_locked
     def read_palace_location(self, id: str) -> dict[str, str] | None:
         """Where an item is pinned."""
-        found = places.every(self._db, "item_id = ?", (id,))
+        found = pins.every(self._db, "item_id = ?", (id,))
         return found[0] if found else None
 
     @_locked
@@ -263,7 +266,7 @@ class MemoryStore:
         """Pins, at most of one domain and room."""
         wanted = [(c, v) for c, v in (("domain", domain), ("room", room)) if v is not None]
         where = " AND ".join(f"{c} = ?" for c, _ in wanted) or "1"
-        return places.every(self._db, where, tuple(v for _, v in wanted))
+        return pins.every(self._db, where, tuple(v for _, v in wanted))
 
     # --- files, corpora, mounts
 

@@ -230,6 +230,13 @@ class Operation:
         return self.fn(ctx, *args, **kwargs)
 
     @property
+    def text(self) -> Callable[[Any], Iterator[str]]:
+        """The lines that people read of a result: `NAME_text` of the function's module, or its `text`."""
+        found = self.fn.__globals__
+        text: Callable[[Any], Iterator[str]] = found.get(f"{self.fn.__name__.rstrip('_')}_text") or found["text"]
+        return text
+
+    @property
     def summary(self) -> str:
         """The first line of the docstring, without its full stop."""
         return (self.fn.__doc__ or "").partition("\n")[0].rstrip(".")
@@ -275,7 +282,7 @@ def operation(
     idempotent: bool = False,
     open_world: bool = False,
 ) -> Callable[[Callable[..., Any]], Operation]:
-    """Declare a function as an operation; its module must also define `text(result) -> Iterator[str]`."""
+    """Declare a function as an operation; its module also defines `NAME_text(result)` or `text(result)`."""
 
     def wrap(fn: Callable[..., Any]) -> Operation:
         return Operation(

@@ -23,7 +23,7 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         def text(result: Any) -> Iterator[str]:
             yield from result.lines
 
-        module.text = text  # type: ignore[attr-defined]
+        monkeypatch.setitem(fn.__globals__, "text", text)
         monkeypatch.setitem(sys.modules, module.__name__, module)
         monkeypatch.setitem(TABLE, name, Row(module.__name__, "Made up", "Look"))
 

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from folders import write
 from memctl import ids
+from memctl.context import open_context
 from memctl.llm import citations
-from memctl.ops.ask import ask
-from memctl.ops.context import open_context
-from memctl.store import items, mounts
+from memctl.ops.recall.ask import ask
 from memctl.store.connect import open_read
+from memctl.store.documents import mounts
 from memctl.store.filters import Filters
+from memctl.store.items import items
 from support import Result, ok, run
 
 STORE = ".memory/memory.db"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from folders import guide_and_birds, opened, write
 from memctl import errors
+from memctl.context import open_context
 from memctl.llm import slash
-from memctl.ops.chat import chat
-from memctl.ops.context import open_context
+from memctl.ops.recall.chat import chat
 from memctl.store import sessions
 from support import Result, ok, run
 

@@ -11,9 +11,9 @@ import memctl
 import support
 from memctl.annotations import Annotated, Any
 from memctl.cli import main
+from memctl.context import Context, nearest_store
 from memctl.operation import MARK_OFF, MARK_ON, Arg
 from memctl.ops import commands
-from memctl.ops.context import Context, nearest_store
 from support import Data, Made, ok, run
 
 Command = Callable[..., None]
@@ -157,7 +157,7 @@ def test_the_standard_library_and_the_command_line_agree_on_streams(command: Com
 
 
 def test_the_guard_against_a_user_s_store_works(scratch_root: Any) -> None:
-    from memctl.ops import context
+    from memctl import context
 
     with pytest.raises(support.YouForgotToChooseAStore):
         context.nearest_store(str(scratch_root.parent))

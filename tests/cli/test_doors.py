@@ -5,17 +5,16 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
+from memctl.context import open_context
 from memctl.errors import MemctlError
 from memctl.ingest import prepare
 from memctl.operation import CREATE, WRITE, Operation, Param
 from memctl.ops import TABLE
-from memctl.ops.context import open_context
 from memctl.store.connect import open_read
 from support import Result, ok, run
 
@@ -66,9 +65,7 @@ def tool(name: str, *args: object, **how: object) -> Result:
 
 
 def load(name: str) -> Operation:
-    module = import_module(TABLE[name].module)
-    op: Operation = getattr(module, module.__name__.rpartition(".")[2])
-    return op
+    return TABLE[name].load(name)
 
 
 WORDS = "The zanzibar cache is warm."

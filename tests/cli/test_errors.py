@@ -19,8 +19,8 @@ from memctl import errors
 from memctl.annotations import Annotated, Any
 from memctl.cli.output import Console
 from memctl.cli.run import run as run_cli
+from memctl.context import Context
 from memctl.operation import READ, Arg
-from memctl.ops.context import Context
 from support import Made, ok, run, spawn
 
 Command = Callable[..., None]

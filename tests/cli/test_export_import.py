@@ -8,10 +8,11 @@ import pytest
 
 from memctl import ids
 from memctl.lifecycle import import_ as importing
-from memctl.store import items, sources
 from memctl.store.connect import open_read, open_write
+from memctl.store.documents import sources
+from memctl.store.documents.sources import Source
 from memctl.store.filters import Filters
-from memctl.store.sources import Source
+from memctl.store.items import items
 from memctl.types import MemoryItem, MemoryProvenance
 from stores import check_index
 from support import Result, ok, run

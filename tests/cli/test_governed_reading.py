@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from memctl.ops.context import Context
+from memctl.context import Context
 from memctl.policy import version
-from memctl.store import items
 from memctl.store.connect import open_write
 from memctl.store.filters import Filters
+from memctl.store.items import items
 from memctl.types import MemoryItem, MemoryProvenance
 from support import ok, run
 
@@ -143,7 +143,7 @@ def test_a_change_of_the_text_past_the_gate_is_seen() -> None:
 
 def test_a_server_judges_once_what_nobody_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     from memctl.lifecycle import item_policy
-    from memctl.ops.recall import recall
+    from memctl.ops.recall.block import recall
 
     past_the_gate("The gateway keys are rotated weekly.", "MEM-y")
     asked: list[str] = []

@@ -7,10 +7,10 @@ import pytest
 from memctl.annotations import Annotated
 from memctl.cli.parser import GLOBALS
 from memctl.cli.run import load
+from memctl.context import Context
 from memctl.names import Tier
 from memctl.operation import READ, Arg, operation
 from memctl.ops import GROUPS, TABLE, commands
-from memctl.ops.context import Context
 from support import Made, golden, ok, run
 
 
@@ -28,7 +28,7 @@ def test_each_page_is_golden(name: str) -> None:
 
 @pytest.mark.parametrize("name", commands())
 def test_each_page_is_complete(name: str) -> None:
-    op, text = load(name)[1], ok("help", name).text
+    op, text = load(name), ok("help", name).text
     assert all(max(line.find(example), 0) >= 0 for example in op.examples for line in [text])
     assert op.examples
     for param in op.params():
@@ -42,7 +42,7 @@ def test_each_page_is_complete(name: str) -> None:
 def test_no_flag_hides_a_global_one() -> None:
     taken = {flag for one in GLOBALS for flag in one.flags}
     for name in commands():
-        flags = [flag for param in load(name)[1].params() for flag in param.arg.flags]
+        flags = [flag for param in load(name).params() for flag in param.arg.flags]
         assert not taken & set(flags)
         assert len(set(flags)) == len(flags)
 

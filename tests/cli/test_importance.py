@@ -9,9 +9,9 @@ import pytest
 
 import folders
 from memctl import MemoryItem, MemoryStore
-from memctl.store import importance, items
 from memctl.store.connect import open_write
 from memctl.store.filters import Filters
+from memctl.store.items import importance, items
 from support import ok, run
 
 STORE = ".memory/memory.db"

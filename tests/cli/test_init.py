@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memctl.ops.init import export_line
-from memctl.store import items
+from memctl.ops.start.init import export_line
 from memctl.store.connect import open_write
+from memctl.store.items import items
 from memctl.types import MemoryItem
 from support import ok, run
 

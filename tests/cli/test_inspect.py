@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from memctl import errors, ids
-from memctl.store import mounts
 from memctl.store.connect import open_read, open_write
+from memctl.store.documents import mounts
 from support import Result, golden, ok, run
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memctl.store import events, items
 from memctl.store.connect import open_read, open_write
+from memctl.store.items import events, items
 from memctl.types import MemoryItem, MemoryProvenance
 from support import golden, ok, run
 

@@ -181,7 +181,7 @@ def test_help_wins_over_what_is_wrong() -> None:
 def test_no_parameter_is_called_like_a_global_option(name: str) -> None:
     reserved = {*dir(parser.Given)}
     assert "db" in reserved
-    assert reserved.isdisjoint(param.name for param in load(name)[1].params())
+    assert reserved.isdisjoint(param.name for param in load(name).params())
 
 
 WORDS = st.sampled_from(

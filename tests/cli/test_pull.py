@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from memctl import ids
-from memctl.store import items
 from memctl.store.connect import open_read, open_write
+from memctl.store.items import items
 from memctl.types import MemoryItem
 from support import Result, ok, run
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 import support
-from memctl.store import items, sources
 from memctl.store.connect import Database, open_read, open_write
+from memctl.store.documents import sources
+from memctl.store.items import items
 from memctl.types import MemoryItem
 from support import ok, run
 

@@ -9,8 +9,8 @@ import pytest
 
 import embedders
 from memctl import MemoryStore
-from memctl.store import items
 from memctl.store.connect import open_write
+from memctl.store.items import items
 from memctl.text.tokens import CHARS_PER_TOKEN
 from support import ok, run
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from memctl.store import items, migrate
+from memctl.store import migrate
 from memctl.store.connect import Database, open_write
+from memctl.store.items import items
 from stores import check_index
 from support import ok, run
 

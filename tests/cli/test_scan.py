@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memctl.store import items, sources
 from memctl.store.connect import open_read, open_write
+from memctl.store.documents import sources
+from memctl.store.items import items
 from memctl.types import MemoryItem, MemoryProvenance
 from stores import check_index
 from support import ok, run

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 import support
-from memctl.store import items
 from memctl.store.connect import open_write
+from memctl.store.items import items
 from memctl.types import MemoryItem
 from support import ok, run
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from memctl import errors
+from memctl.context import Context, open_context
 from memctl.ingest import conversation
-from memctl.ops.context import Context, open_context
-from memctl.ops.session_inject import session_inject
-from memctl.ops.session_store import session_store
+from memctl.ops.look.session_inject import session_inject
+from memctl.ops.look.session_store import session_store
 from memctl.policy import MemoryPolicy
 from memctl.store import connect, sessions
 from support import ok, run

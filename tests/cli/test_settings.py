@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from memctl.annotations import Annotated, Any
+from memctl.context import Context, nearest_store, open_context
 from memctl.errors import MemctlError
 from memctl.names import Tier
 from memctl.operation import NONE, READ, Arg
 from memctl.ops import commands
-from memctl.ops.context import Context, nearest_store, open_context
 from support import Made, ok, run
 
 Command = Callable[..., None]
@@ -212,9 +212,9 @@ def test_a_current_folder_that_was_deleted() -> None:
 
 
 def test_operations_are_functions() -> None:
-    from memctl.ops.init import init
-    from memctl.ops.list_ import list_
-    from memctl.ops.stats import stats
+    from memctl.ops.look.list_ import list_
+    from memctl.ops.look.stats import stats
+    from memctl.ops.start.init import init
 
     with open_context(db=Path("m.db")) as ctx:
         assert init(ctx).created
@@ -282,7 +282,7 @@ def test_a_default_is_said_once(name: str) -> None:
     from memctl.config import MemoryConfig
 
     config = MemoryConfig()
-    for param in load(name)[1].params():
+    for param in load(name).params():
         if param.arg.config:
             own = OWN_DEFAULTS.get((name, param.name))
             assert param.default == (own or config.value(param.arg.config)), param.name

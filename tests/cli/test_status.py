@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from memctl.ops.context import open_context
-from memctl.ops.status import status
+from memctl.context import open_context
+from memctl.ops.look.status import status
 from support import golden, ok, run
 
 

@@ -13,8 +13,8 @@ import pytest
 import folders
 from folders import changes, check, sync, write
 from memctl import ids
-from memctl.ops import folders as mounted_folders
-from memctl.ops import sync as sync_op
+from memctl.folders import registered as mounted_folders
+from memctl.ops.write import sync as sync_op
 from support import ok, run
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from memctl import ids
-from memctl.store import items
 from memctl.store.connect import open_write
+from memctl.store.items import items
 from memctl.types import MemoryItem
 from support import ok, run
 
@@ -141,8 +141,8 @@ def test_looking_back_writes_nothing(history: None) -> None:
 
 
 def test_one_handle_sees_today_again(history: None) -> None:
-    from memctl.ops.context import open_context
-    from memctl.ops.search import search
+    from memctl.context import open_context
+    from memctl.ops.recall.search import search
 
     with open_context() as ctx:
         then = search(ctx, "database", as_of=BEFORE).found.candidates[0].content

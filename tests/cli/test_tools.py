@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from memctl import MemoryItem, MemoryStore, errors, ids
+from memctl.context import Context, open_context
 from memctl.ops import commands
-from memctl.ops.context import Context, open_context
-from memctl.ops.propose import propose
-from memctl.ops.read import read
-from memctl.ops.recall_best_effort import recall_best_effort
-from memctl.ops.search import search
-from memctl.ops.write import write
+from memctl.ops.look.read import read
+from memctl.ops.recall.recall_best_effort import recall_best_effort
+from memctl.ops.recall.search import search
+from memctl.ops.write.propose import propose
+from memctl.ops.write.write import write
 from support import ok, run
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from memctl import errors
-from memctl.ops.context import Context, open_context
-from memctl.ops.workspace_list import workspace_list
-from memctl.ops.workspace_register import workspace_register
-from memctl.ops.workspace_remove import workspace_remove
+from memctl.context import Context, open_context
+from memctl.ops.care.workspace_list import workspace_list
+from memctl.ops.care.workspace_register import workspace_register
+from memctl.ops.care.workspace_remove import workspace_remove
 from support import ok, run
 
 STORE = ".memory/memory.db"

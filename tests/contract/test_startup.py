@@ -32,16 +32,18 @@ SQLITE = {"sqlite3", "sqlite3.dbapi2", "_sqlite3", "datetime", "_datetime", "tim
 OURS = {
     "memctl", "memctl.annotations", "memctl.cli", "memctl.cli.run", "memctl.cli.output", "memctl.cli.parser",
     "memctl.errors",
-    "memctl.ids", "memctl.names", "memctl.operation", "memctl.paths", "memctl.ops", "memctl.ops.arguments",
-    "memctl.ops.context", "memctl.ops.nearest", "memctl.ops.reading", "memctl.registry", "memctl.state",
-    "memctl.ops.search",
+    "memctl.ids", "memctl.names", "memctl.operation", "memctl.paths", "memctl.ops", "memctl.parameters",
+    "memctl.context", "memctl.context.nearest", "memctl.reading.request", "memctl.registry", "memctl.state",
+    "memctl.ops.recall.search",
     "memctl.retrieve", "memctl.retrieve.feedback", "memctl.retrieve.find", "memctl.retrieve.order",
     "memctl.retrieve.rank", "memctl.retrieve.repeats", "memctl.retrieve.strength", "memctl.retrieve.terms",
     "memctl.retrieve.texts", "memctl.store",
-    "memctl.store.connect", "memctl.store.filters", "memctl.store.fts", "memctl.store.kept", "memctl.store.lives",
+    "memctl.store.connect", "memctl.store.filters", "memctl.store.search.fts", "memctl.store.cache",
+    "memctl.store.items", "memctl.store.items.usage", "memctl.store.search", "memctl.ops.recall", "memctl.reading",
+    "memctl.text.block",
     "memctl.store.migrate", "memctl.store.safety", "memctl.store.schema",
-    "memctl.store.search", "memctl.text", "memctl.text.clean",
-    "memctl.text.excerpt", "memctl.text.forms", "memctl.text.query", "memctl.text.word_lists",
+    "memctl.store.search.index", "memctl.text", "memctl.text.clean",
+    "memctl.text.block.excerpt", "memctl.text.word_forms", "memctl.text.query", "memctl.text.word_lists",
 }  # fmt: skip
 
 _PROBE = """

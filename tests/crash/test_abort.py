@@ -35,8 +35,8 @@ LINES = "\n".join(
 #: Two turns of a conversation, each whole or not there at all; doing it again goes on where it was broken off.
 TURNS = f"""
 from memctl.ingest import conversation
-from memctl.ops.context import open_context
-from memctl.ops.session_store import session_store
+from memctl.context import open_context
+from memctl.ops.look.session_store import session_store
 from memctl.store import sessions
 
 with open_context(store) as ctx:

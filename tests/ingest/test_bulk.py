@@ -20,9 +20,10 @@ from memctl.ingest.sources import resolve
 from memctl.ingest.workers import Team
 from memctl.ingest.writer import Writer
 from memctl.policy import MemoryPolicy
-from memctl.store import corpus, items, links, sources
 from memctl.store.connect import Database, open_write
+from memctl.store.documents import corpus, sources
 from memctl.store.filters import Filters
+from memctl.store.items import items, links
 from memctl.types import MemoryItem, MemoryProvenance
 from stores import check_index
 

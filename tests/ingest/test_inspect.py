@@ -11,9 +11,10 @@ from memctl.config import InspectConfig
 from memctl.ingest import inspect
 from memctl.ingest.inspect import Report, Root, report
 from memctl.policy import MemoryPolicy
-from memctl.store import corpus, items, mounts
 from memctl.store.connect import Database, open_write
-from memctl.store.corpus import File
+from memctl.store.documents import corpus, mounts
+from memctl.store.documents.corpus import File
+from memctl.store.items import items
 from memctl.types import MemoryItem
 
 ROOT = Root("/w/docs", "docs")

@@ -17,8 +17,8 @@ from memctl.ingest import worker as worker_module
 from memctl.ingest.prepare import Options, Passage, Prepared, Preparer
 from memctl.ingest.worker import Worker
 from memctl.ingest.workers import Job, Team
-from memctl.store.corpus import File
-from memctl.store.sources import Source
+from memctl.store.documents.corpus import File
+from memctl.store.documents.sources import Source
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "fake_docx.py"
 

@@ -12,7 +12,7 @@ import pytest
 from memctl import MemoryStore
 from memctl.ingest import below, bulk, prepare, walk
 from memctl.mcp.guard import ServerGuard
-from memctl.ops import sync
+from memctl.ops.write import sync
 
 Tools = dict[str, Callable[..., dict[str, Any]]]
 

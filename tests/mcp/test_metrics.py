@@ -3,9 +3,9 @@
 import pytest
 
 from memctl import errors
+from memctl.context import Context
 from memctl.mcp.metrics import MAX_TOOLS, OTHER, WINDOW, Metrics
-from memctl.ops import metrics as op
-from memctl.ops.context import Context
+from memctl.ops.start import metrics as op
 
 
 def test_nothing_yet() -> None:

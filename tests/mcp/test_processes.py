@@ -332,7 +332,7 @@ def test_serving_starts_no_operation() -> None:
         "print(*sorted(n for n in sys.modules if n.startswith('memctl.ops.')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [f"memctl.ops.{name}" for name in ("bounds", "context", "nearest", "serve")]
+    assert done.stdout.split() == ["memctl.ops.start", "memctl.ops.start.serve"]
 
 
 # --- a store of somebody else ----------------------------------------------------------------------------------------

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from memctl.mcp.formatting import format_injection_block, parse_injection_block
 from memctl.retrieve.pack import pack
-from memctl.store.sources import Source
-from memctl.text.block import header_lines
+from memctl.store.documents.sources import Source
+from memctl.text.block.block import header_lines
+from memctl.text.block.excerpt import cost, excerpt
+from memctl.text.block.frames import Full
 from memctl.text.echo import without_injected
-from memctl.text.excerpt import cost, excerpt
-from memctl.text.frames import Full
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 

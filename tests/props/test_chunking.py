@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memctl.text.chunking import Passage, chunk, chunk_paragraphs
+from memctl.text.chunking.chunk import Passage, chunk, chunk_paragraphs
 
 KINDS = [
     ("text", ""), ("table", ""), ("markdown", ""), ("rst", ""), ("asciidoc", ""), ("org", ""),

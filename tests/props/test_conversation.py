@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memctl import errors
+from memctl.context import Context, open_context
 from memctl.ingest import conversation
-from memctl.ops.context import Context, open_context
-from memctl.ops.propose import propose
-from memctl.ops.remember import remember
+from memctl.ops.write.propose import propose
+from memctl.ops.write.remember import remember
 from memctl.policy import MemoryPolicy
 from memctl.store import sessions
 

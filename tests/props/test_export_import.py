@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from memctl.lifecycle import export, record
 from memctl.lifecycle.import_ import Counts, import_lines
 from memctl.policy import MemoryPolicy
-from memctl.store import importance, items, sources
 from memctl.store.connect import MEMORY, Database, open_write
+from memctl.store.documents import sources
+from memctl.store.documents.sources import Source
 from memctl.store.filters import Filters
-from memctl.store.sources import Source
+from memctl.store.items import importance, items
 from memctl.types import MemoryItem, MemoryProvenance
 from stores import check_index
 

@@ -11,8 +11,8 @@ from memctl.llm.fitting import fitted
 from memctl.llm.replay import replay
 from memctl.llm.trace import read, written
 from memctl.llm.working import Found
-from memctl.text import block
-from memctl.text.block import format_injection_block
+from memctl.text.block import block
+from memctl.text.block.block import format_injection_block
 from memctl.types import MemoryItem
 
 WORDS = st.sampled_from(["keys", "dates", "the question", "rotation", "", "a\nb", "é" * 50, "\x00\ud800"])

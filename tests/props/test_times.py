@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from memctl import ids
 from memctl.retrieve.find import search
-from memctl.store import items, then
+from memctl.store import as_of
 from memctl.store.connect import MEMORY, open_write
 from memctl.store.filters import Filters, utc
-from memctl.text import moments
+from memctl.store.items import items
+from memctl.text import times
 from memctl.types import MemoryItem
 
 NOW = 1795176000.0
@@ -23,7 +24,7 @@ PIECES = st.sampled_from(
 @given(text=st.text(max_size=30) | st.lists(PIECES, max_size=9).map("".join))
 def test_any_text_is_a_span_or_an_error(text: str) -> None:
     try:
-        first, last = moments.span(text, NOW)
+        first, last = times.span(text, NOW)
     except ValueError:
         return
     assert first <= last
@@ -33,7 +34,7 @@ def test_any_text_is_a_span_or_an_error(text: str) -> None:
 @given(seconds=st.floats(0, 4e9))
 def test_our_own_times_mean_themselves(seconds: float) -> None:
     stamp = ids.timestamp(seconds)
-    assert moments.span(stamp, NOW) == (stamp, stamp)
+    assert times.span(stamp, NOW) == (stamp, stamp)
     assert utc(stamp.replace("+00:00", "Z").replace("T", " ")) == stamp
 
 
@@ -80,6 +81,6 @@ def test_looking_back_shows_what_was_seen(monkeypatch: pytest.MonkeyPatch, steps
         past[ids.timestamp()] = seen(db, Filters())
     clock[0] += 60
     for moment, shown in past.items():
-        with then.at(db, moment):
+        with as_of.at(db, moment):
             assert seen(db, Filters(as_of=moment)) == shown
     db.close()

@@ -3,9 +3,9 @@
 import pytest
 
 from memctl.retrieve.find import search
-from memctl.store import items
 from memctl.store.connect import SCRATCH, Database, open_write
 from memctl.store.filters import Filters
+from memctl.store.items import items
 from memctl.types import MemoryItem, MemoryProvenance
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from memctl import errors
-from memctl.store import connect, items
+from memctl.store import connect
 from memctl.store.connect import Database, open_read, open_write
 from memctl.store.filters import Filters
+from memctl.store.items import items
 from memctl.types import MemoryItem
 from stores import check_index
 from support import ok, run

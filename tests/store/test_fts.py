@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from memctl.ops.context import open_context
-from memctl.ops.search import search
-from memctl.store import fts, migrate
+from memctl.context import open_context
+from memctl.ops.recall.search import search
+from memctl.store import migrate
 from memctl.store.connect import open_read, open_write
+from memctl.store.search import fts
 from stores import check_index, restored
 from support import ok
 

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memctl.store import events, items, links, sources
 from memctl.store.connect import MEMORY, Database, open_read, open_write
+from memctl.store.documents import sources
+from memctl.store.documents.sources import Source
 from memctl.store.filters import Filters
-from memctl.store.sources import Source
+from memctl.store.items import events, items, links
 from memctl.types import MemoryItem, MemoryProvenance
 from stores import check_index
 

@@ -8,10 +8,11 @@ import pytest
 from memctl import ids
 from memctl.errors import StoreFailed
 from memctl.retrieve.find import describe, search
-from memctl.store import items, kept, migrate, then
-from memctl.store import search as index
+from memctl.store import as_of, cache, migrate
 from memctl.store.connect import Database, open_read, open_write
 from memctl.store.filters import Filters
+from memctl.store.items import items
+from memctl.store.search import index
 from memctl.types import MemoryItem, MemoryProvenance
 
 QUESTIONS = ("alpha", "beta gamma", "delta in May 2024", "alpah", "alphabeta", "gamma")
@@ -50,7 +51,7 @@ def answers(db: Database, **filters: object) -> list[list[tuple[str, float]]]:
         for scopes in (None, ("project", "global")):
             found = search(db, question, filters=Filters(scopes, **filters), limit=9, count=True)  # type: ignore[arg-type]
             out.append([(c.id, c.score) for c in found.candidates])
-            with kept.reading(db):
+            with cache.reading(db):
                 meta = describe(db, found)
                 texts = [(item.id, len(item.content)) for item in items.known(db, [c.id for c in found.candidates])]
             out.append([(meta.strategy, found.total), *((word, 1.0) for word in meta.effective_terms), *texts])
@@ -131,7 +132,7 @@ def test_a_look_back_leaves_nothing_behind(db: Database, reader: Database, path:
     items.update(db, "MEM-3", {"content": "zeta zeta"})
     before = answers(reader)
     fresh = open_read(path)
-    with then.at(reader, moment), then.at(fresh, moment):
+    with as_of.at(reader, moment), as_of.at(fresh, moment):
         past = answers(reader, as_of=moment)
         assert past == answers(fresh, as_of=moment) != before
     fresh.close()
@@ -154,7 +155,7 @@ def test_what_a_search_makes_of_it_is_not_kept(db: Database, path: str) -> None:
     for _ in range(3):
         search(db, "went", filters=Filters(), limit=5)
     fresh = open_read(path)
-    with kept.reading(db), kept.reading(fresh):
+    with cache.reading(db), cache.reading(fresh):
         here, there = (index.strengths(each, '"went"', Filters(), 22, 1) for each in (db, fresh))
         assert len(here) == 1
         assert here == there
@@ -162,10 +163,10 @@ def test_what_a_search_makes_of_it_is_not_kept(db: Database, path: str) -> None:
 
 
 def test_what_is_kept_has_an_end(db: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "MOST", 10)
+    monkeypatch.setattr(cache, "MOST", 10)
     for number in range(12):
         assert answers(db) == afresh(path), number
-    with kept.reading(db):
+    with cache.reading(db):
         assert sum(db.kept.sizes.values()) <= 10 * len(db.kept.sizes)
 
 
@@ -186,34 +187,34 @@ def test_the_newest_are_those_that_pass(path: str, limit: int, elsewhere: bool) 
         sql = f"SELECT i.rowid FROM memory_items AS i WHERE {condition} ORDER BY i.rowid DESC LIMIT ?"
         expected = [row[0] for row in db.rows(sql, [*values, limit])]
         for _ in range(3):
-            with kept.reading(db):
+            with cache.reading(db):
                 assert index.newest_with(db, '"alpha"', filters, limit) == expected
                 assert index.count(db, ['"alpha"', '"none"'], filters) == items.count(db, filters)
     db.close()
 
 
 def test_of_too_much_the_oldest_is_forgotten(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "MOST", 40)
+    monkeypatch.setattr(cache, "MOST", 40)
     for number in range(100):
-        with kept.reading(db):
-            assert number < 5 or number - 5 in kept.of(db, "a sort")
-            kept.of(db, "a sort", 1)[number] = True
-    with kept.reading(db):
-        assert 0 not in kept.of(db, "a sort")
-        assert 30 <= len(kept.of(db, "a sort")) <= 40
-        kept.of(db, "another", 1000)["all in one"] = True
-    with kept.reading(db):
-        assert kept.of(db, "another") == {}
+        with cache.reading(db):
+            assert number < 5 or number - 5 in cache.of(db, "a sort")
+            cache.of(db, "a sort", 1)[number] = True
+    with cache.reading(db):
+        assert 0 not in cache.of(db, "a sort")
+        assert 30 <= len(cache.of(db, "a sort")) <= 40
+        cache.of(db, "another", 1000)["all in one"] = True
+    with cache.reading(db):
+        assert cache.of(db, "another") == {}
 
 
 def test_a_search_leaves_no_transaction_open(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     answers(db)
     assert not db.conn.in_transaction
-    monkeypatch.setattr("memctl.store.search.size", lambda _: db.run("SELECT no_such_column"))
+    monkeypatch.setattr("memctl.store.search.index.size", lambda _: db.run("SELECT no_such_column"))
     with pytest.raises(StoreFailed):
         answers(db)
     assert not db.conn.in_transaction
-    assert kept.of(db, "counts") == {}
+    assert cache.of(db, "counts") == {}
 
 
 def test_a_search_sees_one_moment_of_the_store(db: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:

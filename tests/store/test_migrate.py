@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from memctl import errors
-from memctl.store import connect, items, migrate, schema
+from memctl.store import connect, migrate, schema
 from memctl.store.connect import open_read, open_write
 from memctl.store.filters import Filters
+from memctl.store.items import items
 from memctl.types import MemoryItem
 from stores import check_index
 

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from folders import write
-from memctl.store import items, words
 from memctl.store.connect import open_read, open_write
 from memctl.store.filters import Filters
-from memctl.store.rows import COLUMNS
+from memctl.store.items import items
+from memctl.store.items.rows import COLUMNS
+from memctl.store.search import completion
 from stores import check_index
 from support import ok, run
 
@@ -139,8 +140,8 @@ def test_other_statements_are_as_strict_as_before(store: str) -> None:
 def test_what_begins_with_the_letters_of_a_damaged_tag(store: str) -> None:
     damage(store, "tags", CELLS["tags"])
     db = open_read(store)
-    assert words.tags(db, "ca") == [f"caf{BAD}"]
-    assert words.tags(db, "bi") == ["bird"]
+    assert completion.tags(db, "ca") == [f"caf{BAD}"]
+    assert completion.tags(db, "bi") == ["bird"]
     assert [item.title for item in items.each(db, Filters(tags=("Bird",)))] == ["Héron", "Heron", "Kestrel"]
     db.close()
 

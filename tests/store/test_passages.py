@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import ids
-from memctl.store import rows
-from memctl.store.passages import FileRows
+from memctl.store.documents.passages import FileRows
+from memctl.store.items import rows
 from memctl.types import MemoryItem, MemoryProvenance
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)

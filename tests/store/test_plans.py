@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
-from memctl.store import connect, events, items, vectors
+from memctl.store import connect
 from memctl.store.connect import Database, open_read, open_write
 from memctl.store.filters import Filters
+from memctl.store.items import events, items
+from memctl.store.search import vectors
 from support import ok
 
 STORE = ".memory/memory.db"

@@ -7,11 +7,11 @@ import pytest
 
 from memctl.retrieve.find import describe, search
 from memctl.retrieve.terms import terms_of
-from memctl.store import items
 from memctl.store.connect import Database, open_read, open_write
 from memctl.store.filters import Filters
-from memctl.store.search import is_stemming
-from memctl.store.vocabulary import covered
+from memctl.store.items import items
+from memctl.store.search.index import is_stemming
+from memctl.store.search.vocabulary import covered
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from memctl.retrieve.find import search
-from memctl.store import items, lengths
 from memctl.store.connect import Database, open_write
 from memctl.store.filters import Filters
+from memctl.store.items import items
+from memctl.store.search import lengths
 from memctl.types import MemoryItem, MemoryProvenance
 
 WORDS = (

@@ -13,11 +13,11 @@ from memctl import MemoryStore
 from memctl.retrieve.explain import reasons
 from memctl.retrieve.find import Found, search
 from memctl.retrieve.strength import Weights
-from memctl.store import importance, items
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
-from memctl.store.lives import Life
-from memctl.store.search import Candidate
+from memctl.store.items import importance, items
+from memctl.store.items.usage import Life
+from memctl.store.search.index import Candidate
 from memctl.types import MemoryItem
 from support import ok, run
 

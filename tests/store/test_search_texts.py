@@ -8,10 +8,10 @@ import pytest
 
 from memctl.retrieve.explain import reasons, words
 from memctl.retrieve.find import Found, search
-from memctl.store import items
-from memctl.store import search as index
 from memctl.store.connect import MEMORY, Database, open_write
 from memctl.store.filters import Filters
+from memctl.store.items import items
+from memctl.store.search import index
 from memctl.types import MemoryItem
 
 

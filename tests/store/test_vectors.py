@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 import embedders
 from memctl import errors
-from memctl.ops.context import open_context
-from memctl.ops.embed import embed
-from memctl.ops.search import search
+from memctl.context import open_context
+from memctl.ops.care.embed import embed
+from memctl.ops.recall.search import search
 from memctl.retrieve.embedder import Embedder, parse
-from memctl.store import items, vectors
 from memctl.store.connect import Database, open_read, open_write
 from memctl.store.filters import Filters
+from memctl.store.items import items
+from memctl.store.search import vectors
 from memctl.types import MemoryItem
 
 EVERY = Filters()

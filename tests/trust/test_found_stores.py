@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memctl.ops.context import open_context
-from memctl.ops.recall import recall
+from memctl.context import open_context
+from memctl.ops.recall.block import recall
 from memctl.policy.version import RULES_VERSION
 from memctl.types import MemoryItem
 from planted import LOW, plant

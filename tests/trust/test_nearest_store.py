@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from memctl.ops import nearest
+from memctl.context import nearest
 from memctl.types import MemoryItem
 from planted import LOW, plant
 from support import ok, run

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from memctl import registry
-from memctl.store import MemoryStore, mounts
+from memctl.store import MemoryStore
 from memctl.store.connect import open_write
+from memctl.store.documents import mounts
 from support import ok, run
 
 SECRET = "The vault combination is heron."

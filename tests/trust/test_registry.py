@@ -14,8 +14,9 @@ import memctl
 from memctl import registry, state
 from memctl.errors import StoreReadOnly
 from memctl.registry import Entry
-from memctl.store import MemoryStore, items, making, placing
+from memctl.store import MemoryStore, atomic_file, making
 from memctl.store.connect import open_write
+from memctl.store.items import items
 from memctl.types import MemoryItem
 from planted import LOW, plant
 from support import ok, run, spawn
@@ -232,27 +233,27 @@ def test_it_does_not_grow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_store_is_known_before_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a process that comes between would take it for somebody else's."""
-    seen, publish = [], placing.publish
+    seen, publish = [], atomic_file.publish
 
     def look(part: str, path: str) -> None:
         seen.append([entry.inode for entry in registry.entries()] == [os.stat(part).st_ino])
         publish(part, path)
 
-    monkeypatch.setattr(placing, "publish", look)
+    monkeypatch.setattr(atomic_file, "publish", look)
     ok("remember", FACT)
     assert seen == [True]
     assert len(registry.entries()) == 1
 
 
 def test_a_store_that_another_process_made_first_is_the_one_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    publish = placing.publish
+    publish = atomic_file.publish
 
     def late(part: str, path: str) -> None:
-        monkeypatch.setattr(placing, "publish", publish)
+        monkeypatch.setattr(atomic_file, "publish", publish)
         assert spawn("remember", "Another process was here.").code == 0
         publish(part, path)
 
-    monkeypatch.setattr(placing, "publish", late)
+    monkeypatch.setattr(atomic_file, "publish", late)
     ok("remember", FACT)
     (entry,) = registry.entries()
     assert entry.inode == os.stat(".memory/memory.db").st_ino
@@ -343,8 +344,8 @@ def test_items_of_a_found_store_can_be_taken_over() -> None:
 
 def test_the_list_is_a_person_s_alone() -> None:
     """No tool of the server trusts a store."""
-    from memctl.ops.trust import trust as operation
-    from memctl.ops.untrust import untrust
+    from memctl.ops.care.trust import trust as operation
+    from memctl.ops.care.untrust import untrust
 
     assert (operation.tool, untrust.tool) == (None, None)
     catalog = json.loads((Path(memctl.__path__[0]) / "mcp" / "catalog.json").read_text())

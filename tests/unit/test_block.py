@@ -11,8 +11,8 @@ from memctl.mcp.formatting import (
     format_search_results,
     parse_injection_block,
 )
-from memctl.store.sources import Source
-from memctl.text.excerpt import CUT, cost, excerpt
+from memctl.store.documents.sources import Source
+from memctl.text.block.excerpt import CUT, cost, excerpt
 from memctl.types import MemoryItem
 
 DOC = {"source_kind": "doc", "source_id": "/w/src/login.md", "chunk_ids": ["/w/src/login.md:0"]}

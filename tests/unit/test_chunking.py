@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 from memctl.extract import document
-from memctl.text.chunking import Passage, chunk, chunk_paragraphs, title_of
+from memctl.text.chunking.chunk import Passage, chunk, chunk_paragraphs, title_of
 from memctl.text.tokens import estimate
 
 

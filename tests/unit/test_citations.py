@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from memctl.llm import citations
 from memctl.llm.fitting import fitted
-from memctl.text import block
-from memctl.text.block import Passage
+from memctl.text.block import block
+from memctl.text.block.block import Passage
+from memctl.text.block.frames import Compact, Full
 from memctl.text.echo import HEADER
-from memctl.text.frames import Compact, Full
 
 CONTEXT = r"""## Memory (Injected)
 [1] [STM:unverified] note — Guide

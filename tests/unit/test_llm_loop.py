@@ -13,8 +13,8 @@ from memctl.llm.protocol import Directive
 from memctl.llm.replay import replay
 from memctl.llm.trace import LoopTrace, read, written
 from memctl.llm.working import Found, Working
-from memctl.text import block
-from memctl.text.block import Passage, format_injection_block
+from memctl.text.block import block
+from memctl.text.block.block import Passage, format_injection_block
 from memctl.types import MemoryItem, MemoryProvenance
 
 MORE = Directive("Partly.", need_more=True, query="key rotation")

@@ -4,11 +4,11 @@ from memctl.llm import citations
 from memctl.llm.fitting import fitted
 from memctl.retrieve import pack as packing
 from memctl.retrieve.pack import Ranked, pack
-from memctl.store.sources import Source
-from memctl.text.block import Passage, header_lines, passage
-from memctl.text.frames import Compact, Full
+from memctl.store.documents.sources import Source
+from memctl.text.block.block import Passage, header_lines, passage
+from memctl.text.block.frames import Compact, Full
+from memctl.text.block.runs import joined
 from memctl.text.query import analyse
-from memctl.text.runs import joined
 from memctl.types import MemoryItem
 
 PATH = "/w/guide.md"

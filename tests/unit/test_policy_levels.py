@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memctl.lifecycle import record
 from memctl.policy import MemoryPolicy
 from memctl.policy.levels import Redaction
-from memctl.store.sources import Source
+from memctl.store.documents.sources import Source
 from memctl.types import MemoryItem, MemoryProvenance
 from support import ok
 
@@ -165,8 +165,8 @@ def test_titles_tags_and_scopes_made_of_a_path_are_paths(argv: tuple[str, ...]) 
 
 @pytest.mark.usefixtures("salaries")
 def test_the_servers_export_leaves_as_its_view_shows_it() -> None:
-    from memctl.ops.context import open_context
-    from memctl.ops.export import export
+    from memctl.context import open_context
+    from memctl.ops.move.export import export
 
     with open_context(".memory/memory.db") as ctx:
         (found,) = list(export(ctx, redact="public").lines())

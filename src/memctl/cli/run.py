@@ -5,12 +5,11 @@ from memctl.cli.output import Console, PipeClosed
 TYPE_CHECKING = False  # no `typing` here: `memctl --version` would pay 8 ms for it
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
     from typing import Any
 
     from memctl.cli.parser import Given
+    from memctl.context import Context
     from memctl.operation import Operation, Result
-    from memctl.ops.context import Context
 
 
 class Terminated(BaseException):
@@ -52,11 +51,11 @@ def _run(argv: list[str], console: Console) -> int:
     if name in ("", "help"):
         _help("".join(rest[:1]), console)
         return 0 if name else 1
-    module, op = load(name)
+    op = load(name)
     values = parser.parse(op, rest, given)
     if values is None:
         return _about(name, given, console)
-    return _call(module, op, values, given, console)
+    return _call(op, values, given, console)
 
 
 def _about(name: str, given: "Given", console: Console) -> int:
@@ -77,13 +76,11 @@ def _help(topic: str, console: Console) -> None:
     from memctl.cli import help as pages
 
     no_command = topic in ("", "help") or topic.startswith("-")
-    console.text(pages.overview() if no_command else pages.page(load(topic)[1]))
+    console.text(pages.overview() if no_command else pages.page(load(topic)))
 
 
-def load(name: str) -> "tuple[ModuleType, Operation]":
-    """A command's module and operation. Raises UnknownCommand, without importing any operation."""
-    from importlib import import_module
-
+def load(name: str) -> "Operation":
+    """A command's operation. Raises UnknownCommand, without importing any operation."""
     from memctl.ops import TABLE, commands
 
     row = TABLE.get(name)
@@ -91,13 +88,11 @@ def load(name: str) -> "tuple[ModuleType, Operation]":
         from memctl.cli.boundary import unknown_command
 
         raise unknown_command(name, [*commands(), "help"])
-    module = import_module(row.module)
-    op: Operation = getattr(module, module.__name__.rpartition(".")[2])
-    return module, op
+    return row.load(name)
 
 
-def _call(module: "ModuleType", op: "Operation", values: "dict[str, Any]", given: "Given", console: Console) -> int:
-    from memctl.ops.context import Context
+def _call(op: "Operation", values: "dict[str, Any]", given: "Given", console: Console) -> int:
+    from memctl.context import Context
 
     with Context(
         db=given.db, config=given.config, stdin=console.stdin, say=console.say,
@@ -113,7 +108,7 @@ def _call(module: "ModuleType", op: "Operation", values: "dict[str, Any]", given
             if ctx.json:
                 console.json(result.as_json())
             else:
-                console.text(module.text(result), verbatim=result.verbatim, color=ctx.color)
+                console.text(op.text(result), verbatim=result.verbatim, color=ctx.color)
             console.finish()
             result.settle()
             return result.exit_code

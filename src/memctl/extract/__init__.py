@@ -142,7 +142,7 @@ def anchor_at(anchors: tuple[Anchor, ...], first: int, last: int) -> str:
 
 
 def _read_text(data: bytes, name: str) -> Document:
-    from memctl.text.chunk_plain import look
+    from memctl.text.chunking.plain import look
     from memctl.text.decoding import decode
 
     text, encoding, notes = decode(data, name)

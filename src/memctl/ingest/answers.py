@@ -10,8 +10,8 @@ from itertools import starmap
 from typing import IO, Any
 
 from memctl.ingest.prepare import Passage, Prepared
-from memctl.store.corpus import File
-from memctl.store.sources import Source
+from memctl.store.documents.corpus import File
+from memctl.store.documents.sources import Source
 
 #: How many bytes tell the length of a message.
 _LENGTH = 8

@@ -17,10 +17,12 @@ from memctl.ingest.outcome import FileReport, Outcome, lost_report
 from memctl.ingest.prepare import Options, Prepared, Preparer, record, signed, too_large
 from memctl.ingest.sources import STDIN, Target
 from memctl.ingest.writer import FORMER, Writer
-from memctl.store import corpus, folders, items, judged, staged
+from memctl.store import rule_versions
 from memctl.store.connect import Database
-from memctl.store.corpus import File
-from memctl.store.folders import Gone, Home, Unread
+from memctl.store.documents import bulk_insert, corpus, folders
+from memctl.store.documents.corpus import File
+from memctl.store.documents.folders import Gone, Home, Unread
+from memctl.store.items import items
 
 if TYPE_CHECKING:
     from memctl.ingest.workers import Job
@@ -100,7 +102,7 @@ class Ingest:
         """
         plan = self.plan(targets, roots)
         self._begin(plan)
-        with staged.in_memory(self.db):
+        with bulk_insert.in_memory(self.db):
             self._follow(plan, stdin)
         return self.outcome
 
@@ -228,7 +230,7 @@ class Ingest:
         if not batch:
             return
         moved = self._moves.of([p.file for p in batch if p.file]) if self._moves else {}
-        with self.db.atomic(), judged.by(self.db, self._rules):
+        with self.db.atomic(), rule_versions.by(self.db, self._rules):
             writer = Writer(
                 self.db, self.options, moved=moved, full=self.how.full, mount=self.how.mount,
                 policy=self._preparer.policy, reporting=self.how.report,
@@ -283,7 +285,7 @@ def recipe_of(options: Options, policy: "MemoryPolicy | None") -> str:
 
 def rules_of(policy: "MemoryPolicy | None") -> str:
     """The rules that judge a run; "" when none do."""
-    return "" if policy is None else judged.word(policy.switches)
+    return "" if policy is None else rule_versions.word(policy.switches)
 
 
 def _groups(tasks: list[delta.Task], size: int = 500) -> Iterator[list[delta.Task]]:

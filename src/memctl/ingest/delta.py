@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memctl.ingest.sources import STDIN, Target
-from memctl.store import folders, paths
 from memctl.store.connect import Database
-from memctl.store.folders import Home, Seen, Unread
+from memctl.store.documents import folders, secret_paths
+from memctl.store.documents.folders import Home, Seen, Unread
 
 
 class Task(NamedTuple):
@@ -78,7 +78,7 @@ def plan(
 ) -> Plan:
     """Compare the files that were found with what the store remembers of them; no store means that all are new.
 
-    roots   folders (canonical paths) that the targets cover: what is known below them and was not found is lost
+    roots   folders (canonical secret_paths) that the targets cover: what is known below them and was not found is lost
     full    read everything again
     home    the mount that the targets lie in: each is to belong to it, or to the innermost mount within that it lies in
     looked  called with the number of files found so far
@@ -93,7 +93,7 @@ def plan(
             unread = {path: was for path, was in unread.items() if not path.startswith(prefix)}
             unread.update(folders.unread_below(db, prefix, how))
     waiting: list[Target] = []
-    hidden = paths.stand_ins(unread)
+    hidden = secret_paths.stand_ins(unread)
     for number, target in enumerate(targets, 1):
         if looked and number % 500 == 0:
             looked(number)
@@ -117,7 +117,7 @@ def plan(
 
 def _tried(unread: dict[str, Unread], hidden: Mapping[str, str], path: str) -> Unread | None:
     """What is known of a file that could not be read, which is taken out of `unread`."""
-    return unread.pop(path, None) or unread.pop(paths.name_of(path, hidden), None)
+    return unread.pop(path, None) or unread.pop(secret_paths.name_of(path, hidden), None)
 
 
 def _within(home: Home | None) -> list[tuple[str, str]]:

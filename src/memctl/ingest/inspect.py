@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl.extract.kinds import kind_of, suffix_of
 from memctl.ingest.tree import lines, tree
-from memctl.store import corpus, mounts
 from memctl.store.connect import Database
-from memctl.store.corpus import Held
+from memctl.store.documents import corpus, mounts
+from memctl.store.documents.corpus import Held
+from memctl.text.block.structure import block
 from memctl.text.clean import one_line
-from memctl.text.structure import block
 from memctl.text.tokens import CHARS_PER_TOKEN
 
 if TYPE_CHECKING:

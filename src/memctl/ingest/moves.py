@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from memctl.ingest.delta import DELETED, Plan
 from memctl.ingest.prepare import Passage
-from memctl.store import corpus, folders, items
 from memctl.store.connect import Database
-from memctl.store.corpus import File
+from memctl.store.documents import corpus, folders
+from memctl.store.documents.corpus import File
+from memctl.store.items import items
 
 Key = tuple[str, str | int]
 

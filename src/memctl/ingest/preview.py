@@ -9,9 +9,9 @@ from memctl.ingest.outcome import FileReport, FileStatus, Outcome, lost_report
 from memctl.ingest.prepare import Preparer, read_file
 from memctl.ingest.sources import Target
 from memctl.ingest.workers import Job, Team
-from memctl.store import corpus
 from memctl.store.connect import Database
-from memctl.store.corpus import File
+from memctl.store.documents import corpus
+from memctl.store.documents.corpus import File
 
 
 def preview(db: Database | None, plan: Plan, preparer: Preparer) -> Outcome:

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memctl import ids
-from memctl.store import items as store
-from memctl.store import judged, sources
+from memctl.store import rule_versions
 from memctl.store.connect import Database
-from memctl.store.held import holds
-from memctl.store.importance import Said
+from memctl.store.documents import sources
+from memctl.store.items import items as store
+from memctl.store.items.importance import Said
+from memctl.store.quarantine import holds
 from memctl.text import clean, trust
 from memctl.types import MemoryItem, MemoryProvenance
 
@@ -105,7 +106,7 @@ def store_statements(
     importance  how much an item matters, by its id, where somebody said it
     """
     verdicts = [judge(policy, tidy(item)) for item in items]
-    with db.atomic(), judged.by(db, judged.word(policy.switches)):
+    with db.atomic(), rule_versions.by(db, rule_versions.word(policy.switches)):
         return _Writer(db, reason, items, wholes or range(len(items)), importance or {}, policy).write(verdicts)
 
 
@@ -168,7 +169,7 @@ def _part(item: MemoryItem, content: str, number: int, count: int) -> MemoryItem
 
 def passages(text: str, limit: int) -> list[str]:
     """The text in pieces of at most `limit` characters, cut at headings and paragraphs where there are any."""
-    from memctl.text.chunking import chunk
+    from memctl.text.chunking.chunk import chunk
 
     # A token counts as four characters or fewer, so a piece of this many tokens fits nearly always.
     tokens = max(limit // 4, 20)

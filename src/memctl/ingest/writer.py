@@ -9,13 +9,14 @@ from memctl import ids
 from memctl.ingest.moves import related
 from memctl.ingest.outcome import FileReport, FileStatus, Outcome
 from memctl.ingest.prepare import Options, Passage, Prepared, inferred_tags
-from memctl.store import corpus, folders, importance, items, links, sources, staged
 from memctl.store.connect import Database
-from memctl.store.corpus import File
-from memctl.store.folders import Gone, Home
-from memctl.store.held import holds
-from memctl.store.items import Stored
-from memctl.store.passages import FileRows
+from memctl.store.documents import bulk_insert, corpus, folders, sources
+from memctl.store.documents.corpus import File
+from memctl.store.documents.folders import Gone, Home
+from memctl.store.documents.passages import FileRows
+from memctl.store.items import importance, items, links
+from memctl.store.items.items import Stored
+from memctl.store.quarantine import holds
 from memctl.types import MemoryProvenance
 
 if TYPE_CHECKING:
@@ -300,7 +301,7 @@ class Writer:
     def _flush(self) -> None:
         """Write what was collected."""
         made = [self._row(item_id, new) for item_id, new in self._made.items()]
-        write = staged.add if len(made) >= staged.WORTHWHILE else items.write_rows
+        write = bulk_insert.add if len(made) >= bulk_insert.WORTHWHILE else items.write_rows
         write(self.db, made, "ingest")
         sources.put_many(self.db, self._places)
         folders.reinstate(self.db, self._back)

@@ -5,9 +5,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from memctl.lifecycle import record
-from memctl.store import importance, items, sources
 from memctl.store.connect import Database
+from memctl.store.documents import sources
 from memctl.store.filters import Filters
+from memctl.store.items import importance, items
 
 if TYPE_CHECKING:
     from memctl.policy.levels import Redaction

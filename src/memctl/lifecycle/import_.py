@@ -19,10 +19,11 @@ from memctl import ids
 from memctl.lifecycle.checks import Line, is_held, judge
 from memctl.lifecycle.record import InvalidLine, from_bytes, tidy
 from memctl.lifecycle.unvouched import unvouched
-from memctl.store import corpus, judged, sources
-from memctl.store import items as store
+from memctl.store import rule_versions
 from memctl.store.connect import Database
-from memctl.store.importance import Said
+from memctl.store.documents import corpus, sources
+from memctl.store.items import items as store
+from memctl.store.items.importance import Said
 from memctl.text import clean, trust
 from memctl.types import MemoryItem
 
@@ -123,7 +124,7 @@ class Import:
             if self.db is None or self.dry_run:
                 self._take(lines)
             else:
-                with self.db.atomic(), judged.by(self.db, judged.word(self.policy.switches)):
+                with self.db.atomic(), rule_versions.by(self.db, rule_versions.word(self.policy.switches)):
                     self._write(self._take(lines))
             progress(f"[import] {self.counts.total_lines} lines")
         if self.db is not None and not self.dry_run:
@@ -331,7 +332,7 @@ class Import:
         assert self.db is not None  # noqa: S101 - a dry run does not come here
         late = dict.fromkeys(i for old, held in self.waiting.items() if old in self.alias for i in held)
         for start in range(0, len(late), BATCH):
-            with self.db.atomic(), judged.by(self.db, judged.word(self.policy.switches)):
+            with self.db.atomic(), rule_versions.by(self.db, rule_versions.word(self.policy.switches)):
                 found = store.get_many(self.db, list(late)[start : start + BATCH])
                 store.write_many(self.db, [item for item in found if self._refer(item)], "import", compact=True)
 

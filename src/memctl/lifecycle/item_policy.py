@@ -8,8 +8,8 @@ finding of another kind counts (`MemoryPolicy.covered`).
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memctl.store.held import Hold
-from memctl.store.sources import Source
+from memctl.store.documents.sources import Source
+from memctl.store.quarantine import Hold
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from memctl.names import TIERS, VALIDATIONS
-from memctl.store.sources import Source
+from memctl.store.documents.sources import Source
 from memctl.text import clean, jsons
 from memctl.types import MemoryItem, MemoryProvenance
 

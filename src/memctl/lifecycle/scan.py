@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import ids
 from memctl.lifecycle.item_policy import Change, judged
-from memctl.store import events, held, items, paths, rows, sources
+from memctl.store import quarantine
 from memctl.store.connect import Database
+from memctl.store.documents import secret_paths, sources
 from memctl.store.filters import Filters
+from memctl.store.items import events, items, rows
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ class Checked(NamedTuple):
 
     items: int
     changes: list[Change]
-    paths: list[paths.SecretPath]
+    paths: list[secret_paths.SecretPath]
 
 
 class Undone(NamedTuple):
@@ -45,12 +47,12 @@ def check(db: Database, policy: "MemoryPolicy") -> Checked:
     count = 0
     while batch := list(islice(every, _BATCH)):
         count += len(batch)
-        holds, places = held.holds(db, batch), sources.get_many(db, [item.id for item in batch])
+        holds, places = quarantine.holds(db, batch), sources.get_many(db, [item.id for item in batch])
         for item in batch:
             change = judged(policy, item, holds.get(item.id), places.get(item.id))
             if change is not None:
                 changes.append(change)
-    hidden = paths.to_hide(db, lambda path: policy.at(path).redact(path))
+    hidden = secret_paths.to_hide(db, lambda path: policy.at(path).redact(path))
     return Checked(count, changes, hidden)
 
 
@@ -60,7 +62,7 @@ def apply(db: Database, changes: Sequence[Change]) -> str:
     An item that somebody changed since it was judged is left alone: it passed today's rules when it was written.
     """
     run = ids.new_id("SCAN")
-    held.wipe_what_is_freed(db)
+    quarantine.wipe_what_is_freed(db)
     with db.atomic():
         why = items.withheld(db, [change.id for change in changes])
         for change in changes:
@@ -70,7 +72,7 @@ def apply(db: Database, changes: Sequence[Change]) -> str:
             _keep(db, item)
             now = items.update(db, change.id, change.fields, run)
             if change.freed is not None and now is not None:
-                held.note_release(db, change.id, run, change.freed, now.content_hash)
+                quarantine.note_release(db, change.id, run, change.freed, now.content_hash)
             if change.place is not None:
                 sources.put_many(db, {change.id: change.place})
             if change.quarantined:
@@ -86,9 +88,9 @@ def apply(db: Database, changes: Sequence[Change]) -> str:
 def hide_paths(db: Database, checked: Checked) -> None:
     """Take the paths that hold a secret out of the store, in one transaction; there is no way back."""
     if checked.paths:
-        held.wipe_what_is_freed(db)
-        paths.hide(db, checked.paths)
-        held.wipe_traces(db)
+        quarantine.wipe_what_is_freed(db)
+        secret_paths.hide(db, checked.paths)
+        quarantine.wipe_traces(db)
 
 
 def _keep(db: Database, item: MemoryItem) -> None:
@@ -132,10 +134,10 @@ def forget(db: Database, policy: "MemoryPolicy", run: str) -> list[str] | None:
     done = _events(db, run)
     if not done:
         return None
-    held.wipe_what_is_freed(db)
+    quarantine.wipe_what_is_freed(db)
     changed = []
     with db.atomic():
-        holds = held.holds(db, items.get_many(db, [item_id for item_id, _ in done]))
+        holds = quarantine.holds(db, items.get_many(db, [item_id for item_id, _ in done]))
         for item_id, _ in done:
             cleaned = [
                 (json.dumps(state, ensure_ascii=False), revision["revision_id"])
@@ -145,11 +147,11 @@ def forget(db: Database, policy: "MemoryPolicy", run: str) -> list[str] | None:
             db.run_many("UPDATE memory_revisions SET snapshot = ? WHERE revision_id = ?", cleaned)
             changed += [item_id] if cleaned else []
         events.log(db, "scan-forget", None, {"run": run, "items": len(changed)})
-    held.wipe_traces(db)
+    quarantine.wipe_traces(db)
     return changed
 
 
-def _blotted(policy: "MemoryPolicy", snapshot: Any, hold: held.Hold | None) -> dict[str, Any] | None:
+def _blotted(policy: "MemoryPolicy", snapshot: Any, hold: quarantine.Hold | None) -> dict[str, Any] | None:
     """An old state without its secrets; None when it has none."""
     if not isinstance(snapshot, dict) or not snapshot:
         return None

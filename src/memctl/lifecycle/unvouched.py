@@ -6,8 +6,8 @@ a person imports is another matter; it says what an earlier export said.
 
 from memctl import ids
 from memctl.lifecycle.record import Record
-from memctl.store import corpus
 from memctl.store.connect import Database
+from memctl.store.documents import corpus
 from memctl.text import trust
 from memctl.types import MemoryItem, MemoryProvenance
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from memctl.text.block.excerpt import CUT, excerpt
+from memctl.text.block.frames import compact_footer
 from memctl.text.echo import COMPACT, FOOTER, HEADER, STRUCTURE
-from memctl.text.excerpt import CUT, excerpt
-from memctl.text.frames import compact_footer
 from memctl.text.tokens import estimate
 
 #: A passage that is cut keeps at least so many characters of its text, or goes.

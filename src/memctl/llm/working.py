@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from memctl.llm.fitting import fitted
-from memctl.text import block
-from memctl.text.block import Block, Passage
-from memctl.text.excerpt import CUT, LONG_LINE, sentences, stems
-from memctl.text.frames import Compact
+from memctl.text.block import block
+from memctl.text.block.block import Block, Passage
+from memctl.text.block.excerpt import CUT, LONG_LINE, sentences, stems
+from memctl.text.block.frames import Compact
 from memctl.text.query import analyse
 from memctl.text.tokens import CHARS_PER_TOKEN
 

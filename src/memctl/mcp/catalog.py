@@ -6,7 +6,6 @@ imported when its tool is first called.
 
 import json
 from collections.abc import Iterator
-from importlib import import_module
 from pkgutil import get_data
 
 from memctl.annotations import Any
@@ -35,8 +34,7 @@ class Listed:
     def tool(self) -> Tool:
         """The operation as a tool."""
         if self._tool is None:
-            module = import_module(TABLE[self.row].module)
-            self._tool = Tool(getattr(module, module.__name__.rpartition(".")[2]), module, full=self.full)
+            self._tool = Tool(TABLE[self.row].load(self.row), full=self.full)
         return self._tool
 
 
@@ -54,7 +52,7 @@ def text() -> Iterator[str]:
 
 
 def _entry(tool: Tool) -> dict[str, Any]:
-    small = Tool(tool.op, tool.module, full=False).schema()
+    small = Tool(tool.op, full=False).schema()
     entry = {
         "name": tool.name, "operation": tool.op.name, "toolset": tool.op.toolset, "description": tool.description,
         "schema": small, "answer": tool.answer_schema(), "annotations": tool.annotations(),

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from memctl import faults, ids
 from memctl.annotations import Any
+from memctl.context.bounds import ToolBounds
 from memctl.errors import MemctlError
 from memctl.mcp.audit import AuditLogger
 from memctl.mcp.grant import FULL, Grant, current_grant
@@ -20,7 +21,6 @@ from memctl.mcp.rate_limiter import RateLimiter, RateLimitExceeded
 from memctl.mcp.session import SessionTracker
 from memctl.mcp.sizes import batch, json_bytes
 from memctl.operation import Access
-from memctl.ops.bounds import ToolBounds
 
 #: Asking the memory something is how a model begins its answer to a new message: these begin a turn.
 TURN_BEGINNERS = frozenset({"memory_recall", "memory_recall_best_effort", "memory_search", "memory_session_inject"})

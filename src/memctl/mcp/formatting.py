@@ -1,7 +1,7 @@
-"""The injection block under its documented path; it lives in `memctl.text.block`."""
+"""The injection block under its documented path; it lives in `memctl.text.block.block`."""
 
-from memctl.text.block import FORMAT_VERSION, format_injection_block
-from memctl.text.block_forms import format_combined_prompt, format_search_results, parse_injection_block
+from memctl.text.block.block import FORMAT_VERSION, format_injection_block
+from memctl.text.block.forms import format_combined_prompt, format_search_results, parse_injection_block
 
 __all__ = [
     "FORMAT_VERSION",

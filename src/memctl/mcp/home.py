@@ -14,8 +14,8 @@ from threading import Condition, RLock, Thread
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Any
+from memctl.context import Context
 from memctl.operation import READ, WRITE
-from memctl.ops.context import Context
 from memctl.store import connect
 from memctl.store.connect import MEMORY
 
@@ -65,7 +65,7 @@ class Served(Context):
     def count(self) -> None:
         """Count them; they are kept when the store is too busy, to try again later."""
         if self.owes:
-            from memctl.store import items
+            from memctl.store.items import items
 
             self.since = self.rest = ids.monotonic() + LATEST
             if items.count_uses(self.db):

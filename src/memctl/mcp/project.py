@@ -6,7 +6,6 @@ straight from the table (pydantic's way of making them would be a tenth of the s
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from types import ModuleType
 
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.errors import ArgumentInvalid, JsonInvalid
@@ -15,7 +14,7 @@ from memctl.operation import CREATE, REQUIRED, WRITE, Operation, Param, utf8
 if TYPE_CHECKING:
     from inspect import Signature
 
-    from memctl.ops.context import Context
+    from memctl.context import Context
 
 Schema = dict[str, Any]
 #: Whole numbers beyond this are no number of anything we count, and SQLite would not take them.
@@ -144,10 +143,10 @@ def _kind_of(given: Any) -> str:
 class Tool:
     """An operation as a tool: what is published of it, and how arguments become a call."""
 
-    def __init__(self, op: Operation, module: ModuleType, *, full: bool = True) -> None:
+    def __init__(self, op: Operation, *, full: bool = True) -> None:
         if op.tool is None:
             raise ValueError(f"{op.name} is no tool")
-        self.op, self.module, self.name = op, module, op.tool
+        self.op, self.name = op, op.tool
         self.params = list(op.params())
         self.inputs = [Input(param) for param in self.params if param.arg.mcp is True or (full and param.arg.mcp)]
         self._by_name = {alias: one for one in self.inputs for alias in one.aliases}
@@ -286,15 +285,12 @@ def tools(toolset: str = "full") -> list[Tool]:
 
     It imports every operation (60 ms); `catalog` knows what they publish without.
     """
-    from importlib import import_module
-
     from memctl.ops import TABLE
 
     wanted = SETS[toolset]
     found = []
-    for row in TABLE.values():
-        module = import_module(row.module)
-        op: Operation = getattr(module, row.module.rpartition(".")[2])
+    for name, row in TABLE.items():
+        op = row.load(name)
         if op.tool is not None and op.toolset in wanted:
-            found.append(Tool(op, module, full=toolset == "full"))
+            found.append(Tool(op, full=toolset == "full"))
     return found

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from memctl import __version__, errors
 from memctl.annotations import TYPE_CHECKING, Any
+from memctl.context import DEFAULT_STORE, Context
 from memctl.mcp import catalog, instructions
 from memctl.mcp.audit import AuditLogger
 from memctl.mcp.defence import Defence
@@ -21,7 +22,6 @@ from memctl.mcp.metrics import Metrics
 from memctl.mcp.rate_limiter import RateLimiter
 from memctl.mcp.session import SessionTracker
 from memctl.operation import READ
-from memctl.ops.context import DEFAULT_STORE, Context
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -280,7 +280,7 @@ def _exit(code: int) -> None:
 
 def build_parser() -> ArgumentParser:
     """The parser of `python -m memctl.mcp.server`: the parameters of `serve`, and those that every command has."""
-    from memctl.ops.serve import serve
+    from memctl.ops.start.serve import serve
 
     ctx = Context()
     parser = ArgumentParser(prog="memctl-mcp", description=f"{serve.summary}.", allow_abbrev=False)
@@ -316,7 +316,7 @@ def _checked(param: Any) -> Any:
 
 def _options(args: Namespace) -> dict[str, Any]:
     """The parameters of `serve` from parsed words; what a caller left out has its default."""
-    from memctl.ops.serve import serve
+    from memctl.ops.start.serve import serve
 
     given = dict(vars(args))
     if "rate_limit" in given:
@@ -363,7 +363,7 @@ def main(argv: list[str] | None = None) -> int:
     """`python -m memctl.mcp.server`; the exit code."""
     try:
         args = build_parser().parse_args(argv)
-        from memctl.ops.serve import serve, text
+        from memctl.ops.start.serve import serve, text
 
         ctx = _context(args)
         result = serve(ctx, **_options(args))

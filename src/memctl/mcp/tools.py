@@ -80,7 +80,7 @@ def _done(tool: "Tool", ctx: "Served", values: dict[str, Any]) -> Answer:
     result = tool.op(ctx, **values)
     data: dict[str, Any] = {"status": "ok"} | result.as_dict()
     prose = tool.op.prose and values.get("output_format") != "json"
-    words = "\n".join(tool.module.text(result)) if prose else ""
+    words = "\n".join(tool.op.text(result)) if prose else ""
     try:
         result.settle()
     except MemctlError as exc:  # the counts stand, and what they amount to is said as well

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from memctl.retrieve.find import Found
-from memctl.store.search import Candidate
+from memctl.store.search.index import Candidate
 
 #: The best of so many first hits counts: what covers most need not stand first.
 FIRST = 3
@@ -100,7 +100,7 @@ def _held(weighed: Sequence[_Weighed], c: Candidate) -> float:
 
 def _pieces(found: Found, c: Candidate) -> float:
     """Of what was looked for inside the text, the share that is there."""
-    from memctl.store.substring import needles
+    from memctl.store.search.substring import needles
 
     text = f"{c.title}\n{c.content}\n{c.tags}".casefold()
     wanted = needles(found.query)

@@ -2,7 +2,7 @@
 
 from memctl.retrieve.find import Found
 from memctl.retrieve.rank import worth
-from memctl.store.search import Candidate
+from memctl.store.search.index import Candidate
 
 #: Scores are told with so many decimals.
 DECIMALS = 4

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from memctl.store.search import Candidate
+from memctl.store.search.index import Candidate
 from memctl.text.query import Query, stem
 from memctl.text.word_lists import EN_STOP_WORDS, FR_STOP_WORDS
 

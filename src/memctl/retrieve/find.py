@@ -2,11 +2,11 @@
 
 from memctl.retrieve import repeats
 from memctl.retrieve.strength import Weights, weigh
-from memctl.store import fts, kept
-from memctl.store import search as index
+from memctl.store import cache
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
-from memctl.store.search import Candidate, Matches
+from memctl.store.search import fts, index
+from memctl.store.search.index import Candidate, Matches
 from memctl.text.query import Query, analyse
 
 TYPE_CHECKING = False
@@ -49,7 +49,7 @@ def search(
     query = analyse(text)
     wide = limit if limit < 0 or query.blank else max(limit, repeats.LOOKED_AT)
     fts.mend(db)
-    with kept.reading(db):
+    with cache.reading(db):
         found = _by_words(db, query, filters, wide, count=count)
     if query.blank:
         return found
@@ -79,7 +79,7 @@ def _by_words(db: Database, query: Query, filters: Filters, limit: int, *, count
 
 def _by_substring(db: Database, query: Query, filters: Filters, limit: int, ranking: "Ranking | None" = None) -> Found:
     """What the index cannot find, and one list of it with what the index found."""
-    from memctl.store import substring
+    from memctl.store.search import substring
 
     like = substring.match(db, query, filters, limit)
     if ranking is None:
@@ -112,7 +112,7 @@ def _coverage(db: Database, found: Found, terms: list[str]) -> tuple[str, list[s
         return "AND", [], []
     if not found.candidates:
         return "OR_FALLBACK", terms, []
-    from memctl.store.vocabulary import covered
+    from memctl.store.search.vocabulary import covered
 
     best = found.candidates[0]
     exact = covered(db, best, terms)

@@ -1,9 +1,8 @@
 """What a word that the index does not know may have meant: the beginning of words, a slip, a piece of words."""
 
 from memctl.retrieve.terms import Forms, beginning
-from memctl.store import search as index
-from memctl.store import vocabulary
 from memctl.store.connect import Database
+from memctl.store.search import index, vocabulary
 from memctl.text.query import stem
 
 #: What such a match counts beside the word itself.

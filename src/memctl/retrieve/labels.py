@@ -3,10 +3,10 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from memctl.store import handles as stored
-from memctl.store import mounts
 from memctl.store.connect import Database
-from memctl.text.block import Passage, display_path
+from memctl.store.documents import mounts
+from memctl.store.items import short_ids as stored
+from memctl.text.block.block import Passage, display_path
 from memctl.text.clean import one_line
 from memctl.types import MemoryItem
 
@@ -83,7 +83,7 @@ def read(
 def _superseded(db: Database, spoken: Sequence[MemoryItem]) -> dict[str, list[tuple[str, str]]]:
     if not spoken:  # most blocks are of documents alone
         return {}
-    from memctl.store import links
+    from memctl.store.items import links
 
     return links.superseded(db, [item.id for item in spoken])
 

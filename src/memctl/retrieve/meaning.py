@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING
-from memctl.store import search as index
-from memctl.store import vectors
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
+from memctl.store.search import index, vectors
 
 if TYPE_CHECKING:
     from memctl.retrieve.embedder import Embedder

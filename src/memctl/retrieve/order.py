@@ -7,10 +7,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from memctl.retrieve.rank import NAMED, POOL, SHORT, Ranking, Scores, best
-from memctl.store import search as index
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
-from memctl.store.search import Candidate
+from memctl.store.search import index
+from memctl.store.search.index import Candidate
 from memctl.text.query import Query
 
 #: How much more a word counts that is there more often, with its neighbours'.

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from memctl.retrieve import repeats
 from memctl.retrieve.find import Found
 from memctl.retrieve.labels import Labels
-from memctl.store.sources import Source
-from memctl.text import block
-from memctl.text.block import Block, Passage
-from memctl.text.excerpt import Weighed, cost, stems
-from memctl.text.frames import Compact, Frame
+from memctl.store.documents.sources import Source
+from memctl.text.block import block
+from memctl.text.block.block import Block, Passage
+from memctl.text.block.excerpt import Weighed, cost, stems
+from memctl.text.block.frames import Compact, Frame
 from memctl.text.query import Query
 from memctl.text.tokens import CHARS_PER_TOKEN
 from memctl.types import MemoryItem

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from memctl.retrieve.terms import COMMON, Term, terms_of
-from memctl.store import search as index
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
-from memctl.store.search import Candidate
+from memctl.store.search import index
+from memctl.store.search.index import Candidate
 from memctl.text.query import Query
 
 TYPE_CHECKING = False

@@ -82,7 +82,7 @@ def demote(found: "Found", limit: int) -> None:
             lost[c.row] = -c.score * (1 - KEPT**times)
             c.score += lost[c.row]
     if lost:
-        from memctl.store.search import in_order
+        from memctl.store.search.index import in_order
 
         found.candidates = in_order(found.candidates)
         if found.ranking is not None:

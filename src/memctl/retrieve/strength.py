@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 from memctl import ids
 from memctl.names import STRENGTH
-from memctl.store import lives
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
-from memctl.store.lives import Life
-from memctl.store.search import Candidate, in_order
+from memctl.store.items import usage
+from memctl.store.items.usage import Life
+from memctl.store.search.index import Candidate, in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def weigh(db: Database, found: "Found", filters: Filters, weights: Weights) -> N
     head = found.candidates[:LOOKED_AT]
     if not head:
         return
-    known = lives.of(db, [c.id for c in head])
-    today = lives.day(db, filters.as_of) if filters.as_of else int(ids.now_seconds() // _SECONDS)
+    known = usage.of(db, [c.id for c in head])
+    today = usage.day(db, filters.as_of) if filters.as_of else int(ids.now_seconds() // _SECONDS)
     added: dict[str, dict[int, float]] = {}
     for c in head:
         more = 0.0

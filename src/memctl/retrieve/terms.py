@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from itertools import pairwise
 
-from memctl.store import search as index
 from memctl.store.connect import Database
 from memctl.store.filters import Filters
-from memctl.text.forms import french_stem, irregular, semitic
+from memctl.store.search import index
 from memctl.text.query import Query, stem
+from memctl.text.word_forms import french_stem, irregular, semitic
 from memctl.text.word_lists import EN_LIGHT, FR_LIGHT
 
 #: What a match counts beside the word itself: an irregular form or other prefix, the beginning of a French word.
@@ -70,7 +70,7 @@ class Term:
             matching = index.frequency(db, expression, size) if count >= COMMON else count
             found = index.strengths(db, expression, filters, size, matching)
             if filters.scopes is not None and index.is_elsewhere(db, filters.scopes):
-                from memctl.store import lengths
+                from memctl.store.search import lengths
 
                 found = lengths.as_alone(db, found, filters.scopes)
             if not self.rows and worth == 1.0:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from memctl.retrieve.rank import COUNTED, K1, NAMED, POOL, SHORT, Ranking, Scores
 from memctl.retrieve.terms import COMMON, Term
-from memctl.store import search as index
 from memctl.store.connect import Database
-from memctl.store.search import Candidate
+from memctl.store.search import index
+from memctl.store.search.index import Candidate
 from memctl.text.query import Query
 
 #: What holding all of the query's words adds to a short item, as a share of its score.

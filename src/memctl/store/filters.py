@@ -14,7 +14,7 @@ class Filters:
     archived    True: also what was archived or has expired
     since       only items that were made at this moment or later, until: at this one or earlier
     below       only passages of documents below this folder (its path ends in a separator)
-    as_of       what has expired is told by this moment instead of now (the items of then: `memctl.store.then`)
+    as_of       what has expired is told by this moment instead of now (the items of then: `memctl.store.as_of`)
 
     Moments have the shape of `ids.timestamp`.
     """
@@ -115,6 +115,6 @@ def utc_of(column: str) -> str:
 
 def utc(text: object) -> str:
     """Another program's time as UTC, in the shape of `ids.timestamp` (registered as the SQL function `memctl_utc`)."""
-    from memctl.text.moments import canonical
+    from memctl.text.times import canonical
 
     return canonical(_text(text or ""))

@@ -10,8 +10,9 @@ import os
 from typing import NamedTuple
 
 from memctl import errors
-from memctl.store import rows, safety
+from memctl.store import safety
 from memctl.store.connect import Database, connect_immutable
+from memctl.store.items import rows
 
 #: Steps of SQLite's machine after which a query is ended: some 20 seconds. What an honest store needs is far below.
 _STEPS, _EACH = 4000, 1_000_000

@@ -3,7 +3,7 @@
 import os
 
 from memctl import errors, ids, registry
-from memctl.store import connect, placing, safety
+from memctl.store import atomic_file, connect, safety
 from memctl.store.connect import Database
 
 #: In `schema_meta`: the random id by which the registry of trusted stores knows the file.
@@ -39,10 +39,10 @@ def create(path: str, tokenizer: str | None, *, wal: bool, found: bool) -> None:
             db.run("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
             db.close()
-        placing.settle(part)
+        atomic_file.settle(part)
         info, when, config = os.stat(part), ids.timestamp_seconds(), registry.UNVOUCHED if stranger else ""
         registry.announce(part, path, store_id, when, config)
-        placing.publish(part, path)
+        atomic_file.publish(part, path)
         if os.path.basename(folder) == ".memory":
             _hide_from_git(folder)
         if os.path.samestat(os.stat(path), info):
@@ -54,8 +54,8 @@ def create(path: str, tokenizer: str | None, *, wal: bool, found: bool) -> None:
     except connect.FAILURES as exc:
         raise connect.translated(exc, path) from exc
     finally:
-        for suffix in ("", *placing.BESIDE):
-            placing.remove(part + suffix)
+        for suffix in ("", *atomic_file.BESIDE):
+            atomic_file.remove(part + suffix)
 
 
 def put_id(db: Database, store_id: str, wait: float = connect.BUSY_SECONDS) -> None:

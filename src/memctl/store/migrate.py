@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from memctl import errors, ids
-from memctl.store import fts, schema
+from memctl.store import schema
 from memctl.store.connect import Database, translated
+from memctl.store.search import fts
 
 #: Told how many rows of how many are done.
 Progress = Callable[[int, int], None]

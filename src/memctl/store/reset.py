@@ -3,8 +3,9 @@
 from typing import Any
 
 from memctl import errors
-from memctl.store import events, migrate
+from memctl.store import migrate
 from memctl.store.connect import Database
+from memctl.store.items import events
 
 #: The tables a reset empties; mounts only when asked.
 CLEARED = (

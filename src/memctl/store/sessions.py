@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from memctl import ids
 from memctl.names import DEFAULT_SCOPE
-from memctl.store import rows
 from memctl.store.connect import Database
+from memctl.store.items import rows
 
 
 class Session(NamedTuple):

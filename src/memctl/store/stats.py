@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from memctl.store import fts, migrate
+from memctl.store import migrate
 from memctl.store.connect import Database
-from memctl.store.sources import marks
+from memctl.store.documents.sources import marks
+from memctl.store.search import fts
 
 
 def stats(db: Database, scopes: tuple[str, ...] | None = None, corpus_id: str | None = None) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 from memctl import ids
 from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
-from memctl.store import events, rows
 from memctl.store.connect import Database
+from memctl.store.items import events, rows
 
 #: The workspace that is always there.
 DEFAULT = "default"

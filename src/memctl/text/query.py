@@ -1,6 +1,6 @@
 """What a query asks for: its words without stop words, its identifiers with their parts, its phrases.
 
-Any text is a legal query. The result says nothing about a search engine: `memctl.store.search` turns it into one.
+Any text is a legal query. The result says nothing about a search engine: `memctl.store.search.index` turns it into one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

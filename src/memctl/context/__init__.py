@@ -1,0 +1,356 @@
+"""What an operation works with: the store it declared, the settings, standard input, and a place for remarks.
+
+The command line builds a Context from its flags; a program gets one from `open_context()` and calls operations as
+plain functions: `with open_context(db="m.db") as ctx: hits = search(ctx, "words")`.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+
+from memctl import errors, registry, state
+from memctl.annotations import TYPE_CHECKING, Any
+from memctl.context.nearest import DEFAULT_STORE as DEFAULT_STORE
+from memctl.context.nearest import hindrance
+from memctl.context.nearest import nearest_store as nearest_store
+from memctl.operation import CREATE, NONE, READ, WRITE, Access, Param
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from memctl.config import Loaded, MemoryConfig
+    from memctl.context.bounds import ToolBounds
+    from memctl.policy import MemoryPolicy
+    from memctl.store.connect import Database
+
+_RANK = {NONE: 0, READ: 1, WRITE: 2, CREATE: 3}
+
+
+class Context:
+    """The surroundings of one operation. The store and the config are opened when they are first used.
+
+    db, config      paths the caller gave; None = found by the rules of `db_path` and `config_path`
+    found           `db` was found by these rules, too, and not named by anybody
+    environ, cwd    the environment and the folder that relative paths start from (default: the process's)
+    stdin           binary stream, None when it is closed
+    say             takes one line that is meant for people; None = nobody listens
+    progress        the same for a line that the next one replaces; None = nobody watches
+    emit            takes a piece of the answer while it is being made; None = it is printed when it is there
+    quiet           `note()` says nothing, `warn()` still does
+    tty             which of "stdin", "stdout", "stderr" are terminals
+    """
+
+    def __init__(
+        self,
+        *,
+        db: str | None = None,
+        config: str | None = None,
+        found: bool = False,
+        environ: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        stdin: "BinaryIO | None" = None,
+        say: Callable[[str], None] | None = None,
+        progress: Callable[[str], None] | None = None,
+        emit: Callable[[str], None] | None = None,
+        quiet: bool = False,
+        verbose: bool = False,
+        json: bool = False,
+        tty: frozenset[str] = frozenset(),
+    ) -> None:
+        self.db_flag, self.config_flag = db, config
+        self.environ = os.environ if environ is None else environ
+        self.stdin, self.quiet, self.verbose, self.json, self.tty = stdin, quiet, verbose, json, tty
+        self._cwd, self._say, self._progress = cwd, say, progress
+        self.emit = emit
+        self._access: Access = NONE
+        self._db: Database | None = None
+        self._db_path = ""
+        self._found = found
+        self._said: set[str] = set()
+        self._loaded: Loaded | None = None
+        self.loosens: list[str] = []  # keys of a config file that loosen policy, or name a host or a program
+        self.ignored: list[str] = []  # such keys that do not count, as nobody has vouched for the file
+        self._policy: MemoryPolicy | None = None
+        self.bounds: ToolBounds | None = None  # what a model may do that calls through a tool; None: a person calls
+        self.metrics: Any = None  # the counters of the server that runs this, a `mcp.metrics.Metrics`
+
+    @property
+    def prints_text(self) -> bool:
+        """Whether only the text of the answer is printed: what its record alone says need not be found out."""
+        return self.emit is not None and not self.json
+
+    def __enter__(self) -> "Context":  # noqa: PYI034 - typing.Self is 3.11
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def scratch(self) -> "Context":
+        """The same surroundings with an empty store that no file keeps: it is gone when this context is closed."""
+        from copy import copy
+
+        from memctl.store import connect
+
+        _ = self.policy  # what is read from files is read once, and said once
+        twin = copy(self)
+        twin._access = CREATE
+        twin._db = connect.open_write(connect.SCRATCH, create=True, tokenizer=self.tokenizer)
+        return twin
+
+    def close(self) -> None:
+        """Close the store; it is opened again if it is used again."""
+        db, self._db = self._db, None
+        if db is not None:
+            db.close()
+
+    # --- where things are ----------------------------------------------------------------------------------------
+
+    @property
+    def cwd(self) -> str:
+        """The folder that relative paths start from. Raises FileMissing when it was deleted."""
+        if self._cwd is None:
+            try:
+                self._cwd = os.getcwd()
+            except OSError as exc:
+                raise errors.FileMissing(path="the current folder", reason=exc.strerror) from exc
+        return self._cwd
+
+    def absolute(self, path: str) -> str:
+        """`path` with `~` expanded, seen from `cwd`."""
+        path = os.path.expanduser(path)
+        return os.path.normpath(path if os.path.isabs(path) else os.path.join(self.cwd, path))
+
+    def env(self, name: str) -> str | None:
+        """An environment variable; an empty one counts as unset."""
+        return self.environ.get(name) or None
+
+    @property
+    def db_path(self) -> str:
+        """The store's absolute path, whether it exists or not.
+
+        `--db`, else MEMCTL_DB, else `store.db_path` of a config file named with --config, else the nearest
+        `.memory/memory.db` in the current folder or one above it, else `.memory/memory.db` here.
+        """
+        if not self._db_path:
+            named = self.db_flag or self.env("MEMCTL_DB") or self._configured_store()
+            self._found = self._found or not named
+            self._db_path = self.absolute(named) if named else nearest_store(self.cwd, self.warn_once)
+        return self._db_path
+
+    @property
+    def is_found(self) -> bool:
+        """Whether nobody named the store: it is trusted only if it is known to be this user's own."""
+        return bool(self.db_path) and self._found
+
+    def _configured_store(self) -> str | None:
+        if self.config_flag is None:
+            return None
+        loaded = self._load()
+        if loaded is None or "store.db_path" not in loaded.given:
+            return None
+        # What stands in a file is seen from that file: the same store, wherever the command is given.
+        path = os.path.expanduser(loaded.config.store.db_path)
+        return os.path.join(os.path.dirname(self.config_path or ""), path)
+
+    @property
+    def config_path(self) -> str | None:
+        """The config file: `--config`, else `config.json` beside the store if there is one, else None."""
+        if self.config_flag is not None:
+            return self.absolute(self.config_flag)
+        path = os.path.join(os.path.dirname(self.db_path), "config.json")
+        return path if os.path.exists(path) else None
+
+    # --- the store -----------------------------------------------------------------------------------------------
+
+    def allow(self, access: Access) -> None:
+        """Say what the store may be opened for; a handle that allows less is closed first."""
+        if _RANK[access] > _RANK[self._access]:
+            self.close()
+            self._access = access
+
+    def narrow(self, access: Access) -> None:
+        """Say that this run, so far, needs the store for less than its operation declared."""
+        if self._db is None:
+            self._access = access
+
+    @property
+    def db(self) -> "Database":
+        """The open store. Raises StoreMissing for READ and WRITE when there is none."""
+        if self._db is None:
+            self._db = self._open()
+        return self._db
+
+    def _open(self) -> "Database":
+        from memctl.store import connect
+
+        if self._access == NONE:
+            raise RuntimeError("this operation did not declare that it uses the store")
+        path = self.db_path
+        if self._access == READ:
+            db = self._open_read(path)
+            db.say = self.warn
+            return db
+        store_id = None
+        if self.is_found:
+            from memctl.context import vouching
+
+            store_id = vouching.known_id(path)
+        db = connect.open_write(
+            path, create=self._access == CREATE, tokenizer=self.tokenizer, wal=self.config.store.wal_mode,
+            found=self.is_found, store_id=store_id, say=self.warn,
+        )  # fmt: skip
+        if self.is_found and store_id is None:
+            self.note(f"Made a store: {path}")
+            if registry.find(path) is None:
+                self.warn(f"That it is yours cannot be written down in {state.folder()}: from now on name it with --db")
+        elif self.is_found:
+            registry.refresh(path)
+        return db
+
+    def _open_read(self, path: str) -> "Database":
+        from memctl.store import connect
+
+        if not self.is_found:
+            return connect.open_read(path)
+        entry = None if hindrance(path) else registry.find(path)
+        if entry is not None and entry.how != registry.UNTRUSTED:
+            db = connect.open_read(path)
+            if db.store_id == entry.store_id:
+                return db
+            db.close()
+        from memctl.context import vouching
+
+        return vouching.open_found(self, path)
+
+    @property
+    def tokenizer(self) -> str | None:
+        """The full-text tokenizer for a store that is made now: MEMCTL_FTS, else config.json, else None."""
+        return self.env("MEMCTL_FTS") or (
+            self.config.store.fts_tokenizer if self.is_configured("store.fts_tokenizer") else None
+        )
+
+    # --- settings ------------------------------------------------------------------------------------------------
+
+    @property
+    def config(self) -> "MemoryConfig":
+        """The config file's values over the defaults. Raises ConfigUnreadable and SettingInvalid."""
+        loaded = self._load()
+        if loaded is not None:
+            return loaded.config
+        from memctl.config import MemoryConfig
+
+        return MemoryConfig()
+
+    def is_configured(self, path: str) -> bool:
+        """Whether the config file names `section.key`."""
+        loaded = self._load()
+        return loaded is not None and path in loaded.given
+
+    def is_configured_in(self, section: str) -> bool:
+        """Whether the config file names any key of a section."""
+        loaded = self._load()
+        return loaded is not None and any(path.startswith(f"{section}.") for path in loaded.given)
+
+    def _load(self) -> "Loaded | None":
+        if self._loaded is None:
+            path = self.config_path
+            if path is None:
+                return None
+            from memctl.config import read_config
+
+            loaded = read_config(path, named=self.config_flag is not None)
+            if not (loaded.foreign and self.config_flag is None):  # another program's config.json beside the store
+                for line in loaded.unknown:
+                    self.warn(f"{path}: {line}")
+            if loaded.invalid:
+                raise errors.SettingInvalid(origin=path, message="; ".join(loaded.invalid))
+            self._loaded = self._as_it_counts(path, loaded)
+        return self._loaded
+
+    def _as_it_counts(self, path: str, loaded: "Loaded") -> "Loaded":
+        """What counts of a config file: all of one that was named, and of one that the store's user has vouched for."""
+        from memctl.config import strangers
+
+        loose = strangers.loosening(loaded)
+        if not loose:
+            return loaded
+        from memctl.context import vouching
+
+        why = "" if self.config_flag is not None else vouching.objection(self, path)
+        if not why:
+            self.loosens = loose
+            return loaded
+        self.ignored = loose
+        self.warn_once(f"{path}: {', '.join(loose)}: not used, as {why}")
+        return strangers.limited(loaded)
+
+    def setting(self, param: Param) -> Any:
+        """The value of a parameter that the caller did not give: environment, else config.json, else its default."""
+        name = param.arg.env
+        text = self.env(name) if name else None
+        if text is not None:
+            try:
+                return param.value(text)
+            except ValueError as exc:
+                raise errors.SettingInvalid(origin=name, message=str(exc)) from exc
+        key = param.arg.config
+        if key is None or not self.is_configured(key):
+            return param.default
+        try:
+            return param.check(self.config.value(key))
+        except ValueError as exc:
+            raise errors.SettingInvalid(origin=f"{self.config_path}: {key}", message=str(exc)) from exc
+
+    @property
+    def policy(self) -> "MemoryPolicy":
+        """The policy engine with the config's policy section."""
+        if self._policy is None:
+            from memctl.policy import MemoryPolicy
+
+            self._policy = MemoryPolicy(self.config.policy)
+        return self._policy
+
+    # --- people --------------------------------------------------------------------------------------------------
+
+    def stdin_bytes(self) -> bytes:
+        """All of standard input; nothing when it is closed."""
+        return b"" if self.stdin is None else self.stdin.read()
+
+    def stdin_text(self) -> str:
+        """All of standard input as text: a byte order mark is dropped, bytes that are not UTF-8 become U+FFFD."""
+        return self.stdin_bytes().decode("utf-8-sig", "replace")
+
+    def note(self, message: str) -> None:
+        """Tell people something in passing; nothing when they asked for quiet."""
+        if not self.quiet:
+            self.warn(message)
+
+    def warn(self, message: str) -> None:
+        """Tell people something they must know."""
+        if self._say is not None:
+            self._say(message)
+
+    def warn_once(self, message: str) -> None:
+        """The same, when it has not been said here before."""
+        if message not in self._said:
+            self._said.add(message)
+            self.warn(message)
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody sees `progress()`: a terminal, or a client that asked for it."""
+        return self._progress is not None and not self.quiet
+
+    def progress(self, message: str) -> None:
+        """Show how far the work is, where somebody watches; the next line replaces it."""
+        if self._progress is not None and not self.quiet:
+            self._progress(message)
+
+    @property
+    def color(self) -> bool:
+        """Whether standard output is a terminal whose user did not refuse colour (NO_COLOR)."""
+        return "stdout" in self.tty and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
+
+
+def open_context(db: str | os.PathLike[str] | None = None, **options: Any) -> Context:
+    """A Context for a program of one's own; the options are those of Context. Close it, or use it with `with`."""
+    return Context(db=None if db is None else os.fspath(db), **options)

@@ -1,0 +1,192 @@
+"""Stores that were found and that the registry does not know: adopted when they show that they are this user's own, and
+read as somebody else's otherwise.
+
+A store of an older memctl stands in no registry. It is this user's own when it knows a file below its project as only
+this machine can: by inode and by the time of its last change, in nanoseconds, which nobody can set. Whoever makes a
+store elsewhere and gives it away, in a clone or an archive, cannot know them before the files are there.
+"""
+
+import os
+import stat
+
+from memctl import errors, ids, registry
+from memctl.annotations import TYPE_CHECKING, Any
+from memctl.context.nearest import hindrance, is_own, quoted
+from memctl.paths import real_path
+from memctl.registry import Entry
+
+if TYPE_CHECKING:
+    from memctl.context import Context
+    from memctl.store.connect import Database
+
+#: How many of the files that a store knows are looked at.
+MOST = 50
+NOTICE = (
+    "{path} is not a store that you have made here: it is read as somebody else's, at low trust, by its text and not "
+    "by its index, and not written to. "
+    "When you have looked at it and trust it: memctl trust {quoted}"
+)
+
+
+def open_found(ctx: "Context", path: str) -> "Database":
+    """Open a store to read that is not known by the registry: as one's own when it is adopted, else as a stranger's."""
+    from memctl.store import connect, found
+
+    why = hindrance(path)
+    if why:
+        raise errors.StoreUnsafe(path=path, what=why)
+    if not os.path.exists(path):
+        raise errors.StoreMissing(path=path)
+    if adopted(path) is not None:
+        return connect.open_read(path)
+    db = found.open_found(path)
+    if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
+        ctx.warn_once(f"{path} was left with unfinished writes (a -wal file); they are not seen")
+    ctx.warn_once(NOTICE.format(path=path, quoted=quoted(path)))
+    return db
+
+
+def known_id(path: str) -> str | None:
+    """The id that a store which was found must have to be written to; None when there is none yet.
+
+    Raises StoreUntrusted, and StoreUnsafe where none may be.
+    """
+    why = hindrance(path)
+    if why:
+        raise errors.StoreUnsafe(path=path, what=why)
+    if not os.path.lexists(path):
+        return None
+    entry = registry.find(path)
+    if entry is None or entry.how == registry.UNTRUSTED:
+        from memctl.store import found
+
+        found.open_plain(path).close()  # says what is wrong with it, if it is no store
+        entry = adopted(path)
+    if entry is None:
+        raise errors.StoreUntrusted(path=path)
+    return entry.store_id
+
+
+def is_trusted(path: str, entry: Entry | None) -> bool:
+    """Whether the file is the store that the entry is about, and may be trusted."""
+    if entry is None or entry.how == registry.UNTRUSTED:
+        return False
+    from memctl.store import connect
+
+    db = connect.open_read(path)
+    db.close()
+    return db.store_id == entry.store_id
+
+
+def adopted(path: str) -> Entry | None:
+    """The entry of a store that shows that it is this user's own, made now; None when it does not.
+
+    A store that cannot be written to cannot keep an id: it is shown again each time.
+    """
+    entry = registry.find(path)
+    if entry is not None and entry.how == registry.UNTRUSTED:
+        return None
+    if not _shows_that_it_is_ours(path):
+        return None
+    store_id = mark(path)
+    when = ids.timestamp_seconds()
+    registry.add(path, store_id, registry.ADOPTED, when)
+    note_mounts(path)
+    return Entry(registry.ADOPTED, when, 0, 0, 0, store_id, "", path)
+
+
+def note_mounts(path: str) -> None:
+    """Note the mounts that a store has, outside its project, as such that feed it: from now on it counts."""
+    from memctl.store import found
+    from memctl.store.documents import mounts
+
+    db = found.open_plain(path)
+    try:
+        folders = [mounts.located(path, folder) for folder in found.claims(db).mounts]
+    finally:
+        db.close()
+    registry.note_folders(path, [real_path(one) for one in folders if mounts.is_outside(path, one)])
+
+
+def mark(path: str) -> str:
+    """Give a store a new id, which nobody else knows; the id that it has, or "", when it cannot be written to."""
+    from memctl.store import found, making
+
+    try:
+        return making.mark(path, ids.new_id("STO"))
+    except (errors.StoreReadOnly, errors.StoreBusy, errors.StoreFull):
+        db = found.open_plain(path)
+        try:
+            return db.meta(making.ID) or ""
+        finally:
+            db.close()
+
+
+def _shows_that_it_is_ours(path: str) -> bool:
+    from memctl.store import found
+    from memctl.store.documents import mounts
+
+    try:
+        if not is_own(os.stat(path)):
+            return False
+        db = found.open_plain(path)
+    except (OSError, errors.MemctlError):
+        return False
+    try:
+        device = os.stat(path).st_dev
+        below = os.path.join(real_path(mounts.project(path)), "")
+        return any(_is_as_known(row, below, device) for row in found.files(db, MOST))
+    except (OSError, errors.MemctlError):
+        return False
+    finally:
+        db.close()
+
+
+def _is_as_known(row: tuple[Any, ...], below: str, device: int) -> bool:
+    """Whether a file below the project is exactly as the store knows it."""
+    path, inode, mtime, ctime = row
+    if not isinstance(path, str) or "\0" in path or not path.startswith(below) or None in (inode, mtime, ctime):
+        return False
+    try:
+        info = os.lstat(path)
+    except OSError:
+        return False
+    if not stat.S_ISREG(info.st_mode) or info.st_dev != device or real_path(path) != path:
+        return False
+    return (inode, mtime, ctime) == (info.st_ino, info.st_mtime_ns, info.st_ctime_ns)
+
+
+# --- config.json beside a store -------------------------------------------------------------------------------------
+
+
+def objection(ctx: "Context", path: str) -> str:
+    """Why a config file that nobody named may only tighten; "" when all of it counts."""
+    from memctl.context.tracked import is_tracked
+
+    db = ctx.db_path
+    entry = registry.find(db)
+    if ctx.is_found and not _is_trusted(db, entry):
+        there = os.path.exists(db)
+        return "the store is not one that you have made here" if there else "no store of yours is there"
+    vouched = entry.config if entry is not None else ""
+    if vouched not in ("", registry.UNVOUCHED) and vouched == digest(path):
+        return ""
+    if vouched == registry.UNVOUCHED:
+        return "it was there before the store, and nobody has vouched for it: memctl trust does"
+    if is_tracked(path):
+        return "the repository brings it along, and nobody has vouched for it as it is now: memctl trust does"
+    return ""
+
+
+def _is_trusted(path: str, entry: Entry | None) -> bool:
+    return (entry is not None and is_trusted(path, entry)) or (os.path.exists(path) and adopted(path) is not None)
+
+
+def digest(path: str) -> str:
+    """The hash of a config file, by which the registry knows it; "" when it cannot be read."""
+    from memctl.config import read_bytes
+
+    try:
+        return "sha256:" + ids.bytes_hash(read_bytes(path, named=False))
+    except (OSError, errors.ConfigUnreadable):
+        return ""

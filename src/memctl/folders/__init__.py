@@ -1,0 +1,1 @@
+"""Folders and documents: registering, bringing in, and comparing them with the store."""

@@ -1,0 +1,1 @@
+"""Operations that look after a store: policy, quarantine, index, trust, workspaces."""

@@ -1,0 +1,189 @@
+"""memctl trust: say that a store is trusted, after a look at what that means."""
+
+import os
+from collections.abc import Iterator
+
+from memctl import errors, ids, registry, state
+from memctl.annotations import TYPE_CHECKING, Annotated, Any
+from memctl.context import Context, vouching
+from memctl.context.nearest import DEFAULT_STORE, nearest_store
+from memctl.operation import NONE, Arg, Result, operation
+
+if TYPE_CHECKING:
+    from memctl.registry import Entry
+
+#: Items that are judged to say what policy thinks of them; of a larger store `memctl scan --store` says it.
+MOST = 20_000
+StorePath = Annotated[
+    str | None, Arg("the store, its folder, or the project's folder (else the nearest)", metavar="PATH", path=True)
+]
+
+
+class Trusted(Result):
+    """A store that is trusted from now on, and what that lets count."""
+
+    __slots__ = ("counts", "how", "path")
+
+    def __init__(self, path: str, how: str, counts: dict[str, Any]) -> None:
+        self.path, self.how, self.counts = path, how, counts
+
+    def as_dict(self) -> dict[str, Any]:
+        """Path, how it came to be trusted, and what is in it."""
+        return {"status": "ok", "db_path": self.path, "how": self.how} | self.counts
+
+    def text(self) -> Iterator[str]:
+        """Label and value, one a line."""
+        counts = self.counts
+        yield f"Trusted: {self.path}"
+        yield f"  Items:    {counts['items']} ({counts['verified']} verified, {counts['released']} released)"
+        yield f"  Mounts:   {len(counts['mounts'])}"
+        for path in counts["mounts"]:
+            yield f"    {path}" + (" (outside the project)" if path in counts["mounts_outside"] else "")
+        if counts["config_loosens"]:
+            yield f"  Config:   loosens or names {', '.join(counts['config_loosens'])}"
+        if counts["to_quarantine"] is None:
+            yield "  Policy:   too many items to judge here; memctl scan --store does it"
+        elif counts["to_quarantine"] or counts["to_redact"]:
+            yield (
+                f"  Policy:   would hold back {counts['to_quarantine']}, blot out secrets in {counts['to_redact']}; "
+                "memctl scan --store does it"
+            )
+        else:
+            yield "  Policy:   has no objection"
+
+
+class Known(Result):
+    """The stores that are known."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, entries: "list[Entry]") -> None:
+        self.entries = entries
+
+    def as_dict(self) -> dict[str, Any]:
+        """The rows."""
+        return {"status": "ok", "stores": self.as_json()}
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """A row a store: path, how and when, and whether the file is there."""
+        return [
+            {"path": one.path, "how": one.how, "since": one.when, "there": os.path.exists(one.path)}
+            for one in self.entries
+        ]
+
+    def text(self) -> Iterator[str]:
+        """A line a store: how, when, path."""
+        for one in self.entries:
+            yield f"{one.how:<9}  {one.when:<20}  {one.path}" + ("" if os.path.exists(one.path) else " (gone)")
+
+
+@operation(
+    access=NONE,
+    examples=(
+        "memctl trust            # the nearest store",
+        "memctl trust ~/project  # the one of a project",
+        "memctl trust --list",
+    ),
+    exits={1: "there is no such store"},
+)
+def trust(
+    ctx: Context,
+    path: StorePath = None,
+    *,
+    listed: Annotated[bool, Arg("show the stores that are known", "--list")] = False,
+) -> Trusted | Known:
+    """Say that a store is trusted, though somebody else made it.
+
+    A store that memctl made for you is trusted already. Of another one that lies in your way nothing counts until you
+    say so: it is read as somebody else's, and not written to. Prints what will count. The config.json beside it is
+    vouched for as it is now. docs/trust.md tells the whole of it.
+    """
+    if listed:
+        return Known(registry.entries())
+    store = store_at(ctx, path)
+    entry = registry.find(store)
+    counts = _look(ctx, store)
+    config = os.path.join(os.path.dirname(store), "config.json")
+    vouched = vouching.digest(config) if os.path.lexists(config) else ""
+    if entry is not None and vouching.is_trusted(store, entry):
+        how, store_id, when = entry.how, entry.store_id, entry.when
+    else:
+        how, store_id, when = registry.TRUSTED, vouching.mark(store), ids.timestamp_seconds()
+    if not registry.add(store, store_id, how, when, vouched):
+        raise errors.TrustUnwritable(path=store, folder=state.folder())
+    vouching.note_mounts(store)
+    return Trusted(store, how, counts)
+
+
+def store_at(ctx: Context, path: str | None) -> str:
+    """The store that a person means by a path: a file, a `.memory` folder, a project's folder; None: the nearest.
+
+    Raises StoreMissing, and StoreUnsafe for a link.
+    """
+    if path is None:
+        store = ctx.absolute(DEFAULT_STORE)
+        store = store if os.path.lexists(store) else nearest_store(ctx.cwd, ctx.warn_once)
+    else:
+        store = ctx.absolute(path)
+        if os.path.isdir(store):
+            inner = os.path.join(store, DEFAULT_STORE)
+            store = inner if os.path.lexists(inner) else os.path.join(store, os.path.basename(DEFAULT_STORE))
+    if not os.path.lexists(store):
+        raise errors.StoreMissing(path=store)
+    if os.path.islink(store) or os.path.islink(os.path.dirname(store)):
+        raise errors.StoreUnsafe(path=store, what="it is a link")
+    return store
+
+
+def _look(ctx: Context, store: str) -> dict[str, Any]:
+    """What the store holds and says of itself. Raises what is wrong with it."""
+    from memctl.store import found, safety
+    from memctl.store.documents.mounts import is_outside, located
+
+    safety.check_files(store)
+    db = found.open_plain(store)
+    try:
+        safety.check_triggers(db)
+        claims = found.claims(db)
+    finally:
+        db.close()
+    mounts = [located(store, path) for path in claims.mounts]
+    outside = [path for path in mounts if is_outside(store, path)]
+    held, secret = _judged(store) if claims.items <= MOST else (None, None)
+    return {
+        "items": claims.items, "verified": claims.verified, "released": claims.released,
+        "mounts": mounts, "mounts_outside": outside, "config_loosens": _loosened(ctx, store),
+        "to_quarantine": held, "to_redact": secret,
+    }  # fmt: skip
+
+
+def _judged(store: str) -> tuple[int, int]:
+    """How many items today's own rules would hold back, and in how many they would blot something out."""
+    from memctl.lifecycle import scan
+    from memctl.policy import MemoryPolicy
+    from memctl.store import found
+
+    db = found.open_found(store)
+    try:
+        changes = scan.check(db, MemoryPolicy()).changes
+    finally:
+        db.close()
+    return sum(one.quarantined for one in changes), sum(one.redacted for one in changes)
+
+
+def _loosened(ctx: Context, store: str) -> list[str]:
+    from memctl.config import read_config, strangers
+
+    path = os.path.join(os.path.dirname(store), "config.json")
+    if not os.path.lexists(path):
+        return []
+    try:
+        return strangers.loosening(read_config(path, named=False))
+    except errors.ConfigUnreadable as exc:
+        ctx.warn(str(exc))
+        return []
+
+
+def text(result: Trusted | Known) -> Iterator[str]:
+    """What is trusted from now on; or a line for each store that is known."""
+    return result.text()

@@ -1,0 +1,190 @@
+"""memctl workspace: saved views."""
+
+from collections.abc import Iterator
+
+from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
+from memctl.context import Context
+from memctl.context.bounds import leave_to_person
+from memctl.errors import NothingStored, UsageError, WorkspaceNotFound
+from memctl.operation import READ, WRITE, Arg, Result, operation
+from memctl.text import clean
+
+if TYPE_CHECKING:
+    from memctl.store.workspaces import Workspace
+
+_NAME_CHARS = 100
+
+
+class Workspaces(Result):
+    """Some workspaces."""
+
+    __slots__ = ("found",)
+
+    def __init__(self, found: "list[Workspace]") -> None:
+        self.found = found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Their fields."""
+        return {"status": "ok", "workspaces": [one.as_dict() for one in self.found]}
+
+
+class Saved(Result):
+    """A workspace as it is saved now."""
+
+    __slots__ = ("workspace",)
+
+    def __init__(self, workspace: "Workspace") -> None:
+        self.workspace = workspace
+
+    def as_dict(self) -> dict[str, Any]:
+        """Its fields."""
+        return {"status": "ok", "workspace": self.workspace.as_dict()}
+
+
+class Removed(Result):
+    """Whether a workspace was forgotten."""
+
+    __slots__ = ("name", "removed")
+
+    def __init__(self, name: str, removed: bool) -> None:
+        self.name, self.removed = name, removed
+
+    def as_dict(self) -> dict[str, Any]:
+        """The name, and whether it was one."""
+        return {"status": "ok", "removed": self.removed, "name": self.name}
+
+
+@operation(
+    access=WRITE,
+    examples=(
+        "memctl workspace set api --scope api --read api,shared,global --budget 1200",
+        "memctl workspace list",
+        'memctl recall "how are tokens rotated" -w api',
+        "memctl workspace set api --budget 0  # no limit of its own any more",
+        "memctl workspace delete api          # its items stay",
+    ),
+    exits={1: "no store, no such workspace, or a name that cannot be one"},
+)
+def workspace(
+    ctx: Context,
+    action: Annotated[Literal["list", "show", "set", "delete"], Arg("what to do")],
+    name: Annotated[str | None, Arg("the workspace: show, set and delete", metavar="NAME")] = None,
+    *,
+    scope: Annotated[str | None, Arg("set: what is written to (a new one: its name)", "--scope")] = None,
+    read: Annotated[
+        list[str] | None, Arg("set: the scopes that are read (else that one and global)", "--read", comma=True)
+    ] = None,
+    corpus: Annotated[str | None, Arg("set: the document set that is read and written; '': any", "--corpus")] = None,
+    budget: Annotated[int | None, Arg("set: most tokens of a recall; 0: no limit", "--budget", ge=0, le=10**6)] = None,
+    description: Annotated[str | None, Arg("set: a few words", "--description")] = None,
+) -> Workspaces | Saved | Removed:
+    """Save views of the store by name, to read and write through.
+
+    A workspace says which scopes are read, which one is written to, which document set counts, and how many tokens a
+    recall may take. Commands take it with -w; the workspace default is always there. `set` makes one, or changes what
+    is given of one that is there.
+    """
+    given = {"scope": scope, "read": read, "corpus": corpus, "budget": budget, "description": description}
+    wanted = _wanted(action, name, [key for key, value in given.items() if value is not None])
+    if action == "set":
+        saved = save(ctx, wanted, scope=scope, read=read, corpus=corpus, budget=budget, description=description)
+        ctx.note(f"[workspace] {saved.name} saved")
+        return Saved(saved)
+    from memctl.store import workspaces
+
+    if action == "delete":
+        return Removed(wanted, delete(ctx, wanted))
+    ctx.narrow(READ)
+    if action == "show":
+        from memctl.retrieve.view import found
+
+        return Saved(found(ctx.db, wanted))
+    return Workspaces(workspaces.listed(ctx.db))
+
+
+def _wanted(action: str, name: str | None, given: list[str]) -> str:
+    wanted = (name or "").strip()
+    if action == "list" and wanted:
+        raise UsageError(f"unexpected argument '{wanted}'; show takes a name", command="workspace")
+    if action != "list" and not wanted:
+        raise UsageError(f"the workspace to {action} is missing", command="workspace")
+    if action != "set" and given:
+        raise UsageError(f"--{given[0]} is for set only", command="workspace")
+    return wanted
+
+
+def save(
+    ctx: Context,
+    name: str,
+    *,
+    scope: str | None = None,
+    read: list[str] | None = None,
+    corpus: str | None = None,
+    budget: int | None = None,
+    description: str | None = None,
+) -> "Workspace":
+    """Make a workspace, or change what is given of one. Raises UsageError, NothingStored, and ToolRefused when a tool
+    would change one that a person has made.
+    """
+    from memctl.store import workspaces
+
+    words = (name, scope or "", corpus or "", description or "", *(read or ()))
+    if not clean.one_line(name) or any(clean.one_line(word, 500) != word.strip() for word in words):
+        raise UsageError("a workspace's words are short lines, and its name is not empty", command="workspace")
+    if len(name) > _NAME_CHARS:
+        raise UsageError(f"a workspace's name has at most {_NAME_CHARS} characters", command="workspace")
+    judged = ctx.policy.judge("\n".join(words), field="workspace", document=False)
+    if judged.action in ("reject", "quarantine"):
+        ctx.warn(f"[workspace] policy found {', '.join(sorted({found.rule for found in judged.findings}))}")
+        raise NothingStored(reason="policy refuses the words of this workspace")
+    with ctx.db.atomic():
+        there = workspaces.get(ctx.db, name)
+        old = there or workspaces.Workspace(name, scope=name)
+        wanted = old._replace(
+            scope=old.scope if scope is None else scope.strip() or name,
+            corpus_id=old.corpus_id if corpus is None else corpus.strip() or None,
+            description=old.description if description is None else description.strip(),
+            read_scopes=old.read_scopes if read is None else tuple(dict.fromkeys(read)),
+            budget=old.budget if budget is None else budget or None,
+        )
+        if ctx.bounds is not None and there is not None and not workspaces.is_by_tool(ctx.db, name):
+            if wanted != there:
+                leave_to_person(ctx, "change a workspace that a person has made", "memctl workspace set")
+            return there  # saving it would make it the tool's
+        return workspaces.put(ctx.db, wanted, by_tool=ctx.bounds is not None)
+
+
+def delete(ctx: Context, name: str) -> bool:
+    """Forget a workspace; its items stay. Raises WorkspaceNotFound, and UsageError for the one that is always there."""
+    from memctl.store import workspaces
+
+    if name == workspaces.DEFAULT:
+        raise UsageError("the workspace default is always there", command="workspace")
+    if not workspaces.remove(ctx.db, name):
+        raise WorkspaceNotFound(name=name)
+    ctx.note(f"[workspace] {name} deleted; its items stay")
+    return True
+
+
+def lines(one: "Workspace") -> Iterator[str]:
+    """Label and value, one a line."""
+    yield f"{'Name:':<13}{one.name}"
+    yield f"{'Writes to:':<13}{one.scope}"
+    yield f"{'Reads:':<13}{', '.join(one.reads)}"
+    if one.corpus_id:
+        yield f"{'Corpus:':<13}{one.corpus_id}"
+    if one.budget:
+        yield f"{'Budget:':<13}{one.budget} tokens"
+    if one.description:
+        yield f"{'About:':<13}{one.description}"
+
+
+def text(result: Workspaces | Saved | Removed) -> Iterator[str]:
+    """One line a workspace; one alone with its fields."""
+    if isinstance(result, Saved):
+        yield from lines(result.workspace)
+    elif isinstance(result, Workspaces):
+        for one in result.found:
+            yield f"  {one.name:<16} {one.scope:<16} reads {', '.join(one.reads)}" + (
+                f"  ({one.description})" if one.description else ""
+            )

@@ -1,0 +1,1 @@
+"""Operations that look at what the store holds."""

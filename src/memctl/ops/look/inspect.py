@@ -1,0 +1,170 @@
+"""memctl inspect: the structure of a folder, or of everything, as one block."""
+
+from collections.abc import Iterator
+
+from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
+from memctl.context import Context
+from memctl.folders.visiting import (
+    MountMode,
+    SyncMode,
+    Visit,
+    bring_in,
+    forget,
+    root_of,
+    staleness,
+    structure,
+    sync_state,
+)
+from memctl.operation import CREATE, READ, Arg, Result, operation
+from memctl.parameters import Budget
+
+if TYPE_CHECKING:
+    from memctl.ingest.inspect import Report
+
+
+class Inspected(Result):
+    """The report on a folder or on the whole store, and what was done for it."""
+
+    __slots__ = ("as_text", "budget", "report", "visit")
+    verbatim = True
+
+    def __init__(self, report: "Report", budget: int, visit: Visit | None = None) -> None:
+        self.report, self.budget, self.visit = report, budget, visit
+        self.as_text = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `--json` prints; or, where text was asked for, the block and few numbers."""
+        found = self.as_json()
+        if not self.as_text:
+            return found
+        out = {"inject_text": self.report.block(self.budget)}
+        keys = ("total_files", "total_chunks", "was_mounted", "was_synced")
+        return out if self.visit is None else out | {key: found[key] for key in keys}
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented statistics; with a folder also what was done with it."""
+        out = self.report.as_dict(self.budget)
+        if self.visit is None:
+            return out
+        visit, done = self.visit, self.visit.synced
+        return out | {
+            "mount_id": visit.mount["mount_id"] if visit.mount else None,
+            "mount_label": self.report.label,
+            "was_mounted": visit.made,
+            "was_synced": done is not None,
+            "sync_skipped": done is None,
+            "was_ephemeral": visit.gone,
+            "sync_files_new": done.new if done else 0,
+            "sync_files_changed": done.changed if done else 0,
+            "sync_files_unchanged": done.unchanged if done else 0,
+            "sync_chunks_created": len(done.item_ids) if done else 0,
+        }
+
+
+OneMount = Annotated[
+    str | None,
+    Arg(
+        "only the files of this mount: its id, name or path", "--mount", metavar="ID_OR_NAME", mcp_name="mount_id",
+        mcp_help="a mount: id, name or path",
+    ),
+]  # fmt: skip
+
+
+@operation(
+    access=CREATE,
+    tool="memory_inspect",
+    toolset="standard",
+    prose=True,
+    destructive=True,
+    about="Show the structure of a folder: files, sizes, extensions, largest and odd parts, as one text. Mounts and "
+    "syncs the folder as far as needed; without a path it tells of all documents in memory.",
+    answer={
+        "inject_text": "string", "total_files": "integer", "total_chunks": "integer", "was_mounted": "boolean",
+        "was_synced": "boolean",
+    },
+    examples=(
+        "memctl inspect docs/                         # mounts it, syncs it if files changed, and reports",
+        "memctl inspect src/ --json | jq .per_extension",
+        "memctl inspect docs/ --no-sync --budget 600  # as the store knows it",
+        "memctl inspect --mount docs                  # a mounted folder, by name or id",
+        "memctl inspect                               # all files of the store",
+    ),
+    exits={1: "the path is missing or no folder, the mount is not known, or there is no store"},
+)  # fmt: skip
+def inspect(
+    ctx: Context,
+    path: Annotated[str | None, Arg("the folder; without one, all files of the store", path=True)] = None,
+    *,
+    mount: OneMount = None,
+    budget: Budget = 2200,
+    sync: Annotated[
+        SyncMode,
+        Arg(
+            "read files that changed: when there are some, always or never",
+            "--sync",
+            mcp_name="sync_mode",
+            mcp_help="read changed files first",
+        ),
+    ] = "auto",
+    no_sync: Annotated[bool, Arg("the same as --sync never", "--no-sync", mcp=False)] = False,
+    mount_mode: Annotated[
+        MountMode, Arg("ephemeral forgets a mount that this run made; its passages stay", "--mount-mode", mcp="full")
+    ] = "persist",
+    ignore: Annotated[
+        list[str] | None, Arg("patterns of files to pass over", "--ignore", metavar="PATTERN", mcp="full")
+    ] = None,
+    scope: Annotated[
+        str | None, Arg("file passages in this scope; count only those in it and in global", "--scope", mcp="full")
+    ] = None,
+    output_format: Annotated[Literal["text", "json"] | None, Arg("", cli=False, mcp_default="text")] = None,
+) -> Inspected:
+    """Show the structure of a folder as one block.
+
+    A folder that is not mounted is mounted first, and one with new, changed or deleted files is synced first; stderr
+    says so. Then come totals, folders, largest files, extensions and what is odd; as far as the budget goes also the
+    state of the last sync, the languages, and a tree in which the parts with most passages are open. Paths are relative
+    to the folder; of several mounts, each path begins with the name of its own. Without a folder nothing is written.
+    """
+    from memctl.folders.registered import canonical_folder, mount_at
+
+    ctx.narrow(READ)  # nothing is written unless a folder is mounted or synced
+    when: SyncMode = "never" if no_sync else sync
+    if path is None:
+        return _as_asked(_known_files(ctx, mount, budget, scope, look=when != "never"), output_format)
+    if mount is not None:
+        ctx.warn("--mount filter ignored when positional path is provided")
+    folder = canonical_folder(ctx, path, "inspect")
+    visit = Visit(folder, mount_at(ctx, folder))
+    try:
+        bring_in(ctx, visit, when, mount_mode, {"ignore": ignore, "scope": scope})
+        report = structure(ctx, visit.root, scope)
+    finally:
+        if visit.made and mount_mode == "ephemeral":
+            forget(ctx, visit)
+    if visit.mount is not None:
+        report.note_syncs([sync_state(ctx, visit.mount, visit.stale)])
+    return _as_asked(Inspected(report, budget, visit), output_format)
+
+
+def _as_asked(result: Inspected, output_format: str | None) -> Inspected:
+    result.as_text = output_format == "text"
+    return result
+
+
+def _known_files(ctx: Context, key: str | None, budget: int, scope: str | None, *, look: bool) -> Inspected:
+    """The report on what the store knows, of one mount or of all files; folders are only looked at."""
+    from memctl.folders.registered import mount_named
+    from memctl.store.documents import mounts
+
+    known = mounts.every(ctx.db) if key is None else [mount_named(ctx, key, "inspect")]
+    root = None if key is None else root_of(known[0]["path"], known[0])
+    report = structure(ctx, root, scope)
+    report.note_syncs([sync_state(ctx, one, staleness(ctx, one) if look else None) for one in known])
+    return Inspected(report, budget)
+
+
+def text(result: Inspected) -> Iterator[str]:
+    """The block."""
+    block = result.report.block(result.budget)
+    if block:
+        yield block

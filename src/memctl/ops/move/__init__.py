@@ -1,0 +1,1 @@
+"""Operations that carry items out of a store and into another."""

@@ -1,0 +1,243 @@
+"""memctl ask: one question to a folder."""
+
+import os
+from collections.abc import Iterator
+
+from memctl import errors
+from memctl.annotations import TYPE_CHECKING, Annotated, Any
+from memctl.answering.models import (
+    Llm,
+    LlmMode,
+    MaxCalls,
+    Model,
+    ProtocolArg,
+    QueryThreshold,
+    StableSteps,
+    Stream,
+    SystemPrompt,
+    Threshold,
+    Timeout,
+    command_of,
+    refuse_both,
+    streaming,
+    tell_end,
+)
+from memctl.answering.models import system_prompt as words_of
+from memctl.context import Context
+from memctl.folders.visiting import MountMode, SyncMode, Visit, brought_in, structure, sync_state
+from memctl.operation import CREATE, Arg, Result, operation
+from memctl.parameters import Budget
+from memctl.store.filters import Filters
+
+if TYPE_CHECKING:
+    from memctl.answering.grounding import Ground, Grounded
+    from memctl.llm.citations import Citation
+    from memctl.llm.command import Spend
+    from memctl.llm.controller import Plan
+    from memctl.text.block.block import Block
+
+#: So many citations that lead nowhere are named one by one.
+_LINES = 20
+
+Cite = Annotated[bool, Arg("ask for citations, and check them against what the model was given", "--cite", mcp="full")]
+InspectCap = Annotated[
+    int, Arg("at most so many of these tokens for the folder's structure", "--inspect-cap", ge=0,
+             mcp_help="tokens for the structure")
+]  # fmt: skip
+Sync = Annotated[
+    SyncMode, Arg("read files that changed: when there are some, always or never", "--sync", mcp_name="sync_mode",
+                  mcp_help="")
+]  # fmt: skip
+Leaving = Annotated[
+    MountMode, Arg("ephemeral leaves the store as it is: nothing is mounted or stored", "--mount-mode", mcp="full")
+]
+Ignore = Annotated[list[str] | None, Arg("patterns of files to pass over", "--ignore", metavar="PATTERN", mcp="full")]
+
+
+class Asked(Result):
+    """An answer, what was done with the folder for it, and what it was made from.
+
+    citations  None when they were not asked for
+    counted    what the model was given counts as used
+    streamed   the answer is on stdout already
+    """
+
+    __slots__ = ("citations", "counted", "ctx", "grounded", "spend", "streamed", "visit")
+    verbatim = True
+
+    def __init__(
+        self, ctx: Context, visit: Visit, grounded: "Grounded", spend: "Spend", *, counted: bool, streamed: bool
+    ) -> None:
+        self.ctx, self.visit, self.grounded, self.spend = ctx, visit, grounded, spend
+        self.counted, self.streamed = counted, streamed
+        self.citations: list[Citation] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The answer and the documented counts."""
+        visit, done = self.visit, self.grounded.result
+        out = {
+            "status": "ok",
+            "answer": done.answer,
+            "mount_id": visit.mount["mount_id"] if visit.mount else None,
+            "was_mounted": visit.made,
+            "was_synced": visit.synced is not None,
+            "was_ephemeral": visit.gone,
+            "recall_items_used": len(self.grounded.ids),
+            "loop_iterations": done.iterations,
+            "converged": done.converged,
+            "stop_reason": done.stop_reason,
+            "truncated": done.truncated,
+            "sources": [str(source) for source in self.grounded.sources],
+            "spend": self.spend.as_dict(),
+        }
+        if self.citations is not None:
+            out["citations"] = [found.as_dict() for found in self.citations]
+        return out
+
+    def settle(self) -> None:
+        """Count the use of what the model was given; a store that is left as it is counts nothing."""
+        if self.counted:
+            from memctl.store.items import items
+
+            items.mark_used(self.ctx.db, self.grounded.ids, action="recall")
+
+
+@operation(
+    access=CREATE,
+    tool="memory_ask",
+    toolset="standard",
+    prose=True,
+    destructive=True,
+    open_world=True,
+    about="Ask the model that this server was given a question about a folder: it reads the folder's structure and the "
+    "passages that answer best. Mounts and syncs the folder as far as needed.",
+    answer={
+        "answer": "string", "mount_id": "string", "was_mounted": "boolean", "was_synced": "boolean",
+        "recall_items_used": "integer", "loop_iterations": "integer", "converged": "boolean", "stop_reason": "string",
+        "truncated": "boolean", "sources": "array", "citations": "array", "spend": "object",
+    },
+    examples=(
+        'memctl ask docs/ "What are the auth risks?" --llm "claude -p"',
+        'memctl ask src/ "Summarize the architecture" --llm "claude -p" --json',
+        'memctl ask docs/ "How long are logs kept?" --llm "claude -p" --cite',
+        'memctl ask ~/inbox "Who wrote about the fair?" --llm "claude -p" --mount-mode ephemeral',
+        'memctl ask src/ "Where are retries capped?" --protocol json --max-calls 4  # MEMCTL_LLM names the model',
+    ),
+    exits={
+        0: "also when nothing in the folder matches, and when a citation leads nowhere",
+        1: "the path is missing or no folder, the model failed or is not named, or --inspect-cap leaves no budget",
+    },
+)  # fmt: skip
+def ask(
+    ctx: Context,
+    path: Annotated[str, Arg("the folder", path=True)],
+    question: Annotated[str, Arg("what you want to know")],
+    *,
+    llm: Llm = None,
+    cite: Cite = False,
+    budget: Budget = 2200,
+    inspect_cap: InspectCap = 600,
+    protocol: ProtocolArg = "passive",
+    max_calls: MaxCalls = 1,
+    threshold: Threshold = 0.92,
+    query_threshold: QueryThreshold = 0.90,
+    stable_steps: StableSteps = 2,
+    sync: Sync = "auto",
+    no_sync: Annotated[bool, Arg("the same as --sync never", "--no-sync", mcp=False)] = False,
+    mount_mode: Leaving = "persist",
+    ignore: Ignore = None,
+    system_prompt: SystemPrompt = None,
+    llm_mode: LlmMode = "stdin",
+    timeout: Timeout = 300.0,
+    stream: Stream = False,
+) -> Asked:
+    """Ask a model about a folder.
+
+    A folder that is not mounted is mounted first, and one with new, changed or deleted files is synced first; stderr
+    says so. The model gets the folder's structure and the passages of this folder that answer the question best, both
+    together within the budget. With --protocol json or regex and more calls it may ask for other passages, of this
+    folder too. --cite asks for citations as `path:line`; those that were not in the context are named on stderr.
+    """
+    if inspect_cap >= budget:
+        raise errors.UsageError(f"inspect_cap ({inspect_cap}) must be less than budget ({budget})", command="ask")
+    refuse_both(ctx, "ask", stream=stream)
+    if not question.strip():
+        raise errors.UsageError("the question is empty", command="ask")
+    from memctl.folders.registered import canonical_folder
+
+    model = Model(ctx, command_of(ctx, llm, llm_mode, timeout), "ask")
+    plan = _plan(
+        words_of(ctx, system_prompt, "ask"), cite=cite, protocol=protocol, max_calls=max_calls, threshold=threshold,
+        query_threshold=query_threshold, stable_steps=stable_steps, budget=budget,
+    )  # fmt: skip
+    folder = canonical_folder(ctx, path, "ask")
+    when: SyncMode = "never" if no_sync else sync
+    with brought_in(ctx, folder, when, mount_mode, {"ignore": ignore}) as (here, visit):
+        first, shape, ground = _look(here, visit, question, budget, inspect_cap)
+        try:
+            with streaming(ctx, wanted=stream) as out:
+                grounded = ground.answer(model, plan, question, first, before=shape, stream=out)
+        finally:
+            model.tell()
+    result = Asked(ctx, visit, grounded, model.spend, counted=mount_mode == "persist", streamed=out is not None)
+    tell_end(ctx, "ask", grounded.result)
+    if cite:
+        result.citations = _checked(ctx, result)
+    return result
+
+
+def _plan(own_words: str, *, cite: bool, **bounds: Any) -> "Plan":
+    from memctl.llm.citations import REQUEST
+    from memctl.llm.controller import Plan
+
+    words = [own_words.strip(), REQUEST if cite else ""]
+    return Plan(system_prompt="\n\n".join(part for part in words if part), **bounds)
+
+
+def _look(ctx: Context, visit: Visit, question: str, budget: int, cap: int) -> "tuple[Block, str, Ground]":
+    """What the folder has for the question, its structure, and where more is to be had, all within the budget.
+
+    `ctx` is the context whose store holds the folder's passages.
+    """
+    from memctl.answering.grounding import Ground, room_after
+
+    report = structure(ctx, visit.root)
+    if visit.mount is not None:
+        report.note_syncs([sync_state(ctx, visit.mount, visit.stale)])
+    shape = report.block(cap) if cap else ""
+    ground = Ground(ctx, Filters(below=visit.root.prefix, injectable=True), "ask")
+    first = ground.block(question, room_after(budget, shape))
+    ctx.note(f"[ask] Context: {len(shape)} chars inspect + {len(first.text)} chars recall ({len(first.ids)} items)")
+    return first, shape, ground
+
+
+def _checked(ctx: Context, asked: Asked) -> "list[Citation]":
+    """The answer's citations; those that were not in the context are named."""
+    from memctl.llm.citations import check
+    from memctl.text.clean import one_line
+
+    found = check(asked.grounded.result.answer, asked.grounded.places, below=_shown_prefix(ctx, asked.visit))
+    unknown = [citation.source for citation in found if not citation.known]
+    for source in unknown[:_LINES]:
+        ctx.warn(f"[ask] Citation not in the context: {one_line(source)}")
+    if len(unknown) > _LINES:
+        ctx.warn(f"[ask] … and {len(unknown) - _LINES} more")
+    if not found:
+        ctx.warn("[ask] The answer cites nothing")
+    else:
+        ctx.note(f"[ask] {len(found)} citation(s), {len(unknown)} of them not in the context")
+    return found
+
+
+def _shown_prefix(ctx: Context, visit: Visit) -> str:
+    """What the paths of the folder's files begin with in the context."""
+    from memctl.ops.recall.block import cwd_of
+    from memctl.text.block.block import display_path
+
+    return display_path(os.path.join(visit.folder, ""), cwd_of(ctx))
+
+
+def text(result: Asked) -> Iterator[str]:
+    """The answer, unless it is there already."""
+    if not result.streamed:
+        yield result.grounded.result.answer

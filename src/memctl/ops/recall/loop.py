@@ -1,0 +1,248 @@
+"""memctl loop: a model answers, asks memory for more, and answers again, within bounds."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from memctl import errors
+from memctl.annotations import TYPE_CHECKING, Annotated, Any
+from memctl.answering import models
+from memctl.context import Context
+from memctl.names import DEFAULT_SCOPE
+from memctl.operation import READ, REQUIRED, Arg, Result, operation
+from memctl.ops.recall.search import View
+from memctl.parameters import Budget, ByMeaning, ReadIn
+
+if TYPE_CHECKING:
+    from memctl.llm.command import Spend
+    from memctl.llm.controller import LoopResult, Plan
+    from memctl.llm.trace import LoopTrace
+    from memctl.store.filters import Filters
+
+
+class Looped(Result):
+    """How a loop ended; the uses of what it recalled are counted when the answer is out."""
+
+    __slots__ = ("ctx", "exit_code", "result", "spend", "streamed")
+    verbatim = True
+
+    def __init__(self, ctx: Context, result: "LoopResult", spend: "Spend", *, failed: bool, streamed: bool) -> None:
+        self.ctx, self.result, self.spend, self.streamed = ctx, result, spend, streamed
+        self.exit_code = 1 if failed else 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented keys, what was recalled on the way, and what was spent."""
+        more = {"item_ids": list(self.result.ids), "truncated": self.result.truncated, "spend": self.spend.as_dict()}
+        return {"status": "ok"} | self.result.as_dict() | more
+
+    def settle(self) -> None:
+        """Count the use of what was recalled; a store that cannot be written to counts nothing."""
+        if self.result.ids:
+            from memctl.store.items import items
+
+            items.mark_used(self.ctx.db, self.result.ids, action="recall")
+
+
+class Replayed(Result):
+    """The trace of a recorded loop."""
+
+    __slots__ = ("traces",)
+    verbatim = True
+
+    def __init__(self, traces: "tuple[LoopTrace, ...]") -> None:
+        self.traces = traces
+
+    def as_dict(self) -> dict[str, Any]:
+        """The trace, and how the loop ended."""
+        from memctl.llm.controller import CONVERGED
+
+        last = self.traces[-1].action
+        return {
+            "status": "ok", "iterations": len(self.traces), "converged": last in CONVERGED, "stop_reason": last,
+            "traces": [trace.as_dict() for trace in self.traces],
+        }  # fmt: skip
+
+
+def _file(help: str, flag: str) -> Arg:
+    return Arg(help, flag, metavar="FILE", path=True, mcp=False)
+
+
+@operation(
+    access=READ,
+    tool="memory_loop",
+    toolset="standard",
+    prose=True,
+    open_world=True,
+    about="Let the model that this server was given answer a question from a context, and ask memory for more until "
+    "its answer stays the same.",
+    answer={
+        "answer": "string", "iterations": "integer", "converged": "boolean", "stop_reason": "string",
+        "traces": "array", "item_ids": "array", "truncated": "boolean", "spend": "object",
+    },
+    examples=(
+        'memctl push "auth flow" --source docs/ | memctl loop "auth flow" --llm "claude -p" --trace',
+        'memctl recall "auth flow" | memctl loop "auth flow" --llm "llm -m local" --protocol passive --stream',
+        'memctl push "auth flow" | memctl loop "auth flow" --llm "claude -p" --trace-file trace.jsonl',
+        'memctl loop --replay trace.jsonl "auth flow"',
+    ),
+    exits={
+        1: "also when the model failed or took too long, and with --strict when the loop did not converge",
+        0: "also when the loop ended at one of its bounds: stderr says which",
+    },
+)  # fmt: skip
+def loop(
+    ctx: Context,
+    query: Annotated[str, Arg("the question")],
+    *,
+    initial_context: Annotated[
+        str | None, Arg("what is known so far, such as a block of recall", cli=False, mcp_default=REQUIRED)
+    ] = None,
+    llm: models.Llm = None,
+    llm_mode: models.LlmMode = "stdin",
+    protocol: models.ProtocolArg = "json",
+    system_prompt: models.SystemPrompt = None,
+    max_calls: models.MaxCalls = 3,
+    threshold: models.Threshold = 0.92,
+    query_threshold: models.QueryThreshold = 0.90,
+    stable_steps: models.StableSteps = 2,
+    no_stop_on_no_new: Annotated[
+        bool, Arg("go on when a query brings nothing new into the context", "--no-stop-on-no-new", mcp="full")
+    ] = False,
+    budget: Budget = 2200,
+    scope: Annotated[str, Arg("items of this scope and of the scope global", "--scope", mcp="full")] = DEFAULT_SCOPE,
+    all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes", mcp="full")] = False,
+    workspace: ReadIn = None,
+    embedder: ByMeaning = None,
+    redact: Annotated[View, Arg("who may see what is recalled; RAGIX says S0, S2, S3", "--redact", mcp=False)] = "full",
+    strict: Annotated[
+        bool,
+        Arg("an answer without directive is an error; so is a loop that does not converge", "--strict", mcp="full"),
+    ] = False,
+    timeout: models.Timeout = 300.0,
+    stream: models.Stream = False,
+    trace: Annotated[bool, Arg("a JSON line for each call, on stderr", "--trace", mcp=False)] = False,
+    trace_file: Annotated[str | None, _file("write these lines, and what --replay needs", "--trace-file")] = None,
+    replay: Annotated[str | None, _file("print the trace of a recorded loop; asks no model", "--replay")] = None,
+) -> Looped | Replayed:
+    """Let a model answer from standard input, and ask memory for more, within bounds.
+
+    The model only proposes words to search for; what is searched, how often, and when it ends is decided here. It ends
+    when the model says so, says the same again, asks what it asked before, or asks for nothing new, and always after
+    --max-calls. What a query finds makes room for itself within --budget, and nothing is given twice. Only the answer
+    goes to stdout.
+    """
+    if replay is not None:
+        return _replay(ctx, replay, query)
+    from memctl.llm.controller import Plan
+
+    if not query.strip():
+        raise errors.UsageError("the question is empty", command="loop")
+    models.refuse_both(ctx, "loop", stream=stream)
+    model = models.Model(ctx, models.command_of(ctx, llm, llm_mode, timeout), "loop")
+    words = models.system_prompt(ctx, system_prompt, "loop")
+    context = _context(ctx, initial_context)
+    plan = Plan(
+        protocol, max_calls, threshold, query_threshold, stable_steps, not no_stop_on_no_new, strict, budget, words
+    )
+    filters, plan = _sight(ctx, plan, scope, all_scopes, workspace)
+    recall = models.recaller(ctx, filters, embedder=embedder, redact=redact, label="loop", auto=True)
+    with _tracing(ctx, plan, query, trace, trace_file) as on_trace:
+        result = _run(model, plan, query, context, stream=stream, recall=recall, on_trace=on_trace)
+    streamed = stream and ctx.emit is not None
+    return Looped(ctx, result, model.spend, failed=strict and not result.converged, streamed=streamed)
+
+
+def _run(model: models.Model, plan: "Plan", query: str, context: str, *, stream: bool, **hooks: Any) -> "LoopResult":
+    from memctl.llm.controller import run_loop
+    from memctl.text.tokens import estimate
+
+    size = estimate(context)
+    if size > plan.budget:
+        model.ctx.warn(f"[loop] The context has ~{size} tokens; what is best in it within {plan.budget} is used.")
+    try:
+        with models.streaming(model.ctx, wanted=stream) as out:
+            result = run_loop(plan, context, query, ask=model, stream=out, **hooks)
+    finally:
+        model.tell()
+    models.tell_end(model.ctx, "loop", result)
+    return result
+
+
+def _context(ctx: Context, given: str | None) -> str:
+    from memctl.text.clean import clean
+
+    if given is None:
+        if "stdin" in ctx.tty or ctx.stdin is None:
+            raise errors.NoContext
+        given = ctx.stdin_text()
+    if not given.strip():
+        raise errors.EmptyContext
+    return clean(given).strip()
+
+
+def _sight(ctx: Context, plan: "Plan", scope: str, all_scopes: bool, workspace: str | None) -> "tuple[Filters, Plan]":
+    """What every query of the loop may see, and the plan within the saved view's budget.
+
+    Opens the store now if it may be needed: not after a call was paid for.
+    """
+    from memctl.retrieve import view
+    from memctl.store.filters import Filters
+
+    if workspace is None and (plan.protocol == "passive" or plan.max_calls == 1):
+        seen = view.View(Filters.read_set(scope, all_scopes))
+    else:
+        seen = view.reads(ctx.db, workspace, scope, all_scopes=all_scopes)
+    filters = Filters(seen.scopes, corpus_id=seen.corpus_id, injectable=True)
+    return filters, plan._replace(budget=min(plan.budget, seen.budget or plan.budget))
+
+
+@contextmanager
+def _tracing(
+    ctx: Context, plan: "Plan", question: str, trace: bool, path: str | None
+) -> "Iterator[Callable[[LoopTrace], None]]":
+    """What takes the entries of the trace: a file, else stderr when that was asked for, else nobody."""
+    if path is None:
+        yield (lambda entry: ctx.note(entry.line())) if trace else (lambda _: None)
+        return
+    from memctl.llm.trace import written
+
+    try:
+        file = open(ctx.absolute(path), "wb", buffering=0)  # noqa: SIM115 - closed below
+    except OSError as exc:
+        raise errors.TraceUnwritable(path=path, reason=exc.strerror) from exc
+    with file:
+
+        def write(entry: "LoopTrace") -> None:
+            line = (written(entry, plan, question) + "\n").encode("utf-8", "replace")
+            try:
+                while line:  # unbuffered, it takes what it can
+                    line = line[file.write(line) :]
+            except OSError as exc:  # the answer was paid for, and is worth more than its trace
+                ctx.warn(f"[loop] The trace in {path} is not whole: {exc.strerror}")
+
+        yield write
+
+
+def _replay(ctx: Context, path: str, question: str) -> Replayed:
+    from memctl.llm.replay import replay
+    from memctl.llm.trace import read
+
+    full = ctx.absolute(path)
+    if not os.path.exists(full):
+        raise errors.TraceMissing(path=path)
+    try:
+        with open(full, encoding="utf-8", errors="replace") as file:
+            recorded = read(path, file)
+    except OSError as exc:
+        raise errors.FileMissing(path=path, reason=exc.strerror) from exc
+    if recorded.plan is not None and question != recorded.question:
+        ctx.note(f"[loop] The recorded question was another: {recorded.question}")
+    return Replayed(replay(path, recorded))
+
+
+def text(result: Looped | Replayed) -> Iterator[str]:
+    """The answer, or the recorded trace."""
+    if isinstance(result, Replayed):
+        yield from (trace.line() for trace in result.traces)
+    elif not result.streamed:
+        yield result.result.answer

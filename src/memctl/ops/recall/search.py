@@ -1,0 +1,351 @@
+"""memctl search."""
+
+from collections.abc import Iterator
+
+from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
+from memctl.context import Context
+from memctl.names import DEFAULT_SCOPE, ItemType, Tier
+from memctl.operation import MARK_OFF, MARK_ON, READ, Arg, Result, operation
+from memctl.parameters import ByMeaning, ReadIn, ReadScope, seen_through
+from memctl.reading.request import (
+    AsOf,
+    InMount,
+    MinCoverageHere,
+    Since,
+    Until,
+    abstains,
+    config_says,
+    in_mount,
+    looking_back,
+    weights,
+    within,
+)
+from memctl.retrieve.find import Found
+from memctl.retrieve.find import search as find
+from memctl.store.filters import Filters
+from memctl.store.search.index import Candidate
+
+if TYPE_CHECKING:
+    from memctl.retrieve.meaning import Meaning
+
+#: Who may see an answer (`memctl.policy.levels`); S0, S2 and S3 are RAGIX's words for the same three.
+View = Literal["public", "internal", "full", "S0", "S2", "S3"]
+
+PREVIEW_CHARS = 200
+SNIPPET_CHARS = 160
+EXPLAIN_CHARS = 1000
+
+
+#: What stands in place of an item's words where they are not shown.
+BLANK: dict[str, Any] = {"title": "", "tags": [], "content_preview": "", "snippet": ""}
+
+
+class Hits(Result):
+    """What a search found, best first."""
+
+    __slots__ = ("color", "ctx", "explain", "filters", "found", "hidden", "query", "trusted")
+
+    def __init__(
+        self, ctx: Context, query: str, found: Found, filters: Filters, hidden: dict[str, str], *, explain: bool = False
+    ) -> None:
+        self.ctx, self.query, self.found, self.filters, self.explain = ctx, query, found, filters, explain
+        self.hidden = hidden  # ids of items whose words are not shown, and why
+        self.color, self.trusted = ctx.color, ctx.db.trusted
+
+    def as_dict(self) -> dict[str, Any]:
+        """The items, how many there are, how the search was answered, and what to try next."""
+        from memctl.reading.hints import hint
+        from memctl.retrieve.find import describe
+
+        items = self._for_models()
+        # What is left out must not show in how the search was answered either: that would tell which words it has.
+        shown = {row["id"] for row in items}
+        best = [c for c in self.found.candidates if c.id in shown]
+        meta = describe(self.ctx.db, Found(self.found.query, best, len(best), self.found.like, self.found.ranking))
+        words = hint(self.query, meta, found=bool(items))
+        return {
+            "status": "ok", "count": len(items), "items": items,
+            "fts_strategy": meta.strategy, "fts_original_terms": meta.original_terms,
+            "fts_effective_terms": meta.effective_terms, "fts_dropped_terms": meta.dropped_terms,
+            **({"hint": words} if words else {}),
+        }  # fmt: skip
+
+    def _for_models(self) -> list[dict[str, Any]]:
+        """The array. What policy holds back is named in a list of the newest, but not quoted; to words it does not
+        answer at all, because that it has them would tell what it says.
+        """
+        from memctl.reading import delivery
+        from memctl.store.items import items
+
+        found = self.found.candidates
+        with looking_back(self.ctx, self.filters):
+            stored = {item.id: item for item in items.get_many(self.ctx.db, [c.id for c in found])}
+        past = self.filters.as_of is not None
+        free = delivery.for_models(self.ctx, list(stored.values()), "search", past=past)
+        rows = []
+        for row, c in zip(self.as_json(), found, strict=True):
+            row["validation"] = c.validation
+            item = free.get(c.id)
+            if item is None and self.query.strip():
+                continue
+            if item is None:
+                row.update(BLANK)
+            elif item is not stored[c.id]:  # shown without a secret
+                preview = item.content[:PREVIEW_CHARS]
+                shown = " ".join(preview.split())[:SNIPPET_CHARS]
+                row |= {"title": item.title, "tags": item.tags, "content_preview": preview, "snippet": shown}
+            rows.append(row)
+        return rows
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """The documented array; `[]` when nothing was found."""
+        rows = [_entry(c, self.found) | (_explained(c, self.found) if self.explain else {})
+                for c in self.found.candidates]  # fmt: skip
+        for row in rows:
+            if row["id"] in self.hidden:
+                row.update(BLANK, quarantined=True)
+            if not self.trusted:
+                row["trust"] = _stranger()
+        return rows
+
+
+@operation(
+    access=READ,
+    tool="memory_search",
+    toolset="core",
+    about="Search memories by words and list the matches with ids, titles, tiers and previews. To answer a question, "
+    "use memory_recall.",
+    answer={
+        "count": "integer", "items": "array", "fts_strategy": "string", "fts_original_terms": "array",
+        "fts_effective_terms": "array", "fts_dropped_terms": "array", "hint": "string",
+    },
+    examples=(
+        'memctl search "how are tokens rotated"',
+        "memctl search AuthService --type decision -k 5",
+        "memctl search deploy --all-scopes --json | jq -r '.[].id'",
+        'memctl search ""  # no words: the newest items',
+        'memctl search "who runs the releases" --as-of 2026-03-31',
+    ),
+    exits={0: "also when nothing is found (--json prints [])"},
+)  # fmt: skip
+def search(
+    ctx: Context,
+    query: Annotated[str, Arg("words or a question; an empty one lists the newest")],
+    *,
+    tier: Annotated[Tier | None, Arg("only this tier", "--tier", mcp_help="")] = None,
+    type: Annotated[
+        ItemType | None, Arg("only this type of item", "--type", metavar="TYPE", mcp_name="type_filter", mcp_help="")
+    ] = None,
+    scope: ReadScope = DEFAULT_SCOPE,
+    all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes", mcp="full")] = False,
+    workspace: ReadIn = None,
+    tags: Annotated[list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True)] = None,
+    mount: InMount = None,
+    since: Since = None,
+    until: Until = None,
+    as_of: AsOf = None,
+    min_coverage: MinCoverageHere = 0.0,
+    limit: Annotated[
+        int,
+        Arg(
+            "at most this many results; a negative number means all",
+            "-k",
+            "--limit",
+            mcp_name="k",
+            mcp_help="at most this many",
+        ),
+    ] = 10,
+    explain: Annotated[bool, Arg("say what each score is made of", "--explain", mcp=False)] = False,
+    quarantined: Annotated[
+        bool, Arg("show the words of quarantined items also where no person reads them", "--quarantined", mcp=False)
+    ] = False,
+    redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp=False)] = "full",
+    embedder: ByMeaning = None,
+) -> Hits:
+    """Search items by words, best first.
+
+    Ranks every item that has any of the words; more of them, rarer ones and ones in the title count more. Function
+    words do not count, forms of a word are one word, and identifiers are also found by their parts. Items that are
+    kept from models are shown with a mark; of those that policy holds back, the words only on a terminal.
+    """
+    filters = Filters(Filters.read_set(scope, all_scopes), tier, type, tuple(tags or ()))
+    filters = seen_through(ctx, workspace, filters, all_scopes=all_scopes)
+    filters = in_mount(ctx, within(filters, since, until, as_of), mount, "search")
+    with looking_back(ctx, filters):
+        means = by_meaning(ctx, embedder)
+        found = find(ctx.db, query, filters=filters, limit=limit, meaning=means, weights=weights(ctx))
+        hidden = {} if quarantined or "stdout" in ctx.tty else _held_back(ctx, found, past=filters.as_of is not None)
+        if hidden and not found.query.blank:  # to a model that asks for a word, a line without words tells enough
+            found.candidates[:] = [c for c in found.candidates if c.id not in hidden]
+        if found.candidates:
+            if not abstains(ctx, found, min_coverage, ""):
+                _hint(ctx, found)
+        else:
+            ctx.note("No results found.")
+            if limit and filters.scopes is not None and redact in ("full", "S3"):
+                note_other_scopes(ctx, query, filters)
+    if redact not in ("full", "S3"):
+        from memctl.reading.redaction import hide
+
+        names = [c.id for c in found.candidates]
+        hide(ctx, redact, found.candidates)
+        hidden = {c.id: hidden[name] for name, c in zip(names, found.candidates, strict=True) if name in hidden}
+    return Hits(ctx, query, found, filters, hidden, explain=explain)
+
+
+def _held_back(ctx: Context, found: Found, *, past: bool) -> dict[str, str]:
+    """The items whose words policy holds back from models, and by which rules: whoever reads a pipe may be one."""
+    suspects = [c.id for c in found.candidates if not c.injectable]
+    if not suspects and ctx.db.trusted:
+        return {}
+    from memctl.store import quarantine
+
+    hidden = {i: ", ".join(one.rules) or "policy" for i, one in quarantine.get(ctx.db, suspects).items()}
+    return hidden if ctx.db.trusted else hidden | _judged_now(ctx, found, past=past)
+
+
+def _judged_now(ctx: Context, found: Found, *, past: bool) -> dict[str, str]:
+    """What today's rules hold back of a store of somebody else; secrets in the rest are blotted out."""
+    from memctl.reading import delivery
+    from memctl.store.items import items
+
+    stored = items.get_many(ctx.db, [c.id for c in found.candidates])
+    free = delivery.for_models(ctx, stored, "search", past=past)
+    for c in found.candidates:
+        if c.id in free:
+            c.title, c.content = free[c.id].title, free[c.id].content
+    return {item.id: "the rules of today" for item in stored if item.id not in free and item.injectable}
+
+
+def by_meaning(ctx: Context, embedder: str | None) -> "Meaning | None":
+    """What finds by meaning, when an embedder is named here or in the config file."""
+    if embedder is None and not config_says(ctx, b"embedder"):  # the usual case costs no import
+        return None
+    from memctl.reading.embedding import meaning
+
+    return meaning(ctx, embedder)
+
+
+def _hint(ctx: Context, found: Found) -> None:
+    """Say when other forms of the words may have been missed."""
+    from memctl.retrieve.find import describe
+    from memctl.store.search.index import is_stemming
+
+    if len(found.query.terms) > 1 and not is_stemming(ctx.db):
+        hint = describe(ctx.db, found).morphological_hint
+        if hint:
+            ctx.note(f"Hint: {hint}")
+
+
+def note_other_scopes(ctx: Context, query: str, filters: Filters, label: str = "") -> None:
+    """Say in which other scopes the same search would find something."""
+    elsewhere = find(ctx.db, query, filters=filters.but(scopes=None), limit=20)
+    hidden = {} if "stdout" in ctx.tty else _held_back(ctx, elsewhere, past=filters.as_of is not None)
+    scopes = list(dict.fromkeys(c.scope for c in elsewhere.candidates if c.id not in hidden))
+    if scopes:
+        more = ", …" if len(scopes) > 5 else ""
+        ctx.note(f"{label}Found in other scopes: {', '.join(scopes[:5])}{more}; use --scope NAME or --all-scopes")
+
+
+# --- for people and machines ------------------------------------------------------------------------------------
+
+
+def _entry(c: Candidate, found: Found) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "id": c.id, "tier": c.tier, "type": c.type, "title": c.title, "tags": _tags(c),
+        "confidence": c.confidence, "content_preview": c.content[:PREVIEW_CHARS], "scope": c.scope,
+    }  # fmt: skip
+    if not c.injectable:
+        entry["quarantined"] = True
+    return entry | {"score": round(c.score, 6), "snippet": " ".join(snippet(c, found).split())}
+
+
+def _stranger() -> str:
+    from memctl.text.trust import STRANGER
+
+    return STRANGER
+
+
+def _explained(c: Candidate, found: Found) -> dict[str, Any]:
+    from memctl.retrieve.explain import reasons, words
+
+    return {"explain": {"reasons": reasons(found, c), "words": words(found, c)}}
+
+
+def _why(c: Candidate, found: Found) -> Iterator[str]:
+    """The score and its parts, as lines."""
+    parts: dict[str, dict[str, float]] = _explained(c, found)["explain"]
+    reasons = " + ".join(f"{name} {value:g}" for name, value in parts["reasons"].items())
+    yield f"score {c.score:.4g}" + (f" = {reasons}" if reasons else "")
+    if parts["words"]:
+        yield "words: " + ", ".join(f"{word} {value:g}" for word, value in parts["words"].items())
+
+
+def _tags(c: Candidate) -> list[str]:
+    if c.tags in {"", "[]"}:
+        return []
+    if "\\" not in c.tags:  # the form we write; importing a JSON parser would cost more than the search
+        plain = c.tags.removeprefix('["').removesuffix('"]').split('", "')
+        if len(c.tags) == sum(map(len, plain)) + 4 * len(plain) and '"' not in "".join(plain):
+            return plain
+    from memctl.store.items.rows import strings
+
+    return strings(c.tags)
+
+
+def snippet(c: Candidate, found: Found) -> str:
+    """The stretch of the content that speaks most of the query, on one line."""
+    from memctl.text.block.excerpt import excerpt, stems
+
+    cut = excerpt(c.content.splitlines(), SNIPPET_CHARS, stems(found.query))
+    return " ".join(" ".join(cut.lines).split()) if cut else ""
+
+
+def text(hits: Hits) -> Iterator[str]:
+    """A short paragraph for each item."""
+    from memctl.text.clean import one_line
+
+    found = hits.found
+    if not found.candidates:
+        return
+    yield f"Found {len(found.candidates)} item(s):"
+    yield ""
+    for c in found.candidates:
+        if c.id in hits.hidden:
+            yield f"  [{one_line(c.tier).upper()}] {one_line(c.id)}  {one_line(c.type):<12}  [QUARANTINED]"
+            yield f"    held back by {one_line(hits.hidden[c.id])}; --quarantined shows its words"
+            yield ""
+            continue
+        mark = "" if c.injectable else " [QUARANTINED]"
+        yield f"  [{one_line(c.tier).upper()}] {one_line(c.id)}  {one_line(c.type):<12}  {one_line(c.title)}{mark}"
+        tags = _tags(c)
+        if tags:
+            yield f"    tags: {', '.join(map(one_line, tags))}"
+        if not hits.trusted:
+            yield f"    trust: {_stranger()}"
+        line = one_line(snippet(c, found), SNIPPET_CHARS)
+        if line and line != one_line(c.title):
+            yield f"    {marked(line, found) if hits.color else line}"
+        if hits.explain:
+            yield from (f"    {one_line(line, EXPLAIN_CHARS)}" for line in _why(c, found))
+        yield ""
+
+
+def marked(line: str, found: Found) -> str:
+    """The line with the words of the query between marks (see `memctl.operation.MARK_ON`)."""
+    from memctl.text.query import stem
+
+    words = {stem(word) for word in (*found.query.terms, *found.query.parts)}
+    out, start = [], 0
+    while start < len(line):
+        end = start
+        while end < len(line) and line[end].isalnum():
+            end += 1
+        word = line[start:end]
+        if not word:
+            out.append(line[start])
+            end = start + 1
+        else:
+            out.append(f"{MARK_ON}{word}{MARK_OFF}" if stem(word) in words else word)
+        start = end
+    return "".join(out)

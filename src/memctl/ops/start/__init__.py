@@ -1,0 +1,1 @@
+"""Operations that begin: a store made, a server started."""

@@ -1,0 +1,203 @@
+"""memctl init."""
+
+import os
+from collections.abc import Iterator
+
+from memctl import errors
+from memctl.annotations import Annotated, Any
+from memctl.context import Context
+from memctl.operation import NONE, Arg, Result, operation
+from memctl.paths import real_path
+
+_SAFE = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-./@%+=:,~#[]{}() ")
+
+
+class Initialized(Result):
+    """Where the store is, whether it was made now, and where an older one was moved to."""
+
+    __slots__ = ("config", "created", "db", "moved")
+
+    def __init__(self, db: str, config: str, *, created: bool, moved: str) -> None:
+        self.db, self.config, self.created, self.moved = db, config, created, moved
+
+    def as_dict(self) -> dict[str, Any]:
+        """Paths, and what was done."""
+        moved = {"moved_to": self.moved} if self.moved else {}
+        return {"status": "ok", "db_path": self.db, "config_path": self.config, "created": self.created} | moved
+
+
+@operation(
+    access=NONE,
+    tool=None,
+    examples=(
+        'eval "$(memctl init)"  # make .memory/ here and select it',
+        "memctl init ~/notes --fts-tokenizer fr",
+    ),
+)
+def init(
+    ctx: Context,
+    path: Annotated[str | None, Arg("the folder to keep the store in (default .memory)", path=True)] = None,
+    *,
+    force: Annotated[bool, Arg("start a new store; an existing one is moved aside, never deleted", "--force")] = False,
+    fts_tokenizer: Annotated[
+        str | None,
+        Arg(
+            "how text is cut into words: fr, en, raw, or an FTS5 tokenizer",
+            "--fts-tokenizer",
+            env="MEMCTL_FTS",
+            metavar="NAME",
+        ),
+    ] = None,
+) -> Initialized:
+    """Make a store and print the line that selects it.
+
+    Makes PATH/memory.db, PATH/config.json and PATH/.gitignore where they are missing, and leaves alone what is there.
+    The printed line is safe for eval whatever the path is. MEMCTL_DB is ignored; --db FILE without PATH makes
+    exactly that file.
+    """  # fmt: skip
+    db = _target(ctx, path)
+    folder = os.path.dirname(db)
+    config = os.path.join(folder, "config.json")
+    exists = os.path.lexists(db)
+    named = None if ctx.config_flag is None else ctx.absolute(ctx.config_flag)
+    store = _store_settings(named or config, named=bool(named)) if named or os.path.exists(config) else {}
+    tokenizer = _tokenizer(fts_tokenizer, store)
+    found = path is not None or not ctx.db_flag  # nobody gave the very file
+    if found:  # whoever names a folder may name a link
+        _refuse_a_stranger_s(db if path is None else real_path(db), moved=force)
+    moved = _move_aside(db) if exists and force else ""
+    _make(db, tokenizer, wal=store.get("wal_mode", True), found=found)
+    ignore = _write_new(os.path.join(folder, ".gitignore"), "*.db\n*.db-wal\n*.db-shm\n")
+    _write_new(config, _config_text(tokenizer))
+    _tell(ctx, folder, db, config, ignore if not exists else "", moved)
+    return Initialized(db, config, created=bool(moved) or not exists, moved=moved)
+
+
+def text(result: Initialized) -> Iterator[str]:
+    """The line for `eval`, and nothing else."""
+    yield export_line(result.db)
+
+
+def export_line(db: str) -> str:
+    """`export MEMCTL_DB=...` on one line, safe for `eval "$(...)"` and for `eval $(...)`, whatever the path is."""
+    if all(char in _SAFE or char.isalnum() for char in db) and "  " not in db:
+        return f'export MEMCTL_DB="{db}"'
+    if db.isprintable() and not set(db) & set("'*?[]\\") and "  " not in db:
+        return f"export MEMCTL_DB='{db}'"
+    # Line breaks, runs of blanks, patterns and bytes that are no text: in octal, which no shell splits or expands.
+    octal = "".join(
+        chr(byte) if chr(byte).isascii() and (chr(byte).isalnum() or byte in b"/._-") else f"\\{byte:03o}"
+        for byte in os.fsencode(db)
+    )
+    return f"export MEMCTL_DB=\"$(printf '{octal}')\""
+
+
+def _target(ctx: Context, path: str | None) -> str:
+    if path == "":
+        raise errors.UsageError("PATH is empty", command="init")
+    if path is not None:
+        if ctx.db_flag:
+            ctx.note("[init] --db is ignored: PATH says where the store goes")
+        return os.path.join(ctx.absolute(path), "memory.db")
+    return ctx.absolute(ctx.db_flag or os.path.join(".memory", "memory.db"))
+
+
+def _store_settings(path: str, *, named: bool) -> dict[str, Any]:
+    """What the config file (named with --config, else the one that is there already) says of the store."""
+    from memctl.config import read_config
+
+    loaded = read_config(path, named=named)
+    if loaded.invalid:
+        raise errors.SettingInvalid(origin=path, message="; ".join(loaded.invalid))
+    given = [key.partition(".")[2] for key in loaded.given if key.startswith("store.")]
+    return {key: getattr(loaded.config.store, key) for key in given}
+
+
+def _tokenizer(wanted: str | None, store: dict[str, Any]) -> str:
+    """The flag's or the environment's, else the config file's, else the default; spelled out."""
+    from memctl.store import schema
+
+    return schema.tokenizer(store.get("fts_tokenizer") if wanted is None else wanted)
+
+
+def _refuse_a_stranger_s(db: str, *, moved: bool) -> None:
+    """Refuse a place that is somebody else's, and a store that they made: naming it would trust it."""
+    from memctl.context import vouching
+    from memctl.context.nearest import hindrance
+
+    why = hindrance(db)
+    if why:
+        raise errors.StoreUnsafe(path=db, what=why)
+    if not moved:
+        vouching.known_id(db)
+
+
+def _make(db: str, tokenizer: str, *, wal: bool, found: bool) -> None:
+    from memctl.store import connect
+
+    if os.path.lexists(db):
+        connect.open_read(db).close()  # says so if it is no store
+    else:
+        connect.open_write(db, create=True, tokenizer=tokenizer, wal=wal, found=found).close()
+
+
+def _move_aside(db: str) -> str:
+    from contextlib import suppress
+
+    from memctl import ids
+    from memctl.context import vouching
+    from memctl.store import connect
+
+    with suppress(errors.MemctlError):  # damaged, no store, or somebody else's: it is moved as it is
+        store_id = vouching.known_id(db)
+        connect.open_write(db, store_id=store_id).close()  # the last close puts what is in the WAL into the file
+    stamp = ids.timestamp_sql().replace("-", "").replace(":", "").replace(" ", "T") + "Z"
+    name, extension = os.path.splitext(db)  # the extension stays last: .gitignore goes by it
+    target = f"{name}.bak-{stamp}{extension}"
+    number = 1
+    while os.path.lexists(target):
+        number += 1
+        target = f"{name}.bak-{stamp}-{number}{extension}"
+    try:
+        for suffix in ("-journal", "-wal", "-shm", ""):
+            if os.path.lexists(db + suffix):
+                os.rename(db + suffix, target + suffix)
+    except OSError as exc:
+        raise errors.StoreReadOnly(path=db, reason=exc.strerror) from exc
+    return target
+
+
+def _config_text(tokenizer: str) -> str:
+    import json
+
+    from memctl.config import MemoryConfig
+
+    config = MemoryConfig()
+    data = {"store": {"fts_tokenizer": tokenizer}, "inspect": config.inspect.to_dict(), "chat": config.chat.to_dict()}
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _write_new(path: str, text: str) -> str:
+    """Write a file unless there is one; its path."""
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        pass
+    except OSError as exc:
+        raise errors.StoreReadOnly(path=path, reason=exc.strerror) from exc
+    return path
+
+
+def _tell(ctx: Context, folder: str, db: str, config: str, ignore: str, moved: str) -> None:
+    ctx.note(f"Memory workspace initialized: {folder}" if ignore or moved else f"Workspace exists: {folder}")
+    ctx.note(f"  Database:  {db}")
+    if ignore or moved:
+        ctx.note(f"  Config:    {config}")
+    if ignore:
+        ctx.note(f"  .gitignore: {ignore}")
+    if moved:
+        ctx.note(f"  The former store was moved to {moved}")
+    yaml = os.path.join(folder, "config.yaml")
+    if os.path.exists(yaml):
+        ctx.note(f"  {yaml} is not read any more; its settings belong into {config}")

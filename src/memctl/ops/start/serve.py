@@ -1,0 +1,158 @@
+"""memctl serve: the MCP server."""
+
+from collections.abc import Iterator
+
+from memctl.annotations import Annotated, Any, Literal
+from memctl.context import Context
+from memctl.errors import UsageError
+from memctl.operation import NONE, Arg, Result, Toolset, operation
+
+#: What a server is started with; each is one of the parameters of `serve`.
+Transport = Annotated[Literal["stdio", "streamable-http", "sse"], Arg("how clients reach it", "--transport")]
+Host = Annotated[str, Arg("the address to listen on, for HTTP", "--host")]
+Port = Annotated[int, Arg("the port to listen on, for HTTP; 0 takes any that is free", "--port", ge=0, le=65535)]
+Tools = Annotated[Toolset, Arg("which tools: few, the documented ones, or all", "--toolset", env="MEMCTL_TOOLSET")]
+Llm = Annotated[
+    list[str] | None,
+    Arg(
+        "commands that memory_ask and memory_loop may run: the first, or in the set full what llm_cmd names",
+        "--llm",
+        metavar="CMD",
+    ),
+]
+AllowRoot = Annotated[
+    list[str] | None,
+    Arg("folders that tools may read (else the current one and --db-root)", "--allow-root", metavar="DIR", path=True),
+]
+DbRoot = Annotated[
+    str | None,
+    Arg("the folder that the store must be in", "--db-root", env="MEMCTL_DB_ROOT", metavar="DIR", path=True),
+]
+Tokenizer = Annotated[
+    str | None, Arg("tokenizer of a store that is made now: fr, en, raw", "--fts-tokenizer", env="MEMCTL_FTS")
+]
+InjectBudget = Annotated[
+    int | None,
+    Arg("tokens of a block when a call names no budget", "--inject-budget", env="MEMCTL_BUDGET", ge=1, le=10**6),
+]
+WritesPerMinute = Annotated[
+    int, Arg("writing calls of a session", "--writes-per-minute", env="MEMCTL_WRITES_PER_MINUTE", ge=1, le=10**6)
+]
+ReadsPerMinute = Annotated[
+    int, Arg("reading calls of a session", "--reads-per-minute", env="MEMCTL_READS_PER_MINUTE", ge=1, le=10**6)
+]
+BurstFactor = Annotated[float, Arg("so many times as many may come at once", "--burst-factor", ge=1, le=1000)]
+Proposals = Annotated[
+    int, Arg("statements that memory_propose takes in one turn", "--max-proposals-per-turn", ge=1, le=10**6)
+]
+WriteBytes = Annotated[
+    int, Arg("bytes of one write", "--max-write-bytes", env="MEMCTL_MAX_WRITE_BYTES", ge=1, le=10**9)
+]
+StoreSize = Annotated[
+    float | None, Arg("a store over so many MB is not written to", "--max-db-size", metavar="MB", ge=0)
+]
+AuditLog = Annotated[
+    str | None, Arg("append a line for each call to this file (else stderr)", "--audit-log", metavar="FILE", path=True)
+]
+TokenFile = Annotated[
+    str | None,
+    Arg("who may call over HTTP; needed for any address but this machine's", "--token-file", metavar="FILE", path=True),
+]
+NoToken = Annotated[
+    bool,
+    Arg("over HTTP: every user of this machine may call, without a token (else one is made and printed)", "--no-token"),
+]
+AllowHost = Annotated[
+    list[str] | None, Arg("further names that an HTTP server goes by", "--allow-host", metavar="NAME")
+]
+AllowOrigin = Annotated[
+    list[str] | None, Arg("web pages that may call it, as https://host", "--allow-origin", metavar="URL")
+]
+
+
+class Served(Result):
+    """A server that has ended, or was only looked at."""
+
+    __slots__ = ("db", "tools", "version")
+
+    def __init__(self, db: str, tools: list[str], version: str = "") -> None:
+        self.db, self.tools, self.version = db, tools, version
+
+    def as_dict(self) -> dict[str, Any]:
+        """The store and the names of the tools."""
+        return {"status": "ok", "db_path": self.db, "tools": self.tools}
+
+
+@operation(
+    access=NONE,
+    examples=(
+        "memctl serve                                     # for a client that starts it: stdin and stdout",
+        "memctl serve --db ~/.memctl/memory.db --check    # would it start?",
+        "memctl serve --toolset core --llm 'claude -p'",
+        "memctl serve --transport streamable-http --port 8765 --token-file ~/.memctl/tokens",
+    ),
+    exits={1: "the MCP SDK is not installed, or the server cannot start as asked"},
+)
+def serve(
+    ctx: Context,
+    *,
+    transport: Transport = "stdio",
+    host: Host = "127.0.0.1",
+    port: Port = 8765,
+    check: Annotated[bool, Arg("build the server, list its tools, open the store; then end", "--check")] = False,
+    toolset: Tools = "standard",
+    llm: Llm = None,
+    allow_root: AllowRoot = None,
+    db_root: DbRoot = None,
+    secure: Annotated[bool, Arg("the store must be below the current folder", "--secure")] = False,
+    fts_tokenizer: Tokenizer = None,
+    inject_budget: InjectBudget = None,
+    no_rate_limit: Annotated[bool, Arg("do not limit how often tools are called", "--no-rate-limit")] = False,
+    writes_per_minute: WritesPerMinute = 20,
+    reads_per_minute: ReadsPerMinute = 120,
+    burst_factor: BurstFactor = 2.0,
+    max_proposals_per_turn: Proposals = 5,
+    max_write_bytes: WriteBytes = 65_536,
+    max_db_size: StoreSize = None,
+    audit_log: AuditLog = None,
+    token_file: TokenFile = None,
+    no_token: NoToken = False,
+    allow_host: AllowHost = None,
+    allow_origin: AllowOrigin = None,
+) -> Served:
+    """Serve the memory to AI clients over the Model Context Protocol.
+
+    Needs the Python SDK: pip install 'memctl[mcp]'. Without --transport it speaks on standard input and output, as
+    clients that start it expect, and ends when its input does. A store that is missing is made when something is first
+    stored. docs/mcp.md has the tools, and the configuration of each client.
+    """  # fmt: skip
+    options = {name: value for name, value in locals().items() if name != "ctx"}
+    _no_idle_guard(options)
+    from memctl.mcp import server
+
+    found = server.build(options, ctx)
+    names = [tool.name for tool in found.tools]
+    if check:
+        from memctl import __version__
+
+        server.check_named(options, ctx)
+        found.check()
+        return Served(found.home.db_path, names, __version__)
+    server.run(found, options, ctx)
+    return Served(found.home.db_path, names)
+
+
+def _no_idle_guard(options: dict[str, Any]) -> None:
+    """Raise UsageError for a guard of the HTTP server where there is none: it would seem to guard something."""
+    if options["no_token"] and options["token_file"] is not None:
+        raise UsageError("--no-token and --token-file do not go together", command="serve")
+    for name in ("token_file", "no_token", "allow_host", "allow_origin"):
+        if options["transport"] == "stdio" and options[name] not in (None, False):
+            flag = "--" + name.replace("_", "-")
+            raise UsageError(f"{flag} is for a server that is reached over HTTP (--transport)", command="serve")
+
+
+def text(result: Served) -> Iterator[str]:
+    """What a check found; nothing of a server that has ended."""
+    if result.version:
+        yield f"memctl MCP server OK (v{result.version}, db={result.db})"

@@ -1,0 +1,1 @@
+"""Operations that store: documents, folders, statements, what a model wrote."""

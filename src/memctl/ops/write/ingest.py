@@ -1,0 +1,87 @@
+"""memctl ingest: documents as raw passages."""
+
+from collections.abc import Iterator
+
+from memctl.annotations import Annotated, Any, Literal
+from memctl.context import Context
+from memctl.folders.documents import ingest_sources, limits, register_corpus
+from memctl.ingest.outcome import Outcome
+from memctl.ingest.prepare import Options
+from memctl.operation import CREATE, Arg, Result, operation
+from memctl.parameters import WriteIn, writes
+
+
+class Ingested(Result):
+    """What an ingest did, in counts."""
+
+    __slots__ = ("corpus", "outcome", "scope")
+
+    def __init__(self, outcome: Outcome, scope: str, corpus: str | None) -> None:
+        self.outcome, self.scope, self.corpus = outcome, scope, corpus
+
+    def as_dict(self) -> dict[str, Any]:
+        """Counts of files and chunks, and what could not be read."""
+        done = self.outcome
+        return {
+            "status": "ok",
+            "scope": self.scope,
+            "corpus": self.corpus,
+            "files": done.files,
+            "files_new": done.new,
+            "files_changed": done.changed,
+            "files_unchanged": done.unchanged,
+            "files_refiled": done.refiled,
+            "files_moved": done.moved,
+            "files_deleted": done.deleted,
+            "files_failed": [{"path": t.path, "reason": t.problem} for t in done.failed],
+            "chunks_created": len(done.item_ids),
+            **done.passages(),
+        }
+
+
+@operation(
+    access=CREATE,
+    examples=(
+        "memctl ingest --source docs/ src/             # raw: stored and searchable, not injected",
+        "memctl ingest --source notes.md --injectable  # as push does it",
+        "pandoc book.epub -t markdown | memctl ingest --source - --tags book",
+    ),
+    exits={1: "a source does not exist, or no file could be read"},
+)
+def ingest(
+    ctx: Context,
+    *,
+    source: Annotated[list[str], Arg("files, folders, glob patterns, or - for standard input", "--source", path=True)],
+    scope: Annotated[str, Arg("the scope to store in", "--scope")] = "project",
+    tags: Annotated[list[str] | None, Arg("tags for every passage", "--tags", comma=True)] = None,
+    injectable: Annotated[bool, Arg("let recall use the passages at once", "--injectable")] = False,
+    chunk_tokens: Annotated[
+        int, Arg("no passage is longer than this", "--chunk-tokens", config="ingest.chunk_tokens", ge=20, le=100_000)
+    ] = 1800,
+    format: Annotated[
+        Literal["auto", "text"],
+        Arg("auto takes title and tags from the document and its folders, text only what is given", "--format"),
+    ] = "auto",
+    corpus: Annotated[str | None, Arg("the document set they belong to", "--corpus")] = None,
+    workspace: WriteIn = None,
+) -> Ingested:
+    """Store documents as raw passages, kept out of recall until promoted.
+
+    Text, Markdown, source code, tables, data, HTML, notebooks, mail, office documents and PDF are cut along their
+    structure, judged by policy (secrets are replaced, injected instructions quarantined) and stored. A file that was
+    ingested before is compared: unchanged passages stay, changed ones replace the old, gone ones are archived. A folder
+    given as a source also gives up the passages of files deleted from it.
+    """
+    scope, view_corpus = writes(ctx, workspace, scope)
+    corpus = corpus or view_corpus
+    options = Options(
+        chunk_tokens, tuple(tags or ()), scope, injectable, corpus, format == "auto", limits(ctx),
+    )  # fmt: skip
+    outcome = ingest_sources(ctx, "ingest", source, options)
+    register_corpus(ctx, corpus, scope)
+    return Ingested(outcome, scope, corpus)
+
+
+def text(_result: Ingested) -> Iterator[str]:
+    """Nothing on stdout: the counts are talk, and went to stderr."""
+    return iter(())

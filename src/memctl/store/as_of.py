@@ -1,0 +1,116 @@
+"""The store as it was: inside `at`, every read through the handle sees the items of a past moment. Nothing is written.
+
+A temporary view of this connection stands before memory_items. It leaves out what was made later, and shows the items
+that were changed later in the state their revisions keep. Where their words were others, the full-text index is made
+anew, of the words of then, for as long as the answer takes. All of it lives in one transaction that is rolled back, so
+the answer is of one moment of the file, and the file is left alone.
+
+Two things stay as they are today, because looking back must not undo them: what is held back or retracted now was
+never fit to be given to a model, and what `memctl scan` has blotted out stays so. What was purged is gone.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from memctl.store.connect import Database
+from memctl.store.filters import utc, utc_of
+from memctl.store.items import items, rows
+from memctl.store.search import fts
+from memctl.types import MemoryItem
+
+#: The reason of a revision that `memctl scan --store` made begins so.
+SCAN = "SCAN-"
+_WORDS = ("title", "content", "tags", "entities")
+#: What a scan may have blotted out, beside where the words stand.
+_GOVERNED = (*_WORDS, "links", "provenance", "scope", "rule_id", "corpus_id")
+
+
+@contextmanager
+def at(db: Database, moment: str) -> Iterator[None]:
+    """Let reads of `db` see the items of a moment (in the shape of `ids.timestamp`) until the block ends."""
+    fts.mend(db)
+    db.run("BEGIN")
+    try:
+        with db.briefly_writable():  # for temporary tables; nothing here names a table of the file to write to
+            _stand_before(db, moment)
+        yield
+    finally:
+        if db.conn.in_transaction:  # after some errors SQLite has rolled back by itself
+            db.run("ROLLBACK")
+
+
+def _stand_before(db: Database, moment: str) -> None:
+    base = _base(db)
+    changed = list(_changed(db, moment))
+    db.run(f"CREATE TEMP TABLE memctl_then (at INTEGER PRIMARY KEY, {', '.join(rows.COLUMNS)})")
+    marks = ", ".join("?" * (1 + len(rows.COLUMNS)))
+    db.run_many(f"INSERT INTO temp.memctl_then VALUES ({marks})", [(row, *state) for row, state, _ in changed])
+    db.run("DROP VIEW IF EXISTS temp.memory_items")
+    if changed:
+        columns = ", ".join(f"CASE WHEN t.at IS NULL THEN m.{c} ELSE t.{c} END AS {c}" for c in rows.COLUMNS)
+        source = f"{base} AS m LEFT JOIN temp.memctl_then AS t ON t.at = m.rowid"
+    else:
+        columns, source = ", ".join(f"m.{c} AS {c}" for c in rows.COLUMNS), f"{base} AS m"
+    db.run(
+        f"CREATE TEMP VIEW memory_items AS SELECT m.rowid AS rowid, {columns} FROM {source} "
+        f"WHERE {utc_of('m.created_at')} <= '{moment}'"
+    )
+    if any(reworded for _, _, reworded in changed):
+        _index(db)
+
+
+def _base(db: Database) -> str:
+    """What the items are read from: the table, or the view that completes the table of an older file."""
+    older = db.value("SELECT sql FROM sqlite_temp_master WHERE type = 'view' AND name = 'memory_items'")
+    return f"({str(older).partition(' AS ')[2]})" if older else "main.memory_items"
+
+
+def _changed(db: Database, moment: str) -> Iterator[tuple[int, tuple[Any, ...], bool]]:
+    """Items that were there and were changed later: rowid, row of then, and whether its words were others."""
+    if not db.has("memory_revisions"):
+        return
+    later = db.rows(
+        f"SELECT i.rowid, {rows.SELECT} FROM memory_items AS i "
+        f"WHERE {utc_of('i.created_at')} <= ? AND {utc_of('i.updated_at')} > ? AND EXISTS "
+        "(SELECT 1 FROM memory_revisions AS r WHERE r.item_id = i.id AND r.snapshot <> ?)",
+        (moment, moment, items.UNCHANGED),
+    )
+    for rowid, *row in later:
+        item = rows.to_item(tuple(row), db.path)
+        state = _state(item, items.revisions(db, item.id), moment)
+        if state is not None:
+            reworded = any(getattr(state, name) != getattr(item, name) for name in _WORDS)
+            yield rowid, rows.from_item(state), reworded
+
+
+def _state(item: MemoryItem, revisions: list[dict[str, Any]], moment: str) -> MemoryItem | None:
+    """The item as it was; None where no revision says anything else than the row."""
+    known = [r for r in revisions if isinstance(r["snapshot"], dict) and r["snapshot"]]
+    if not known:
+        return None
+    before = [number for number, r in enumerate(known) if utc(r["changed_at"]) <= moment]
+    chosen = before[-1] if before else 0
+    state = item.to_dict() | known[chosen]["snapshot"]
+    for later in known[chosen + 1 :]:
+        if str(later["reason"]).startswith(SCAN):
+            state |= {name: later["snapshot"][name] for name in _GOVERNED if name in later["snapshot"]}
+    state["id"] = item.id
+    state["injectable"] = bool(state["injectable"]) and item.injectable
+    if item.validation == "retracted":
+        state["validation"] = "retracted"
+    try:
+        return MemoryItem.from_dict(state)
+    except (ValueError, TypeError):  # another program's snapshot
+        return None
+
+
+def _index(db: Database) -> None:
+    from memctl.store import schema
+    from memctl.store.migrate import fts_tokenizer
+
+    tokenizer = fts_tokenizer(db)
+    if tokenizer is None:
+        return
+    db.run(schema.fts_table(tokenizer).replace("CREATE VIRTUAL TABLE ", "CREATE VIRTUAL TABLE temp.", 1))
+    db.run("INSERT INTO temp.memory_items_fts(memory_items_fts) VALUES ('rebuild')")

@@ -1,0 +1,1 @@
+"""Where passages come from: corpora, folders, mounts, positions in sources."""

@@ -1,0 +1,155 @@
+"""Rows of memory_mounts: the folders that feed the store."""
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from memctl import ids, registry
+from memctl.paths import real_path
+from memctl.store.connect import Database
+from memctl.store.items import events, rows
+
+#: Where schema_meta says how a mount's documents are cut: this and the mount's id.
+_CHUNK_TOKENS = "chunk_tokens "
+_NAMES = ("mount_id", "path", "name", "ignore_json", "lang_hint", "created_at", "last_sync_at")
+
+
+def put(
+    db: Database,
+    path: str,
+    name: str | None = None,
+    ignore: Sequence[str] | None = None,
+    lang_hint: str | None = None,
+    scope: str | None = None,
+    chunk_tokens: int | None = None,
+    *,
+    by_tool: bool = False,
+) -> str:
+    """Register a folder by its canonical path, or bring its options up to date; returns its id.
+
+    What is None stays as it was. `by_tool`: a tool does it that a model called; a person who changes the mount later
+    makes it his own.
+    """
+    with db.atomic():
+        known: str | None = db.value("SELECT mount_id FROM memory_mounts WHERE path = ?", (path,))
+        mount_id = known or ids.new_id("MNT")
+        patterns = None if ignore is None else json.dumps(list(ignore), ensure_ascii=False)
+        db.run(
+            "INSERT INTO memory_mounts(mount_id, path, name, ignore_json, lang_hint, created_at) "
+            "VALUES (?, ?, ?, coalesce(?, '[]'), ?, ?) ON CONFLICT(mount_id) DO UPDATE SET "
+            "name = coalesce(excluded.name, name), ignore_json = coalesce(?, ignore_json), "
+            "lang_hint = coalesce(excluded.lang_hint, lang_hint)",
+            (mount_id, path, name, patterns, lang_hint, ids.timestamp(), patterns),
+        )
+        if scope is not None:
+            db.run(
+                "INSERT INTO memory_mount_options(mount_id, scope) VALUES (?, ?) "
+                "ON CONFLICT(mount_id) DO UPDATE SET scope = excluded.scope",
+                (mount_id, scope),
+            )
+        if chunk_tokens is not None:
+            db.run(
+                "INSERT INTO schema_meta(key, value) VALUES (?, ?) "
+                "ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+                (_CHUNK_TOKENS + mount_id, str(chunk_tokens)),
+            )
+        if lang_hint is not None:
+            db.run("UPDATE corpus_hashes SET lang_hint = ? WHERE mount_id = ?", (lang_hint, mount_id))
+        if known is None:
+            by = {"by": "tool"} if by_tool else {}
+            events.log(db, "mount_register", None, {"mount_id": mount_id, "path": path} | by)
+        elif not by_tool and is_by_tool(db, mount_id):
+            events.log(db, "mount_register", None, {"mount_id": mount_id, "path": path})
+    note(db, path)
+    return mount_id
+
+
+def note(db: Database, folder: str) -> None:
+    """Note, outside the store, a folder outside its project that feeds it.
+
+    Whoever may write the store can add a mount, and must not choose by that which of the user's folders are read.
+    """
+    if is_outside(db.path, folder) and not registry.note_folders(db.path, [real_path(folder)]):
+        db.tell(f"That {folder} feeds the store cannot be written down: memctl sync must name it each time")
+
+
+def is_outside(store: str, folder: str) -> bool:
+    """Whether a folder is not in the project of the store, links followed."""
+    below = os.path.join(real_path(project(store)), "")
+    return not os.path.join(real_path(folder), "").startswith(below)
+
+
+def is_strange(db: Database, folder: str) -> bool:
+    """Whether it is outside the project, and nobody has mounted it with memctl here."""
+    return is_outside(db.path, folder) and not registry.may_feed(db.path, real_path(folder))
+
+
+def project(path: str) -> str:
+    """The folder that a store belongs to: the one that holds its `.memory`, else its own."""
+    folder = os.path.dirname(os.path.abspath(path))
+    return os.path.dirname(folder) if os.path.basename(folder) == ".memory" else folder
+
+
+def located(store: str, path: str) -> str:
+    """The path of a mount: one that is relative, which only other programs write, is seen from the store's project."""
+    return os.path.normpath(os.path.join(project(store), path))
+
+
+def every(db: Database) -> list[dict[str, Any]]:
+    """All mounts, oldest first, `ignore_patterns` decoded; `scope` and `chunk_tokens` are None where the default is."""
+    if not db.has("memory_mounts"):
+        return []
+    options: dict[str, str | None] = {}
+    if db.has("memory_mount_options"):
+        options = dict(db.rows("SELECT mount_id, scope FROM memory_mount_options"))
+    sizes = dict(
+        db.rows(
+            "SELECT substr(key, ?), value FROM schema_meta WHERE key LIKE ?",
+            (len(_CHUNK_TOKENS) + 1, _CHUNK_TOKENS + "%"),
+        )
+    )
+    out = []
+    for row in db.rows(f"SELECT {', '.join(_NAMES)} FROM memory_mounts ORDER BY created_at, mount_id"):
+        mount = dict(zip(_NAMES, row, strict=True))
+        mount["ignore_patterns"] = rows.strings(mount.pop("ignore_json"))
+        mount["scope"] = options.get(mount["mount_id"])
+        mount["path"] = located(db.path, mount["path"])
+        size = str(sizes.get(mount["mount_id"], ""))
+        mount["chunk_tokens"] = int(size) if size.isascii() and size.isdecimal() else None
+        out.append(mount)
+    return out
+
+
+def is_by_tool(db: Database, mount_id: str) -> bool:
+    """Whether a tool made this mount that a model called, and no person has changed it since."""
+    return events.by(db, "mount_register", "mount_id", mount_id) == "tool"
+
+
+def find(db: Database, key: str) -> dict[str, Any] | None:
+    """The mount with this id, path or name."""
+    for field in ("mount_id", "path", "name"):
+        for mount in every(db):
+            if mount[field] == key:
+                return mount
+    return None
+
+
+def remove(db: Database, key: str) -> bool:
+    """Forget a mount by id, name or path; its items stay. False when there is none."""
+    with db.atomic():
+        mount = find(db, key)
+        if mount is None:
+            return False
+        for table in ("memory_mounts", "memory_mount_options"):
+            db.run(f"DELETE FROM {table} WHERE mount_id = ?", (mount["mount_id"],))
+        db.run("DELETE FROM schema_meta WHERE key = ?", (_CHUNK_TOKENS + mount["mount_id"],))
+        db.run("UPDATE corpus_hashes SET mount_id = NULL WHERE mount_id = ?", (mount["mount_id"],))
+        events.log(db, "mount_remove", None, {"mount_id": mount["mount_id"]})
+    return True
+
+
+def touch(db: Database, mount_id: str) -> None:
+    """Set the time of the last sync to now."""
+    with db.atomic():
+        db.run("UPDATE memory_mounts SET last_sync_at = ? WHERE mount_id = ?", (ids.timestamp(), mount_id))

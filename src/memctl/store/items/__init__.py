@@ -1,0 +1,1 @@
+"""Items and what stands beside them: rows, events, links, pins, importance, use."""

@@ -1,0 +1,59 @@
+"""The log of what was done. Details never hold content, queries or anything that policy refused."""
+
+import json
+from typing import Any
+
+from memctl import ids
+from memctl.store.connect import Database
+from memctl.store.items import rows
+from memctl.types import MemoryEvent
+
+
+def log(
+    db: Database,
+    action: str,
+    item_id: str | None = None,
+    details: dict[str, Any] | None = None,
+    content_hash: str = "",
+) -> None:
+    """Append one event."""
+    db.run(
+        "INSERT INTO memory_events(id, action, item_id, details_json, content_hash, timestamp) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (ids.new_id("EVT"), action, item_id, json.dumps(details or {}), content_hash, ids.timestamp()),
+    )
+
+
+def read(db: Database, item_id: str | None = None, action: str | None = None, limit: int = 100) -> list[MemoryEvent]:
+    """Events of an item and/or an action, newest first."""
+    parts, values = ["1"], list[object]()
+    by_item = "+" if item_id is not None else ""  # not by action, which would read the events of the whole store
+    for column, value in (("item_id", item_id), (f"{by_item}action", action)):
+        if value is not None:
+            parts.append(f"{column} = ?")
+            values.append(value)
+    found = db.rows(
+        "SELECT id, action, item_id, details_json, content_hash, timestamp FROM memory_events "
+        f"WHERE {' AND '.join(parts)} ORDER BY timestamp DESC, rowid DESC LIMIT ?",
+        [*values, limit],
+    )
+    return [MemoryEvent(i, a, item, rows.load(d) or {}, h, t) for i, a, item, d, h, t in found]
+
+
+def by(db: Database, action: str, key: str, value: str) -> str:
+    """Who did this last to the thing that the details name under `key`: "tool" when a model did, else ""."""
+    found = db.value(
+        "SELECT json_extract(details_json, '$.by') FROM memory_events WHERE action = ? AND json_valid(details_json) "
+        "AND json_extract(details_json, '$.' || ?) = ? ORDER BY timestamp DESC, rowid DESC LIMIT 1",
+        (action, key, value),
+    )
+    return str(found or "")
+
+
+def last(db: Database, actions: list[str] | None = None) -> str | None:
+    """When the newest event (of one of these actions) was; None when there is none."""
+    if actions is None:
+        newest: str | None = db.value("SELECT max(timestamp) FROM memory_events")
+        return newest
+    found = [db.value("SELECT max(timestamp) FROM memory_events WHERE action = ?", (a,)) for a in actions]
+    return max((t for t in found if t), default=None)

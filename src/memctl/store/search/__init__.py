@@ -1,0 +1,1 @@
+"""What the full-text index and the vectors say."""

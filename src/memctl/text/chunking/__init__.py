@@ -1,0 +1,1 @@
+"""Cutting a text into passages, along the structure of its format."""
