@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memctl.config import Loaded, MemoryConfig
     from memctl.context.bounds import ToolBounds
     from memctl.policy import MemoryPolicy
-    from memctl.store.connect import Database
+    from memctl.store.database import Database
 
 _RANK = {NONE: 0, READ: 1, WRITE: 2, CREATE: 3}
 
