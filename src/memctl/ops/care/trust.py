@@ -172,13 +172,13 @@ def _judged(store: str) -> tuple[int, int]:
 
 
 def _loosened(ctx: Context, store: str) -> list[str]:
-    from memctl.config import read_config, strangers
+    from memctl.config import read_config
 
     path = os.path.join(os.path.dirname(store), "config.json")
     if not os.path.lexists(path):
         return []
     try:
-        return strangers.loosening(read_config(path, named=False))
+        return read_config(path, named=False).loosening()
     except errors.ConfigUnreadable as exc:
         ctx.warn(str(exc))
         return []
