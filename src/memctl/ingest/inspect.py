@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memctl.extract.kinds import kind_of, suffix_of
+from memctl.extract import kind_of, suffix_of
 from memctl.ingest.tree import lines, tree
 from memctl.store.database import Database
 from memctl.store.documents import corpus, mounts
