@@ -1,8 +1,8 @@
 """What today's rules make of an item that is stored: one rule for a scan of the store and for what a model is given.
 
-What a person decided about an item as it is (`store.quarantine.Hold`) stands: findings of the kinds that it was released
-from do nothing to it, and while it is held back it stays as it is held, so that there is something to release. A
-finding of another kind counts (`MemoryPolicy.covered`).
+What a person decided about an item as it is (`store.quarantine.Hold`) stands: findings of the kinds that it was
+released from do nothing to it, and while it is held back it stays as it is held, so that there is something to release.
+A finding of another kind counts (`MemoryPolicy.covered`).
 """
 
 from collections.abc import Iterator
