@@ -4,7 +4,7 @@ from memctl.llm import citations
 from memctl.llm.working import fitted
 from memctl.retrieve import pack as packing
 from memctl.retrieve.pack import Ranked, pack
-from memctl.store.documents.sources import Source
+from memctl.store.documents.passages import SourcePosition
 from memctl.text.block.block import Passage, header_lines, passage
 from memctl.text.block.frames import Compact, Full
 from memctl.text.block.runs import joined
@@ -14,19 +14,19 @@ from memctl.types import MemoryItem
 PATH = "/w/guide.md"
 
 
-def chunk(position: int, first: int, content: str, path: str = PATH) -> tuple[MemoryItem, Source]:
+def chunk(position: int, first: int, content: str, path: str = PATH) -> tuple[MemoryItem, SourcePosition]:
     item = MemoryItem(
         id=f"MEM-{position}", title=f"part {position}", content=content, tags=[f"t{position}"],
         provenance={"source_kind": "doc", "source_id": path, "chunk_ids": [f"{path}:{position}"], "content_hashes": []},
     )  # fmt: skip
-    return item, Source(position, first, first + content.count("\n"), "")
+    return item, SourcePosition(position, first, first + content.count("\n"), "")
 
 
-def passages(*chunks: tuple[MemoryItem, Source]) -> list[Passage]:
+def passages(*chunks: tuple[MemoryItem, SourcePosition]) -> list[Passage]:
     return [passage(item, place, "/w") for item, place in chunks]
 
 
-def kept(*chunks: tuple[MemoryItem, Source], budget: int = 10_000) -> list[str]:
+def kept(*chunks: tuple[MemoryItem, SourcePosition], budget: int = 10_000) -> list[str]:
     items, places = [item for item, _ in chunks], {item.id: place for item, place in chunks}
     return [p.chunk for p in packing.passages(Ranked(items, places, []), budget)]
 

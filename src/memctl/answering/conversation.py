@@ -116,7 +116,7 @@ class Talk:
         """Take up the recorded turns of the keeper's session, as far as the window shows them; how many."""
         from memctl.store import sessions
 
-        for turn in sessions.turns(self.ctx.db, self.keeper.session, self.settings.history_turns):
+        for turn in sessions.list_turns(self.ctx.db, self.keeper.session, self.settings.history_turns):
             exchange = self._exchange(turn.question, turn.answer) if turn.injectable else None
             past = Past(one_line(turn.question, 80), exchange)
             past.number = turn.number

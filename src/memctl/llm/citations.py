@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from memctl.extract.kinds import is_ingestable, suffix_of
+from memctl.extract import is_ingestable, suffix_of
 from memctl.text.echo import FOOTER, HEADER
 
 #: What an answer is asked for with --cite.
