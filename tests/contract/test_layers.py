@@ -22,7 +22,7 @@ FLOORS = (
     {"operation"},
     {"parameters", "context"},
     {"folders"},
-    {"reading"},
+    {"reading", "writing"},
     {"answering"},
     {"ops"},
     {"cli"},
