@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from memctl import errors, ids
-from memctl.store import rule_versions
 from memctl.store.connect import MEMORY, Database, open_write
 from memctl.store.documents import bulk_insert
 from memctl.store.items import items, rows
@@ -73,7 +72,8 @@ def test_they_are_stored_as_one_by_one(
     stored = []
     for write in (items.write_rows, bulk_insert.add):
         db = open_write(MEMORY)
-        with bulk_insert.in_memory(db), rule_versions.by(db, rules):
+        db.rules = rules
+        with bulk_insert.in_memory(db):
             for part in (make(300)[:first], make(300)[first:]):
                 with db.atomic():
                     write(db, part, "ingest")

@@ -85,7 +85,7 @@ def read(
     found = _seen(ctx, items.get_many(ctx.db, whole), workspace)
     raw = {i for i, why in items.withheld(ctx.db, [i.id for i in found if not i.injectable]).items() if why == "raw"}
     free = [item for item in found if item.injectable or item.id in raw]
-    fit = delivery.fit(ctx, free, sources.get_many(ctx.db, [item.id for item in free]))
+    fit = delivery.judge_items(ctx, free, sources.get_many(ctx.db, [item.id for item in free]))
     fit.tell(ctx, "read")
     given = {item.id: item for item in fit.items}
     shown = [given.get(item.id, item) for item in found]
