@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import errors
-from memctl.store.documents.sources import Source
+from memctl.store.documents.passages import SourcePosition
 from memctl.store.quarantine import Standing
 from memctl.text import clean
 from memctl.types import MemoryItem
@@ -46,7 +46,7 @@ class ItemChange(NamedTuple):
     rules: tuple[str, ...]
     held_by: tuple[str, ...]
     seen: str
-    place: Source | None = None
+    place: SourcePosition | None = None
     released_from: tuple[str, ...] | None = None
 
     def apply_to(self, item: MemoryItem) -> MemoryItem:
@@ -62,7 +62,7 @@ class ItemPolicy:
     def __init__(self, policy: "MemoryPolicy") -> None:
         self._policy = policy
 
-    def judge(self, item: MemoryItem, place: Source | None = None) -> "PolicyVerdict":
+    def judge(self, item: MemoryItem, place: SourcePosition | None = None) -> "PolicyVerdict":
         """The verdict on a statement, with all that it carries."""
         verdict = self._policy.evaluate_item(item)
         if verdict.rejected or not self.refuses(*references(item, place)):
@@ -79,7 +79,7 @@ class ItemPolicy:
         item.expires_at = min(filter(None, (item.expires_at, verdict.forced_expires_at)), default=None)
 
     def redact(
-        self, item: MemoryItem, standing: Standing | None = None, place: Source | None = None
+        self, item: MemoryItem, standing: Standing | None = None, place: SourcePosition | None = None
     ) -> ItemChange | None:
         """What an item is to become, judged as the passage of a document; None when it may stay as it is.
 
@@ -132,7 +132,7 @@ class ItemPolicy:
             return False
         return self._policy.judge(text, field="references", document=False).action == "reject"
 
-    def refuses_references(self, item: MemoryItem, place: Source | None = None) -> bool:
+    def refuses_references(self, item: MemoryItem, place: SourcePosition | None = None) -> bool:
         """Whether a passage may not be stored for its references; its chunk ids are paths, and are redacted."""
         chunks = set(item.provenance.chunk_ids)
         return self.refuses(*(word for word in references(item, place) if word not in chunks))
@@ -158,7 +158,7 @@ def tidy_statement(item: MemoryItem) -> None:
 # --- what else in an item is text --------------------------------------------------------------------------------
 
 
-def references(item: MemoryItem, place: Source | None = None) -> list[str]:
+def references(item: MemoryItem, place: SourcePosition | None = None) -> list[str]:
     """All texts of an item beside its content, title, tags, entities and source, but for ids and hashes of our own."""
     words = (item.id, *_texts(_reference_fields(item)), place.anchor if place else "")
     return [word for word in words if not _is_plain(word)]

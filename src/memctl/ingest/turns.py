@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memctl import errors
 from memctl.item_policy import ItemPolicy, holding_rules
 from memctl.store import sessions
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.text import clean
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ def begin_session(
     fixed: one that is there must be in `scope` already: whoever sees one workspace gets no hold of other conversations
     """
     wanted = check_session_id(policy, session_id)
-    there = sessions.get(db, wanted) if fixed else None
+    there = sessions.get_session(db, wanted) if fixed else None
     if there is not None and there.scope != scope:
         raise errors.SessionInvalid(reason="it belongs to another scope")
     if ItemPolicy(policy).refuses(scope or "", client):
         raise errors.SessionInvalid(reason="the scope or the client's name holds what no statement may")
-    return sessions.begin(db, wanted, scope=clean.one_line(scope or "") or None, client=clean.one_line(client))
+    return sessions.begin_session(db, wanted, scope=clean.one_line(scope or "") or None, client=clean.one_line(client))
 
 
 def record_turn(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memctl import ids
 from memctl.item_policy import ItemChange, ItemPolicy
 from memctl.store import quarantine
-from memctl.store.connect import Database
-from memctl.store.documents import secret_paths, sources
+from memctl.store.database import Database
+from memctl.store.documents import corpus, passages
 from memctl.store.filters import Filters
 from memctl.store.items import events, items, rows
 from memctl.types import MemoryItem
@@ -30,21 +30,21 @@ class StoreScan(NamedTuple):
 
     items: int
     changes: list[ItemChange]
-    paths: list[secret_paths.SecretPath]
+    paths: list[corpus.SecretPath]
 
 
 def judge_store(db: Database, policy: "MemoryPolicy") -> StoreScan:
     """Judge every item, archived ones too, as the passage of a document; nothing is written."""
-    every = items.each(db, Filters(archived=True))
+    every = items.iterate(db, Filters(archived=True))
     judge = ItemPolicy(policy)
     changes: list[ItemChange] = []
     count = 0
     while batch := list(islice(every, _BATCH)):
         count += len(batch)
-        found, places = quarantine.standings(db, batch), sources.get_many(db, [item.id for item in batch])
+        found, places = quarantine.standings(db, batch), passages.get_positions(db, [item.id for item in batch])
         judged = (judge.redact(item, found[item.id], places.get(item.id)) for item in batch)
         changes += [change for change in judged if change is not None]
-    return StoreScan(count, changes, secret_paths.to_hide(db, lambda path: policy.at(path).redact(path)))
+    return StoreScan(count, changes, corpus.find_secret_paths(db, lambda path: policy.at(path).redact(path)))
 
 
 def apply_changes(db: Database, changes: Sequence[ItemChange]) -> str:
@@ -55,7 +55,7 @@ def apply_changes(db: Database, changes: Sequence[ItemChange]) -> str:
     run = ids.new_id("SCAN")
     quarantine.overwrite_deleted(db)
     with db.atomic():
-        why = items.withheld(db, [change.id for change in changes])
+        why = items.withheld_reasons(db, [change.id for change in changes])
         for change in changes:
             item = items.get(db, change.id)
             if item is None or item.updated_at != change.seen:
@@ -68,7 +68,7 @@ def apply_changes(db: Database, changes: Sequence[ItemChange]) -> str:
             if change.released_from is not None and now is not None:
                 quarantine.record_release(db, change.id, run, change.released_from, now.content_hash)
             if change.place is not None:
-                sources.put_many(db, {change.id: change.place})
+                passages.set_positions(db, {change.id: change.place})
             if change.held_by:
                 items.set_withheld(db, change.id, "policy", change.held_by)
             events.log(
@@ -79,11 +79,11 @@ def apply_changes(db: Database, changes: Sequence[ItemChange]) -> str:
     return run
 
 
-def hide_paths(db: Database, paths: Sequence[secret_paths.SecretPath]) -> None:
+def hide_paths(db: Database, paths: Sequence[corpus.SecretPath]) -> None:
     """Take the paths that hold a secret out of the store, in one transaction; there is no way back."""
     if paths:
         quarantine.overwrite_deleted(db)
-        secret_paths.hide(db, paths)
+        corpus.hide_paths(db, paths)
         quarantine.erase_traces(db)
 
 
@@ -155,5 +155,5 @@ def _run_events(db: Database, run: str) -> list[tuple[str, dict[str, Any]]]:
     )
     if any(action != "scan" for action, _, _ in found):
         return []
-    read = [(item_id, rows.load(details)) for _, item_id, details in found]
+    read = [(item_id, rows.load_json(details)) for _, item_id, details in found]
     return [(i, d) for i, d in read if isinstance(d, dict) and d.get("run") == run]

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from memctl import ids
-from memctl.store.connect import Database
-from memctl.store.documents.sources import batches, marks
+from memctl.store.database import Database, batches, placeholders
 from memctl.store.filters import Filters
 from memctl.store.items import events, items, rows
 from memctl.types import MemoryItem
@@ -54,7 +53,7 @@ def standings(db: Database, given: Sequence[MemoryItem]) -> dict[str, Standing]:
     recorded: dict[str, tuple[str, str, str]] = {}
     if locked and db.has("memory_withheld"):
         for batch in batches(locked):
-            some = f"WHERE item_id IN ({marks(batch)})"
+            some = f"WHERE item_id IN ({placeholders(batch)})"
             for item_id, *row in db.rows(
                 f"SELECT item_id, reason, details, withheld_at FROM memory_withheld {some}", batch
             ):
@@ -70,7 +69,9 @@ def standings(db: Database, given: Sequence[MemoryItem]) -> dict[str, Standing]:
             out[item.id] = Standing("raw", released_from=freed)
         else:
             is_over = item.expires_at is not None and item.expires_at <= now
-            out[item.id] = Standing("expired" if is_over else "held", tuple(rows.strings(details)), str(since), freed)
+            out[item.id] = Standing(
+                "expired" if is_over else "held", tuple(rows.load_strings(details)), str(since), freed
+            )
     return out
 
 
@@ -79,13 +80,13 @@ def _releases(db: Database, given: Sequence[MemoryItem]) -> dict[str, tuple[str,
     out: dict[str, tuple[str, ...]] = {}
     contents = {item.id: item.content_hash for item in given}
     for batch in batches(list(contents)):
-        for item_id, content_hash, details in db.rows(
+        for item_id, content_hash, details in db.rows(  # the plus: by item, never by action
             "SELECT item_id, content_hash, details_json FROM memory_events "
-            f"WHERE +action = 'release' AND item_id IN ({marks(batch)}) ORDER BY rowid",  # +: by item, never by action
+            f"WHERE +action = 'release' AND item_id IN ({placeholders(batch)}) ORDER BY rowid",
             batch,
         ):
             if contents[item_id] == content_hash:
-                found: Any = rows.load(details)
+                found: Any = rows.load_json(details)
                 named = found.get("rules") if isinstance(found, dict) else None
                 rules = map(str, named) if isinstance(named, list) else ()
                 out[item_id] = tuple(dict.fromkeys((*out.get(item_id, ()), *rules)))
@@ -111,7 +112,7 @@ def count_held(db: Database, filters: Filters, *, expired: bool = False) -> int:
 
 def _held_items(db: Database, filters: Filters, *, expired: bool) -> tuple[str, list[object]]:
     """FROM and WHERE for items that are not injectable for another reason than being raw."""
-    where, values = filters.but(archived=expired).where("i")
+    where, values = filters.replace(archived=expired).where("i")
     if expired:
         where += " AND i.archived = 0 AND i.expires_at <= ?"
         values.append(ids.timestamp())
@@ -148,7 +149,7 @@ def purge(db: Database, item_ids: Sequence[str], reason: str) -> int:
     count = 0
     with db.atomic():
         for batch in batches(list(item_ids)):
-            some = marks(batch)
+            some = placeholders(batch)
             count += int(db.value(f"SELECT count(*) FROM memory_items WHERE id IN ({some})", batch))
             for table, column in _TABLES.items():
                 db.run(f"DELETE FROM {table} WHERE {column} IN ({some})", batch)

@@ -10,9 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from memctl.annotations import Any
-from memctl.store import cache
-from memctl.store.connect import Database
-from memctl.store.documents.sources import batches, marks
+from memctl.store.database import Database, batches, placeholders
 from memctl.store.items import rows
 from memctl.types import MemoryItem
 
@@ -53,7 +51,7 @@ def record_scan(db: Database, switches: str, moment: str) -> None:
 
 def unseen_items(db: Database, rules: str, items: Sequence[MemoryItem]) -> set[str]:
     """Which of these items the rules have not seen as they are now."""
-    note = rows.load(db.meta(SCAN_KEY))
+    note = rows.load_json(db.meta(SCAN_KEY))
     scanned = str(note.get("at", "")) if isinstance(note, dict) and note.get("rules") == rules else ""
     written = _last_writes(db, [item.id for item in items])
     out = set()
@@ -71,19 +69,19 @@ def unseen_items(db: Database, rules: str, items: Sequence[MemoryItem]) -> set[s
 
 def _last_writes(db: Database, item_ids: list[str]) -> dict[str, _LastWrite]:
     """The newest event of each item that says what its texts are."""
-    known: dict[str, _LastWrite | None] = cache.of(db, "last writes")
+    known: dict[str, _LastWrite | None] = db.cached("last writes")
     unknown = [item_id for item_id in item_ids if item_id not in known]
     if unknown:
-        cache.of(db, "last writes", len(unknown))
+        db.cached("last writes", len(unknown))
         known.update(dict.fromkeys(unknown))
     for batch in batches(unknown):
         for item_id, details, content_hash, when in db.rows(
             "SELECT item_id, details_json, content_hash, timestamp FROM memory_events "
             # The plus: by item, never by action, which would read the events of the whole store.
-            f"WHERE +action = 'write' AND item_id IN ({marks(batch)}) ORDER BY rowid",
+            f"WHERE +action = 'write' AND item_id IN ({placeholders(batch)}) ORDER BY rowid",
             batch,
         ):
-            found: Any = rows.load(details)
+            found: Any = rows.load_json(details)
             said = found if isinstance(found, dict) else {}
             before = known[item_id]
             if said.get("reason") in _SAME_TEXT and before is not None and before[1] == content_hash:

@@ -241,7 +241,7 @@ def _hint(ctx: Context, found: Found) -> None:
 
 def note_other_scopes(ctx: Context, query: str, filters: Filters, label: str = "") -> None:
     """Say in which other scopes the same search would find something."""
-    elsewhere = find(ctx.db, query, filters=filters.but(scopes=None), limit=20)
+    elsewhere = find(ctx.db, query, filters=filters.replace(scopes=None), limit=20)
     hidden = {} if "stdout" in ctx.tty else _held_back(ctx, elsewhere, past=filters.as_of is not None)
     scopes = list(dict.fromkeys(c.scope for c in elsewhere.candidates if c.id not in hidden))
     if scopes:
@@ -290,9 +290,9 @@ def _tags(c: Candidate) -> list[str]:
         plain = c.tags.removeprefix('["').removesuffix('"]').split('", "')
         if len(c.tags) == sum(map(len, plain)) + 4 * len(plain) and '"' not in "".join(plain):
             return plain
-    from memctl.store.items.rows import strings
+    from memctl.store.items.rows import load_strings
 
-    return strings(c.tags)
+    return load_strings(c.tags)
 
 
 def snippet(c: Candidate, found: Found) -> str:
