@@ -1,6 +1,6 @@
 """Statements on their way into the store: what somebody says, where it is filed, and what became of it.
 
-The operations that store statements and the chat go through a `StatementWriter`; `ingest.statements` judges and stores.
+The operations that store statements and the chat go through a `StatementBatch`; `ingest.statements` judges and stores.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +15,7 @@ from memctl.text import clean, echo, trust
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
-    from memctl.ingest.statements import Kept, Outcome
+    from memctl.ingest.statements import StatementOutcome, StatementOutcomes
     from memctl.text.proposals import Parsed, Proposed
 
 #: Characters of a title that is made from the beginning of a statement.
@@ -25,8 +25,8 @@ NO_REASON = "Missing why_store justification"
 _ACTIONS = {"stored": "accept", "rejected": "reject", "duplicate": "duplicate", "quarantined": "quarantine"}
 
 
-class StatementWriter:
-    """Makes statements of one command, with what is said of all of them, and stores them in one transaction.
+class StatementBatch:
+    """The statements of one command: made with what is said of all of them, and stored in one transaction.
 
     door    the command or tool that takes them; it is their source, with MEMCTL_SESSION, where none is named
     source  where they are from, for those that do not say it themselves
@@ -90,7 +90,7 @@ class StatementWriter:
             item.confidence = min(found.confidence, trust.MODEL_CONFIDENCE)
         return item
 
-    def store(self, reason: str) -> "list[Outcome]":
+    def store(self, reason: str) -> "list[StatementOutcome]":
         """Judge and store the items; what became of each. `reason` stands in the revisions."""
         if not self.items:
             return []
@@ -101,14 +101,16 @@ class StatementWriter:
             ctx.db, ctx.policy, self.items, reason=reason, importance=self._importance
         )  # fmt: skip
 
-    def store_long(self, reason: str) -> "Kept":
+    def store_long(self, reason: str) -> "StatementOutcomes":
         """The same for items of any length: one that is too long for a statement is stored in parts."""
         from memctl.ingest import statements
 
         ctx = self.ctx
         if not self.items:
-            return statements.Kept([], 0)
-        return statements.keep(ctx.db, ctx.policy, self.items, reason=reason, importance=self._importance)
+            return statements.StatementOutcomes([], 0)
+        return statements.store_long_statements(
+            ctx.db, ctx.policy, self.items, reason=reason, importance=self._importance
+        )
 
 
 # --- what comes in ------------------------------------------------------------------------------------------------
@@ -153,15 +155,15 @@ def parse_proposals(ctx: Context, given: str) -> "Parsed":
 # --- what became of it --------------------------------------------------------------------------------------------
 
 
-def outcome_kind(outcome: "Outcome") -> str:
+def outcome_kind(outcome: "StatementOutcome") -> str:
     """What became of a statement: stored, duplicate, rejected, or quarantined (stored, and kept out of recall)."""
     return "quarantined" if outcome.kind == "stored" and outcome.quarantined else outcome.kind
 
 
 def tell_outcomes(
     label: str,
-    outcomes: "Sequence[Outcome]",
-    line: "Callable[[Outcome], str]",
+    outcomes: "Sequence[StatementOutcome]",
+    line: "Callable[[StatementOutcome], str]",
     kinds: Iterable[tuple[str, Callable[[str], None]]],
     most: int,
 ) -> None:
@@ -196,7 +198,7 @@ class Proposals(Result):
 
 
 def store_proposals(
-    writer: StatementWriter, entries: "Iterable[tuple[str, Proposed | None, Sequence[str]]]", reason: str
+    batch: StatementBatch, entries: "Iterable[tuple[str, Proposed | None, Sequence[str]]]", reason: str
 ) -> Proposals:
     """Judge and store what is proposed: each entry's title, the proposal unless it cannot be used, what is wrong.
 
@@ -204,22 +206,22 @@ def store_proposals(
     """
     rows: list[dict[str, Any]] = []
     pending: list[dict[str, Any]] = []
-    policy = writer.ctx.policy
+    policy = batch.ctx.policy
     for title, found, problems in entries:
         row: dict[str, Any] = {"title": title, "action": "error", "reasons": list(problems)}
         rows.append(row)
         if found is None:
             continue
-        item = writer.proposed(found)
+        item = batch.proposed(found)
         row["title"] = item.title
         if clean.is_blank(item.content):
             row["reasons"].append("content only repeats injected memory")
             continue
         if not found.proposal.why_store.strip():
             item.expires_at = ids.timestamp(ids.now_seconds() + 3600 * policy.expiry_hours)
-        writer.add(item, found.importance)
+        batch.add(item, found.importance)
         pending.append(row)
-    for row, item, done in zip(pending, writer.items, writer.store(reason), strict=True):
+    for row, item, done in zip(pending, batch.items, batch.store(reason), strict=True):
         kind = outcome_kind(done)
         row["action"] = _ACTIONS[kind]
         if kind != "stored":

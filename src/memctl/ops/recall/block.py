@@ -331,7 +331,7 @@ def worth_giving(
     else:
         records.sort(key=lambda item: -chosen[item.id])
         known = {i: passages.UntrustedPosition(*known.get(i, ())) for i in chosen}
-    fit = delivery.fit(ctx, records, known, past=past)
+    fit = delivery.judge_items(ctx, records, known, past=past)
     fit.tell(ctx, label)
     records, places = fit.items, fit.places
     if redaction is None:

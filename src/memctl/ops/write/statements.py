@@ -15,7 +15,7 @@ from memctl.text.utterance import is_empty_talk
 from memctl.types import MemoryProvenance
 from memctl.writing import (
     Proposals,
-    StatementWriter,
+    StatementBatch,
     parse_proposals,
     read_stdin,
     store_proposals,
@@ -24,7 +24,7 @@ from memctl.writing import (
 )
 
 if TYPE_CHECKING:
-    from memctl.ingest.statements import Kept, Outcome
+    from memctl.ingest.statements import StatementOutcome, StatementOutcomes
 
 #: Lines of a kind that `pull` prints one by one; the counts say the rest.
 _LINES = 20
@@ -38,7 +38,7 @@ class Remembered(Result):
 
     __slots__ = ("outcome",)
 
-    def __init__(self, outcome: "Outcome") -> None:
+    def __init__(self, outcome: "StatementOutcome") -> None:
         self.outcome = outcome
 
     def as_dict(self) -> dict[str, Any]:
@@ -107,18 +107,18 @@ def remember(
     elif clean.is_blank(given):
         raise errors.UsageError("the statement is empty", command="remember")
     content = clean.statement(without_injected(ctx, given, "remember"))
-    writer = StatementWriter(
+    batch = StatementBatch(
         ctx, "memctl-remember", scope=scope, workspace=workspace, tags=tags or (), tier=tier,
         source=_named_source(ctx, source) if source else None,
     )  # fmt: skip
-    item = writer.add(writer.statement(content, title or "", type=type, confidence=confidence), importance)
+    item = batch.add(batch.statement(content, title or "", type=type, confidence=confidence), importance)
     reason = clean.statement(why or "")
     if reason:
         item.content += f"\n\nWhy: {reason}"
     limit, size = ctx.policy.max_content_length, len(item.content)
     if size > limit and type != "pointer":
         raise errors.TextTooLong(limit=limit, size=size)
-    done = writer.store("remember")[0]
+    done = batch.store("remember")[0]
     if done.kind == "rejected":
         ctx.warn(f"[remember] {'; '.join(done.reasons)}")
         raise errors.NothingStored(reason="rejected by policy")
@@ -189,13 +189,13 @@ def write(
     It is judged by policy as `remember` does it; what policy refuses is an answer with status "rejected" and reasons,
     what the store knows already one with status "duplicate".
     """
-    from memctl.ingest.statements import Outcome
+    from memctl.ingest.statements import StatementOutcome
 
-    writer = StatementWriter(ctx, "memory_write", scope=scope, workspace=workspace, tags=tags or (), tier=tier)
-    item = writer.add(writer.statement(content, title, type=type), importance)
+    batch = StatementBatch(ctx, "memory_write", scope=scope, workspace=workspace, tags=tags or (), tier=tier)
+    item = batch.add(batch.statement(content, title, type=type), importance)
     if clean.is_blank(content):
-        return Remembered(Outcome("rejected", item.title, reasons=("Content is empty",)))
-    return Remembered(writer.store("write")[0])
+        return Remembered(StatementOutcome("rejected", item.title, reasons=("Content is empty",)))
+    return Remembered(batch.store("write")[0])
 
 
 def write_text(result: Remembered) -> Iterator[str]:
@@ -233,11 +233,11 @@ def propose(
     One without why_store is stored for policy.quarantine_expiry_hours only: said again with a reason, it stays.
     """
     source = MemoryProvenance("doc", source_doc) if source_doc else None
-    writer = StatementWriter(ctx, "memory_propose", scope=scope, workspace=workspace, source=source)
+    batch = StatementBatch(ctx, "memory_propose", scope=scope, workspace=workspace, source=source)
     titles = (entry.get("title") if isinstance(entry, Mapping) else None for entry in items)
     named = (clean.one_line(title) if isinstance(title, str) else "" for title in titles)
     entries = ((title, *proposals.checked(entry)) for title, entry in zip(named, items, strict=True))
-    return store_proposals(writer, entries, "propose")
+    return store_proposals(batch, entries, "propose")
 
 
 def propose_text(result: Proposals) -> Iterator[str]:
@@ -263,7 +263,7 @@ class Pulled(Result):
 
     __slots__ = ("duplicate", "empty", "item_ids", "problems", "quarantined", "redacted", "rejected", "stored")
 
-    def __init__(self, kept: "Kept", *, problems: int, empty: int) -> None:
+    def __init__(self, kept: "StatementOutcomes", *, problems: int, empty: int) -> None:
         kinds = Counter(outcome.kind for outcome in kept.outcomes)
         self.stored, self.duplicate, self.rejected = kinds["stored"], kinds["duplicate"], kinds["rejected"]
         self.quarantined = sum(outcome.quarantined for outcome in kept.stored)
@@ -314,7 +314,7 @@ def pull(
     source. Without --json and --tee nothing is printed on stdout; --tee passes the answer on, without the proposals
     in it.
     """
-    writer = StatementWriter(ctx, "memctl-pull", scope=scope, workspace=workspace, tags=tags or (), tier=tier)
+    batch = StatementBatch(ctx, "memctl-pull", scope=scope, workspace=workspace, tags=tags or (), tier=tier)
     if tee and ctx.json:
         raise errors.UsageError("--tee prints the answer, --json what became of it", command="pull")
     given = read_stdin(ctx, "pull")
@@ -325,10 +325,10 @@ def pull(
         ctx.warn(f"[pull] {problem}")
     empty = 0
     if parsed.structured:
-        proposed = [(writer.proposed(found), found.importance) for found in parsed.proposals]
+        proposed = [(batch.proposed(found), found.importance) for found in parsed.proposals]
         said = [(item, importance) for item, importance in proposed if not clean.is_blank(item.content)]
         for item, importance in said:
-            writer.add(item, importance)
+            batch.add(item, importance)
         if len(parsed.rest) > 0:
             ctx.note(f"[pull] {len(parsed.rest)} character(s) around the proposals were not stored")
         if len(said) < len(proposed):
@@ -338,10 +338,10 @@ def pull(
         empty = 1
     else:
         ctx.note("[pull] no structured proposals found — storing as single note")
-        writer.add(writer.statement(parsed.rest, clean.one_line(title or "") or _note_title(parsed.rest), type=type))
-    kept = writer.store_long("pull")
+        batch.add(batch.statement(parsed.rest, clean.one_line(title or "") or _note_title(parsed.rest), type=type))
+    kept = batch.store_long("pull")
     done = Pulled(kept, problems=len(parsed.problems), empty=empty)
-    _tell_pulled(writer, done, kept, structured=parsed.structured)
+    _tell_pulled(batch, done, kept, structured=parsed.structured)
     if not (done.stored or done.duplicate) and (done.rejected or done.problems):
         counts = (("rejected by policy", done.rejected), ("unusable", done.problems))
         raise errors.NothingStored(reason=", ".join(f"{count} {what}" for what, count in counts if count))
@@ -360,10 +360,10 @@ def _note_title(content: str) -> str:
     return strftime("LLM capture %Y-%m-%d %H:%M", localtime(ids.now_seconds()))
 
 
-def _tell_pulled(writer: StatementWriter, done: Pulled, kept: "Kept", *, structured: bool) -> None:
-    ctx = writer.ctx
+def _tell_pulled(batch: StatementBatch, done: Pulled, kept: "StatementOutcomes", *, structured: bool) -> None:
+    ctx = batch.ctx
 
-    def line(outcome: "Outcome") -> str:
+    def line(outcome: "StatementOutcome") -> str:
         # A title may hold the very secret that it was rejected for.
         title, reasons = ctx.policy.redact(outcome.title), "; ".join(outcome.reasons)
         if outcome.kind == "rejected":
@@ -379,7 +379,7 @@ def _tell_pulled(writer: StatementWriter, done: Pulled, kept: "Kept", *, structu
     elif len(kept.outcomes) == 1 and done.stored:
         ctx.note(f"[pull] Stored as note {done.item_ids[0]}: {ctx.policy.redact(kept.outcomes[0].title)}")
     elif done.stored:
-        title = clean.one_line(writer.items[0].title)
+        title = clean.one_line(batch.items[0].title)
         ctx.note(f"[pull] Stored as {done.stored} note(s): {ctx.policy.redact(title)}")
     ctx.note(
         f"[pull] {done.stored} stored, {done.duplicate} duplicate, {done.quarantined} quarantined, "
