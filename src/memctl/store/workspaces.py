@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from memctl import ids
+from memctl import errors, ids
 from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
 from memctl.store.connect import Database
 from memctl.store.items import events, rows
@@ -51,6 +51,14 @@ def get(db: Database, name: str) -> Workspace | None:
     if found:
         return found[0]
     return Workspace(DEFAULT) if name == DEFAULT else None
+
+
+def named(db: Database, name: str) -> Workspace:
+    """The workspace of this name. Raises WorkspaceNotFound."""
+    found = get(db, name.strip())
+    if found is None:
+        raise errors.WorkspaceNotFound(name=name)
+    return found
 
 
 def listed(db: Database) -> list[Workspace]:
