@@ -145,7 +145,7 @@ def writes(ctx: "Context", workspace: str | None, scope: str) -> tuple[str, str 
         return scope, None
     from memctl.store import workspaces
 
-    saved = workspaces.named(ctx.db, workspace)
+    saved = workspaces.named_workspace(ctx.db, workspace)
     return saved.scope, saved.corpus_id
 
 
@@ -155,5 +155,5 @@ def seen_through(ctx: "Context", workspace: str | None, filters: "Filters", *, a
         return filters
     from memctl.store import workspaces
 
-    saved = workspaces.named(ctx.db, workspace)
-    return filters.but(scopes=None if all_scopes else saved.reads, corpus_id=saved.corpus_id)
+    saved = workspaces.named_workspace(ctx.db, workspace)
+    return filters.replace(scopes=None if all_scopes else saved.reads, corpus_id=saved.corpus_id)

@@ -51,7 +51,7 @@ def rule_of(rule: str, text: str) -> str:
 def now() -> dict[str, Any]:
     db = open_read(STORE)
     item = items.get(db, ID)
-    why = items.withheld(db, [ID]).get(ID, "")
+    why = items.withheld_reasons(db, [ID]).get(ID, "")
     db.close()
     assert item is not None
     return {"content": item.content, "injectable": item.injectable, "why": why}

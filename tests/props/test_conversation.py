@@ -61,10 +61,10 @@ def test_record(ctx: Context, session_id: str, question: str, answer: str, sourc
         name = conversation.name(policy, session_id)
     except errors.SessionInvalid:
         return
-    before = sessions.get(ctx.db, name)
+    before = sessions.get_session(ctx.db, name)
     done = conversation.record(ctx.db, policy, session_id, question, answer, sources)
     assert done.number == (before.turns if before else 0) + 1
-    (turn,) = sessions.turns(ctx.db, name, 1)
+    (turn,) = sessions.list_turns(ctx.db, name, 1)
     assert turn.number == done.number
     assert turn.question.encode().decode() == turn.question
     assert len(turn.question) <= len(question) * 4 + 40

@@ -24,9 +24,9 @@ def earlier(ctx: Context, name: str) -> "Session":
     from memctl.store import sessions
 
     if name == "last":
-        found = next((one for one in sessions.listed(ctx.db) if one.client == CLIENT), None)
+        found = next((one for one in sessions.list_sessions(ctx.db) if one.client == CLIENT), None)
     else:
-        found = sessions.get(ctx.db, name)
+        found = sessions.get_session(ctx.db, name)
     if found is None:
         raise errors.SessionNotFound(id=name)
     return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memctl import errors
 from memctl.store import sessions
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.text import clean
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ def begin(
     fixed: one that is there must be in `scope` already: whoever sees one workspace gets no hold of other conversations
     """
     wanted = name(policy, session_id)
-    held = sessions.get(db, wanted) if fixed else None
+    held = sessions.get_session(db, wanted) if fixed else None
     if held is not None and held.scope != scope:
         raise errors.SessionInvalid(reason="it belongs to another scope")
     _check(policy, "\n".join((scope or "", client)), "the scope or the client's name")
-    return sessions.begin(db, wanted, scope=clean.one_line(scope or "") or None, client=clean.one_line(client))
+    return sessions.begin_session(db, wanted, scope=clean.one_line(scope or "") or None, client=clean.one_line(client))
 
 
 def record(

@@ -9,9 +9,8 @@ from zlib import crc32
 from memctl import errors, ids
 from memctl.extract import LIMITS, Document, Hidden, Limits, anchor_at, document
 from memctl.ingest import below
-from memctl.store.documents.corpus import File
-from memctl.store.documents.secret_paths import stand_in
-from memctl.store.documents.sources import Source
+from memctl.store.documents.corpus import IngestedFile, make_stand_in
+from memctl.store.documents.passages import SourcePosition
 
 if TYPE_CHECKING:
     from memctl.ingest.governed import Governed
@@ -55,7 +54,7 @@ class Passage(NamedTuple):
     title: str
     content: str
     content_hash: str
-    place: Source
+    place: SourcePosition
     redacted: bool = False
     quarantined: tuple[str, ...] = ()
 
@@ -68,7 +67,7 @@ class Prepared(NamedTuple):
     """
 
     path: str
-    file: File | None
+    file: IngestedFile | None
     passages: list[Passage] | None = None
     tags: Sequence[str] = ()
     notes: tuple[str, ...] = ()
@@ -102,13 +101,13 @@ def too_large(size: int, limit: int) -> str:
     return f"{size / mega:.0f} MB is over the limit of {limit // mega} MB (ingest.max_file_mb in config.json)"
 
 
-def record(path: str, sha256: str, size: int, info: os.stat_result | None, asked: float) -> File:
+def record(path: str, sha256: str, size: int, info: os.stat_result | None, asked: float) -> IngestedFile:
     """What the store keeps of a file's state, as it was `asked` for at that time in seconds.
 
     A time stamp too fresh to be trusted is left out: next time the hash decides.
     """
     steady = info is not None and not any(_is_fresh(ns, asked) for ns in (info.st_mtime_ns, info.st_ctime_ns))
-    return File(
+    return IngestedFile(
         path=path,
         sha256=sha256,
         size=size,
@@ -154,7 +153,9 @@ class Preparer:
             asked = ids.now_seconds()
             data, info = read_file(path, self.options.limits.bytes, self.options.roots)
         except errors.DocumentUnreadable as exc:
-            seen = None if isinstance(exc.__cause__, OSError) else File(path, "")  # too large, or no file any more
+            seen = (
+                None if isinstance(exc.__cause__, OSError) else IngestedFile(path, "")
+            )  # too large, or no file any more
             return Prepared(path, seen, problem=str(exc.fields.get("reason", exc.message)))
         file = record(path, ids.bytes_hash(data), len(data), info, asked)
         if file.sha256 == known:
@@ -167,7 +168,7 @@ class Preparer:
 
         return prepared(value, path)
 
-    def prepare(self, file: File, data: bytes) -> Prepared:
+    def prepare(self, file: IngestedFile, data: bytes) -> Prepared:
         """A file whose bytes are here."""
         file = file._replace(recipe=signed(self.recipe, file.sha256))
         try:
@@ -176,7 +177,7 @@ class Preparer:
             lasting = not exc.fields.get("lacking")  # a library that is missing today
             return Prepared(file.path, file, problem=str(exc.fields.get("reason", exc.message)), lasting=lasting)
 
-    def _prepare(self, file: File, data: bytes) -> Prepared:
+    def _prepare(self, file: IngestedFile, data: bytes) -> Prepared:
         from memctl.ingest.governed import Governed
         from memctl.text.chunking.chunk import chunk
 
@@ -196,7 +197,7 @@ class Preparer:
         for number, piece in enumerate(cut):
             start, end = (piece.start, piece.end) if doc.lines_are_source else (None, None)
             heading = suspect.label(piece.heading) if suspect else piece.heading
-            place = Source(number, start, end, self._anchor(doc, piece, governed) or heading)
+            place = SourcePosition(number, start, end, self._anchor(doc, piece, governed) or heading)
             redacted, rules = (suspect.redacted(piece.text), suspect.rules(piece)) if suspect else (False, ())
             passages.append(
                 Passage(full_title(title, heading), piece.text, ids.content_hash(piece.text), place, redacted, rules)
@@ -223,7 +224,7 @@ class Preparer:
         for number, piece in enumerate(chunk(text, max_tokens=self.options.chunk_tokens, target_tokens=target), 1):
             before = hidden.line - 1
             start, end = (before + piece.start, before + piece.end) if hidden.line else (None, None)
-            place = Source(last + number * _APART, start, end, anchor or "hidden text")
+            place = SourcePosition(last + number * _APART, start, end, anchor or "hidden text")
             redacted, rules = (governed.redacted(piece.text), governed.rules(piece)) if governed else (False, ())
             called, digest = full_title(title, "hidden text"), ids.content_hash(piece.text)
             out.append(Passage(called, piece.text, digest, place, redacted, tuple(dict.fromkeys([*rules, *speaks]))))
@@ -259,7 +260,7 @@ class Preparer:
 
     def stored(self, path: str) -> str:
         """A path as it may be stored: where policy sees a secret in it, one that only tells the same file again."""
-        return stand_in(path, self.policy.at(path).redact(path)) if self.policy else path
+        return make_stand_in(path, self.policy.at(path).redact(path)) if self.policy else path
 
     def tags(self, path: str) -> list[str]:
         """The caller's tags, then what the suffix and the two nearest folders say."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memctl import ids
 from memctl.store import rule_versions
-from memctl.store.connect import Database
-from memctl.store.documents import sources
+from memctl.store.database import Database
+from memctl.store.documents.passages import get_positions
 from memctl.store.items import items as store
-from memctl.store.items.importance import Said
+from memctl.store.items.attributes import ImportanceChanges
 from memctl.store.quarantine import holds
 from memctl.text import clean, trust
 from memctl.types import MemoryItem, MemoryProvenance
@@ -205,7 +205,7 @@ class _Writer:
     ) -> None:
         self.policy = policy
         self.db, self.reason, self.items, self.importance = db, reason, items, importance
-        self.said = Said()
+        self.said = ImportanceChanges()
         self.whole = {item.id: whole for item, whole in zip(items, wholes, strict=True)}
         # (content hash, scope, corpus or None for any, whether it is held back) -> the item that says it
         self.known: dict[tuple[str, str, str | None, bool], MemoryItem] = {}
@@ -230,8 +230,8 @@ class _Writer:
     def _look_up(self, items: Sequence[MemoryItem]) -> None:
         found = store.ids_by_hash(self.db, {item.content_hash for item in items})
         wanted = [known.id for group in found.values() for known in group if not known.archived]
-        raw = {i for i, why in store.withheld(self.db, wanted).items() if why == "raw"}
-        passages = sources.get_many(self.db, wanted)
+        raw = {i for i, why in store.withheld_reasons(self.db, wanted).items() if why == "raw"}
+        passages = get_positions(self.db, wanted)
         if self.importance:
             self.said.look(self.db, wanted)
         now = ids.timestamp()

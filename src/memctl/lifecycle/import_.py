@@ -20,10 +20,10 @@ from memctl.lifecycle.checks import Line, is_held, judge
 from memctl.lifecycle.record import InvalidLine, from_bytes, tidy
 from memctl.lifecycle.unvouched import unvouched
 from memctl.store import rule_versions
-from memctl.store.connect import Database
-from memctl.store.documents import corpus, sources
+from memctl.store.database import Database
+from memctl.store.documents import corpus, passages
 from memctl.store.items import items as store
-from memctl.store.items.importance import Said
+from memctl.store.items.attributes import ImportanceChanges
 from memctl.text import clean, trust
 from memctl.types import MemoryItem
 
@@ -114,7 +114,7 @@ class Import:
         self.held: set[str] = set()  # ids (of this batch's counterparts) of what is held back here
         self.batch: dict[str, MemoryItem] = {}
         self.changed: dict[str, MemoryItem] = {}
-        self.said = Said()
+        self.said = ImportanceChanges()
 
     def run(self, stream: BinaryIO, progress: Callable[[str], None] = lambda _: None) -> Counts:
         """Import everything; the counts."""
@@ -196,7 +196,7 @@ class Import:
         scopes = {(key.content_hash, key.scope) for key in keys}
         known = store.ids_by_hash(self.db, {key.content_hash for key in keys})
         wanted = [k.id for content_hash, ks in known.items() for k in ks if (content_hash, k.scope) in scopes]
-        why = store.withheld(self.db, wanted)
+        why = store.withheld_reasons(self.db, wanted)
         self.buried = set() if self.vouched else {h for h, ks in known.items() if any(k.archived for k in ks)}
         self.held = set()
         for item in store.get_many(self.db, wanted):
@@ -302,10 +302,10 @@ class Import:
             if reason and not line.record.item.injectable:
                 store.set_withheld(self.db, line.record.item.id, reason, line.rules)
         places = {x.record.item.id: x.record.place for x in lines if x.record.place is not None}
-        sources.put_many(self.db, places)
+        passages.set_positions(self.db, places)
         self.said.write(self.db)
         documents = {line.record.item.provenance.source_id for line in lines if line.record.item.provenance.is_passage}
-        corpus.expect(self.db, filter(os.path.isabs, documents))
+        corpus.expect_files(self.db, filter(os.path.isabs, documents))
         for item in self.changed.values():
             item.touch()
         store.write_many(self.db, list(self.changed.values()), "merge")

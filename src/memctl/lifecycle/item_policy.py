@@ -1,14 +1,14 @@
 """What today's rules make of an item that is stored: one rule for a scan of the store and for what a model is given.
 
-What a person decided about an item as it is (`store.held.Hold`) stands: findings of the kinds that it was released
-from do nothing to it, and while it is held back it stays as it is held, so that there is something to release. A
-finding of another kind counts (`MemoryPolicy.covered`).
+What a person decided about an item as it is (`store.quarantine.Hold`) stands: findings of the kinds that it was
+released from do nothing to it, and while it is held back it stays as it is held, so that there is something to release.
+A finding of another kind counts (`MemoryPolicy.covered`).
 """
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memctl.store.documents.sources import Source
+from memctl.store.documents.passages import SourcePosition
 from memctl.store.quarantine import Hold
 from memctl.types import MemoryItem
 
@@ -30,12 +30,12 @@ class Change(NamedTuple):
     quarantined: bool
     rules: tuple[str, ...]
     seen: str
-    place: Source | None = None
+    place: SourcePosition | None = None
     freed: frozenset[str] | None = None
 
 
 def judged(
-    policy: "MemoryPolicy", item: MemoryItem, hold: Hold | None = None, place: Source | None = None
+    policy: "MemoryPolicy", item: MemoryItem, hold: Hold | None = None, place: SourcePosition | None = None
 ) -> Change | None:
     """What an item is to become, judged as the passage of a document; None when it may stay as it is."""
     policy = policy.at(item.provenance.source_id)

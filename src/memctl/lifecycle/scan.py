@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memctl import ids
 from memctl.lifecycle.item_policy import Change, judged
 from memctl.store import quarantine
-from memctl.store.connect import Database
-from memctl.store.documents import secret_paths, sources
+from memctl.store.database import Database
+from memctl.store.documents import corpus, passages
 from memctl.store.filters import Filters
 from memctl.store.items import events, items, rows
 from memctl.types import MemoryItem
@@ -30,7 +30,7 @@ class Checked(NamedTuple):
 
     items: int
     changes: list[Change]
-    paths: list[secret_paths.SecretPath]
+    paths: list[corpus.SecretPath]
 
 
 class Undone(NamedTuple):
@@ -42,17 +42,17 @@ class Undone(NamedTuple):
 
 def check(db: Database, policy: "MemoryPolicy") -> Checked:
     """Judge every item, archived ones too, as the passage of a document; nothing is written."""
-    every = items.each(db, Filters(archived=True))
+    every = items.iterate(db, Filters(archived=True))
     changes: list[Change] = []
     count = 0
     while batch := list(islice(every, _BATCH)):
         count += len(batch)
-        holds, places = quarantine.holds(db, batch), sources.get_many(db, [item.id for item in batch])
+        holds, places = quarantine.holds(db, batch), passages.get_positions(db, [item.id for item in batch])
         for item in batch:
             change = judged(policy, item, holds.get(item.id), places.get(item.id))
             if change is not None:
                 changes.append(change)
-    hidden = secret_paths.to_hide(db, lambda path: policy.at(path).redact(path))
+    hidden = corpus.find_secret_paths(db, lambda path: policy.at(path).redact(path))
     return Checked(count, changes, hidden)
 
 
@@ -64,7 +64,7 @@ def apply(db: Database, changes: Sequence[Change]) -> str:
     run = ids.new_id("SCAN")
     quarantine.wipe_what_is_freed(db)
     with db.atomic():
-        why = items.withheld(db, [change.id for change in changes])
+        why = items.withheld_reasons(db, [change.id for change in changes])
         for change in changes:
             item = items.get(db, change.id)
             if item is None or item.updated_at != change.seen:
@@ -74,7 +74,7 @@ def apply(db: Database, changes: Sequence[Change]) -> str:
             if change.freed is not None and now is not None:
                 quarantine.note_release(db, change.id, run, change.freed, now.content_hash)
             if change.place is not None:
-                sources.put_many(db, {change.id: change.place})
+                passages.set_positions(db, {change.id: change.place})
             if change.quarantined:
                 items.set_withheld(db, change.id, "policy", change.rules)
             events.log(
@@ -89,7 +89,7 @@ def hide_paths(db: Database, checked: Checked) -> None:
     """Take the paths that hold a secret out of the store, in one transaction; there is no way back."""
     if checked.paths:
         quarantine.wipe_what_is_freed(db)
-        secret_paths.hide(db, checked.paths)
+        corpus.hide_paths(db, checked.paths)
         quarantine.wipe_traces(db)
 
 
@@ -170,7 +170,7 @@ def _events(db: Database, run: str) -> list[tuple[str, dict[str, Any]]]:
     )
     if any(action != "scan" for action, _, _ in found):
         return []
-    read = [(item_id, rows.load(details)) for _, item_id, details in found]
+    read = [(item_id, rows.load_json(details)) for _, item_id, details in found]
     return [(i, d) for i, d in read if isinstance(d, dict) and d.get("run") == run]
 
 

@@ -6,14 +6,13 @@ from memctl.context import Context
 from memctl.operation import Result
 from memctl.parameters import BlockForm, ReadRequest
 from memctl.reading.request import Reader, block_budget
-from memctl.retrieve.find import Found as Candidates
-from memctl.retrieve.find import describe
+from memctl.retrieve.find import Found, describe
 from memctl.store import cache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memctl.llm.working import Found
+    from memctl.llm.working import RecalledPassages
     from memctl.policy.levels import Redaction
     from memctl.retrieve.pack import Ranked
     from memctl.text.block.block import Block
@@ -161,16 +160,16 @@ def _tell(reader: Reader, result: Recalled, budget: int) -> None:
             reader.tell_other_scopes(result.query)
 
 
-def find_passages(reader: Reader, query: str, budget: int) -> "Found":
+def find_passages(reader: Reader, query: str, budget: int) -> "RecalledPassages":
     """The passages that a block for a question would choose from, best first: what a loop recalls with.
 
     All of them, for a caller who has some already, with paths as people read them.
     """
-    from memctl.llm.working import Found
+    from memctl.llm.working import RecalledPassages
     from memctl.retrieve import pack
 
     found, _ = reader.find_for_block(query, budget)
-    return Found(pack.passages(deliver(reader, found, near=True), budget, whole=True), found.total)
+    return RecalledPassages(pack.passages(deliver(reader, found, near=True), budget, whole=True), found.total)
 
 
 def explain_delivery(reader: Reader, query: str, budget: int, given: tuple[str, ...]) -> list[str]:
@@ -187,7 +186,7 @@ def explain_delivery(reader: Reader, query: str, budget: int, given: tuple[str, 
     return lines
 
 
-def deliver(reader: Reader, found: Candidates, *, near: bool = False) -> "Ranked":
+def deliver(reader: Reader, found: Found, *, near: bool = False) -> "Ranked":
     """The candidates that may be given to a model, best first, with what is said around them, as the view shows them.
 
     What the rules in force have not seen is judged by them before. `near`: see `labels.read`.
@@ -195,18 +194,18 @@ def deliver(reader: Reader, found: Candidates, *, near: bool = False) -> "Ranked
     from memctl.reading import delivery
     from memctl.retrieve import labels
     from memctl.retrieve.pack import Ranked, weigh_words
-    from memctl.store.documents import sources
+    from memctl.store.documents import passages
     from memctl.store.items import items
 
     ctx, redaction = reader.ctx, reader.redaction
     scores = {c.id: c.score for c in found.candidates}
-    records = items.known(ctx.db, scores)
-    places = sources.get_many(ctx.db, scores)
+    records = items.get_cached(ctx.db, scores)
+    places = passages.get_positions(ctx.db, scores)
     if ctx.db.trusted:  # of equals, whose word counts more comes first
         records.sort(key=lambda item: (-scores[item.id], -_trust_level(item)))
     else:
         records.sort(key=lambda item: -scores[item.id])
-        places = {i: sources.StrangersSource(*places.get(i, ())) for i in scores}
+        places = {i: passages.UntrustedPosition(*places.get(i, ())) for i in scores}
     fit = delivery.fit(ctx, records, places, past=reader.filters.as_of is not None)
     fit.tell(ctx, reader.command)
     records, places = fit.items, fit.places

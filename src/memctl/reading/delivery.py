@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from memctl.annotations import TYPE_CHECKING
 from memctl.context import Context
-from memctl.store import cache, rule_versions
-from memctl.store.documents.sources import Source
+from memctl.store import rule_versions
+from memctl.store.documents.passages import SourcePosition
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Fit:
 
     __slots__ = ("items", "left_out", "places", "redacted")
 
-    def __init__(self, items: list[MemoryItem], places: dict[str, Source]) -> None:
+    def __init__(self, items: list[MemoryItem], places: dict[str, SourcePosition]) -> None:
         self.items, self.places = items, places
         self.left_out = self.redacted = 0
 
@@ -35,16 +35,16 @@ class Fit:
             ctx.warn(f"[{label}] {said}: {why if ctx.db.trusted else 'so the rules of today want it'}")
 
 
-def fit(ctx: Context, items: Sequence[MemoryItem], places: Mapping[str, Source], *, past: bool = False) -> Fit:
+def fit(ctx: Context, items: Sequence[MemoryItem], places: Mapping[str, SourcePosition], *, past: bool = False) -> Fit:
     """The items as they may be given to a model; `past`: they are states of old, which the rules may not have seen."""
     done = Fit(list(items), dict(places))
     rules = _rules(ctx)
-    passed: dict[str, bool] = cache.of(ctx.db, f"judged by {rules}")
+    passed: dict[str, bool] = ctx.db.cached(f"judged by {rules}")
     asked = [item for item in items if past or item.id not in passed]
     unseen = {item.id for item in asked} if past else rule_versions.unseen(ctx.db, rules, asked)
     if not past:
         passed.update((item.id, True) for item in asked if item.id not in unseen)
-        cache.of(ctx.db, f"judged by {rules}", len(asked))
+        ctx.db.cached(f"judged by {rules}", len(asked))
     if not unseen:
         return done
     from memctl.store import quarantine
@@ -62,10 +62,10 @@ def fit(ctx: Context, items: Sequence[MemoryItem], places: Mapping[str, Source],
 
 def for_models(ctx: Context, items: Sequence[MemoryItem], label: str, *, past: bool = False) -> dict[str, MemoryItem]:
     """What a model may see of a list of items, by id: what policy holds back is not in it, what is only raw is."""
-    from memctl.store.items.items import withheld
+    from memctl.store.items.items import withheld_reasons
 
     held = [item.id for item in items if not item.injectable]
-    why = withheld(ctx.db, held) if held else {}
+    why = withheld_reasons(ctx.db, held) if held else {}
     free = [item for item in items if item.injectable or why.get(item.id) == "raw"]
     done = fit(ctx, free, {}, past=past)
     done.tell(ctx, label)

@@ -63,7 +63,7 @@ class Reader:
 
     def find_any(self, query: str) -> bool:
         """Whether any item answers, one that is kept from models too."""
-        return bool(search(self.ctx.db, query, filters=self.filters.but(injectable=False), limit=1).candidates)
+        return bool(search(self.ctx.db, query, filters=self.filters.replace(injectable=False), limit=1).candidates)
 
     def find_for_block(self, query: str, budget: int, *, count: bool = True) -> tuple[Found, bool]:
         """The candidates for a block of so many tokens, and whether there are none because they answer too little."""
@@ -119,7 +119,7 @@ class Reader:
 
     def tell_other_scopes(self, query: str) -> None:
         """Say in which other scopes the same words would find something."""
-        found = search(self.ctx.db, query, filters=self.filters.but(scopes=None), limit=ELSEWHERE)
+        found = search(self.ctx.db, query, filters=self.filters.replace(scopes=None), limit=ELSEWHERE)
         held = self.held_back(found)
         scopes = list(dict.fromkeys(c.scope for c in found.candidates if c.id not in held))
         if scopes:
@@ -150,7 +150,7 @@ def read_filters(ctx: Context, request: ReadRequest, command: str, *, injectable
     if request.workspace is not None:
         from memctl.store import workspaces
 
-        saved = workspaces.named(ctx.db, request.workspace)
+        saved = workspaces.named_workspace(ctx.db, request.workspace)
         scopes, corpus_id = None if request.all_scopes else saved.reads, saved.corpus_id
     since, until, as_of = _moments(request)
     below = request.below
@@ -170,7 +170,7 @@ def block_budget(ctx: Context, request: ReadRequest) -> int:
         return request.budget
     from memctl.store import workspaces
 
-    return min(request.budget, workspaces.named(ctx.db, request.workspace).budget or request.budget)
+    return min(request.budget, workspaces.named_workspace(ctx.db, request.workspace).budget or request.budget)
 
 
 def looking_back(ctx: Context, filters: Filters) -> AbstractContextManager[None]:
@@ -179,7 +179,7 @@ def looking_back(ctx: Context, filters: Filters) -> AbstractContextManager[None]
         return nullcontext()
     from memctl.store import as_of
 
-    return as_of.at(ctx.db, filters.as_of)
+    return as_of.view_as_of(ctx.db, filters.as_of)
 
 
 def _moments(request: ReadRequest) -> tuple[str | None, str | None, str | None]:

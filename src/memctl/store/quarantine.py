@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from memctl import ids
-from memctl.store.connect import Database
-from memctl.store.documents.sources import batches, marks
+from memctl.store.database import Database, batches, placeholders
 from memctl.store.filters import Filters
 from memctl.store.items import events, items, rows
 from memctl.types import MemoryItem
@@ -54,7 +53,7 @@ def count(db: Database, filters: Filters, *, expired: bool = False) -> int:
 
 def _held(db: Database, filters: Filters, *, expired: bool) -> tuple[str, list[object]]:
     """FROM and WHERE for items that are not injectable for another reason than being raw."""
-    where, values = filters.but(archived=expired).where("i")
+    where, values = filters.replace(archived=expired).where("i")
     if expired:
         where += " AND i.archived = 0 AND i.expires_at <= ?"
         values.append(ids.timestamp())
@@ -68,7 +67,7 @@ def _held(db: Database, filters: Filters, *, expired: bool) -> tuple[str, list[o
 def get(db: Database, item_ids: Sequence[str]) -> dict[str, Held]:
     """Those of these items that are in quarantine, archived and expired ones too, in the order asked."""
     found = [item for item in items.get_many(db, item_ids) if not item.injectable]
-    raw = {i for i, why in items.withheld(db, [item.id for item in found]).items() if why == "raw"}
+    raw = {i for i, why in items.withheld_reasons(db, [item.id for item in found]).items() if why == "raw"}
     return {held.item.id: held for held in _with_reasons(db, [item for item in found if item.id not in raw])}
 
 
@@ -77,12 +76,13 @@ def _with_reasons(db: Database, found: list[MemoryItem]) -> list[Held]:
     if db.has("memory_withheld"):
         for batch in batches([item.id for item in found]):
             for item_id, details, since in db.rows(
-                f"SELECT item_id, details, withheld_at FROM memory_withheld WHERE item_id IN ({marks(batch)})", batch
+                f"SELECT item_id, details, withheld_at FROM memory_withheld WHERE item_id IN ({placeholders(batch)})",
+                batch,
             ):
                 reasons[item_id] = details, since
     blank = ("[]", "")
     return [
-        Held(item, tuple(rows.strings(reasons.get(item.id, blank)[0])), str(reasons.get(item.id, blank)[1]))
+        Held(item, tuple(rows.load_strings(reasons.get(item.id, blank)[0])), str(reasons.get(item.id, blank)[1]))
         for item in found
     ]
 
@@ -115,20 +115,20 @@ class Hold(NamedTuple):
     rules: frozenset[str] = frozenset()
 
 
-def holds(db: Database, given: Sequence[MemoryItem | items.Stored]) -> dict[str, Hold]:
+def holds(db: Database, given: Sequence[MemoryItem | items.ItemSummary]) -> dict[str, Hold]:
     """What holds these items back, or has held them back; those without such a thing are left out.
 
     Items that are not injectable for no recorded reason, as older programs left them, are held back.
     """
     locked = [item.id for item in given if not item.injectable]
-    why = items.withheld(db, locked)
+    why = items.withheld_reasons(db, locked)
     by = _rules(db, [i for i in locked if why.get(i) == "policy"])
     out = {i: Hold(released=False, rules=by.get(i, frozenset())) for i in locked if why.get(i) != "raw"}
     digests = {item.id: item.content_hash for item in given}
     for batch in batches(list(digests)):
-        for item_id, content_hash, details in db.rows(
+        for item_id, content_hash, details in db.rows(  # the plus: by item, never by action
             "SELECT item_id, content_hash, details_json FROM memory_events "
-            f"WHERE +action = 'release' AND item_id IN ({marks(batch)}) ORDER BY rowid",  # +: by item, never by action
+            f"WHERE +action = 'release' AND item_id IN ({placeholders(batch)}) ORDER BY rowid",
             batch,
         ):
             if digests[item_id] == content_hash:
@@ -138,7 +138,7 @@ def holds(db: Database, given: Sequence[MemoryItem | items.Stored]) -> dict[str,
 
 
 def _released_from(details: object) -> list[str]:
-    found: Any = rows.load(details)
+    found: Any = rows.load_json(details)
     named = found.get("rules") if isinstance(found, dict) else None
     return [str(rule) for rule in named] if isinstance(named, list) else []
 
@@ -146,8 +146,8 @@ def _released_from(details: object) -> list[str]:
 def _rules(db: Database, item_ids: list[str]) -> dict[str, frozenset[str]]:
     out: dict[str, frozenset[str]] = {}
     for batch in batches(item_ids):
-        found = db.rows(f"SELECT item_id, details FROM memory_withheld WHERE item_id IN ({marks(batch)})", batch)
-        out.update((item_id, frozenset(rows.strings(details))) for item_id, details in found)
+        found = db.rows(f"SELECT item_id, details FROM memory_withheld WHERE item_id IN ({placeholders(batch)})", batch)
+        out.update((item_id, frozenset(rows.load_strings(details))) for item_id, details in found)
     return out
 
 
@@ -160,7 +160,7 @@ def purge(db: Database, item_ids: Sequence[str], reason: str) -> int:
     count = 0
     with db.atomic():
         for batch in batches(list(item_ids)):
-            some = marks(batch)
+            some = placeholders(batch)
             count += int(db.value(f"SELECT count(*) FROM memory_items WHERE id IN ({some})", batch))
             for table, column in _TABLES.items():
                 db.run(f"DELETE FROM {table} WHERE {column} IN ({some})", batch)

@@ -10,9 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from memctl.annotations import Any
-from memctl.store import cache
-from memctl.store.connect import Database
-from memctl.store.documents.sources import batches, marks
+from memctl.store.database import Database, batches, placeholders
 from memctl.store.items import rows
 from memctl.types import MemoryItem
 
@@ -49,7 +47,7 @@ def note_all(db: Database, rules: str, moment: str) -> None:
 
 def unseen(db: Database, rules: str, items: Sequence[MemoryItem]) -> set[str]:
     """Which of these items the rules have not seen as they are now."""
-    note = rows.load(db.meta(KEY))
+    note = rows.load_json(db.meta(KEY))
     known = isinstance(note, dict) and note.get("rules") == rules
     scanned = str(note.get("at", "")) if isinstance(note, dict) and known else ""
     written = _last_writes(db, [item.id for item in items])
@@ -69,10 +67,10 @@ def _seen(item: MemoryItem, rules: str, scanned: str, last: _Write | None) -> bo
 
 def _last_writes(db: Database, item_ids: list[str]) -> dict[str, _Write]:
     """The newest event of each item that says what its texts are."""
-    known: dict[str, _Write | None] = cache.of(db, "last writes")
+    known: dict[str, _Write | None] = db.cached("last writes")
     unknown = [item_id for item_id in item_ids if item_id not in known]
     if unknown:
-        cache.of(db, "last writes", len(unknown))
+        db.cached("last writes", len(unknown))
         known.update(dict.fromkeys(unknown))
         known.update(_read_last_writes(db, unknown))
     return {item_id: last for item_id in item_ids if (last := known[item_id]) is not None}
@@ -84,10 +82,10 @@ def _read_last_writes(db: Database, item_ids: list[str]) -> dict[str, _Write]:
         for item_id, details, content_hash, when in db.rows(
             "SELECT item_id, details_json, content_hash, timestamp FROM memory_events "
             # The plus: by item, never by action, which would read the events of the whole store.
-            f"WHERE +action = 'write' AND item_id IN ({marks(batch)}) ORDER BY rowid",
+            f"WHERE +action = 'write' AND item_id IN ({placeholders(batch)}) ORDER BY rowid",
             batch,
         ):
-            found: Any = rows.load(details)
+            found: Any = rows.load_json(details)
             said = found if isinstance(found, dict) else {}
             if said.get("reason") in _SAME_TEXT and out.get(item_id, ("", "", ""))[1] == content_hash:
                 continue

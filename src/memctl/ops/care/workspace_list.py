@@ -21,7 +21,7 @@ def workspace_list(
     """List the workspaces."""
     from memctl.store import workspaces
 
-    return Workspaces([workspaces.named(ctx.db, name)] if name else workspaces.listed(ctx.db))
+    return Workspaces([workspaces.named_workspace(ctx.db, name)] if name else workspaces.list_workspaces(ctx.db))
 
 
 def text(result: Workspaces) -> Iterator[str]:

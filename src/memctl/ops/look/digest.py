@@ -60,9 +60,9 @@ def digest(
     from memctl.store.items import items
 
     budget, filters = block_budget(ctx, request), read_filters(ctx, request, "digest", injectable=True)
-    counts = {kind: items.count(ctx.db, filters.but(type=kind)) for kind in _ORDER}
+    counts = {kind: items.count(ctx.db, filters.replace(type=kind)) for kind in _ORDER}
     counts = {kind: count for kind, count in counts.items() if count}
-    newest = {kind: items.list_items(ctx.db, filters.but(type=kind), _EACH) for kind in counts}
+    newest = {kind: items.list_items(ctx.db, filters.replace(type=kind), _EACH) for kind in counts}
     free = delivery.for_models(ctx, [item for found in newest.values() for item in found], "digest")
     newest = {kind: [free[item.id] for item in found if item.id in free] for kind, found in newest.items()}
     name = " and ".join(filters.scopes or ()) or "all scopes"

@@ -86,7 +86,7 @@ def list_(
 
         found = delivery.as_shown(ctx, found, "list")
     held = [item.id for item in found if not item.injectable]
-    withheld = items.withheld(ctx.db, held) if held else {}
+    withheld = items.withheld_reasons(ctx.db, held) if held else {}
     return Listing(ctx, found, total, withheld, past=filters.as_of is not None)
 
 

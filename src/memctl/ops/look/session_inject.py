@@ -62,7 +62,7 @@ def session_inject(
     from memctl.ingest import conversation
     from memctl.store import workspaces
 
-    filed = workspaces.named(ctx.db, workspace).scope if workspace else scope
+    filed = workspaces.named_workspace(ctx.db, workspace).scope if workspace else scope
     session = conversation.begin(ctx.db, ctx.policy, session_id, scope=filed, fixed=workspace is not None)
     request = ReadRequest(budget=budget_tokens, scope=session.scope, workspace=workspace)
     found = recall_block(ctx, query, request, configured_form(ctx), command="session", kind="session_inject")

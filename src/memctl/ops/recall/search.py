@@ -211,9 +211,9 @@ def _tags(c: Candidate) -> list[str]:
         plain = c.tags.removeprefix('["').removesuffix('"]').split('", "')
         if len(c.tags) == sum(map(len, plain)) + 4 * len(plain) and '"' not in "".join(plain):
             return plain
-    from memctl.store.items.rows import strings
+    from memctl.store.items.rows import load_strings
 
-    return strings(c.tags)
+    return load_strings(c.tags)
 
 
 def snippet(c: Candidate, found: Found) -> str:
