@@ -206,7 +206,7 @@ def deliver(reader: Reader, found: Found, *, near: bool = False) -> "Ranked":
     else:
         records.sort(key=lambda item: -scores[item.id])
         places = {i: passages.UntrustedPosition(*places.get(i, ())) for i in scores}
-    fit = delivery.fit(ctx, records, places, past=reader.filters.as_of is not None)
+    fit = delivery.judge_items(ctx, records, places, past=reader.filters.as_of is not None)
     fit.tell(ctx, reader.command)
     records, places = fit.items, fit.places
     if redaction is not None:

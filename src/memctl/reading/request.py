@@ -103,15 +103,16 @@ class Reader:
         if "stdout" in self.ctx.tty or (not suspects and self.ctx.db.trusted):
             return {}
         from memctl.store import quarantine
+        from memctl.store.items import items
 
-        held = {i: ", ".join(one.rules) or "policy" for i, one in quarantine.get(self.ctx.db, suspects).items()}
+        standings = quarantine.standings(self.ctx.db, items.get_many(self.ctx.db, suspects))
+        held = {i: ", ".join(one.rules) or "policy" for i, one in standings.items() if one.is_held}
         if self.ctx.db.trusted:
             return held
         from memctl.reading import delivery
-        from memctl.store.items import items
 
         stored = items.get_many(self.ctx.db, [c.id for c in found.candidates])
-        free = delivery.for_models(self.ctx, stored, "search", past=self.filters.as_of is not None)
+        free = delivery.items_for_models(self.ctx, stored, "search", past=self.filters.as_of is not None)
         for c in found.candidates:  # what may be shown of a stranger's item is what the rules leave of it
             if c.id in free:
                 c.title, c.content = free[c.id].title, free[c.id].content

@@ -63,7 +63,7 @@ def digest(
     counts = {kind: items.count(ctx.db, filters.replace(type=kind)) for kind in _ORDER}
     counts = {kind: count for kind, count in counts.items() if count}
     newest = {kind: items.list_items(ctx.db, filters.replace(type=kind), _EACH) for kind in counts}
-    free = delivery.for_models(ctx, [item for found in newest.values() for item in found], "digest")
+    free = delivery.items_for_models(ctx, [item for found in newest.values() for item in found], "digest")
     newest = {kind: [free[item.id] for item in found if item.id in free] for kind, found in newest.items()}
     name = " and ".join(filters.scopes or ()) or "all scopes"
     if not counts:

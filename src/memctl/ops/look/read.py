@@ -89,7 +89,7 @@ def read(
         if why == "raw"
     }
     free = [item for item in found if item.injectable or item.id in raw]
-    fit = delivery.fit(ctx, free, passages.get_positions(ctx.db, [item.id for item in free]))
+    fit = delivery.judge_items(ctx, free, passages.get_positions(ctx.db, [item.id for item in free]))
     fit.tell(ctx, "read")
     given = {item.id: item for item in fit.items}
     shown = [given.get(item.id, item) for item in found]

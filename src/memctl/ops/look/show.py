@@ -69,7 +69,7 @@ def show(
     if not ctx.db.trusted:
         from memctl.reading import delivery
 
-        (item,) = delivery.as_shown(ctx, [item], "show")
+        (item,) = delivery.items_for_people(ctx, [item], "show")
     return Shown(ctx, item, place.get(item.id), withheld, matters.get(item.id))
 
 

@@ -61,7 +61,7 @@ class Hits(Result):
         with looking_back(self.ctx, self.filters):
             stored = {item.id: item for item in items.get_many(self.ctx.db, [c.id for c in found])}
         past = self.filters.as_of is not None
-        free = delivery.for_models(self.ctx, list(stored.values()), "search", past=past)
+        free = delivery.items_for_models(self.ctx, list(stored.values()), "search", past=past)
         rows = []
         for row, c in zip(self.as_json(), found, strict=True):
             row["validation"] = c.validation
