@@ -87,7 +87,7 @@ class Prompt:
 
     def around(self, block: str) -> str:
         """The prompt for a model, without its final line break."""
-        from memctl.llm.prompt import build_prompt
+        from memctl.llm.protocol import build_prompt
 
         return build_prompt(block, self._question, system_prompt=self._task, protocol="passive").rstrip("\n")
 
