@@ -142,7 +142,7 @@ def anchor_at(anchors: tuple[Anchor, ...], first: int, last: int) -> str:
 
 
 def _read_text(data: bytes, name: str) -> Document:
-    from memctl.text.chunking.plain import look
+    from memctl.text.chunking.outline import markup_of
     from memctl.text.decoding import decode
 
     text, encoding, notes = decode(data, name)
@@ -152,5 +152,5 @@ def _read_text(data: bytes, name: str) -> Document:
         from memctl.extract.markdown_hidden import divided
 
         text, hidden = divided(text)
-    shape = look(text) if kind.kind == "text" else kind.kind
+    shape = markup_of(text) if kind.kind == "text" else kind.kind
     return Document(text, shape, kind.language, encoding, notes, hidden=hidden)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memctl import errors
-from memctl.text.chunking.chunk import Passage
+from memctl.text.chunking import Passage
 
 if TYPE_CHECKING:
     from memctl.policy import Finding, Judgement, MemoryPolicy

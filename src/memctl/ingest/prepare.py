@@ -16,7 +16,7 @@ from memctl.store.documents.sources import Source
 if TYPE_CHECKING:
     from memctl.ingest.governed import Governed
     from memctl.policy import MemoryPolicy
-    from memctl.text.chunking.chunk import Passage as Piece
+    from memctl.text.chunking import Passage as Piece
 
 #: Passages aim at this many tokens, so that several fit a budget; --chunk-tokens is the bound, this the target.
 TARGET_TOKENS = 200
@@ -178,7 +178,7 @@ class Preparer:
 
     def _prepare(self, file: File, data: bytes) -> Prepared:
         from memctl.ingest.governed import Governed
-        from memctl.text.chunking.chunk import chunk
+        from memctl.text.chunking import chunk
 
         options, policy = self.options, self.policy
         name = os.path.basename(file.path)
@@ -212,7 +212,7 @@ class Preparer:
         """
         from memctl.ingest.governed import Governed
         from memctl.policy.addressing import RULE, addresses_anybody
-        from memctl.text.chunking.chunk import chunk
+        from memctl.text.chunking import chunk
 
         governed = Governed(self.policy, path, hidden.text) if self.policy else None
         text = governed.text if governed else hidden.text
@@ -239,7 +239,7 @@ class Preparer:
     def _title(self, doc: Document, name: str, governed: "Governed | None") -> str:
         """The document's title, or its file's name where policy lets no title stand; both are judged."""
         stem = os.path.splitext(name)[0]
-        from memctl.text.chunking.chunk import title_of
+        from memctl.text.chunking import title_of
 
         title = title_of(doc, name) if self.options.infer else stem
         if governed is None:

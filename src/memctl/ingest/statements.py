@@ -169,7 +169,7 @@ def _part(item: MemoryItem, content: str, number: int, count: int) -> MemoryItem
 
 def passages(text: str, limit: int) -> list[str]:
     """The text in pieces of at most `limit` characters, cut at headings and paragraphs where there are any."""
-    from memctl.text.chunking.chunk import chunk
+    from memctl.text.chunking import chunk
 
     # A token counts as four characters or fewer, so a piece of this many tokens fits nearly always.
     tokens = max(limit // 4, 20)
