@@ -84,4 +84,4 @@ def seen_through(ctx: "Context", workspace: str | None, filters: "Filters", *, a
     from memctl.retrieve.view import reads
 
     view = reads(ctx.db, workspace, None, all_scopes=all_scopes)
-    return filters.but(scopes=view.scopes, corpus_id=view.corpus_id)
+    return filters.replace(scopes=view.scopes, corpus_id=view.corpus_id)

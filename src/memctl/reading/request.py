@@ -49,7 +49,7 @@ def within(filters: "Filters", since: str | None, until: str | None, as_of: str 
     if first is not None and last is not None and first > last:
         raise errors.TimesCrossed(since=since, until=until)
     then = None if as_of is None else min(_span("--as-of", as_of)[1], ids.timestamp())
-    return filters.but(since=first, until=last, as_of=then)
+    return filters.replace(since=first, until=last, as_of=then)
 
 
 def in_mount(ctx: Context, filters: "Filters", mount: str | None, command: str) -> "Filters":
@@ -58,7 +58,7 @@ def in_mount(ctx: Context, filters: "Filters", mount: str | None, command: str) 
         return filters
     from memctl.folders.registered import mount_named
 
-    return filters.but(below=os.path.join(mount_named(ctx, mount, command)["path"], ""))
+    return filters.replace(below=os.path.join(mount_named(ctx, mount, command)["path"], ""))
 
 
 def _span(option: str, text: str) -> tuple[str, str]:
@@ -103,7 +103,7 @@ def looking_back(ctx: Context, filters: "Filters") -> AbstractContextManager[Non
         return nullcontext()
     from memctl.store import as_of
 
-    return as_of.at(ctx.db, filters.as_of)
+    return as_of.view_as_of(ctx.db, filters.as_of)
 
 
 Unasked = Annotated[

@@ -5,7 +5,7 @@ from memctl.annotations import TYPE_CHECKING
 from memctl.store.filters import Filters
 
 if TYPE_CHECKING:
-    from memctl.store.connect import Database
+    from memctl.store.database import Database
     from memctl.store.workspaces import Workspace
 
 
@@ -33,7 +33,7 @@ def found(db: "Database", name: str) -> "Workspace":
     """The workspace of this name. Raises WorkspaceNotFound."""
     from memctl.store import workspaces
 
-    saved = workspaces.get(db, name.strip())
+    saved = workspaces.get_workspace(db, name.strip())
     if saved is None:
         raise errors.WorkspaceNotFound(name=name)
     return saved

@@ -22,7 +22,7 @@ def workspace_list(
     from memctl.retrieve.view import found
     from memctl.store import workspaces
 
-    return Workspaces([found(ctx.db, name)] if name else workspaces.listed(ctx.db))
+    return Workspaces([found(ctx.db, name)] if name else workspaces.list_workspaces(ctx.db))
 
 
 def text(result: Workspaces) -> Iterator[str]:

@@ -62,10 +62,10 @@ def digest(ctx: Context, *, scope: ReadScope = DEFAULT_SCOPE, workspace: ReadIn 
     view = reads(ctx.db, workspace, scope, all_scopes=False)
     budget = min(budget, view.budget or budget)
     filters = Filters(view.scopes, corpus_id=view.corpus_id, injectable=True)
-    counts = {kind: items.count(ctx.db, filters.but(type=kind)) for kind in _ORDER}
+    counts = {kind: items.count(ctx.db, filters.replace(type=kind)) for kind in _ORDER}
     counts = {kind: count for kind, count in counts.items() if count}
-    newest = {kind: items.list_items(ctx.db, filters.but(type=kind), _EACH) for kind in counts}
-    free = delivery.for_models(ctx, [item for found in newest.values() for item in found], "digest")
+    newest = {kind: items.list_items(ctx.db, filters.replace(type=kind), _EACH) for kind in counts}
+    free = delivery.items_for_models(ctx, [item for found in newest.values() for item in found], "digest")
     newest = {kind: [free[item.id] for item in found if item.id in free] for kind, found in newest.items()}
     name = " and ".join(view.scopes or ()) or "all scopes"
     if not counts:

@@ -189,7 +189,7 @@ def _union(searched: "set[tuple[str, ...] | None]") -> tuple[str, ...] | None:
 def _unknown(ctx: Context, result: Evaluated, filters: Filters) -> set[str]:
     from memctl.store.items import items
 
-    return evaluate.unknown((name for one in result.misses for name in one.missing), items.each(ctx.db, filters))
+    return evaluate.unknown((name for one in result.misses for name in one.missing), items.iterate(ctx.db, filters))
 
 
 def text(result: Evaluated) -> Iterator[str]:

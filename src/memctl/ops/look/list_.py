@@ -25,7 +25,7 @@ class Listing(Result):
         """The items, how many are listed, and how many there are; what policy holds back is named, but not quoted."""
         from memctl.reading import delivery
 
-        free = delivery.for_models(self.ctx, self.items, "list", past=self.past)
+        free = delivery.items_for_models(self.ctx, self.items, "list", past=self.past)
         silent = {"title": "", "tags": []}
         rows = [_row(free[item.id]) if item.id in free else _row(item) | silent for item in self.items]
         return {"status": "ok", "count": len(rows), "total": self.total, "items": rows}
@@ -90,9 +90,9 @@ def list_(
     if not ctx.db.trusted:
         from memctl.reading import delivery
 
-        found = delivery.as_shown(ctx, found, "list")
+        found = delivery.items_for_people(ctx, found, "list")
     held = [item.id for item in found if not item.injectable]
-    withheld = items.withheld(ctx.db, held) if held else {}
+    withheld = items.withheld_reasons(ctx.db, held) if held else {}
     return Listing(ctx, found, total, withheld, past=filters.as_of is not None)
 
 

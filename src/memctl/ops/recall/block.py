@@ -26,13 +26,12 @@ from memctl.reading.request import (
 from memctl.retrieve.find import Found
 from memctl.retrieve.find import search as find
 from memctl.retrieve.view import reads
-from memctl.store import cache
 from memctl.store.filters import Filters
 
 if TYPE_CHECKING:
     from memctl.policy.levels import Redaction
     from memctl.retrieve.pack import Ranked
-    from memctl.store.documents.sources import Source
+    from memctl.store.documents.passages import SourcePosition
     from memctl.text.block.block import Block
     from memctl.text.block.frames import Frame, FrameName
     from memctl.types import MemoryItem, SearchMeta
@@ -210,7 +209,7 @@ def recall_block(
             ctx.db, query, filters=filters, limit=pool_of(budget), count=told, meaning=means, weights=weights(ctx)
         )  # fmt: skip
         abstained = abstains(ctx, found, min_coverage, f"[{label}] ", auto=auto)
-        with cache.reading(ctx.db):
+        with ctx.db.cached_reads():
             shape = Shape(label, kind, frame, framed=header, past=as_of is not None)
             result = _packed(ctx, found, room, redact, shape)
         if not abstained:
@@ -230,7 +229,7 @@ class Prompt:
 
     def around(self, block: str) -> str:
         """The prompt for a model, without its final line break."""
-        from memctl.llm.prompt import build_prompt
+        from memctl.llm.protocol import build_prompt
 
         return build_prompt(block, self._question, system_prompt=self._task, protocol="passive").rstrip("\n")
 
@@ -289,7 +288,7 @@ def _worth(found: Found) -> int:
 
 
 def ranked(
-    ctx: Context, found: Found, records: "list[MemoryItem]", places: "dict[str, Source]",
+    ctx: Context, found: Found, records: "list[MemoryItem]", places: "dict[str, SourcePosition]",
     redaction: "Redaction | None" = None, *, near: bool = False,
 ) -> "Ranked":  # fmt: skip
     """What a block is made of: the items worth giving, with what is said around them (`near`: see labels.read)."""
@@ -314,25 +313,25 @@ def redaction_for(ctx: Context, redact: View) -> "Redaction | None":
 
 def worth_giving(
     ctx: Context, found: Found, redaction: "Redaction | None", label: str = "recall", *, past: bool = False
-) -> "tuple[list[MemoryItem], dict[str, Source]]":
+) -> "tuple[list[MemoryItem], dict[str, SourcePosition]]":
     """The items that are worth a place in a block, best first, and where they stand, as a view shows them.
 
     What today's rules have not seen is judged by them before; `past`: the items are states of old.
     """
     from memctl.reading import delivery
-    from memctl.store.documents import sources
+    from memctl.store.documents import passages
     from memctl.store.items import items
 
     best = found.candidates[0].score if found.candidates else 0.0
     chosen = {c.id: c.score for c in found.candidates if c.score >= FLOOR * best}
-    records = items.known(ctx.db, chosen)
-    known = sources.get_many(ctx.db, chosen)
+    records = items.get_cached(ctx.db, chosen)
+    known = passages.get_positions(ctx.db, chosen)
     if ctx.db.trusted:  # of equals, whose word counts more comes first
         records.sort(key=lambda item: (-chosen[item.id], -_trust(item)))
     else:
         records.sort(key=lambda item: -chosen[item.id])
-        known = {i: sources.StrangersSource(*known.get(i, ())) for i in chosen}
-    fit = delivery.fit(ctx, records, known, past=past)
+        known = {i: passages.UntrustedPosition(*known.get(i, ())) for i in chosen}
+    fit = delivery.judge_items(ctx, records, known, past=past)
     fit.tell(ctx, label)
     records, places = fit.items, fit.places
     if redaction is None:
@@ -363,7 +362,7 @@ def _say(ctx: Context, result: Recalled, query: str, filters: Filters, label: st
         ctx.note(f"[{label}] {block.items} items, ~{block.tokens} tokens")
     elif result.items:
         ctx.warn(f"[{label}] The budget of {budget} tokens is too small for any item.")
-    elif find(ctx.db, query, filters=filters.but(injectable=False), limit=1).candidates:
+    elif find(ctx.db, query, filters=filters.replace(injectable=False), limit=1).candidates:
         ctx.note(f"[{label}] No injectable items matched.")
     else:
         ctx.note(f"[{label}] No matching items.")

@@ -81,7 +81,7 @@ class Hits(Result):
         with looking_back(self.ctx, self.filters):
             stored = {item.id: item for item in items.get_many(self.ctx.db, [c.id for c in found])}
         past = self.filters.as_of is not None
-        free = delivery.for_models(self.ctx, list(stored.values()), "search", past=past)
+        free = delivery.items_for_models(self.ctx, list(stored.values()), "search", past=past)
         rows = []
         for row, c in zip(self.as_json(), found, strict=True):
             row["validation"] = c.validation
@@ -199,8 +199,10 @@ def _held_back(ctx: Context, found: Found, *, past: bool) -> dict[str, str]:
     if not suspects and ctx.db.trusted:
         return {}
     from memctl.store import quarantine
+    from memctl.store.items import items
 
-    hidden = {i: ", ".join(one.rules) or "policy" for i, one in quarantine.get(ctx.db, suspects).items()}
+    found_there = quarantine.standings(ctx.db, items.get_many(ctx.db, suspects))
+    hidden = {i: ", ".join(one.rules) or "policy" for i, one in found_there.items() if one.is_held}
     return hidden if ctx.db.trusted else hidden | _judged_now(ctx, found, past=past)
 
 
@@ -210,7 +212,7 @@ def _judged_now(ctx: Context, found: Found, *, past: bool) -> dict[str, str]:
     from memctl.store.items import items
 
     stored = items.get_many(ctx.db, [c.id for c in found.candidates])
-    free = delivery.for_models(ctx, stored, "search", past=past)
+    free = delivery.items_for_models(ctx, stored, "search", past=past)
     for c in found.candidates:
         if c.id in free:
             c.title, c.content = free[c.id].title, free[c.id].content
@@ -239,7 +241,7 @@ def _hint(ctx: Context, found: Found) -> None:
 
 def note_other_scopes(ctx: Context, query: str, filters: Filters, label: str = "") -> None:
     """Say in which other scopes the same search would find something."""
-    elsewhere = find(ctx.db, query, filters=filters.but(scopes=None), limit=20)
+    elsewhere = find(ctx.db, query, filters=filters.replace(scopes=None), limit=20)
     hidden = {} if "stdout" in ctx.tty else _held_back(ctx, elsewhere, past=filters.as_of is not None)
     scopes = list(dict.fromkeys(c.scope for c in elsewhere.candidates if c.id not in hidden))
     if scopes:
@@ -288,9 +290,9 @@ def _tags(c: Candidate) -> list[str]:
         plain = c.tags.removeprefix('["').removesuffix('"]').split('", "')
         if len(c.tags) == sum(map(len, plain)) + 4 * len(plain) and '"' not in "".join(plain):
             return plain
-    from memctl.store.items.rows import strings
+    from memctl.store.items.rows import load_strings
 
-    return strings(c.tags)
+    return load_strings(c.tags)
 
 
 def snippet(c: Candidate, found: Found) -> str:
