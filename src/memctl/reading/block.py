@@ -7,7 +7,6 @@ from memctl.operation import Result
 from memctl.parameters import BlockForm, ReadRequest
 from memctl.reading.request import Reader, block_budget
 from memctl.retrieve.find import Found, describe
-from memctl.store import cache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +112,7 @@ def recall_block(
     past = reader.filters.as_of is not None
     with reader.looking_back():
         found, abstained = reader.find_for_block(query, budget, count=count)
-        with cache.reading(ctx.db):
+        with ctx.db.cached_reads():
             ranked = deliver(reader, found)
             # What the rules have left out just now does not count: that it has the words would tell what it says.
             matched = found.total - (len(found.candidates) - len(ranked.items))
