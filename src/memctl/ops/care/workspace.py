@@ -96,9 +96,7 @@ def workspace(
         return Removed(wanted, delete(ctx, wanted))
     ctx.narrow(READ)
     if action == "show":
-        from memctl.retrieve.view import found
-
-        return Saved(found(ctx.db, wanted))
+        return Saved(workspaces.named_workspace(ctx.db, wanted))
     return Workspaces(workspaces.list_workspaces(ctx.db))
 
 

@@ -100,14 +100,10 @@ def read(
 def _seen(ctx: Context, found: "list[MemoryItem]", workspace: str | None) -> "list[MemoryItem]":
     if workspace is None:
         return found
-    from memctl.retrieve.view import reads
+    from memctl.store import workspaces
 
-    view = reads(ctx.db, workspace, None)
-    return [
-        item
-        for item in found
-        if (view.scopes is None or item.scope in view.scopes) and view.corpus_id in (None, item.corpus_id)
-    ]
+    view = workspaces.named_workspace(ctx.db, workspace)
+    return [item for item in found if item.scope in view.reads and view.corpus_id in (None, item.corpus_id)]
 
 
 def text(result: Items) -> Iterator[str]:

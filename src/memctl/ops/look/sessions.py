@@ -9,7 +9,7 @@ from memctl.operation import CREATE, READ, WRITE, Arg, Result, operation
 from memctl.parameters import ReadIn, WriteIn
 
 if TYPE_CHECKING:
-    from memctl.ops.recall.block import Recalled
+    from memctl.reading.block import Recalled
     from memctl.store.sessions import Session, SessionTurn
     from memctl.writing import Proposals
 
@@ -169,15 +169,14 @@ def session_inject(
     What the session reads is its scope, which stays from call to call.
     """
     from memctl.ingest import turns
-    from memctl.ops.recall.block import recall_block
-    from memctl.retrieve.view import found as view
+    from memctl.parameters import ReadRequest
+    from memctl.reading.block import configured_form, recall_block
+    from memctl.store import workspaces
 
-    filed = view(ctx.db, workspace).scope if workspace else scope
+    filed = workspaces.named_workspace(ctx.db, workspace).scope if workspace else scope
     session = turns.begin_session(ctx.db, ctx.policy, session_id, scope=filed, fixed=workspace is not None)
-    found = recall_block(
-        ctx, query, label="session", budget=budget_tokens, scope=session.scope, workspace=workspace,
-        kind="session_inject",
-    )  # fmt: skip
+    request = ReadRequest(budget=budget_tokens, scope=session.scope, workspace=workspace)
+    found = recall_block(ctx, query, request, configured_form(ctx), command="session", kind="session_inject")
     turn = turns.record_turn(ctx.db, ctx.policy, session.id, query, "", found.block.ids)
     return InjectedTurn(found, system_context, turn.number)
 
