@@ -247,7 +247,7 @@ def note_other_scopes(ctx: Context, query: str, filters: Filters, label: str = "
         ctx.note(f"{label}Found in other scopes: {', '.join(scopes[:5])}{more}; use --scope NAME or --all-scopes")
 
 
-# --- for people and machines ------------------------------------------------------------------------------------
+# --- for people and machines -----------------------------------------------------------------------------------------
 
 
 def _entry(c: Candidate, found: Found) -> dict[str, Any]:
