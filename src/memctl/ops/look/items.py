@@ -116,7 +116,7 @@ def _fields(
     if item.archived:
         yield "Archived", "True"
     if item.provenance.source_id:
-        yield "SourcePosition", _source_line(item, place)
+        yield "Source", _source_line(item, place)
 
 
 def _withheld_reason(withheld: str) -> str:
