@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from folders import guide_and_birds, opened, write
 from memctl import errors
 from memctl.context import open_context
-from memctl.llm import slash
+from memctl.llm import terminal
 from memctl.ops.recall.chat import chat
 from memctl.store import sessions
 from support import Result, ok, run
@@ -159,7 +159,7 @@ def test_commands_work_in_pipes_and_speak_on_stderr() -> None:
     done = chatted("/help", "/sources", "/nonsense", "/sorces", "where do sessions live", "/sources", "/why",
                    llm="echo 'Here.'")  # fmt: skip
     assert done.out == b"Here.\n\n"
-    for line in slash.help_lines():
+    for line in terminal.help_lines():
         assert line in done.notes
     assert "[chat] There is no answer yet." in done.notes
     assert "[chat] There is no /nonsense (" in done.notes

@@ -18,6 +18,7 @@ FLOORS = (
     {"annotations", "names", "errors", "faults", "ids", "paths", "process", "registry", "state", "types", "config"},
     {"text", "policy"},
     {"extract", "store"},
+    {"item_policy"},
     {"retrieve", "ingest", "lifecycle", "llm"},
     {"operation"},
     {"parameters", "context"},

@@ -1,7 +1,7 @@
 """From ranked items to passages: repeats go, neighbours are joined."""
 
 from memctl.llm import citations
-from memctl.llm.fitting import fitted
+from memctl.llm.working import fitted
 from memctl.retrieve import pack as packing
 from memctl.retrieve.pack import Ranked, pack
 from memctl.store.documents.passages import SourcePosition
@@ -70,14 +70,14 @@ def test_parts_of_one_document_share_its_line_in_its_order() -> None:
         "[MEM-2+1] guide.md:20-21, 90", " the gateway", " first", " […]", " the gateway again",
         "[MEM-3] b.md:30 > part 3", " of gardens",
     ]  # fmt: skip
-    found = citations.places(block.text)
+    found = citations.context_places(block.text)
     assert [(place.path, place.lines) for place in found] == [
         ("guide.md", (20, 21)), ("guide.md", (90, 90)), ("b.md", (30, 30)),
     ]  # fmt: skip
     chunks = [chunk(2, 20, "the gateway " * 40), chunk(9, 90, "the gateway again " * 40)]
     block = pack([item for item, _ in chunks], {item.id: place for item, place in chunks}, analyse("gateway"), 600)
     left = fitted(block.text, 500, ["gateway"])
-    assert [place.lines for place in citations.places(left)] == [(20, 20)]
+    assert [place.lines for place in citations.context_places(left)] == [(20, 20)]
     assert "again" not in left
 
 

@@ -7,9 +7,9 @@ from memctl.annotations import TYPE_CHECKING
 from memctl.answering.models import Model, recaller
 from memctl.context import Context
 from memctl.llm import citations
-from memctl.llm.citations import Place
-from memctl.llm.controller import LoopResult, Plan, run_loop
-from memctl.llm.working import Found
+from memctl.llm.citations import ContextPlace
+from memctl.llm.controller import LoopPlan, LoopResult, run_loop
+from memctl.llm.working import RecalledPassages
 from memctl.text.block import block
 from memctl.text.block.block import Block, Passage
 from memctl.text.block.excerpt import stems
@@ -27,7 +27,7 @@ GAP = "\n\n"
 class Source(NamedTuple):
     """Something that the model was given: where it stands (None for what stands in no document), title, items."""
 
-    place: Place | None
+    place: ContextPlace | None
     title: str
     ids: tuple[str, ...]
 
@@ -48,12 +48,12 @@ class Grounded:
 
     def __init__(self, result: LoopResult, first: Block, passages: Mapping[str, Passage]) -> None:
         self.ids = (*first.ids, *(i for i in result.ids if i not in first.ids))
-        self.places = citations.places(result.context)
+        self.places = citations.context_places(result.context)
         self.sources = list(_sources(self.ids, passages, self.places))
         self.result = result._replace(context="")  # a long chat keeps many of these
 
 
-def _sources(ids: tuple[str, ...], passages: Mapping[str, Passage], places: list[Place]) -> Iterator[Source]:
+def _sources(ids: tuple[str, ...], passages: Mapping[str, Passage], places: list[ContextPlace]) -> Iterator[Source]:
     left = dict.fromkeys(places)
     for item_id in ids:
         p = passages.get(item_id)
@@ -67,7 +67,7 @@ def _sources(ids: tuple[str, ...], passages: Mapping[str, Passage], places: list
             yield Source(place, p.title, p.ids)
 
 
-def _shows(place: Place, p: Passage) -> bool:
+def _shows(place: ContextPlace, p: Passage) -> bool:
     """Whether a place in the context shows some of a passage."""
     if place.path != p.path:
         return False
@@ -89,7 +89,7 @@ class Ground:
         self._recall = recaller(ctx, filters, embedder=embedder, label=label)
         self._passages: dict[str, Passage] = {}
 
-    def recall(self, query: str, budget: int) -> Found:
+    def recall(self, query: str, budget: int) -> RecalledPassages:
         """The passages for a query, best first."""
         found = self._recall(query, budget)
         self._passages.update({item_id: p for p in found.passages for item_id in p.ids})
@@ -104,7 +104,7 @@ class Ground:
     def answer(
         self,
         model: Model,
-        plan: Plan,
+        plan: LoopPlan,
         question: str,
         first: Block,
         *,

@@ -80,7 +80,7 @@ class Ingest:
         run: Run | None = None,
     ) -> None:
         self.db, self.options, self.how = db, options, run or Run()
-        self.recipe, self._rules = recipe_of(options, policy), rules_of(policy)
+        self.recipe = recipe_of(options, policy)
         self._preparer = Preparer(options, policy, self.recipe)
         self.warn, self.progress = warn, progress
         self.outcome = Outcome()
@@ -229,10 +229,11 @@ class Ingest:
         if not batch:
             return
         moved = self._moves.of([p.file for p in batch if p.file]) if self._moves else {}
-        with self.db.atomic(), rule_versions.by(self.db, self._rules):
+        policy = self._preparer.policy
+        with rule_versions.judged_write(self.db, policy.switches if policy else None):
             writer = Writer(
                 self.db, self.options, moved=moved, full=self.how.full, mount=self.how.mount,
-                policy=self._preparer.policy, reporting=self.how.report,
+                policy=policy, reporting=self.how.report,
             )  # fmt: skip
             done = writer.write(batch)
         self._batch, self._chars = [], 0
@@ -279,12 +280,7 @@ class Ingest:
 
 def recipe_of(options: Options, policy: "MemoryPolicy | None") -> str:
     """What a record says of how its file was cut, judged and filed."""
-    return options.recipe(rules_of(policy))
-
-
-def rules_of(policy: "MemoryPolicy | None") -> str:
-    """The rules that judge a run; "" when none do."""
-    return "" if policy is None else rule_versions.word(policy.switches)
+    return options.recipe("" if policy is None else rule_versions.name_rules(policy.switches))
 
 
 def _groups(tasks: list[delta.Task], size: int = 500) -> Iterator[list[delta.Task]]:

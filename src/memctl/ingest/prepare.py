@@ -13,9 +13,9 @@ from memctl.store.documents.corpus import IngestedFile, make_stand_in
 from memctl.store.documents.passages import SourcePosition
 
 if TYPE_CHECKING:
-    from memctl.ingest.governed import Governed
+    from memctl.item_policy import JudgedDocument
     from memctl.policy import MemoryPolicy
-    from memctl.text.chunking.chunk import Passage as Piece
+    from memctl.text.chunking import Passage as Piece
 
 #: Passages aim at this many tokens, so that several fit a budget; --chunk-tokens is the bound, this the target.
 TARGET_TOKENS = 200
@@ -178,27 +178,28 @@ class Preparer:
             return Prepared(file.path, file, problem=str(exc.fields.get("reason", exc.message)), lasting=lasting)
 
     def _prepare(self, file: IngestedFile, data: bytes) -> Prepared:
-        from memctl.ingest.governed import Governed
-        from memctl.text.chunking.chunk import chunk
+        from memctl.item_policy import JudgedDocument
+        from memctl.text.chunking import chunk
 
         options, policy = self.options, self.policy
         name = os.path.basename(file.path)
         doc = document(data, name, options.limits)
-        governed = Governed(policy, file.path, doc.text) if policy else None
-        text = governed.text if governed else doc.text
-        title = self._title(doc._replace(text=text), name, governed)
+        judged = JudgedDocument(policy, file.path, doc.text) if policy else None
+        text = judged.text if judged else doc.text
+        title = self._title(doc._replace(text=text), name, judged)
         target = min(TARGET_TOKENS, options.chunk_tokens)
         cut = chunk(
             text, kind=doc.kind, language=doc.language, max_tokens=options.chunk_tokens, target_tokens=target,
             breaks=doc.breaks,
         )  # fmt: skip
         passages = []
-        suspect = None if governed is None or governed.spotless else governed
+        suspect = None if judged is None or judged.is_clear else judged
         for number, piece in enumerate(cut):
             start, end = (piece.start, piece.end) if doc.lines_are_source else (None, None)
-            heading = suspect.label(piece.heading) if suspect else piece.heading
-            place = SourcePosition(number, start, end, self._anchor(doc, piece, governed) or heading)
-            redacted, rules = (suspect.redacted(piece.text), suspect.rules(piece)) if suspect else (False, ())
+            heading = suspect.judge_label(piece.heading) if suspect else piece.heading
+            place = SourcePosition(number, start, end, self._anchor(doc, piece, judged) or heading)
+            redacted = suspect is not None and suspect.is_redacted(piece.text)
+            rules = suspect.rules_holding(piece) if suspect else ()
             passages.append(
                 Passage(full_title(title, heading), piece.text, ids.content_hash(piece.text), place, redacted, rules)
             )
@@ -211,41 +212,43 @@ class Preparer:
 
         What addresses anybody is kept from models, whatever else policy finds in it.
         """
-        from memctl.ingest.governed import Governed
+        from memctl.item_policy import JudgedDocument
         from memctl.policy.addressing import RULE, addresses_anybody
-        from memctl.text.chunking.chunk import chunk
+        from memctl.text.chunking import chunk
 
-        governed = Governed(self.policy, path, hidden.text) if self.policy else None
-        text = governed.text if governed else hidden.text
-        speaks = (RULE,) if governed and addresses_anybody(hidden.text) else ()
-        anchor = governed.label(hidden.anchor, ours=False) if governed else hidden.anchor
+        judged = JudgedDocument(self.policy, path, hidden.text) if self.policy else None
+        text = judged.text if judged else hidden.text
+        speaks = (RULE,) if judged and addresses_anybody(hidden.text) else ()
+        anchor = judged.judge_label(hidden.anchor, is_part=False) if judged else hidden.anchor
         target = min(TARGET_TOKENS, self.options.chunk_tokens)
         out = []
         for number, piece in enumerate(chunk(text, max_tokens=self.options.chunk_tokens, target_tokens=target), 1):
             before = hidden.line - 1
             start, end = (before + piece.start, before + piece.end) if hidden.line else (None, None)
             place = SourcePosition(last + number * _APART, start, end, anchor or "hidden text")
-            redacted, rules = (governed.redacted(piece.text), governed.rules(piece)) if governed else (False, ())
+            redacted = judged is not None and judged.is_redacted(piece.text)
+            rules = judged.rules_holding(piece) if judged else ()
             called, digest = full_title(title, "hidden text"), ids.content_hash(piece.text)
             out.append(Passage(called, piece.text, digest, place, redacted, tuple(dict.fromkeys([*rules, *speaks]))))
         return out
 
-    def _anchor(self, doc: Document, piece: "Piece", governed: "Governed | None") -> str:
+    def _anchor(self, doc: Document, piece: "Piece", judged: "JudgedDocument | None") -> str:
         """The page, slide or sheet that a passage comes from; sheets have names, so policy sees it."""
         if not doc.anchors:
             return ""
         anchor = anchor_at(doc.anchors, piece.start, piece.end)
-        return governed.label(anchor, ours=False) if governed else anchor
+        return judged.judge_label(anchor, is_part=False) if judged else anchor
 
-    def _title(self, doc: Document, name: str, governed: "Governed | None") -> str:
+    def _title(self, doc: Document, name: str, judged: "JudgedDocument | None") -> str:
         """The document's title, or its file's name where policy lets no title stand; both are judged."""
         stem = os.path.splitext(name)[0]
-        from memctl.text.chunking.chunk import title_of
+        from memctl.text.chunking import title_of
 
         title = title_of(doc, name) if self.options.infer else stem
-        if governed is None:
+        if judged is None:
             return title
-        return governed.label(title, ours=title in doc.text) or governed.label(stem, ours=False) or "untitled"
+        label = judged.judge_label(title, is_part=title in doc.text) or judged.judge_label(stem, is_part=False)
+        return label or "untitled"
 
     def shown(self, path: str) -> str:
         """A path as it may be printed and logged."""
@@ -254,9 +257,9 @@ class Preparer:
     def check_path(self, path: str) -> None:
         """Raise DocumentUnreadable for a file that policy does not let in because of its path."""
         if self.policy:
-            from memctl.ingest.governed import judged_path
+            from memctl.item_policy import judge_path
 
-            judged_path(self.policy.at(path), path)
+            judge_path(self.policy.at(path), path)
 
     def stored(self, path: str) -> str:
         """A path as it may be stored: where policy sees a secret in it, one that only tells the same file again."""

@@ -166,10 +166,10 @@ def _count_changes(store: str) -> tuple[int, int]:
 
     db = untrusted.open_untrusted(store)
     try:
-        changes = scan.check(db, MemoryPolicy()).changes
+        changes = scan.judge_store(db, MemoryPolicy()).changes
     finally:
         db.close()
-    return sum(one.quarantined for one in changes), sum(one.redacted for one in changes)
+    return sum(bool(one.held_by) for one in changes), sum(one.redacted for one in changes)
 
 
 def _loosening_keys(ctx: Context, store: str) -> list[str]:

@@ -72,7 +72,7 @@ def show(
     if not ctx.db.trusted:
         from memctl.reading import delivery
 
-        (item,) = delivery.as_shown(ctx, [item], "show")
+        (item,) = delivery.items_for_people(ctx, [item], "show")
     return ShownItem(ctx, item, place.get(item.id), withheld, matters.get(item.id))
 
 
@@ -150,7 +150,7 @@ class ItemList(Result):
         """The items, how many are listed, and how many there are; what policy holds back is named, but not quoted."""
         from memctl.reading import delivery
 
-        free = delivery.for_models(self.ctx, self.items, "list", past=self.past)
+        free = delivery.items_for_models(self.ctx, self.items, "list", past=self.past)
         silent = {"title": "", "tags": []}
         rows = [_catalog_row(free[item.id]) if item.id in free else _catalog_row(item) | silent for item in self.items]
         return {"status": "ok", "count": len(rows), "total": self.total, "items": rows}
@@ -215,7 +215,7 @@ def list_(
     if not ctx.db.trusted:
         from memctl.reading import delivery
 
-        found = delivery.as_shown(ctx, found, "list")
+        found = delivery.items_for_people(ctx, found, "list")
     held = [item.id for item in found if not item.injectable]
     withheld = items.withheld_reasons(ctx.db, held) if held else {}
     return ItemList(ctx, found, total, withheld, past=filters.as_of is not None)
@@ -317,7 +317,7 @@ def read(
         if why == "raw"
     }
     free = [item for item in found if item.injectable or item.id in raw]
-    fit = delivery.fit(ctx, free, passages.get_positions(ctx.db, [item.id for item in free]))
+    fit = delivery.judge_items(ctx, free, passages.get_positions(ctx.db, [item.id for item in free]))
     fit.tell(ctx, "read")
     given = {item.id: item for item in fit.items}
     shown = [given.get(item.id, item) for item in found]

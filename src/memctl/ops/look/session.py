@@ -103,7 +103,7 @@ def text(result: Sessions | Deleted) -> Iterator[str]:
 
 
 def _turns(turns: "list[SessionTurn]") -> Iterator[str]:
-    from memctl.llm.window import indented
+    from memctl.llm.working import indented
 
     for turn in turns:
         yield f"--- {turn.number}, {turn.asked_at[:16]}" + ("" if turn.injectable else " (given to no model again)")

@@ -59,16 +59,16 @@ def session_inject(
 
     What the session reads is its scope, which stays from call to call.
     """
-    from memctl.ingest import conversation
+    from memctl.ingest import turns
     from memctl.retrieve.view import found as view
 
     filed = view(ctx.db, workspace).scope if workspace else scope
-    session = conversation.begin(ctx.db, ctx.policy, session_id, scope=filed, fixed=workspace is not None)
+    session = turns.begin_session(ctx.db, ctx.policy, session_id, scope=filed, fixed=workspace is not None)
     found = recalling.recall_block(
         ctx, query, label="session", budget=budget_tokens, scope=session.scope, workspace=workspace,
         kind="session_inject",
     )  # fmt: skip
-    turn = conversation.record(ctx.db, ctx.policy, session.id, query, "", found.block.ids)
+    turn = turns.record_turn(ctx.db, ctx.policy, session.id, query, "", found.block.ids)
     return Injected(found, system_context, turn.number)
 
 

@@ -287,7 +287,7 @@ def digest(ctx: Context, *, scope: ReadScope = DEFAULT_SCOPE, workspace: ReadIn 
     counts = {kind: items.count(ctx.db, filters.replace(type=kind)) for kind in _TYPE_ORDER}
     counts = {kind: count for kind, count in counts.items() if count}
     newest = {kind: items.list_items(ctx.db, filters.replace(type=kind), _ITEMS_OF_TYPE) for kind in counts}
-    free = delivery.for_models(ctx, [item for found in newest.values() for item in found], "digest")
+    free = delivery.items_for_models(ctx, [item for found in newest.values() for item in found], "digest")
     newest = {kind: [free[item.id] for item in found if item.id in free] for kind, found in newest.items()}
     name = " and ".join(view.scopes or ()) or "all scopes"
     if not counts:

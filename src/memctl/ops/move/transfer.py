@@ -71,7 +71,7 @@ class Exported(Result):
         from memctl.types import MemoryItem
 
         asked = [MemoryItem.from_dict(line) for line in lines]
-        free = delivery.for_models(self._ctx, asked, "export")
+        free = delivery.items_for_models(self._ctx, asked, "export")
         out = []
         for line, item in zip(lines, asked, strict=True):
             given = free.get(item.id)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from memctl.answering.grounding import Ground, Grounded
     from memctl.llm.citations import Citation
     from memctl.llm.command import Spend
-    from memctl.llm.controller import Plan
+    from memctl.llm.controller import LoopPlan
     from memctl.text.block.block import Block
 
 #: So many citations that lead nowhere are named one by one.
@@ -91,7 +91,7 @@ class Asked(Result):
             "spend": self.spend.as_dict(),
         }
         if self.citations is not None:
-            out["citations"] = [found.as_dict() for found in self.citations]
+            out["citations"] = [found._asdict() for found in self.citations]
         return out
 
     def settle(self) -> None:
@@ -186,12 +186,12 @@ def ask(
     return result
 
 
-def _plan(own_words: str, *, cite: bool, **bounds: Any) -> "Plan":
+def _plan(own_words: str, *, cite: bool, **bounds: Any) -> "LoopPlan":
     from memctl.llm.citations import REQUEST
-    from memctl.llm.controller import Plan
+    from memctl.llm.controller import LoopPlan
 
     words = [own_words.strip(), REQUEST if cite else ""]
-    return Plan(system_prompt="\n\n".join(part for part in words if part), **bounds)
+    return LoopPlan(system_prompt="\n\n".join(part for part in words if part), **bounds)
 
 
 def _look(ctx: Context, visit: Visit, question: str, budget: int, cap: int) -> "tuple[Block, str, Ground]":
@@ -213,10 +213,10 @@ def _look(ctx: Context, visit: Visit, question: str, budget: int, cap: int) -> "
 
 def _checked(ctx: Context, asked: Asked) -> "list[Citation]":
     """The answer's citations; those that were not in the context are named."""
-    from memctl.llm.citations import check
+    from memctl.llm.citations import check_citations
     from memctl.text.clean import one_line
 
-    found = check(asked.grounded.result.answer, asked.grounded.places, below=_shown_prefix(ctx, asked.visit))
+    found = check_citations(asked.grounded.result.answer, asked.grounded.places, below=_shown_prefix(ctx, asked.visit))
     unknown = [citation.source for citation in found if not citation.known]
     for source in unknown[:_LINES]:
         ctx.warn(f"[ask] Citation not in the context: {one_line(source)}")

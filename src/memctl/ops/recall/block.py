@@ -229,7 +229,7 @@ class Prompt:
 
     def around(self, block: str) -> str:
         """The prompt for a model, without its final line break."""
-        from memctl.llm.prompt import build_prompt
+        from memctl.llm.protocol import build_prompt
 
         return build_prompt(block, self._question, system_prompt=self._task, protocol="passive").rstrip("\n")
 
@@ -331,7 +331,7 @@ def worth_giving(
     else:
         records.sort(key=lambda item: -chosen[item.id])
         known = {i: passages.UntrustedPosition(*known.get(i, ())) for i in chosen}
-    fit = delivery.fit(ctx, records, known, past=past)
+    fit = delivery.judge_items(ctx, records, known, past=past)
     fit.tell(ctx, label)
     records, places = fit.items, fit.places
     if redaction is None:

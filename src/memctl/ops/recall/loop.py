@@ -15,8 +15,7 @@ from memctl.parameters import Budget, ByMeaning, ReadIn
 
 if TYPE_CHECKING:
     from memctl.llm.command import Spend
-    from memctl.llm.controller import LoopResult, Plan
-    from memctl.llm.trace import LoopTrace
+    from memctl.llm.controller import LoopPlan, LoopResult, LoopTrace
     from memctl.store.filters import Filters
 
 
@@ -133,7 +132,7 @@ def loop(
     """
     if replay is not None:
         return _replay(ctx, replay, query)
-    from memctl.llm.controller import Plan
+    from memctl.llm.controller import LoopPlan
 
     if not query.strip():
         raise errors.UsageError("the question is empty", command="loop")
@@ -141,7 +140,7 @@ def loop(
     model = models.Model(ctx, models.command_of(ctx, llm, llm_mode, timeout), "loop")
     words = models.system_prompt(ctx, system_prompt, "loop")
     context = _context(ctx, initial_context)
-    plan = Plan(
+    plan = LoopPlan(
         protocol, max_calls, threshold, query_threshold, stable_steps, not no_stop_on_no_new, strict, budget, words
     )
     filters, plan = _sight(ctx, plan, scope, all_scopes, workspace)
@@ -152,7 +151,9 @@ def loop(
     return Looped(ctx, result, model.spend, failed=strict and not result.converged, streamed=streamed)
 
 
-def _run(model: models.Model, plan: "Plan", query: str, context: str, *, stream: bool, **hooks: Any) -> "LoopResult":
+def _run(
+    model: models.Model, plan: "LoopPlan", query: str, context: str, *, stream: bool, **hooks: Any
+) -> "LoopResult":
     from memctl.llm.controller import run_loop
     from memctl.text.tokens import estimate
 
@@ -180,7 +181,9 @@ def _context(ctx: Context, given: str | None) -> str:
     return clean(given).strip()
 
 
-def _sight(ctx: Context, plan: "Plan", scope: str, all_scopes: bool, workspace: str | None) -> "tuple[Filters, Plan]":
+def _sight(
+    ctx: Context, plan: "LoopPlan", scope: str, all_scopes: bool, workspace: str | None
+) -> "tuple[Filters, LoopPlan]":
     """What every query of the loop may see, and the plan within the saved view's budget.
 
     Opens the store now if it may be needed: not after a call was paid for.
@@ -198,13 +201,13 @@ def _sight(ctx: Context, plan: "Plan", scope: str, all_scopes: bool, workspace: 
 
 @contextmanager
 def _tracing(
-    ctx: Context, plan: "Plan", question: str, trace: bool, path: str | None
+    ctx: Context, plan: "LoopPlan", question: str, trace: bool, path: str | None
 ) -> "Iterator[Callable[[LoopTrace], None]]":
     """What takes the entries of the trace: a file, else stderr when that was asked for, else nobody."""
     if path is None:
         yield (lambda entry: ctx.note(entry.line())) if trace else (lambda _: None)
         return
-    from memctl.llm.trace import written
+    from memctl.llm.controller import trace_file_line
 
     try:
         file = open(ctx.absolute(path), "wb", buffering=0)  # noqa: SIM115 - closed below
@@ -213,7 +216,7 @@ def _tracing(
     with file:
 
         def write(entry: "LoopTrace") -> None:
-            line = (written(entry, plan, question) + "\n").encode("utf-8", "replace")
+            line = (trace_file_line(entry, plan, question) + "\n").encode("utf-8", "replace")
             try:
                 while line:  # unbuffered, it takes what it can
                     line = line[file.write(line) :]
@@ -224,15 +227,14 @@ def _tracing(
 
 
 def _replay(ctx: Context, path: str, question: str) -> Replayed:
-    from memctl.llm.replay import replay
-    from memctl.llm.trace import read
+    from memctl.llm.controller import read_trace_file, replay
 
     full = ctx.absolute(path)
     if not os.path.exists(full):
         raise errors.TraceMissing(path=path)
     try:
         with open(full, encoding="utf-8", errors="replace") as file:
-            recorded = read(path, file)
+            recorded = read_trace_file(path, file)
     except OSError as exc:
         raise errors.FileMissing(path=path, reason=exc.strerror) from exc
     if recorded.plan is not None and question != recorded.question:

@@ -81,7 +81,7 @@ class Hits(Result):
         with looking_back(self.ctx, self.filters):
             stored = {item.id: item for item in items.get_many(self.ctx.db, [c.id for c in found])}
         past = self.filters.as_of is not None
-        free = delivery.for_models(self.ctx, list(stored.values()), "search", past=past)
+        free = delivery.items_for_models(self.ctx, list(stored.values()), "search", past=past)
         rows = []
         for row, c in zip(self.as_json(), found, strict=True):
             row["validation"] = c.validation
@@ -199,8 +199,10 @@ def _held_back(ctx: Context, found: Found, *, past: bool) -> dict[str, str]:
     if not suspects and ctx.db.trusted:
         return {}
     from memctl.store import quarantine
+    from memctl.store.items import items
 
-    hidden = {i: ", ".join(one.rules) or "policy" for i, one in quarantine.get(ctx.db, suspects).items()}
+    found_there = quarantine.standings(ctx.db, items.get_many(ctx.db, suspects))
+    hidden = {i: ", ".join(one.rules) or "policy" for i, one in found_there.items() if one.is_held}
     return hidden if ctx.db.trusted else hidden | _judged_now(ctx, found, past=past)
 
 
@@ -210,7 +212,7 @@ def _judged_now(ctx: Context, found: Found, *, past: bool) -> dict[str, str]:
     from memctl.store.items import items
 
     stored = items.get_many(ctx.db, [c.id for c in found.candidates])
-    free = delivery.for_models(ctx, stored, "search", past=past)
+    free = delivery.items_for_models(ctx, stored, "search", past=past)
     for c in found.candidates:
         if c.id in free:
             c.title, c.content = free[c.id].title, free[c.id].content
