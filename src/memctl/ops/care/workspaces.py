@@ -98,9 +98,7 @@ def workspace(
         return RemovedWorkspace(wanted, delete_workspace(ctx, wanted))
     ctx.narrow(READ)
     if action == "show":
-        from memctl.retrieve.view import found
-
-        return SavedWorkspace(found(ctx.db, wanted))
+        return SavedWorkspace(workspaces.named_workspace(ctx.db, wanted))
     return Workspaces(workspaces.list_workspaces(ctx.db))
 
 
@@ -206,10 +204,9 @@ def workspace_list(
     ctx: Context, name: Annotated[str | None, Arg("only the workspace of this name")] = None
 ) -> Workspaces:
     """List the workspaces."""
-    from memctl.retrieve.view import found
     from memctl.store import workspaces
 
-    return Workspaces([found(ctx.db, name)] if name else workspaces.list_workspaces(ctx.db))
+    return Workspaces([workspaces.named_workspace(ctx.db, name)] if name else workspaces.list_workspaces(ctx.db))
 
 
 def workspace_list_text(result: Workspaces) -> Iterator[str]:

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
 from memctl.errors import ArgumentInvalid, ItemNotFound
-from memctl.names import DEFAULT_SCOPE, ItemType, Tier
-from memctl.operation import READ, Arg, Result, operation
-from memctl.parameters import ReadIn, seen_through
-from memctl.reading.request import AsOf, Since, Until, looking_back, within
+from memctl.operation import READ, Arg, Fields, Result, operation
+from memctl.parameters import ReadRequest
+from memctl.reading.request import looking_back, read_filters
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
@@ -182,29 +181,24 @@ def _catalog_row(item: MemoryItem) -> dict[str, Any]:
 def list_(
     ctx: Context,
     *,
-    tier: Annotated[Tier | None, Arg("only this tier", "--tier")] = None,
-    type: Annotated[ItemType | None, Arg("only this type of item", "--type", metavar="TYPE")] = None,
-    scope: Annotated[str, Arg("items of this scope and of the scope global", "--scope")] = DEFAULT_SCOPE,
-    all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes")] = False,
-    workspace: ReadIn = None,
-    tags: Annotated[list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True)] = None,
-    since: Since = None,
-    until: Until = None,
-    as_of: AsOf = None,
-    archived: Annotated[bool, Arg("archived and expired items too", "--archived")] = False,
+    request: Annotated[
+        ReadRequest,
+        Fields(
+            "tier type scope all_scopes workspace tags since until as_of archived limit",
+            tier={"mcp_help": None},
+            scope={"mcp_default": ..., "mcp_help": None},
+            all_scopes={"mcp": True},
+        ),
+    ],
     limit: Annotated[int, Arg("at most this many items", "-k", "--limit", ge=1, le=100_000)] = 50,
 ) -> ItemList:
     """List items, newest first.
 
     "Newest" is the last change. Items that may not be given to a model are listed too, and marked.
     """
-    from memctl.store.filters import Filters
     from memctl.store.items import items
 
-    filters = Filters(
-        scopes=Filters.read_set(scope, all_scopes), tier=tier, type=type, tags=tuple(tags or ()), archived=archived
-    )
-    filters = within(seen_through(ctx, workspace, filters, all_scopes=all_scopes), since, until, as_of)
+    filters = read_filters(ctx, request, "list")
     with looking_back(ctx, filters):
         found = items.list_items(ctx.db, filters, limit)
         total = len(found) if len(found) < limit else items.count(ctx.db, filters)
@@ -328,14 +322,10 @@ def read(
 def _visible_through(ctx: Context, found: "list[MemoryItem]", workspace: str | None) -> "list[MemoryItem]":
     if workspace is None:
         return found
-    from memctl.retrieve.view import reads
+    from memctl.store import workspaces
 
-    view = reads(ctx.db, workspace, None)
-    return [
-        item
-        for item in found
-        if (view.scopes is None or item.scope in view.scopes) and view.corpus_id in (None, item.corpus_id)
-    ]
+    view = workspaces.named_workspace(ctx.db, workspace)
+    return [item for item in found if item.scope in view.reads and view.corpus_id in (None, item.corpus_id)]
 
 
 def read_text(result: ReadItems) -> Iterator[str]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
 from memctl.errors import MemctlError
-from memctl.names import DEFAULT_SCOPE
-from memctl.operation import READ, Arg, Result, operation
-from memctl.parameters import Budget, ReadIn, ReadScope, seen_through
+from memctl.operation import READ, Arg, Fields, Result, operation
+from memctl.parameters import ReadIn, ReadRequest, seen_through
+from memctl.reading.request import block_budget, read_filters
 from memctl.store.search.fts import DOUBTS
 from memctl.text.clean import one_line
 from memctl.text.tokens import CHARS_PER_TOKEN, estimate
@@ -270,26 +270,24 @@ class Digest(Result):
     },
     examples=("memctl digest", "memctl digest --scope global --budget 300"),
 )  # fmt: skip
-def digest(ctx: Context, *, scope: ReadScope = DEFAULT_SCOPE, workspace: ReadIn = None, budget: Budget = 800) -> Digest:
+def digest(
+    ctx: Context, *, request: Annotated[ReadRequest, Fields("scope workspace budget", budget={"default": 800})]
+) -> Digest:
     """Sum up on one page what a scope holds.
 
     Types that bind come first: constraints, decisions. Of each type the newest titles are shown, with ids to read
     them by, as far as the budget goes. Items kept from models are left out.
     """
     from memctl.reading import delivery
-    from memctl.retrieve.view import reads
-    from memctl.store.filters import Filters
     from memctl.store.items import items
 
-    view = reads(ctx.db, workspace, scope, all_scopes=False)
-    budget = min(budget, view.budget or budget)
-    filters = Filters(view.scopes, corpus_id=view.corpus_id, injectable=True)
+    budget, filters = block_budget(ctx, request), read_filters(ctx, request, "digest", injectable=True)
     counts = {kind: items.count(ctx.db, filters.replace(type=kind)) for kind in _TYPE_ORDER}
     counts = {kind: count for kind, count in counts.items() if count}
     newest = {kind: items.list_items(ctx.db, filters.replace(type=kind), _ITEMS_OF_TYPE) for kind in counts}
     free = delivery.items_for_models(ctx, [item for found in newest.values() for item in found], "digest")
     newest = {kind: [free[item.id] for item in found if item.id in free] for kind, found in newest.items()}
-    name = " and ".join(view.scopes or ()) or "all scopes"
+    name = " and ".join(filters.scopes or ()) or "all scopes"
     if not counts:
         ctx.note("[digest] Nothing is remembered here.")
     return Digest(name, sum(counts.values()), counts, list(_page_lines(name, counts, newest, budget)))

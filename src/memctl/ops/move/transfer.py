@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
-from memctl.names import ItemType, Tier
+from memctl.names import ItemType, RedactionView, Tier
 from memctl.operation import CREATE, READ, REQUIRED, Arg, Result, operation
-from memctl.ops.recall.search import View
 from memctl.parameters import ReadIn, seen_through
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ def export(
     ] = None,
     workspace: ReadIn = None,
     include_archived: Annotated[bool, Arg("also what was archived or has expired", "--include-archived")] = False,
-    redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp="full")] = "full",
+    redact: Annotated[RedactionView, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp="full")] = "full",
     offset: Annotated[int, Arg("", cli=False, ge=0)] = 0,
 ) -> Exported:
     """Write items as JSON lines.
