@@ -10,7 +10,7 @@ import pytest
 from memctl import MemoryItem, MemoryStore, errors, ids
 from memctl.context import Context, open_context
 from memctl.ops import commands
-from memctl.ops.look.read import read
+from memctl.ops.look.items import read
 from memctl.ops.recall.block import recall_best_effort
 from memctl.ops.recall.search import search
 from memctl.ops.write.statements import propose, write
