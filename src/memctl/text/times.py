@@ -127,11 +127,6 @@ _SHORT_NAMES = (
 )
 _MONTH_NUMBERS = {name: at for names in _MONTH_NAMES for at, name in enumerate(names.split(), 1)}
 _ABBREVIATED = {
-    name: at
-    for names in _SHORT_NAMES
-    for at, name in enumerate(names.split(), 1)
-    if name not in _MONTH_NUMBERS
-}
     name: at for names in _SHORT_NAMES for at, name in enumerate(names.split(), 1) if name not in _MONTH_NUMBERS
 }
 #: Month names that are words as well: like the abbreviations they need a number beside them, or a capital.
