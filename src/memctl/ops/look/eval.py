@@ -7,7 +7,7 @@ from functools import partial
 from memctl import errors
 from memctl.annotations import Annotated, Any
 from memctl.context import Context
-from memctl.lifecycle.import_ import read_lines
+from memctl.lifecycle.jsonl import number_lines
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import READ, Arg, Result, operation
 from memctl.ops.recall.block import pool_of, ranked, worth_giving
@@ -154,7 +154,7 @@ def _read(ctx: Context, file: str) -> list[Question]:
         with nullcontext(ctx.stdin) if file == "-" else open(name, "rb") as stream:
             if stream is None:
                 raise errors.EmptyInput
-            questions, bad = evaluate.read(read_lines(stream), tell)
+            questions, bad = evaluate.read(number_lines(stream), tell)
     except OSError as exc:
         raise errors.FileMissing(path=name, reason=exc.strerror or str(exc)) from exc
     if bad:

@@ -25,10 +25,10 @@ class Shown(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """The item as export writes it: `source`, `withheld` and `importance` where there is something to say."""
-        from memctl.lifecycle.record import to_dict
+        from memctl.lifecycle.jsonl import make_line
 
         more = {"trust": self.stranger} if self.stranger else {}
-        return to_dict(self.item, self.place, self.withheld, self.importance) | more
+        return make_line(self.item, self.place, self.withheld, self.importance) | more
 
     @property
     def stranger(self) -> str:

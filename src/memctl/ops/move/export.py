@@ -117,7 +117,7 @@ def export(
     names, IP addresses and hashes, public also without paths, file names, mail addresses, personal data and item ids.
     Both are without secrets that older rules let in.
     """
-    from memctl.lifecycle.export import lines
+    from memctl.lifecycle.jsonl import export_lines
     from memctl.reading.redaction import redaction
     from memctl.store.filters import Filters
 
@@ -127,7 +127,7 @@ def export(
     view = None if redact in ("full", "S3") else redaction(ctx, redact)
     from itertools import islice
 
-    return Exported(ctx, islice(lines(ctx.db, filters, view), offset, None), offset)
+    return Exported(ctx, islice(export_lines(ctx.db, filters, view), offset, None), offset)
 
 
 def text(result: Exported) -> Iterator[str]:

@@ -12,7 +12,7 @@ from memctl.operation import CREATE, REQUIRED, Arg, Result, operation
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from memctl.lifecycle.import_ import Counts
+    from memctl.lifecycle.import_ import ImportCounts
     from memctl.store.database import Database
 
 
@@ -21,7 +21,7 @@ class Imported(Result):
 
     __slots__ = ("counts", "dry_run")
 
-    def __init__(self, counts: "Counts", *, dry_run: bool) -> None:
+    def __init__(self, counts: "ImportCounts", *, dry_run: bool) -> None:
         self.counts, self.dry_run = counts, dry_run
 
     def settle(self) -> None:
@@ -93,7 +93,7 @@ def import_(
     return Imported(counts, dry_run=dry_run)
 
 
-def _failure(done: "Counts") -> str:
+def _failure(done: "ImportCounts") -> str:
     counts = (
         (done.errors, "line(s) had errors"), (done.skipped_policy, "refused by policy"),
         (done.skipped_dedup, "duplicate"), (done.skipped_conflict, "with an id that is taken"),
