@@ -21,7 +21,7 @@ from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
     from memctl.policy import Finding, Judgement, MemoryPolicy, PolicyVerdict
-    from memctl.text.chunking.chunk import Passage
+    from memctl.text.chunking import Passage
 
 #: How policy marks what it blotted out.
 REDACTED = "[REDACTED:"

@@ -16,7 +16,7 @@ from memctl.policy import RULES, MemoryPolicy
 from memctl.policy.governor import MOST_FINDINGS
 from memctl.policy.rules_recent import RECENT
 from memctl.policy.rules_secrets import AN
-from memctl.text.chunking.chunk import chunk
+from memctl.text.chunking import chunk
 from memctl.types import MemoryProposal
 
 POLICY = MemoryPolicy()

@@ -15,7 +15,7 @@ from memctl.store.documents.passages import SourcePosition
 if TYPE_CHECKING:
     from memctl.item_policy import JudgedDocument
     from memctl.policy import MemoryPolicy
-    from memctl.text.chunking.chunk import Passage as Piece
+    from memctl.text.chunking import Passage as Piece
 
 #: Passages aim at this many tokens, so that several fit a budget; --chunk-tokens is the bound, this the target.
 TARGET_TOKENS = 200
@@ -179,7 +179,7 @@ class Preparer:
 
     def _prepare(self, file: IngestedFile, data: bytes) -> Prepared:
         from memctl.item_policy import JudgedDocument
-        from memctl.text.chunking.chunk import chunk
+        from memctl.text.chunking import chunk
 
         options, policy = self.options, self.policy
         name = os.path.basename(file.path)
@@ -214,7 +214,7 @@ class Preparer:
         """
         from memctl.item_policy import JudgedDocument
         from memctl.policy.addressing import RULE, addresses_anybody
-        from memctl.text.chunking.chunk import chunk
+        from memctl.text.chunking import chunk
 
         judged = JudgedDocument(self.policy, path, hidden.text) if self.policy else None
         text = judged.text if judged else hidden.text
@@ -242,7 +242,7 @@ class Preparer:
     def _title(self, doc: Document, name: str, judged: "JudgedDocument | None") -> str:
         """The document's title, or its file's name where policy lets no title stand; both are judged."""
         stem = os.path.splitext(name)[0]
-        from memctl.text.chunking.chunk import title_of
+        from memctl.text.chunking import title_of
 
         title = title_of(doc, name) if self.options.infer else stem
         if judged is None:

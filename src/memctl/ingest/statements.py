@@ -137,7 +137,7 @@ def cut_text(text: str, limit: int) -> list[str]:
 
     What has neither is cut before white space where there is any; nothing is lost.
     """
-    from memctl.text.chunking.chunk import chunk
+    from memctl.text.chunking import chunk
 
     # A token counts as four characters or fewer, so a piece of this many tokens fits nearly always.
     tokens = max(limit // 4, 20)
