@@ -8,12 +8,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 
 import memctl
 from memctl import config, errors
-from memctl.config import strangers
+from memctl.config import keys as config_keys
 from memctl.operation import Operation
 from memctl.ops import GROUPS, TABLE, commands
 from memctl.store import schema
@@ -40,8 +39,8 @@ VARIABLES = {
 
 #: What the table of config keys says of a file that somebody else may have written.
 STRANGERS = {
-    strangers.ANY: "counts", strangers.LOWER: "if lower", strangers.HIGHER: "if higher, or on",
-    strangers.MORE: "adds", "": "does not count",
+    config_keys.ANY: "counts", config_keys.LOWER: "if lower", config_keys.HIGHER: "if higher, or on",
+    config_keys.MORE: "adds", "": "does not count",
 }  # fmt: skip
 
 
@@ -79,15 +78,14 @@ def cli_page() -> Iterator[str]:
 
 
 def all_errors() -> Iterator[type[errors.MemctlError]]:
-    """Every class of the error tree, each once, in the order of the files."""
-    rooms = [errors, *(import_module(f"memctl.errors.{room}") for room in errors.ROOMS)]
-    kinds = (kind for room in rooms for kind in vars(room).values() if isinstance(kind, type))
-    yield from dict.fromkeys(kind for kind in kinds if issubclass(kind, errors.MemctlError))
+    """Every class of the error tree, in the order of the file."""
+    kinds = (kind for kind in vars(errors).values() if isinstance(kind, type))
+    yield from (kind for kind in kinds if issubclass(kind, errors.MemctlError))
 
 
 def errors_page() -> Iterator[str]:
     """docs/errors.md: every error, its exit status, its words."""
-    yield "# Errors and exit status\n\n" + WRITTEN.format(source="src/memctl/errors")
+    yield "# Errors and exit status\n\n" + WRITTEN.format(source="src/memctl/errors.py")
     yield """
 An error is two lines on stderr, `memctl: message` and `hint: what to do`; with `--json` it is one JSON object,
 `{"error": slug, "message": …, "hint": …}`, on stderr as well. Slugs never change. stdout holds answers only.
@@ -191,7 +189,7 @@ somebody else's stands in the column "a stranger's" ([trust.md](trust.md)).
         for key in live:
             kind = "list of text" if key.type is list else key.type.__name__
             default = code(DEFAULTS.get(key.path, key.default))
-            theirs = STRANGERS[strangers.COUNTS.get(key.path, "")]
+            theirs = STRANGERS[config_keys.OF_STRANGERS.get(key.path, "")]
             yield f"| `{key.name}` | {kind} | {default} | {in_range(key)} | {theirs} | {cell(key.help)} |\n"
     if idle:
         yield "\n### Accepted, and read by nothing\n\n"

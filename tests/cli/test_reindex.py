@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from memctl.store import migrate
-from memctl.store.connect import Database, open_write
+from memctl.store.connect import open_write
+from memctl.store.database import Database
 from memctl.store.items import items
 from stores import check_index
 from support import ok, run

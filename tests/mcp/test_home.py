@@ -10,7 +10,8 @@ import pytest
 from memctl.mcp import home as module
 from memctl.mcp.home import Home, Served
 from memctl.operation import READ
-from memctl.store.connect import Database, open_write
+from memctl.store.connect import open_write
+from memctl.store.database import Database
 from memctl.store.items import items
 from memctl.types import MemoryItem
 

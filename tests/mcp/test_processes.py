@@ -285,7 +285,7 @@ sys.exit(main({argv}))
         command = [sys.executable, "-c", code.format(module=module, argv=argv)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 1
-        assert done.stderr == f"{name}: MCP dependencies not installed. Run: pip install memctl[mcp]\n"
+        assert done.stderr == f"{name}: MCP dependencies not installed. Run: pip install 'memctl[mcp]'\n"
 
 
 def test_the_module_is_a_door_too() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import embedders
 from memctl import config
-from memctl.config import strangers
+from memctl.config.keys import OF_STRANGERS
 from memctl.retrieve.embedder import Endpoint, is_this_machine, parse
 from planted import plant
 from support import ok, run
@@ -130,7 +130,7 @@ def test_a_config_file_is_a_bounded_file_of_its_folder(kind: str, tmp_path: Path
         (tmp_path / "elsewhere.json").write_text("{}")
         file.symlink_to(tmp_path / "elsewhere.json")
     else:
-        file.write_text("{}" + " " * config.MOST)
+        file.write_text("{}" + " " * config.MAX_FILE_BYTES)
     done = run("recall", "token")
     assert done.code == 1
     assert "cannot use the config file" in done.notes
@@ -210,14 +210,14 @@ def test_a_found_config_opens_no_socket_and_runs_no_program(spec: str, key: str)
 
 
 def test_every_key_of_the_table_is_one() -> None:
-    assert strangers.COUNTS.keys() <= {key.path for key in config.KEYS}
+    assert OF_STRANGERS.keys() <= {key.path for key in config.KEYS}
 
 
 @pytest.mark.parametrize("key", config.KEYS, ids=lambda key: key.path)
 def test_no_key_that_names_or_silences_counts(key: config.Key) -> None:
     never = ("embeddings.", "llm.", "proposer.", "policy.allow", "policy.silenced_rules", "store.db_path")
     if key.path.startswith(never):
-        assert key.path not in strangers.COUNTS
+        assert key.path not in OF_STRANGERS
 
 
 @pytest.mark.parametrize(
@@ -236,4 +236,4 @@ def test_no_key_that_names_or_silences_counts(key: config.Key) -> None:
 def test_what_counts_of_a_stranger_s(section: str, given: dict[str, Any], counted: object) -> None:
     file = configure({section: given}, "some.json")
     (name,) = given
-    assert strangers.limited(config.read_config(file)).config.value(f"{section}.{name}") == counted
+    assert config.read_config(file).limited().config.value(f"{section}.{name}") == counted

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memctl.lifecycle import record
 from memctl.policy import MemoryPolicy
 from memctl.policy.levels import Redaction
-from memctl.store.documents.sources import Source
+from memctl.store.documents.passages import SourcePosition
 from memctl.types import MemoryItem, MemoryProvenance
 from support import ok
 
@@ -51,7 +51,7 @@ def line() -> dict[str, object]:
         links=[{"rel": "supersedes", "to": "MEM-00000000000b"}], superseded_by="MEM-00000000000c", rule_id="vault.corp",
         provenance=MemoryProvenance("doc", "/srv/jane/a.md", ["/srv/jane/a.md:0"], ["sha256:" + "ab" * 32]),
     )  # fmt: skip
-    return record.to_dict(item, Source(0, 1, 2, "In /srv/jane/plans"), "")
+    return record.to_dict(item, SourcePosition(0, 1, 2, "In /srv/jane/plans"), "")
 
 
 @pytest.mark.parametrize("view", ["public", "internal"])

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memctl.cli.parser import Given
-    from memctl.context import Context
     from memctl.operation import Operation, Result
 
 
@@ -19,7 +18,7 @@ class Terminated(BaseException):
 def run(argv: list[str], console: Console) -> int:
     """Run a command line; the exit code. Every exception ends here."""
     try:
-        code = _run(argv, console)
+        code = _dispatch(argv, console)
         console.settle()
         console.finish()
     except PipeClosed:
@@ -33,50 +32,41 @@ def run(argv: list[str], console: Console) -> int:
         console.abandon()
         return 143
     except Exception as exc:  # noqa: BLE001 - the boundary of the program
-        from memctl.cli.boundary import report
-
-        return report(exc, argv, console)
+        return _report(exc, argv, console)
     return code
 
 
-def _run(argv: list[str], console: Console) -> int:
+def _dispatch(argv: list[str], console: Console) -> int:
     if argv == ["--version"]:
-        return _version(console)
+        return _about("", console, version=True)
     from memctl.cli import parser
 
     given = parser.leading(argv)
     name, rest = (given.words[0], given.words[1:]) if given.words else ("", [])
     if given.version or given.help:
-        return _about(name, given, console)
+        return _about(name, console, version=given.version)
     if name in ("", "help"):
-        _help("".join(rest[:1]), console)
+        _about("".join(rest[:1]), console)
         return 0 if name else 1
     op = load(name)
     values = parser.parse(op, rest, given)
     if values is None:
-        return _about(name, given, console)
+        return _about(name, console, version=given.version)
     return _call(op, values, given, console)
 
 
-def _about(name: str, given: "Given", console: Console) -> int:
-    if given.version:
-        return _version(console)
-    _help(name, console)
-    return 0
+def _about(topic: str, console: Console, *, version: bool = False) -> int:
+    """Print the version, the page of a command, or the list of commands."""
+    if version:
+        from memctl import __version__
 
-
-def _version(console: Console) -> int:
-    from memctl import __version__
-
-    console.text([f"memctl {__version__}"])
-    return 0
-
-
-def _help(topic: str, console: Console) -> None:
+        console.text([f"memctl {__version__}"])
+        return 0
     from memctl.cli import help as pages
 
     no_command = topic in ("", "help") or topic.startswith("-")
     console.text(pages.overview() if no_command else pages.page(load(topic)))
+    return 0
 
 
 def load(name: str) -> "Operation":
@@ -84,11 +74,14 @@ def load(name: str) -> "Operation":
     from memctl.ops import TABLE, commands
 
     row = TABLE.get(name)
-    if row is None or not row.cli:
-        from memctl.cli.boundary import unknown_command
+    if row is not None and row.cli:
+        return row.load(name)
+    from difflib import get_close_matches
 
-        raise unknown_command(name, [*commands(), "help"])
-    return row.load(name)
+    from memctl.errors import UnknownCommand
+
+    guess = get_close_matches(name, [*commands(), "help"], 1)
+    raise UnknownCommand(name=name, guess=f"; did you mean '{guess[0]}'?" if guess else "")
 
 
 def _call(op: "Operation", values: "dict[str, Any]", given: "Given", console: Console) -> int:
@@ -99,7 +92,9 @@ def _call(op: "Operation", values: "dict[str, Any]", given: "Given", console: Co
         progress=console.progress if "stderr" in console.tty else None, emit=console.piece,
         quiet=given.quiet, verbose=given.verbose, json=given.json, tty=console.tty,
     ) as ctx:  # fmt: skip
-        values |= _settings(op, values, ctx)
+        # What the environment or the config says of parameters nobody gave; the rest is left to its own default.
+        params = [param for param in op.params() if param.name not in values and (param.arg.env or param.arg.config)]
+        values |= {param.name: ctx.setting(param) for param in params}
         restore = _unwind_on_sigterm() if op.access in ("write", "create") else None
         result: Result | None = None
         try:
@@ -118,12 +113,6 @@ def _call(op: "Operation", values: "dict[str, Any]", given: "Given", console: Co
                 restore()
 
 
-def _settings(op: "Operation", given: "dict[str, Any]", ctx: "Context") -> "dict[str, Any]":
-    """What the environment or the config says of parameters nobody gave; the rest is left to its own default."""
-    params = [p for p in op.params() if p.name not in given and (p.arg.env or p.arg.config)]
-    return {param.name: ctx.setting(param) for param in params}
-
-
 def _unwind_on_sigterm() -> "Callable[[], object] | None":
     """Let SIGTERM raise Terminated; what undoes that, or None when it is not ours to decide."""
     import signal
@@ -138,3 +127,61 @@ def _unwind_on_sigterm() -> "Callable[[], object] | None":
     except ValueError:  # not the main thread of the process: whoever started it deals with signals
         return None
     return lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+# --- what a failed run says ----------------------------------------------------------------------------------------
+
+
+def _report(exc: Exception, argv: list[str], console: Console) -> int:
+    """Say what went wrong on stderr; the exit code. The details of an unexpected failure go to a report file."""
+    from memctl import faults
+    from memctl.errors import MemctlError
+
+    console.settle()
+    try:
+        console.finish()
+    except (PipeClosed, MemctlError):
+        console.abandon()
+    if isinstance(exc, MemctlError):
+        error, code = exc.as_dict(), exc.exit_code
+    else:
+        command = " ".join(["memctl", *(_shape_of_word(word, place) for place, word in enumerate(argv))])
+        error, code = faults.answer(exc, command, console.say), 2
+    error |= {key: _without_secrets(error[key], argv) for key in ("message", "hint") if key in error}
+    # The command line may be what is wrong, so its options are looked for without parsing.
+    if "--json" in argv:
+        import json
+
+        console.say(json.dumps(error, ensure_ascii=False))
+    else:
+        console.say(f"memctl: {error['message']}" + (f"\nhint: {error['hint']}" if "hint" in error else ""))
+    if "-v" in argv or "--verbose" in argv:
+        console.say(_without_secrets(faults.traceback_of(exc), argv))
+    return code
+
+
+def _without_secrets(text: str, argv: list[str]) -> str:
+    """What is said of a failure, without what policy would refuse: messages repeat what was typed, and logs keep them.
+
+    Only the built-in rules judge it, because the config file may be what is wrong.
+    """
+    from memctl.policy import MemoryPolicy
+
+    policy = MemoryPolicy()
+    for word in argv:  # as it was typed: what stands around it in the message can make another thing of it
+        if len(word) > 7 and word in text:
+            text = text.replace(word, policy.redact(word))
+    return policy.redact(text)
+
+
+def _shape_of_word(word: str, place: int) -> str:
+    """A word of the command line without what it says: flags and the command stay, values become their length."""
+    from memctl import faults
+    from memctl.ops import TABLE
+
+    if word in TABLE and place < 8:
+        return word
+    flag, equals, value = word.partition("=")
+    if flag.startswith("-") and " " not in flag and len(flag) < 24:
+        return f"{flag}={faults.shape(value)}" if equals else flag
+    return faults.shape(word)

@@ -1,6 +1,6 @@
 """The classes that hold config.json's keys, and how the file is read; the keys themselves are a table (`keys`).
 
-Where a value may also come from a flag or the environment, `ops.context` decides (flag > environment > config.json >
+Where a value may also come from a flag or the environment, `context` decides (flag > environment > config.json >
 default).
 """
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from memctl.config.keys import DEFAULT_INSTRUCTION as DEFAULT_INSTRUCTION
 from memctl.config.keys import KEYS as KEYS
+from memctl.config.keys import MORE, OF_STRANGERS
 from memctl.config.keys import SECTIONS as SECTIONS
 from memctl.config.keys import Key as Key
 from memctl.errors import ConfigUnreadable
@@ -19,14 +20,27 @@ class ValidationError(ValueError):
     """A config file that `load_config(strict=True)` does not accept."""
 
 
-class Section:
+class _Values:
+    """Attributes that compare and show themselves by value."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    __hash__ = None  # type: ignore[assignment]  # values may be changed
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+
+
+class ConfigSection(_Values):
     """The values of one section as attributes; build it with keywords, missing ones get their defaults."""
 
     section: ClassVar[str] = ""
 
     def __init__(self, **values: Any) -> None:
         for key in self.table():
-            setattr(self, key.name, values.pop(key.name) if key.name in values else key.fresh())
+            default = list(key.default) if isinstance(key.default, list) else key.default
+            setattr(self, key.name, values.pop(key.name, default))
         if values:
             raise TypeError(f"{type(self).__name__} has no key {', '.join(map(repr, values))}")
 
@@ -43,92 +57,84 @@ class Section:
         """The values by key."""
         return {key.name: getattr(self, key.name) for key in self.table()}
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and vars(other) == vars(self)
-
-    __hash__ = None  # type: ignore[assignment]  # values may be changed
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
-
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
 
 
-class StoreConfig(Section):
+class StoreConfig(ConfigSection):
     """The database file: db_path, wal_mode, fts_tokenizer."""
 
     section = "store"
 
 
-class PolicyConfig(Section):
+class PolicyConfig(ConfigSection):
     """What may be stored: max_content_length, the four pattern switches, quarantine_expiry_hours …"""
 
     section = "policy"
 
 
-class RecallConfig(Section):
+class RecallConfig(ConfigSection):
     """What is given to a model: budget_tokens, min_coverage, and what counts beside the words."""
 
     section = "recall"
 
 
-class EmbeddingsConfig(Section):
+class EmbeddingsConfig(ConfigSection):
     """Finding by meaning: embedder, batch, max_chars, seconds, question_seconds."""
 
     section = "embeddings"
 
 
-class LlmConfig(Section):
+class LlmConfig(ConfigSection):
     """The model command: command, mode, timeout."""
 
     section = "llm"
 
 
-class IngestConfig(Section):
+class IngestConfig(ConfigSection):
     """How documents are read and cut: passages, limits of one file, processes."""
 
     section = "ingest"
 
 
-class PullConfig(Section):
+class PullConfig(ConfigSection):
     """What an LLM's output becomes: tier."""
 
     section = "pull"
 
 
-class ConsolidateConfig(Section):
+class ConsolidateConfig(ConfigSection):
     """How memories are merged and promoted."""
 
     section = "consolidate"
 
 
-class ProposerConfig(Section):
+class ProposerConfig(ConfigSection):
     """How a model is told to propose memories."""
 
     section = "proposer"
 
 
-class InspectConfig(Section):
+class InspectConfig(ConfigSection):
     """Thresholds of the observations about a folder."""
 
     section = "inspect"
 
 
-class ChatConfig(Section):
+class ChatConfig(ConfigSection):
     """The interactive chat: history_max."""
 
     section = "chat"
 
 
-_CLASSES: tuple[type[Section], ...] = (
+_CLASSES: tuple[type[ConfigSection], ...] = (
     StoreConfig, PolicyConfig, RecallConfig, IngestConfig, PullConfig,
     ConsolidateConfig, ProposerConfig, InspectConfig, ChatConfig, EmbeddingsConfig, LlmConfig,
 )  # fmt: skip
 
 
-class MemoryConfig:
+class MemoryConfig(_Values):
     """All sections: `config.policy.max_content_length`. Build it with keywords; missing sections get defaults."""
 
     def __init__(
@@ -184,14 +190,6 @@ class MemoryConfig:
         """All values, by section and key."""
         return {kind.section: getattr(self, kind.section).to_dict() for kind in _CLASSES}
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and vars(other) == vars(self)
-
-    __hash__ = None  # type: ignore[assignment]  # values may be changed
-
-    def __repr__(self) -> str:
-        return f"MemoryConfig({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
-
 
 class Loaded(NamedTuple):
     """A config file as it was found: the config, which `section.key` it names, and what is odd in it."""
@@ -201,6 +199,25 @@ class Loaded(NamedTuple):
     unknown: tuple[str, ...]
     invalid: tuple[str, ...]
     foreign: bool
+
+    def loosening(self) -> list[str]:
+        """The keys that would not count if the file were somebody else's, in order."""
+        keys = sorted((key for key in KEYS if key.path in self.given), key=lambda key: key.path)
+        return [key.path for key in keys if not key.counts_of_stranger(self.config.value(key.path))]
+
+    def limited(self) -> "Loaded":
+        """The file with only what counts of somebody else's; the other keys have their defaults."""
+        config = MemoryConfig()
+        given = []
+        for key in KEYS:
+            value = self.config.value(key.path)
+            if key.path not in self.given or key.path not in OF_STRANGERS or not key.counts_of_stranger(value):
+                continue
+            if OF_STRANGERS[key.path] == MORE:
+                value = [*key.default, *(one for one in value if one not in key.default)]
+            setattr(getattr(config, key.section), key.name, value)
+            given.append(key.path)
+        return self._replace(config=config, given=frozenset(given))
 
 
 def read_config(path: str | os.PathLike[str], *, named: bool = True) -> Loaded:
@@ -218,12 +235,12 @@ def read_config(path: str | os.PathLike[str], *, named: bool = True) -> Loaded:
         frozenset(f"{section}.{name}" for section, name in found if (section, name) in known),
         tuple(_unknown(data, known)),
         (*broken, *config.validate()),
-        foreign=bool(data) and not any(section in SECTIONS or _like(section, SECTIONS) for section in data),
+        foreign=bool(data) and not any(section in SECTIONS or _nearest(section, list(SECTIONS)) for section in data),
     )
 
 
-#: Bytes of a config file at most.
-MOST = 4 << 20
+#: The largest config file that is read, in bytes.
+MAX_FILE_BYTES = 4 << 20
 
 
 def read_bytes(path: str, *, named: bool) -> bytes:
@@ -233,17 +250,14 @@ def read_bytes(path: str, *, named: bool) -> bytes:
     here = os.path.dirname(os.path.abspath(path))
     if not named and os.path.dirname(real_path(path)) != real_path(here):
         raise ConfigUnreadable(path=path, reason="it is a link to another folder; --config names any file")
-    with open(path, "rb", opener=None if named else _at_once) as file:
+    wait = 0 if named else getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | wait)) as file:
         if not (named or S_ISREG(os.fstat(file.fileno()).st_mode)):
             raise ConfigUnreadable(path=path, reason="it is no regular file")
-        data = file.read(MOST + 1)
-    if len(data) > MOST:
-        raise ConfigUnreadable(path=path, reason=f"it is larger than {MOST >> 20} MB")
+        data = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise ConfigUnreadable(path=path, reason=f"it is larger than {MAX_FILE_BYTES >> 20} MB")
     return data
-
-
-def _at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _object(path: str, *, named: bool) -> dict[str, Any]:
@@ -265,25 +279,23 @@ def _object(path: str, *, named: bool) -> dict[str, Any]:
 
 
 def _unknown(data: dict[str, Any], known: set[tuple[str, str]]) -> list[str]:
+    """A line for each section and key that is none, with the one it may be meant for."""
     lines = []
     for section, keys in data.items():
         if section not in SECTIONS:
-            lines.append(_line("section", section, _like(section, SECTIONS)))
+            guess = _nearest(section, list(SECTIONS))
+            lines.append(f"unknown section {section}" + (f"; did you mean {guess}?" if guess else ""))
         elif isinstance(keys, dict):
             names = [name for home, name in known if home == section]
-            lines += [
-                _line("key", f"{section}.{name}", f"{section}.{guess}" if (guess := _like(name, names)) else "")
-                for name in keys
-                if (section, name) not in known
-            ]
+            for name in keys:
+                if (section, name) not in known:
+                    guess = _nearest(name, names)
+                    did_you_mean = f"; did you mean {section}.{guess}?" if guess else ""
+                    lines.append(f"unknown key {section}.{name}{did_you_mean}")
     return lines
 
 
-def _line(what: str, name: str, guess: str) -> str:
-    return f"unknown {what} {name}" + (f"; did you mean {guess}?" if guess else "")
-
-
-def _like(word: str, words: "list[str] | dict[str, str]") -> str:
+def _nearest(word: str, words: list[str]) -> str:
     from difflib import get_close_matches
 
     return (get_close_matches(word, sorted(words), 1) or [""])[0]

@@ -42,13 +42,15 @@ class Key(NamedTuple):
         """`section.name`, as messages and `Arg(config=...)` write it."""
         return f"{self.section}.{self.name}"
 
-    def fresh(self) -> Any:
-        """The default, as a value of the caller's own."""
-        return list(self.default) if isinstance(self.default, list) else self.default
-
     def problem(self, value: Any) -> str:
         """What is wrong with a value, in a sentence; empty when nothing is."""
-        if not self._fits(value):
+        if issubclass(self.type, list):
+            fits = isinstance(value, list) and all(isinstance(v, dict if self.type is Rows else str) for v in value)
+        elif isinstance(value, bool):
+            fits = self.type is bool
+        else:
+            fits = isinstance(value, (int, float) if self.type is float else self.type)
+        if not fits:
             return f"{self.path}: expected {_type_name(self.type)}, got {_type_name(type(value))}"
         if self.choices and value not in self.choices:
             return f"{self.path}: {value!r} not in {list(self.choices)}"
@@ -56,12 +58,14 @@ class Key(NamedTuple):
             return f"{self.path}: {value} not in [{self.low}, {self.high}]"
         return ""
 
-    def _fits(self, value: Any) -> bool:
-        if issubclass(self.type, list):
-            return isinstance(value, list) and all(isinstance(v, dict if self.type is Rows else str) for v in value)
-        if isinstance(value, bool):
-            return self.type is bool
-        return isinstance(value, (int, float) if self.type is float else self.type)
+    def counts_of_stranger(self, value: Any) -> bool:
+        """Whether a value counts in a file that somebody else may have written."""
+        how = OF_STRANGERS.get(self.path)
+        if how in (ANY, MORE) or value == self.default:
+            return True
+        if not isinstance(value, int | float):
+            return False
+        return value <= self.default if how == LOWER else how == HIGHER and value >= self.default
 
 
 def _type_name(kind: type) -> str:
@@ -144,3 +148,28 @@ KEYS = (
     Key("inspect", "sparse_threshold", int, 1, "passages at which a folder counts as sparse", 0, 100),
     Key("chat", "history_max", int, 1000, "lines of history kept", 10, 100000),
 )
+
+#: What counts of a key in a file that somebody else may have written: any value, only one below the default, only one
+#: above it, or what it adds to the default.
+ANY, LOWER, HIGHER, MORE = "any", "lower", "higher", "more"
+#: Such a file came with a folder (a clone, an archive, a shared directory). It may tighten the rules and change sizes
+#: and weights. It may not silence a rule, name a host or a program, or set the words that a model is told: keys that
+#: are not here do not count.
+OF_STRANGERS = {
+    "store.wal_mode": ANY, "store.fts_tokenizer": ANY,
+    "policy.max_content_length": LOWER, "policy.secret_patterns_enabled": HIGHER,
+    "policy.injection_patterns_enabled": HIGHER, "policy.instructional_content_enabled": HIGHER,
+    "policy.pii_patterns_enabled": HIGHER, "policy.require_provenance_for": MORE,
+    "policy.low_confidence_threshold": HIGHER, "policy.rules": MORE,
+    "recall.budget_tokens": ANY, "recall.min_coverage": HIGHER, "recall.recency": ANY, "recall.recency_days": ANY,
+    "recall.use": ANY, "recall.importance": ANY, "recall.validation": ANY,
+    "ingest.chunk_tokens": ANY, "ingest.max_file_mb": LOWER, "ingest.max_expanded_mb": LOWER,
+    "ingest.max_seconds": LOWER, "ingest.max_rows": LOWER,
+    "pull.tier": ANY,
+    "consolidate.enabled": ANY, "consolidate.stm_threshold": ANY, "consolidate.cluster_distance_threshold": ANY,
+    "consolidate.min_content_similarity": ANY, "consolidate.usage_count_for_ltm": HIGHER,
+    "consolidate.fallback_to_deterministic": ANY,
+    "inspect.dominance_frac": ANY, "inspect.low_density_threshold": ANY, "inspect.ext_concentration_frac": ANY,
+    "inspect.sparse_threshold": ANY,
+    "chat.history_max": LOWER,
+}  # fmt: skip

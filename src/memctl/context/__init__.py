@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memctl.config import Loaded, MemoryConfig
     from memctl.context.bounds import ToolBounds
     from memctl.policy import MemoryPolicy
-    from memctl.store.connect import Database
+    from memctl.store.database import Database
 
 _RANK = {NONE: 0, READ: 1, WRITE: 2, CREATE: 3}
 
@@ -268,9 +268,7 @@ class Context:
 
     def _as_it_counts(self, path: str, loaded: "Loaded") -> "Loaded":
         """What counts of a config file: all of one that was named, and of one that the store's user has vouched for."""
-        from memctl.config import strangers
-
-        loose = strangers.loosening(loaded)
+        loose = loaded.loosening()
         if not loose:
             return loaded
         from memctl.context import vouching
@@ -281,7 +279,7 @@ class Context:
             return loaded
         self.ignored = loose
         self.warn_once(f"{path}: {', '.join(loose)}: not used, as {why}")
-        return strangers.limited(loaded)
+        return loaded.limited()
 
     def setting(self, param: Param) -> Any:
         """The value of a parameter that the caller did not give: environment, else config.json, else its default."""

@@ -17,7 +17,7 @@ from memctl.registry import Entry
 
 if TYPE_CHECKING:
     from memctl.context import Context
-    from memctl.store.connect import Database
+    from memctl.store.database import Database
 
 #: How many of the files that a store knows are looked at.
 MOST = 50
@@ -30,7 +30,7 @@ NOTICE = (
 
 def open_found(ctx: "Context", path: str) -> "Database":
     """Open a store to read that is not known by the registry: as one's own when it is adopted, else as a stranger's."""
-    from memctl.store import connect, found
+    from memctl.store import connect, untrusted
 
     why = hindrance(path)
     if why:
@@ -39,7 +39,7 @@ def open_found(ctx: "Context", path: str) -> "Database":
         raise errors.StoreMissing(path=path)
     if adopted(path) is not None:
         return connect.open_read(path)
-    db = found.open_found(path)
+    db = untrusted.open_untrusted(path)
     if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
         ctx.warn_once(f"{path} was left with unfinished writes (a -wal file); they are not seen")
     ctx.warn_once(NOTICE.format(path=path, quoted=quoted(path)))
@@ -58,9 +58,9 @@ def known_id(path: str) -> str | None:
         return None
     entry = registry.find(path)
     if entry is None or entry.how == registry.UNTRUSTED:
-        from memctl.store import found
+        from memctl.store import untrusted
 
-        found.open_plain(path).close()  # says what is wrong with it, if it is no store
+        untrusted.open_raw(path).close()  # says what is wrong with it, if it is no store
         entry = adopted(path)
     if entry is None:
         raise errors.StoreUntrusted(path=path)
@@ -97,12 +97,12 @@ def adopted(path: str) -> Entry | None:
 
 def note_mounts(path: str) -> None:
     """Note the mounts that a store has, outside its project, as such that feed it: from now on it counts."""
-    from memctl.store import found
+    from memctl.store import untrusted
     from memctl.store.documents import mounts
 
-    db = found.open_plain(path)
+    db = untrusted.open_raw(path)
     try:
-        folders = [mounts.located(path, folder) for folder in found.claims(db).mounts]
+        folders = [mounts.resolve_path(path, folder) for folder in untrusted.read_claims(db).mounts]
     finally:
         db.close()
     registry.note_folders(path, [real_path(one) for one in folders if mounts.is_outside(path, one)])
@@ -110,32 +110,32 @@ def note_mounts(path: str) -> None:
 
 def mark(path: str) -> str:
     """Give a store a new id, which nobody else knows; the id that it has, or "", when it cannot be written to."""
-    from memctl.store import found, making
+    from memctl.store import create, untrusted
 
     try:
-        return making.mark(path, ids.new_id("STO"))
+        return create.mark_store(path, ids.new_id("STO"))
     except (errors.StoreReadOnly, errors.StoreBusy, errors.StoreFull):
-        db = found.open_plain(path)
+        db = untrusted.open_raw(path)
         try:
-            return db.meta(making.ID) or ""
+            return db.meta(create.STORE_ID_KEY) or ""
         finally:
             db.close()
 
 
 def _shows_that_it_is_ours(path: str) -> bool:
-    from memctl.store import found
+    from memctl.store import untrusted
     from memctl.store.documents import mounts
 
     try:
         if not is_own(os.stat(path)):
             return False
-        db = found.open_plain(path)
+        db = untrusted.open_raw(path)
     except (OSError, errors.MemctlError):
         return False
     try:
         device = os.stat(path).st_dev
-        below = os.path.join(real_path(mounts.project(path)), "")
-        return any(_is_as_known(row, below, device) for row in found.files(db, MOST))
+        below = os.path.join(real_path(mounts.project_folder(path)), "")
+        return any(_is_as_known(row, below, device) for row in untrusted.recent_files(db, MOST))
     except (OSError, errors.MemctlError):
         return False
     finally:

@@ -73,7 +73,7 @@ def bring_in(ctx: Context, visit: Visit, when: SyncMode, mode: MountMode, option
     else:
         ctx.note(f"[inspect] {'sync=always' if when == 'always' else 'Store is stale'} — syncing {called}")
         visit.synced = _sync(ctx, visit.mount)
-        visit.mount, visit.stale = mounts.find(ctx.db, visit.mount["mount_id"]) or visit.mount, False
+        visit.mount, visit.stale = mounts.find_mount(ctx.db, visit.mount["mount_id"]) or visit.mount, False
 
 
 @contextmanager
@@ -158,7 +158,7 @@ def structure(ctx: Context, root: Root | None, scope: str | None = None) -> "Rep
 
 def sync_state(ctx: Context, mount: "Mount", stale: bool | None) -> dict[str, Any]:
     """What is known of a mount's last sync, for `Report.note_syncs`."""
-    from memctl.store.documents.folders import count_unread
+    from memctl.store.documents.corpus import count_unread
 
     (label,) = shown([root_of(mount["path"], mount).label], ctx.policy)
     return {

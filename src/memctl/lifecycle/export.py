@@ -5,10 +5,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from memctl.lifecycle import record
-from memctl.store.connect import Database
-from memctl.store.documents import sources
+from memctl.store.database import Database
+from memctl.store.documents import passages
 from memctl.store.filters import Filters
-from memctl.store.items import importance, items
+from memctl.store.items import attributes, items
 
 if TYPE_CHECKING:
     from memctl.policy.levels import Redaction
@@ -27,10 +27,14 @@ def lines(db: Database, filters: Filters, redaction: "Redaction | None" = None) 
     if begun:
         db.run("BEGIN")  # one moment for all batches; a reader blocks nobody
     try:
-        found = items.each(db, filters)
+        found = items.iterate(db, filters)
         while batch := list(islice(found, _BATCH)):
             ids = [item.id for item in batch]
-            places, reasons, matter = sources.get_many(db, ids), items.withheld(db, ids), importance.get_many(db, ids)
+            places, reasons, matter = (
+                passages.get_positions(db, ids),
+                items.withheld_reasons(db, ids),
+                attributes.get_importance(db, ids),
+            )
             for item in batch:
                 line = record.to_dict(item, places.get(item.id), reasons.get(item.id, ""), matter.get(item.id))
                 yield line if redaction is None else redaction.record(line)

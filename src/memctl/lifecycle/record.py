@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from memctl.names import TIERS, VALIDATIONS
-from memctl.store.documents.sources import Source
-from memctl.text import clean, jsons
+from memctl.store.documents.passages import SourcePosition
+from memctl.text import jsons
 from memctl.types import MemoryItem, MemoryProvenance
 
 _ID_CHARS = 200
@@ -29,13 +29,13 @@ class Record(NamedTuple):
 
     item: MemoryItem
     given_id: str = ""
-    place: Source | None = None
+    place: SourcePosition | None = None
     withheld: str = ""
     importance: float | None = None
 
 
 def to_dict(
-    item: MemoryItem, place: Source | None = None, withheld: str = "", importance: float | None = None
+    item: MemoryItem, place: SourcePosition | None = None, withheld: str = "", importance: float | None = None
 ) -> dict[str, Any]:
     """The line for an item: its 22 fields, then `source`, `withheld` and `importance` where something is to be said."""
     line = item.to_dict()
@@ -84,17 +84,6 @@ def from_value(value: object) -> Record:
         fields["injectable"] = False
     item = MemoryItem(**fields) if not given_id else MemoryItem(id=given_id, **fields)
     return Record(item, given_id, place, withheld, importance)
-
-
-def tidy(item: MemoryItem) -> None:
-    """Bring a statement into the one form that every write gives it; a passage stays as it is in its document."""
-    if not item.provenance.is_passage:
-        item.content, item.title = clean.statement(item.content), clean.one_line(item.title)
-        item.tags, item.entities = (clean.union(_named(words), []) for words in (item.tags, item.entities))
-
-
-def _named(words: list[str]) -> list[str]:
-    return [line for line in map(clean.one_line, words) if line]
 
 
 class _Wrong(ValueError):
@@ -235,7 +224,7 @@ def _provenance(value: object) -> MemoryProvenance:
         raise _Nested(str(exc)) from None
 
 
-def _source(value: object) -> Source | None:
+def _source(value: object) -> SourcePosition | None:
     if value is None:
         return None
     if not isinstance(value, dict):
@@ -243,7 +232,7 @@ def _source(value: object) -> Source | None:
     try:
         position = _checked("position", lambda v: None if v is None else _count(v), value.get("position"))
         start, end = _checked("lines", _span, value.get("lines"))
-        return Source(position, start, end, _checked("anchor", _line, value.get("anchor", "")))
+        return SourcePosition(position, start, end, _checked("anchor", _line, value.get("anchor", "")))
     except InvalidLine as exc:
         raise _Nested(str(exc)) from None
 

@@ -6,7 +6,7 @@ a person imports is another matter; it says what an earlier export said.
 
 from memctl import ids
 from memctl.lifecycle.record import Record
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.store.documents import corpus
 from memctl.text import trust
 from memctl.types import MemoryItem, MemoryProvenance
@@ -46,5 +46,5 @@ def _is_known(db: Database | None, source: MemoryProvenance) -> bool:
     """Whether the store has read this file with these bytes."""
     if db is None:
         return False
-    known = corpus.known_files(db, [source.source_id])
+    known = corpus.get_files(db, [source.source_id])
     return source.content_hashes == [f"sha256:{file.sha256}" for file in known.values() if file.sha256] != []

@@ -100,11 +100,11 @@ class Extras:
         head, comma, last = start.rpartition(",") if kind == "tags" else ("", "", start)
 
         def run() -> dict[str, Any]:
-            from memctl.store.search import completion
+            from memctl.store.search import words
 
             with self._desk.home.context(writes=False) as ctx:
                 ctx.allow(READ)
-                return {"status": "ok", "words": getattr(completion, kind)(ctx.db, last.lstrip())}
+                return {"status": "ok", "words": getattr(words, kind)(ctx.db, last.lstrip())}
 
         found = self._desk.defence.call("memory_complete", READ, {"start": start}, run, parameters=frozenset())
         return [f"{head}{comma}{word}" for word in found.get("words", ())]

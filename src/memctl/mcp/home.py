@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memctl.api import MemoryStore
     from memctl.config import MemoryConfig
     from memctl.policy import MemoryPolicy
-    from memctl.store.connect import Database
+    from memctl.store.database import Database
 
 Say = Callable[[str], None]
 #: Uses are counted when no call came for so many seconds; where calls come all the time, after so many.

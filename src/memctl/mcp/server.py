@@ -67,10 +67,10 @@ def check_named(options: Mapping[str, Any], ctx: Context) -> None:
 
     Raises ModelMissing, ModelUnusable and FileMissing.
     """
-    from memctl.llm.command import Command
+    from memctl.llm.command import ModelCommand
 
     for command in _commands(options, ctx):
-        Command.parse(command)
+        ModelCommand.parse(command)
     for root in options["allow_root"] or ():
         if not os.path.isdir(ctx.absolute(root)):
             raise errors.FileMissing(path=root, reason="--allow-root names no folder")

@@ -37,7 +37,7 @@ TABLE: dict[str, Row] = {
     ),
     "mount": Row("memctl.ops.write.mount", "Register a folder that feeds the store", "Write"),
     "sync": Row("memctl.ops.write.sync", "Bring the store up to date with its folders", "Write"),
-    "push": Row("memctl.ops.recall.push", "Ingest sources, then print what answers a question as one block", "Recall"),
+    "push": Row("memctl.ops.recall.block", "Ingest sources, then print what answers a question as one block", "Recall"),
     "remember": Row("memctl.ops.write.remember", "Store one statement and print its id", "Write"),
     "propose": Row("memctl.ops.write.propose", "Store what a model proposes to remember", "Write", cli=False),
     "write": Row("memctl.ops.write.write", "Store one finished item", "Write", cli=False),
@@ -46,7 +46,7 @@ TABLE: dict[str, Row] = {
         "memctl.ops.recall.block", "Print what answers a question as one block within a token budget", "Recall"
     ),
     "recall-best-effort": Row(
-        "memctl.ops.recall.recall_best_effort",
+        "memctl.ops.recall.block",
         "Recall, and try again with less when nothing matches",
         "Recall",
         cli=False,

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 
 from memctl.context import Context
 from memctl.policy.levels import Redaction
-from memctl.store.documents.sources import Source
+from memctl.store.documents.passages import SourcePosition
 from memctl.store.items import items
-from memctl.store.items.rows import strings
+from memctl.store.items.rows import load_strings
 from memctl.store.search.index import Candidate
 from memctl.types import MemoryItem
 
@@ -24,7 +24,7 @@ def hide(ctx: Context, view: str, candidates: Iterable[Candidate]) -> None:
     sources = {item.id: item.provenance.source_id for item in items.get_many(ctx.db, [c.id for c in candidates])}
     for c in candidates:
         line = show.record({
-            "id": c.id, "title": c.title, "content": c.content, "tags": strings(c.tags), "scope": c.scope,
+            "id": c.id, "title": c.title, "content": c.content, "tags": load_strings(c.tags), "scope": c.scope,
             "provenance": {"source_id": sources.get(c.id, "")},
         })  # fmt: skip
         c.id, c.title, c.content, c.scope = line["id"], line["title"], line["content"], line["scope"]
@@ -41,6 +41,6 @@ def shown(redaction: Redaction, records: Iterable[MemoryItem]) -> list[MemoryIte
     return out
 
 
-def places(redaction: Redaction, places: Mapping[str, Source]) -> dict[str, Source]:
+def places(redaction: Redaction, places: Mapping[str, SourcePosition]) -> dict[str, SourcePosition]:
     """Places in sources without what the view hides of their headings."""
     return {item_id: place._replace(anchor=redaction.text(place.anchor)) for item_id, place in places.items()}

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from memctl.retrieve.rank import NAMED, POOL, SHORT, Ranking, Scores, best
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
@@ -54,8 +54,8 @@ class Neighbours:
         rows = best(words, much)[:much]
         widened = () if documents else rows[:WIDENED]
         beside = {near for row in widened for near in range(row - len(NEAR), row + len(NEAR) + 1)}
-        silent = index.passing(db, filters, beside - words.keys())
-        self.places = index.standing(db, [*rows, *silent])
+        silent = index.filter_rows(db, filters, beside - words.keys())
+        self.places = index.read_order(db, [*rows, *silent])
         self.at: dict[str, dict[int, int]] = {}
         for row in sorted(self.places):
             place = self.places[row]

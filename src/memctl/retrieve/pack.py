@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from memctl.retrieve import repeats
 from memctl.retrieve.find import Found
 from memctl.retrieve.labels import Labels
-from memctl.store.documents.sources import Source
+from memctl.store.documents.passages import SourcePosition
 from memctl.text.block import block
 from memctl.text.block.block import Block, Passage
 from memctl.text.block.excerpt import Weighed, cost, stems
@@ -37,14 +37,14 @@ class Ranked:
     __slots__ = ("cwd", "items", "labels", "places", "scores", "words")
 
     def __init__(
-        self, items: Sequence[MemoryItem], places: Mapping[str, Source], words: Weighed, *,
+        self, items: Sequence[MemoryItem], places: Mapping[str, SourcePosition], words: Weighed, *,
         scores: Mapping[str, float] | None = None, labels: Labels | None = None, cwd: str = "",
     ) -> None:  # fmt: skip
         self.items, self.places, self.words = items, places, words
         self.scores, self.labels, self.cwd = scores or {}, labels, cwd
 
 
-def weighed(found: Found) -> Weighed:
+def weigh_words(found: Found) -> Weighed:
     """Stems of the question with what each weighs: how rare the word is among the items that are read."""
     if found.ranking is None:
         return stems(found.query)
@@ -53,14 +53,14 @@ def weighed(found: Found) -> Weighed:
 
 
 def pack(
-    items: Sequence[MemoryItem], places: Mapping[str, Source], query: Query, budget: int, *,
+    items: Sequence[MemoryItem], places: Mapping[str, SourcePosition], query: Query, budget: int, *,
     frame: Frame | None = None, cwd: str = "",
 ) -> Block:  # fmt: skip
     """The block for items in rank order that are alike; `cwd` shortens paths below it."""
-    return packed(Ranked(items, places, stems(query), cwd=cwd), frame or Compact(), budget)
+    return build_block(Ranked(items, places, stems(query), cwd=cwd), frame or Compact(), budget)
 
 
-def packed(ranked: Ranked, frame: Frame, budget: int) -> Block:
+def build_block(ranked: Ranked, frame: Frame, budget: int) -> Block:
     """The block for what was found, within a budget of tokens."""
     return block.build(passages(ranked, budget), frame, budget, ranked.words)
 

@@ -77,12 +77,14 @@ def embed(
     _alone(ctx, model.model, replace=replace)
     from memctl.retrieve.meaning import learn, weight_of
 
-    todo = vectors.pending(ctx.db, model.model, GIVEN)
+    todo = vectors.pending_items(ctx.db, model.model, GIVEN)
     result = Embedded(model.model, kept=_count(ctx) - len(todo), left=len(todo), dry_run=dry_run)
     now = todo if limit is None else todo[:limit]
     if dry_run:
         most = _max_chars(ctx)
-        chars = sum(len(_said(text, most)) for ids in _batches(ctx, now) for text in vectors.texts(ctx.db, ids, GIVEN))
+        chars = sum(
+            len(_said(text, most)) for ids in _batches(ctx, now) for text in vectors.texts_to_embed(ctx.db, ids, GIVEN)
+        )
         ctx.note(f"[embed] would send {len(now)} texts ({chars} characters) to {model.where}")
         return result
     _make(ctx, model, now, result)
@@ -95,10 +97,10 @@ def embed(
 
 
 def _forget(ctx: Context, *, dry_run: bool) -> Embedded:
-    count = sum(vectors.models(ctx.db).values())
+    count = sum(vectors.count_by_model(ctx.db).values())
     if not dry_run:
         with ctx.db.atomic():
-            vectors.forget(ctx.db)
+            vectors.delete_vectors(ctx.db)
             events.log(ctx.db, "embed", None, {"forgotten": count})
     ctx.note(f"[embed] {'would forget' if dry_run else 'forgot'} {count} vectors")
     return Embedded("", forgotten=count, dry_run=dry_run)
@@ -106,7 +108,7 @@ def _forget(ctx: Context, *, dry_run: bool) -> Embedded:
 
 def _alone(ctx: Context, model: str, *, replace: bool) -> None:
     """Vectors of two models cannot be compared, and an item has one: none is lost by surprise."""
-    others = {name: count for name, count in vectors.models(ctx.db).items() if name != model}
+    others = {name: count for name, count in vectors.count_by_model(ctx.db).items() if name != model}
     if others and not replace:
         told = ", ".join(f"{count} of {name}" for name, count in others.items())
         raise errors.UsageError(f"the store has vectors of another model ({told}); --replace replaces them",
@@ -128,7 +130,7 @@ def _max_chars(ctx: Context) -> int:
     return int(ctx.config.value("embeddings.max_chars"))
 
 
-def _said(text: vectors.Text, most: int) -> str:
+def _said(text: vectors.EmbeddingText, most: int) -> str:
     """What the embedder is given of an item: at most so many characters."""
     return f"{text.title}\n{text.content}".strip()[:most]
 
@@ -139,10 +141,10 @@ def _make(ctx: Context, embedder: "Embedder", todo: Sequence[str], result: Embed
     held, most = vectors.dimension_of(ctx.db, embedder.model), _max_chars(ctx)
     try:
         for ids in _batches(ctx, todo):
-            texts = vectors.texts(ctx.db, ids, GIVEN)
+            texts = vectors.texts_to_embed(ctx.db, ids, GIVEN)
             found = embedder.vectors([_said(text, most) for text in texts], seconds) if texts else []
             held = _alike(embedder, held, found)
-            vectors.put_many(ctx.db, zip(texts, found, strict=True), embedder.model)
+            vectors.put_vectors(ctx.db, zip(texts, found, strict=True), embedder.model)
             result.done += len(texts)
             result.left -= len(ids)
             ctx.progress(f"[embed] {result.done} of {len(todo)}")

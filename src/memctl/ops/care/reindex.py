@@ -8,10 +8,11 @@ from memctl.context import Context
 from memctl.context.bounds import leave_to_person
 from memctl.operation import READ, WRITE, Arg, Result, operation
 from memctl.store import migrate
-from memctl.store.documents import sources
+from memctl.store.documents import passages
 from memctl.store.filters import Filters
 from memctl.store.items import events, items
 from memctl.store.schema import tokenizer as resolve
+from memctl.store.search import fts
 
 
 class Reindexed(Result):
@@ -88,7 +89,7 @@ def reindex(
     steps = _pending(ctx)
     if dry_run:
         ctx.narrow(READ)
-    before = migrate.fts_tokenizer(ctx.db)
+    before = fts.tokenizer_of(ctx.db)
     if before is None:
         raise errors.StoreFailed(path=ctx.db.path, reason="this SQLite has no full-text search (FTS5)")
     after = resolve(tokenizer) if tokenizer is not None else before
@@ -102,8 +103,8 @@ def reindex(
         ctx.progress(f"[reindex] {done}/{count} items, {100 * done // max(1, count)} %")
 
     with ctx.db.atomic():
-        placed = sources.complete(ctx.db)
-        count = migrate.rebuild_fts(ctx.db, after, progress)
+        placed = passages.complete_positions(ctx.db)
+        count = fts.rebuild_index(ctx.db, after, progress)
         seconds = ids.monotonic() - start
         done = Reindexed(before, after, count, seconds, dry_run=False, steps=steps, placed=placed)
         events.log(ctx.db, "reindex", None, done.details())
@@ -116,7 +117,7 @@ def _pending(ctx: Context) -> list[str]:
 
     db = open_read(ctx.db_path)
     try:
-        return migrate.pending(db)
+        return migrate.pending_steps(db)
     finally:
         db.close()
 

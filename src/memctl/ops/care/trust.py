@@ -137,17 +137,17 @@ def store_at(ctx: Context, path: str | None) -> str:
 
 def _look(ctx: Context, store: str) -> dict[str, Any]:
     """What the store holds and says of itself. Raises what is wrong with it."""
-    from memctl.store import found, safety
-    from memctl.store.documents.mounts import is_outside, located
+    from memctl.store import safety, untrusted
+    from memctl.store.documents.mounts import is_outside, resolve_path
 
     safety.check_files(store)
-    db = found.open_plain(store)
+    db = untrusted.open_raw(store)
     try:
         safety.check_triggers(db)
-        claims = found.claims(db)
+        claims = untrusted.read_claims(db)
     finally:
         db.close()
-    mounts = [located(store, path) for path in claims.mounts]
+    mounts = [resolve_path(store, path) for path in claims.mounts]
     outside = [path for path in mounts if is_outside(store, path)]
     held, secret = _judged(store) if claims.items <= MOST else (None, None)
     return {
@@ -161,24 +161,24 @@ def _judged(store: str) -> tuple[int, int]:
     """How many items today's own rules would hold back, and in how many they would blot something out."""
     from memctl.lifecycle import scan
     from memctl.policy import MemoryPolicy
-    from memctl.store import found
+    from memctl.store import untrusted
 
-    db = found.open_found(store)
+    db = untrusted.open_untrusted(store)
     try:
-        changes = scan.check(db, MemoryPolicy()).changes
+        changes = scan.judge_store(db, MemoryPolicy()).changes
     finally:
         db.close()
-    return sum(one.quarantined for one in changes), sum(one.redacted for one in changes)
+    return sum(bool(one.held_by) for one in changes), sum(one.redacted for one in changes)
 
 
 def _loosened(ctx: Context, store: str) -> list[str]:
-    from memctl.config import read_config, strangers
+    from memctl.config import read_config
 
     path = os.path.join(os.path.dirname(store), "config.json")
     if not os.path.lexists(path):
         return []
     try:
-        return strangers.loosening(read_config(path, named=False))
+        return read_config(path, named=False).loosening()
     except errors.ConfigUnreadable as exc:
         ctx.warn(str(exc))
         return []

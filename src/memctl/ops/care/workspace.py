@@ -96,10 +96,8 @@ def workspace(
         return Removed(wanted, delete(ctx, wanted))
     ctx.narrow(READ)
     if action == "show":
-        from memctl.retrieve.view import found
-
-        return Saved(found(ctx.db, wanted))
-    return Workspaces(workspaces.listed(ctx.db))
+        return Saved(workspaces.named_workspace(ctx.db, wanted))
+    return Workspaces(workspaces.list_workspaces(ctx.db))
 
 
 def _wanted(action: str, name: str | None, given: list[str]) -> str:
@@ -138,7 +136,7 @@ def save(
         ctx.warn(f"[workspace] policy found {', '.join(sorted({found.rule for found in judged.findings}))}")
         raise NothingStored(reason="policy refuses the words of this workspace")
     with ctx.db.atomic():
-        there = workspaces.get(ctx.db, name)
+        there = workspaces.get_workspace(ctx.db, name)
         old = there or workspaces.Workspace(name, scope=name)
         wanted = old._replace(
             scope=old.scope if scope is None else scope.strip() or name,
@@ -151,16 +149,16 @@ def save(
             if wanted != there:
                 leave_to_person(ctx, "change a workspace that a person has made", "memctl workspace set")
             return there  # saving it would make it the tool's
-        return workspaces.put(ctx.db, wanted, by_tool=ctx.bounds is not None)
+        return workspaces.put_workspace(ctx.db, wanted, by_tool=ctx.bounds is not None)
 
 
 def delete(ctx: Context, name: str) -> bool:
     """Forget a workspace; its items stay. Raises WorkspaceNotFound, and UsageError for the one that is always there."""
     from memctl.store import workspaces
 
-    if name == workspaces.DEFAULT:
+    if name == workspaces.DEFAULT_WORKSPACE:
         raise UsageError("the workspace default is always there", command="workspace")
-    if not workspaces.remove(ctx.db, name):
+    if not workspaces.remove_workspace(ctx.db, name):
         raise WorkspaceNotFound(name=name)
     ctx.note(f"[workspace] {name} deleted; its items stay")
     return True

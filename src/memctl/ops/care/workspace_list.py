@@ -19,10 +19,9 @@ def workspace_list(
     ctx: Context, name: Annotated[str | None, Arg("only the workspace of this name")] = None
 ) -> Workspaces:
     """List the workspaces."""
-    from memctl.retrieve.view import found
     from memctl.store import workspaces
 
-    return Workspaces([found(ctx.db, name)] if name else workspaces.listed(ctx.db))
+    return Workspaces([workspaces.named_workspace(ctx.db, name)] if name else workspaces.list_workspaces(ctx.db))
 
 
 def text(result: Workspaces) -> Iterator[str]:

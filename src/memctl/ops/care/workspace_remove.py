@@ -24,10 +24,10 @@ def workspace_remove(ctx: Context, name: Annotated[str, Arg("its name")]) -> Rem
     from memctl.store import workspaces
 
     wanted = name.strip()
-    there = workspaces.get(ctx.db, wanted)
-    if there is not None and wanted != workspaces.DEFAULT and not workspaces.is_by_tool(ctx.db, wanted):
+    there = workspaces.get_workspace(ctx.db, wanted)
+    if there is not None and wanted != workspaces.DEFAULT_WORKSPACE and not workspaces.is_by_tool(ctx.db, wanted):
         leave_to_person(ctx, "forget a workspace that a person has made", "memctl workspace delete")
-    return Removed(wanted, workspaces.remove(ctx.db, wanted))
+    return Removed(wanted, workspaces.remove_workspace(ctx.db, wanted))
 
 
 def text(result: Removed) -> Iterator[str]:

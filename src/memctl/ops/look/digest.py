@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from memctl.annotations import TYPE_CHECKING, Any
+from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
-from memctl.names import DEFAULT_SCOPE
-from memctl.operation import READ, Result, operation
-from memctl.parameters import Budget, ReadIn, ReadScope
+from memctl.operation import READ, Fields, Result, operation
+from memctl.parameters import ReadRequest
+from memctl.reading.request import block_budget, read_filters
 from memctl.text.clean import one_line
 from memctl.text.tokens import CHARS_PER_TOKEN, estimate
 
@@ -48,26 +48,24 @@ class Digest(Result):
     },
     examples=("memctl digest", "memctl digest --scope global --budget 300"),
 )  # fmt: skip
-def digest(ctx: Context, *, scope: ReadScope = DEFAULT_SCOPE, workspace: ReadIn = None, budget: Budget = 800) -> Digest:
+def digest(
+    ctx: Context, *, request: Annotated[ReadRequest, Fields("scope workspace budget", budget={"default": 800})]
+) -> Digest:
     """Sum up on one page what a scope holds.
 
     Types that bind come first: constraints, decisions. Of each type the newest titles are shown, with ids to read
     them by, as far as the budget goes. Items kept from models are left out.
     """
     from memctl.reading import delivery
-    from memctl.retrieve.view import reads
-    from memctl.store.filters import Filters
     from memctl.store.items import items
 
-    view = reads(ctx.db, workspace, scope, all_scopes=False)
-    budget = min(budget, view.budget or budget)
-    filters = Filters(view.scopes, corpus_id=view.corpus_id, injectable=True)
-    counts = {kind: items.count(ctx.db, filters.but(type=kind)) for kind in _ORDER}
+    budget, filters = block_budget(ctx, request), read_filters(ctx, request, "digest", injectable=True)
+    counts = {kind: items.count(ctx.db, filters.replace(type=kind)) for kind in _ORDER}
     counts = {kind: count for kind, count in counts.items() if count}
-    newest = {kind: items.list_items(ctx.db, filters.but(type=kind), _EACH) for kind in counts}
-    free = delivery.for_models(ctx, [item for found in newest.values() for item in found], "digest")
+    newest = {kind: items.list_items(ctx.db, filters.replace(type=kind), _EACH) for kind in counts}
+    free = delivery.items_for_models(ctx, [item for found in newest.values() for item in found], "digest")
     newest = {kind: [free[item.id] for item in found if item.id in free] for kind, found in newest.items()}
-    name = " and ".join(view.scopes or ()) or "all scopes"
+    name = " and ".join(filters.scopes or ()) or "all scopes"
     if not counts:
         ctx.note("[digest] Nothing is remembered here.")
     return Digest(name, sum(counts.values()), counts, list(_page(name, counts, newest, budget)))

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 from memctl.annotations import Annotated, Any
 from memctl.context import Context
-from memctl.names import DEFAULT_SCOPE, ItemType, Tier
-from memctl.operation import READ, Arg, Result, operation
-from memctl.parameters import ReadIn, seen_through
-from memctl.reading.request import AsOf, Since, Until, looking_back, within
+from memctl.operation import READ, Arg, Fields, Result, operation
+from memctl.parameters import ReadRequest
+from memctl.reading.request import looking_back, read_filters
 from memctl.types import MemoryItem
 
 
@@ -25,7 +24,7 @@ class Listing(Result):
         """The items, how many are listed, and how many there are; what policy holds back is named, but not quoted."""
         from memctl.reading import delivery
 
-        free = delivery.for_models(self.ctx, self.items, "list", past=self.past)
+        free = delivery.items_for_models(self.ctx, self.items, "list", past=self.past)
         silent = {"title": "", "tags": []}
         rows = [_row(free[item.id]) if item.id in free else _row(item) | silent for item in self.items]
         return {"status": "ok", "count": len(rows), "total": self.total, "items": rows}
@@ -57,29 +56,24 @@ def _row(item: MemoryItem) -> dict[str, Any]:
 def list_(
     ctx: Context,
     *,
-    tier: Annotated[Tier | None, Arg("only this tier", "--tier")] = None,
-    type: Annotated[ItemType | None, Arg("only this type of item", "--type", metavar="TYPE")] = None,
-    scope: Annotated[str, Arg("items of this scope and of the scope global", "--scope")] = DEFAULT_SCOPE,
-    all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes")] = False,
-    workspace: ReadIn = None,
-    tags: Annotated[list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True)] = None,
-    since: Since = None,
-    until: Until = None,
-    as_of: AsOf = None,
-    archived: Annotated[bool, Arg("archived and expired items too", "--archived")] = False,
+    request: Annotated[
+        ReadRequest,
+        Fields(
+            "tier type scope all_scopes workspace tags since until as_of archived limit",
+            tier={"mcp_help": None},
+            scope={"mcp_default": ..., "mcp_help": None},
+            all_scopes={"mcp": True},
+        ),
+    ],
     limit: Annotated[int, Arg("at most this many items", "-k", "--limit", ge=1, le=100_000)] = 50,
 ) -> Listing:
     """List items, newest first.
 
     "Newest" is the last change. Items that may not be given to a model are listed too, and marked.
     """
-    from memctl.store.filters import Filters
     from memctl.store.items import items
 
-    filters = Filters(
-        scopes=Filters.read_set(scope, all_scopes), tier=tier, type=type, tags=tuple(tags or ()), archived=archived
-    )
-    filters = within(seen_through(ctx, workspace, filters, all_scopes=all_scopes), since, until, as_of)
+    filters = read_filters(ctx, request, "list")
     with looking_back(ctx, filters):
         found = items.list_items(ctx.db, filters, limit)
         total = len(found) if len(found) < limit else items.count(ctx.db, filters)
@@ -90,9 +84,9 @@ def list_(
     if not ctx.db.trusted:
         from memctl.reading import delivery
 
-        found = delivery.as_shown(ctx, found, "list")
+        found = delivery.items_for_people(ctx, found, "list")
     held = [item.id for item in found if not item.injectable]
-    withheld = items.withheld(ctx.db, held) if held else {}
+    withheld = items.withheld_reasons(ctx.db, held) if held else {}
     return Listing(ctx, found, total, withheld, past=filters.as_of is not None)
 
 

@@ -8,7 +8,7 @@ from memctl.errors import ArgumentInvalid
 from memctl.operation import READ, Arg, Result, operation
 
 if TYPE_CHECKING:
-    from memctl.store.documents.sources import Source
+    from memctl.store.documents.passages import SourcePosition
     from memctl.types import MemoryItem
 
 #: So many items may be read at once.
@@ -21,8 +21,8 @@ class Items(Result):
     __slots__ = ("_ctx", "_trusted", "held", "importance", "items", "places", "raw", "requested")
 
     def __init__(
-        self, ctx: Context, items: "list[MemoryItem]", places: "dict[str, Source]", held: set[str], raw: set[str],
-        requested: int, importance: dict[str, float],
+        self, ctx: Context, items: "list[MemoryItem]", places: "dict[str, SourcePosition]", held: set[str],
+        raw: set[str], requested: int, importance: dict[str, float],
     ) -> None:  # fmt: skip
         self._ctx, self.items, self.places, self.importance = ctx, items, places, importance
         self.held, self.raw, self.requested = held, raw, requested
@@ -73,37 +73,37 @@ def read(
     as a use.
     """
     from memctl.reading import delivery
-    from memctl.store.documents import sources
-    from memctl.store.items import importance, items, short_ids
+    from memctl.store.documents import passages
+    from memctl.store.items import attributes, items
 
     wanted = list(dict.fromkeys(word.strip() for word in ids if word.strip()))
     if not wanted:
         raise ArgumentInvalid(name="ids", message="No ids provided")
     if len(wanted) > MOST:
         raise ArgumentInvalid(name="ids", message=f"at most {MOST} at once, not {len(wanted)}")
-    whole = dict.fromkeys(short_ids.whole(ctx.db, word) for word in wanted)
+    whole = dict.fromkeys(items.expand_id(ctx.db, word) for word in wanted)
     found = _seen(ctx, items.get_many(ctx.db, whole), workspace)
-    raw = {i for i, why in items.withheld(ctx.db, [i.id for i in found if not i.injectable]).items() if why == "raw"}
+    raw = {
+        i
+        for i, why in items.withheld_reasons(ctx.db, [i.id for i in found if not i.injectable]).items()
+        if why == "raw"
+    }
     free = [item for item in found if item.injectable or item.id in raw]
-    fit = delivery.fit(ctx, free, sources.get_many(ctx.db, [item.id for item in free]))
+    fit = delivery.judge_items(ctx, free, passages.get_positions(ctx.db, [item.id for item in free]))
     fit.tell(ctx, "read")
     given = {item.id: item for item in fit.items}
     shown = [given.get(item.id, item) for item in found]
-    held, matter = {item.id for item in found} - given.keys(), importance.get_many(ctx.db, [i.id for i in found])
+    held, matter = {item.id for item in found} - given.keys(), attributes.get_importance(ctx.db, [i.id for i in found])
     return Items(ctx, shown, fit.places, held, raw, len(wanted), matter)
 
 
 def _seen(ctx: Context, found: "list[MemoryItem]", workspace: str | None) -> "list[MemoryItem]":
     if workspace is None:
         return found
-    from memctl.retrieve.view import reads
+    from memctl.store import workspaces
 
-    view = reads(ctx.db, workspace, None)
-    return [
-        item
-        for item in found
-        if (view.scopes is None or item.scope in view.scopes) and view.corpus_id in (None, item.corpus_id)
-    ]
+    view = workspaces.named_workspace(ctx.db, workspace)
+    return [item for item in found if item.scope in view.reads and view.corpus_id in (None, item.corpus_id)]
 
 
 def text(result: Items) -> Iterator[str]:

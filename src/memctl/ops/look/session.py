@@ -8,7 +8,7 @@ from memctl.errors import SessionNotFound, UsageError
 from memctl.operation import READ, WRITE, Arg, Result, operation
 
 if TYPE_CHECKING:
-    from memctl.store.sessions import Session, Turn
+    from memctl.store.sessions import Session, SessionTurn
 
 
 class Sessions(Result):
@@ -16,7 +16,7 @@ class Sessions(Result):
 
     __slots__ = ("found", "turns")
 
-    def __init__(self, found: "list[Session]", turns: "list[Turn] | None" = None) -> None:
+    def __init__(self, found: "list[Session]", turns: "list[SessionTurn] | None" = None) -> None:
         self.found, self.turns = found, turns
 
     def as_dict(self) -> dict[str, Any]:
@@ -75,17 +75,17 @@ def session(
     from memctl.store import sessions
 
     if action == "list":
-        found = sessions.listed(ctx.db, limit)
+        found = sessions.list_sessions(ctx.db, limit)
         if not found:
             ctx.note("[session] No sessions.")
         return Sessions(found)
-    one = sessions.get(ctx.db, wanted)
+    one = sessions.get_session(ctx.db, wanted)
     if one is None:
         raise SessionNotFound(id=wanted)
     if action == "show":
-        return Sessions([one], sessions.turns(ctx.db, wanted, limit))
+        return Sessions([one], sessions.list_turns(ctx.db, wanted, limit))
     if yes:
-        sessions.delete(ctx.db, wanted)
+        sessions.delete_session(ctx.db, wanted)
     ctx.note(f"[session] {one.turns} turn(s) {'deleted' if yes else 'to delete; --yes does it'}")
     return Deleted(one, dry_run=not yes)
 
@@ -102,8 +102,8 @@ def text(result: Sessions | Deleted) -> Iterator[str]:
         yield from _turns(result.turns)
 
 
-def _turns(turns: "list[Turn]") -> Iterator[str]:
-    from memctl.llm.window import indented
+def _turns(turns: "list[SessionTurn]") -> Iterator[str]:
+    from memctl.llm.working import indented
 
     for turn in turns:
         yield f"--- {turn.number}, {turn.asked_at[:16]}" + ("" if turn.injectable else " (given to no model again)")

@@ -9,7 +9,7 @@ from memctl.operation import READ, Arg, Result, operation
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
-    from memctl.store.documents.sources import Source
+    from memctl.store.documents.passages import SourcePosition
 
 
 class Shown(Result):
@@ -18,7 +18,7 @@ class Shown(Result):
     __slots__ = ("_ctx", "_trusted", "importance", "item", "place", "withheld")
 
     def __init__(
-        self, ctx: Context, item: MemoryItem, place: "Source | None", withheld: str, importance: float | None
+        self, ctx: Context, item: MemoryItem, place: "SourcePosition | None", withheld: str, importance: float | None
     ) -> None:
         self._ctx, self.item, self.place, self.withheld, self.importance = ctx, item, place, withheld, importance
         self._trusted = ctx.db.trusted
@@ -57,19 +57,19 @@ def show(
     Archived items are shown too. Opening an item counts as a use of it; where the store cannot be written, it is
     shown all the same.
     """
-    from memctl.store.documents import sources
-    from memctl.store.items import importance, items, short_ids
+    from memctl.store.documents import passages
+    from memctl.store.items import attributes, items
 
     wanted = id.strip()
-    item = items.get(ctx.db, wanted) or items.get(ctx.db, short_ids.whole(ctx.db, wanted))
+    item = items.get(ctx.db, wanted) or items.get(ctx.db, items.expand_id(ctx.db, wanted))
     if item is None:
         raise ItemNotFound(id=wanted)
-    withheld = "" if item.injectable else items.withheld(ctx.db, [item.id]).get(item.id, "")
-    place, matters = sources.get_many(ctx.db, [item.id]), importance.get_many(ctx.db, [item.id])
+    withheld = "" if item.injectable else items.withheld_reasons(ctx.db, [item.id]).get(item.id, "")
+    place, matters = passages.get_positions(ctx.db, [item.id]), attributes.get_importance(ctx.db, [item.id])
     if not ctx.db.trusted:
         from memctl.reading import delivery
 
-        (item,) = delivery.as_shown(ctx, [item], "show")
+        (item,) = delivery.items_for_people(ctx, [item], "show")
     return Shown(ctx, item, place.get(item.id), withheld, matters.get(item.id))
 
 
@@ -86,7 +86,7 @@ def text(result: Shown) -> Iterator[str]:
 
 
 def _fields(
-    item: MemoryItem, place: "Source | None", withheld: str, importance: float | None
+    item: MemoryItem, place: "SourcePosition | None", withheld: str, importance: float | None
 ) -> Iterator[tuple[str, str]]:
     yield "ID", item.id
     yield "Tier", item.tier.upper()
@@ -113,14 +113,14 @@ def _fields(
     if item.archived:
         yield "Archived", "True"
     if item.provenance.source_id:
-        yield "Source", _source(item, place)
+        yield "SourcePosition", _source(item, place)
 
 
 def _reason(withheld: str) -> str:
     return {"policy": " (quarantined by policy)", "raw": " (raw; promotion releases it)"}.get(withheld, "")
 
 
-def _source(item: MemoryItem, place: "Source | None") -> str:
+def _source(item: MemoryItem, place: "SourcePosition | None") -> str:
     source = item.provenance
     where = ", ".join(source.chunk_ids)
     if place is not None and place.line_start is not None:

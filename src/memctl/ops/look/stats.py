@@ -51,8 +51,8 @@ def stats(
     Items are counted by tier, type and scope, archived ones apart. The lines about the tokenizer tell how the
     full-text index was built.
     """
+    from memctl.store.contents import count_contents as count
     from memctl.store.filters import Filters
-    from memctl.store.stats import stats as count
 
     seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))
     return Stats(count(ctx.db, seen.scopes, seen.corpus_id), ctx.db_path)

@@ -55,22 +55,22 @@ def status(ctx: Context) -> Status:
     if not os.path.exists(path):
         return Status(path, eco, {}, [])
     from memctl.store import sessions, workspaces
+    from memctl.store.contents import count_contents
     from memctl.store.documents import mounts
     from memctl.store.items import events
-    from memctl.store.stats import stats
 
-    found, folders = stats(ctx.db), mounts.every(ctx.db)
+    found, folders = count_contents(ctx.db), mounts.list_mounts(ctx.db)
     keys = (
         "total_items", "by_tier", "by_type", "fts5_available", "fts_tokenizer", "fts_tokenizer_mismatch", "fts_state",
     )  # fmt: skip
     loosened, ignored = _config(ctx)
-    scans = [events.last(ctx.db, ["memory_inspect", "sync"]), *(folder.get("last_sync_at") for folder in folders)]
+    scans = [events.last_time(ctx.db, ["memory_inspect", "sync"]), *(folder.get("last_sync_at") for folder in folders)]
     counts = {key: found[key] for key in keys} | {
         "mounts": len(folders),
         "last_scan": max(filter(None, scans), default=None),
         "events_count": found["events_count"],
-        "sessions": sessions.count(ctx.db),
-        "workspaces": len(workspaces.listed(ctx.db)),
+        "sessions": sessions.count_sessions(ctx.db),
+        "workspaces": len(workspaces.list_workspaces(ctx.db)),
         "trust": trust_of(ctx), "config_loosens": loosened, "config_ignored": ignored,
     }  # fmt: skip
     if found["fts_tokenizer_mismatch"]:

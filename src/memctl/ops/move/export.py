@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from memctl.annotations import Annotated, Any
 from memctl.context import Context
-from memctl.names import ItemType, Tier
+from memctl.names import ItemType, RedactionView, Tier
 from memctl.operation import READ, Arg, Result, operation
-from memctl.ops.recall.search import View
 from memctl.parameters import ReadIn, seen_through
 
 #: So many items are given in one piece; the command line streams them, and has no such limit.
@@ -61,7 +60,7 @@ class Exported(Result):
         from memctl.types import MemoryItem
 
         asked = [MemoryItem.from_dict(line) for line in lines]
-        free = delivery.for_models(self._ctx, asked, "export")
+        free = delivery.items_for_models(self._ctx, asked, "export")
         out = []
         for line, item in zip(lines, asked, strict=True):
             given = free.get(item.id)
@@ -105,7 +104,7 @@ def export(
     ] = None,
     workspace: ReadIn = None,
     include_archived: Annotated[bool, Arg("also what was archived or has expired", "--include-archived")] = False,
-    redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp="full")] = "full",
+    redact: Annotated[RedactionView, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp="full")] = "full",
     offset: Annotated[int, Arg("", cli=False, ge=0)] = 0,
 ) -> Exported:
     """Write items as JSON lines.

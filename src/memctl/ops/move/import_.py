@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from memctl.lifecycle.import_ import Counts
-    from memctl.store.connect import Database
+    from memctl.store.database import Database
 
 
 class Imported(Result):

@@ -161,7 +161,7 @@ def _list(ctx: Context, path: str | None) -> Mounts:
     from memctl.store.documents import mounts
 
     ctx.narrow(READ)
-    found, where = mounts.every(ctx.db), ""
+    found, where = mounts.list_mounts(ctx.db), ""
     if path is not None:
         folder = real_path(ctx.absolute(path))
         found = [one for one in found if os.path.join(one["path"], "").startswith(os.path.join(folder, ""))]

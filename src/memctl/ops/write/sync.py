@@ -216,7 +216,7 @@ def _mounts(ctx: Context, path: str | None, scope: str | None, chunk_tokens: int
     known = mount_at(ctx, folder)
     if known is None or changes:
         return [registered(folder)]
-    mounts.note(ctx.db, folder)
+    mounts.note_folder(ctx.db, folder)
     return [known]
 
 
@@ -236,7 +236,7 @@ def _named_otherwise(ctx: Context, key: str) -> Mount | None:
 
     Raises UsageError for one of a folder that nobody has mounted here: a name does not say what would be read.
     """
-    found = None if os.path.lexists(ctx.absolute(key)) else mounts.find(ctx.db, key)
+    found = None if os.path.lexists(ctx.absolute(key)) else mounts.find_mount(ctx.db, key)
     if found is not None and _is_strange(ctx, found):
         raise errors.UsageError(f"Mount {found['mount_id']} {_why_strange(ctx, found)}", command="sync")
     return found
@@ -247,7 +247,7 @@ def _is_strange(ctx: Context, mount: Mount) -> bool:
 
     Where a person has named the folders that a server may read, these decide.
     """
-    return roots(ctx) is None and mounts.is_strange(ctx.db, mount["path"])
+    return roots(ctx) is None and mounts.is_unknown_outside(ctx.db, mount["path"])
 
 
 def _why_strange(ctx: Context, mount: Mount) -> str:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from memctl import ids
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.store.items import rows
 from memctl.types import MemoryEvent
 
@@ -24,7 +24,9 @@ def log(
     )
 
 
-def read(db: Database, item_id: str | None = None, action: str | None = None, limit: int = 100) -> list[MemoryEvent]:
+def list_events(
+    db: Database, item_id: str | None = None, action: str | None = None, limit: int = 100
+) -> list[MemoryEvent]:
     """Events of an item and/or an action, newest first."""
     parts, values = ["1"], list[object]()
     by_item = "+" if item_id is not None else ""  # not by action, which would read the events of the whole store
@@ -37,10 +39,10 @@ def read(db: Database, item_id: str | None = None, action: str | None = None, li
         f"WHERE {' AND '.join(parts)} ORDER BY timestamp DESC, rowid DESC LIMIT ?",
         [*values, limit],
     )
-    return [MemoryEvent(i, a, item, rows.load(d) or {}, h, t) for i, a, item, d, h, t in found]
+    return [MemoryEvent(i, a, item, rows.load_json(d) or {}, h, t) for i, a, item, d, h, t in found]
 
 
-def by(db: Database, action: str, key: str, value: str) -> str:
+def last_actor(db: Database, action: str, key: str, value: str) -> str:
     """Who did this last to the thing that the details name under `key`: "tool" when a model did, else ""."""
     found = db.value(
         "SELECT json_extract(details_json, '$.by') FROM memory_events WHERE action = ? AND json_valid(details_json) "
@@ -50,7 +52,7 @@ def by(db: Database, action: str, key: str, value: str) -> str:
     return str(found or "")
 
 
-def last(db: Database, actions: list[str] | None = None) -> str | None:
+def last_time(db: Database, actions: list[str] | None = None) -> str | None:
     """When the newest event (of one of these actions) was; None when there is none."""
     if actions is None:
         newest: str | None = db.value("SELECT max(timestamp) FROM memory_events")

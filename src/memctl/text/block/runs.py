@@ -36,8 +36,8 @@ def joined(passages: Sequence[Passage], frame: Frame) -> list[Passage]:
 def _gathered(passages: Sequence[Passage]) -> list[Passage]:
     """Parts of one document become one, in the place of the best of them and in the document's order."""
     parts: dict[tuple[str, str], list[Passage]] = {}
-    for p in passages:
-        key = (p.path, p.source) if p.path and p.span else ("", p.ids[0])
+    for number, p in enumerate(passages):
+        key = (p.path, p.source) if p.path and p.span else ("", str(number))
         parts.setdefault(key, []).append(p)
     return [_document_parts(many) if len(many) > 1 else many[0] for many in parts.values()]
 

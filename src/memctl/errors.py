@@ -1,7 +1,7 @@
 """The error tree. A class is one kind of failure: its docstring is the message template, its name the slug.
 
-The boundary (`cli.run`, later the MCP server) prints `memctl: message` and `hint: …`, and exits with `exit_code`:
-1 for what a user can put right, 2 for what is broken. Slugs are a contract: never renamed, never reused.
+The command line prints `memctl: message` and `hint: …` and exits with `exit_code`: 1 for what a user can put right, 2
+for what is broken. The MCP server answers with the same words. Slugs are a contract: never renamed, never reused.
 """
 
 import re
@@ -10,30 +10,6 @@ from memctl.annotations import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import ClassVar
-
-    from memctl.errors.models import EmptyContext as EmptyContext
-    from memctl.errors.models import ModelFailed as ModelFailed
-    from memctl.errors.models import ModelMissing as ModelMissing
-    from memctl.errors.models import ModelTimeout as ModelTimeout
-    from memctl.errors.models import ModelUnnamed as ModelUnnamed
-    from memctl.errors.models import ModelUnusable as ModelUnusable
-    from memctl.errors.models import NoContext as NoContext
-    from memctl.errors.models import ProtocolBroken as ProtocolBroken
-    from memctl.errors.models import TraceInvalid as TraceInvalid
-    from memctl.errors.models import TraceMissing as TraceMissing
-    from memctl.errors.models import TraceUnwritable as TraceUnwritable
-    from memctl.errors.server import AddressTaken as AddressTaken
-    from memctl.errors.server import PlaceRefused as PlaceRefused
-    from memctl.errors.server import SdkMissing as SdkMissing
-    from memctl.errors.server import SdkUnusable as SdkUnusable
-    from memctl.errors.server import StreamsClosed as StreamsClosed
-    from memctl.errors.server import TokenFileInvalid as TokenFileInvalid
-    from memctl.errors.server import TokensNeeded as TokensNeeded
-    from memctl.errors.server import ToolRefused as ToolRefused
-    from memctl.errors.server import TooManyGone as TooManyGone
-
-#: The rooms of this package whose errors few commands can meet: they are loaded when one of them is asked for.
-ROOMS = ("models", "server")
 
 
 class MemctlError(Exception):
@@ -340,12 +316,125 @@ class OutputFailed(MemctlError):
     hint = "the answer is incomplete; nothing else was lost"
 
 
-def __getattr__(name: str) -> "type[MemctlError]":
-    from importlib import import_module
+# --- models -----------------------------------------------------------------------------------------------------
 
-    for room in ROOMS if name[:1].isupper() else ():
-        kind = getattr(import_module(f"memctl.errors.{room}"), name, None)
-        if isinstance(kind, type) and issubclass(kind, MemctlError):
-            globals()[name] = kind
-            return kind
-    raise AttributeError(f"module 'memctl.errors' has no attribute '{name}'")
+
+class ModelUnnamed(MemctlError):
+    """no model command is named"""
+
+    hint = "--llm or MEMCTL_LLM names one, such as --llm 'claude -p'"
+
+
+class ModelMissing(MemctlError):
+    """LLM command not found: '{program}'"""
+
+    hint = "--llm takes a program on PATH with its words, such as --llm 'claude -p'; no shell looks at it"
+
+
+class ModelUnusable(MemctlError):
+    """cannot run the LLM command '{command}': {reason}"""
+
+    hint = "--llm takes a program with its words, such as --llm 'claude -p'; no shell looks at it"
+
+
+class ModelFailed(MemctlError):
+    """LLM command failed ({how}){said}"""
+
+    hint = "run the command by hand with a short prompt; -v shows all that it says on stderr"
+
+
+class ModelTimeout(MemctlError):
+    """LLM command timed out after {seconds}s: {command}"""
+
+    hint = "it was stopped with all it had started; --timeout gives it more seconds"
+
+
+class NoContext(MemctlError):
+    """No input on stdin. Pipe from 'memctl push' or provide context."""
+
+    hint = "memctl push QUERY | memctl loop QUERY --llm CMD"
+
+
+class EmptyContext(MemctlError):
+    """Empty input on stdin."""
+
+    hint = "memctl push and memctl recall print nothing when nothing matches; stderr says so"
+
+
+class ProtocolBroken(MemctlError):
+    """Protocol error: the answer of call {call} has no JSON object with need_more and stop"""
+
+    hint = "without --strict such an answer is taken as it is; --protocol passive asks for none"
+
+
+class TraceMissing(MemctlError):
+    """Trace file not found: {path}"""
+
+    hint = "--trace-file FILE writes one"
+
+
+class TraceUnwritable(MemctlError):
+    """cannot write the trace to {path}: {reason}"""
+
+    hint = "name a file in a folder you may write to; no model was asked"
+
+
+class TraceInvalid(MemctlError):
+    """cannot replay {path}: {reason}"""
+
+    hint = "--replay takes what --trace-file wrote, one JSON object a line"
+
+
+# --- the server -------------------------------------------------------------------------------------------------
+
+
+class TokensNeeded(MemctlError):
+    """will not listen on {host}, where others could connect, without tokens"""
+
+    hint = "--token-file FILE names the tokens that callers must have; --host 127.0.0.1 stays on this machine"
+
+
+class TokenFileInvalid(MemctlError):
+    """cannot use the token file {path}: {reason}"""
+
+    hint = "docs/mcp-security.md says what stands in it; chmod 600 keeps it private"
+
+
+class SdkMissing(MemctlError):
+    """MCP dependencies not installed. Run: pip install 'memctl[mcp]'"""
+
+
+class SdkUnusable(MemctlError):
+    """the MCP SDK that is installed cannot be used: {reason}"""
+
+    hint = "pip install --upgrade 'memctl[mcp]' brings one that can"
+
+
+class StreamsClosed(MemctlError):
+    """standard input or output is closed, and the server would speak on them"""
+
+    hint = "the client that starts the server gives it both; --transport streamable-http needs neither"
+
+
+class PlaceRefused(MemctlError):
+    """{message}"""
+
+    hint = "--db names the store, --db-root the folder it must be in"
+
+
+class ToolRefused(MemctlError):
+    """a tool may not {what}"""
+
+    hint = "this is left to the person whose memory it is: {remedy}"
+
+
+class TooManyGone(MemctlError):
+    """{count} of {there} files would leave the memory; a tool archives no more than half, so none was archived"""
+
+    hint = "when they are gone for good, memctl sync in a terminal takes them out; --dry-run --report shows which"
+
+
+class AddressTaken(MemctlError):
+    """cannot listen on {host}:{port}: {reason}"""
+
+    hint = "--host and --port name another address; --port 0 takes any that is free"

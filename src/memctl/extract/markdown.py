@@ -3,7 +3,7 @@
 import re
 
 from memctl.extract import Hidden
-from memctl.extract.markup_hidden import Hiding
+from memctl.extract.html import HiddenElements
 
 #: Where something begins that is looked at: a fence, code in a line, a comment, a link definition used as one, a tag.
 _START = re.compile(
@@ -15,7 +15,7 @@ _START = re.compile(
 _KEPT = "memctl:allow"
 
 
-def divided(text: str) -> tuple[str, tuple[Hidden, ...]]:
+def divide(text: str) -> tuple[str, tuple[Hidden, ...]]:
     """(the text that can be seen, what is hidden in it); every line keeps its number."""
     parts: list[str] = []
     hidden: list[Hidden] = []
@@ -52,7 +52,7 @@ def _hidden(text: str, match: re.Match[str], last: dict[str, int]) -> tuple[int,
     if match[4] is not None:
         return end, match[4]
     if match[5]:
-        hiding = Hiding()
+        hiding = HiddenElements()
         hiding.open(match[5].lower(), text, match.start(6), match.end(6))
         closing = f"</{match[5]}"
         if closing not in last:

@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 from memctl import errors
 from memctl.store import safety
-from memctl.store.connect import Database, connect_immutable
+from memctl.store.connect import open_immutable
+from memctl.store.database import Database
 from memctl.store.items import rows
 
 #: Steps of SQLite's machine after which a query is ended: some 20 seconds. What an honest store needs is far below.
-_STEPS, _EACH = 4000, 1_000_000
+_STEPS, _STEP_OPCODES = 4000, 1_000_000
 #: Tables of which nothing counts.
-_NOTHING_OF = (
+_HIDDEN_TABLES = (
     "memory_embeddings",
     "memory_events",
     "memory_importance",
@@ -30,7 +31,7 @@ _NOTHING_OF = (
     "memory_workspace_options",
 )
 #: What is shown in place of what an item says of itself.
-_INSTEAD = {
+_SHOWN_INSTEAD = {
     "tier": "'stm'",
     "validation": "CASE WHEN {0} IN ('contested', 'retracted') THEN {0} ELSE 'unverified' END",
     "confidence": "min(CAST({0} AS REAL), 0.5)",
@@ -38,14 +39,14 @@ _INSTEAD = {
     "last_used_at": "NULL",
 }
 #: What older files lack.
-_MISSING = {"injectable": "1"}
+_MISSING_COLUMNS = {"injectable": "1"}
 
 
-def open_found(path: str) -> Database:
+def open_untrusted(path: str) -> Database:
     """Open a store of somebody else to read from. Raises what `connect.open_read` does, and StoreUnsafe."""
     from memctl.store import migrate
 
-    db = open_plain(path)
+    db = open_raw(path)
     try:
         migrate.check_readable(db)
         db.run("PRAGMA query_only = OFF")
@@ -57,15 +58,15 @@ def open_found(path: str) -> Database:
     return db
 
 
-def open_plain(path: str) -> Database:
+def open_raw(path: str) -> Database:
     """The same without the views: for a look at what it says of itself."""
     if os.path.islink(path):
         raise errors.StoreUnsafe(path=path, what="it is a link")
-    db = connect_immutable(path)
+    db = open_immutable(path)
     db.trusted = db.writable = False
     safety.limit_cells(db.conn, safety.FOUND_CELL_BYTES)
     left = iter(range(_STEPS))
-    db.conn.set_progress_handler(lambda: next(left, None) is None, _EACH)
+    db.conn.set_progress_handler(lambda: next(left, None) is None, _STEP_OPCODES)
     try:
         db.run("PRAGMA temp_store = MEMORY")
         safety.check_schema(db)
@@ -83,7 +84,7 @@ def _stand_before(db: Database) -> None:
     db.run(
         f"CREATE TEMP VIEW memory_items AS SELECT m.rowid AS rowid, {', '.join(columns)} FROM main.memory_items AS m"
     )
-    for table in _NOTHING_OF:
+    for table in _HIDDEN_TABLES:
         if db.has(table):
             db.run(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE 0")
     if db.has("schema_meta"):
@@ -95,11 +96,11 @@ def _stand_before(db: Database) -> None:
 
 def _shown(name: str, there: set[str]) -> str:
     if name not in there:
-        return _MISSING.get(name, "NULL")
-    return _INSTEAD.get(name, "{0}").format(f"m.{name}")
+        return _MISSING_COLUMNS.get(name, "NULL")
+    return _SHOWN_INSTEAD.get(name, "{0}").format(f"m.{name}")
 
 
-def files(db: Database, most: int) -> list[tuple[object, ...]]:
+def recent_files(db: Database, most: int) -> list[tuple[object, ...]]:
     """Some files that a store knows: path, inode, and when content and file last changed, in nanoseconds."""
     if not db.has("memory_files") or "ctime_ns" not in {row[1] for row in db.rows("PRAGMA table_info(memory_files)")}:
         return []
@@ -108,7 +109,7 @@ def files(db: Database, most: int) -> list[tuple[object, ...]]:
     )
 
 
-class Claims(NamedTuple):
+class StoreClaims(NamedTuple):
     """What a store says of itself, which counts when it is trusted."""
 
     items: int
@@ -117,12 +118,12 @@ class Claims(NamedTuple):
     mounts: list[str]
 
 
-def claims(db: Database) -> Claims:
+def read_claims(db: Database) -> StoreClaims:
     """What a store that was opened plainly says of itself."""
     verified = "SELECT count(*) FROM memory_items WHERE validation = 'verified' OR tier = 'ltm'"
     released = "SELECT count(*) FROM memory_events WHERE action = 'release'"
     mounts = db.rows("SELECT path FROM memory_mounts ORDER BY path") if db.has("memory_mounts") else []
-    return Claims(
+    return StoreClaims(
         int(db.value("SELECT count(*) FROM memory_items")), int(db.value(verified)),
         int(db.value(released)) if db.has("memory_events") else 0, [str(path) for (path,) in mounts],
     )  # fmt: skip
