@@ -11,7 +11,7 @@ from memctl.store.filters import Filters
 from memctl.store.items import attributes, items
 
 if TYPE_CHECKING:
-    from memctl.policy.levels import Redaction
+    from memctl.policy.redaction import Redaction
 
 _BATCH = 500
 

@@ -283,9 +283,7 @@ class MemoryPolicy:
             )
         findings = [f for h in hits if (f := _finding(h, field, document=document))]
         out = self._redact(text, hits, document=document) if document else text
-        return Judgement(
-            out, max((f.action for f in findings), key=_RANK.__getitem__, default="accept"), tuple(findings)
-        )
+        return Judgement(out, _strictest(findings), tuple(findings))
 
     def judge_fields(
         self,
@@ -303,7 +301,7 @@ class MemoryPolicy:
         judged = {name: [self.judge(text, field=name, document=document) for text in texts] for name, texts in groups}
         findings = tuple(f for js in judged.values() for j in js for f in j.findings)
         texts = {name: [j.text for j in js] for name, js in judged.items()}
-        action = max((f.action for f in findings), key=_RANK.__getitem__, default="accept")
+        action = _strictest(findings)
         return FieldsJudgement(
             texts["title"][0], texts["tags"], texts["entities"], texts["provenance"][0], action, findings
         )
@@ -347,6 +345,10 @@ class MemoryPolicy:
         from memctl.policy.project import MARK, unmarked
 
         return accept_examples(text, unmarked(text, hits) if marks and MARK in text else hits)
+
+
+def _strictest(findings: Iterable[Finding]) -> PolicyAction:
+    return max((finding.action for finding in findings), key=_RANK.__getitem__, default="accept")
 
 
 def _reasons(findings: list[Finding]) -> list[str]:

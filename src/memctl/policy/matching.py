@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
 from re import Match
 
 from memctl.policy.prefilter import FIRST_WORD_BIT, Candidates
@@ -180,17 +181,12 @@ class RulePattern:
 
 def _check_named(name: str, kind: str) -> Callable[[Match[str]], bool]:
     """The check of this name for rules of `kind`; no secret is what is published as a sample."""
-    if kind == "secret":
-        from memctl.policy import checks_secrets
-
-        counts = getattr(checks_secrets, name)
-        return lambda match: counts(match) and not checks_secrets.is_published(checks_secrets.value_of(match))
-    if kind == "pii":
-        from memctl.policy import checks_pii as checks
-    else:
-        from memctl.policy import checks_injection as checks
+    home = {"secret": "checks_secrets", "pii": "checks_pii"}.get(kind, "checks_injection")
+    checks = import_module(f"memctl.policy.{home}")
     check: Callable[[Match[str]], bool] = getattr(checks, name)
-    return check
+    if kind != "secret":
+        return check
+    return lambda match: check(match) and not checks.is_published(checks.value_of(match))
 
 
 def _all_begin(pattern: str, head: str | tuple[str, ...]) -> bool:

@@ -318,7 +318,7 @@ def _recent(id: str, keywords: str, pattern: str, sample: str) -> Rule:
     )  # fmt: skip
 
 
-_RECENT_PREFIXES = (
+RECENT = (
     *(_recent(*row[:4]) for row in _PREFIXES),
     Rule("prefixed-key", "secret", "reject", 2, "sk rk pat key apikey api token tok secret svc admin live prod + #value",
          r"(?<![A-Za-z0-9])(?<![./])(?<!pk[_-])(?<!pub[_-])(?:sk|rk|pat|apikey|api|key|token|tok|secret|svc|admin|live|prod)[_-](?:(?:live|test|prod|dev|v\d|[a-z]{2,8})[_-]){0,2}(?=[A-Za-z0-9]{0,40}[A-Z])(?=[A-Za-z0-9]{0,40}[0-9])[A-Za-z0-9]{24,120}(?![A-Za-z0-9_.-])",
@@ -554,5 +554,5 @@ _CREDENTIALS = (
 )  # fmt: skip
 
 SECRETS = (
-    *_FORGES, *_CLOUD, *_AI, *_MONEY, *_TALK, *_PACKAGES, *_TOOLS, *_SHAPES, *_RECENT_PREFIXES, *_PROVIDERS, *_NAMED_VALUES, *_CREDENTIALS,
+    *_FORGES, *_CLOUD, *_AI, *_MONEY, *_TALK, *_PACKAGES, *_TOOLS, *_SHAPES, *RECENT, *_PROVIDERS, *_NAMED_VALUES, *_CREDENTIALS,
 )  # fmt: skip
