@@ -23,7 +23,7 @@ FLOORS = (
     {"operation"},
     {"parameters", "context"},
     {"folders"},
-    {"reading"},
+    {"reading", "writing"},
     {"answering"},
     {"ops"},
     {"cli"},
