@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from memctl import errors
 from memctl.annotations import Any
 from memctl.context import Context
-from memctl.context.bounds import check_folder, leave_to_person, roots
 from memctl.folders.documents import ingest_run, limits, store_files
 from memctl.ingest import delta
 from memctl.ingest.bulk import recipe_of
@@ -31,7 +30,7 @@ def canonical_folder(ctx: Context, path: str, command: str) -> str:
         raise errors.UsageError("The path is empty", command=command)
     folder = real_path(ctx.absolute(path)) if "\0" not in path else ""
     if folder:
-        check_folder(ctx, folder)
+        ctx.check_folder(folder)
     known = mount_at(ctx, folder) if folder and not os.path.lexists(folder) else None
     if known is not None:
         raise errors.UsageError(f"Mount path missing: {folder} (a disk that is not plugged in?)", command=command)
@@ -114,14 +113,14 @@ def _leave_mounts(ctx: Context, folder: str, given: Mount) -> None:
             around = folder.startswith(os.path.join(one["path"], ""))
             changed = around and any(one[field] != given.get(field, usual) for field, usual in _OPTIONS.items())
         if changed and not mounts.is_by_tool(ctx.db, one["mount_id"]):
-            leave_to_person(ctx, what, "memctl mount")
+            ctx.refuse_to_tools(what, "memctl mount")
 
 
 def options_of(ctx: Context, mount: Mount, scope: str | None = None) -> Options:
     """How the documents of a mount are cut and filed; `scope` goes before the mount's own."""
     chunk_tokens = mount["chunk_tokens"] or ctx.config.ingest.chunk_tokens
     filed = scope or mount["scope"] or DEFAULT_SCOPE
-    return Options(chunk_tokens, scope=filed, limits=limits(ctx), roots=roots(ctx))
+    return Options(chunk_tokens, scope=filed, limits=limits(ctx), roots=ctx.readable_roots)
 
 
 def all_mounts(ctx: Context) -> list[Mount]:
@@ -150,11 +149,11 @@ def files_of(
         if left_out is not None:
             left_out.append(FileReport(path, "left out", 0, reason))
 
-    check_folder(ctx, mount["path"])
+    ctx.check_folder(mount["path"])
     apart = {one["path"]: one["ignore_patterns"] for one in within}
     return walk(
         mount["path"], ignore=mount["ignore_patterns"], never=store_files(ctx), report=note, within=apart,
-        roots=roots(ctx),
+        roots=ctx.readable_roots,
     )  # fmt: skip
 
 

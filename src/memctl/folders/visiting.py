@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 from memctl.annotations import TYPE_CHECKING, Any, Literal
 from memctl.context import Context
-from memctl.context.bounds import may_read
 from memctl.folders.documents import report_changes
 from memctl.folders.registered import Mount, is_stale, mount_at, mounts_within, register, sync_mount
 from memctl.ingest.inspect import Root, base_name, shown
@@ -121,7 +120,7 @@ def may_write(ctx: Context) -> bool:
 
 def staleness(ctx: Context, mount: "Mount") -> bool | None:
     """Whether files changed since the last sync; None when the folder is not there, or may not be looked at."""
-    return is_stale(ctx, mount) if may_read(ctx, mount["path"]) and os.path.isdir(mount["path"]) else None
+    return is_stale(ctx, mount) if ctx.may_read(mount["path"]) and os.path.isdir(mount["path"]) else None
 
 
 def _sync(ctx: Context, mount: "Mount") -> Outcome:

@@ -1,6 +1,7 @@
 """Items as JSON lines, one after another: a backup, or the way into another store."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,7 @@ def lines(db: Database, filters: Filters, redaction: "Redaction | None" = None) 
     `withheld` ("raw" or "policy") for an item that is not injectable for a known reason, and `importance` where
     somebody said it. `redaction`: the view in which each of these fields leaves; None is as it is stored.
     """
-    begun = not db.conn.in_transaction
-    if begun:
-        db.run("BEGIN")  # one moment for all batches; a reader blocks nobody
-    try:
+    with nullcontext() if db.conn.in_transaction else db.snapshot():  # one moment for all batches
         found = items.iterate(db, filters)
         while batch := list(islice(found, _BATCH)):
             ids = [item.id for item in batch]
@@ -38,6 +36,3 @@ def lines(db: Database, filters: Filters, redaction: "Redaction | None" = None) 
             for item in batch:
                 line = record.to_dict(item, places.get(item.id), reasons.get(item.id, ""), matter.get(item.id))
                 yield line if redaction is None else redaction.record(line)
-    finally:
-        if begun and db.conn.in_transaction:
-            db.run("ROLLBACK")

@@ -216,7 +216,7 @@ def _greet(ctx: Context, talk: "Talk", resumed: int) -> None:
         ctx.note("session: in-memory only (not persisted)")
 
 
-# --- where questions come from ------------------------------------------------------------------------------------
+# --- where questions come from ---------------------------------------------------------------------------------------
 
 
 def _questions(ctx: Context) -> Iterator[str]:
