@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memctl.lifecycle import jsonl
 from memctl.policy import MemoryPolicy
-from memctl.policy.levels import Redaction
+from memctl.policy.redaction import Redaction
 from memctl.store.documents.passages import SourcePosition
 from memctl.types import MemoryItem, MemoryProvenance
 from support import ok

@@ -7,6 +7,7 @@ gets into an item.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -22,7 +23,7 @@ from memctl.text import jsons
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
-    from memctl.policy.levels import Redaction
+    from memctl.policy.redaction import Redaction
 
 #: A longer line is an error: nothing we write comes near, and a file without line ends must not fill the memory.
 LINE_BYTES = 32 * 1024 * 1024
@@ -64,10 +65,7 @@ def export_lines(db: Database, filters: Filters, redaction: "Redaction | None" =
 
     `redaction`: the view in which each field leaves; None is as it is stored.
     """
-    begun = not db.conn.in_transaction
-    if begun:
-        db.run("BEGIN")  # one moment for all batches; a reader blocks nobody
-    try:
+    with nullcontext() if db.conn.in_transaction else db.snapshot():  # one moment for all batches
         found = items.iterate(db, filters)
         while batch := list(islice(found, _BATCH)):
             ids = [item.id for item in batch]
@@ -77,9 +75,6 @@ def export_lines(db: Database, filters: Filters, redaction: "Redaction | None" =
                 rules = held[item.id].rules if item.id in held else ()
                 line = make_line(item, places.get(item.id), reasons.get(item.id, ""), matter.get(item.id), rules)
                 yield line if redaction is None else redaction.record(line)
-    finally:
-        if begun and db.conn.in_transaction:
-            db.run("ROLLBACK")
 
 
 def make_line(

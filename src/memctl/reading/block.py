@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memctl.llm.working import RecalledPassages
-    from memctl.policy.levels import Redaction
+    from memctl.policy.redaction import Redaction
     from memctl.retrieve.pack import Ranked
     from memctl.text.block.block import Block
     from memctl.text.block.frames import Frame

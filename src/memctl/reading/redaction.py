@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from memctl.context import Context
-from memctl.policy.levels import Redaction
+from memctl.policy.redaction import Redaction
 from memctl.store.documents.passages import SourcePosition
 from memctl.store.items import items
 from memctl.store.items.rows import load_strings

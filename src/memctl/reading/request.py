@@ -15,7 +15,7 @@ from memctl.retrieve.find import Found, search
 from memctl.store.filters import Filters
 
 if TYPE_CHECKING:
-    from memctl.policy.levels import Redaction
+    from memctl.policy.redaction import Redaction
     from memctl.retrieve.meaning import Meaning
     from memctl.retrieve.strength import Weights
 

@@ -180,20 +180,20 @@ def _explain(ctx: Context, words: list[str]) -> Rules:
 
 def _self_test(ctx: Context) -> Tested:
     """Every rule that is in force against its own examples, alone: what other rules say does not count."""
-    from memctl.policy.selftest import problem
+    from memctl.policy.rules import broken_example
 
     rules, _, silenced = _rules(ctx)
     live = [rule for rule in rules if rule.id not in silenced]
-    found = [(rule.id, problem(rule)) for rule in live]
+    found = [(rule.id, broken_example(rule)) for rule in live]
     return Tested(len(live), [{"rule": name, "problem": words} for name, words in found if words])
 
 
 def _rules(ctx: Context) -> "tuple[list[Rule], frozenset[str], frozenset[str]]":
     """All rules, the ids of the project's own, and of those it silenced."""
     from memctl.policy import RULES
-    from memctl.policy.project import project
+    from memctl.policy.project import project_of
 
-    part = project(ctx.config.policy)
+    part = project_of(ctx.config.policy)
     own = part.rules if part else ()
     return [*RULES, *own], frozenset(rule.id for rule in own), frozenset(part.silenced if part else ())
 
