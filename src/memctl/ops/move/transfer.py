@@ -127,13 +127,13 @@ def export(
     Both are without secrets that older rules let in.
     """
     from memctl.lifecycle.jsonl import export_lines
-    from memctl.reading.redaction import redaction
+    from memctl.policy.redaction import Redaction
     from memctl.store.filters import Filters
 
     scopes = None if scope is None else (scope,)
     filters = Filters(scopes=scopes, tier=tier, type=type, archived=include_archived)
     filters = seen_through(ctx, workspace, filters)
-    view = None if redact in ("full", "S3") else redaction(ctx, redact)
+    view = None if redact in ("full", "S3") else Redaction(redact, ctx.policy)
     from itertools import islice
 
     return Exported(ctx, islice(export_lines(ctx.db, filters, view), offset, None), offset)
