@@ -187,7 +187,7 @@ def _files(held: Sequence[FileSummary], placed: Sequence[str], policy: "MemoryPo
 
 def shown(names: list[str], policy: "MemoryPolicy | None") -> list[str]:
     """The names as policy lets them be shown: secrets blotted out, those that speak to a model withheld."""
-    if policy is None or policy.clear("\n".join(names), document=True):
+    if policy is None or policy.is_clean("\n".join(names), document=True):
         return names
     judged = [policy.judge(name, field="provenance") for name in names]
     return [_WITHHELD if one.action == "quarantine" else one.text for one in judged]
