@@ -10,7 +10,8 @@ from memctl.annotations import TYPE_CHECKING, Any
 from memctl.context import Context
 from memctl.operation import Result
 from memctl.parameters import WriteTarget
-from memctl.text import clean, echo, trust
+from memctl.text import clean, trust
+from memctl.text.block import markers
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class StatementBatch:
         if said.source_kind.strip().lower() == "doc":
             said.chunk_ids, said.content_hashes = [], []
         said.chunk_ids = [*trust.unmarked(said.chunk_ids), *trust.mark(said.source_kind, said.source_id, self.door)]
-        item.content = echo.without_injected(item.content)[0]
+        item.content = markers.without_injected(item.content)[0]
         item.title = item.title or clean.one_line(item.content, TITLE_CHARS)
         item.tags = clean.union(item.tags, self.target.tags or [])
         item.entities = list(found.entities)
@@ -125,7 +126,7 @@ def read_stdin(ctx: Context, label: str) -> str:
 
 def without_injected(ctx: Context, given: str, label: str) -> str:
     """A text without the injected memory that it repeats. Raises NothingStored when nothing else is in it."""
-    kept, count = echo.without_injected(given)
+    kept, count = markers.without_injected(given)
     if count:
         ctx.note(f"[{label}] left out {count} block(s) of injected memory that the input repeats")
     if clean.is_blank(kept):

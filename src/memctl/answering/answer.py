@@ -16,7 +16,7 @@ from memctl.parameters import ReadRequest
 from memctl.reading.block import find_passages
 from memctl.reading.request import Reader
 from memctl.text.block import block
-from memctl.text.block.block import Block, Passage
+from memctl.text.block.block import Block, BlockEntry
 from memctl.text.block.excerpt import stems
 from memctl.text.block.frames import Compact, place_within
 from memctl.text.query import analyse
@@ -231,7 +231,7 @@ class Ground:
 
     def __init__(self, ctx: Context, request: ReadRequest, command: str) -> None:
         self.reader = Reader(ctx, request, command, injectable=True)
-        self._passages: dict[str, Passage] = {}
+        self._passages: dict[str, BlockEntry] = {}
 
     def recall(self, query: str, budget: int) -> RecalledPassages:
         """The passages for a query, best first."""
@@ -260,7 +260,7 @@ class Ground:
 
 
 def _sources(
-    ids: tuple[str, ...], passages: Mapping[str, Passage], places: list[ContextPlace]
+    ids: tuple[str, ...], passages: Mapping[str, BlockEntry], places: list[ContextPlace]
 ) -> Iterator[AnswerSource]:
     left = dict.fromkeys(places)
     for item_id in ids:
@@ -275,7 +275,7 @@ def _sources(
             yield AnswerSource(place, p.title, p.ids)
 
 
-def _shows(place: ContextPlace, p: Passage) -> bool:
+def _shows(place: ContextPlace, p: BlockEntry) -> bool:
     """Whether a place in the context shows some of a passage."""
     if place.path != p.path:
         return False

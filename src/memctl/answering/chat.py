@@ -19,7 +19,8 @@ from memctl.reading.block import explain_delivery
 from memctl.store import sessions
 from memctl.store.filters import Filters
 from memctl.store.items import items
-from memctl.text import clean, echo
+from memctl.text import clean
+from memctl.text.block import markers
 from memctl.text.tokens import estimate
 from memctl.types import MemoryProvenance
 from memctl.writing import StatementBatch, tell_outcomes
@@ -78,7 +79,7 @@ class ChatRecorder:
 
     def store(self, question: str, answer: str, title: str = "") -> list[str]:
         """Store an answer as a note, in parts when it is long; the ids of what is new in the store."""
-        content, repeated = echo.without_injected(answer)
+        content, repeated = markers.without_injected(answer)
         if clean.is_blank(content):
             why = "only repeats injected memory" if repeated else "is empty"
             self.ctx.warn(f"[chat] Not stored: the answer {why}")
@@ -237,7 +238,7 @@ class Conversation:
         """What the window may show of a turn: as much as it has room for, secrets and injected memory taken out."""
         if not self.options.session:
             return None
-        answer = echo.without_injected(answer)[0].strip()
+        answer = markers.without_injected(answer)[0].strip()
         if not answer:
             return None
         texts = []

@@ -225,11 +225,11 @@ def session_store(
     """
     from memctl.ingest import turns
     from memctl.parameters import WriteTarget
-    from memctl.text import echo
+    from memctl.text.block import markers
     from memctl.types import MemoryProvenance
     from memctl.writing import StatementBatch, parse_proposals, store_proposals
 
-    given = echo.without_injected(response_text)[0]
+    given = markers.without_injected(response_text)[0]
     parsed = parse_proposals(ctx, given)
     entries = [(found.proposal.title, found, ()) for found in parsed.proposals]
     unusable = [("", None, [problem]) for problem in parsed.problems]

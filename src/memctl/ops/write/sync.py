@@ -1,12 +1,12 @@
 """memctl sync: the store follows its folders."""
 
 import os
+import shlex
 from collections.abc import Iterator
 
 from memctl import errors, ids
 from memctl.annotations import Annotated, Any
 from memctl.context import Context
-from memctl.context.nearest import shell_quote
 from memctl.folders.documents import refuse_if_nothing_was_readable, report_changes
 from memctl.folders.registered import (
     Mount,
@@ -253,7 +253,7 @@ def _why_strange(ctx: Context, mount: Mount) -> str:
     path = ctx.policy.redact(mount["path"])
     return (
         f"is of a folder outside the project that memctl has not mounted for you: {one_line(path, 4096)} "
-        f"(memctl sync {shell_quote(path)} takes it in)"
+        f"(memctl sync {shlex.quote(path)} takes it in)"
     )
 
 
