@@ -1,6 +1,8 @@
 """Older files open, work, and still open in the program that wrote them."""
 
 import sqlite3
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from memctl import errors
 from memctl.store import connect, migrate, schema
 from memctl.store.connect import open_read, open_write
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
 from memctl.store.search import fts
@@ -132,6 +135,69 @@ def test_migration_numbers_are_in_order_and_named() -> None:
     assert len({m.name for m in migrate.MIGRATIONS}) == len(migrate.MIGRATIONS)
     assert migrate.MIGRATIONS[-1].number == connect.MIGRATION
     assert str(schema.SCHEMA_VERSION) == connect.SCHEMA_VERSION
+
+
+@pytest.mark.parametrize("number", [step.number for step in migrate.MIGRATIONS])
+def test_a_step_that_fails_leaves_the_file_as_the_step_before(
+    old: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = migrate.MIGRATIONS[: number - 1]
+    with monkeypatch.context() as patch:
+        patch.setattr(migrate, "MIGRATIONS", (*before, migrate.MIGRATIONS[-1]._replace(apply=lambda *_: 1 / 0)))
+        with pytest.raises(ZeroDivisionError):
+            open_write(old)
+    wanted = shape(old)
+    failing = migrate.MIGRATIONS[number - 1]
+
+    def fail(db: Database, tokenizer: str | None) -> None:
+        failing.apply(db, tokenizer)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        steps = [step if step is not failing else step._replace(apply=fail) for step in migrate.MIGRATIONS]
+        patch.setattr(migrate, "MIGRATIONS", tuple(steps))
+        with pytest.raises(KeyboardInterrupt):
+            open_write(old)
+    assert shape(old) == wanted
+    db = open_write(old)
+    assert [row[0] for row in db.rows("SELECT number FROM memctl_migrations")] == [s.number for s in migrate.MIGRATIONS]
+    check_index(db)
+    db.close()
+
+
+def test_two_that_migrate_at_once_do_each_step_once(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one has seen an outdated file, and waits at the first step while the first one is in it."""
+    waiting, failed = threading.Event(), list[BaseException]()
+
+    def open_late() -> None:
+        try:
+            open_write(old).close()
+        except BaseException as exc:
+            failed.append(exc)
+            waiting.set()
+
+    late = threading.Thread(target=open_late)
+
+    class Steps(tuple[migrate.Migration, ...]):
+        def __iter__(self) -> Iterator[migrate.Migration]:
+            if threading.current_thread() is late:
+                waiting.set()
+            return super().__iter__()
+
+    def apply_slowly(db: Database, tokenizer: str | None) -> None:
+        if threading.current_thread() is not late:
+            late.start()
+            assert waiting.wait(60)
+        first.apply(db, tokenizer)
+
+    first = migrate.MIGRATIONS[0]
+    monkeypatch.setattr(migrate, "MIGRATIONS", Steps((first._replace(apply=apply_slowly), *migrate.MIGRATIONS[1:])))
+    db = open_write(old)
+    late.join()
+    assert failed == []
+    assert [row[0] for row in db.rows("SELECT number FROM memctl_migrations")] == [s.number for s in migrate.MIGRATIONS]
+    check_index(db)
+    db.close()
 
 
 def test_an_unknown_tokenizer_changes_nothing(path: str) -> None:
