@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -141,24 +141,23 @@ def test_migration_numbers_are_in_order_and_named() -> None:
 def test_a_step_that_fails_leaves_the_file_as_the_step_before(
     old: str, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = migrate.MIGRATIONS[: number - 1]
-    with monkeypatch.context() as patch:
-        patch.setattr(migrate, "MIGRATIONS", (*before, migrate.MIGRATIONS[-1]._replace(apply=lambda *_: 1 / 0)))
-        with pytest.raises(ZeroDivisionError):
-            open_write(old)
-    wanted = shape(old)
-    failing = migrate.MIGRATIONS[number - 1]
+    def shape_after(fail: Callable[[Database, str | None], None]) -> dict[str, list[tuple[object, ...]]]:
+        with monkeypatch.context() as patch:
+            steps = [s._replace(apply=fail) if s.number == number else s for s in migrate.MIGRATIONS]
+            patch.setattr(migrate, "MIGRATIONS", tuple(steps))
+            with pytest.raises(KeyboardInterrupt):
+                open_write(old)
+        return shape(old)
 
-    def fail(db: Database, tokenizer: str | None) -> None:
-        failing.apply(db, tokenizer)
+    def fail_first(_db: Database, _tokenizer: str | None) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        steps = [step if step is not failing else step._replace(apply=fail) for step in migrate.MIGRATIONS]
-        patch.setattr(migrate, "MIGRATIONS", tuple(steps))
-        with pytest.raises(KeyboardInterrupt):
-            open_write(old)
-    assert shape(old) == wanted
+    def fail_last(db: Database, tokenizer: str | None) -> None:
+        migrated.apply(db, tokenizer)
+        raise KeyboardInterrupt
+
+    migrated = migrate.MIGRATIONS[number - 1]
+    assert shape_after(fail_first) == shape_after(fail_last)
     db = open_write(old)
     assert [row[0] for row in db.rows("SELECT number FROM memctl_migrations")] == [s.number for s in migrate.MIGRATIONS]
     check_index(db)
@@ -167,18 +166,20 @@ def test_a_step_that_fails_leaves_the_file_as_the_step_before(
 
 def test_two_that_migrate_at_once_do_each_step_once(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second one has seen an outdated file, and waits at the first step while the first one is in it."""
-    waiting, failed = threading.Event(), list[BaseException]()
+    waiting, failed = threading.Event(), list[errors.MemctlError]()
 
     def open_late() -> None:
         try:
             open_write(old).close()
-        except BaseException as exc:
+        except errors.MemctlError as exc:
             failed.append(exc)
             waiting.set()
 
     late = threading.Thread(target=open_late)
 
     class Steps(tuple[migrate.Migration, ...]):
+        __slots__ = ()
+
         def __iter__(self) -> Iterator[migrate.Migration]:
             if threading.current_thread() is late:
                 waiting.set()
