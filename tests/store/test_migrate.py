@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -141,23 +141,16 @@ def test_migration_numbers_are_in_order_and_named() -> None:
 def test_a_step_that_fails_leaves_the_file_as_the_step_before(
     old: str, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def shape_after(fail: Callable[[Database, str | None], None]) -> dict[str, list[tuple[object, ...]]]:
+    def shape_with(script: str) -> dict[str, list[tuple[object, ...]]]:
         with monkeypatch.context() as patch:
-            steps = [s._replace(apply=fail) if s.number == number else s for s in migrate.MIGRATIONS]
+            steps = [s._replace(script=script) if s.number == number else s for s in migrate.MIGRATIONS]
             patch.setattr(migrate, "MIGRATIONS", tuple(steps))
-            with pytest.raises(KeyboardInterrupt):
+            with pytest.raises(errors.StoreIncomplete):
                 open_write(old)
         return shape(old)
 
-    def fail_first(_db: Database, _tokenizer: str | None) -> None:
-        raise KeyboardInterrupt
-
-    def fail_last(db: Database, tokenizer: str | None) -> None:
-        migrated.apply(db, tokenizer)
-        raise KeyboardInterrupt
-
-    migrated = migrate.MIGRATIONS[number - 1]
-    assert shape_after(fail_first) == shape_after(fail_last)
+    broken = "SELECT no_such_column;\n"
+    assert shape_with(broken) == shape_with(migrate.MIGRATIONS[number - 1].script + broken)
     db = open_write(old)
     assert [row[0] for row in db.rows("SELECT number FROM memctl_migrations")] == [s.number for s in migrate.MIGRATIONS]
     check_index(db)
@@ -185,14 +178,15 @@ def test_two_that_migrate_at_once_do_each_step_once(old: str, monkeypatch: pytes
                 waiting.set()
             return super().__iter__()
 
-    def apply_slowly(db: Database, tokenizer: str | None) -> None:
-        if threading.current_thread() is not late:
+    def index_slowly(db: Database, tokenizer: str | None) -> bool:
+        if threading.current_thread() is not late and not waiting.is_set():
             late.start()
             assert waiting.wait(60)
-        first.apply(db, tokenizer)
+        return ensure_index(db, tokenizer)
 
-    first = migrate.MIGRATIONS[0]
-    monkeypatch.setattr(migrate, "MIGRATIONS", Steps((first._replace(apply=apply_slowly), *migrate.MIGRATIONS[1:])))
+    ensure_index = fts.ensure_index
+    monkeypatch.setattr(fts, "ensure_index", index_slowly)
+    monkeypatch.setattr(migrate, "MIGRATIONS", Steps(migrate.MIGRATIONS))
     db = open_write(old)
     late.join()
     assert failed == []
