@@ -25,12 +25,12 @@ MADE, TRUSTED, ADOPTED, UNTRUSTED = "made", "trusted", "adopted", "untrusted"
 #: As an entry's `config`: a config.json was there before the store, and nobody has vouched for it.
 UNVOUCHED = "unvouched"
 #: Entries beyond so many are dropped when their files are gone.
-MANY = 500
+MAX_ENTRIES = 500
 
 _HEAD = b"# The stores that memctl trusts; memctl trust --list shows them, memctl untrust takes one out.\n"
 
 
-class Entry:
+class TrustEntry:
     """A store that is known.
 
     how, when              how it came to be trusted, and when
@@ -64,13 +64,13 @@ def _escaped(path: str) -> bytes:
     return raw.replace(b"\t", b"%09").replace(b"\n", b"%0A").replace(b"\r", b"%0D")
 
 
-def _path(raw: bytes) -> str:
+def _unescaped(raw: bytes) -> str:
     for code, char in ((b"%0D", b"\r"), (b"%0A", b"\n"), (b"%09", b"\t"), (b"%25", b"%")):
         raw = raw.replace(code, char)
     return os.fsdecode(raw)
 
 
-def _parsed(data: bytes) -> Iterator[Entry]:
+def _parsed(data: bytes) -> Iterator[TrustEntry]:
     """The entries of a file; a line that is none, such as one of a later version, is passed over."""
     for line in data.split(b"\n"):
         parts = line.split(b"\t")
@@ -78,7 +78,7 @@ def _parsed(data: bytes) -> Iterator[Entry]:
             continue
         how, when, device, inode, owner, store_id, config = (part.decode("ascii", "replace") for part in parts[:7])
         if device.isdigit() and inode.isdigit() and owner.isdigit():
-            yield Entry(how, when, int(device), int(inode), int(owner), store_id, config, _path(parts[7]))
+            yield TrustEntry(how, when, int(device), int(inode), int(owner), store_id, config, _unescaped(parts[7]))
 
 
 def _folders() -> tuple[str, ...]:
@@ -87,12 +87,12 @@ def _folders() -> tuple[str, ...]:
     return tuple(here for here in dict.fromkeys((first, second)) if here != second or state.private(here))
 
 
-def entries() -> list[Entry]:
+def entries() -> list[TrustEntry]:
     """All that is known, the oldest first."""
     return [entry for here in _folders() for entry in _parsed(state.read(os.path.join(here, FILE)))]
 
 
-def find(path: str) -> Entry | None:
+def find(path: str) -> TrustEntry | None:
     """What is known of the file at `path`; None when nothing is, or it is not there.
 
     Whether it is the same store is told by its id, which the caller compares.
@@ -102,7 +102,7 @@ def find(path: str) -> Entry | None:
     except OSError:
         return None
     mark = f"\t{info.st_ino}\t{info.st_uid}\t".encode()
-    known: Entry | None = None
+    known: TrustEntry | None = None
     for here in _folders():
         data = state.read(os.path.join(here, FILE))
         if mark not in data:
@@ -121,7 +121,7 @@ def add(path: str, store_id: str, how: str, when: str, config: str = "") -> bool
     except OSError:
         return False
     real = real_path(path)
-    entry = Entry(how, when, info.st_dev, info.st_ino, info.st_uid, store_id, config, real)
+    entry = TrustEntry(how, when, info.st_dev, info.st_ino, info.st_uid, store_id, config, real)
     return _change(lambda old: old.path != real and not old.is_of(info, real), entry)
 
 
@@ -131,7 +131,7 @@ def announce(part: str, path: str, store_id: str, when: str, config: str = "") -
     What is known of that path stays, for another process may be making the same store; `add` or `withdraw` follows.
     """
     info = os.stat(part)
-    entry = Entry(MADE, when, info.st_dev, info.st_ino, info.st_uid, store_id, config, real_path(path))
+    entry = TrustEntry(MADE, when, info.st_dev, info.st_ino, info.st_uid, store_id, config, real_path(path))
     return _change(lambda old: not old.is_of(info, ""), entry)
 
 
@@ -181,16 +181,16 @@ def note_folders(store: str, folders: "Iterable[str]") -> bool:
     return not new or _rewrite(FOLDERS, noted)
 
 
-def _folder_line(entry: Entry, folder: str) -> bytes:
+def _folder_line(entry: TrustEntry, folder: str) -> bytes:
     return entry.store_id.encode() + b"\t" + _escaped(folder) + b"\n"
 
 
-def _change(stays: "Callable[[Entry], bool]", entry: Entry | None = None) -> bool:
+def _change(stays: "Callable[[TrustEntry], bool]", entry: TrustEntry | None = None) -> bool:
     """Write the list anew, with the entries that stay and one more."""
 
     def changed(data: bytes) -> bytes:
         kept = [old for old in _parsed(data) if stays(old)]
-        if len(kept) > MANY:
+        if len(kept) > MAX_ENTRIES:
             kept = [old for old in kept if os.path.lexists(old.path)]
         return b"".join([_HEAD, *(old.line() for old in (*kept, entry) if old is not None)])
 

@@ -171,6 +171,14 @@ def test_commands_work_in_pipes_and_speak_on_stderr() -> None:
 
 
 @pytest.mark.usefixtures("store")
+def test_why_searches_as_the_answer_did() -> None:
+    Path("c.json").write_text(json.dumps({"recall": {"min_coverage": 0.9}}), encoding="utf-8")
+    done = chatted("sessions of zanzibar gondolas", "/why", llm="echo No.", flags=("--config", "c.json"))
+    assert done.notes.count("Nothing covers enough of the question") == 2
+    assert "0 item(s) match (" in done.notes
+
+
+@pytest.mark.usefixtures("store")
 def test_quit_ends_it_and_two_slashes_ask() -> None:
     done = chatted("//quit is what?", "/quit", "never asked")
     assert done.text.endswith("## Question\n\n/quit is what?\n\n")

@@ -10,8 +10,8 @@ import pytest
 from memctl import MemoryItem, MemoryStore, errors, ids
 from memctl.context import Context, open_context
 from memctl.ops import commands
-from memctl.ops.look.read import read
-from memctl.ops.recall.recall_best_effort import recall_best_effort
+from memctl.ops.look.items import read
+from memctl.ops.recall.block import recall_best_effort
 from memctl.ops.recall.search import search
 from memctl.ops.write.propose import propose
 from memctl.ops.write.write import write

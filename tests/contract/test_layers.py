@@ -18,6 +18,7 @@ FLOORS = (
     {"annotations", "names", "errors", "faults", "ids", "paths", "process", "registry", "state", "types", "config"},
     {"text", "policy"},
     {"extract", "store"},
+    {"item_policy"},
     {"retrieve", "ingest", "lifecycle", "llm"},
     {"operation"},
     {"parameters", "context"},
@@ -32,10 +33,6 @@ FACES = {"__init__", "__main__", "api", "query", "mcp"}
 #: The one command that starts something above its own floor: the server, imported when it is run.
 STARTS = {
     (os.path.join("ops", "start", "serve.py"), "memctl.mcp"),
-    (os.path.join("answering", "grounding.py"), "memctl.ops.recall.block"),
-    (os.path.join("answering", "models.py"), "memctl.ops.recall.search"),
-    (os.path.join("answering", "models.py"), "memctl.ops.recall"),
-    (os.path.join("reading", "embedding.py"), "memctl.ops.recall.search"),
 }
 MODULES = sorted(SRC.rglob("*.py"))
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memctl import errors
 from memctl.context import Context, open_context
-from memctl.ingest import conversation
+from memctl.ingest import turns
 from memctl.ops.write.propose import propose
 from memctl.ops.write.remember import remember
 from memctl.policy import MemoryPolicy
@@ -58,11 +58,11 @@ def test_propose(ctx: Context, items: list[dict[str, object]]) -> None:
 def test_record(ctx: Context, session_id: str, question: str, answer: str, sources: list[str]) -> None:
     policy = MemoryPolicy()
     try:
-        name = conversation.name(policy, session_id)
+        name = turns.check_session_id(policy, session_id)
     except errors.SessionInvalid:
         return
     before = sessions.get_session(ctx.db, name)
-    done = conversation.record(ctx.db, policy, session_id, question, answer, sources)
+    done = turns.record_turn(ctx.db, policy, session_id, question, answer, sources)
     assert done.number == (before.turns if before else 0) + 1
     (turn,) = sessions.list_turns(ctx.db, name, 1)
     assert turn.number == done.number

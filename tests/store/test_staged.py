@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from memctl import errors, ids
-from memctl.store import rule_versions
 from memctl.store.connect import MEMORY, open_write
 from memctl.store.database import Database
 from memctl.store.documents import passages
@@ -74,7 +73,8 @@ def test_they_are_stored_as_one_by_one(
     stored = []
     for write in (items.write_rows, passages.bulk_insert):
         db = open_write(MEMORY)
-        with passages.temp_tables_in_memory(db), rule_versions.by(db, rules):
+        db.rules = rules
+        with passages.temp_tables_in_memory(db):
             for part in (make(300)[:first], make(300)[first:]):
                 with db.atomic():
                     write(db, part, "ingest")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from memctl.extract import Anchor, Document, Limits, Unreadable, anchor_at
 from memctl.extract.writer import EMPTY, DocumentWriter, row_of
-from memctl.text.chunking.chunk import chunk
+from memctl.text.chunking import chunk
 
 PAGES = (Anchor(1, "page 1"), Anchor(5, "page 2"), Anchor(9, "page 4"))
 SHEETS = (

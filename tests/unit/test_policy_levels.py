@@ -166,7 +166,7 @@ def test_titles_tags_and_scopes_made_of_a_path_are_paths(argv: tuple[str, ...]) 
 @pytest.mark.usefixtures("salaries")
 def test_the_servers_export_leaves_as_its_view_shows_it() -> None:
     from memctl.context import open_context
-    from memctl.ops.move.export import export
+    from memctl.ops.move.transfer import export
 
     with open_context(".memory/memory.db") as ctx:
         (found,) = list(export(ctx, redact="public").lines())

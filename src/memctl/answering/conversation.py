@@ -4,17 +4,19 @@ from collections.abc import Callable
 
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.answering.grounding import Ground, Grounded, with_room_for
-from memctl.answering.models import Model, streaming, tell_oddities
+from memctl.answering.models import Model, least_coverage, streaming, tell_oddities
 from memctl.answering.recording import Keeper
 from memctl.context import Context
 from memctl.llm import terminal
 from memctl.llm.working import Exchange, session_block
+from memctl.names import DEFAULT_SCOPE
+from memctl.parameters import ReadRequest
 from memctl.store.filters import Filters
 from memctl.text import echo
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
-    from memctl.folders.visiting import Visit
+    from memctl.folders.mounted import Visit
     from memctl.llm.command import ModelCommand, Spend
     from memctl.llm.controller import LoopPlan
 
@@ -106,11 +108,12 @@ class Talk:
     def look_in(self, scope: str | None, *, folder: bool = False) -> None:
         """Recall from here on from a scope (and global), from every scope (None), or from the folder."""
         self.scope, self.in_folder = scope, folder and self.visit is not None
-        if self.in_folder and self.visit is not None:
-            filters = Filters(below=self.visit.root.prefix, injectable=True)
-        else:
-            filters = Filters(Filters.read_set(scope), injectable=True)
-        self._ground = Ground(self.ctx, filters, "chat", embedder=self.settings.embedder)
+        below = self.visit.root.prefix if self.in_folder and self.visit is not None else None
+        request = ReadRequest(
+            scope=scope or DEFAULT_SCOPE, all_scopes=scope is None or below is not None, below=below,
+            embedder=self.settings.embedder, min_coverage=least_coverage(self.ctx),
+        )  # fmt: skip
+        self._ground = Ground(self.ctx, request, "chat")
 
     def go_on(self) -> int:
         """Take up the recorded turns of the keeper's session, as far as the window shows them; how many."""

@@ -8,13 +8,10 @@ from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Literal
 from memctl.context import Context
 from memctl.operation import Arg
-from memctl.ops.recall.search import View
 
 if TYPE_CHECKING:
     from memctl.llm.command import ModelAnswer, ModelCommand
     from memctl.llm.controller import LoopResult
-    from memctl.llm.working import RecalledPassages
-    from memctl.store.filters import Filters
 
 KEY = "llm.command"
 _LEAST = "recall.min_coverage"
@@ -187,43 +184,6 @@ def streaming(ctx: Context, *, wanted: bool) -> "Iterator[Callable[[str], None] 
         raise
 
 
-def recaller(
-    ctx: Context,
-    filters: "Filters",
-    *,
-    embedder: str | None = None,
-    redact: View = "full",
-    label: str = "recall",
-    auto: bool = False,
-) -> "Callable[[str, int], RecalledPassages]":
-    """What `run_loop` recalls with: the passages that `recall` would give for a query, under the same filters.
-
-    filters  must say `injectable=True`; scope, corpus and folder in them hold for every query
-    label    begins what is said about it on stderr
-    auto     nothing rather than little: what is not worth saying unasked is not said
-    """
-    from memctl.ops.recall import block
-    from memctl.reading import request
-    from memctl.reading.embedding import meaning
-
-    if not filters.injectable:
-        raise ValueError("what is kept from models must not be recalled for one")
-    means = meaning(ctx, embedder or ctx.env("MEMCTL_EMBEDDER"))
-    redaction = block.redaction_for(ctx, redact)
-    weights = request.weights(ctx)
-    least = float(ctx.config.value(_LEAST)) if ctx.is_configured(_LEAST) else 0.0
-
-    def passages(query: str, budget: int) -> "RecalledPassages":
-        from memctl.llm.working import RecalledPassages
-        from memctl.retrieve import pack
-        from memctl.retrieve.find import search
-
-        found = search(
-            ctx.db, query, filters=filters, limit=block.pool_of(budget), count=True, meaning=means, weights=weights
-        )  # fmt: skip
-        request.abstains(ctx, found, least, f"[{label}] ", auto=auto)
-        items, places = block.worth_giving(ctx, found, redaction, label)
-        ranked = block.ranked(ctx, found, items, places, redaction, near=True)
-        return RecalledPassages(pack.passages(ranked, budget, whole=True), found.total)
-
-    return passages
+def least_coverage(ctx: Context) -> float:
+    """What config.json says of `recall.min_coverage`, for commands that have no flag for it."""
+    return float(ctx.config.value(_LEAST)) if ctx.is_configured(_LEAST) else 0.0

@@ -154,7 +154,7 @@ def document(data: bytes, name: str, limits: Limits = LIMITS) -> Document:
 
 def _plain_document(data: bytes, name: str) -> Document:
     """A file that is text already; only Markdown hides anything."""
-    from memctl.text.chunking.plain import look
+    from memctl.text.chunking.outline import markup_of
     from memctl.text.decoding import decode
 
     text, encoding, notes = decode(data, name)
@@ -164,7 +164,7 @@ def _plain_document(data: bytes, name: str) -> Document:
         from memctl.extract.markdown import divide
 
         text, hidden = divide(text)
-    shape = look(text) if kind.kind == "text" else kind.kind
+    shape = markup_of(text) if kind.kind == "text" else kind.kind
     return Document(text, shape, kind.language, encoding, notes, hidden=hidden)
 
 

@@ -41,8 +41,10 @@ def ingest_sources(ctx: Context, label: str, sources: Sequence[str], options: Op
     return done
 
 
-def register_corpus(ctx: Context, corpus_id: str, scope: str) -> None:
-    """Bring the record of a document set up to date with what belongs to it now."""
+def register_corpus(ctx: Context, corpus_id: str | None, scope: str) -> None:
+    """Bring the record of a document set up to date with what belongs to it now; nothing without one."""
+    if corpus_id is None:
+        return
     from memctl.store.documents import corpus
     from memctl.store.items import events
     from memctl.types import CorpusMetadata
@@ -81,5 +83,50 @@ def refuse_if_nothing_was_readable(done: IngestOutcome) -> None:
         raise errors.NothingReadable(count=done.files)
 
 
-def _ProgressLine(ctx: Context, label: str) -> "Callable[[Progress], None]":
-    pass
+class _ProgressLine:
+    """Draws how far a run is: files, rate, and the time left."""
+
+    def __init__(self, ctx: Context, label: str) -> None:
+        self._ctx, self._label = ctx, label
+        self._start = self._drawn = ids.monotonic()
+
+    def __call__(self, at: "Progress") -> None:
+        now = ids.monotonic()
+        if now - self._drawn < REDRAW and at.done < at.files:
+            return
+        self._drawn = now
+        if not at.files:
+            self._ctx.progress(f"[{self._label}] looking: {at.done} files")
+            return
+        parts = [f"[{self._label}] {at.done}/{at.files} files"]
+        seconds = now - self._start
+        if at.bytes_done and seconds > 1:
+            rate = at.bytes_done / seconds
+            minutes, rest = divmod(round((at.bytes - at.bytes_done) / rate), 60)
+            parts += [f"{rate / 1e6:.1f} MB/s", f"{f'{minutes} min ' if minutes else ''}{rest} s left"]
+        self._ctx.progress(", ".join(parts) + f": {os.path.basename(at.path)}")
+
+
+def report_changes(ctx: Context, label: str, done: IngestOutcome) -> None:
+    """What beside new files there is to say of a run."""
+    if done.changed:
+        ctx.note(f"[{label}] Changed files: {done.changed} ({done.kept} chunks kept, {done.superseded} superseded, "
+                 f"{done.archived} archived)")  # fmt: skip
+    if done.refiled:
+        ctx.note(f"[{label}] Read again with other options or rules: {done.refiled} file(s) ({done.kept} chunks kept)")
+    if done.moved:
+        ctx.note(f"[{label}] Moved files: {done.moved} (their chunks are kept)")
+    if done.deleted:
+        ctx.note(f"[{label}] Deleted files: {done.deleted} (their chunks are archived)")
+    if done.restored:
+        ctx.note(f"[{label}] Restored: {done.restored} chunks whose text is back")
+    if done.rescoped:
+        ctx.warn(
+            f"[{label}] Moved: {done.rescoped} chunks were in another scope (a document is in one scope at a time)"
+        )
+    if done.redacted:
+        ctx.warn(f"[{label}] Policy redacted: {done.redacted} chunks (secrets replaced by [REDACTED:...])")
+    if done.quarantined:
+        ctx.warn(f"[{label}] Policy quarantined: {done.quarantined} chunks (stored, non-injectable)")
+    if done.failed:
+        ctx.warn(f"[{label}] Not read: {len(done.failed)} of {done.files} file(s)")

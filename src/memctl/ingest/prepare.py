@@ -12,6 +12,7 @@ from memctl.store.documents.corpus import IngestedFile, make_stand_in
 from memctl.store.documents.passages import SourcePosition
 
 if TYPE_CHECKING:
+    from memctl.ingest.workers import Team
     from memctl.policy import MemoryPolicy
 
 #: Passages aim at this many tokens, so that several fit a budget; --chunk-tokens is the bound, this the target.
@@ -121,7 +122,7 @@ def recipe_of(options: Options, policy: "MemoryPolicy | None") -> str:
     """A word that changes when a file would be cut, judged or filed in another way though its bytes are the same."""
     from memctl.store import rule_versions
 
-    rules = "" if policy is None else rule_versions.word(policy.switches)
+    rules = "" if policy is None else rule_versions.name_rules(policy.switches)
     how = repr((3, TARGET_TOKENS, rules, *options[:6], options.limits.rows))
     return f"{crc32(how.encode()):08x}"
 
@@ -134,21 +135,21 @@ def sign_recipe(recipe: str, sha256: str) -> str:
 def read_tasks(preparer: "Preparer", tasks: Iterable[FileTask], workers: int = 0) -> Iterator[Prepared]:
     """The files, in order: by so many processes side by side; with none here, but for what must be possible to stop."""
     if workers:
-        from memctl.ingest.workers import Team
+        from memctl.ingest import workers as processes
 
-        with Team(preparer, workers) as team:
-            yield from team.prepare(tasks)
+        with processes.Team(preparer, workers) as several:
+            yield from several.prepare(tasks)
         return
-    team = None
+    team: Team | None = None
     try:
         for task in tasks:
             if task.size < LARGE and not needs_worker(task.path):
                 yield preparer.read(task.path, task.sha256)
             else:
                 if team is None:
-                    from memctl.ingest.workers import Team
+                    from memctl.ingest import workers as processes
 
-                    team = Team(preparer, 1)
+                    team = processes.Team(preparer, 1)
                 yield team.prepare_one(task)
     finally:
         if team is not None:
@@ -226,32 +227,34 @@ class Preparer:
 
     def _cut(self, path: str, doc: Document) -> list[PreparedPassage]:
         """The passages of a document, those of what it hides behind the others."""
-        from memctl.ingest.governed import Governed
-        from memctl.text.chunking.chunk import chunk, title_of
+        from memctl.item_policy import JudgedDocument
+        from memctl.text.chunking import chunk, title_of
 
         options = self.options
-        judged = Governed(self.policy, path, doc.text) if self.policy else None
+        judged = JudgedDocument(self.policy, path, doc.text) if self.policy else None
         text = judged.text if judged else doc.text
         name = os.path.basename(path)
         stem = os.path.splitext(name)[0]
         title = title_of(doc._replace(text=text), name) if options.infer else stem
         if judged:  # where policy lets no title stand, the file's name does
-            title = judged.label(title, ours=title in text) or judged.label(stem, ours=False) or "untitled"
+            title = judged.judge_label(title, is_part=title in text)
+            title = title or judged.judge_label(stem, is_part=False) or "untitled"
         out = []
-        suspect = None if judged is None or judged.spotless else judged
+        suspect = None if judged is None or judged.is_clear else judged
         for number, piece in enumerate(
             chunk(
                 text, kind=doc.kind, language=doc.language, max_tokens=options.chunk_tokens,
                 target_tokens=min(TARGET_TOKENS, options.chunk_tokens), breaks=doc.breaks,
             )
         ):  # fmt: skip
-            heading = suspect.label(piece.heading) if suspect else piece.heading
+            heading = suspect.judge_label(piece.heading) if suspect else piece.heading
             anchor = anchor_at(doc.anchors, piece.start, piece.end) if doc.anchors else ""
             if judged and anchor:  # sheets have names, so policy sees it
-                anchor = judged.label(anchor, ours=False)
+                anchor = judged.judge_label(anchor, is_part=False)
             start, end = (piece.start, piece.end) if doc.lines_are_source else (None, None)
             place = SourcePosition(number, start, end, anchor or heading)
-            redacted, rules = (suspect.redacted(piece.text), suspect.rules(piece)) if suspect else (False, ())
+            redacted = suspect is not None and suspect.is_redacted(piece.text)
+            rules = suspect.rules_holding(piece) if suspect else ()
             full_title = _full_title(title, heading)
             out.append(PreparedPassage(full_title, piece.text, ids.content_hash(piece.text), place, redacted, rules))
         by_place: dict[str, list[Hidden]] = {}
@@ -267,21 +270,22 @@ class Preparer:
 
         What addresses anybody is kept from models, whatever else policy finds in it.
         """
-        from memctl.ingest.governed import Governed
+        from memctl.item_policy import JudgedDocument
         from memctl.policy.addressing import RULE, addresses_anybody
-        from memctl.text.chunking.chunk import chunk
+        from memctl.text.chunking import chunk
 
-        judged = Governed(self.policy, path, hidden.text) if self.policy else None
+        judged = JudgedDocument(self.policy, path, hidden.text) if self.policy else None
         text = judged.text if judged else hidden.text
         speaks = (RULE,) if judged and addresses_anybody(hidden.text) else ()
-        anchor = (judged.label(hidden.anchor, ours=False) if judged else hidden.anchor) or "hidden text"
+        anchor = (judged.judge_label(hidden.anchor, is_part=False) if judged else hidden.anchor) or "hidden text"
         target = min(TARGET_TOKENS, self.options.chunk_tokens)
         out = []
         for number, piece in enumerate(chunk(text, max_tokens=self.options.chunk_tokens, target_tokens=target), 1):
             before = hidden.line - 1
             start, end = (before + piece.start, before + piece.end) if hidden.line else (None, None)
             place = SourcePosition(last + number * _APART, start, end, anchor)
-            redacted, rules = (judged.redacted(piece.text), judged.rules(piece)) if judged else (False, ())
+            redacted = judged is not None and judged.is_redacted(piece.text)
+            rules = judged.rules_holding(piece) if judged else ()
             held_by = tuple(dict.fromkeys([*rules, *speaks]))
             called = _full_title(title, "hidden text")
             out.append(PreparedPassage(called, piece.text, ids.content_hash(piece.text), place, redacted, held_by))
@@ -294,9 +298,9 @@ class Preparer:
     def check_path(self, path: str) -> None:
         """Raise DocumentUnreadable for a file that policy does not let in because of its path."""
         if self.policy:
-            from memctl.ingest.governed import judged_path
+            from memctl.item_policy import judge_path
 
-            judged_path(self.policy.at(path), path)
+            judge_path(self.policy.at(path), path)
 
     def stored(self, path: str) -> str:
         """A path as it may be stored: where policy sees a secret in it, one that only tells the same file again."""

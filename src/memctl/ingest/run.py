@@ -11,8 +11,8 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from memctl import errors, ids
-from memctl.ingest.plan import FileReport, FileTask, IngestOutcome, IngestPlan, MovedFiles, lost_report, make_plan
-from memctl.ingest.prepare import Options, Prepared, Preparer, read_tasks, sign_recipe, too_large
+from memctl.ingest.plan import FileReport, IngestOutcome, IngestPlan, MovedFiles, lost_report, make_plan
+from memctl.ingest.prepare import FileTask, Options, Prepared, Preparer, read_tasks, sign_recipe, too_large
 from memctl.ingest.sources import STDIN, Target
 from memctl.ingest.writer import FORMER, BatchWriter
 from memctl.store import rule_versions
@@ -205,8 +205,7 @@ class IngestRun:
         if not batch:
             return
         moved, policy = self._moves.find([p.file for p in batch if p.file]), self._preparer.policy
-        rules = "" if policy is None else rule_versions.word(policy.switches)
-        with self.db.atomic(), rule_versions.by(self.db, rules):
+        with rule_versions.judged_write(self.db, policy.switches if policy else None):
             writer = BatchWriter(
                 self.db, self.options, policy, moved=moved, full=self.full, root=self.root, report=self.report
             )

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from memctl import ids
 from memctl.ingest.plan import FileStatus, IngestOutcome, is_related
 from memctl.ingest.prepare import Options, Prepared, PreparedPassage, inferred_tags
+from memctl.item_policy import ItemPolicy
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.documents.corpus import DocumentRoot, GoneFile, IngestedFile
 from memctl.store.items import attributes, items
 from memctl.store.items.items import ItemSummary
 from memctl.store.items.rows import PassageRows
-from memctl.store.quarantine import holds
+from memctl.store.quarantine import standings
 from memctl.types import MemoryProvenance
 
 if TYPE_CHECKING:
@@ -243,10 +244,8 @@ class BatchWriter:
 
     def _is_released(self, old: ItemSummary, rules: tuple[str, ...]) -> bool:
         """Whether a person has let this passage, as it is, out of a quarantine that covers these rules."""
-        hold = holds(self.db, [old]).get(old.id)
-        if hold is None or not hold.released or self.policy is None:
-            return False
-        return self.policy.kinds_of(rules) <= self.policy.covered(hold.rules, released=True)
+        found = standings(self.db, items.get_many(self.db, [old.id]))
+        return self.policy is not None and ItemPolicy(self.policy).is_released(found[old.id], rules)
 
     # --- all of them -----------------------------------------------------------------------------------------------
 

@@ -16,8 +16,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from memctl import ids
-from memctl.lifecycle.checks import Line, is_held, judge
-from memctl.lifecycle.record import InvalidLine, from_bytes, tidy
+from memctl.item_policy import REFUSED, ItemPolicy, tidy_statement
+from memctl.lifecycle.record import InvalidLine, Record, from_bytes
 from memctl.lifecycle.unvouched import unvouched
 from memctl.store import rule_versions
 from memctl.store.database import Database
@@ -54,6 +54,15 @@ class Counts:
     def __init__(self) -> None:
         self.total_lines = self.imported = self.skipped_dedup = self.skipped_policy = self.errors = 0
         self.skipped_conflict = self.merged = self.redacted = self.quarantined = self.restored = 0
+
+
+class Line(NamedTuple):
+    """A line that may be imported: its number, what it holds, and whether policy changed or held back anything."""
+
+    number: int
+    record: Record
+    redacted: bool = False
+    rules: tuple[str, ...] = ()
 
 
 class _Key(NamedTuple):
@@ -124,7 +133,7 @@ class Import:
             if self.db is None or self.dry_run:
                 self._take(lines)
             else:
-                with self.db.atomic(), rule_versions.by(self.db, rule_versions.word(self.policy.switches)):
+                with rule_versions.judged_write(self.db, self.policy.switches):
                     self._write(self._take(lines))
             progress(f"[import] {self.counts.total_lines} lines")
         if self.db is not None and not self.dry_run:
@@ -149,8 +158,9 @@ class Import:
             found = from_bytes(data)
             if not self.vouched:
                 found = unvouched(self.db, found)
-            if not (self.preserve_ids and self.vouched):  # a backup comes back as it was
-                tidy(found.item)
+            is_backup = self.preserve_ids and self.vouched  # it comes back as it was
+            if not (is_backup or found.item.provenance.is_passage):  # a passage stays as it is in its document
+                tidy_statement(found.item)
             if clean.is_blank(found.item.content) and not (self.preserve_ids and found.item.title.strip()):
                 raise InvalidLine("content is blank")
         except InvalidLine as exc:
@@ -162,12 +172,39 @@ class Import:
             else:
                 self._tell(f"Invalid item on line {number}: {message}")
             return None
-        judged = judge(self.policy, Line(number, found))
-        if isinstance(judged, Line):
-            return judged
+        line, reasons = self._judge(Line(number, found))
+        if not reasons:
+            return line
         self.counts.skipped_policy += 1
-        self._tell(f"Rejected by policy on line {number}: {'; '.join(judged)}")
+        self._tell(f"Rejected by policy on line {number}: {'; '.join(reasons)}")
         return None
+
+    def _judge(self, line: Line) -> tuple[Line, list[str]]:
+        """The line as it may be stored, and the reasons why it may not.
+
+        A statement is judged as a write is: a secret or an instruction rejects it, and so does its length. A passage
+        of a document is judged as ingest does it, whatever its length: secrets are blotted out. So is a turn of a
+        conversation that is too long for a statement: nobody chose its words to be remembered, and it is stored whole.
+        """
+        record = line.record
+        item, source = record.item, record.item.provenance
+        is_turn = source.source_kind == "chat" and bool(source.source_id.strip()) and bool(source.chunk_ids)
+        judge = ItemPolicy(self.policy)
+        if source.is_passage or (is_turn and len(item.content) > self.policy.max_content_length):
+            change = judge.redact(item, place=record.place)
+            if change is None:
+                return line, []
+            if judge.refuses_references(item, record.place):
+                return line, [REFUSED]
+            record = record._replace(item=change.apply_to(item), place=change.place or record.place)
+            return line._replace(record=record, redacted=change.redacted, rules=tuple(sorted(change.held_by))), []
+        verdict = judge.judge(item, record.place)
+        if verdict.rejected:
+            return line, verdict.reasons
+        if not verdict.forced_non_injectable:
+            return line, []
+        judge.hold(item, verdict)
+        return line._replace(rules=tuple(sorted({f.rule for f in verdict.findings}))), []
 
     # --- one batch -----------------------------------------------------------------------------------------------
 
@@ -332,7 +369,7 @@ class Import:
         assert self.db is not None  # noqa: S101 - a dry run does not come here
         late = dict.fromkeys(i for old, held in self.waiting.items() if old in self.alias for i in held)
         for start in range(0, len(late), BATCH):
-            with self.db.atomic(), rule_versions.by(self.db, rule_versions.word(self.policy.switches)):
+            with rule_versions.judged_write(self.db, self.policy.switches):
                 found = store.get_many(self.db, list(late)[start : start + BATCH])
                 store.write_many(self.db, [item for item in found if self._refer(item)], "import", compact=True)
 
@@ -364,6 +401,11 @@ def key_of(item: MemoryItem) -> _Key:
     source = item.provenance
     place = (source.source_id, *trust.unmarked(source.chunk_ids)) if source.is_passage else ()
     return _Key(item.content_hash, item.scope, gone, place)
+
+
+def is_held(item: MemoryItem, withheld: str) -> bool:
+    """Whether an item is kept from injection for another reason than being raw."""
+    return not item.injectable and withheld != "raw"
 
 
 def _exactly(item: MemoryItem, key: _Key, withheld: str) -> tuple[object, ...]:

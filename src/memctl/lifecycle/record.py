@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from memctl.names import TIERS, VALIDATIONS
 from memctl.store.documents.passages import SourcePosition
-from memctl.text import clean, jsons
+from memctl.text import jsons
 from memctl.types import MemoryItem, MemoryProvenance
 
 _ID_CHARS = 200
@@ -84,17 +84,6 @@ def from_value(value: object) -> Record:
         fields["injectable"] = False
     item = MemoryItem(**fields) if not given_id else MemoryItem(id=given_id, **fields)
     return Record(item, given_id, place, withheld, importance)
-
-
-def tidy(item: MemoryItem) -> None:
-    """Bring a statement into the one form that every write gives it; a passage stays as it is in its document."""
-    if not item.provenance.is_passage:
-        item.content, item.title = clean.statement(item.content), clean.one_line(item.title)
-        item.tags, item.entities = (clean.union(_named(words), []) for words in (item.tags, item.entities))
-
-
-def _named(words: list[str]) -> list[str]:
-    return [line for line in map(clean.one_line, words) if line]
 
 
 class _Wrong(ValueError):

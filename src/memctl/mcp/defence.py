@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from memctl import faults, ids
 from memctl.annotations import Any
-from memctl.context.bounds import ToolBounds
+from memctl.context import ToolBounds
 from memctl.errors import MemctlError
 from memctl.mcp.audit import AuditLogger
 from memctl.mcp.grant import FULL, Grant, current_grant

@@ -104,7 +104,7 @@ class Extras:
 
             with self._desk.home.context(writes=False) as ctx:
                 ctx.allow(READ)
-                return {"status": "ok", "words": getattr(words, kind)(ctx.db, last.lstrip())}
+                return {"status": "ok", "words": words.complete(ctx.db, kind, last.lstrip())}
 
         found = self._desk.defence.call("memory_complete", READ, {"start": start}, run, parameters=frozenset())
         return [f"{head}{comma}{word}" for word in found.get("words", ())]

@@ -44,7 +44,7 @@ class Ranked:
         self.scores, self.labels, self.cwd = scores or {}, labels, cwd
 
 
-def weighed(found: Found) -> Weighed:
+def weigh_words(found: Found) -> Weighed:
     """Stems of the question with what each weighs: how rare the word is among the items that are read."""
     if found.ranking is None:
         return stems(found.query)
@@ -57,10 +57,10 @@ def pack(
     frame: Frame | None = None, cwd: str = "",
 ) -> Block:  # fmt: skip
     """The block for items in rank order that are alike; `cwd` shortens paths below it."""
-    return packed(Ranked(items, places, stems(query), cwd=cwd), frame or Compact(), budget)
+    return build_block(Ranked(items, places, stems(query), cwd=cwd), frame or Compact(), budget)
 
 
-def packed(ranked: Ranked, frame: Frame, budget: int) -> Block:
+def build_block(ranked: Ranked, frame: Frame, budget: int) -> Block:
     """The block for what was found, within a budget of tokens."""
     return block.build(passages(ranked, budget), frame, budget, ranked.words)
 

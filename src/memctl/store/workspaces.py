@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from memctl import ids
+from memctl import errors, ids
 from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
 from memctl.store.database import Database
 from memctl.store.items import events, rows
@@ -51,6 +51,14 @@ def get_workspace(db: Database, name: str) -> Workspace | None:
     if found:
         return found[0]
     return Workspace(DEFAULT_WORKSPACE) if name == DEFAULT_WORKSPACE else None
+
+
+def named_workspace(db: Database, name: str) -> Workspace:
+    """The workspace of this name. Raises WorkspaceNotFound."""
+    found = get_workspace(db, name.strip())
+    if found is None:
+        raise errors.WorkspaceNotFound(name=name)
+    return found
 
 
 def list_workspaces(db: Database) -> list[Workspace]:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from memctl.annotations import Annotated, Any
 from memctl.context import Context
 from memctl.operation import CREATE, Arg, Result, operation
-from memctl.ops.recall import block as recalling
-from memctl.parameters import ReadIn
+from memctl.parameters import ReadIn, ReadRequest
+from memctl.reading.block import Recalled, configured_form, recall_block
 
 
 class Injected(Result):
@@ -14,7 +14,7 @@ class Injected(Result):
 
     __slots__ = ("_system", "found", "turn")
 
-    def __init__(self, found: recalling.Recalled, system: str, turn: int) -> None:
+    def __init__(self, found: Recalled, system: str, turn: int) -> None:
         self.found, self._system, self.turn = found, system, turn
 
     @property
@@ -59,16 +59,14 @@ def session_inject(
 
     What the session reads is its scope, which stays from call to call.
     """
-    from memctl.ingest import conversation
-    from memctl.retrieve.view import found as view
+    from memctl.ingest import turns
+    from memctl.store import workspaces
 
-    filed = view(ctx.db, workspace).scope if workspace else scope
-    session = conversation.begin(ctx.db, ctx.policy, session_id, scope=filed, fixed=workspace is not None)
-    found = recalling.recall_block(
-        ctx, query, label="session", budget=budget_tokens, scope=session.scope, workspace=workspace,
-        kind="session_inject",
-    )  # fmt: skip
-    turn = conversation.record(ctx.db, ctx.policy, session.id, query, "", found.block.ids)
+    filed = workspaces.named_workspace(ctx.db, workspace).scope if workspace else scope
+    session = turns.begin_session(ctx.db, ctx.policy, session_id, scope=filed, fixed=workspace is not None)
+    request = ReadRequest(budget=budget_tokens, scope=session.scope, workspace=workspace)
+    found = recall_block(ctx, query, request, configured_form(ctx), command="session", kind="session_inject")
+    turn = turns.record_turn(ctx.db, ctx.policy, session.id, query, "", found.block.ids)
     return Injected(found, system_context, turn.number)
 
 

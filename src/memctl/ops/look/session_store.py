@@ -48,7 +48,7 @@ def session_store(
     Proposals are read in every form that `pull` reads; other text is the answer, and becomes no item. They are filed
     in the session's scope, with the session as their source.
     """
-    from memctl.ingest import conversation
+    from memctl.ingest import turns
 
     how = ctx.config.proposer
     given = echo.without_injected(response_text)[0]
@@ -59,7 +59,7 @@ def session_store(
     entries += [Entry("", None, [problem]) for problem in parsed.problems]
     with ctx.db.atomic():
         filed = None if workspace is None else writes(ctx, workspace, "")
-        session = conversation.begin(
+        session = turns.begin_session(
             ctx.db, ctx.policy, session_id, scope=filed[0] if filed else None, fixed=filed is not None
         )
         scope, corpus_id = filed or (session.scope, None)
@@ -70,7 +70,7 @@ def session_store(
         )
         done = store(ctx, entries, source, scope=scope, corpus_id=corpus_id, reason="session")
         answer = parsed.rest if parsed.structured else given
-        turn = conversation.answer(ctx.db, ctx.policy, session.id, answer)
+        turn = turns.record_answer(ctx.db, ctx.policy, session.id, answer)
     return Stored(done, turn.number, turn.redacted)
 
 

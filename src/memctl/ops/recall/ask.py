@@ -18,16 +18,16 @@ from memctl.answering.models import (
     Threshold,
     Timeout,
     command_of,
+    least_coverage,
     refuse_both,
     streaming,
     tell_end,
 )
 from memctl.answering.models import system_prompt as words_of
 from memctl.context import Context
-from memctl.folders.visiting import MountMode, SyncMode, Visit, brought_in, structure, sync_state
+from memctl.folders.mounted import MountMode, SyncMode, Visit, brought_in, structure, sync_state
 from memctl.operation import CREATE, Arg, Result, operation
-from memctl.parameters import Budget
-from memctl.store.filters import Filters
+from memctl.parameters import Budget, ReadRequest
 
 if TYPE_CHECKING:
     from memctl.answering.grounding import Ground, Grounded
@@ -163,7 +163,7 @@ def ask(
     refuse_both(ctx, "ask", stream=stream)
     if not question.strip():
         raise errors.UsageError("the question is empty", command="ask")
-    from memctl.folders.registered import canonical_folder
+    from memctl.folders.mounted import canonical_folder
 
     model = Model(ctx, command_of(ctx, llm, llm_mode, timeout), "ask")
     plan = _plan(
@@ -205,7 +205,8 @@ def _look(ctx: Context, visit: Visit, question: str, budget: int, cap: int) -> "
     if visit.mount is not None:
         report.note_syncs([sync_state(ctx, visit.mount, visit.stale)])
     shape = report.block(cap) if cap else ""
-    ground = Ground(ctx, Filters(below=visit.root.prefix, injectable=True), "ask")
+    request = ReadRequest(all_scopes=True, below=visit.root.prefix, min_coverage=least_coverage(ctx))
+    ground = Ground(ctx, request, "ask")
     first = ground.block(question, room_after(budget, shape))
     ctx.note(f"[ask] Context: {len(shape)} chars inspect + {len(first.text)} chars recall ({len(first.ids)} items)")
     return first, shape, ground
@@ -231,10 +232,10 @@ def _checked(ctx: Context, asked: Asked) -> "list[Citation]":
 
 def _shown_prefix(ctx: Context, visit: Visit) -> str:
     """What the paths of the folder's files begin with in the context."""
-    from memctl.ops.recall.block import cwd_of
+    from memctl.reading.block import current_folder
     from memctl.text.block.block import display_path
 
-    return display_path(os.path.join(visit.folder, ""), cwd_of(ctx))
+    return display_path(os.path.join(visit.folder, ""), current_folder(ctx))
 
 
 def text(result: Asked) -> Iterator[str]:

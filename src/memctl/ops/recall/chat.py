@@ -8,14 +8,14 @@ from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.answering import models
 from memctl.context import Context
-from memctl.folders.visiting import SyncMode
+from memctl.folders.mounted import SyncMode
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import CREATE, READ, Arg, Result, operation
 from memctl.parameters import Budget, ByMeaning
 
 if TYPE_CHECKING:
     from memctl.answering.conversation import Talk, Turn
-    from memctl.folders.visiting import Visit
+    from memctl.folders.mounted import Visit
 
 #: The file of what was typed, in the state folder.
 HISTORY = "chat_history"
@@ -195,8 +195,7 @@ def _ingest(ctx: Context, sources: list[str], scope: str) -> None:
 
 
 def _visited(ctx: Context, folder: str, when: SyncMode) -> "Visit":
-    from memctl.folders.registered import canonical_folder, mount_at
-    from memctl.folders.visiting import Visit, bring_in
+    from memctl.folders.mounted import Visit, bring_in, canonical_folder, mount_at
 
     path = canonical_folder(ctx, folder, "chat")
     visit = Visit(path, mount_at(ctx, path))
@@ -216,7 +215,7 @@ def _greet(ctx: Context, talk: "Talk", resumed: int) -> None:
         ctx.note("session: in-memory only (not persisted)")
 
 
-# --- where questions come from ------------------------------------------------------------------------------------
+# --- where questions come from ---------------------------------------------------------------------------------------
 
 
 def _questions(ctx: Context) -> Iterator[str]:

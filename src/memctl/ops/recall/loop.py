@@ -3,20 +3,20 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.answering import models
 from memctl.context import Context
-from memctl.names import DEFAULT_SCOPE
-from memctl.operation import READ, REQUIRED, Arg, Result, operation
-from memctl.ops.recall.search import View
-from memctl.parameters import Budget, ByMeaning, ReadIn
+from memctl.operation import READ, REQUIRED, Arg, Fields, Result, operation
+from memctl.parameters import ReadRequest
+from memctl.reading.block import find_passages
+from memctl.reading.request import Reader, block_budget
 
 if TYPE_CHECKING:
     from memctl.llm.command import Spend
     from memctl.llm.controller import LoopPlan, LoopResult, LoopTrace
-    from memctl.store.filters import Filters
 
 
 class Looped(Result):
@@ -107,12 +107,15 @@ def loop(
     no_stop_on_no_new: Annotated[
         bool, Arg("go on when a query brings nothing new into the context", "--no-stop-on-no-new", mcp="full")
     ] = False,
-    budget: Budget = 2200,
-    scope: Annotated[str, Arg("items of this scope and of the scope global", "--scope", mcp="full")] = DEFAULT_SCOPE,
-    all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes", mcp="full")] = False,
-    workspace: ReadIn = None,
-    embedder: ByMeaning = None,
-    redact: Annotated[View, Arg("who may see what is recalled; RAGIX says S0, S2, S3", "--redact", mcp=False)] = "full",
+    request: Annotated[
+        ReadRequest,
+        Fields(
+            "budget scope all_scopes workspace embedder redact",
+            budget={"default": 2200},
+            scope={"mcp": "full", "mcp_default": ..., "mcp_help": None},
+            redact={"help": "who may see what is recalled; RAGIX says S0, S2, S3"},
+        ),
+    ],
     strict: Annotated[
         bool,
         Arg("an answer without directive is an error; so is a loop that does not converge", "--strict", mcp="full"),
@@ -141,10 +144,13 @@ def loop(
     words = models.system_prompt(ctx, system_prompt, "loop")
     context = _context(ctx, initial_context)
     plan = LoopPlan(
-        protocol, max_calls, threshold, query_threshold, stable_steps, not no_stop_on_no_new, strict, budget, words
-    )
-    filters, plan = _sight(ctx, plan, scope, all_scopes, workspace)
-    recall = models.recaller(ctx, filters, embedder=embedder, redact=redact, label="loop", auto=True)
+        protocol, max_calls, threshold, query_threshold, stable_steps, not no_stop_on_no_new, strict,
+        block_budget(ctx, request), words,
+    )  # fmt: skip
+    if protocol != "passive" and max_calls > 1:
+        _ = ctx.db  # a store that is missing is an error now, not after a call was paid for
+    request.auto, request.min_coverage = True, models.least_coverage(ctx)
+    recall = partial(find_passages, Reader(ctx, request, "loop", injectable=True))
     with _tracing(ctx, plan, query, trace, trace_file) as on_trace:
         result = _run(model, plan, query, context, stream=stream, recall=recall, on_trace=on_trace)
     streamed = stream and ctx.emit is not None
@@ -179,24 +185,6 @@ def _context(ctx: Context, given: str | None) -> str:
     if not given.strip():
         raise errors.EmptyContext
     return clean(given).strip()
-
-
-def _sight(
-    ctx: Context, plan: "LoopPlan", scope: str, all_scopes: bool, workspace: str | None
-) -> "tuple[Filters, LoopPlan]":
-    """What every query of the loop may see, and the plan within the saved view's budget.
-
-    Opens the store now if it may be needed: not after a call was paid for.
-    """
-    from memctl.retrieve import view
-    from memctl.store.filters import Filters
-
-    if workspace is None and (plan.protocol == "passive" or plan.max_calls == 1):
-        seen = view.View(Filters.read_set(scope, all_scopes))
-    else:
-        seen = view.reads(ctx.db, workspace, scope, all_scopes=all_scopes)
-    filters = Filters(seen.scopes, corpus_id=seen.corpus_id, injectable=True)
-    return filters, plan._replace(budget=min(plan.budget, seen.budget or plan.budget))
 
 
 @contextmanager

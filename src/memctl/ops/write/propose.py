@@ -14,7 +14,7 @@ from memctl.text import clean, proposals
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
-    from memctl.ingest.statements import Outcome
+    from memctl.ingest.statements import StatementOutcome
 
 NO_REASON = "Missing why_store justification"
 
@@ -138,7 +138,7 @@ def _store(
             row["id"] = done.id
 
 
-def _action(done: "Outcome", item: MemoryItem) -> tuple[str, list[str]]:
+def _action(done: "StatementOutcome", item: MemoryItem) -> tuple[str, list[str]]:
     if done.kind == "rejected":
         return "reject", list(done.reasons)
     if done.kind == "duplicate":

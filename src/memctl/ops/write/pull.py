@@ -14,7 +14,7 @@ from memctl.text.utterance import is_empty_talk
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
-    from memctl.ingest.statements import Outcome
+    from memctl.ingest.statements import StatementOutcome
     from memctl.text.proposals import Parsed, Proposed
 
 
@@ -35,7 +35,7 @@ class Pulled(Result):
 
     __slots__ = ("duplicate", "empty", "item_ids", "problems", "quarantined", "redacted", "rejected", "stored")
 
-    def __init__(self, outcomes: "list[Outcome]", redacted: int, problems: int, *, empty: int = 0) -> None:
+    def __init__(self, outcomes: "list[StatementOutcome]", redacted: int, problems: int, *, empty: int = 0) -> None:
         self.empty = empty
         kinds = Counter(outcome.kind for outcome in outcomes)
         self.stored, self.duplicate, self.rejected = kinds["stored"], kinds["duplicate"], kinds["rejected"]
@@ -243,9 +243,9 @@ def _store(ctx: Context, items: list[MemoryItem], parsed: "Parsed") -> Pulled:
     if len(said) < len(items):
         ctx.note(f"[pull] {len(items) - len(said)} proposal(s) only repeat injected memory")
     importance = importance_of(zip(items, parsed.proposals, strict=False))  # a note from plain text has no proposal
-    kept = statements.Kept([], 0)
+    kept = statements.StatementOutcomes([], 0)
     if said:
-        kept = statements.keep(ctx.db, ctx.policy, said, reason="pull", importance=importance)
+        kept = statements.store_long_statements(ctx.db, ctx.policy, said, reason="pull", importance=importance)
     empty = 0 if items or parsed.structured else 1
     done = Pulled(kept.outcomes, kept.redacted, len(parsed.problems), empty=empty)
     _tell(ctx, done, kept.outcomes, structured=parsed.structured, title=items[0].title if items else "")
@@ -259,7 +259,7 @@ def _failure(done: Pulled) -> str:
     return ", ".join(f"{count} {what}" for what, count in counts if count)
 
 
-def _tell(ctx: Context, done: Pulled, outcomes: "list[Outcome]", *, structured: bool, title: str) -> None:
+def _tell(ctx: Context, done: Pulled, outcomes: "list[StatementOutcome]", *, structured: bool, title: str) -> None:
     for kind, say in (("rejected", ctx.warn), ("duplicate", ctx.note), ("quarantined", ctx.note)):
         lines = [_line(ctx, o) for o in outcomes if kind == ("quarantined" if _is_held(o) else o.kind)]
         for line in lines[:_LINES]:
@@ -278,11 +278,11 @@ def _tell(ctx: Context, done: Pulled, outcomes: "list[Outcome]", *, structured: 
     )
 
 
-def _is_held(outcome: "Outcome") -> bool:
+def _is_held(outcome: "StatementOutcome") -> bool:
     return outcome.quarantined and outcome.kind == "stored"
 
 
-def _line(ctx: Context, outcome: "Outcome") -> str:
+def _line(ctx: Context, outcome: "StatementOutcome") -> str:
     # A title may hold the very secret that it was rejected for.
     title, reasons = ctx.policy.redact(outcome.title), "; ".join(outcome.reasons)
     if outcome.kind == "rejected":

@@ -14,7 +14,7 @@ from memctl.text import clean
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
-    from memctl.ingest.statements import Outcome
+    from memctl.ingest.statements import StatementOutcome
 
 _TITLE_CHARS = 80
 
@@ -24,7 +24,7 @@ class Remembered(Result):
 
     __slots__ = ("outcome",)
 
-    def __init__(self, outcome: "Outcome") -> None:
+    def __init__(self, outcome: "StatementOutcome") -> None:
         self.outcome = outcome
 
     def as_dict(self) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def _named(ctx: Context, source: str) -> MemoryProvenance:
     return MemoryProvenance("doc", clean.one_line(ctx.absolute(path), 1000) + line)
 
 
-def _tell(ctx: Context, done: "Outcome") -> None:
+def _tell(ctx: Context, done: "StatementOutcome") -> None:
     if done.quarantined:
         ctx.warn(f"[remember] quarantined, kept out of recall: {'; '.join(done.reasons)}")
     if done.kind == "duplicate":

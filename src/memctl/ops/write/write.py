@@ -47,7 +47,7 @@ def write(
         tags=list(tags or ()), scope=scope, corpus_id=corpus_id, provenance=source_of(ctx, "memory_write"),
     )  # fmt: skip
     if clean.is_blank(content):
-        return Remembered(statements.Outcome("rejected", item.title, reasons=("Content is empty",)))
+        return Remembered(statements.StatementOutcome("rejected", item.title, reasons=("Content is empty",)))
     matters = {} if importance is None else {item.id: importance}
     return Remembered(statements.store_statements(ctx.db, ctx.policy, [item], reason="write", importance=matters)[0])
 

@@ -168,50 +168,27 @@ def items_with_all_prefixes(db: Database, terms: Sequence[str], least: int, limi
 # --- completion ------------------------------------------------------------------------------------------------------
 
 
-#: So many are offered at most; clients show no more than a hundred.
+#: Completions that are offered; clients show no more than a hundred.
 MAX_COMPLETIONS = 100
+#: By kind: names that begin with what somebody has typed so far.
+_COMPLETIONS = {
+    # Scopes with active items, those with most first.
+    "scopes": "SELECT scope FROM memory_items WHERE archived = 0 AND substr(scope, 1, length(?)) = ? "
+    "GROUP BY scope ORDER BY count(*) DESC, scope LIMIT ?",
+    # Ids of active items, the latest change first.
+    "ids": "SELECT id FROM memory_items WHERE archived = 0 AND substr(id, 1, length(?)) = ? "
+    "ORDER BY updated_at DESC, id LIMIT ?",
+    # Tags of active items, compared without case, those in most use first.
+    "tags": "SELECT tag.value FROM memory_items AS i, json_each(CASE WHEN json_valid(i.tags) THEN i.tags ELSE '[]' "
+    f"END) AS tag WHERE i.archived = 0 AND substr({folded('tag.value')}, 1, length(?)) = ? "
+    "GROUP BY tag.value ORDER BY count(*) DESC, tag.value LIMIT ?",
+    # Mounted folders, by name where they have one, else by id.
+    "mounts": "SELECT word FROM (SELECT coalesce(nullif(name, ''), mount_id) AS word FROM memory_mounts) "
+    "WHERE substr(word, 1, length(?)) = ? ORDER BY word LIMIT ?",
+}
 
 
-def complete_scopes(db: Database, start: str) -> list[str]:
-    """Scopes with active items, those with most first."""
-    return _complete(
-        db,
-        "SELECT scope FROM memory_items WHERE archived = 0 AND substr(scope, 1, length(?)) = ? "
-        "GROUP BY scope ORDER BY count(*) DESC, scope LIMIT ?",
-        start,
-    )
-
-
-def complete_ids(db: Database, start: str) -> list[str]:
-    """Ids of active items, the latest change first."""
-    return _complete(
-        db,
-        "SELECT id FROM memory_items WHERE archived = 0 AND substr(id, 1, length(?)) = ? "
-        "ORDER BY updated_at DESC, id LIMIT ?",
-        start,
-    )
-
-
-def complete_tags(db: Database, start: str) -> list[str]:
-    """Tags of active items, compared without case, those in most use first."""
-    return _complete(
-        db,
-        "SELECT tag.value FROM memory_items AS i, json_each(CASE WHEN json_valid(i.tags) THEN i.tags ELSE '[]' END) "
-        f"AS tag WHERE i.archived = 0 AND substr({folded('tag.value')}, 1, length(?)) = ? "
-        "GROUP BY tag.value ORDER BY count(*) DESC, tag.value LIMIT ?",
-        fold(start),
-    )
-
-
-def complete_mounts(db: Database, start: str) -> list[str]:
-    """Mounted folders, by name where they have one, else by id."""
-    return _complete(
-        db,
-        "SELECT word FROM (SELECT coalesce(nullif(name, ''), mount_id) AS word FROM memory_mounts) "
-        "WHERE substr(word, 1, length(?)) = ? ORDER BY word LIMIT ?",
-        start,
-    )
-
-
-def _complete(db: Database, sql: str, start: str) -> list[str]:
-    return [str(row[0]) for row in db.rows(sql, (start, start, MAX_COMPLETIONS))]
+def complete(db: Database, kind: str, start: str) -> list[str]:
+    """Names of a kind (scopes, ids, tags, mounts) that begin with `start`."""
+    start = fold(start) if kind == "tags" else start
+    return [str(row[0]) for row in db.rows(_COMPLETIONS[kind], (start, start, MAX_COMPLETIONS))]

@@ -1,16 +1,16 @@
-"""memctl workspace: saved views."""
+"""memctl workspace: saved views. Tools have workspace-list, -register and -remove."""
 
 from collections.abc import Iterator
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
-from memctl.context.bounds import leave_to_person
 from memctl.errors import NothingStored, UsageError, WorkspaceNotFound
-from memctl.operation import READ, WRITE, Arg, Result, operation
+from memctl.operation import CREATE, READ, WRITE, Arg, Result, operation
 from memctl.text import clean
 
 if TYPE_CHECKING:
     from memctl.store.workspaces import Workspace
+
 
 _NAME_CHARS = 100
 
@@ -28,7 +28,7 @@ class Workspaces(Result):
         return {"status": "ok", "workspaces": [one.as_dict() for one in self.found]}
 
 
-class Saved(Result):
+class SavedWorkspace(Result):
     """A workspace as it is saved now."""
 
     __slots__ = ("workspace",)
@@ -41,7 +41,7 @@ class Saved(Result):
         return {"status": "ok", "workspace": self.workspace.as_dict()}
 
 
-class Removed(Result):
+class RemovedWorkspace(Result):
     """Whether a workspace was forgotten."""
 
     __slots__ = ("name", "removed")
@@ -77,7 +77,7 @@ def workspace(
     corpus: Annotated[str | None, Arg("set: the document set that is read and written; '': any", "--corpus")] = None,
     budget: Annotated[int | None, Arg("set: most tokens of a recall; 0: no limit", "--budget", ge=0, le=10**6)] = None,
     description: Annotated[str | None, Arg("set: a few words", "--description")] = None,
-) -> Workspaces | Saved | Removed:
+) -> Workspaces | SavedWorkspace | RemovedWorkspace:
     """Save views of the store by name, to read and write through.
 
     A workspace says which scopes are read, which one is written to, which document set counts, and how many tokens a
@@ -85,24 +85,24 @@ def workspace(
     is given of one that is there.
     """
     given = {"scope": scope, "read": read, "corpus": corpus, "budget": budget, "description": description}
-    wanted = _wanted(action, name, [key for key, value in given.items() if value is not None])
+    wanted = _checked_name(action, name, [key for key, value in given.items() if value is not None])
     if action == "set":
-        saved = save(ctx, wanted, scope=scope, read=read, corpus=corpus, budget=budget, description=description)
+        saved = save_workspace(
+            ctx, wanted, scope=scope, read=read, corpus=corpus, budget=budget, description=description
+        )
         ctx.note(f"[workspace] {saved.name} saved")
-        return Saved(saved)
+        return SavedWorkspace(saved)
     from memctl.store import workspaces
 
     if action == "delete":
-        return Removed(wanted, delete(ctx, wanted))
+        return RemovedWorkspace(wanted, delete_workspace(ctx, wanted))
     ctx.narrow(READ)
     if action == "show":
-        from memctl.retrieve.view import found
-
-        return Saved(found(ctx.db, wanted))
+        return SavedWorkspace(workspaces.named_workspace(ctx.db, wanted))
     return Workspaces(workspaces.list_workspaces(ctx.db))
 
 
-def _wanted(action: str, name: str | None, given: list[str]) -> str:
+def _checked_name(action: str, name: str | None, given: list[str]) -> str:
     wanted = (name or "").strip()
     if action == "list" and wanted:
         raise UsageError(f"unexpected argument '{wanted}'; show takes a name", command="workspace")
@@ -113,7 +113,7 @@ def _wanted(action: str, name: str | None, given: list[str]) -> str:
     return wanted
 
 
-def save(
+def save_workspace(
     ctx: Context,
     name: str,
     *,
@@ -149,12 +149,12 @@ def save(
         )
         if ctx.bounds is not None and there is not None and not workspaces.is_by_tool(ctx.db, name):
             if wanted != there:
-                leave_to_person(ctx, "change a workspace that a person has made", "memctl workspace set")
+                ctx.refuse_to_tools("change a workspace that a person has made", "memctl workspace set")
             return there  # saving it would make it the tool's
         return workspaces.put_workspace(ctx.db, wanted, by_tool=ctx.bounds is not None)
 
 
-def delete(ctx: Context, name: str) -> bool:
+def delete_workspace(ctx: Context, name: str) -> bool:
     """Forget a workspace; its items stay. Raises WorkspaceNotFound, and UsageError for the one that is always there."""
     from memctl.store import workspaces
 
@@ -166,7 +166,7 @@ def delete(ctx: Context, name: str) -> bool:
     return True
 
 
-def lines(one: "Workspace") -> Iterator[str]:
+def workspace_lines(one: "Workspace") -> Iterator[str]:
     """Label and value, one a line."""
     yield f"{'Name:':<13}{one.name}"
     yield f"{'Writes to:':<13}{one.scope}"
@@ -179,12 +179,102 @@ def lines(one: "Workspace") -> Iterator[str]:
         yield f"{'About:':<13}{one.description}"
 
 
-def text(result: Workspaces | Saved | Removed) -> Iterator[str]:
+def workspace_text(result: Workspaces | SavedWorkspace | RemovedWorkspace) -> Iterator[str]:
     """One line a workspace; one alone with its fields."""
-    if isinstance(result, Saved):
-        yield from lines(result.workspace)
+    if isinstance(result, SavedWorkspace):
+        yield from workspace_lines(result.workspace)
     elif isinstance(result, Workspaces):
         for one in result.found:
             yield f"  {one.name:<16} {one.scope:<16} reads {', '.join(one.reads)}" + (
                 f"  ({one.description})" if one.description else ""
             )
+
+
+# --- workspace list --------------------------------------------------------------------------------------------------
+
+
+@operation(
+    name="workspace-list",
+    access=READ,
+    tool="memory_workspace_list",
+    about="List the workspaces: named views of the memory, with the scopes that each reads and writes.",
+    answer={"workspaces": "array"},
+)
+def workspace_list(
+    ctx: Context, name: Annotated[str | None, Arg("only the workspace of this name")] = None
+) -> Workspaces:
+    """List the workspaces."""
+    from memctl.store import workspaces
+
+    return Workspaces([workspaces.named_workspace(ctx.db, name)] if name else workspaces.list_workspaces(ctx.db))
+
+
+def workspace_list_text(result: Workspaces) -> Iterator[str]:
+    """The fields of each."""
+    for one in result.found:
+        yield from workspace_lines(one)
+        yield ""
+
+
+# --- workspace register ----------------------------------------------------------------------------------------------
+
+
+@operation(
+    name="workspace-register",
+    access=CREATE,
+    tool="memory_workspace_register",
+    idempotent=True,
+    about="Make a workspace, or change what is given of one that a tool registered: a named view with the scope it "
+    "writes to, the scopes it reads, a document set and a budget. Other tools then take it as `workspace`.",
+    answer={"workspace": "object"},
+)
+def workspace_register(
+    ctx: Context,
+    name: Annotated[str, Arg("its name")],
+    *,
+    scope: Annotated[str | None, Arg("what is written to (a new one: its name)")] = None,
+    corpus_id: Annotated[str | None, Arg("the document set that is read and written; empty: any")] = None,
+    description: Annotated[str | None, Arg("a few words")] = None,
+    read_scopes: Annotated[list[str] | None, Arg("what is read (else its scope and global)", comma=True)] = None,
+    budget: Annotated[int | None, Arg("most tokens of a recall; 0: no limit", ge=0, le=10**6)] = None,
+) -> SavedWorkspace:
+    """Make a workspace, or change what is given of one."""
+    return SavedWorkspace(
+        save_workspace(
+            ctx, name.strip(), scope=scope, read=read_scopes, corpus=corpus_id, budget=budget, description=description
+        )
+    )
+
+
+def workspace_register_text(result: SavedWorkspace) -> Iterator[str]:
+    """Its fields."""
+    return workspace_lines(result.workspace)
+
+
+# --- workspace remove ------------------------------------------------------------------------------------------------
+
+
+@operation(
+    name="workspace-remove",
+    access=WRITE,
+    tool="memory_workspace_remove",
+    destructive=True,
+    idempotent=True,
+    about="Forget a workspace that a tool registered, which is a saved view. Its memories stay in their scopes; the "
+    "workspace default and those that a person made stay.",
+    answer={"removed": "boolean", "name": "string"},
+)
+def workspace_remove(ctx: Context, name: Annotated[str, Arg("its name")]) -> RemovedWorkspace:
+    """Forget a workspace; its items stay."""
+    from memctl.store import workspaces
+
+    wanted = name.strip()
+    there = workspaces.get_workspace(ctx.db, wanted)
+    if there is not None and wanted != workspaces.DEFAULT_WORKSPACE and not workspaces.is_by_tool(ctx.db, wanted):
+        ctx.refuse_to_tools("forget a workspace that a person has made", "memctl workspace delete")
+    return RemovedWorkspace(wanted, workspaces.remove_workspace(ctx.db, wanted))
+
+
+def workspace_remove_text(result: RemovedWorkspace) -> Iterator[str]:
+    """Whether it was there."""
+    yield f"{result.name}: {'removed' if result.removed else 'nothing to remove'}"
