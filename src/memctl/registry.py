@@ -6,6 +6,7 @@ that was made here. A folder that is moved keeps its inode, a disk that is plugg
 """
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,7 +15,7 @@ from memctl.annotations import TYPE_CHECKING
 from memctl.paths import real_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 FILE = "trusted"
 #: Beside it: a line for each folder outside a store's project that feeds the store, the store's id and the path.
@@ -227,3 +228,43 @@ def _locked(here: str) -> Iterator[None]:
         yield
     finally:
         os.close(number)
+
+
+# --- where a store may stand ------------------------------------------------------------------------------------------
+
+
+def is_vouched_for(path: str) -> bool:
+    """Whether the file at `path` is in the registry, and not as one that is not to be trusted."""
+    entry = find(path)
+    return entry is not None and entry.how != UNTRUSTED
+
+
+def placement_problem(path: str) -> str:
+    """Why a store that nobody named must not be used where it stands; "" when nothing speaks against it."""
+    folder = os.path.dirname(path)
+    found = []
+    for place, what in ((folder, f"{os.path.basename(folder)} "), (path, "it ")):
+        try:
+            info = os.lstat(place)
+        except OSError:
+            continue
+        if stat.S_ISLNK(info.st_mode):
+            return f"{what}is a link; --db names a store wherever it is"
+        if place == path and not stat.S_ISREG(info.st_mode):
+            return "it is no regular file"
+        found.append(info)
+    stranger = next((info.st_uid for info in found if not is_own(info)), None)
+    if stranger is not None and not is_vouched_for(path):
+        from shlex import quote  # people copy what messages say, and whoever planted a folder chose its name
+
+        return f"it belongs to another user (uid {stranger}); memctl trust {quote(path)} lets it be used all the same"
+    return ""
+
+
+def is_own(info: os.stat_result, environ: "Mapping[str, str] | None" = None) -> bool:
+    """Whether a file is this user's; root under sudo is also the user that gave the command, as for git."""
+    if not hasattr(os, "geteuid"):
+        return True
+    me = os.geteuid()
+    other = (os.environ if environ is None else environ).get("SUDO_UID", "") if me == 0 else ""
+    return info.st_uid == me or (other.isdecimal() and info.st_uid == int(other))

@@ -366,7 +366,7 @@ def test_a_line_that_is_no_item_is_named_and_the_others_come_in(line: bytes, pro
 
 
 def test_a_line_that_is_too_long_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "LINE_BYTES", 1000)
+    monkeypatch.setattr("memctl.lifecycle.jsonl.LINE_BYTES", 1000)
     long = {"content": "x" * 5000}
     counts = load({"content": "a"}, long, {"content": "b"}, long)
     assert (counts["imported"], counts["errors"]) == (2, 2)

@@ -12,7 +12,7 @@ from memctl.llm.working import Exchange, session_block
 from memctl.names import DEFAULT_SCOPE
 from memctl.parameters import ReadRequest
 from memctl.store.filters import Filters
-from memctl.text import echo
+from memctl.text.block import markers
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class Talk:
         """What the window may show of a turn: as much as it has room for, secrets and injected memory taken out."""
         if not self.settings.session:
             return None
-        answer = echo.without_injected(answer)[0].strip()
+        answer = markers.without_injected(answer)[0].strip()
         if not answer:
             return None
         texts = []

@@ -13,7 +13,7 @@ from memctl.parameters import ReadRequest
 from memctl.reading.block import explain_delivery, find_passages
 from memctl.reading.request import Reader
 from memctl.text.block import block
-from memctl.text.block.block import Block, Passage
+from memctl.text.block.block import Block, BlockEntry
 from memctl.text.block.excerpt import stems
 from memctl.text.block.frames import Compact, place_within
 from memctl.text.query import analyse
@@ -45,14 +45,14 @@ class Grounded:
 
     __slots__ = ("ids", "places", "result", "sources")
 
-    def __init__(self, result: LoopResult, first: Block, passages: Mapping[str, Passage]) -> None:
+    def __init__(self, result: LoopResult, first: Block, passages: Mapping[str, BlockEntry]) -> None:
         self.ids = (*first.ids, *(i for i in result.ids if i not in first.ids))
         self.places = citations.context_places(result.context)
         self.sources = list(_sources(self.ids, passages, self.places))
         self.result = result._replace(context="")  # a long chat keeps many of these
 
 
-def _sources(ids: tuple[str, ...], passages: Mapping[str, Passage], places: list[ContextPlace]) -> Iterator[Source]:
+def _sources(ids: tuple[str, ...], passages: Mapping[str, BlockEntry], places: list[ContextPlace]) -> Iterator[Source]:
     left = dict.fromkeys(places)
     for item_id in ids:
         p = passages.get(item_id)
@@ -66,7 +66,7 @@ def _sources(ids: tuple[str, ...], passages: Mapping[str, Passage], places: list
             yield Source(place, p.title, p.ids)
 
 
-def _shows(place: ContextPlace, p: Passage) -> bool:
+def _shows(place: ContextPlace, p: BlockEntry) -> bool:
     """Whether a place in the context shows some of a passage."""
     if place.path != p.path:
         return False
@@ -80,7 +80,7 @@ class Ground:
 
     def __init__(self, ctx: Context, request: ReadRequest, command: str) -> None:
         self.reader = Reader(ctx, request, command, injectable=True)
-        self._passages: dict[str, Passage] = {}
+        self._passages: dict[str, BlockEntry] = {}
 
     def recall(self, query: str, budget: int) -> RecalledPassages:
         """The passages for a query, best first."""

@@ -4,7 +4,8 @@ from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING
 from memctl.context import Context
 from memctl.operation import CREATE
-from memctl.text import clean, echo
+from memctl.text import clean
+from memctl.text.block import markers
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Keeper:
         """Store an answer as a note, in parts when it is long; the ids of what is new in the store."""
         from memctl.ingest import statements
 
-        content, repeated = echo.without_injected(answer)
+        content, repeated = markers.without_injected(answer)
         if clean.is_blank(content):
             why = "only repeats injected memory" if repeated else "is empty"
             self.ctx.warn(f"[chat] Not stored: the answer {why}")

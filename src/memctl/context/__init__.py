@@ -11,7 +11,6 @@ from memctl import errors, registry, state
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.context.nearest import DEFAULT_STORE as DEFAULT_STORE
 from memctl.context.nearest import nearest_store as nearest_store
-from memctl.context.nearest import placement_problem
 from memctl.operation import CREATE, NONE, READ, WRITE, Access, Param
 from memctl.paths import real_path
 
@@ -223,7 +222,7 @@ class Context:
 
         if not self.is_found:
             return connect.open_read(path)
-        entry = None if placement_problem(path) else registry.find(path)
+        entry = None if registry.placement_problem(path) else registry.find(path)
         if entry is not None and entry.how != registry.UNTRUSTED:
             db = connect.open_read(path)
             if db.store_id == entry.store_id:

@@ -12,7 +12,7 @@ from memctl import registry
 from memctl.annotations import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 FOLDER = ".memory"
 DEFAULT_STORE = os.path.join(FOLDER, "memory.db")
@@ -42,9 +42,11 @@ def nearest_store(folder: str, say: "Callable[[str], None] | None" = None) -> st
 
 
 def _may_use(path: str, repository: str, tell: "Callable[[str], None]") -> bool:
-    why = placement_problem(path)
+    why = registry.placement_problem(path)
     if not why and repository and not _is_trusted(path):
-        why = f"it is above the repository {repository}; memctl trust {shell_quote(path)} lets it be used from there"
+        from shlex import quote
+
+        why = f"it is above the repository {repository}; memctl trust {quote(path)} lets it be used from there"
     if why:
         tell(f"Passed over {path}: {why}")
     elif repository:
@@ -68,50 +70,8 @@ def _is_there(path: str) -> bool:
         return False
 
 
-def placement_problem(path: str) -> str:
-    """Why a store that nobody named must not be used where it stands; "" when nothing speaks against it."""
-    folder = os.path.dirname(path)
-    found = []
-    for place, what in ((folder, f"{os.path.basename(folder)} "), (path, "it ")):
-        try:
-            info = os.lstat(place)
-        except OSError:
-            continue
-        if stat.S_ISLNK(info.st_mode):
-            return f"{what}is a link; --db names a store wherever it is"
-        if place == path and not stat.S_ISREG(info.st_mode):
-            return "it is no regular file"
-        found.append(info)
-    stranger = next((info.st_uid for info in found if not is_own(info)), None)
-    if stranger is not None and not _is_vouched_for(path):
-        command = f"memctl trust {shell_quote(path)}"
-        return f"it belongs to another user (uid {stranger}); {command} lets it be used all the same"
-    return ""
-
-
-def is_own(info: os.stat_result, environ: "Mapping[str, str] | None" = None) -> bool:
-    """Whether a file is this user's; root under sudo is also the user that gave the command, as for git."""
-    if not hasattr(os, "geteuid"):
-        return True
-    me = os.geteuid()
-    other = (os.environ if environ is None else environ).get("SUDO_UID", "") if me == 0 else ""
-    return info.st_uid == me or (other.isdecimal() and info.st_uid == int(other))
-
-
-def shell_quote(path: str) -> str:
-    """A path as a shell takes it: people copy what messages say, and whoever planted a folder chose its name."""
-    from shlex import quote
-
-    return quote(path)
-
-
-def _is_vouched_for(path: str) -> bool:
-    entry = registry.find(path)
-    return entry is not None and entry.how != registry.UNTRUSTED
-
-
 def _is_trusted(path: str) -> bool:
-    if _is_vouched_for(path):
+    if registry.is_vouched_for(path):
         return True
     from memctl.context import vouching
 

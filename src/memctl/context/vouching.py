@@ -9,11 +9,11 @@ Of a config.json beside a store counts what loosens something only when git does
 """
 
 import os
+import shlex
 import stat
 
 from memctl import errors, ids, registry
 from memctl.annotations import TYPE_CHECKING, Any
-from memctl.context.nearest import is_own, placement_problem, shell_quote
 from memctl.paths import real_path
 from memctl.registry import TrustEntry
 
@@ -35,7 +35,7 @@ def open_unnamed(ctx: "Context", path: str) -> "Database":
     """Open a store to read that is not known by the registry: as one's own when it is adopted, else as a stranger's."""
     from memctl.store import connect, untrusted
 
-    why = placement_problem(path)
+    why = registry.placement_problem(path)
     if why:
         raise errors.StoreUnsafe(path=path, what=why)
     if not os.path.exists(path):
@@ -45,7 +45,7 @@ def open_unnamed(ctx: "Context", path: str) -> "Database":
     db = untrusted.open_untrusted(path)
     if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
         ctx.warn_once(f"{path} was left with unfinished writes (a -wal file); they are not seen")
-    ctx.warn_once(NOTICE.format(path=path, quoted=shell_quote(path)))
+    ctx.warn_once(NOTICE.format(path=path, quoted=shlex.quote(path)))
     return db
 
 
@@ -54,7 +54,7 @@ def check_known(path: str) -> str | None:
 
     Raises StoreUntrusted, and StoreUnsafe where none may be.
     """
-    why = placement_problem(path)
+    why = registry.placement_problem(path)
     if why:
         raise errors.StoreUnsafe(path=path, what=why)
     if not os.path.lexists(path):
@@ -130,7 +130,7 @@ def _knows_files_of_this_machine(path: str) -> bool:
     from memctl.store.documents import mounts
 
     try:
-        if not is_own(os.stat(path)):
+        if not registry.is_own(os.stat(path)):
             return False
         db = untrusted.open_raw(path)
     except (OSError, errors.MemctlError):

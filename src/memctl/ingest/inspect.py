@@ -14,7 +14,7 @@ from memctl.extract import kind_of, suffix_of
 from memctl.store.database import Database
 from memctl.store.documents import corpus, mounts
 from memctl.store.documents.corpus import FileSummary
-from memctl.text.block.structure import block
+from memctl.text.block.structure import structure_block
 from memctl.text.clean import one_line
 from memctl.text.tokens import CHARS_PER_TOKEN
 
@@ -88,7 +88,7 @@ class Report:
 
     def block(self, budget_tokens: int) -> str:
         """The structure block within a budget, without a final line break."""
-        return block(self.stats, self.label, budget_tokens, self.tree)
+        return structure_block(self.stats, self.label, budget_tokens, self.tree)
 
     def as_dict(self, budget_tokens: int) -> dict[str, Any]:
         """The statistics with the tree, as text within the budget."""
@@ -188,7 +188,7 @@ def _files(held: Sequence[FileSummary], placed: Sequence[str], policy: "MemoryPo
 
 def shown(names: list[str], policy: "MemoryPolicy | None") -> list[str]:
     """The names as policy lets them be shown: secrets blotted out, those that speak to a model withheld."""
-    if policy is None or policy.clear("\n".join(names), document=True):
+    if policy is None or policy.is_clean("\n".join(names), document=True):
         return names
     judged = [policy.judge(name, field="provenance") for name in names]
     return [_WITHHELD if one.action == "quarantine" else one.text for one in judged]

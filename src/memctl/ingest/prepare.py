@@ -300,18 +300,18 @@ class Preparer:
         if self.policy:
             from memctl.item_policy import judge_path
 
-            judge_path(self.policy.at(path), path)
+            judge_path(self.policy.for_path(path), path)
 
     def stored(self, path: str) -> str:
         """A path as it may be stored: where policy sees a secret in it, one that only tells the same file again."""
-        return make_stand_in(path, self.policy.at(path).redact(path)) if self.policy else path
+        return make_stand_in(path, self.policy.for_path(path).redact(path)) if self.policy else path
 
     def tags(self, path: str) -> list[str]:
         """The caller's tags, then what the suffix and the two nearest folders say."""
         key = (os.path.dirname(path), os.path.splitext(path)[1].lower())
         if key not in self._tags:
             inferred = inferred_tags(path) if self.options.infer else []
-            safe = [tag for tag in inferred if self.policy is None or self.policy.clear(tag, document=True)]
+            safe = [tag for tag in inferred if self.policy is None or self.policy.is_clean(tag, document=True)]
             self._tags[key] = list(dict.fromkeys([*self.options.tags, *safe]))
         return self._tags[key]
 

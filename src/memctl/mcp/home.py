@@ -97,7 +97,7 @@ class Served(Context):
             info = os.stat(self.db_path)
         except OSError:
             return (0,)
-        return (info.st_dev, info.st_ino, db.value("PRAGMA schema_version"))
+        return (info.st_dev, info.st_ino, db.schema_version())
 
 
 class Home:

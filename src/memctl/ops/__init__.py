@@ -38,10 +38,10 @@ TABLE: dict[str, Row] = {
     "mount": Row("memctl.ops.write.folders", "Register a folder that feeds the store", "Write"),
     "sync": Row("memctl.ops.write.folders", "Bring the store up to date with its folders", "Write"),
     "push": Row("memctl.ops.recall.block", "Ingest sources, then print what answers a question as one block", "Recall"),
-    "remember": Row("memctl.ops.write.remember", "Store one statement and print its id", "Write"),
-    "propose": Row("memctl.ops.write.propose", "Store what a model proposes to remember", "Write", cli=False),
-    "write": Row("memctl.ops.write.write", "Store one finished item", "Write", cli=False),
-    "pull": Row("memctl.ops.write.pull", "Store what an LLM wrote, from standard input", "Write"),
+    "remember": Row("memctl.ops.write.statements", "Store one statement and print its id", "Write"),
+    "propose": Row("memctl.ops.write.statements", "Store what a model proposes to remember", "Write", cli=False),
+    "write": Row("memctl.ops.write.statements", "Store one finished item", "Write", cli=False),
+    "pull": Row("memctl.ops.write.statements", "Store what an LLM wrote, from standard input", "Write"),
     "recall": Row(
         "memctl.ops.recall.block", "Print what answers a question as one block within a token budget", "Recall"
     ),
@@ -71,15 +71,15 @@ TABLE: dict[str, Row] = {
         "memctl.ops.care.workspaces", "Make a workspace, or change what is given of one", "Care", cli=False
     ),
     "workspace-remove": Row("memctl.ops.care.workspaces", "Forget a workspace; its items stay", "Care", cli=False),
-    "session": Row("memctl.ops.look.session", "Look at recorded conversations, or delete one", "Look"),
+    "session": Row("memctl.ops.look.sessions", "Look at recorded conversations, or delete one", "Look"),
     "session-inject": Row(
-        "memctl.ops.look.session_inject",
+        "memctl.ops.look.sessions",
         "Begin a turn: record the question, and recall what answers it",
         "Recall",
         cli=False,
     ),
     "session-store": Row(
-        "memctl.ops.look.session_store", "End a turn: record the answer, and store what it proposes", "Write", cli=False
+        "memctl.ops.look.sessions", "End a turn: record the answer, and store what it proposes", "Write", cli=False
     ),
     "status": Row("memctl.ops.look.status", "Say which store is used, what it holds and what feeds it", "Look"),
     "digest": Row("memctl.ops.look.status", "Sum up on one page what a scope holds", "Look"),

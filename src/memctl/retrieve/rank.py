@@ -247,9 +247,9 @@ def _may_name_time(text: str) -> bool:
 
 def _timed(db: Database, ranking: Ranking, scores: Scores, text: str) -> Scores:
     """The scores with what it adds to have been made at the time that the query names, or near it."""
-    from memctl.text import dates
+    from memctl.text.times import named_days
 
-    spans = dates.named(text)
+    spans = named_days(text)
     added: Scores = {}
     much = TIME * max(scores.values(), default=0.0)
     if spans and much:

@@ -31,17 +31,13 @@ _SCANNED_FIELDS = (*_WORDS, "links", "provenance", "scope", "rule_id", "corpus_i
 def view_as_of(db: Database, moment: str) -> Iterator[None]:
     """Let reads of `db` see the items of a moment (in the shape of `ids.timestamp`) until the block ends."""
     connect.ensure_index(db)
-    db.run("BEGIN")
-    try:
+    with db.snapshot():
         with db.briefly_writable():  # for temporary tables; nothing here names a table of the file to write to
-            _stand_before(db, moment)
+            _create_views(db, moment)
         yield
-    finally:
-        if db.conn.in_transaction:  # after some errors SQLite has rolled back by itself
-            db.run("ROLLBACK")
 
 
-def _stand_before(db: Database, moment: str) -> None:
+def _create_views(db: Database, moment: str) -> None:
     base = _item_source(db)
     changed = list(_changed_since(db, moment))
     db.run(f"CREATE TEMP TABLE memctl_then (at INTEGER PRIMARY KEY, {', '.join(rows.COLUMNS)})")

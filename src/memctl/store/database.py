@@ -187,6 +187,11 @@ class Database:
             (key, value),
         )
 
+    def schema_version(self) -> int:
+        """SQLite's count of changes of the schema: VACUUM and every CREATE and DROP by any program add to it."""
+        version: int = self.value("PRAGMA main.schema_version")
+        return version
+
     def prepare_to_read(self) -> None:
         """Set what a handle that reads needs."""
         self.conn.execute("PRAGMA query_only = ON")

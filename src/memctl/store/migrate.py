@@ -156,7 +156,7 @@ def _shared_tables(db: Database, tokenizer: str | None) -> None:
                 db.run(f"ALTER TABLE {table} ADD COLUMN {column} {definition}")
     db.run_script(schema.statements(schema.SHARED_TABLES + schema.SIDE_TABLES))
     for key, value in (("created_by", "memctl"), ("created_at", ids.timestamp_sql())):
-        db.run("INSERT OR IGNORE INTO schema_meta(key, value) VALUES (?, ?)", (key, value))
+        db.run("INSERT INTO schema_meta(key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", (key, value))
     db.set_meta("schema_version", str(schema.SCHEMA_VERSION))
     fts.ensure_index(db, tokenizer)
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 
-from memctl import errors
+from memctl import errors, registry
 from memctl.annotations import Annotated, Any
 from memctl.context import Context
 from memctl.operation import NONE, Arg, Result, operation
@@ -123,9 +123,8 @@ def _tokenizer(wanted: str | None, store: dict[str, Any]) -> str:
 def _refuse_a_stranger_s(db: str, *, moved: bool) -> None:
     """Refuse a place that is somebody else's, and a store that they made: naming it would trust it."""
     from memctl.context import vouching
-    from memctl.context.nearest import placement_problem
 
-    why = placement_problem(db)
+    why = registry.placement_problem(db)
     if why:
         raise errors.StoreUnsafe(path=db, what=why)
     if not moved:

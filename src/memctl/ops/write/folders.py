@@ -387,7 +387,8 @@ def _why_unknown(ctx: Context, mount: "Mount") -> str:
     """What to say of a mount of a folder outside the project, when no person has said in any way that it may be read;
     "" for all others. Where a person has named the folders that a server may read, these decide.
     """
-    from memctl.context.nearest import shell_quote
+    import shlex
+
     from memctl.store.documents import mounts
 
     if ctx.readable_roots is not None or not mounts.is_unknown_outside(ctx.db, mount["path"]):
@@ -395,7 +396,7 @@ def _why_unknown(ctx: Context, mount: "Mount") -> str:
     path = ctx.policy.redact(mount["path"])
     return (
         f"is of a folder outside the project that memctl has not mounted for you: {one_line(path, _PATH)} "
-        f"(memctl sync {shell_quote(path)} takes it in)"
+        f"(memctl sync {shlex.quote(path)} takes it in)"
     )
 
 

@@ -341,8 +341,10 @@ def put_unread(db: Database, files: Mapping[str, UnreadFile], recipe: str) -> No
         return
     with db.atomic():
         db.run_many(
-            "INSERT OR REPLACE INTO memory_unread_files(file_path, size, mtime_ns, ctime_ns, inode, reason, recipe) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO memory_unread_files(file_path, size, mtime_ns, ctime_ns, inode, reason, recipe) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(file_path) DO UPDATE SET size = excluded.size, "
+            "mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns, inode = excluded.inode, "
+            "reason = excluded.reason, recipe = excluded.recipe",
             [(path, *file, recipe) for path, file in files.items()],
         )
 

@@ -307,6 +307,16 @@ def set_withheld(db: Database, item_id: str, reason: str, details: Sequence[str]
     )
 
 
+def clear_withheld(db: Database, item_id: str) -> None:
+    """Drop the record of why an item is not injectable."""
+    db.run("DELETE FROM memory_withheld WHERE item_id = ?", (item_id,))
+
+
+def rewrite_revisions(db: Database, snapshots: Iterable[tuple[str, str]]) -> None:
+    """Replace the snapshots of revisions for good: pairs of the new snapshot, as JSON, and the revision's id."""
+    db.run_many("UPDATE memory_revisions SET snapshot = ? WHERE revision_id = ?", snapshots)
+
+
 def release_raw(db: Database, item_ids: Iterable[str], reason: str) -> int:
     """Make items injectable that were only raw; what policy withheld stays withheld. Returns how many."""
     raw = [i for i, why in withheld_reasons(db, item_ids).items() if why == "raw"]

@@ -121,8 +121,8 @@ def sort_candidates(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def created_days(db: Database, rows: Iterable[int]) -> dict[int, int]:
-    """The days on which these items were made (as `dates.day_of` counts them), of those that say it."""
-    from memctl.text.dates import day_of
+    """The days on which these items were made (as `times.day_of` counts them), of those that say it."""
+    from memctl.text.times import day_of
 
     known: dict[int, int | None] = db.cached("days")
     unknown = [row for row in rows if row not in known]

@@ -1,18 +1,14 @@
-"""`MemoryPolicy`: the verdicts on proposals and items, the judgement of document passages."""
+"""The decisions: `MemoryPolicy` with its verdicts on proposals and items and its judgement of document passages."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from copy import copy
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import ids
-from memctl.names import PolicyAction
-from memctl.policy import allow
-from memctl.policy.blot import blot
-from memctl.policy.verdict import FieldsJudgement, Finding, Judgement, PolicyVerdict
+from memctl.names import FindingKind, PolicyAction
 from memctl.types import MemoryItem, MemoryProposal
 
 if TYPE_CHECKING:
@@ -27,10 +23,6 @@ _SWITCHES = {
     "pii": "pii_patterns_enabled",
 }
 _ROUNDS = 4  # blotting out may join what stood apart; the second look is nearly always the last
-# A long text is looked at piece by piece: the words of a small piece open far fewer rules. All in characters.
-_PIECE = 1600
-_OVERLAP = 120  # a finding may begin in a piece and be told by what follows so closely
-_LONGEST = 10_000  # so much more is looked at for the end of a secret: a private key is longer than it takes to tell
 #: Of a document with more findings nothing is stored: it is a list of secrets, or made to cost.
 MOST_FINDINGS = 5_000
 _RANK: dict[str, int] = {"accept": 0, "redact": 1, "quarantine": 2, "reject": 3}
@@ -43,8 +35,97 @@ _REASONS = {
     ("instructional", "quarantine"): "QUARANTINE: instructional_self_instruction pattern {} matched",
     ("pii", "quarantine"): "QUARANTINE: pii pattern {} matched",
 }
-#: Hard checks in their order; the first that finds something decides.
-_HARD = (("secret", "reject"), ("injection", "reject"), ("instructional", "reject"))
+#: The kinds that refuse, in their order; the first that is found gives the reasons.
+_HARD = ("secret", "injection", "instructional")
+
+
+class Finding(NamedTuple):
+    """One place where a rule found something.
+
+    `start` and `end` are character offsets into the field that was judged; for tags and entities into the one tag or
+    entity. They never carry the text itself, so a finding may be logged.
+    """
+
+    kind: FindingKind
+    rule: str
+    action: PolicyAction
+    field: str
+    start: int
+    end: int
+
+
+class PolicyVerdict:
+    """The answer for one proposal or item: accept, quarantine or reject, why, and what storing it must respect.
+
+    The `forced_*` fields are None unless the verdict is quarantine: tier, validation and expiry (ISO timestamp) that
+    the stored item must have. `forced_non_injectable` is True when it must also stay out of every injection block.
+    """
+
+    __slots__ = (
+        "action",
+        "findings",
+        "forced_expires_at",
+        "forced_non_injectable",
+        "forced_tier",
+        "forced_validation",
+        "reasons",
+    )
+
+    def __init__(
+        self,
+        action: PolicyAction = "accept",
+        reasons: list[str] | None = None,
+        forced_tier: str | None = None,
+        forced_validation: str | None = None,
+        forced_expires_at: str | None = None,
+        *,
+        forced_non_injectable: bool = False,
+        findings: list[Finding] | None = None,
+    ) -> None:
+        self.action: PolicyAction = action
+        self.reasons = [] if reasons is None else reasons
+        self.forced_tier = forced_tier
+        self.forced_validation = forced_validation
+        self.forced_expires_at = forced_expires_at
+        self.forced_non_injectable = forced_non_injectable
+        self.findings = [] if findings is None else findings
+
+    @property
+    def accepted(self) -> bool:
+        """True for accept only: a quarantined proposal is stored, but not accepted."""
+        return self.action == "accept"
+
+    @property
+    def rejected(self) -> bool:
+        """True when nothing may be stored."""
+        return self.action == "reject"
+
+    def __repr__(self) -> str:
+        return f"PolicyVerdict({self.action!r}, {self.reasons!r})"
+
+
+class Judgement(NamedTuple):
+    """A passage after policy: the text to store (secrets blotted out), what to do with it, and what was found."""
+
+    text: str
+    action: PolicyAction
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def redacted(self) -> bool:
+        """True when `text` differs from what was given."""
+        return any(f.action == "redact" for f in self.findings)
+
+
+class FieldsJudgement(NamedTuple):
+    """The small fields of an item after policy, in the order they were given."""
+
+    title: str
+    tags: list[str]
+    entities: list[str]
+    provenance: str
+    action: PolicyAction
+    findings: tuple[Finding, ...] = ()
 
 
 class MemoryPolicy:
@@ -64,7 +145,11 @@ class MemoryPolicy:
         self.expiry_hours: float = getattr(config, "quarantine_expiry_hours", 72)
         self._off = frozenset(kind for kind, key in _SWITCHES.items() if not getattr(config, key, True))
         self._engine = engine
-        self._project = _project_of(config)
+        self._project: Project | None = None
+        if any(getattr(config, key, None) for key in ("silenced_rules", "rules", "allow")):
+            from memctl.policy.project import project_of
+
+            self._project = project_of(config)
         self._path = ""
 
     @property
@@ -72,7 +157,7 @@ class MemoryPolicy:
         """The kinds that are switched off, and a word for a project's own part; "" where nothing is configured."""
         return ",".join([*sorted(self._off), *([self._project.word()] if self._project else [])])
 
-    def at(self, path: str) -> MemoryPolicy:
+    def for_path(self, path: str) -> MemoryPolicy:
         """This policy for a document of this path, where the project lets some findings pass."""
         if self._project is None or not self._project.allowed:
             return self
@@ -80,7 +165,7 @@ class MemoryPolicy:
         mine._path = path
         return mine
 
-    def but(self, kinds: Iterable[str]) -> MemoryPolicy:
+    def without(self, kinds: Iterable[str]) -> MemoryPolicy:
         """This policy without the findings of these kinds."""
         off = self._off.union(kinds)
         if off == self._off:
@@ -97,7 +182,7 @@ class MemoryPolicy:
         known = self._project.in_force() if self._project else RULES
         return frozenset(rule.kind for rule in known if rule.id in wanted)
 
-    def covered(self, rules: Iterable[str], *, released: bool) -> frozenset[str]:
+    def covered_kinds(self, rules: Iterable[str], *, released: bool) -> frozenset[str]:
         """The kinds of findings that do nothing to an item that these rules hold back, or that was released from them.
 
         Those of the rules; who has read one sort of instruction to a model has read the other. Where no rules are
@@ -132,8 +217,8 @@ class MemoryPolicy:
         return self._verdict(found, [])
 
     def _verdict(self, findings: list[Finding], soft: list[str]) -> PolicyVerdict:
-        for kind, action in _HARD:
-            hard = [f for f in findings if f.kind == kind and f.action == action]
+        for kind in _HARD:
+            hard = [f for f in findings if f.kind == kind and f.action == "reject"]
             if hard:
                 return PolicyVerdict("reject", _reasons(hard), findings=findings)
         if not (findings or soft):
@@ -155,29 +240,27 @@ class MemoryPolicy:
         parts = [("title", title), ("content", content)]
         parts += [("tags", str(t)) for t in tags] + [("entities", str(e)) for e in entities] + [("provenance", source)]
         parts = [part for part in parts if part[1]]
-        hits = self._scan("\n".join(text for _, text in parts))
+        hits = self._hits("\n".join(text for _, text in parts))
         return [f for hit in hits for f in _placed(hit, parts) if not (f.field == "provenance" and f.kind == "pii")]
 
     def why_allowed(self, path: str, finding: Finding, text: str = "") -> str:
         """Why the project, or a mark in the document's `text`, says that a finding is none; "" when nothing does."""
         if finding.action == "accept":
             return "an example in a text about such things"
+        from memctl.policy.project import mark_reason
+
         why = self._project.reason(path, finding.rule, finding.kind) if self._project else ""
-        return why or allow.marked(text, finding.start, finding.rule)
+        return why or mark_reason(text, finding.start, finding.rule)
 
     # --- documents and transcripts --------------------------------------------------------------------------------
 
-    def clear(self, text: str, *, document: bool = False) -> bool:
+    def is_clean(self, text: str, *, document: bool = False) -> bool:
         """Whether nothing is found in `text` (of a document: nothing that `judge` would act on)."""
-        return not any(hit.action != "accept" for hit in self._judged(text, document=document))
+        return not any(hit.action != "accept" for hit in self._hits(text, document=document))
 
     def findings(self, text: str, *, document: bool = True) -> tuple[Finding, ...]:
         """What is found in a text, also what marks in it let pass; nothing is blotted out, which is what takes time."""
-        hits = self._scan(text, document=document, marks=False)
-        if document and hits:
-            from memctl.policy.settle import examples
-
-            hits = examples(text, hits)
+        hits = self._hits(text, document=document, marks=False)
         return tuple(f for h in hits if (f := _finding(h, "content", document=document)))
 
     def judge(self, text: str, *, field: str = "content", document: bool = True) -> Judgement:
@@ -190,15 +273,17 @@ class MemoryPolicy:
         comes back empty. Otherwise (one statement) a secret rejects, as in `evaluate_proposal`. Offsets in findings are
         those of the text given.
         """
-        hits = self._judged(text, document=document)
+        hits = self._hits(text, document=document)
         if not hits:
             return Judgement(text, "accept")
         if document and len(hits) > MOST_FINDINGS:
-            return Judgement("", "reject", tuple(_refused(hits[:MOST_FINDINGS], field)))
+            refused = hits[:MOST_FINDINGS]
+            return Judgement(
+                "", "reject", tuple(Finding(h.rule.kind, h.rule.id, "reject", field, h.start, h.end) for h in refused)
+            )
         findings = [f for h in hits if (f := _finding(h, field, document=document))]
-        blots = [h for h in hits if _blotted(h)] if document else []
-        out = self._redact(text, blots, document=document) if blots else text
-        return Judgement(out, _strictest(f.action for f in findings), tuple(findings))
+        out = self._redact(text, hits, document=document) if document else text
+        return Judgement(out, _strictest(findings), tuple(findings))
 
     def judge_fields(
         self,
@@ -211,135 +296,70 @@ class MemoryPolicy:
     ) -> FieldsJudgement:
         """Judge the small fields of an item: headings become titles, folder names become tags."""
         groups = (("title", [title]), ("tags", list(tags)), ("entities", list(entities)), ("provenance", [provenance]))
-        if not self._scan("\n".join(text for _, texts in groups for text in texts)):
+        if not self._hits("\n".join(text for _, texts in groups for text in texts)):
             return FieldsJudgement(title, groups[1][1], groups[2][1], provenance, "accept")
         judged = {name: [self.judge(text, field=name, document=document) for text in texts] for name, texts in groups}
         findings = tuple(f for js in judged.values() for j in js for f in j.findings)
         texts = {name: [j.text for j in js] for name, js in judged.items()}
-        action = _strictest(f.action for f in findings)
+        action = _strictest(findings)
         return FieldsJudgement(
             texts["title"][0], texts["tags"], texts["entities"], texts["provenance"][0], action, findings
         )
 
     def redact(self, text: str) -> str:
         """`text` with secrets and high-risk personal numbers blotted out: for previews, logs and error messages."""
-        return self._redact(text, [h for h in self._scan(text) if _blotted(h)])
+        return self._redact(text, self._hits(text))
 
     def _redact(self, text: str, hits: list[Hit], *, document: bool = False) -> str:
         for _ in range(_ROUNDS):
-            if not hits:
+            secrets = [hit for hit in hits if hit.is_blotted]
+            if not secrets:
                 break
-            text = blot(text, hits)
-            hits = [h for h in self._scan(text, document=document) if _blotted(h)]
+            from memctl.policy.redaction import blot
+
+            text = blot(text, secrets)
+            hits = self._hits(text, document=document)
         return text
 
-    def _scan(self, text: str, *, document: bool = False, marks: bool = True) -> list[Hit]:
-        if self._project is not None and self._engine is None:
+    def _hits(self, text: str, *, document: bool = False, marks: bool = True) -> list[Hit]:
+        """The hits in a text that count: of kinds that are switched on, and that nothing lets pass.
+
+        Of a document those are only marked that are examples in a text about such things.
+        """
+        if self._engine is not None:
+            engine = self._engine
+        elif self._project is not None:
             engine = self._project.engine(document=document)
         else:
-            engine = self._engine or _built_in(document)
-        if len(text) <= _PIECE + _OVERLAP:
-            hits = engine.scan(text)
-        else:
-            hits = _in_pieces(engine, text, MOST_FINDINGS + 1 if document else sys.maxsize)
-            if not document:  # a document's passage is held back either way
-                from memctl.policy.settle import weighed
+            from memctl.policy.engine import built_in_engine
 
-                hits = weighed(text, hits)  # what shows a hit to be an example may stand in the next piece
-        return self._counted(text, hits, marks=document and marks) if hits else hits
-
-    def _judged(self, text: str, *, document: bool) -> list[Hit]:
-        """The hits in a text; of a document those only marked that are examples in a text about such things."""
-        hits = self._scan(text, document=document)
-        if not (hits and document):
-            return hits
-        from memctl.policy.settle import examples
-
-        return examples(text, hits)
-
-    def _counted(self, text: str, hits: list[Hit], *, marks: bool) -> list[Hit]:
-        """The hits of kinds that are switched on, and that nothing lets pass."""
+            engine = built_in_engine(document=document)
+        hits = engine.scan_long(text, MOST_FINDINGS + 1 if document else sys.maxsize)
         if self._off:
             hits = [h for h in hits if h.rule.kind not in self._off]
         if self._path and self._project is not None:
             hits = [h for h in hits if not self._project.reason(self._path, h.rule.id, h.rule.kind)]
-        return allow.unmarked(text, hits) if marks and allow.MARK in text else hits
+        if not (hits and document):
+            return hits
+        from memctl.policy.context import accept_examples
+        from memctl.policy.project import MARK, unmarked
+
+        return accept_examples(text, unmarked(text, hits) if marks and MARK in text else hits)
 
 
-@cache
-def _built_in(document: bool) -> Engine:
-    from memctl.policy.engine import default_engine, document_engine
-
-    return document_engine() if document else default_engine()
-
-
-def _project_of(config: Any) -> Project | None:
-    if not any(getattr(config, key, None) for key in ("silenced_rules", "rules", "allow")):
-        return None
-    from memctl.policy.project import project
-
-    return project(config)
-
-
-def _in_pieces(engine: Engine, text: str, most: int) -> list[Hit]:
-    """The hits in a long text, by position, until there are so many; cost is linear in its length."""
-    found: dict[tuple[int, int, str], Hit] = {}
-    start = 0
-    while start < len(text) and len(found) < most:
-        stop = _piece_end(text, start, _PIECE)
-        piece = text[start : stop + _OVERLAP]
-        opening = engine.gate.open(piece)
-        far = min(engine.far(piece, opening), _LONGEST) if opening.rules else 0
-        if far:  # a larger piece: what it overlaps with must be far longer, and shall not be looked at many times
-            stop = _piece_end(text, start, far)
-            hits = engine.scan(text[start : stop + far])
-        else:
-            hits = _in_piece(engine, text, start, stop, engine.scan(piece, opening))
-        for hit in hits:
-            placed = hit._replace(start=hit.start + start, end=hit.end + start)
-            found[placed.start, placed.end, hit.rule.id] = placed
-        start = stop
-    return [found[key] for key in sorted(found)]
-
-
-def _in_piece(engine: Engine, text: str, start: int, stop: int, hits: list[Hit]) -> list[Hit]:
-    """The hits in one piece, positions counted from its start; farther is looked only for a secret that goes on."""
-    end = stop + _OVERLAP
-    while hits and end < min(len(text), stop + _LONGEST) and any(_cut_off(h, text[start + h.end : end]) for h in hits):
-        end = stop + min((end - stop) * 4, _LONGEST)
-        hits = engine.scan(text[start:end])
-    return hits
-
-
-def _cut_off(hit: Hit, rest: str) -> bool:
-    """Whether what must be blotted out may go on after the piece's end: next to nothing comes after it."""
-    return _blotted(hit) and len(rest.strip()) <= 2
-
-
-def _piece_end(text: str, start: int, size: int) -> int:
-    """Where a piece of about this size ends: at a line's end where there is one."""
-    if len(text) - start <= size + _OVERLAP:
-        return len(text)
-    return text.rfind("\n", start + size // 2, start + size) + 1 or start + size
+def _strictest(findings: Iterable[Finding]) -> PolicyAction:
+    return max((finding.action for finding in findings), key=_RANK.__getitem__, default="accept")
 
 
 def _reasons(findings: list[Finding]) -> list[str]:
     return list(dict.fromkeys(_REASONS[f.kind, f.action].format(f.rule) for f in findings))
 
 
-def _strictest(actions: Iterable[PolicyAction]) -> PolicyAction:
-    return max(actions, key=_RANK.__getitem__, default="accept")
-
-
-def _blotted(hit: Hit) -> bool:
-    return hit.rule.kind == "secret" or (hit.rule.kind == "pii" and hit.rule.severity == 3)
-
-
 def _finding(hit: Hit, field: str, *, document: bool) -> Finding | None:
     """The finding a hit makes; None for personal data that documents may carry."""
     action = hit.action
     if document:
-        if _blotted(hit):
+        if hit.is_blotted:
             action = "redact"
         elif hit.rule.kind == "pii":
             return None
@@ -357,9 +377,3 @@ def _placed(hit: Hit, parts: list[tuple[str, str]]) -> list[Finding]:
             best = Finding(hit.rule.kind, hit.rule.id, hit.action, name, lo, hi)
         start += len(text) + 1
     return [best] if best else []
-
-
-def _refused(hits: list[Hit], field: str) -> Iterator[Finding]:
-    """The findings of a document of which nothing is stored."""
-    for hit in hits:
-        yield Finding(hit.rule.kind, hit.rule.id, "reject", field, hit.start, hit.end)

@@ -1,4 +1,6 @@
-"""Redaction views: what leaves the store, by who may see it. RAGIX calls them S0, S2 and S3.
+"""Redaction: how secrets are blotted out of a text, and what leaves the store by who may see it.
+
+RAGIX calls the three views S0, S2 and S3.
 
 public    nothing that tells where it comes from: paths, file names, mail addresses, hosts, IP addresses, hashes and
           personal data are blotted out; items and sources are called ITEM-1, SOURCE-1, …; so are titles, tags, scopes
@@ -11,15 +13,19 @@ Below full, secrets that older rules let in are blotted out as well.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
+from memctl.policy.regex import lazy_regex
 
 if TYPE_CHECKING:
-    from memctl.policy.governor import MemoryPolicy
+    from memctl.policy.decisions import MemoryPolicy
+    from memctl.policy.rule import Hit
+
+_FEW = 32  # different secrets that are each looked for all over a text; more of them only where words begin
+_HEAD = 8  # characters by which such a secret is known, and the shortest that is looked for elsewhere
+_WORD_STARTS = lazy_regex(r"(?<![A-Za-z0-9])\S")
 
 _NAMES = {"S0": "public", "S2": "internal", "S3": "full"}
 
@@ -30,26 +36,34 @@ _SUFFIX = (
 )
 #: What each class looks like, in the order in which they are blotted out, and whether it stays in the internal view.
 #: Each begins at a border and repeats single characters only, so that cost is linear.
-_CLASSES = (
-    ("hash", False, r"\b(?:sha(?:1|256|512):)[0-9a-fA-F]{9,128}\b|(?<![0-9A-Za-z])[0-9a-f]{40,64}(?![0-9A-Za-z])"),
-    ("email", True, r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"),
-    ("ip", False, r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\d)|(?<![\w:])[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{1,4}){7}"),
-    ("host", False, rf"(?<![\w.-])[A-Za-z0-9][\w-]{{0,62}}(?:\.[\w-]{{1,63}}){{0,4}}\.(?:{_HOST})\b(?!\.\w)"),
-    ("host", False, r"\b(?:srv|db|web|app|host|node|vm|proxy|gw|mail|dns|ldap)-?\d{1,4}\b(?!\.\d)"),
-    ("path", True, r"(?<![\w/:.<~@+%\\-])(?:file://|~|\.{1,2})?/(?:[\w.@+~%-]{1,255}/){0,40}[\w.@+~%-]{0,255}[\w~%]"),
-    ("path", True, r"(?<![\w/:.<@+-])[\w.@+-]{1,255}/(?:[\w.@+-]{1,255}/){1,40}[\w.@+-]{0,255}"),
-    ("path", True, r"\b[A-Za-z]:\\[^\s\"'<>|:*?]{0,400}[\w~%]|\\\\[\w.-]{1,63}\\[^\s\"'<>|:*?]{0,400}[\w~%]"),
-    (
-        "file", True,
-        rf"(?<![\w.-])[\w-][\w.-]{{0,200}}\.(?:{_SUFFIX})\b",
-    ),
-)  # fmt: skip
+_CLASSES = tuple(
+    (name, stays, lazy_regex(pattern))
+    for name, stays, pattern in (
+        ("hash", False, r"\b(?:sha(?:1|256|512):)[0-9a-fA-F]{9,128}\b|(?<![0-9A-Za-z])[0-9a-f]{40,64}(?![0-9A-Za-z])"),
+        ("email", True, r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"),
+        (
+            "ip",
+            False,
+            r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\d)|(?<![\w:])[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{1,4}){7}",
+        ),
+        ("host", False, rf"(?<![\w.-])[A-Za-z0-9][\w-]{{0,62}}(?:\.[\w-]{{1,63}}){{0,4}}\.(?:{_HOST})\b(?!\.\w)"),
+        ("host", False, r"\b(?:srv|db|web|app|host|node|vm|proxy|gw|mail|dns|ldap)-?\d{1,4}\b(?!\.\d)"),
+        (
+            "path",
+            True,
+            r"(?<![\w/:.<~@+%\\-])(?:file://|~|\.{1,2})?/(?:[\w.@+~%-]{1,255}/){0,40}[\w.@+~%-]{0,255}[\w~%]",
+        ),
+        ("path", True, r"(?<![\w/:.<@+-])[\w.@+-]{1,255}/(?:[\w.@+-]{1,255}/){1,40}[\w.@+-]{0,255}"),
+        ("path", True, r"\b[A-Za-z]:\\[^\s\"'<>|:*?]{0,400}[\w~%]|\\\\[\w.-]{1,63}\\[^\s\"'<>|:*?]{0,400}[\w~%]"),
+        ("file", True, rf"(?<![\w.-])[\w-][\w.-]{{0,200}}\.(?:{_SUFFIX})\b"),
+    )
+)
 _PATH = "[REDACTED:path]"
 #: What may follow a file's name in the title of a passage: a heading, or which part of the file it is.
 _AFTER_NAME = (" > ", " [", " · ")
 #: Fields whose values, taken as a whole, may be a part of a path.
 _PARTS = ("tags", "entities", "scope", "corpus_id")
-_ITEM = re.compile(r"\b[A-Z]{2,6}-[0-9a-f]{8,64}\b")
+_ITEM = lazy_regex(r"\b[A-Z]{2,6}-[0-9a-f]{8,64}\b")
 #: Fields of an exported line that say nothing of anybody.
 _PLAIN = frozenset(
     ("tier", "type", "confidence", "validation", "usage_count", "archived", "injectable", "withheld", "rel", "position",
@@ -57,14 +71,42 @@ _PLAIN = frozenset(
 )  # fmt: skip
 
 
+def blot(text: str, hits: list[Hit]) -> str:
+    """Replace the hits' spans, and every other place where the same secret stands, by their rules' names."""
+    spans = [(h.start, h.end, h.rule.id) for h in hits]
+    spans += _elsewhere(text, {text[start:end]: rule for start, end, rule in reversed(spans) if end - start >= _HEAD})
+    out: list[str] = []
+    done = 0
+    for start, end, rule in sorted(spans, key=lambda s: (s[0], -s[1])):
+        if start >= done:
+            # Line ends inside a secret stay, so that every other line keeps its number.
+            out += [text[done:start], f"[REDACTED:{rule}]", "\n" * text.count("\n", start, end)]
+        done = max(done, end)
+    return "".join([*out, text[done:]])
+
+
+def _elsewhere(text: str, secrets: dict[str, str]) -> Iterator[tuple[int, int, str]]:
+    """Where these secrets stand in a text, each with its rule's name; cost is linear in the text for any number."""
+    if len(secrets) <= _FEW:
+        for secret, rule in secrets.items():
+            at = text.find(secret)
+            while at >= 0:
+                yield at, at + len(secret), rule
+                at = text.find(secret, at + len(secret))
+        return
+    by_head: dict[str, list[str]] = {}
+    for secret in secrets:
+        by_head.setdefault(secret[:_HEAD], []).append(secret)
+    for match in _WORD_STARTS.finditer(text):
+        at = match.start()
+        for secret in by_head.get(text[at : at + _HEAD], ()):
+            if text.startswith(secret, at):
+                yield at, at + len(secret), secrets[secret]
+
+
 def view_of(word: str) -> str:
     """The view that a word means: public, internal or full."""
     return _NAMES.get(word, word)
-
-
-@cache
-def _patterns(view: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((name, re.compile(p)) for name, inside, p in _CLASSES if view == "public" or not inside)
 
 
 class Redaction:
@@ -82,8 +124,9 @@ class Redaction:
         text = self._policy.redact(text)
         if self.view == "public":
             text = _ITEM.sub(lambda found: self.name(found[0]), self._without_personal_data(text))
-        for name, pattern in _patterns(self.view):
-            text = pattern.sub(f"[REDACTED:{name}]", text)
+        for name, stays, pattern in _CLASSES:
+            if self.view == "public" or not stays:
+                text = pattern.sub(f"[REDACTED:{name}]", text)
         return text
 
     def _without_personal_data(self, text: str) -> str:
