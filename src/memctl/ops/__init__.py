@@ -98,7 +98,7 @@ TABLE: dict[str, Row] = {
     "reindex": Row(
         "memctl.ops.care.reindex", "Make the full-text index anew, with another tokenizer if wanted", "Care"
     ),
-    "metrics": Row("memctl.ops.start.metrics", "Count what the running server did, tool by tool", "Care", cli=False),
+    "metrics": Row("memctl.ops.start.serve", "Count what the running server did, tool by tool", "Care", cli=False),
 }
 
 
