@@ -43,7 +43,7 @@ def weight(db: str) -> float:
 
     store = connect.open_read(db)
     try:
-        return max((weight_of(store, model) or 0.0 for model in vectors.models(store)), default=0.0)
+        return max((weight_of(store, model) or 0.0 for model in vectors.count_by_model(store)), default=0.0)
     finally:
         store.close()
 

@@ -27,8 +27,8 @@ def measure(house: House, count: int) -> Iterator[Row]:
     check(spawn(house.command("import", str(path), "--db", db, "-q"), house.env), "import")
     path.unlink()
     store = open_write(db)
-    known = vectors.texts(store, vectors.pending(store, "m", Filters()), Filters())
-    vectors.put_many(store, ((text, _vector(source)) for text in known), "m")
+    known = vectors.texts_to_embed(store, vectors.pending_items(store, "m", Filters()), Filters())
+    vectors.put_vectors(store, ((text, _vector(source)) for text in known), "m")
     store.close()
     store = open_read(db)
     times = []

@@ -11,7 +11,7 @@ import pytest
 
 import support
 from memctl import context, ids
-from memctl.store.connect import Database
+from memctl.store.database import Database
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import support
-from memctl.store.connect import Database, open_write
+from memctl.store.connect import open_write
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
 from stores import check_index
@@ -66,7 +67,7 @@ def opened(db: str | os.PathLike[str] = STORE) -> Iterator[Database]:
 def passages(db: str | os.PathLike[str] = STORE) -> list[tuple[str, str]]:
     """The active passages as (path, content), sorted."""
     with opened(db) as store:
-        return sorted((i.provenance.source_id, i.content) for i in items.each(store, Filters()))
+        return sorted((i.provenance.source_id, i.content) for i in items.iterate(store, Filters()))
 
 
 def statements(db: str | os.PathLike[str] = STORE) -> str:
@@ -77,7 +78,7 @@ def statements(db: str | os.PathLike[str] = STORE) -> str:
 def item_ids(db: str | os.PathLike[str] = STORE) -> dict[str, str]:
     """The active items: path and content -> id."""
     with opened(db) as store:
-        found = [(f"{i.provenance.source_id}: {i.content}", i.id) for i in items.each(store, Filters())]
+        found = [(f"{i.provenance.source_id}: {i.content}", i.id) for i in items.iterate(store, Filters())]
     assert len(dict(found)) == len(found)
     return dict(found)
 
@@ -93,4 +94,4 @@ def check(db: str | os.PathLike[str] = STORE) -> None:
         check_index(store)
         held = [row[0] for row in store.rows("SELECT e.value FROM corpus_hashes AS c, json_each(c.item_ids) AS e")]
         assert len(held) == len(set(held))
-        assert {i.id for i in items.each(store, Filters())} <= set(held)
+        assert {i.id for i in items.iterate(store, Filters())} <= set(held)

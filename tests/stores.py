@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from memctl.store.connect import Database
+from memctl.store.database import Database
 
 
 def check_index(db: Database) -> None:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from memctl.store import connect, migrate, reset
+from memctl.store import connect, contents
+from memctl.store.contents import count_contents
 from memctl.store.documents import corpus, mounts
 from memctl.store.filters import Filters
-from memctl.store.items import events, items, links, pins
+from memctl.store.items import attributes, events, items
 from memctl.store.schema import tokenizer as resolve_tokenizer
-from memctl.store.search import vectors
-from memctl.store.stats import stats
+from memctl.store.search import fts, vectors
 from memctl.types import CorpusMetadata, MemoryEvent, MemoryItem, MemoryLink, SearchMeta
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class MemoryStore:
         self._db = connect.open_write(str(db_path), create=True, tokenizer=fts_tokenizer, wal=wal_mode)
         self._db.name_columns()
         self._lock = threading.RLock()
-        self._fts_tokenizer = migrate.fts_tokenizer(self._db) or resolve_tokenizer(fts_tokenizer)
+        self._fts_tokenizer = fts.tokenizer_of(self._db) or resolve_tokenizer(fts_tokenizer)
         self._last_found: Found | None = None
 
     @property
@@ -179,22 +179,22 @@ class MemoryStore:
         limit: int = 50,
     ) -> list[MemoryItem]:
         """Items that carry at least one of the tags (without case), newest change first."""
-        filters = _filters(tier, type_filter, scope, None, exclude_archived).but(tags=tuple(tags))
+        filters = _filters(tier, type_filter, scope, None, exclude_archived).replace(tags=tuple(tags))
         return items.list_items(self._db, filters, limit) if tags else []
 
     @_locked
     def rebuild_fts(self, tokenizer: str | None = None) -> int:
         """Rebuild the full-text index, with another tokenizer if one is given; rows indexed, -1 without FTS5."""
-        done = migrate.rebuild_fts(self._db, tokenizer)
-        self._fts_tokenizer = migrate.fts_tokenizer(self._db) or self._fts_tokenizer
+        done = fts.rebuild_index(self._db, tokenizer)
+        self._fts_tokenizer = fts.tokenizer_of(self._db) or self._fts_tokenizer
         return done
 
     @_locked
     def _search_fts5_prefix_and(self, terms: Sequence[str], limit: int = 100) -> list[MemoryItem]:
         """Items that hold all of the terms, longer ones at least as the beginning of a word (older programs ask so)."""
-        from memctl.store.search import vocabulary
+        from memctl.store.search import words
 
-        ids = vocabulary.all_by_prefix(self._db, terms, self._PREFIX_MIN_LEN, limit)
+        ids = words.items_with_all_prefixes(self._db, terms, self._PREFIX_MIN_LEN, limit)
         return items.get_many(self._db, ids)
 
     def _is_porter_tokenizer(self) -> bool:
@@ -205,22 +205,22 @@ class MemoryStore:
     @_locked
     def write_link(self, link: MemoryLink) -> None:
         """Add a link between two items."""
-        links.put(self._db, link.src_id, link.dst_id, link.rel, link.created_at)
+        attributes.add_link(self._db, link.src_id, link.dst_id, link.rel, link.created_at)
 
     @_locked
     def read_links(self, id: str) -> list[MemoryLink]:
         """The links an item is either end of."""
-        return links.of(self._db, id)
+        return attributes.links_of(self._db, id)
 
     @_locked
     def read_events(self, item_id: str | None = None, action: str | None = None, limit: int = 100) -> list[MemoryEvent]:
         """Events, newest first."""
-        return events.read(self._db, item_id, action, limit)
+        return events.list_events(self._db, item_id, action, limit)
 
     @_locked
     def last_event(self, actions: list[str] | None = None) -> str | None:
         """When the newest event was."""
-        return events.last(self._db, actions)
+        return events.last_time(self._db, actions)
 
     @_locked
     def _log_event(
@@ -236,29 +236,29 @@ class MemoryStore:
     @_locked
     def write_embedding(self, item_id: str, vector: Sequence[float], model_name: str, dimension: int) -> None:
         """Store an item's vector as packed float32."""
-        vectors.put(self._db, item_id, vector, model_name, dimension)
+        vectors.put_vector(self._db, item_id, vector, model_name, dimension)
 
     @_locked
     def read_embedding(self, id: str) -> tuple[list[float], str] | None:
         """An item's vector and the model that made it."""
-        return vectors.get(self._db, id)
+        return vectors.get_vector(self._db, id)
 
     @_locked
     def all_embeddings(self, exclude_archived: bool = True) -> list[tuple[str, list[float]]]:
         """(item id, vector) of every item that has one."""
-        return vectors.every(self._db, exclude_archived)
+        return vectors.list_vectors(self._db, exclude_archived)
 
     @_locked
     def write_palace_location(
         self, id: str, domain: str = "default", room: str = "", shelf: str = "", card: str = ""
     ) -> None:
         """Pin an item to a place."""
-        pins.put(self._db, id, (domain, room, shelf, card))
+        attributes.set_pin(self._db, id, (domain, room, shelf, card))
 
     @_locked
     def read_palace_location(self, id: str) -> dict[str, str] | None:
         """Where an item is pinned."""
-        found = pins.every(self._db, "item_id = ?", (id,))
+        found = attributes.list_pins(self._db, "item_id = ?", (id,))
         return found[0] if found else None
 
     @_locked
@@ -266,7 +266,7 @@ class MemoryStore:
         """Pins, at most of one domain and room."""
         wanted = [(c, v) for c, v in (("domain", domain), ("room", room)) if v is not None]
         where = " AND ".join(f"{c} = ?" for c, _ in wanted) or "1"
-        return pins.every(self._db, where, tuple(v for _, v in wanted))
+        return attributes.list_pins(self._db, where, tuple(v for _, v in wanted))
 
     # --- files, corpora, mounts
 
@@ -287,7 +287,7 @@ class MemoryStore:
     ) -> None:
         """Record a file as it was ingested."""
         mtime_ns = None if mtime_epoch is None else int(mtime_epoch) * 1_000_000_000
-        entry = corpus.File(
+        entry = corpus.IngestedFile(
             path=file_path, sha256=sha256, item_ids=tuple(item_ids or ()), size=size_bytes, mtime_ns=mtime_ns,
             ext=ext, mount_id=mount_id, rel_path=rel_path, lang_hint=lang_hint,
         )  # fmt: skip
@@ -324,12 +324,12 @@ class MemoryStore:
     @_locked
     def read_corpus_metadata(self, id: str) -> CorpusMetadata | None:
         """A document set by id."""
-        return next((c for c in corpus.corpora(self._db) if c.corpus_id == id), None)
+        return next((c for c in corpus.list_corpora(self._db) if c.corpus_id == id), None)
 
     @_locked
     def list_corpora(self, scope: str | None = None) -> list[CorpusMetadata]:
         """The document sets, at most those of one scope."""
-        return corpus.corpora(self._db, scope)
+        return corpus.list_corpora(self._db, scope)
 
     @_locked
     def write_mount(
@@ -346,12 +346,12 @@ class MemoryStore:
     @_locked
     def read_mount(self, id_or_path: str) -> dict[str, Any] | None:
         """A mount by id, path or name."""
-        return mounts.find(self._db, id_or_path)
+        return mounts.find_mount(self._db, id_or_path)
 
     @_locked
     def list_mounts(self) -> list[dict[str, Any]]:
         """All mounts, oldest first."""
-        return mounts.every(self._db)
+        return mounts.list_mounts(self._db)
 
     @_locked
     def remove_mount(self, id_or_name: str) -> bool:
@@ -361,26 +361,26 @@ class MemoryStore:
     @_locked
     def update_mount_sync_time(self, id: str) -> None:
         """Set a mount's last sync to now."""
-        mounts.touch(self._db, id)
+        mounts.mark_synced(self._db, id)
 
     # --- the whole store
 
     @_locked
     def stats(self) -> dict[str, Any]:
         """Counts of active items, and the state of the index."""
-        return stats(self._db)
+        return count_contents(self._db)
 
     @_locked
     def reset(self, preserve_mounts: bool = True, dry_run: bool = False) -> dict[str, Any]:
         """Empty the store for good; with `dry_run` only say what would go."""
-        return reset.reset(self._db, preserve_mounts=preserve_mounts, dry_run=dry_run)
+        return contents.reset_store(self._db, preserve_mounts=preserve_mounts, dry_run=dry_run)
 
     @_locked
     def export_jsonl(self) -> str:
         """Every item, archived ones too, as JSON lines."""
         import json
 
-        every = items.each(self._db, Filters(archived=True))
+        every = items.iterate(self._db, Filters(archived=True))
         return "".join(json.dumps(item.to_dict(), ensure_ascii=False) + "\n" for item in every)
 
     @_locked

@@ -4,9 +4,18 @@ The command line (`cli.parser`), the reference docs and the MCP server are proje
 This module imports nothing heavy: it is on the path of every command.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from memctl.annotations import Annotated, Any, Literal, args_of, origin_of
+from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal, args_of, origin_of
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_: object) -> Callable[[type], type]:
+        """What tells a type checker which fields a group is made with."""
+        return lambda group: group
+
 
 Access = Literal["none", "read", "write", "create"]
 NONE: Access = "none"
@@ -65,6 +74,12 @@ class Arg:
         self.ge, self.le, self.metavar = ge, le, metavar
         self.comma, self.path, self.cli, self.mcp = comma, path, cli, mcp
         self.mcp_name, self.mcp_default, self.mcp_help = mcp_name, mcp_default, mcp_help
+
+    def changed(self, changes: dict[str, Any]) -> "Arg":
+        """The same words, but for some that an operation says differently."""
+        said: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__} | changes
+        flags = said.pop("flags")
+        return Arg(said.pop("help"), *flags, **said)
 
 
 class Param:
@@ -179,6 +194,36 @@ def _check_bounds(value: float, low: float | None, high: float | None) -> None:
     )
 
 
+@dataclass_transform(kw_only_default=True)
+class Group:
+    """Parameters that belong together and that several operations take: the annotated attributes of a subclass.
+
+    An operation takes a group as one parameter, with the fields that it offers: `Annotated[ReadRequest, Fields(...)]`.
+    The faces show the fields like parameters of the operation's own; the function gets one object. Programs make one
+    with the fields that differ from their defaults: `ReadRequest(scope="work")`.
+    """
+
+    def __init__(self, **given: Any) -> None:
+        unknown = given.keys() - self.__annotations__.keys()
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no field {min(unknown)}")
+        vars(self).update(given)
+
+
+class Fields:
+    """Which fields of a group an operation offers.
+
+    names    the fields in the order in which the faces show them; the name of another parameter of the function stands
+             where that parameter is to be shown
+    changes  by field, what this operation says differently: attributes of its `Arg`, and its `default`
+    """
+
+    __slots__ = ("changes", "names")
+
+    def __init__(self, names: str, **changes: dict[str, Any]) -> None:
+        self.names, self.changes = names.split(), changes
+
+
 class Operation:
     """A function and how it is offered.
 
@@ -198,8 +243,8 @@ class Operation:
     """
 
     __slots__ = (
-        "about", "access", "answer", "destructive", "examples", "exits", "fn", "idempotent", "name", "open_world",
-        "prose", "tool", "toolset",
+        "_groups", "_params", "about", "access", "answer", "destructive", "examples", "exits", "fn", "idempotent",
+        "name", "open_world", "prose", "tool", "toolset",
     )  # fmt: skip
 
     def __init__(
@@ -223,10 +268,19 @@ class Operation:
         self.examples, self.exits = examples, exits
         self.about, self.toolset, self.prose, self.answer = about, toolset, prose, answer or {}
         self.destructive, self.idempotent, self.open_world = destructive, idempotent, open_world
+        self._params: list[Param] = []
+        self._groups: dict[str, tuple[type[Group], list[Param]]] = {}
 
     def __call__(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run it as a plain function; the context learns what the store may be opened for."""
+        """Run it as a plain function; the context learns what the store may be opened for.
+
+        The fields of a group are given by their own names, or the group as a whole.
+        """
         ctx.allow(self.access)
+        self.params()
+        for name, (group, fields) in self._groups.items():
+            if name not in kwargs:
+                kwargs[name] = group(**{field.name: kwargs.pop(field.name, field.default) for field in fields})
         return self.fn(ctx, *args, **kwargs)
 
     @property
@@ -241,30 +295,53 @@ class Operation:
         """The first line of the docstring, without its full stop."""
         return (self.fn.__doc__ or "").partition("\n")[0].rstrip(".")
 
-    def params(self) -> Iterator[Param]:
-        """The function's own parameters after `ctx`, read without `inspect` (which costs 7 ms)."""
-        fn = self.fn
-        code = fn.__code__
-        names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-        positional = names[: code.co_argcount - 1]
-        values = fn.__defaults__ or ()
-        defaults = dict(zip(positional[len(positional) - len(values) :], values, strict=True))
-        defaults.update(fn.__kwdefaults__ or {})
-        for name in names:
-            yield _param(name, fn.__annotations__[name], defaults)
+    def params(self) -> list[Param]:
+        """The function's own parameters after `ctx` and the fields of its groups, in the order of the faces."""
+        if not self._params:
+            fn, code = self.fn, self.fn.__code__  # `inspect` costs 7 ms
+            names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+            positional = names[: code.co_argcount - 1]
+            values = fn.__defaults__ or ()
+            defaults = dict(zip(positional[len(positional) - len(values) :], values, strict=True))
+            defaults.update(fn.__kwdefaults__ or {})
+            own = {name: fn.__annotations__[name] for name in names}
+            while own:
+                self._add(next(iter(own)), own, defaults)
+        return self._params
+
+    def _add(self, name: str, own: dict[str, Any], defaults: dict[str, Any]) -> None:
+        """Take the next parameter from the function's own ones: itself, or the fields of the group that it is."""
+        annotation = own.pop(name)
+        kind, words = args_of(annotation) if origin_of(annotation) is Annotated else (annotation, None)
+        if not isinstance(words, Fields):
+            self._params.append(_param(name, annotation, defaults))
+            return
+        fields: list[Param] = []
+        self._groups[name] = kind, fields
+        for field in words.names:
+            if field in own:
+                self._add(field, own, defaults)
+                continue
+            param = _param(field, kind.__annotations__[field], vars(kind), words.changes.get(field))
+            fields.append(param)
+            self._params.append(param)
 
 
-def _param(name: str, annotation: Any, defaults: dict[str, Any]) -> Param:
+def _param(name: str, annotation: Any, defaults: Mapping[str, Any], changes: "dict[str, Any] | None" = None) -> Param:
     if origin_of(annotation) is not Annotated:
         raise TypeError(f"operation parameter {name} needs memctl.annotations.Annotated[type, Arg(...)]")
     kind, arg = args_of(annotation)
+    default = defaults.get(name)
+    if changes:
+        default = changes.get("default", default)
+        arg = arg.changed({key: value for key, value in changes.items() if key != "default"})
     scalar = kind
     if type(None) in args_of(kind):
         scalar = next(t for t in args_of(kind) if t is not type(None))
     many = origin_of(scalar) is list
     if many:
         scalar = args_of(scalar)[0]
-    return Param(name, kind, scalar, arg, default=defaults.get(name), required=name not in defaults, many=many)
+    return Param(name, kind, scalar, arg, default=default, required=name not in defaults, many=many)
 
 
 def operation(

@@ -1,8 +1,11 @@
-"""Parameters that several operations take in the same words."""
+"""Parameters that several operations take in the same words, and the groups of them: read, write, act.
+
+What an operation says differently of a field stands where it takes the group, in `Fields`.
+"""
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Literal
-from memctl.names import Tier
-from memctl.operation import Arg
+from memctl.names import DEFAULT_SCOPE, ItemType, RedactionView, Tier
+from memctl.operation import Arg, Group
 
 if TYPE_CHECKING:
     from memctl.context import Context
@@ -41,39 +44,108 @@ Budget = Annotated[
     int,
     Arg("tokens of the whole block", "--budget", env="MEMCTL_BUDGET", config="recall.budget_tokens", ge=1, le=10**6),
 ]
-#: The same under the name that `memory_recall` has for it.
-BudgetTokens = Annotated[
-    int,
-    Arg(
-        "tokens of the whole block", "--budget", env="MEMCTL_BUDGET", config="recall.budget_tokens", ge=1, le=10**6,
-        mcp_name="budget_tokens",
-    ),
-]  # fmt: skip
-HowFramed = Annotated[
-    Literal["compact", "full", "none"],
-    Arg(
-        "what stands around passages; full: format_version 1, none: nothing", "--frame", config="recall.frame",
-        mcp=False,
-    ),
-]  # fmt: skip
-AsPrompt = Annotated[bool, Arg("end with the question: a whole prompt for a model", "--prompt", mcp=False)]
-Proposing = Annotated[
-    bool, Arg("tell the model how to propose memories, for `pull` (with --prompt)", "--propose", mcp=False)
-]
-
 #: What a tool reads when it names no scope is the same as on the command line; it is documented as null.
 ReadScope = Annotated[
     str, Arg("items of this scope and of the scope global", "--scope", mcp_default=None, mcp_help="default: project")
 ]
+Tags = Annotated[list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True)]
+
+
+class ReadRequest(Group):
+    """What is read: `memctl.reading.request` makes filters of it, and finds what answers a question.
+
+    workspace  stands for the scopes, the corpus and the most tokens that the saved view has
+    below      only passages of files below this folder (its path ends in a separator); no operation offers it
+    """
+
+    budget: Budget = 1500
+    tier: Annotated[Tier | None, Arg("only this tier", "--tier", mcp_help="")] = None
+    type: Annotated[ItemType | None, Arg("only this type of item", "--type", metavar="TYPE")] = None
+    scope: ReadScope = DEFAULT_SCOPE
+    all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes", mcp="full")] = False
+    workspace: ReadIn = None
+    tags: Tags = None
+    mount: Annotated[
+        str | None,
+        Arg("only what is from the files of this mount: its name, id or folder", "--mount", metavar="MOUNT",
+            mcp="full"),
+    ] = None  # fmt: skip
+    since: Annotated[
+        str | None,
+        Arg("only items made at this time or later: 2026-11-20, 7d, yesterday (UTC)", "--since", metavar="WHEN",
+            mcp="full"),
+    ] = None  # fmt: skip
+    until: Annotated[
+        str | None, Arg("only items made at this time or earlier", "--until", metavar="WHEN", mcp="full")
+    ] = None
+    as_of: Annotated[
+        str | None,
+        Arg("answer as the store was at this time, archived items and old texts too", "--as-of", metavar="WHEN",
+            mcp="full"),
+    ] = None  # fmt: skip
+    archived: Annotated[bool, Arg("archived and expired items too", "--archived")] = False
+    min_coverage: Annotated[
+        float,
+        Arg("nothing, if the best covers less than this share of the question's weight", "--min-coverage",
+            config="recall.min_coverage", metavar="X", ge=0, le=1, mcp="full"),
+    ] = 0.0  # fmt: skip
+    auto: Annotated[
+        bool,
+        Arg("only what is worth saying to somebody who did not ask: nothing for talk such as `ok, continue`", "--auto",
+            mcp="full"),
+    ] = False  # fmt: skip
+    embedder: ByMeaning = None
+    redact: Annotated[RedactionView, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp=False)] = "full"
+    below: str | None = None
+
+
+class BlockForm(Group):
+    """What stands around the passages of a block."""
+
+    no_header: Annotated[bool, Arg("only the passages, without header and footer", "--no-header", mcp=False)] = False
+    frame: Annotated[
+        Literal["compact", "full", "none"],
+        Arg("what stands around passages; full: format_version 1, none: nothing", "--frame", config="recall.frame",
+            mcp=False),
+    ] = "compact"  # fmt: skip
+    prompt: Annotated[bool, Arg("end with the question: a whole prompt for a model", "--prompt", mcp=False)] = False
+    propose: Annotated[
+        bool, Arg("tell the model how to propose memories, for `pull` (with --prompt)", "--propose", mcp=False)
+    ] = False
+
+
+class WriteTarget(Group):
+    """Where something is filed, and what is said of it there."""
+
+    scope: Annotated[str, Arg("the scope to store in", "--scope")] = DEFAULT_SCOPE
+    workspace: WriteIn = None
+    tags: Annotated[list[str] | None, Arg("its tags", "--tags", comma=True)] = None
+    tier: HowEstablished = "stm"
+    source: Annotated[
+        str | None,
+        Arg("where it is from: FILE, FILE:LINE, an address, or KIND:ID with the kind chat, doc, tool or mixed",
+            "--source"),
+    ] = None  # fmt: skip
+
+    def place(self, ctx: "Context") -> tuple[str, str | None]:
+        """The scope and the corpus that it is filed under. Opens no store unless a workspace is named."""
+        return writes(ctx, self.workspace, self.scope)
+
+
+class Acting(Group):
+    """Whether an operation does what it says: `--dry-run` only tells it, `--yes` allows what cannot be undone."""
+
+    dry_run: Annotated[bool, Arg("only say what would be done", "--dry-run")] = False
+    yes: Annotated[bool, Arg("do it; without this, only say what would go", "--yes")] = False
 
 
 def writes(ctx: "Context", workspace: str | None, scope: str) -> tuple[str, str | None]:
     """The scope and the corpus that an operation files under. Opens no store unless a workspace is named."""
     if workspace is None:
         return scope, None
-    from memctl.retrieve.view import found
+    from memctl.store import workspaces
 
-    saved = found(ctx.db, workspace)
+    saved = workspaces.named_workspace(ctx.db, workspace)
     return saved.scope, saved.corpus_id
 
 
@@ -81,7 +153,7 @@ def seen_through(ctx: "Context", workspace: str | None, filters: "Filters", *, a
     """The filters with what a workspace reads instead of a scope; as they are without one."""
     if workspace is None:
         return filters
-    from memctl.retrieve.view import reads
+    from memctl.store import workspaces
 
-    view = reads(ctx.db, workspace, None, all_scopes=all_scopes)
-    return filters.but(scopes=view.scopes, corpus_id=view.corpus_id)
+    saved = workspaces.named_workspace(ctx.db, workspace)
+    return filters.replace(scopes=None if all_scopes else saved.reads, corpus_id=saved.corpus_id)

@@ -1,9 +1,9 @@
-"""Talking to a running program through its pipes without ever blocking, and ending it with all it started."""
+"""A program that memctl runs: talked to through its pipes without blocking, and ended with all it started."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
@@ -12,125 +12,139 @@ from memctl import ids
 if TYPE_CHECKING:
     from subprocess import Popen
 
-#: Seconds between "please end" and "end".
+#: Seconds between the signal that asks a program to end and the one that forces it.
 GRACE = 1.0
-#: Seconds between two looks at whether a silent program is still there.
+#: Seconds between two checks whether a silent program still runs.
 TICK = 0.1
-#: What it said last on stderr: kept, and repeated in an error (characters).
+#: Characters of its stderr that are kept, and those that an error repeats.
 TAIL = 4000
 SAID = 300
+#: Bytes that one system call reads or writes: what a pipe holds on Linux.
 _PIECE = 1 << 16
 
 
-class Talk:
-    """The three pipes of a command: feeds its stdin, keeps its stdout, listens to its stderr; nothing blocks."""
+class Program:
+    """A program and its three pipes: its stdin is fed, its stdout kept, its stderr read; no call blocks.
+
+    pieces     what it wrote on stdout, decoded
+    status     what it ended with, negative for a signal
+    truncated  it wrote more than `limit` bytes
+    """
 
     def __init__(
-        self,
-        process: Popen[bytes],
-        prompt: bytes,
-        on_text: Callable[[str], None] | None,
-        stderr: Callable[[str], None] | None,
-        limit: int,
+        self, limit: int, on_text: Callable[[str], None] | None = None, on_line: Callable[[str], None] | None = None
     ) -> None:
         from codecs import getincrementaldecoder
-        from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
+        from threading import Event
 
-        self.process, self.prompt, self.sent = process, memoryview(prompt), 0
-        self.on_text, self.on_line, self.room = on_text, stderr, limit
+        self.process: Popen[bytes] | None = None
+        self.over = Event()  # set when nothing of it is left
         self.pieces: list[str] = []
+        self.status = 0
         self.truncated = False
+        self._room, self._on_text, self._on_line = limit, on_text, on_line
         self._tail = self._line = ""
         self._out, self._err = (getincrementaldecoder(name)("replace") for name in ("utf-8-sig", "utf-8"))
-        self.selector = DefaultSelector()
+
+    def start(self, argv: Sequence[str], data: bytes | None) -> None:
+        """Run the program in a session of its own, without a shell; `data` goes to its stdin. Raises OSError."""
+        from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
+        from subprocess import DEVNULL, PIPE, Popen
+
+        self.process = Popen(  # noqa: S603 - the user's own command, and no shell
+            argv, stdin=DEVNULL if data is None else PIPE, stdout=PIPE, stderr=PIPE, bufsize=0, start_new_session=True
+        )
+        self._unsent = memoryview(data or b"")
+        self._selector = DefaultSelector()
         for pipe, event, act in (
-            (process.stdin, EVENT_WRITE, self._feed),
-            (process.stdout, EVENT_READ, self._hear),
-            (process.stderr, EVENT_READ, self._listen),
+            (self.process.stdin, EVENT_WRITE, self._feed),
+            (self.process.stdout, EVENT_READ, self._read_stdout),
+            (self.process.stderr, EVENT_READ, self._read_stderr),
         ):
             if pipe is not None:
                 os.set_blocking(pipe.fileno(), False)
-                self.selector.register(pipe, event, act)
+                self._selector.register(pipe, event, act)
 
-    def until(self, deadline: float) -> bool:
-        """Talk until the command has ended; False when the deadline passed, or the answer got too long."""
+    def exchange(self, deadline: float) -> bool:
+        """Feed and read the program until it has ended; False when the deadline passed or it wrote too much."""
+        from subprocess import TimeoutExpired
+
+        if self.process is None:
+            raise ValueError("the program was not started")
         try:
-            return self._talk(deadline) and self._gone(deadline)
+            if not self._exchange_pipes(self.process, deadline):
+                return False
+            self.status = self.process.wait(max(0.0, deadline - ids.monotonic()))
+        except TimeoutExpired:
+            return False
         finally:
-            self.selector.close()
+            self._selector.close()
             for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
                 if pipe is not None:
                     with suppress(OSError):
                         pipe.close()
-            self._listened("", last=True)
+            self._take_stderr("", last=True)
+        return True
 
-    def _talk(self, deadline: float) -> bool:
-        """Until both outputs are closed, or the command has ended and left them to somebody who outlives it."""
+    def _exchange_pipes(self, process: Popen[bytes], deadline: float) -> bool:
+        """Until both outputs are closed, or the program has ended and left them to a process that outlives it."""
         ended = 0.0
-        while any(key.fileobj is not self.process.stdin for key in self.selector.get_map().values()):
+        while any(key.fileobj is not process.stdin for key in self._selector.get_map().values()):
             now = ids.monotonic()
             if now > (ended or deadline):
                 return bool(ended)
-            ready = self.selector.select(min(TICK, deadline - now))
+            ready = self._selector.select(min(TICK, deadline - now))
             for key, _ in ready:
                 key.data(key.fileobj)
             if self.truncated:
                 return False
-            if self.process.poll() is not None:
+            if process.poll() is not None:
                 if not ready:
                     return True
                 ended = ended or ids.monotonic() + GRACE
         return True
 
-    def _gone(self, deadline: float) -> bool:
-        from subprocess import TimeoutExpired
-
-        try:
-            self.process.wait(max(0.0, deadline - ids.monotonic()))
-        except TimeoutExpired:
-            return False
-        return True
-
     def _feed(self, pipe: IO[bytes]) -> None:
         try:
-            self.sent += os.write(pipe.fileno(), self.prompt[self.sent : self.sent + _PIECE])
+            self._unsent = self._unsent[os.write(pipe.fileno(), self._unsent[:_PIECE]) :]
         except BlockingIOError:
             return
-        except OSError:  # it does not want to read any further, which is its right
-            self.sent = len(self.prompt)
-        if self.sent >= len(self.prompt):
+        except OSError:  # the program reads no further: a program may do that
+            self._unsent = self._unsent[:0]
+        if not self._unsent:
             self._close(pipe)
 
-    def _hear(self, pipe: IO[bytes]) -> None:
+    def _read_stdout(self, pipe: IO[bytes]) -> None:
         data = self._read(pipe)
         if data is None:
             return
-        if len(data) > self.room:
-            data, self.truncated = data[: self.room], True
-        self.room -= len(data)
+        if len(data) > self._room:
+            data, self.truncated = data[: self._room], True
+        self._room -= len(data)
         text = self._out.decode(data, final=not data)
         if text:
             self.pieces.append(text)
-            if self.on_text is not None:
-                self.on_text(text)
+            if self._on_text is not None:
+                self._on_text(text)
 
-    def _listen(self, pipe: IO[bytes]) -> None:
+    def _read_stderr(self, pipe: IO[bytes]) -> None:
         data = self._read(pipe)
         if data is not None:
-            self._listened(self._err.decode(data, final=not data))
+            self._take_stderr(self._err.decode(data, final=not data))
 
-    def _listened(self, text: str, *, last: bool = False) -> None:
+    def _take_stderr(self, text: str, *, last: bool = False) -> None:
         self._tail = (self._tail + text)[-TAIL:]
-        if self.on_line is None:
+        if self._on_line is None:
             return
         *lines, self._line = (self._line + text).split("\n")
         if self._line and (last or len(self._line) > TAIL):
             lines.append(self._line)
             self._line = ""
         for line in lines:
-            self.on_line(line.rstrip("\r"))
+            self._on_line(line.rstrip("\r"))
 
     def _read(self, pipe: IO[bytes]) -> bytes | None:
+        """The next bytes of a pipe: None when there are none yet, empty when it has ended."""
         try:
             data = os.read(pipe.fileno(), _PIECE)
         except BlockingIOError:
@@ -140,112 +154,111 @@ class Talk:
         return data
 
     def _close(self, pipe: IO[bytes]) -> None:
-        self.selector.unregister(pipe)
+        self._selector.unregister(pipe)
         with suppress(OSError):
             pipe.close()
 
-    def said(self) -> str:
-        """The end of what it said on stderr, on one line, with a colon before it; empty when it said nothing."""
+    def stderr_tail(self) -> str:
+        """The end of its stderr on one line, after a colon; empty when it wrote nothing there."""
         text = " ".join(self._tail.split())
         cut = text if len(text) <= SAID else "…" + text[-SAID:]
         return f": {cut}" if cut else ""
 
+    def end(self, polite_signal: int) -> None:
+        """End the program and all it started: a signal asks first, SIGKILL forces it after GRACE."""
+        from signal import SIGKILL
+        from subprocess import TimeoutExpired
 
-# --- ending ------------------------------------------------------------------------------------------------------
-
-
-def end(process: Popen[bytes], *, politely: int) -> None:
-    """End the command and all it started: asked by a signal first, forced a second later."""
-    from signal import SIGKILL
-    from subprocess import TimeoutExpired
-
-    try:
-        if process.poll() is None:
-            _signal(process, politely)
+        if self.process is None:
+            return
+        try:
+            if self.process.poll() is None:
+                self.send_signal(polite_signal)
+                with suppress(TimeoutExpired):
+                    self.process.wait(GRACE)
+        finally:
+            self.send_signal(SIGKILL)
             with suppress(TimeoutExpired):
-                process.wait(GRACE)
-    finally:
-        _signal(process, SIGKILL)
-        with suppress(TimeoutExpired):
-            process.wait(GRACE)
+                self.process.wait(GRACE)
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the program and to what it started."""
+        if self.process is not None:
+            with suppress(OSError):  # none of them runs any more
+                os.killpg(self.process.pid, number)
 
 
-class _Run:
-    """A program that is being talked to, maybe in a thread of its own; `over` once nothing of it is left."""
-
-    def __init__(self) -> None:
-        from threading import Event
-
-        self.process: Popen[bytes] | None = None
-        self.over = Event()
-
-
-_RUNS: set[_Run] = set()
+#: The programs that run now, for `end_all`.
+_RUNNING: set[Program] = set()
 
 
 @contextmanager
-def watched() -> Iterator[_Run]:
-    """Let `end_all` know of the program that is started inside."""
-    run = _Run()
-    _RUNS.add(run)
-    try:
-        yield run
-    finally:
-        _RUNS.discard(run)
-        run.over.set()
+def running(
+    limit: int, on_text: Callable[[str], None] | None = None, on_line: Callable[[str], None] | None = None
+) -> Iterator[Program]:
+    """A program to start inside. An exception, SIGTERM and SIGHUP end it with all it started.
+
+    limit    bytes of its stdout; what is beyond them is cut
+    on_text  is called with the pieces of its stdout while they come
+    on_line  is called with each line of its stderr
+    """
+    from signal import SIGINT, SIGTERM
+
+    program = Program(limit, on_text, on_line)
+    with _signals_as_exceptions():
+        _RUNNING.add(program)
+        try:
+            yield program
+        except BaseException as exc:
+            program.end(SIGINT if isinstance(exc, KeyboardInterrupt) else SIGTERM)
+            raise
+        finally:
+            _RUNNING.discard(program)
+            program.over.set()
 
 
 def end_all() -> None:
-    """End all programs that other threads are talking to, and wait until these have cleaned up behind them.
+    """End all programs that other threads run, and wait until those threads have cleaned up.
 
-    For a process that ends: its threads are not asked, so nobody else would end what they started.
+    For a process that exits: its threads do not unwind, so nobody else ends what they started.
     """
     from signal import SIGTERM
 
-    runs = [run for run in tuple(_RUNS) if run.process is not None]
-    for run in runs:
-        if run.process is not None and run.process.poll() is None:
-            _signal(run.process, SIGTERM)
-    for run in runs:
-        if not run.over.wait(GRACE) and run.process is not None:
-            end(run.process, politely=SIGTERM)
-            run.over.wait(GRACE)
+    programs = [program for program in tuple(_RUNNING) if program.process is not None]
+    for program in programs:
+        if program.process is not None and program.process.poll() is None:
+            program.send_signal(SIGTERM)
+    for program in programs:
+        if not program.over.wait(GRACE):
+            program.end(SIGTERM)
+            program.over.wait(GRACE)
 
 
-def _signal(process: Popen[bytes], number: int) -> None:
-    with suppress(OSError):  # they are all gone
-        os.killpg(process.pid, number)
-
-
-class _Signalled(BaseException):
-    """A signal that ends this process has arrived."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
+class _SignalReceived(BaseException):
+    """A signal that ends this process has arrived; its argument is the number."""
 
 
 @contextmanager
-def unwinding() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP unwind what is inside before they end this process as they would have."""
+def _signals_as_exceptions() -> Iterator[None]:
+    """SIGTERM and SIGHUP unwind what is inside before they end this process as they would have."""
     import signal
 
     def stop(number: int, _frame: object) -> None:
         for one in changed:  # a second one must not interrupt the cleaning up
             signal.signal(one, signal.SIG_IGN)
-        raise _Signalled(number)
+        raise _SignalReceived(number)
 
     changed: list[int] = []
     for number in (int(signal.SIGTERM), int(signal.SIGHUP)):
         if signal.getsignal(number) is signal.SIG_DFL:
-            with suppress(ValueError):  # not the main thread of the process: whoever started it deals with signals
+            with suppress(ValueError):  # not the main thread of the process: the main program handles signals
                 signal.signal(number, stop)
                 changed.append(number)
     try:
         yield
-    except _Signalled as exc:
-        signal.signal(exc.number, signal.SIG_DFL)
-        os.kill(os.getpid(), exc.number)
+    except _SignalReceived as exc:
+        signal.signal(exc.args[0], signal.SIG_DFL)
+        os.kill(os.getpid(), exc.args[0])
         raise
     finally:
         for number in changed:

@@ -65,9 +65,10 @@ def state(path: str = STORE) -> tuple[Any, Any]:
     db = open_read(path)
     try:
         rows = [
-            item.to_dict() | {"usage_count": 0, "last_used_at": None} for item in items.each(db, Filters(archived=True))
+            item.to_dict() | {"usage_count": 0, "last_used_at": None}
+            for item in items.iterate(db, Filters(archived=True))
         ]
-        return mounts.every(db), rows
+        return mounts.list_mounts(db), rows
     finally:
         db.close()
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from folders import guide_and_birds, opened, write
 from memctl import errors
 from memctl.context import open_context
-from memctl.llm import slash
+from memctl.llm import terminal
 from memctl.ops.recall.chat import chat
 from memctl.store import sessions
 from support import Result, ok, run
@@ -65,12 +65,12 @@ def notes_of(tag: str = "chat") -> list[dict[str, Any]]:
     return sorted((item for item in lines if tag in item["tags"]), key=lambda item: str(item["created_at"]))
 
 
-def recorded() -> list[sessions.Turn]:
+def recorded() -> list[sessions.SessionTurn]:
     """The turns of the one session there is."""
     with opened(STORE) as db:
-        found = sessions.listed(db)
+        found = sessions.list_sessions(db)
         assert len(found) <= 1
-        return sessions.turns(db, found[0].id) if found else []
+        return sessions.list_turns(db, found[0].id) if found else []
 
 
 # --- answers --------------------------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def test_commands_work_in_pipes_and_speak_on_stderr() -> None:
     done = chatted("/help", "/sources", "/nonsense", "/sorces", "where do sessions live", "/sources", "/why",
                    llm="echo 'Here.'")  # fmt: skip
     assert done.out == b"Here.\n\n"
-    for line in slash.help_lines():
+    for line in terminal.help_lines():
         assert line in done.notes
     assert "[chat] There is no answer yet." in done.notes
     assert "[chat] There is no /nonsense (" in done.notes
@@ -168,6 +168,14 @@ def test_commands_work_in_pipes_and_speak_on_stderr() -> None:
     assert re.search(r"^1 item\(s\) match \(AND: sessions, live\)$", done.notes, re.MULTILINE)
     assert re.search(r"^ +\d+\.\d\d  MEM-\w+  Sessions  \(words ", done.notes, re.MULTILINE)
     assert re.search(r"^\[chat\] 1 iteration\(s\), stop=llm_stop; spent 1 call, ~", done.notes, re.MULTILINE)
+
+
+@pytest.mark.usefixtures("store")
+def test_why_searches_as_the_answer_did() -> None:
+    Path("c.json").write_text(json.dumps({"recall": {"min_coverage": 0.9}}), encoding="utf-8")
+    done = chatted("sessions of zanzibar gondolas", "/why", llm="echo No.", flags=("--config", "c.json"))
+    assert done.notes.count("Nothing covers enough of the question") == 2
+    assert "0 item(s) match (" in done.notes
 
 
 @pytest.mark.usefixtures("store")
@@ -313,7 +321,7 @@ def test_store_keeps_answers_as_notes_and_turns_as_a_session() -> None:
     assert (turn.question, turn.answer) == (question.strip(), "In Redis, for thirty minutes at most.")
     assert turn.sources == tuple(i["id"] for i in notes_of_all() if i["title"] == "Sessions")
     with opened(STORE) as db:
-        (session,) = sessions.listed(db)
+        (session,) = sessions.list_sessions(db)
     assert note["provenance"]["source_id"] == f"memctl-chat:{session.id}"
     assert (session.client, session.scope) == ("memctl chat", "project")
     assert f"session: recorded as {session.id}" in done.notes
@@ -332,7 +340,7 @@ def test_a_recorded_session_goes_on() -> None:
     answers = [f"echo 'Answer number {n}, at some length.'" for n in range(1, 3)]
     chatted("how many zebras", f"the {SECRET}?", llm=model(*answers), flags=("--store", "--scope", "zoo"))
     with opened(STORE) as db:
-        (session,) = sessions.listed(db)
+        (session,) = sessions.list_sessions(db)
     for name in ("last", session.id):
         done = chatted("and their stripes", flags=("--resume", name, "--tags", "x"))
         assert f"session: recorded as {session.id}, going on after" in done.notes

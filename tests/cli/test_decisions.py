@@ -51,7 +51,7 @@ def rule_of(rule: str, text: str) -> str:
 def now() -> dict[str, Any]:
     db = open_read(STORE)
     item = items.get(db, ID)
-    why = items.withheld(db, [ID]).get(ID, "")
+    why = items.withheld_reasons(db, [ID]).get(ID, "")
     db.close()
     assert item is not None
     return {"content": item.content, "injectable": item.injectable, "why": why}
@@ -97,7 +97,7 @@ def test_a_release_covers_the_kinds_that_the_item_was_held_for(first: str, secon
     (event,) = db.rows("SELECT details_json FROM memory_events WHERE action = 'release'")
     item = items.update(db, ID, {"content": f"{KINDS[first][0]}\n{KINDS[second][0]}"}, "import")
     assert item is not None
-    quarantine.note_release(db, ID, "both", json.loads(event[0])["rules"], item.content_hash)
+    quarantine.record_release(db, ID, "both", json.loads(event[0])["rules"], item.content_hash)
     db.close()
     done = run("scan", "--store", "--json").json()["changes"]
     if first == second:
@@ -116,7 +116,7 @@ def test_an_undo_gives_the_release_back() -> None:
     db = open_write(STORE)
     item = items.update(db, ID, {"content": f"{KINDS['pii'][0]} {KINDS['secret'][0]}"}, "import")
     assert item is not None
-    quarantine.note_release(db, ID, "both", ["iban"], item.content_hash)
+    quarantine.record_release(db, ID, "both", ["iban"], item.content_hash)
     db.close()
     name = run("scan", "--store", "--json").json()["run"]
     ok("scan", "--undo", name)

@@ -9,8 +9,8 @@ import pytest
 from memctl import ids
 from memctl.lifecycle import import_ as importing
 from memctl.store.connect import open_read, open_write
-from memctl.store.documents import sources
-from memctl.store.documents.sources import Source
+from memctl.store.documents import passages
+from memctl.store.documents.passages import SourcePosition
 from memctl.store.filters import Filters
 from memctl.store.items import items
 from memctl.types import MemoryItem, MemoryProvenance
@@ -122,7 +122,7 @@ def test_passages_carry_their_place_and_what_is_withheld_its_reason() -> None:
         id="p", content="p", provenance=MemoryProvenance("doc", "/d.md", ["/d.md:0"]), injectable=False
     )
     items.write(store, passage, withheld="raw")
-    sources.put_many(store, {"p": Source(0, 3, 9, "Guide > Install")})
+    passages.set_positions(store, {"p": SourcePosition(0, 3, 9, "Guide > Install")})
     store.close()
     (line,) = exported()
     assert list(line) == [*FIELDS, "source", "withheld"]
@@ -151,7 +151,7 @@ def test_a_backup_restores_everything() -> None:
     items.write(store, MemoryItem(content="z", injectable=False))
     long = MemoryItem(content="long passage. " * 400, title="Guide · 1/3", provenance=place_in("/d.md", 1))
     items.write(store, long)
-    sources.put_many(store, {long.id: Source(1, 10, 20, "Guide")})
+    passages.set_positions(store, {long.id: SourcePosition(1, 10, 20, "Guide")})
     items.write(store, MemoryItem(content="old", archived=True, superseded_by=FULL.id))
     items.write(store, MemoryItem(content="", title="only a title"))
     store.close()
@@ -366,7 +366,7 @@ def test_a_line_that_is_no_item_is_named_and_the_others_come_in(line: bytes, pro
 
 
 def test_a_line_that_is_too_long_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "LINE_BYTES", 1000)
+    monkeypatch.setattr("memctl.lifecycle.jsonl.LINE_BYTES", 1000)
     long = {"content": "x" * 5000}
     counts = load({"content": "a"}, long, {"content": "b"}, long)
     assert (counts["imported"], counts["errors"]) == (2, 2)
@@ -576,7 +576,7 @@ def test_tags_of_what_is_held_back_do_not_reach_what_may_be_injected() -> None:
 
 def test_a_batch_is_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importing, "BATCH", 10)
-    real, calls = sources.put_many, 0
+    real, calls = passages.set_positions, 0
 
     def broken(*args: Any) -> None:
         nonlocal calls
@@ -587,7 +587,7 @@ def test_a_batch_is_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     lines = jsonl(*({"content": f"c{n}"} for n in range(50)))
     with monkeypatch.context() as patch:
-        patch.setattr(sources, "put_many", broken)
+        patch.setattr(passages, "set_positions", broken)
         assert run("import", stdin=lines).code == 2
     assert len(exported()) == 20
     done: Result = ok("import", "--json", stdin=lines)
@@ -655,7 +655,7 @@ def said(scratch: Path) -> Path:
 
 def active(db: str) -> dict[str, MemoryItem]:
     store = open_read(db)
-    found = {item.content: item for item in items.each(store, Filters())}
+    found = {item.content: item for item in items.iterate(store, Filters())}
     store.close()
     return found
 

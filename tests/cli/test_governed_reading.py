@@ -142,18 +142,18 @@ def test_a_change_of_the_text_past_the_gate_is_seen() -> None:
 
 
 def test_a_server_judges_once_what_nobody_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from memctl.lifecycle import item_policy
+    from memctl.item_policy import ItemPolicy
     from memctl.ops.recall.block import recall
 
     past_the_gate("The gateway keys are rotated weekly.", "MEM-y")
     asked: list[str] = []
-    judge = item_policy.judged
+    judge = ItemPolicy.redact
 
-    def noted(policy: Any, item: MemoryItem, *given: Any) -> Any:
+    def noted(policy: ItemPolicy, item: MemoryItem, *given: Any) -> Any:
         asked.append(item.id)
         return judge(policy, item, *given)
 
-    monkeypatch.setattr(item_policy, "judged", noted)
+    monkeypatch.setattr(ItemPolicy, "redact", noted)
     with Context(db=STORE, quiet=True) as ctx:
         for _ in range(3):
             assert "rotated weekly" in recall(ctx, "gateway keys").block.text

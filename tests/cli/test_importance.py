@@ -11,7 +11,7 @@ import folders
 from memctl import MemoryItem, MemoryStore
 from memctl.store.connect import open_write
 from memctl.store.filters import Filters
-from memctl.store.items import importance, items
+from memctl.store.items import attributes, items
 from support import ok, run
 
 STORE = ".memory/memory.db"
@@ -316,10 +316,10 @@ def test_the_table_refuses_what_is_no_importance(scratch: Path) -> None:
     db = open_write(str(scratch / "m.db"), create=True)
     for wrong in (1.5, -0.5, "high"):
         with pytest.raises(MemctlError):
-            importance.put_many(db, {"a": 0.9, "b": wrong})  # type: ignore[dict-item]
-        assert importance.get_many(db, ["a", "b"]) == {}
-    importance.put_many(db, {str(n): 0.9 for n in range(1200)})
-    importance.put_many(db, {str(n): importance.NEUTRAL for n in range(600)})
-    assert importance.get_many(db, map(str, range(1300))) == {str(n): 0.9 for n in range(600, 1200)}
+            attributes.set_importance(db, {"a": 0.9, "b": wrong})  # type: ignore[dict-item]
+        assert attributes.get_importance(db, ["a", "b"]) == {}
+    attributes.set_importance(db, {str(n): 0.9 for n in range(1200)})
+    attributes.set_importance(db, {str(n): attributes.NEUTRAL_IMPORTANCE for n in range(600)})
+    assert attributes.get_importance(db, map(str, range(1300))) == {str(n): 0.9 for n in range(600, 1200)}
     assert items.count(db, Filters()) == 0
     db.close()

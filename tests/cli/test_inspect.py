@@ -32,7 +32,7 @@ def docs(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def known() -> list[dict[str, Any]]:
     db = open_read(".memory/memory.db")
     try:
-        return mounts.every(db)
+        return mounts.list_mounts(db)
     finally:
         db.close()
 

@@ -49,7 +49,7 @@ def test_show_counts_a_use_after_the_answer() -> None:
     assert ok("show", item(1).id, "--json", "--db", "m.db").json()["usage_count"] == 0
     assert ok("show", item(1).id, "--json", "--db", "m.db").json()["usage_count"] == 1
     db = open_read("m.db")
-    assert [e.action for e in events.read(db, item(1).id)].count("read") == 2
+    assert [e.action for e in events.list_events(db, item(1).id)].count("read") == 2
     db.close()
 
 

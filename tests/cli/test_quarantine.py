@@ -63,7 +63,7 @@ def test_a_release_is_recorded_and_lets_the_item_be_recalled(held: str) -> None:
     assert ok("quarantine", "list", "--json").json()["total"] == 0
     assert ok("show", held, "--json").json()["expires_at"] is None
     db = open_read(".memory/memory.db")
-    event = events.read(db, held, "release")[0]
+    event = events.list_events(db, held, "release")[0]
     assert event.details == {"reason": "a public address", "rules": ["email"]}
     assert items.revisions(db, held)[-1]["reason"] == "release"
     db.close()
@@ -152,7 +152,7 @@ def test_a_purge_leaves_nothing_in_the_file(held: str) -> None:
     assert ok("stats", "--json").json()["total_items"] == 1
     db = open_write(".memory/memory.db")
     check_index(db)
-    assert events.read(db, held, "purge")[0].details == {"reason": "purged by name"}
+    assert events.list_events(db, held, "purge")[0].details == {"reason": "purged by name"}
     db.close()
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 import support
-from memctl.store.connect import Database, open_read, open_write
-from memctl.store.documents import sources
+from memctl.store.connect import open_read, open_write
+from memctl.store.database import Database
+from memctl.store.documents import passages
 from memctl.store.items import items
 from memctl.types import MemoryItem
 from support import ok, run
@@ -35,7 +36,7 @@ def put(db: Database, item_id: str, content: str, path: str = "", position: int 
     items.write(db, MemoryItem.from_dict(data | ({"provenance": source} if path else {})))
     if path:
         first = 10 * position + 1
-        sources.put_many(db, {item_id: sources.Source(position, first, first + content.count("\n"), "")})
+        passages.set_positions(db, {item_id: passages.SourcePosition(position, first, first + content.count("\n"), "")})
 
 
 @pytest.mark.usefixtures("db")

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memctl.store.connect import open_read, open_write
-from memctl.store.documents import sources
+from memctl.store.documents import passages
 from memctl.store.items import items
 from memctl.types import MemoryItem, MemoryProvenance
 from stores import check_index
@@ -243,7 +243,7 @@ def put(*given: MemoryItem) -> None:
 def state(item_id: str) -> dict[str, Any]:
     db = open_read(".memory/memory.db")
     item = items.get(db, item_id)
-    why = items.withheld(db, [item_id])
+    why = items.withheld_reasons(db, [item_id])
     db.close()
     assert item is not None
     return item.to_dict() | {"why": why.get(item_id, ""), "updated_at": ""}
@@ -306,7 +306,7 @@ def test_every_field_of_a_store_is_judged(fields: dict[str, Any]) -> None:
 def test_a_place_in_a_source_is_judged_too() -> None:
     put(leaky()[3])
     db = open_write(".memory/memory.db")
-    sources.put_many(db, {"MEM-000000000004": sources.Source(0, 1, 2, f"Sheet {TOKEN}")})
+    passages.set_positions(db, {"MEM-000000000004": passages.SourcePosition(0, 1, 2, f"Sheet {TOKEN}")})
     db.close()
     assert run("scan", "--store", "--json").json()["redacted"] == 1
     assert "Sheet [REDACTED:github-token]" in ok("export").text

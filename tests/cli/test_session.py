@@ -10,9 +10,8 @@ import pytest
 
 from memctl import errors
 from memctl.context import Context, open_context
-from memctl.ingest import conversation
-from memctl.ops.look.session_inject import session_inject
-from memctl.ops.look.session_store import session_store
+from memctl.ingest import turns
+from memctl.ops.look.sessions import session_inject, session_store
 from memctl.policy import MemoryPolicy
 from memctl.store import connect, sessions
 from support import ok, run
@@ -152,10 +151,10 @@ def test_ids_that_are_none(ctx: Context, session_id: str) -> None:
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
-def record(session_id: str, *turns: tuple[str, str], client: str = "") -> None:
+def record(session_id: str, *said: tuple[str, str], client: str = "") -> None:
     db = connect.open_write(STORE)
-    for question, words in turns:
-        conversation.record(db, MemoryPolicy(), session_id, question, words, ["docs/a.md:3"], client=client)
+    for question, words in said:
+        turns.record_turn(db, MemoryPolicy(), session_id, question, words, ["docs/a.md:3"], client=client)
     db.close()
 
 

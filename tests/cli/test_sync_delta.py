@@ -131,7 +131,7 @@ def test_moved(docs: Path, to: str) -> None:
     assert changes(done) == {"moved": 1}
     assert [(one["path"], one["reason"]) for one in done["files"] if one["status"] == "moved"] == [(to, "was guide.md")]
     with folders.opened() as store:
-        held = [i for i in items.each(store, Filters()) if OLD in i.content]
+        held = [i for i in items.iterate(store, Filters()) if OLD in i.content]
     assert [i.provenance.source_id for i in held] == [str(docs / to)]
     assert held[0].provenance.chunk_ids[0].startswith(f"{docs / to}:")
     if to.endswith(".md"):
@@ -318,7 +318,7 @@ def test_back_with_an_edit(docs: Path) -> None:
 @pytest.mark.parametrize("gone", ["the file", "the passage"])
 def test_what_a_person_put_away_does_not_come_back(docs: Path, gone: str) -> None:
     with folders.opened() as store:
-        (item,) = [i for i in items.each(store, Filters()) if OTHER in i.content]
+        (item,) = [i for i in items.iterate(store, Filters()) if OTHER in i.content]
         items.archive(store, item.id)
     for text in (None if gone == "the file" else document(OLD), document(OLD, OTHER)):
         if text is None:
@@ -381,19 +381,19 @@ def test_tags_go_along_when_an_edit_is_taken_back(docs: Path) -> None:
     write(docs / "guide.md", document(NEW, OTHER))
     sync("docs")
     with folders.opened() as store:
-        (item,) = [i for i in items.each(store, Filters()) if NEW in i.content]
+        (item,) = [i for i in items.iterate(store, Filters()) if NEW in i.content]
         items.update(store, item.id, {"tags": [*item.tags, "mine"]})
     write(docs / "guide.md", document(OLD, OTHER))
     assert sync("docs")["chunks_restored"] == 1
     assert folders.item_ids() == before
     with folders.opened() as store:
-        (item,) = [i for i in items.each(store, Filters()) if OLD in i.content]
+        (item,) = [i for i in items.iterate(store, Filters()) if OLD in i.content]
     assert "mine" in item.tags
 
 
 def test_tags_a_person_gave_stay_through_it_all(docs: Path) -> None:
     with folders.opened() as store:
-        for item in list(items.each(store, Filters())):
+        for item in list(items.iterate(store, Filters())):
             items.update(store, item.id, {"tags": [*item.tags, "mine"]})
     write(docs / "guide.md", document(NEW, OTHER))
     sync("docs")
@@ -404,6 +404,6 @@ def test_tags_a_person_gave_stay_through_it_all(docs: Path) -> None:
     (docs.parent / "away.md").rename(docs / "manual.md")
     sync("docs")
     with folders.opened() as store:
-        assert all("mine" in item.tags for item in items.each(store, Filters()))
+        assert all("mine" in item.tags for item in items.iterate(store, Filters()))
     ok("sync", "docs", "--full", "--db", "memory.db")
     edited(docs)

@@ -10,11 +10,10 @@ import pytest
 from memctl import MemoryItem, MemoryStore, errors, ids
 from memctl.context import Context, open_context
 from memctl.ops import commands
-from memctl.ops.look.read import read
-from memctl.ops.recall.recall_best_effort import recall_best_effort
+from memctl.ops.look.items import read
+from memctl.ops.recall.block import recall_best_effort
 from memctl.ops.recall.search import search
-from memctl.ops.write.propose import propose
-from memctl.ops.write.write import write
+from memctl.ops.write.statements import propose, write
 from support import ok, run
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"

@@ -18,11 +18,12 @@ FLOORS = (
     {"annotations", "names", "errors", "faults", "ids", "paths", "process", "registry", "state", "types", "config"},
     {"text", "policy"},
     {"extract", "store"},
+    {"item_policy"},
     {"retrieve", "ingest", "lifecycle", "llm"},
     {"operation"},
     {"parameters", "context"},
     {"folders"},
-    {"reading"},
+    {"reading", "writing"},
     {"answering"},
     {"ops"},
     {"cli"},
@@ -32,10 +33,6 @@ FACES = {"__init__", "__main__", "api", "query", "mcp"}
 #: The one command that starts something above its own floor: the server, imported when it is run.
 STARTS = {
     (os.path.join("ops", "start", "serve.py"), "memctl.mcp"),
-    (os.path.join("answering", "grounding.py"), "memctl.ops.recall.block"),
-    (os.path.join("answering", "models.py"), "memctl.ops.recall.search"),
-    (os.path.join("answering", "models.py"), "memctl.ops.recall"),
-    (os.path.join("reading", "embedding.py"), "memctl.ops.recall.search"),
 }
 MODULES = sorted(SRC.rglob("*.py"))
 
@@ -107,6 +104,36 @@ def test_only_the_store_talks_to_sqlite_and_only_output_prints(path: Path) -> No
     if label(path) != os.path.join("cli", "output.py"):
         calls = [n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
         assert "print" not in calls
+
+
+SQL = re.compile(
+    r"\s*(SELECT\s|INSERT\s+(OR|INTO)\s|REPLACE\s+INTO\s|UPDATE\s+\S+\s+SET\s|DELETE\s+FROM\s|PRAGMA\s|WITH\s+\w+\s+AS\s"
+    r"|(CREATE|DROP|ALTER)\s+(TEMP\s+)?(VIRTUAL\s+)?(TABLE|VIEW|INDEX|TRIGGER)\s|(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b)"
+)
+
+
+def texts(tree: ast.Module) -> Iterator[str]:
+    """The string constants of a tree but the docstrings, with blanks for what an f-string fills in."""
+    docs = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    parts = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not {node} & (docs | parts):
+            yield node.value
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if room(p) != "store"], ids=label)
+def test_sql_is_written_in_the_store_alone(path: Path) -> None:
+    assert [text for text in texts(code(path)) if SQL.match(text)] == []
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if room(p) == "store"], ids=label)
+def test_no_row_is_replaced_and_transactions_are_begun_by_the_database_alone(path: Path) -> None:
+    """REPLACE deletes a row without its triggers; what begins a transaction must end it after any error."""
+    for text in texts(code(path)):
+        assert not re.search(r"\b(INSERT OR REPLACE|REPLACE INTO)\b", text)
+        assert not re.match(r"\s*(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b", text) or path.name == "database.py"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=label)

@@ -38,12 +38,12 @@ OURS = {
     "memctl.retrieve", "memctl.retrieve.feedback", "memctl.retrieve.find", "memctl.retrieve.order",
     "memctl.retrieve.rank", "memctl.retrieve.repeats", "memctl.retrieve.strength", "memctl.retrieve.terms",
     "memctl.retrieve.texts", "memctl.store",
-    "memctl.store.connect", "memctl.store.filters", "memctl.store.search.fts", "memctl.store.cache",
-    "memctl.store.items", "memctl.store.items.usage", "memctl.store.search", "memctl.ops.recall", "memctl.reading",
+    "memctl.store.connect", "memctl.store.database", "memctl.store.filters", "memctl.store.search.fts",
+    "memctl.store.search", "memctl.ops.recall", "memctl.reading",
     "memctl.text.block",
     "memctl.store.migrate", "memctl.store.safety", "memctl.store.schema",
     "memctl.store.search.index", "memctl.text", "memctl.text.clean",
-    "memctl.text.block.excerpt", "memctl.text.word_forms", "memctl.text.query", "memctl.text.word_lists",
+    "memctl.text.block.excerpt", "memctl.text.query", "memctl.text.languages",
 }  # fmt: skip
 
 _PROBE = """

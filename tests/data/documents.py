@@ -9,7 +9,7 @@ from importlib import import_module
 from io import BytesIO
 from typing import Any
 
-from memctl.extract.kinds import suffix_of
+from memctl.extract import suffix_of
 
 
 def lib(name: str) -> Any:

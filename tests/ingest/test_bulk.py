@@ -20,10 +20,11 @@ from memctl.ingest.sources import resolve
 from memctl.ingest.workers import Team
 from memctl.ingest.writer import Writer
 from memctl.policy import MemoryPolicy
-from memctl.store.connect import Database, open_write
-from memctl.store.documents import corpus, sources
+from memctl.store.connect import open_write
+from memctl.store.database import Database
+from memctl.store.documents import corpus, passages
 from memctl.store.filters import Filters
-from memctl.store.items import items, links
+from memctl.store.items import attributes, items
 from memctl.types import MemoryItem, MemoryProvenance
 from stores import check_index
 
@@ -36,7 +37,7 @@ def db(tmp_path: Path) -> Iterator[Database]:
     store = open_write(str(tmp_path / "memory.db"), create=True)
     yield store
     check_index(store)
-    for item in items.each(store, Filters(archived=True)):
+    for item in items.iterate(store, Filters(archived=True)):
         assert items.revisions(store, item.id)
     store.close()
 
@@ -71,7 +72,7 @@ def test_a_document_is_stored_whole_with_its_places(db: Database, docs: Path) ->
     text = (docs / "guide.md").read_text(encoding="utf-8")
     stored = [line for item in found for line in item.content.split("\n")]
     assert [line for line in stored if line] == [line for line in text.split("\n") if line]
-    places = sources.get_many(db, done.item_ids)
+    places = passages.get_positions(db, done.item_ids)
     lines = text.split("\n")
     for item in found:
         place = places[item.id]
@@ -101,7 +102,7 @@ def test_an_edit_supersedes_only_what_changed(db: Database, docs: Path) -> None:
     text = "\n".join(contents(db))
     assert "9090" in text and "8080" not in text
     (new_id,) = done.item_ids
-    (link,) = links.of(db, new_id)
+    (link,) = attributes.links_of(db, new_id)
     old = items.get(db, link.dst_id)
     assert link.rel == "supersedes" and old is not None
     assert old.archived and old.superseded_by == new_id and "8080" in old.content
@@ -111,11 +112,11 @@ def test_an_edit_supersedes_only_what_changed(db: Database, docs: Path) -> None:
 def test_lines_move_along_with_unchanged_passages(db: Database, docs: Path) -> None:
     first = ingest(db, docs)
     last = first.item_ids[-1]
-    before = sources.get_many(db, [last])[last]
+    before = passages.get_positions(db, [last])[last]
     text = (docs / "guide.md").read_text(encoding="utf-8")
     write(docs / "guide.md", text.replace("# Guide\n", "# Guide\n\n\n\n"))
     done = ingest(db, docs)
-    after = sources.get_many(db, [last])[last]
+    after = passages.get_positions(db, [last])[last]
     assert last not in done.item_ids
     assert (after.line_start, after.line_end) == ((before.line_start or 0) + 3, (before.line_end or 0) + 3)
 
@@ -169,11 +170,11 @@ def test_an_old_untouched_file_is_not_even_read(db: Database, docs: Path, monkey
 def test_raw_first_injectable_later(db: Database, docs: Path) -> None:
     first = ingest(db, docs, injectable=False)
     assert contents(db, injectable=True) == []
-    assert set(items.withheld(db, first.item_ids).values()) == {"raw"}
+    assert set(items.withheld_reasons(db, first.item_ids).values()) == {"raw"}
     done = ingest(db, docs)
     assert done.item_ids == [] and done.kept == len(first.item_ids)
     assert len(contents(db, injectable=True)) == len(first.item_ids)
-    assert items.withheld(db, first.item_ids) == {}
+    assert items.withheld_reasons(db, first.item_ids) == {}
 
 
 def test_another_scope_and_more_tags_are_taken_over(db: Database, docs: Path) -> None:
@@ -215,7 +216,7 @@ def test_a_key_is_redacted_wherever_passages_are_cut(db: Database, docs: Path, b
     assert not [line for line in lines if line in text]
     assert "afterwards the service starts" in text
     last = next(i for i in items.list_items(db, Filters()) if "afterwards" in i.content)
-    place = sources.get_many(db, [last.id])[last.id]
+    place = passages.get_positions(db, [last.id])[last.id]
     assert place.line_end == prose.count("\n") + 30
 
 
@@ -236,7 +237,7 @@ def test_injected_instructions_are_quarantined(db: Database, docs: Path) -> None
     assert done.quarantined == 1
     bad = next(i for i in items.list_items(db, Filters()) if "Ignore all" in i.content)
     assert not bad.injectable
-    assert items.withheld(db, [bad.id]) == {bad.id: "policy"}
+    assert items.withheld_reasons(db, [bad.id]) == {bad.id: "policy"}
     ingest(db, docs, injectable=True, tags=("again",))
     again = items.get(db, bad.id)
     assert again is not None and not again.injectable
@@ -260,7 +261,7 @@ def test_bad_files_are_reported_and_the_others_stored(db: Database, docs: Path) 
     assert any("binary.md" in line for line in said) and any("named pipe" in line for line in said)
     assert "Größe des Kranichs" in contents(db)
     assert any("caf" in c for c in contents(db))
-    assert corpus.known_files(db, [str(docs / "empty.md")])
+    assert corpus.get_files(db, [str(docs / "empty.md")])
 
 
 def test_a_file_over_the_limit_is_refused_in_words(db: Database, docs: Path) -> None:
@@ -355,7 +356,7 @@ def test_an_order_in_a_heading_reaches_no_title(db: Database, docs: Path) -> Non
     write(docs / f"{order}.txt", "harmless words\n")
     ingest(db, docs)
     for item in items.list_items(db, Filters(injectable=True), 100):
-        shown = f"{item.title} {sources.get_many(db, [item.id])[item.id].anchor} {item.content}"
+        shown = f"{item.title} {passages.get_positions(db, [item.id])[item.id].anchor} {item.content}"
         assert "previous instructions" not in shown
         assert "previous instructions" not in item.provenance.source_id
     assert any("Paragraph 5" in c for c in contents(db, injectable=True))
@@ -379,7 +380,7 @@ def test_a_raw_passage_that_policy_holds_is_not_released(db: Database, docs: Pat
     ingest(db, docs / "evil.md")
     (item,) = items.list_items(db, Filters())
     assert not item.injectable
-    assert items.withheld(db, [item.id]) == {item.id: "policy"}
+    assert items.withheld_reasons(db, [item.id]) == {item.id: "policy"}
 
 
 def test_rules_that_are_switched_on_again_are_applied(db: Database, docs: Path) -> None:
@@ -472,7 +473,7 @@ def test_hidden_text_is_a_passage_of_its_own_and_withheld_when_it_addresses_anyb
         visible, hidden = hidden, visible
     assert words not in visible.content
     assert (hidden.content, hidden.title, hidden.injectable) == (words, "Report > hidden text", not withheld)
-    place = sources.get_many(db, [hidden.id])[hidden.id]
+    place = passages.get_positions(db, [hidden.id])[hidden.id]
     assert (place.anchor, place.line_start, place.line_end) == ("hidden text", 5, 5)
     assert visible.injectable
     rules = db.value("SELECT details FROM memory_withheld WHERE item_id = ?", (hidden.id,))

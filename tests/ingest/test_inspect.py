@@ -11,9 +11,10 @@ from memctl.config import InspectConfig
 from memctl.ingest import inspect
 from memctl.ingest.inspect import Report, Root, report
 from memctl.policy import MemoryPolicy
-from memctl.store.connect import Database, open_write
+from memctl.store.connect import open_write
+from memctl.store.database import Database
 from memctl.store.documents import corpus, mounts
-from memctl.store.documents.corpus import File
+from memctl.store.documents.corpus import IngestedFile
 from memctl.store.items import items
 from memctl.types import MemoryItem
 
@@ -31,7 +32,7 @@ def hold(db: Database, path: str, chunks: int = 1, size: int | None = 100, scope
     """Let the store hold a file with so many passages."""
     made = [MemoryItem(title=path, content=f"{path} {n}", scope=scope) for n in range(chunks)]
     items.write_many(db, made, "ingest")
-    corpus.put_files(db, [File(path, "0" * 64, tuple(i.id for i in made), size, **more)])
+    corpus.put_files(db, [IngestedFile(path, "0" * 64, tuple(i.id for i in made), size, **more)])
 
 
 def look(db: Database, root: Root | None = ROOT, scopes: tuple[str, ...] | None = None, **limits: Any) -> Report:
@@ -81,7 +82,7 @@ def test_the_five_largest_by_size_then_name(db: Database) -> None:
 def test_archived_passages_do_not_count(db: Database) -> None:
     hold(db, "/w/docs/a.md", 3)
     hold(db, "/w/docs/b.md", 2)
-    kept = corpus.known_files(db, ["/w/docs/a.md"])["/w/docs/a.md"].item_ids
+    kept = corpus.get_files(db, ["/w/docs/a.md"])["/w/docs/a.md"].item_ids
     items.archive(db, kept[1], "test")
     assert {f.name: f.chunks for f in look(db).files} == {"a.md": 2, "b.md": 2}
 
@@ -95,7 +96,7 @@ def test_a_scope_counts_its_own_passages_and_global_ones(db: Database) -> None:
 
 
 def test_a_file_that_was_only_announced_is_not_counted(db: Database) -> None:
-    corpus.expect(db, ["/w/docs/soon.md"])
+    corpus.expect_files(db, ["/w/docs/soon.md"])
     assert paths(db) == []
 
 

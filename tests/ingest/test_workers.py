@@ -17,8 +17,8 @@ from memctl.ingest import worker as worker_module
 from memctl.ingest.prepare import Options, Passage, Prepared, Preparer
 from memctl.ingest.worker import Worker
 from memctl.ingest.workers import Job, Team
-from memctl.store.documents.corpus import File
-from memctl.store.documents.sources import Source
+from memctl.store.documents.corpus import IngestedFile
+from memctl.store.documents.passages import SourcePosition
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "fake_docx.py"
 
@@ -245,9 +245,9 @@ def test_what_a_reader_says_comes_through() -> None:
     worker = worker_module.start(Liar(["/x/a.docx", FILE, [PASSAGE], ["tag"], ["note \ud800"], "", False]))
     found = worker.ask([("/x/a.docx", None)], 30)
     worker.end()
-    place = Source(0, None, None, "a")
+    place = SourcePosition(0, None, None, "a")
     passage = Passage("t", "c", "sha256:00", place)
-    file = File("/x/a.docx", "00", (), 1, 2, 3, "r", ".docx", ctime_ns=4)
+    file = IngestedFile("/x/a.docx", "00", (), 1, 2, 3, "r", ".docx", ctime_ns=4)
     assert found == [Prepared("/x/a.docx", file, [passage], ["tag"], ("note \ud800",))]
 
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from memctl.mcp.formatting import format_injection_block, parse_injection_block
 from memctl.retrieve.pack import pack
-from memctl.store.documents.sources import Source
+from memctl.store.documents.passages import SourcePosition
 from memctl.text.block.block import header_lines
 from memctl.text.block.excerpt import cost, excerpt
 from memctl.text.block.frames import Full
-from memctl.text.echo import without_injected
+from memctl.text.block.markers import without_injected
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 
@@ -75,7 +75,7 @@ def test_packed_neighbours_keep_the_budget_too(chunks: list[str], budget: int, a
         item = MemoryItem(
             id=f"MEM-{position}", content=content, provenance={"source_kind": "doc", "source_id": "/w/a.md"}
         )
-        places[item.id] = Source(position, line, line + content.count("\n"), "")
+        places[item.id] = SourcePosition(position, line, line + content.count("\n"), "")
         line += content.count("\n") + 1
         items.append(item)
     block = pack(items, places, analyse(asked), budget, frame=Full(header_lines("x", budget, 9), budget), cwd="/w")

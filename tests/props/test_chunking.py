@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memctl.text.chunking.chunk import Passage, chunk, chunk_paragraphs
+from memctl.text.chunking import Passage, chunk
 
 KINDS = [
     ("text", ""), ("table", ""), ("markdown", ""), ("rst", ""), ("asciidoc", ""), ("org", ""),
@@ -84,9 +84,3 @@ def test_headings_are_one_short_line(text: str, kind: tuple[str, str]) -> None:
 def test_the_same_text_is_always_cut_the_same(text: str, kind: tuple[str, str]) -> None:
     first = chunk(text, kind=kind[0], language=kind[1], max_tokens=9)
     assert first == chunk(text, kind=kind[0], language=kind[1], max_tokens=9)
-
-
-@given(texts, st.integers(1, 50))
-def test_paragraphs_are_the_same_passages(text: str, max_tokens: int) -> None:
-    expected = [passage[:3] for passage in chunk(text, max_tokens=max_tokens, target_tokens=max_tokens)]
-    assert chunk_paragraphs(text, max_tokens) == expected

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from memctl import errors
 from memctl.context import Context, open_context
-from memctl.ingest import conversation
-from memctl.ops.write.propose import propose
-from memctl.ops.write.remember import remember
+from memctl.ingest import turns
+from memctl.ops.write.statements import propose, remember
 from memctl.policy import MemoryPolicy
 from memctl.store import sessions
 
@@ -58,13 +57,13 @@ def test_propose(ctx: Context, items: list[dict[str, object]]) -> None:
 def test_record(ctx: Context, session_id: str, question: str, answer: str, sources: list[str]) -> None:
     policy = MemoryPolicy()
     try:
-        name = conversation.name(policy, session_id)
+        name = turns.check_session_id(policy, session_id)
     except errors.SessionInvalid:
         return
-    before = sessions.get(ctx.db, name)
-    done = conversation.record(ctx.db, policy, session_id, question, answer, sources)
+    before = sessions.get_session(ctx.db, name)
+    done = turns.record_turn(ctx.db, policy, session_id, question, answer, sources)
     assert done.number == (before.turns if before else 0) + 1
-    (turn,) = sessions.turns(ctx.db, name, 1)
+    (turn,) = sessions.list_turns(ctx.db, name, 1)
     assert turn.number == done.number
     assert turn.question.encode().decode() == turn.question
     assert len(turn.question) <= len(question) * 4 + 40

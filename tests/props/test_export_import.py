@@ -10,14 +10,16 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from memctl.lifecycle import export, record
-from memctl.lifecycle.import_ import Counts, import_lines
+from memctl.item_policy import tidy_statement
+from memctl.lifecycle import jsonl
+from memctl.lifecycle.import_ import ImportCounts, import_lines
 from memctl.policy import MemoryPolicy
-from memctl.store.connect import MEMORY, Database, open_write
-from memctl.store.documents import sources
-from memctl.store.documents.sources import Source
+from memctl.store.connect import MEMORY, open_write
+from memctl.store.database import Database
+from memctl.store.documents import passages
+from memctl.store.documents.passages import SourcePosition
 from memctl.store.filters import Filters
-from memctl.store.items import importance, items
+from memctl.store.items import attributes, items
 from memctl.types import MemoryItem, MemoryProvenance
 from stores import check_index
 
@@ -46,7 +48,7 @@ STATEMENTS = st.builds(
 
 
 @st.composite
-def stored_items(draw: st.DrawFn) -> tuple[MemoryItem, Source | None, str]:
+def stored_items(draw: st.DrawFn) -> tuple[MemoryItem, SourcePosition | None, str]:
     """An item as a store may hold it, its place, and why it is withheld."""
     passage = draw(st.booleans())
     withheld = draw(st.sampled_from(["", "raw", "policy"]))
@@ -75,7 +77,7 @@ def stored_items(draw: st.DrawFn) -> tuple[MemoryItem, Source | None, str]:
         injectable=not withheld and draw(st.booleans()),
     )
     assume(item.content.strip() or item.title.strip())  # what says nothing is no line of a file
-    place = draw(st.none() | st.builds(Source, st.integers(0, 9), st.integers(1, 9), st.integers(9, 20), LINE))
+    place = draw(st.none() | st.builds(SourcePosition, st.integers(0, 9), st.integers(1, 9), st.integers(9, 20), LINE))
     return item, place, withheld
 
 
@@ -89,14 +91,14 @@ def like(item: MemoryItem) -> tuple[Any, ...]:
 STORES = st.lists(stored_items(), max_size=6, unique_by=(lambda held: held[0].id, lambda held: like(held[0])))
 
 #: How much each of them matters.
-MATTER = st.lists(st.just(importance.NEUTRAL) | st.floats(0, 1), min_size=6, max_size=6)
+MATTER = st.lists(st.just(attributes.NEUTRAL_IMPORTANCE) | st.floats(0, 1), min_size=6, max_size=6)
 
 
 def lines_of(db: Database) -> list[dict[str, Any]]:
-    return list(export.lines(db, ALL))
+    return list(jsonl.export_lines(db, ALL))
 
 
-def load(db: Database, lines: list[dict[str, Any]], *, preserve_ids: bool = False) -> tuple[Counts, list[str]]:
+def load(db: Database, lines: list[dict[str, Any]], *, preserve_ids: bool = False) -> tuple[ImportCounts, list[str]]:
     said: list[str] = []
     data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
     return import_lines(db, POLICY, io.BytesIO(data), preserve_ids=preserve_ids, warn=said.append), said
@@ -118,14 +120,14 @@ def fresh() -> Iterator[Any]:
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(held=STORES, matter=MATTER)
 def test_there_and_back_is_identity(
-    fresh: Any, held: list[tuple[MemoryItem, Source | None, str]], matter: list[float]
+    fresh: Any, held: list[tuple[MemoryItem, SourcePosition | None, str]], matter: list[float]
 ) -> None:
     db, copy = fresh(), fresh()
-    importance.put_many(db, {item.id: value for (item, _, _), value in zip(held, matter, strict=False)})
+    attributes.set_importance(db, {item.id: value for (item, _, _), value in zip(held, matter, strict=False)})
     for item, place, withheld in held:
         items.write(db, item, withheld=withheld)
         if place:
-            sources.put_many(db, {item.id: place})
+            passages.set_positions(db, {item.id: place})
     before = lines_of(db)
     counts, said = load(copy, before, preserve_ids=True)
     assert (counts.imported, said) == (len(held), [])
@@ -139,15 +141,16 @@ def test_there_and_back_is_identity(
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(held=STORES, matter=MATTER)
 def test_with_new_ids_only_ids_and_references_change(
-    fresh: Any, held: list[tuple[MemoryItem, Source | None, str]], matter: list[float]
+    fresh: Any, held: list[tuple[MemoryItem, SourcePosition | None, str]], matter: list[float]
 ) -> None:
     db = fresh()
     held = [one for one in held if one[0].content.strip()]
     for item, _, _ in held:
-        record.tidy(item)
+        if not item.provenance.is_passage:
+            tidy_statement(item)
     assume(len({like(item) for item, _, _ in held}) == len(held))
     given_lines = [
-        record.to_dict(item, place, withheld, None if value == importance.NEUTRAL else value)
+        jsonl.make_line(item, place, withheld, None if value == attributes.NEUTRAL_IMPORTANCE else value)
         for (item, place, withheld), value in zip(held, matter, strict=False)
     ]
     load(db, given_lines)
@@ -186,7 +189,7 @@ def test_any_bytes_are_stored_right_or_named(fresh: Any, lines: list[bytes]) -> 
     )
     assert len(said) == counts.errors + counts.skipped_policy + counts.skipped_conflict
     for line in lines_of(db):
-        record.from_value(line)
+        jsonl.read_item(line)
         assert all(isinstance(tag, str) for tag in line["tags"])
         assert 0 <= line["confidence"] <= 1
         assert 0 <= line.get("importance", 0) <= 1
@@ -195,5 +198,5 @@ def test_any_bytes_are_stored_right_or_named(fresh: Any, lines: list[bytes]) -> 
 
 @given(st.binary(max_size=60))
 def test_reading_a_line_fails_only_in_its_own_way(data: bytes) -> None:
-    with contextlib.suppress(record.InvalidLine):
-        assert isinstance(record.from_bytes(data).item.content, str)
+    with contextlib.suppress(jsonl.InvalidLine):
+        assert isinstance(jsonl.parse_line(data).item.content, str)

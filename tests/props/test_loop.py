@@ -6,11 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memctl.llm.command import Answer
-from memctl.llm.controller import CONVERGED, Plan, run_loop
-from memctl.llm.fitting import fitted
-from memctl.llm.replay import replay
-from memctl.llm.trace import read, written
-from memctl.llm.working import Found
+from memctl.llm.controller import CONVERGED, Plan, read_trace_file, replay, run_loop, trace_file_line
+from memctl.llm.working import Found, fitted
 from memctl.text.block import block
 from memctl.text.block.block import format_injection_block
 from memctl.types import MemoryItem
@@ -69,7 +66,7 @@ def test_a_loop_ends_within_its_bounds(
     def recall(query: str, budget: int) -> Found:
         assert budget <= plan.budget
         asked.append(query)
-        return Found([block.passage(item) for item in memory[len(asked) % len(memory)]])
+        return Found([block.block_entry(item) for item in memory[len(asked) % len(memory)]])
 
     done = run_loop(plan, context, "the question", ask=ask, recall=recall, stream=shown.append)
     assert 1 <= done.iterations == len(prompts) == len(done.traces) <= plan.max_calls
@@ -78,8 +75,8 @@ def test_a_loop_ends_within_its_bounds(
     assert done.converged is (done.stop_reason in CONVERGED)
     assert len(done.context) <= 4 * plan.budget
     assert "".join(shown) == done.answer + "\n"
-    lines = [written(trace, plan, "the question") for trace in done.traces]
-    again = replay("t", read("t", iter(lines)))
+    lines = [trace_file_line(trace, plan, "the question") for trace in done.traces]
+    again = replay("t", read_trace_file("t", iter(lines)))
     assert [t.line() for t in again] == [t.line() for t in done.traces]
 
 

@@ -11,7 +11,8 @@ from memctl.query import normalize_query
 from memctl.retrieve.explain import reasons
 from memctl.retrieve.find import describe, search
 from memctl.retrieve.terms import terms_of
-from memctl.store.connect import MEMORY, Database, open_write
+from memctl.store.connect import MEMORY, open_write
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
 from memctl.text.query import analyse, grams, is_identifier, pieces, stem

@@ -81,6 +81,6 @@ def test_looking_back_shows_what_was_seen(monkeypatch: pytest.MonkeyPatch, steps
         past[ids.timestamp()] = seen(db, Filters())
     clock[0] += 60
     for moment, shown in past.items():
-        with as_of.at(db, moment):
+        with as_of.view_as_of(db, moment):
             assert seen(db, Filters(as_of=moment)) == shown
     db.close()

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memctl.store.connect import Database, open_write
+from memctl.store.connect import open_write
+from memctl.store.database import Database
 
 DATA = Path(__file__).parent.parent / "data"
 

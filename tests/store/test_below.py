@@ -3,7 +3,8 @@
 import pytest
 
 from memctl.retrieve.find import search
-from memctl.store.connect import SCRATCH, Database, open_write
+from memctl.store.connect import SCRATCH, open_write
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
 from memctl.types import MemoryItem, MemoryProvenance
@@ -27,9 +28,9 @@ def test_only_what_is_below_the_folder(db: Database) -> None:
     passage(db, "memctl-pull", kind="tool")
     filters = Filters(below="/a/docs/")
     assert {c.id for c in search(db, "gateway", filters=filters, limit=50).candidates} == inside
-    assert {item.id for item in items.each(db, filters)} == inside
+    assert {item.id for item in items.iterate(db, filters)} == inside
     assert items.count(db, filters) == 2
-    assert items.count(db, filters.but(scopes=("other",))) == 1
+    assert items.count(db, filters.replace(scopes=("other",))) == 1
     assert items.count(db, Filters(below="/")) == 7
 
 

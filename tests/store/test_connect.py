@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from memctl import errors
-from memctl.store import connect
-from memctl.store.connect import Database, open_read, open_write
+from memctl.store import database
+from memctl.store.connect import open_read, open_write
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
 from memctl.types import MemoryItem
@@ -114,7 +115,7 @@ def test_a_failed_inner_transaction_leaves_the_outer(db: Database) -> None:
 
 
 def test_a_busy_store_is_said_so_and_nothing_is_lost(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
     first = open_write(path, create=True)
     second = open_write(path, timeout=0.05)
     with first.atomic(), pytest.raises(errors.StoreBusy) as caught, second.atomic(wait=0.05):
@@ -167,7 +168,7 @@ def test_a_writer_waits_for_another(path: str) -> None:
     ],
 )
 def test_sqlite_errors_become_ours(text: str, error: type[errors.MemctlError]) -> None:
-    ours = connect.translated(sqlite3.OperationalError(text), "m.db")
+    ours = database.translate(sqlite3.OperationalError(text), "m.db")
     assert type(ours) is error
     assert "m.db" in ours.message
 

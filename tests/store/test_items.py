@@ -7,11 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memctl.store.connect import MEMORY, Database, open_read, open_write
-from memctl.store.documents import sources
-from memctl.store.documents.sources import Source
+from memctl.store.connect import MEMORY, open_read, open_write
+from memctl.store.database import Database
+from memctl.store.documents import passages
+from memctl.store.documents.passages import SourcePosition
 from memctl.store.filters import Filters
-from memctl.store.items import events, items, links
+from memctl.store.items import attributes, events, items
 from memctl.types import MemoryItem, MemoryProvenance
 from stores import check_index
 
@@ -40,7 +41,7 @@ def test_each_write_leaves_a_revision_and_an_event(db: Database) -> None:
     assert [(r["revision_num"], r["reason"], r["snapshot"]["content"]) for r in history] == [
         (1, "pull", "one"), (2, "update", "two"),
     ]  # fmt: skip
-    log = events.read(db, "MEM-1")
+    log = events.list_events(db, "MEM-1")
     assert [e.details["reason"] for e in log] == ["update", "pull"]
     assert all(e.action == "write" and e.content_hash.startswith("sha256:") for e in log)
 
@@ -79,7 +80,7 @@ def test_supersede_links_and_archives(db: Database) -> None:
     assert items.supersede(db, "MEM-1", "MEM-2")
     old = items.get(db, "MEM-1")
     assert old is not None and old.archived and old.superseded_by == "MEM-2"
-    assert [(k.src_id, k.rel, k.dst_id) for k in links.of(db, "MEM-1")] == [("MEM-2", "supersedes", "MEM-1")]
+    assert [(k.src_id, k.rel, k.dst_id) for k in attributes.links_of(db, "MEM-1")] == [("MEM-2", "supersedes", "MEM-1")]
     assert not items.supersede(db, "MEM-404", "MEM-2")
     assert not items.supersede(db, "MEM-2", "MEM-404")
     assert items.count(db, Filters()) == 1
@@ -112,7 +113,7 @@ def test_what_has_expired_or_is_retracted_is_not_given_away(db: Database) -> Non
 def test_a_quarantine_is_not_weakened(db: Database) -> None:
     items.write(db, MemoryItem(id="MEM-1", content="x", injectable=False), withheld="policy")
     items.set_withheld(db, "MEM-1", "raw")
-    assert items.withheld(db, ["MEM-1"]) == {"MEM-1": "policy"}
+    assert items.withheld_reasons(db, ["MEM-1"]) == {"MEM-1": "policy"}
     assert items.release_raw(db, ["MEM-1"], "promote") == 0
     items.write(db, MemoryItem(id="MEM-2", content="y", injectable=False), withheld="raw")
     assert items.release_raw(db, ["MEM-1", "MEM-2"], "promote") == 1
@@ -199,15 +200,18 @@ def test_odd_rows_of_other_programs_can_be_read(db: Database) -> None:
 
 
 def test_places_in_sources(db: Database) -> None:
-    sources.put_many(db, {"MEM-1": Source(0, 1, 9, "Guide > Install"), "MEM-2": Source()})
-    sources.put_many(db, {"MEM-1": Source(1, 2, 10, "Guide")})
-    assert sources.get_many(db, ["MEM-2", "MEM-1", "MEM-3"]) == {"MEM-1": (1, 2, 10, "Guide"), "MEM-2": Source()}
+    passages.set_positions(db, {"MEM-1": SourcePosition(0, 1, 9, "Guide > Install"), "MEM-2": SourcePosition()})
+    passages.set_positions(db, {"MEM-1": SourcePosition(1, 2, 10, "Guide")})
+    assert passages.get_positions(db, ["MEM-2", "MEM-1", "MEM-3"]) == {
+        "MEM-1": (1, 2, 10, "Guide"),
+        "MEM-2": SourcePosition(),
+    }
 
 
 def test_streaming_is_complete_and_ordered(db: Database) -> None:
     many = [MemoryItem(content=str(n), updated_at=f"2024-01-{1 + n % 28:02}", created_at="2024") for n in range(1203)]
     items.write_many(db, many, "import")
-    listed = [i.id for i in items.each(db, Filters())]
+    listed = [i.id for i in items.iterate(db, Filters())]
     assert listed == [i.id for i in sorted(sorted(many, key=lambda i: i.id), key=lambda i: i.updated_at, reverse=True)]
 
 
@@ -234,7 +238,7 @@ def test_the_index_stays_sound_under_any_updates(steps: list[tuple[str, int, str
         else:
             items.mark_used(db, [key])
     check_index(db)
-    for item in items.each(db, Filters(archived=True)):
+    for item in items.iterate(db, Filters(archived=True)):
         history = items.revisions(db, item.id)
         assert [r["revision_num"] for r in history] == list(range(1, len(history) + 1))
         assert history[-1]["snapshot"]["content"] == item.content

@@ -8,11 +8,12 @@ import pytest
 from memctl import ids
 from memctl.errors import StoreFailed
 from memctl.retrieve.find import describe, search
-from memctl.store import as_of, cache, migrate
-from memctl.store.connect import Database, open_read, open_write
+from memctl.store import as_of, database
+from memctl.store.connect import open_read, open_write
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
-from memctl.store.search import index
+from memctl.store.search import fts, index
 from memctl.types import MemoryItem, MemoryProvenance
 
 QUESTIONS = ("alpha", "beta gamma", "delta in May 2024", "alpah", "alphabeta", "gamma")
@@ -51,9 +52,11 @@ def answers(db: Database, **filters: object) -> list[list[tuple[str, float]]]:
         for scopes in (None, ("project", "global")):
             found = search(db, question, filters=Filters(scopes, **filters), limit=9, count=True)  # type: ignore[arg-type]
             out.append([(c.id, c.score) for c in found.candidates])
-            with cache.reading(db):
+            with db.cached_reads():
                 meta = describe(db, found)
-                texts = [(item.id, len(item.content)) for item in items.known(db, [c.id for c in found.candidates])]
+                texts = [
+                    (item.id, len(item.content)) for item in items.get_cached(db, [c.id for c in found.candidates])
+                ]
             out.append([(meta.strategy, found.total), *((word, 1.0) for word in meta.effective_terms), *texts])
     return out
 
@@ -89,7 +92,7 @@ CHANGES: dict[str, Callable[[Database], object]] = {
     "gone": lambda db: db.run("DELETE FROM memory_items WHERE id = 'MEM-6'"),
     "another day": lambda db: db.run("UPDATE memory_items SET created_at = '2024-05-02T00:00:00' WHERE id = 'MEM-8'"),
     "nothing, after all": _roll_back,
-    "another tokenizer": lambda db: migrate.rebuild_fts(db, "fr"),
+    "another tokenizer": lambda db: fts.rebuild_index(db, "fr"),
     "no index": lambda db: db.run("DROP TABLE memory_items_fts"),
     "uses": lambda db: items.mark_used(db, ["MEM-1", "MEM-2"]),
 }
@@ -132,7 +135,7 @@ def test_a_look_back_leaves_nothing_behind(db: Database, reader: Database, path:
     items.update(db, "MEM-3", {"content": "zeta zeta"})
     before = answers(reader)
     fresh = open_read(path)
-    with as_of.at(reader, moment), as_of.at(fresh, moment):
+    with as_of.view_as_of(reader, moment), as_of.view_as_of(fresh, moment):
         past = answers(reader, as_of=moment)
         assert past == answers(fresh, as_of=moment) != before
     fresh.close()
@@ -155,19 +158,19 @@ def test_what_a_search_makes_of_it_is_not_kept(db: Database, path: str) -> None:
     for _ in range(3):
         search(db, "went", filters=Filters(), limit=5)
     fresh = open_read(path)
-    with cache.reading(db), cache.reading(fresh):
-        here, there = (index.strengths(each, '"went"', Filters(), 22, 1) for each in (db, fresh))
+    with db.cached_reads(), fresh.cached_reads():
+        here, there = (index.match_strengths(each, '"went"', Filters(), 22, 1) for each in (db, fresh))
         assert len(here) == 1
         assert here == there
     fresh.close()
 
 
 def test_what_is_kept_has_an_end(db: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "MOST", 10)
+    monkeypatch.setattr(database, "MAX_CACHED", 10)
     for number in range(12):
         assert answers(db) == afresh(path), number
-    with cache.reading(db):
-        assert sum(db.kept.sizes.values()) <= 10 * len(db.kept.sizes)
+    with db.cached_reads():
+        assert sum(db._cache.sizes.values()) <= 10 * len(db._cache.sizes)
 
 
 @pytest.mark.parametrize("limit", [1, 3, 8, 50])
@@ -187,34 +190,34 @@ def test_the_newest_are_those_that_pass(path: str, limit: int, elsewhere: bool) 
         sql = f"SELECT i.rowid FROM memory_items AS i WHERE {condition} ORDER BY i.rowid DESC LIMIT ?"
         expected = [row[0] for row in db.rows(sql, [*values, limit])]
         for _ in range(3):
-            with cache.reading(db):
-                assert index.newest_with(db, '"alpha"', filters, limit) == expected
-                assert index.count(db, ['"alpha"', '"none"'], filters) == items.count(db, filters)
+            with db.cached_reads():
+                assert index.newest_matches(db, '"alpha"', filters, limit) == expected
+                assert index.count_any_match(db, ['"alpha"', '"none"'], filters) == items.count(db, filters)
     db.close()
 
 
 def test_of_too_much_the_oldest_is_forgotten(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "MOST", 40)
+    monkeypatch.setattr(database, "MAX_CACHED", 40)
     for number in range(100):
-        with cache.reading(db):
-            assert number < 5 or number - 5 in cache.of(db, "a sort")
-            cache.of(db, "a sort", 1)[number] = True
-    with cache.reading(db):
-        assert 0 not in cache.of(db, "a sort")
-        assert 30 <= len(cache.of(db, "a sort")) <= 40
-        cache.of(db, "another", 1000)["all in one"] = True
-    with cache.reading(db):
-        assert cache.of(db, "another") == {}
+        with db.cached_reads():
+            assert number < 5 or number - 5 in db.cached("a sort")
+            db.cached("a sort", 1)[number] = True
+    with db.cached_reads():
+        assert 0 not in db.cached("a sort")
+        assert 30 <= len(db.cached("a sort")) <= 40
+        db.cached("another", 1000)["all in one"] = True
+    with db.cached_reads():
+        assert db.cached("another") == {}
 
 
 def test_a_search_leaves_no_transaction_open(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     answers(db)
     assert not db.conn.in_transaction
-    monkeypatch.setattr("memctl.store.search.index.size", lambda _: db.run("SELECT no_such_column"))
+    monkeypatch.setattr("memctl.store.search.index.index_size", lambda _: db.run("SELECT no_such_column"))
     with pytest.raises(StoreFailed):
         answers(db)
     assert not db.conn.in_transaction
-    assert cache.of(db, "counts") == {}
+    assert db.cached("counts") == {}
 
 
 def test_a_search_sees_one_moment_of_the_store(db: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from memctl.store import connect, migrate, schema
 from memctl.store.connect import open_read, open_write
 from memctl.store.filters import Filters
 from memctl.store.items import items
+from memctl.store.search import fts
 from memctl.types import MemoryItem
 from stores import check_index
 
@@ -60,7 +61,7 @@ def test_opening_twice_changes_nothing(old: str) -> None:
     open_write(old).close()
     once = shape(old)
     db = open_write(old)
-    assert migrate.current(db)
+    assert migrate.is_current(db)
     db.close()
     assert shape(old) == once
 
@@ -138,8 +139,8 @@ def test_an_unknown_tokenizer_changes_nothing(path: str) -> None:
     items.write(db, MemoryItem(content="alpha beta"))
     for name in ("enn", "x'; DROP TABLE memory_items; --"):
         with pytest.raises(errors.TokenizerInvalid):
-            migrate.rebuild_fts(db, name)
-        assert migrate.fts_tokenizer(db) == schema.DEFAULT_TOKENIZER
+            fts.rebuild_index(db, name)
+        assert fts.tokenizer_of(db) == schema.DEFAULT_TOKENIZER
         check_index(db)
     assert db.value("SELECT count(*) FROM memory_items_fts WHERE memory_items_fts MATCH 'alpha'") == 1
     db.close()
@@ -153,9 +154,9 @@ def test_the_tokenizer_can_be_changed_there_and_back(path: str) -> None:
         return int(db.value("SELECT count(*) FROM memory_items_fts WHERE memory_items_fts MATCH 'rotate'"))
 
     assert hits() == 1
-    assert migrate.rebuild_fts(db, "fr") == 1
+    assert fts.rebuild_index(db, "fr") == 1
     assert (hits(), db.meta("fts_tokenizer")) == (0, "unicode61 remove_diacritics 2")
-    assert migrate.rebuild_fts(db, "en") == 1
+    assert fts.rebuild_index(db, "en") == 1
     assert (hits(), db.meta("fts_reindex_count")) == (1, "2")
     check_index(db)
     db.close()
@@ -169,7 +170,7 @@ def test_a_full_disk_while_the_index_is_made_is_our_error(tmp_path: Path) -> Non
     db.run("VACUUM")
     db.run(f"PRAGMA max_page_count = {db.value('PRAGMA page_count')}")
     with pytest.raises(errors.StoreFull):
-        migrate.ensure_fts(db, None)
+        fts.ensure_index(db, None)
     db.close()
 
 
@@ -179,7 +180,7 @@ def test_the_index_is_built_once(tmp_path: Path, tokenizer: str | None) -> None:
     items.write(db, MemoryItem(content="words"))
     seen: list[str] = []
     db.conn.set_trace_callback(seen.append)
-    assert migrate.rebuild_fts(db, tokenizer) == 1
+    assert fts.rebuild_index(db, tokenizer) == 1
     db.conn.set_trace_callback(None)
     assert sum("SELECT rowid, title" in statement for statement in seen) == 1
     check_index(db)

@@ -13,7 +13,7 @@ from memctl.store.connect import open_read, open_write
 from memctl.store.filters import Filters
 from memctl.store.items import items
 from memctl.store.items.rows import COLUMNS
-from memctl.store.search import completion
+from memctl.store.search import words
 from stores import check_index
 from support import ok, run
 
@@ -140,9 +140,9 @@ def test_other_statements_are_as_strict_as_before(store: str) -> None:
 def test_what_begins_with_the_letters_of_a_damaged_tag(store: str) -> None:
     damage(store, "tags", CELLS["tags"])
     db = open_read(store)
-    assert completion.tags(db, "ca") == [f"caf{BAD}"]
-    assert completion.tags(db, "bi") == ["bird"]
-    assert [item.title for item in items.each(db, Filters(tags=("Bird",)))] == ["Héron", "Heron", "Kestrel"]
+    assert words.complete(db, "tags", "ca") == [f"caf{BAD}"]
+    assert words.complete(db, "tags", "bi") == ["bird"]
+    assert [item.title for item in items.iterate(db, Filters(tags=("Bird",)))] == ["Héron", "Heron", "Kestrel"]
     db.close()
 
 

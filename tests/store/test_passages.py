@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import ids
-from memctl.store.documents.passages import FileRows
 from memctl.store.items import rows
+from memctl.store.items.rows import PassageRows
 from memctl.types import MemoryItem, MemoryProvenance
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
@@ -27,7 +27,7 @@ def test_a_row_is_the_row_of_an_item(
         id="MEM-1", title=title, content=content, tags=tags if more is None else more, provenance=source, scope=scope,
         corpus_id=corpus or "", injectable=injectable, created_at=NOW, updated_at=NOW,
     )  # fmt: skip
-    shared = FileRows(path, HASH, tags=tags, scope=scope, corpus_id=corpus, now=NOW)
+    shared = PassageRows(path, HASH, tags=tags, scope=scope, corpus_id=corpus, now=NOW)
     row = shared.row(
         "MEM-1", title, content, ids.content_hash(content), position=position, injectable=injectable, tags=more
     )

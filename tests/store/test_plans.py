@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from memctl.store import connect
-from memctl.store.connect import Database, open_read, open_write
+from memctl.store import database
+from memctl.store.connect import open_read, open_write
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import events, items
 from memctl.store.search import vectors
@@ -91,7 +92,7 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, list[str]]]:
     def recorded(self: Database, conn: Any, path: str, *, writable: bool) -> None:
         make(self, Recorder(conn, seen), path, writable=writable)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(connect.Database, "__init__", recorded)
+    monkeypatch.setattr(database.Database, "__init__", recorded)
     yield seen
     assert seen, "nothing was recorded"
 
@@ -126,13 +127,13 @@ FEW: dict[str, Callable[[], None]] = {
     "get": python(lambda db: items.get_many(db, IDS)),
     "known hashes": python(lambda db: items.ids_by_hash(db, HASHES)),
     "one known hash": python(lambda db: items.ids_by_hash(db, HASHES[:1])),
-    "what a re-ingest asks": python(lambda db: items.stored(db, IDS)),
-    "texts to embed": python(lambda db: vectors.texts(db, IDS, PROJECT)),
-    "one text to embed": python(lambda db: vectors.texts(db, IDS[:1], PROJECT)),
+    "what a re-ingest asks": python(lambda db: items.get_summaries(db, IDS)),
+    "texts to embed": python(lambda db: vectors.texts_to_embed(db, IDS, PROJECT)),
+    "one text to embed": python(lambda db: vectors.texts_to_embed(db, IDS[:1], PROJECT)),
     "cosines": python(lambda db: vectors.cosines(db, VECTOR, IDS, "m", PROJECT)),
     "history": python(lambda db: items.revisions(db, IDS[0])),
-    "events of an item": python(lambda db: events.read(db, IDS[0])),
-    "writes of an item": python(lambda db: events.read(db, IDS[0], "write")),
+    "events of an item": python(lambda db: events.list_events(db, IDS[0])),
+    "writes of an item": python(lambda db: events.list_events(db, IDS[0], "write")),
 }
 
 

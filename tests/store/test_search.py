@@ -7,11 +7,12 @@ import pytest
 
 from memctl.retrieve.find import describe, search
 from memctl.retrieve.terms import terms_of
-from memctl.store.connect import Database, open_read, open_write
+from memctl.store.connect import open_read, open_write
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
 from memctl.store.search.index import is_stemming
-from memctl.store.search.vocabulary import covered
+from memctl.store.search.words import covered_terms
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 
@@ -267,8 +268,8 @@ def test_covered_asks_the_index(db: Database) -> None:
     put(db, "rotating tokens")
     put(db, "tok, tik and missings")
     best = search(db, "rotating tokens", filters=Filters()).candidates[0]
-    assert covered(db, best, ["tokens", "Rotating", "token", "rotation", "tok", "no"]) == [True] * 4 + [False] * 2
-    assert covered(db, best, ["tok", "missing", "to"], prefix=True) == [True, False, False]
+    assert covered_terms(db, best, ["tokens", "Rotating", "token", "rotation", "tok", "no"]) == [True] * 4 + [False] * 2
+    assert covered_terms(db, best, ["tok", "missing", "to"], prefix=True) == [True, False, False]
 
 
 def test_one_or_two_letters_are_no_beginning(store: Database) -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from memctl.retrieve.explain import reasons, words
 from memctl.retrieve.find import Found, search
-from memctl.store.connect import Database, open_read, open_write
+from memctl.store.connect import open_read, open_write
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
 from memctl.types import MemoryItem, MemoryProvenance

@@ -13,11 +13,10 @@ from memctl import MemoryStore
 from memctl.retrieve.explain import reasons
 from memctl.retrieve.find import Found, search
 from memctl.retrieve.strength import Weights
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.store.filters import Filters
-from memctl.store.items import importance, items
-from memctl.store.items.usage import Life
-from memctl.store.search.index import Candidate
+from memctl.store.items import attributes, items
+from memctl.store.search.index import Candidate, ItemUsage
 from memctl.types import MemoryItem
 from support import ok, run
 
@@ -36,7 +35,7 @@ def put(db: Database, name: str, **fields: Any) -> str:
     item = MemoryItem(id=f"MEM-{name}", content=f"The deploy window was set by {name}.", **fields)
     items.write(db, item)
     if matters is not None:
-        importance.put_many(db, {item.id: matters})
+        attributes.set_importance(db, {item.id: matters})
     return item.id
 
 
@@ -91,7 +90,7 @@ def test_no_part_makes_an_answer_of_what_answers_badly(db: Database) -> None:
     put(db, "Ann", validation="contested", matters=0.0)
     strong: dict[str, Any] = {"usage_count": 999, "last_used_at": ago(0), "validation": "verified"}
     items.write(db, MemoryItem(id="MEM-weak", content="A window of the old house is broken.", **strong))
-    importance.put_many(db, {"MEM-weak": 1.0})
+    attributes.set_importance(db, {"MEM-weak": 1.0})
     assert [c.id for c in find(db).candidates] == ["MEM-Ann", "MEM-weak"]
 
 
@@ -156,13 +155,13 @@ def test_no_life_counts_more_than_its_weights(
     made: int | None, uses: int, used: int | None, matters: float | None, today: int
 ) -> None:
     weights = Weights()
-    for name, share in weights.parts(candidate, Life(made, uses, used, matters), today):
+    for name, share in weights.parts(candidate, ItemUsage(made, uses, used, matters), today):
         assert abs(share) <= getattr(weights, name)
 
 
 @pytest.mark.parametrize("ages", [range(0, 400, 40)])
 def test_newer_never_counts_less(ages: range) -> None:
-    shares = [dict(Weights().parts(candidate, Life(1000 - age, 0, None, None), 1000))["recency"] for age in ages]
+    shares = [dict(Weights().parts(candidate, ItemUsage(1000 - age, 0, None, None), 1000))["recency"] for age in ages]
     assert all(newer > older for newer, older in pairwise(shares))
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from memctl.retrieve.explain import reasons, words
 from memctl.retrieve.find import Found, search
-from memctl.store.connect import MEMORY, Database, open_write
+from memctl.store.connect import MEMORY, open_write
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
 from memctl.store.search import index
@@ -152,7 +153,7 @@ def test_the_items_of_the_scopes_are_counted(db: Database, kept: tuple[str, ...]
     for n in range(6):
         if kept:
             put(db, f"number {n}", scope=kept[n % len(kept)])
-    size = index.size(db)
+    size = index.index_size(db)
     expected = sum(db.value("SELECT count(*) FROM memory_items WHERE scope = ?", (scope,)) for scope in read)
-    assert index.in_scopes(db, Filters(read), 100, size) == expected
-    assert index.in_scopes(db, Filters(read), 2, size) == min(2, expected)
+    assert index.count_in_scopes(db, Filters(read), 100, size) == expected
+    assert index.count_in_scopes(db, Filters(read), 2, size) == min(2, expected)

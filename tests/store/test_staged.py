@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from memctl import errors, ids
-from memctl.store import rule_versions
-from memctl.store.connect import MEMORY, Database, open_write
-from memctl.store.documents import bulk_insert
+from memctl.store.connect import MEMORY, open_write
+from memctl.store.database import Database
+from memctl.store.documents import passages
 from memctl.store.items import items, rows
 from memctl.types import MemoryItem
 from stores import check_index
@@ -71,9 +71,10 @@ def test_they_are_stored_as_one_by_one(
 ) -> None:
     monkeypatch.setattr(ids, "timestamp", lambda *_: NOW)
     stored = []
-    for write in (items.write_rows, bulk_insert.add):
+    for write in (items.write_rows, passages.bulk_insert):
         db = open_write(MEMORY)
-        with bulk_insert.in_memory(db), rule_versions.by(db, rules):
+        db.rules = rules
+        with passages.temp_tables_in_memory(db):
             for part in (make(300)[:first], make(300)[first:]):
                 with db.atomic():
                     write(db, part, "ingest")
@@ -90,32 +91,32 @@ def test_the_index_is_set_back(db: Database, theirs: dict[str, int]) -> None:
     for name, value in theirs.items():
         db.run("INSERT INTO memory_items_fts(memory_items_fts, rank) VALUES (?, ?)", (name, value))
     with db.atomic():
-        bulk_insert.add(db, made(200), "ingest")
+        passages.bulk_insert(db, made(200), "ingest")
     assert dict(db.rows(SETTINGS)) == {"hashsize": 1 << 20, "automerge": 4} | theirs
 
 
 def test_what_fails_leaves_nothing(db: Database) -> None:
     items.write_rows(db, made(150)[149:], "ingest")
-    with bulk_insert.in_memory(db):
+    with passages.temp_tables_in_memory(db):
         with pytest.raises(errors.StoreFailed), db.atomic():
-            bulk_insert.add(db, made(150), "ingest")
+            passages.bulk_insert(db, made(150), "ingest")
         assert db.value("SELECT count(*) FROM memory_items") == 1
         assert db.rows(SETTINGS) == []
         with db.atomic():
-            bulk_insert.add(db, made(149), "ingest")
+            passages.bulk_insert(db, made(149), "ingest")
     check_index(db)
     assert db.value("SELECT count(*) FROM memory_items") == 150
 
 
 def test_another_connection_writes_meanwhile_as_ever(db: Database, path: str) -> None:
     with db.atomic():
-        bulk_insert.add(db, made(200), "ingest")
+        passages.bulk_insert(db, made(200), "ingest")
     other = sqlite3.connect(path)
     other.execute("UPDATE memory_items SET title = 'renamed' WHERE id = 'MEM-7'")
     other.commit()
     other.close()
     with db.atomic():
-        bulk_insert.add(db, made(400)[200:], "ingest")
+        passages.bulk_insert(db, made(400)[200:], "ingest")
     check_index(db)
     found = db.rows("SELECT rowid FROM memory_items_fts WHERE memory_items_fts MATCH 'renamed'")
     assert found == db.rows("SELECT rowid FROM memory_items WHERE id = 'MEM-7'")
@@ -124,8 +125,8 @@ def test_another_connection_writes_meanwhile_as_ever(db: Database, path: str) ->
 def test_stores_of_older_programs_take_them(old: str) -> None:
     db = open_write(old)
     before = db.value("SELECT count(*) FROM memory_items")
-    with bulk_insert.in_memory(db), db.atomic():
-        bulk_insert.add(db, made(120), "ingest")
+    with passages.temp_tables_in_memory(db), db.atomic():
+        passages.bulk_insert(db, made(120), "ingest")
     check_index(db)
     assert db.value("SELECT count(*) FROM memory_items") == before + 120
     db.close()

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 import embedders
 from memctl import errors
 from memctl.context import open_context
-from memctl.ops.care.embed import embed
+from memctl.ops.care.index import embed
 from memctl.ops.recall.search import search
 from memctl.retrieve.embedder import Embedder, parse
-from memctl.store.connect import Database, open_read, open_write
+from memctl.store.connect import open_read, open_write
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
 from memctl.store.search import vectors
@@ -36,7 +37,7 @@ def put(db: Database, *made: list[float], model: str = "m", **fields: object) ->
     out = []
     for n, vector in enumerate(made):
         item = items.write(db, MemoryItem(id=f"MEM-{n:04}", title=str(n), content=f"text {n}", **fields))  # type: ignore[arg-type]
-        vectors.put(db, item.id, vector, model, len(vector))
+        vectors.put_vector(db, item.id, vector, model, len(vector))
         out.append(item.id)
     return out
 
@@ -69,7 +70,7 @@ def test_signs_find_the_same_as_exact_search_among_many(db: Database) -> None:
     put(db, *made)
     size = math.sqrt(sum(n * n for n in made[77]))
     near = vectors.nearest(db, array("f", [n / size for n in made[77]]), "m", EVERY, 10)
-    assert len(near.cosines) == vectors.LEAST
+    assert len(near.cosines) == vectors.MIN_CANDIDATES
     best = sorted(ids_of(db, near.cosines).items(), key=lambda pair: -pair[1])[:6]
     assert best[0][0] == "MEM-0077"
     assert best[0][1] == pytest.approx(1, abs=1e-5)
@@ -91,7 +92,7 @@ def test_filters_that_leave_little_hold_before_the_limit(db: Database) -> None:
 def test_filters_hold(db: Database, filters: Filters) -> None:
     put(db, [1.0, 0.0], [0.0, 1.0])
     items.write(db, MemoryItem(id="MEM-x", content="x", scope="other", tier="mtm", injectable=False))
-    vectors.put(db, "MEM-x", [1.0, 0.0], "m", 2)
+    vectors.put_vector(db, "MEM-x", [1.0, 0.0], "m", 2)
     found = ids_of(db, vectors.nearest(db, array("f", [1, 0]), "m", filters, 5).cosines)
     assert "MEM-x" not in found
     assert len(found) == (0 if filters.tags else 2)
@@ -103,20 +104,20 @@ def test_what_other_programs_left(db: Database) -> None:
     db.run("UPDATE memory_embeddings SET vector = x'0011' WHERE item_id = 'MEM-0004'")
     for n, (model, vector) in enumerate([("other", [1.0, 0.0]), ("m", [1.0, 0.0, 0.0])]):
         items.write(db, MemoryItem(id=f"MEM-{n}", content=f"{n}"))
-        vectors.put(db, f"MEM-{n}", vector, model, len(vector))
-    vectors.put(db, "MEM-gone", [1.0, 0.0], "m", 2)
+        vectors.put_vector(db, f"MEM-{n}", vector, model, len(vector))
+    vectors.put_vector(db, "MEM-gone", [1.0, 0.0], "m", 2)
     found = vectors.nearest(db, array("f", [1, 0]), "m", EVERY, 5).cosines
     assert ids_of(db, found) == {"MEM-0000": pytest.approx(0.6)}
 
 
 def test_stale_is_what_changed_after_its_text_was_read(db: Database) -> None:
     put(db, [1.0, 0.0])
-    assert vectors.pending(db, "m", EVERY) == []
-    assert vectors.pending(db, "other", EVERY) == ["MEM-0000"]
-    read = vectors.texts(db, ["MEM-0000"], EVERY)
+    assert vectors.pending_items(db, "m", EVERY) == []
+    assert vectors.pending_items(db, "other", EVERY) == ["MEM-0000"]
+    read = vectors.texts_to_embed(db, ["MEM-0000"], EVERY)
     items.update(db, "MEM-0000", {"content": "meanwhile"})
-    vectors.put_many(db, zip(read, [array("f", [1, 0])], strict=True), "m")
-    assert vectors.pending(db, "m", EVERY) == ["MEM-0000"]
+    vectors.put_vectors(db, zip(read, [array("f", [1, 0])], strict=True), "m")
+    assert vectors.pending_items(db, "m", EVERY) == ["MEM-0000"]
 
 
 def test_a_store_that_cannot_be_written_to_is_searched_by_meaning_too(tmp_path: Path) -> None:
@@ -134,11 +135,11 @@ def test_a_store_that_cannot_be_written_to_is_searched_by_meaning_too(tmp_path: 
 def test_a_crooked_note_counts_as_none(tmp_path: Path) -> None:
     db = open_write(str(tmp_path / "m.db"), create=True)
     items.write(db, MemoryItem(id="MEM-car", content="an automobile"))
-    vectors.note(db, "toy", "nonsense")
+    vectors.set_model_note(db, "toy", "nonsense")
     db.close()
     read = open_read(str(tmp_path / "m.db"))
-    assert vectors.learnt(read, "toy") == "nonsense"
-    assert vectors.learnt(read, "other") is None
+    assert vectors.get_model_note(read, "toy") == "nonsense"
+    assert vectors.get_model_note(read, "other") is None
     read.close()
     with open_context(db=tmp_path / "m.db") as ctx:
         assert len(search(ctx, "automobile", embedder="http://127.0.0.1:9/v1#toy").found.candidates) == 1

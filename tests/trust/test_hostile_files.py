@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memctl.errors import MemctlError, StoreUnsafe
-from memctl.store import MemoryStore, found, safety
+from memctl.store import MemoryStore, safety, untrusted
 from memctl.types import MemoryItem
 from planted import plant
 from support import ok, run, spawn
@@ -231,7 +231,7 @@ def test_a_cell_beyond_all_measure_ends_in_an_error(monkeypatch: pytest.MonkeyPa
 
 def test_a_query_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     plant(*(MemoryItem(id=f"MEM-{n}", content=f"gateway {n}") for n in range(50)))
-    monkeypatch.setattr(found, "_EACH", 10)
-    monkeypatch.setattr(found, "_STEPS", 5)
+    monkeypatch.setattr(untrusted, "_STEP_OPCODES", 10)
+    monkeypatch.setattr(untrusted, "_STEPS", 5)
     with pytest.raises(MemctlError, match="interrupted"):
-        found.open_found(".memory/memory.db")
+        untrusted.open_untrusted(".memory/memory.db")

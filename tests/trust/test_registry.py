@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import memctl
 from memctl import registry, state
 from memctl.errors import StoreReadOnly
-from memctl.registry import Entry
-from memctl.store import MemoryStore, atomic_file, making
+from memctl.registry import TrustEntry
+from memctl.store import MemoryStore, create
 from memctl.store.connect import open_write
 from memctl.store.items import items
 from memctl.types import MemoryItem
@@ -86,7 +86,7 @@ def test_a_store_that_cannot_be_written_to_can_be_trusted(named: bool, monkeypat
     def refuse(path: str, _: str) -> str:
         raise StoreReadOnly(path=path, reason="made up")
 
-    monkeypatch.setattr(making, "mark", refuse)
+    monkeypatch.setattr(create, "mark_store", refuse)
     plant(sql=[] if named else ["DELETE FROM schema_meta WHERE key = 'memctl_store_id'"])
     ok("trust")
     assert trust() == "trusted"
@@ -211,7 +211,7 @@ def test_a_list_that_others_may_have_written_does_not_count(kind: str, tmp_path:
 @settings(deadline=None)
 def test_any_path_comes_back(text: str, raw: bytes) -> None:
     for name in (text, os.fsdecode(raw.replace(b"\0", b""))):
-        entry = Entry("made", "2026", 1, 2, 3, "STO-1", "", f"/x/{name}")
+        entry = TrustEntry("made", "2026", 1, 2, 3, "STO-1", "", f"/x/{name}")
         (back,) = registry._parsed(entry.line())
         assert (back.path, back.line()) == (entry.path, entry.line())
 
@@ -224,7 +224,7 @@ def test_lines_that_nobody_understands_are_passed_over() -> None:
 
 
 def test_it_does_not_grow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "MANY", 3)
+    monkeypatch.setattr(registry, "MAX_ENTRIES", 3)
     for n in range(9):
         ok("init", f"s{n}")
         shutil.rmtree(f"s{n}")
@@ -233,27 +233,27 @@ def test_it_does_not_grow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_store_is_known_before_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a process that comes between would take it for somebody else's."""
-    seen, publish = [], atomic_file.publish
+    seen, publish = [], create.link_into_place
 
     def look(part: str, path: str) -> None:
         seen.append([entry.inode for entry in registry.entries()] == [os.stat(part).st_ino])
         publish(part, path)
 
-    monkeypatch.setattr(atomic_file, "publish", look)
+    monkeypatch.setattr(create, "link_into_place", look)
     ok("remember", FACT)
     assert seen == [True]
     assert len(registry.entries()) == 1
 
 
 def test_a_store_that_another_process_made_first_is_the_one_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    publish = atomic_file.publish
+    publish = create.link_into_place
 
     def late(part: str, path: str) -> None:
-        monkeypatch.setattr(atomic_file, "publish", publish)
+        monkeypatch.setattr(create, "link_into_place", publish)
         assert spawn("remember", "Another process was here.").code == 0
         publish(part, path)
 
-    monkeypatch.setattr(atomic_file, "publish", late)
+    monkeypatch.setattr(create, "link_into_place", late)
     ok("remember", FACT)
     (entry,) = registry.entries()
     assert entry.inode == os.stat(".memory/memory.db").st_ino
@@ -345,7 +345,7 @@ def test_items_of_a_found_store_can_be_taken_over() -> None:
 def test_the_list_is_a_person_s_alone() -> None:
     """No tool of the server trusts a store."""
     from memctl.ops.care.trust import trust as operation
-    from memctl.ops.care.untrust import untrust
+    from memctl.ops.care.trust import untrust
 
     assert (operation.tool, untrust.tool) == (None, None)
     catalog = json.loads((Path(memctl.__path__[0]) / "mcp" / "catalog.json").read_text())

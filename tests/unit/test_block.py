@@ -11,7 +11,7 @@ from memctl.mcp.formatting import (
     format_search_results,
     parse_injection_block,
 )
-from memctl.store.documents.sources import Source
+from memctl.store.documents.passages import SourcePosition
 from memctl.text.block.excerpt import CUT, cost, excerpt
 from memctl.types import MemoryItem
 
@@ -28,7 +28,7 @@ def doc(content: str, **fields: Any) -> MemoryItem:
 @pytest.mark.usefixtures("frozen")
 def test_the_documented_form() -> None:
     item = doc("# Login flow\n\nIt uses JWT.\n", entities=["JWT"])
-    text = format_injection_block([item], 2200, places={"MEM-1": Source(0, 1, 3, "")}, cwd="/w")
+    text = format_injection_block([item], 2200, places={"MEM-1": SourcePosition(0, 1, 3, "")}, cwd="/w")
     assert text.split("\n") == [
         "## Memory (Injected)",
         "format_version: 1",
@@ -103,7 +103,7 @@ def test_a_passage_is_cut_around_the_words_of_the_query() -> None:
     lines = [f"line {n} about nothing much at all" for n in range(200)]
     lines[120] = "the needle is here"
     item = doc("\n".join(lines))
-    text = format_injection_block([item], 250, places={"MEM-1": Source(3, 11, 210, "")}, words=["needle"])
+    text = format_injection_block([item], 250, places={"MEM-1": SourcePosition(3, 11, 210, "")}, words=["needle"])
     assert "the needle is here" in text
     place = next(line for line in text.split("\n") if "[path:" in line)
     first, last = map(int, place.rstrip("]").rpartition("lines:")[2].split("-"))
@@ -217,7 +217,7 @@ def test_parse_says_where_from_and_what() -> None:
     item = doc(
         "# Heading that is long enough\n```\nfenced code line, long enough\n```\nThe login flow uses JWT tokens."
     )
-    text = format_injection_block([item], total_matched=7, places={"MEM-1": Source(4, 1, 5, "")})
+    text = format_injection_block([item], total_matched=7, places={"MEM-1": SourcePosition(4, 1, 5, "")})
     parsed = parse_injection_block(text)
     assert parsed["source"] == "login.md"
     assert parsed["chunk"] == "4"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl.llm import slash, window
-from memctl.llm.lines import History, Piped, Typed
-from memctl.llm.window import Exchange, session_block
+from memctl.llm import terminal
+from memctl.llm.terminal import ChatHistory, piped_questions, typed_questions
+from memctl.llm.working import SESSION_HEADER, Exchange, session_block
 
 TEXT = st.text(min_size=1).filter(lambda text: bool(text.strip()))
 
@@ -23,7 +23,7 @@ def test_the_window_keeps_its_bounds_and_its_shape(history: list[Exchange], turn
     lines = block.split("\n")
     assert sum(line.startswith("Q: ") for line in lines) <= max(0, min(turns, len(history)))
     assert all(line.startswith(("Q: ", "A: ", "   ")) for line in lines[1:])
-    assert lines[0] in {window.HEADER, ""}
+    assert lines[0] in {SESSION_HEADER, ""}
 
 
 def test_the_newest_turns_come_first_into_the_window_and_last_in_it() -> None:
@@ -49,21 +49,21 @@ def test_no_answer_begins_a_section() -> None:
     ("line", "meant"),
     [
         ("what is it?", "what is it?"),
-        ("/help", slash.Slash("help")),
-        ("/SAVE  The title ", slash.Slash("save", "The title")),
+        ("/help", terminal.ChatCommand("help")),
+        ("/SAVE  The title ", terminal.ChatCommand("save", "The title")),
         ("//etc/hosts is what?", "/etc/hosts is what?"),
-        ("/etc/hosts is what?", slash.Slash("etc/hosts", "is what?")),
+        ("/etc/hosts is what?", terminal.ChatCommand("etc/hosts", "is what?")),
         ("/not a command\nbut two lines", "/not a command\nbut two lines"),
     ],
 )
 def test_commands_and_questions(line: str, meant: object) -> None:
-    assert slash.read(line) == meant
+    assert terminal.parse_line(line) == meant
 
 
 def test_help_names_every_command() -> None:
-    lines = slash.help_lines()
-    assert [line.split()[0] for line in lines[:-1]] == [f"/{name}" for name in slash.COMMANDS]
-    assert (slash.nearest("sorces"), slash.nearest("xyzzy")) == ("sources", "")
+    lines = terminal.help_lines()
+    assert [line.split()[0] for line in lines[:-1]] == [f"/{name}" for name in terminal.COMMANDS]
+    assert (terminal.nearest_command("sorces"), terminal.nearest_command("xyzzy")) == ("sources", "")
 
 
 # --- lines as they come -------------------------------------------------------------------------------------------
@@ -99,19 +99,19 @@ def typed(*lines: str | type[BaseException]) -> tuple[Callable[[str], str], list
 )
 def test_typed_questions(lines: list[str], questions: list[str]) -> None:
     read, _ = typed(*lines)
-    assert list(Typed(read)) == questions
+    assert list(typed_questions(read)) == questions
 
 
 def test_prompts_say_whether_a_question_has_begun() -> None:
     read, prompts = typed("a", "b", "", "c")
-    list(Typed(read))
+    list(typed_questions(read))
     assert prompts == ["> ", ". ", ". ", "> ", ". ", "> "]
 
 
 def test_piped_questions_are_one_a_line() -> None:
     stream = io.BytesIO("\ufeffone\n\n  two \nthr\ufffde\nlast".encode() + b"\xff")
-    assert list(Piped(stream)) == ["one", "two", "thr\ufffde", "last\ufffd"]
-    assert list(Piped(None)) == []
+    assert list(piped_questions(stream)) == ["one", "two", "thr\ufffde", "last\ufffd"]
+    assert list(piped_questions(None)) == []
 
 
 # --- what was typed before ----------------------------------------------------------------------------------------
@@ -123,27 +123,27 @@ def kept(scratch: Path) -> Path:
 
 
 def test_history_is_a_private_file(kept: Path) -> None:
-    history = History(str(kept), 10, lambda line: "secret" not in line)
+    history = ChatHistory(str(kept), 10, lambda line: "secret" not in line)
     for line in ("one", "a secret", "two\twords"):
         history.add(line)
     assert kept.read_text() == "one\ntwo words\n"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    assert History(str(kept), 10, bool).lines() == ["one", "two words"]
+    assert ChatHistory(str(kept), 10, bool).lines() == ["one", "two words"]
 
 
 def test_a_history_that_grew_is_cut_and_two_chats_share_it(kept: Path) -> None:
-    first, second = (History(str(kept), 5, bool) for _ in range(2))
+    first, second = (ChatHistory(str(kept), 5, bool) for _ in range(2))
     for number in range(8):
         first.add(f"a{number}")
         second.add(f"b{number}")
-    assert History(str(kept), 5, bool).lines() == ["b5", "a6", "b6", "a7", "b7"]
+    assert ChatHistory(str(kept), 5, bool).lines() == ["b5", "a6", "b6", "a7", "b7"]
     assert len(kept.read_text().splitlines()) == 5
     assert [path.name for path in kept.parent.iterdir()] == ["chat_history"]
 
 
 def test_what_older_memctl_remembered_is_taken_over(kept: Path, scratch: Path) -> None:
     (scratch / "old").write_text("a\nb\na secret\nc\n")
-    history = History(str(kept), 2, lambda line: "secret" not in line, older=str(scratch / "old"))
+    history = ChatHistory(str(kept), 2, lambda line: "secret" not in line, older=str(scratch / "old"))
     assert history.lines() == ["b", "c"]
     history.add("d")
     assert kept.read_text() == "b\nc\nd\n"
@@ -154,6 +154,6 @@ def test_what_older_memctl_remembered_is_taken_over(kept: Path, scratch: Path) -
 def test_without_a_file_or_the_right_to_write_nothing_is_remembered(scratch: Path) -> None:
     (scratch / "file").touch()
     for path in ("", str(scratch / "file" / "chat_history")):
-        history = History(path, 5, bool)
+        history = ChatHistory(path, 5, bool)
         history.add("one")
         assert history.lines() == []

@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 from memctl.extract import document
-from memctl.text.chunking.chunk import Passage, chunk, chunk_paragraphs, title_of
+from memctl.text.chunking import Passage, chunk, title_of
 from memctl.text.tokens import estimate
 
 
@@ -78,8 +78,10 @@ def test_a_giant_line_is_divided_within_the_limit(filler: str, kind: str) -> Non
 
 def test_paragraphs_are_packed_up_to_the_limit() -> None:
     text = lines(0, 3) + "\n\n" + lines(3, 6)
-    assert chunk_paragraphs(text, 50) == [(lines(0, 3).rstrip("\n"), 1, 3), (lines(3, 6).rstrip("\n"), 6, 8)]
-    assert chunk_paragraphs(text) == [(text.rstrip("\n"), 1, 8)]
+    first, second = chunk(text, max_tokens=50, target_tokens=50)
+    assert first[:3] == (lines(0, 3).rstrip("\n"), 1, 3)
+    assert second[:3] == (lines(3, 6).rstrip("\n"), 6, 8)
+    assert [passage[:3] for passage in chunk(text, target_tokens=1800)] == [(text.rstrip("\n"), 1, 8)]
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.llm import citations
-from memctl.llm.fitting import fitted
+from memctl.llm.working import fitted
 from memctl.text.block import block
-from memctl.text.block.block import Passage
+from memctl.text.block.block import BlockEntry
 from memctl.text.block.frames import Compact, Full
-from memctl.text.echo import HEADER
+from memctl.text.block.markers import HEADER
 
 CONTEXT = r"""## Memory (Injected)
 [1] [STM:unverified] note — Guide
@@ -27,11 +27,11 @@ CONTEXT = r"""## Memory (Injected)
 [5] [STM:unverified] note — Budget
     [path:docs/money.xlsx chunk:4 at:sheet Budget rows 12-40]
 """
-PLACES = citations.places(CONTEXT)
+PLACES = citations.context_places(CONTEXT)
 
 
 def cited(answer: str) -> dict[str, bool]:
-    return {found.source: found.known for found in citations.check(answer, PLACES, below="docs/")}
+    return {found.source: found.known for found in citations.check_citations(answer, PLACES, below="docs/")}
 
 
 def test_places_are_those_of_the_frames_and_never_of_the_text() -> None:
@@ -112,7 +112,7 @@ def test_what_is_no_citation(answer: str) -> None:
     )
 )
 def test_any_answer_is_read(parts: list[str]) -> None:
-    for found in citations.check("".join(parts), PLACES, below="docs/"):
+    for found in citations.check_citations("".join(parts), PLACES, below="docs/"):
         assert found.source.partition(":")[0]
 
 
@@ -120,7 +120,7 @@ def test_any_answer_is_read(parts: list[str]) -> None:
     "piece", ["a+", "a/", "a", "a.b:", "[", "docs/guide.md", "a.md:1,", "1-", "(a ", "[docs/guide.md:99] "]
 )
 def test_much_of_anything_is_read_in_one_go(piece: str) -> None:
-    found = citations.check(piece * (100_000 // len(piece)), PLACES)
+    found = citations.check_citations(piece * (100_000 // len(piece)), PLACES)
     assert len(found) <= 1
 
 
@@ -130,26 +130,26 @@ def test_much_of_anything_is_read_in_one_go(piece: str) -> None:
 )  # fmt: skip
 def test_whatever_a_file_is_called_its_place_is_read_back(name: str, first: int, more: int) -> None:
     path = block.display_path(f"docs/{name}.md", "")
-    passage = Passage(("MEM-1",), "stm", "unverified", "note", "T", ["It is so."], path, "3",
+    passage = BlockEntry(("MEM-1",), "stm", "unverified", "note", "T", ["It is so."], path, "3",
                       (first, first + more), "doc:x", [], 0.5, [], handle="a3185e")  # fmt: skip
     for frame, chunk in ((Full(["head"], 500), 3), (Compact(), -1)):
         text = block.build([passage], frame, 500).text
-        assert citations.places(text) == [citations.Place(path, (chunk, chunk), (first, first + more))]
-    (found,) = citations.check(f"So it is [{path}:{first}].", citations.places(text))
+        assert citations.context_places(text) == [citations.ContextPlace(path, (chunk, chunk), (first, first + more))]
+    (found,) = citations.check_citations(f"So it is [{path}:{first}].", citations.context_places(text))
     assert found == (f"{path}:{first}", True)
 
 
 @pytest.mark.parametrize("room", [500, 700, 900])
 def test_a_passage_that_makes_room_says_which_of_its_lines_are_left(room: int) -> None:
     lines = [f"Line {n} speaks of {'zebras' if n == 117 else 'the weather'}." for n in range(95, 135)]
-    passage = Passage(
+    passage = BlockEntry(
         ("MEM-1",), "stm", "unverified", "note", "T", lines, "a.md", "3", (95, 134), "doc:a.md", [], 0.5, [],
         handle="a3185e",
     )  # fmt: skip
     for frame in (Full([HEADER, "head"], 5000), Compact()):
         left = fitted(block.build([passage], frame, 5000).text, room, ["zebra"])
         assert len(left) <= room
-        (place,) = citations.places(left)
+        (place,) = citations.context_places(left)
         assert place.lines is not None
         shown = [int(n) for n in re.findall(r"Line (\d+)", left)]
         assert place.lines == (shown[0], shown[-1])

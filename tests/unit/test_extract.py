@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from memctl.errors import DocumentUnreadable, MemctlError
 from memctl.extract import INGESTABLE, Document, Limits, Unreadable, document, is_ingestable
-from memctl.text.chunking.chunk import chunk
+from memctl.text.chunking import chunk
 
 #: The suffixes that were promised.
 PROMISED = [

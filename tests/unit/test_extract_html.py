@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.extract import document
-from memctl.text.chunking.chunk import chunk
+from memctl.text.chunking import chunk
 
 PIECES = [
     "<", ">", "</", "<!--", "-->", "<!", "<?", "<![CDATA[", "]]>", "<a ", "<a href='", '<a href="', "'", '"',

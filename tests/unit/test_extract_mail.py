@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from data.documents import eml, ipynb
 from memctl.extract import Limits, Unreadable, anchor_at, document
-from memctl.text.chunking.chunk import chunk
+from memctl.text.chunking import chunk
 
 
 def reason(data: bytes, name: str) -> str:

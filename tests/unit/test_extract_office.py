@@ -9,7 +9,7 @@ import pytest
 
 from data import documents as made
 from memctl.extract import Anchor, Hidden, Limits, anchor_at, document, needs_worker
-from memctl.text.chunking.chunk import chunk
+from memctl.text.chunking import chunk
 
 
 def anchored(data: bytes, name: str) -> list[tuple[str, str]]:

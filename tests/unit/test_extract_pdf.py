@@ -9,8 +9,8 @@ import pytest
 
 from data.documents import lib, locked_pdf, pdf
 from memctl.extract import Anchor, Limits, Unreadable, anchor_at, document
-from memctl.extract.places import TOO_MUCH_TEXT
-from memctl.text.chunking.chunk import chunk, title_of
+from memctl.extract.writer import TOO_MUCH_TEXT
+from memctl.text.chunking import chunk, title_of
 
 TOOL = which("pdftotext")
 

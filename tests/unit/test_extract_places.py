@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.extract import Anchor, Document, Limits, Unreadable, anchor_at
-from memctl.extract.places import EMPTY, Lines, row_of
-from memctl.text.chunking.chunk import chunk
+from memctl.extract.writer import EMPTY, DocumentWriter, row_of
+from memctl.text.chunking import chunk
 
 PAGES = (Anchor(1, "page 1"), Anchor(5, "page 2"), Anchor(9, "page 4"))
 SHEETS = (
@@ -44,11 +44,11 @@ def test_a_range_of_lines_has_a_place(anchors: tuple[Anchor, ...], first: int, l
 
 
 def made(*steps: tuple[str, str, bool]) -> Document:
-    lines = Lines("a.x", Limits())
+    writer = DocumentWriter("a.x", Limits())
     for place, text, apart in steps:
-        lines.at(place, apart=apart)
-        lines.add(text)
-    return lines.document("text")
+        writer.begin_place(place, apart=apart)
+        writer.add(text)
+    return writer.document("text")
 
 
 def test_an_anchor_is_at_the_first_line_of_what_it_names() -> None:
@@ -60,10 +60,10 @@ def test_an_anchor_is_at_the_first_line_of_what_it_names() -> None:
 
 
 def test_more_text_than_the_limit_is_refused() -> None:
-    lines = Lines("a.x", Limits(expanded=10))
-    lines.add("12345")
+    writer = DocumentWriter("a.x", Limits(expanded=10))
+    writer.add("12345")
     with pytest.raises(Unreadable, match=r"a\.x: it holds more text than the limit"):
-        lines.add("123456")
+        writer.add("123456")
 
 
 @pytest.mark.parametrize(

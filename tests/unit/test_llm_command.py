@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memctl import errors, process
-from memctl.llm.command import Command, Spend, run
+from memctl.llm.command import ModelCommand, Spend, run
 
 
 @pytest.fixture(autouse=True)
@@ -24,15 +24,15 @@ def temp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert list(folder.iterdir()) == []
 
 
-def python(code: str, **how: object) -> Command:
+def python(code: str, **how: object) -> ModelCommand:
     """A model that is a line of Python."""
-    return Command((sys.executable, "-S", "-c", code), **how)  # type: ignore[arg-type]
+    return ModelCommand((sys.executable, "-S", "-c", code), **how)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("mode", ["stdin", "file"])
 def test_a_prompt_larger_than_a_pipe_arrives_whole(mode: str) -> None:
     prompt = "é" * 1_000_000
-    answer = run(Command.parse("cat", mode), prompt)
+    answer = run(ModelCommand.parse("cat", mode), prompt)
     assert (answer.text, answer.truncated) == (prompt, False)
 
 
@@ -47,16 +47,16 @@ def test_the_prompt_file_is_private_and_named_last(temp: Path) -> None:
 def test_no_room_for_the_prompt_file_is_an_error_in_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     with pytest.raises(errors.ModelUnusable, match="its prompt cannot be written to a file: No such file"):
-        run(Command.parse("cat", "file"), "x")
+        run(ModelCommand.parse("cat", "file"), "x")
 
 
 def test_a_model_that_does_not_read_may_still_answer() -> None:
-    answer = run(Command.parse("sh -c 'exec <&-; echo fine'"), "x" * 5_000_000)
+    answer = run(ModelCommand.parse("sh -c 'exec <&-; echo fine'"), "x" * 5_000_000)
     assert answer.text == "fine\n"
 
 
 def test_words_are_split_as_a_shell_does_but_no_shell_looks_at_them() -> None:
-    assert run(Command.parse("printf %s 'a  b' \"$HOME;`id`\" '*'"), "").text == "a  b$HOME;`id`*"
+    assert run(ModelCommand.parse("printf %s 'a  b' \"$HOME;`id`\" '*'"), "").text == "a  b$HOME;`id`*"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_command_that_cannot_run_is_refused_before_anything_happens(
     line: str, kind: type[errors.MemctlError], words: str
 ) -> None:
     with pytest.raises(kind, match=words):
-        Command.parse(line)
+        ModelCommand.parse(line)
 
 
 def test_a_script_without_interpreter_is_an_error(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_script_without_interpreter_is_an_error(tmp_path: Path) -> None:
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
     with pytest.raises(errors.ModelUnusable, match="its interpreter is missing"):
-        run(Command.parse(str(script)), "x")
+        run(ModelCommand.parse(str(script)), "x")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_one_that_takes_too_long_is_stopped_with_all_it_started(mode: str, tmp_p
     pids = tmp_path / "pids"
     line = f"sh -c 'sleep 600 & echo $! >{pids}; sleep 600 & echo $! $$ >>{pids}; cat; wait'"
     with pytest.raises(errors.ModelTimeout, match=r"timed out after 0\.4s: sh -c"):
-        run(Command.parse(line, mode, 0.4), "x")
+        run(ModelCommand.parse(line, mode, 0.4), "x")
     assert all(ends(int(pid)) for pid in pids.read_text().split())
 
 
@@ -148,7 +148,7 @@ def test_one_that_will_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_what_it_leaves_running_is_not_waited_for() -> None:
-    pid = int(run(Command.parse("sh -c 'sleep 600 & echo $!'"), "").text)
+    pid = int(run(ModelCommand.parse("sh -c 'sleep 600 & echo $!'"), "").text)
     assert alive(pid)  # a server that it started for the next call, say
     os.kill(pid, 9)
 
@@ -160,7 +160,7 @@ def test_whoever_stops_listening_stops_the_model(kind: type[BaseException], tmp_
 
     pid = tmp_path / "pid"
     with pytest.raises(kind):
-        run(Command.parse(f"sh -c 'echo $$ >{pid}; echo x; exec sleep 600'", "file"), "x", on_text=refuse)
+        run(ModelCommand.parse(f"sh -c 'echo $$ >{pid}; echo x; exec sleep 600'", "file"), "x", on_text=refuse)
     assert ends(int(pid.read_text()))
 
 
@@ -174,7 +174,7 @@ def test_pieces_come_as_they_are_made_and_characters_whole() -> None:
 
 @pytest.mark.parametrize("limit", [1, 70_000, 1_000_000])
 def test_an_endless_answer_is_cut_and_costs_no_more_than_its_limit(limit: int) -> None:
-    command = Command.parse("yes 'so it goes'")
+    command = ModelCommand.parse("yes 'so it goes'")
     tracemalloc.start()
     try:
         answer = run(command, "", limit=limit)
@@ -204,9 +204,9 @@ def test_ten_megabytes_come_whole_in_bounded_memory() -> None:
 
 def test_what_was_spent_is_counted_also_when_the_call_failed() -> None:
     spend = Spend()
-    run(Command.parse("printf 12345"), "x" * 400, spend=spend)
+    run(ModelCommand.parse("printf 12345"), "x" * 400, spend=spend)
     with pytest.raises(errors.ModelFailed):
-        run(Command.parse("false"), "x" * 400, spend=spend)
+        run(ModelCommand.parse("false"), "x" * 400, spend=spend)
     found = spend.as_dict()
     assert (found["calls"], found["tokens_in"], found["tokens_out"]) == (2, 200, 2)
     assert spend.line().startswith("2 calls, ~200 tokens in, ~2 tokens out, ")
@@ -216,7 +216,7 @@ def test_signal_handlers_are_put_back() -> None:
     import signal
 
     before = [signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)]
-    run(Command.parse("true"), "")
+    run(ModelCommand.parse("true"), "")
     assert [signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)] == before
 
 
@@ -224,7 +224,7 @@ def test_it_works_off_the_main_thread() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(2) as pool:
-        command = Command.parse("cat")
+        command = ModelCommand.parse("cat")
         assert [a.text for a in pool.map(lambda n: run(command, n), ["a", "b", "c"])] == ["a", "b", "c"]
 
 
@@ -236,7 +236,7 @@ def test_a_process_that_ends_can_end_what_its_threads_wait_for(temp: Path) -> No
 
     def ask() -> None:
         try:
-            run(Command.parse("sh -c 'echo $$; exec sleep 600'", "file"), "x", on_text=said.put)
+            run(ModelCommand.parse("sh -c 'echo $$; exec sleep 600'", "file"), "x", on_text=said.put)
         except errors.ModelFailed as exc:
             said.put(exc.message)
 
@@ -254,7 +254,7 @@ def test_a_process_that_ends_can_end_what_its_threads_wait_for(temp: Path) -> No
 def test_no_descriptor_is_left_open() -> None:
     before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     for _ in range(3):
-        run(Command.parse("cat", "file"), "x")
+        run(ModelCommand.parse("cat", "file"), "x")
         with pytest.raises(errors.ModelFailed):
-            run(Command.parse("false"), "x" * 100_000)
+            run(ModelCommand.parse("false"), "x" * 100_000)
     assert (len(os.listdir("/proc/self/fd")) if before else 0) == before

@@ -7,14 +7,21 @@ import pytest
 
 from memctl import errors
 from memctl.llm.command import Answer
-from memctl.llm.controller import LoopResult, Plan, State, decide, run_loop
-from memctl.llm.fitting import fitted
+from memctl.llm.controller import (
+    LoopResult,
+    LoopState,
+    LoopTrace,
+    Plan,
+    decide,
+    read_trace_file,
+    replay,
+    run_loop,
+    trace_file_line,
+)
 from memctl.llm.protocol import Directive
-from memctl.llm.replay import replay
-from memctl.llm.trace import LoopTrace, read, written
-from memctl.llm.working import Found, Working
+from memctl.llm.working import Found, WorkingContext, fitted
 from memctl.text.block import block
-from memctl.text.block.block import Passage, format_injection_block
+from memctl.text.block.block import BlockEntry, format_injection_block
 from memctl.types import MemoryItem, MemoryProvenance
 
 MORE = Directive("Partly.", need_more=True, query="key rotation")
@@ -24,36 +31,36 @@ STOP = Directive("Done.", stop=True)
 @pytest.mark.parametrize(
     ("said", "sim", "state", "plan", "action"),
     [
-        (STOP, None, State(0, ("q",)), Plan(), "llm_stop"),
-        (MORE, None, State(0, ("q",)), Plan(), "recall"),
-        (MORE, None, State(2, ("q",)), Plan(), "max_calls"),
-        (MORE, None, State(0, ("q",)), Plan(max_calls=1), "max_calls"),
-        (MORE, 0.95, State(1, ("q",), 1), Plan(), "fixed_point"),
-        (MORE, 0.91, State(1, ("q",), 1), Plan(), "recall"),
-        (MORE, 0.95, State(1, ("q",), 0), Plan(), "recall"),
-        (MORE, 0.95, State(1, ("q",), 0), Plan(stable_steps=1), "fixed_point"),
-        (MORE, None, State(0, ("Key rotation?",)), Plan(), "query_cycle"),
-        (MORE, 0.95, State(2, ("key rotation",), 1), Plan(), "fixed_point"),  # before query_cycle and max_calls
-        (MORE, None, State(2, ("key rotation",)), Plan(), "query_cycle"),  # before max_calls
-        (MORE._replace(stop=True), 0.99, State(2, ("key rotation",), 5), Plan(), "llm_stop"),  # before all
-        (Directive("Prose.", found=False), 0.99, State(2, ("q",), 5), Plan(), "unparsable"),
-        (Directive("Prose."), None, State(0, ("q",)), Plan(), "llm_stop"),
+        (STOP, None, LoopState(0, ("q",)), Plan(), "llm_stop"),
+        (MORE, None, LoopState(0, ("q",)), Plan(), "recall"),
+        (MORE, None, LoopState(2, ("q",)), Plan(), "max_calls"),
+        (MORE, None, LoopState(0, ("q",)), Plan(max_calls=1), "max_calls"),
+        (MORE, 0.95, LoopState(1, ("q",), 1), Plan(), "fixed_point"),
+        (MORE, 0.91, LoopState(1, ("q",), 1), Plan(), "recall"),
+        (MORE, 0.95, LoopState(1, ("q",), 0), Plan(), "recall"),
+        (MORE, 0.95, LoopState(1, ("q",), 0), Plan(stable_steps=1), "fixed_point"),
+        (MORE, None, LoopState(0, ("Key rotation?",)), Plan(), "query_cycle"),
+        (MORE, 0.95, LoopState(2, ("key rotation",), 1), Plan(), "fixed_point"),  # before query_cycle and max_calls
+        (MORE, None, LoopState(2, ("key rotation",)), Plan(), "query_cycle"),  # before max_calls
+        (MORE._replace(stop=True), 0.99, LoopState(2, ("key rotation",), 5), Plan(), "llm_stop"),  # before all
+        (Directive("Prose.", found=False), 0.99, LoopState(2, ("q",), 5), Plan(), "unparsable"),
+        (Directive("Prose."), None, LoopState(0, ("q",)), Plan(), "llm_stop"),
     ],
 )
-def test_what_an_answer_leads_to(said: Directive, sim: float | None, state: State, plan: Plan, action: str) -> None:
+def test_what_an_answer_leads_to(said: Directive, sim: float | None, state: LoopState, plan: Plan, action: str) -> None:
     assert decide(plan, state, said, sim)[1] == action
 
 
 # --- the loop ----------------------------------------------------------------------------------------------------
 
 
-def passages(*texts: str, title: str = "Note", first: int = 1) -> list[Passage]:
+def passages(*texts: str, title: str = "Note", first: int = 1) -> list[BlockEntry]:
     """A passage for each text, with ids that count up from `first`."""
     items = [
         MemoryItem(id=f"MEM-{n}", title=f"{title} {n}", content=text, provenance=MemoryProvenance("chat", f"s{n}"))
         for n, text in enumerate(texts, first)
     ]
-    return [block.passage(item) for item in items]
+    return [block.block_entry(item) for item in items]
 
 
 def ask_for(*queries: str) -> list[str]:
@@ -65,7 +72,7 @@ def ask_for(*queries: str) -> list[str]:
 class Talk:
     """A model that gives these answers, the last one for ever, and a memory with these passages for each query."""
 
-    def __init__(self, answers: Sequence[str], memory: dict[str, list[Passage]] | None = None) -> None:
+    def __init__(self, answers: Sequence[str], memory: dict[str, list[BlockEntry]] | None = None) -> None:
         self.answers, self.memory = answers, memory or {}
         self.prompts: list[str] = []
         self.asked: list[tuple[str, int]] = []
@@ -159,11 +166,11 @@ def test_older_passages_give_way_to_newer_ones() -> None:
 def test_what_the_context_says_already_is_not_said_again() -> None:
     item = MemoryItem(id="MEM-1", title="Rotation", content="Keys rotate every 17 days.\n\nThe clock is UTC.")
     context = format_injection_block([item], 500)
-    talk = Talk(ask_for("keys"), {"keys": [block.passage(item)]})
+    talk = Talk(ask_for("keys"), {"keys": [block.block_entry(item)]})
     done = talk.run(context)
     assert (done.stop_reason, done.converged) == ("no_new_items", False)
     assert done.answer == "Answer 0."
-    talk = Talk(ask_for("keys"), {"keys": [block.passage(item)]})
+    talk = Talk(ask_for("keys"), {"keys": [block.block_entry(item)]})
     assert talk.run(context, stop_on_no_new=False).stop_reason == "llm_stop"
     assert talk.prompts[1].count("17 days") == 1
 
@@ -227,6 +234,14 @@ def test_a_budget_too_small_for_anything_new_says_so() -> None:
     assert (done.traces[0].new_items, done.stop_reason) == (0, "no_new_items")
 
 
+def test_a_statement_that_is_given_in_two_parts_stays_two() -> None:
+    first, second = passages("Keys rotate every 17 days.", "The clock is UTC.")
+    talk = Talk(ask_for("keys"), {"keys": [first, second._replace(ids=first.ids)]})
+    assert talk.run().traces[0].new_items == 1
+    assert "17 days" in talk.prompts[1]
+    assert "UTC" in talk.prompts[1]
+
+
 def test_a_model_that_repeats_itself_has_converged() -> None:
     answers = [
         json.dumps({"need_more": True, "query": q}) + "\n\nIt is blue." for q in ("sky", "sea hues", "dye works")
@@ -275,7 +290,7 @@ def test_a_short_part_stays_whole_beside_a_long_one() -> None:
 
 
 def recorded(plan: Plan, done: LoopResult) -> list[str]:
-    return [written(trace, plan, "the question") + "\n" for trace in done.traces]
+    return [trace_file_line(trace, plan, "the question") + "\n" for trace in done.traces]
 
 
 def test_a_replay_says_the_same() -> None:
@@ -283,13 +298,13 @@ def test_a_replay_says_the_same() -> None:
     done = talk.run()
     lines = recorded(Plan(), done)
     assert [list(json.loads(line))[:5] for line in lines] == [["iter", "query", "new_items", "sim", "action"]] * 2
-    again = replay("t", read("t", iter(lines)))
+    again = replay("t", read_trace_file("t", iter(lines)))
     assert [t.line() for t in again] == [t.line() for t in done.traces]
 
 
 def test_traces_of_older_memctl_are_shown_as_they_are() -> None:
     old = '{"iter": 3, "query": "risk 3", "new_items": 0, "sim": 0.79, "action": "max_calls"}\n'
-    assert [t.line() + "\n" for t in replay("t", read("t", iter([old, "\n"])))] == [old]
+    assert [t.line() + "\n" for t in replay("t", read_trace_file("t", iter([old, "\n"])))] == [old]
 
 
 @pytest.mark.parametrize(
@@ -313,22 +328,22 @@ def test_a_trace_that_was_changed_is_found_out(change: dict[str, object], reason
     talk = Talk(ask_for("key rotation"), {"key rotation": passages("Keys rotate every 17 days.")})
     first, *rest = recorded(Plan(), talk.run())
     with pytest.raises(errors.TraceInvalid, match=reason):
-        replay("t", read("t", iter([json.dumps(json.loads(first) | change), *rest])))
+        replay("t", read_trace_file("t", iter([json.dumps(json.loads(first) | change), *rest])))
 
 
 @pytest.mark.parametrize("line", ["", "{", "[]", "3", '{"iter": 1}', '{"iter": 1} {}', "null"])
 def test_what_is_no_trace_is_named(line: str) -> None:
     with pytest.raises(errors.TraceInvalid, match="t: "):
-        read("t", iter([line]))
+        read_trace_file("t", iter([line]))
 
 
 def test_a_trace_that_goes_on_after_its_end() -> None:
     entry = LoopTrace(1, None, 0, None, "llm_stop")
-    lines = [written(entry, Plan(), "q"), written(entry._replace(iter=2), Plan(), "q")]
+    lines = [trace_file_line(entry, Plan(), "q"), trace_file_line(entry._replace(iter=2), Plan(), "q")]
     with pytest.raises(errors.TraceInvalid, match="entry 2 follows one that ended the loop"):
-        replay("t", read("t", iter(lines)))
+        replay("t", read_trace_file("t", iter(lines)))
 
 
 def test_the_context_before_any_call_is_within_the_budget() -> None:
-    working = Working("word " * 10_000, 100, "word")
+    working = WorkingContext("word " * 10_000, 100, "word")
     assert 300 < len(working.text) <= 400

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl.llm.prompt import build_prompt
-from memctl.llm.protocol import Directive, parse_directive
-from memctl.llm.stream import Gate
+from memctl.llm.protocol import AnswerStream, Directive, build_prompt, parse_directive
 
 ASK = '{"need_more": true, "query": "key rotation", "rationale": "not there", "stop": false}'
 DONE = '{"need_more": false, "query": null, "stop": true}'
@@ -147,7 +145,7 @@ PIECES = st.one_of(
 @given(st.lists(PIECES, max_size=12), st.sampled_from(["json", "regex", "passive"]), st.booleans())
 def test_what_is_shown_early_and_late_is_the_answer(pieces: list[str], protocol: str, last: bool) -> None:
     shown: list[str] = []
-    gate = Gate(protocol, shown.append, last=last)
+    gate = AnswerStream(protocol, shown.append, last=last)
     for piece in pieces:
         gate.feed(piece)
     said = parse_directive("".join(pieces), protocol)
@@ -174,7 +172,7 @@ def test_what_is_shown_early_and_late_is_the_answer(pieces: list[str], protocol:
 )
 def test_what_is_shown_before_the_end(protocol: str, last: bool, output: list[str], early: str) -> None:
     shown: list[str] = []
-    gate = Gate(protocol, shown.append, last=last)
+    gate = AnswerStream(protocol, shown.append, last=last)
     for piece in output:
         gate.feed(piece)
     assert "".join(shown) == early

@@ -9,7 +9,20 @@ from hypothesis import strategies as st
 from memctl.annotations import Annotated, Any
 from memctl.cli import output
 from memctl.names import Tier
-from memctl.operation import MARK_OFF, MARK_ON, READ, WRITE, Arg, Operation, Param, Result, operation, utf8
+from memctl.operation import (
+    MARK_OFF,
+    MARK_ON,
+    READ,
+    WRITE,
+    Arg,
+    Fields,
+    Group,
+    Operation,
+    Param,
+    Result,
+    operation,
+    utf8,
+)
 
 
 @operation(access=READ)
@@ -56,6 +69,49 @@ def test_a_parameter_without_words_is_a_programmer_s_error() -> None:
 
     with pytest.raises(TypeError, match=r"query needs memctl.annotations.Annotated"):
         list(operation(access=READ)(bare).params())
+
+
+class Place(Group):
+    """Where."""
+
+    folder: Annotated[str, Arg("the folder", "--folder")] = "here"
+    depth: Annotated[int, Arg("how deep", "--depth", ge=1)] = 3
+    hidden: Annotated[bool, Arg("hidden too", "--hidden")] = False
+
+
+@operation(access=READ)
+def walk(
+    ctx: Any,
+    *,
+    place: Annotated[Place, Fields("depth loud folder", depth={"help": "levels", "default": 7})],
+    loud: Annotated[bool, Arg("loud", "--loud")] = False,
+    last: Annotated[bool, Arg("last", "--last")] = False,
+) -> Result:
+    """Walk."""
+    return place, loud, last  # type: ignore[return-value]
+
+
+def test_a_group_is_shown_field_by_field_and_given_as_one_object() -> None:
+    params = {param.name: param for param in walk.params()}
+    assert list(params) == ["depth", "loud", "folder", "last"]
+    assert (params["depth"].arg.help, params["depth"].arg.ge, params["depth"].default) == ("levels", 1, 7)
+    assert Place().depth == 3
+    place, loud, _ = walk(Ctx(), folder="there", loud=True)
+    assert (vars(place), loud) == ({"depth": 7, "folder": "there"}, True)
+    assert not place.hidden
+    given = Place(depth=1)
+    assert walk(Ctx(), place=given)[0] is given
+    with pytest.raises(TypeError, match="Place has no field colour"):
+        Place(colour="red")  # type: ignore[call-arg]
+
+
+class Ctx:
+    """A context that notes what the store may be opened for."""
+
+    allowed: tuple[str, ...] = ()
+
+    def allow(self, access: str) -> None:
+        self.allowed += (access,)
 
 
 @pytest.mark.parametrize(
@@ -128,12 +184,6 @@ def test_command_line_text_can_always_be_stored(data: bytes) -> None:
 
 
 def test_calling_an_operation_tells_the_context_what_it_needs() -> None:
-    class Ctx:
-        allowed: tuple[str, ...] = ()
-
-        def allow(self, access: str) -> None:
-            self.allowed += (access,)
-
     def write(ctx: Any) -> str:
         """Write."""
         return "done"

@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 from memctl.extract import document
-from memctl.text.chunking.chunk import chunk, title_of
+from memctl.text.chunking import chunk, title_of
 
 WORDS = "Some words of an explanation that goes on for a while, as explanations do, and then ends. " * 4
 

@@ -1,32 +1,31 @@
 """From ranked items to passages: repeats go, neighbours are joined."""
 
 from memctl.llm import citations
-from memctl.llm.fitting import fitted
+from memctl.llm.working import fitted
 from memctl.retrieve import pack as packing
 from memctl.retrieve.pack import Ranked, pack
-from memctl.store.documents.sources import Source
-from memctl.text.block.block import Passage, header_lines, passage
+from memctl.store.documents.passages import SourcePosition
+from memctl.text.block.block import BlockEntry, block_entry, header_lines, joined
 from memctl.text.block.frames import Compact, Full
-from memctl.text.block.runs import joined
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 
 PATH = "/w/guide.md"
 
 
-def chunk(position: int, first: int, content: str, path: str = PATH) -> tuple[MemoryItem, Source]:
+def chunk(position: int, first: int, content: str, path: str = PATH) -> tuple[MemoryItem, SourcePosition]:
     item = MemoryItem(
         id=f"MEM-{position}", title=f"part {position}", content=content, tags=[f"t{position}"],
         provenance={"source_kind": "doc", "source_id": path, "chunk_ids": [f"{path}:{position}"], "content_hashes": []},
     )  # fmt: skip
-    return item, Source(position, first, first + content.count("\n"), "")
+    return item, SourcePosition(position, first, first + content.count("\n"), "")
 
 
-def passages(*chunks: tuple[MemoryItem, Source]) -> list[Passage]:
-    return [passage(item, place, "/w") for item, place in chunks]
+def passages(*chunks: tuple[MemoryItem, SourcePosition]) -> list[BlockEntry]:
+    return [block_entry(item, place, "/w") for item, place in chunks]
 
 
-def kept(*chunks: tuple[MemoryItem, Source], budget: int = 10_000) -> list[str]:
+def kept(*chunks: tuple[MemoryItem, SourcePosition], budget: int = 10_000) -> list[str]:
     items, places = [item for item, _ in chunks], {item.id: place for item, place in chunks}
     return [p.chunk for p in packing.passages(Ranked(items, places, []), budget)]
 
@@ -70,14 +69,14 @@ def test_parts_of_one_document_share_its_line_in_its_order() -> None:
         "[MEM-2+1] guide.md:20-21, 90", " the gateway", " first", " […]", " the gateway again",
         "[MEM-3] b.md:30 > part 3", " of gardens",
     ]  # fmt: skip
-    found = citations.places(block.text)
+    found = citations.context_places(block.text)
     assert [(place.path, place.lines) for place in found] == [
         ("guide.md", (20, 21)), ("guide.md", (90, 90)), ("b.md", (30, 30)),
     ]  # fmt: skip
     chunks = [chunk(2, 20, "the gateway " * 40), chunk(9, 90, "the gateway again " * 40)]
     block = pack([item for item, _ in chunks], {item.id: place for item, place in chunks}, analyse("gateway"), 600)
     left = fitted(block.text, 500, ["gateway"])
-    assert [place.lines for place in citations.places(left)] == [(20, 20)]
+    assert [place.lines for place in citations.context_places(left)] == [(20, 20)]
     assert "again" not in left
 
 

@@ -11,12 +11,11 @@ import pytest
 
 from families import Row, rows
 from memctl import errors
-from memctl.ingest.governed import Governed
+from memctl.item_policy import JudgedDocument
 from memctl.policy import RULES, MemoryPolicy
-from memctl.policy.governor import MOST_FINDINGS
-from memctl.policy.rules_recent import RECENT
-from memctl.policy.rules_secrets import AN
-from memctl.text.chunking.chunk import chunk
+from memctl.policy.decisions import MOST_FINDINGS
+from memctl.policy.rules_secrets import AN, RECENT
+from memctl.text.chunking import chunk
 from memctl.types import MemoryProposal
 
 POLICY = MemoryPolicy()
@@ -97,7 +96,7 @@ def test_an_example_in_a_text_about_attacks_is_marked_and_shown(text: str) -> No
     assert judged.action == "accept"
     assert {f.action for f in judged.findings} == {"accept"}
     assert all(POLICY.why_allowed("a.md", f, text) for f in judged.findings)
-    assert POLICY.clear(text, document=True)
+    assert POLICY.is_clean(text, document=True)
 
 
 @pytest.mark.parametrize(
@@ -117,9 +116,9 @@ def test_a_passage_about_attacks_is_recalled_though_another_one_of_the_document_
     text = (
         f'# Attacks\n\n{ABOUT}"{ATTACK}" Guardrails catch it.\n\n# Other\n\n{"Words about roses. " * 60}\n\n{ATTACK}\n'
     )
-    governed = Governed(POLICY, "/x/a.md", text)
+    governed = JudgedDocument(POLICY, "/x/a.md", text)
     held = [
-        bool(governed.rules(piece))
+        bool(governed.rules_holding(piece))
         for piece in chunk(governed.text, kind="markdown", max_tokens=200, target_tokens=120)
     ]
     assert held[0] is False
@@ -144,10 +143,10 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def govern(text: str) -> None:
-    governed = Governed(POLICY, "/x/a.log", text)
+    governed = JudgedDocument(POLICY, "/x/a.log", text)
     for piece in chunk(governed.text, kind="text", max_tokens=400, target_tokens=100):
-        governed.redacted(piece.text)
-        governed.rules(piece)
+        governed.is_redacted(piece.text)
+        governed.rules_holding(piece)
 
 
 WORK: dict[str, tuple[Callable[[int], str], Callable[[str], object]]] = {
@@ -179,7 +178,7 @@ def test_a_document_with_far_too_many_findings_is_withheld_and_says_so() -> None
     judged = POLICY.judge(text)
     assert (judged.text, judged.action) == ("", "reject")
     with pytest.raises(errors.DocumentUnreadable, match="more than 5,000"):
-        Governed(POLICY, "/x/a.log", text)
+        JudgedDocument(POLICY, "/x/a.log", text)
     assert "AKIA" not in POLICY.redact(keys(MOST_FINDINGS + 1))
 
 

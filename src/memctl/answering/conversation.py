@@ -4,19 +4,27 @@ from collections.abc import Callable
 
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.answering.grounding import Ground, Grounded, with_room_for
-from memctl.answering.models import Model, streaming, tell_oddities
+from memctl.answering.models import Model, least_coverage, streaming, tell_oddities
 from memctl.answering.recording import Keeper
 from memctl.context import Context
-from memctl.llm import slash
-from memctl.llm.window import Exchange, session_block
+from memctl.llm import terminal
+from memctl.llm.working import Exchange, session_block
+from memctl.names import DEFAULT_SCOPE
+from memctl.parameters import ReadRequest
 from memctl.store.filters import Filters
-from memctl.text import echo
+from memctl.text.block import markers
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
     from memctl.folders.visiting import Visit
-    from memctl.llm.command import Command, Spend
-    from memctl.llm.controller import Plan
+    from memctl.llm.command import ModelCommand, Spend
+    from memctl.llm.controller import LoopPlan
+
+#: Phrases by which an answer says that its context was too thin (contract of older memctl).
+UNSURE = (
+    "insufficient", "cannot find", "not enough context", "no information", "unclear", "unable to determine",
+    "no relevant", "not available",
+)  # fmt: skip
 
 
 class Past:
@@ -65,7 +73,7 @@ class Settings:
     __slots__ = ("embedder", "history_turns", "plan", "session", "session_budget", "store", "stream")
 
     def __init__(
-        self, plan: "Plan", *, session: bool = False, history_turns: int = 5, session_budget: int = 4000,
+        self, plan: "LoopPlan", *, session: bool = False, history_turns: int = 5, session_budget: int = 4000,
         store: bool = False, stream: bool = False, embedder: str | None = None,
     ) -> None:  # fmt: skip
         self.plan, self.session, self.store, self.stream, self.embedder = plan, session, store, stream, embedder
@@ -76,7 +84,14 @@ class Talk:
     """The state of a chat. What is recalled is of `scope` (None: of every one), or of the visited folder."""
 
     def __init__(
-        self, ctx: Context, command: "Command", settings: Settings, *, scope: str, visit: "Visit | None", keeper: Keeper
+        self,
+        ctx: Context,
+        command: "ModelCommand",
+        settings: Settings,
+        *,
+        scope: str,
+        visit: "Visit | None",
+        keeper: Keeper,
     ) -> None:
         from memctl.llm.command import Spend
 
@@ -93,17 +108,18 @@ class Talk:
     def look_in(self, scope: str | None, *, folder: bool = False) -> None:
         """Recall from here on from a scope (and global), from every scope (None), or from the folder."""
         self.scope, self.in_folder = scope, folder and self.visit is not None
-        if self.in_folder and self.visit is not None:
-            filters = Filters(below=self.visit.root.prefix, injectable=True)
-        else:
-            filters = Filters(Filters.read_set(scope), injectable=True)
-        self._ground = Ground(self.ctx, filters, "chat", embedder=self.settings.embedder)
+        below = self.visit.root.prefix if self.in_folder and self.visit is not None else None
+        request = ReadRequest(
+            scope=scope or DEFAULT_SCOPE, all_scopes=scope is None or below is not None, below=below,
+            embedder=self.settings.embedder, min_coverage=least_coverage(self.ctx),
+        )  # fmt: skip
+        self._ground = Ground(self.ctx, request, "chat")
 
     def go_on(self) -> int:
         """Take up the recorded turns of the keeper's session, as far as the window shows them; how many."""
         from memctl.store import sessions
 
-        for turn in sessions.turns(self.ctx.db, self.keeper.session, self.settings.history_turns):
+        for turn in sessions.list_turns(self.ctx.db, self.keeper.session, self.settings.history_turns):
             exchange = self._exchange(turn.question, turn.answer) if turn.injectable else None
             past = Past(one_line(turn.question, 80), exchange)
             past.number = turn.number
@@ -125,15 +141,11 @@ class Talk:
             with streaming(self.ctx, wanted=self.settings.stream) as out:
                 grounded = self._ground.answer(model, roomy, question, first, before=before, stream=out)
         finally:
-            self._count(model)
+            self.spend.add(model.spend)
         past = Past(one_line(question, 80), self._exchange(question, grounded.result.answer))
         self.turns.append(past)
         self.last = Turn(question, grounded, self._ground, model.spend, past)
         return self.last
-
-    def _count(self, model: Model) -> None:
-        for name in ("calls", "tokens_in", "tokens_out", "seconds"):
-            setattr(self.spend, name, getattr(self.spend, name) + getattr(model.spend, name))
 
     def _window(self) -> str:
         settings = self.settings
@@ -146,7 +158,7 @@ class Talk:
         """What the window may show of a turn: as much as it has room for, secrets and injected memory taken out."""
         if not self.settings.session:
             return None
-        answer = echo.without_injected(answer)[0].strip()
+        answer = markers.without_injected(answer)[0].strip()
         if not answer:
             return None
         texts = []
@@ -169,13 +181,13 @@ class Talk:
             sources = [str(source) for source in turn.grounded.sources]
             turn.past.number = self.keeper.record(turn.question, turn.answer, sources)
             turn.past.stored += self.keeper.store(turn.question, turn.answer)
-        if self.settings.plan.protocol == "passive" and slash.is_unsure(turn.answer):
+        if self.settings.plan.protocol == "passive" and any(phrase in turn.answer.lower() for phrase in UNSURE):
             self.ctx.note("[info] Tip: rerun with --protocol json --max-calls 3, so that the model can ask for more")
         self.ctx.close()  # the next question may be long in coming
 
     # --- commands to the chat ------------------------------------------------------------------------------------
 
-    def obey(self, command: slash.Slash) -> bool:
+    def obey(self, command: terminal.ChatCommand) -> bool:
         """Do what a command says, on stderr; whether the chat goes on."""
         doing: dict[str, Callable[[str], None]] = {
             "help": self._help, "sources": self._sources, "why": self._why, "save": self._save,
@@ -187,13 +199,13 @@ class Talk:
             doing[command.name](command.rest)
             self.ctx.close()
             return True
-        guess, name = slash.nearest(command.name), one_line(command.name, 40)
+        guess, name = terminal.nearest_command(command.name), one_line(command.name, 40)
         meant = f"; did you mean /{guess}?" if guess else ""
         self.ctx.warn(f"[chat] There is no /{name}{meant} (/help lists what there is; //{name} asks it)")
         return True
 
     def _help(self, _rest: str) -> None:
-        self._say(slash.help_lines())
+        self._say(terminal.help_lines())
 
     def _sources(self, _rest: str) -> None:
         turn = self._answered()

@@ -3,22 +3,21 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from memctl.annotations import TYPE_CHECKING
-from memctl.answering.models import Model, recaller
+from memctl.answering.models import Model
 from memctl.context import Context
 from memctl.llm import citations
-from memctl.llm.citations import Place
-from memctl.llm.controller import LoopResult, Plan, run_loop
-from memctl.llm.working import Found
+from memctl.llm.citations import ContextPlace
+from memctl.llm.controller import LoopPlan, LoopResult, run_loop
+from memctl.llm.working import RecalledPassages
+from memctl.parameters import ReadRequest
+from memctl.reading.block import explain_delivery, find_passages
+from memctl.reading.request import Reader
 from memctl.text.block import block
-from memctl.text.block.block import Block, Passage
+from memctl.text.block.block import Block, BlockEntry
 from memctl.text.block.excerpt import stems
 from memctl.text.block.frames import Compact, place_within
 from memctl.text.query import analyse
 from memctl.text.tokens import CHARS_PER_TOKEN, estimate
-
-if TYPE_CHECKING:
-    from memctl.store.filters import Filters
 
 #: Between two parts of a context.
 GAP = "\n\n"
@@ -27,7 +26,7 @@ GAP = "\n\n"
 class Source(NamedTuple):
     """Something that the model was given: where it stands (None for what stands in no document), title, items."""
 
-    place: Place | None
+    place: ContextPlace | None
     title: str
     ids: tuple[str, ...]
 
@@ -46,14 +45,14 @@ class Grounded:
 
     __slots__ = ("ids", "places", "result", "sources")
 
-    def __init__(self, result: LoopResult, first: Block, passages: Mapping[str, Passage]) -> None:
+    def __init__(self, result: LoopResult, first: Block, passages: Mapping[str, BlockEntry]) -> None:
         self.ids = (*first.ids, *(i for i in result.ids if i not in first.ids))
-        self.places = citations.places(result.context)
+        self.places = citations.context_places(result.context)
         self.sources = list(_sources(self.ids, passages, self.places))
         self.result = result._replace(context="")  # a long chat keeps many of these
 
 
-def _sources(ids: tuple[str, ...], passages: Mapping[str, Passage], places: list[Place]) -> Iterator[Source]:
+def _sources(ids: tuple[str, ...], passages: Mapping[str, BlockEntry], places: list[ContextPlace]) -> Iterator[Source]:
     left = dict.fromkeys(places)
     for item_id in ids:
         p = passages.get(item_id)
@@ -67,7 +66,7 @@ def _sources(ids: tuple[str, ...], passages: Mapping[str, Passage], places: list
             yield Source(place, p.title, p.ids)
 
 
-def _shows(place: Place, p: Passage) -> bool:
+def _shows(place: ContextPlace, p: BlockEntry) -> bool:
     """Whether a place in the context shows some of a passage."""
     if place.path != p.path:
         return False
@@ -77,21 +76,15 @@ def _shows(place: Place, p: Passage) -> bool:
 
 
 class Ground:
-    """Where answers are looked for: the items that pass some filters.
+    """Where answers are looked for: the same request for the first recall and for every refined one."""
 
-    filters   hold for the first recall and for every refined one
-    embedder  finds by meaning too, as in `recall`
-    label     begins what is said about it on stderr
-    """
+    def __init__(self, ctx: Context, request: ReadRequest, command: str) -> None:
+        self.reader = Reader(ctx, request, command, injectable=True)
+        self._passages: dict[str, BlockEntry] = {}
 
-    def __init__(self, ctx: Context, filters: "Filters", label: str, *, embedder: str | None = None) -> None:
-        self.ctx, self.filters, self.embedder = ctx, filters, embedder
-        self._recall = recaller(ctx, filters, embedder=embedder, label=label)
-        self._passages: dict[str, Passage] = {}
-
-    def recall(self, query: str, budget: int) -> Found:
+    def recall(self, query: str, budget: int) -> RecalledPassages:
         """The passages for a query, best first."""
-        found = self._recall(query, budget)
+        found = find_passages(self.reader, query, budget)
         self._passages.update({item_id: p for p in found.passages for item_id in p.ids})
         return found
 
@@ -104,7 +97,7 @@ class Ground:
     def answer(
         self,
         model: Model,
-        plan: Plan,
+        plan: LoopPlan,
         question: str,
         first: Block,
         *,
@@ -124,24 +117,7 @@ class Ground:
 
     def why(self, question: str, budget: int, given: tuple[str, ...]) -> list[str]:
         """How the search for a question was answered, and what the scores of the items that were given are made of."""
-        from memctl.ops.recall.block import pool_of
-        from memctl.reading.embedding import meaning
-        from memctl.reading.request import weights
-        from memctl.retrieve.explain import reasons
-        from memctl.retrieve.find import describe, search
-
-        means = meaning(self.ctx, self.embedder or self.ctx.env("MEMCTL_EMBEDDER"))
-        found = search(
-            self.ctx.db, question, filters=self.filters, limit=pool_of(budget), count=True,
-            meaning=means, weights=weights(self.ctx),
-        )  # fmt: skip
-        meta = describe(self.ctx.db, found)
-        lines = [f"{found.total} item(s) match ({meta.strategy}: {', '.join(meta.effective_terms) or 'no words'})"]
-        for candidate in found.candidates:
-            if candidate.id in given:
-                parts = ", ".join(f"{name} {value:g}" for name, value in reasons(found, candidate).items())
-                lines.append(f"{candidate.score:8.2f}  {candidate.id}  {candidate.title}  ({parts})")
-        return lines
+        return explain_delivery(self.reader, question, budget, given)
 
 
 def room_after(budget: int, before: str) -> int:

@@ -7,15 +7,11 @@ from contextlib import contextmanager
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Literal
 from memctl.context import Context
-from memctl.llm.prompt import Protocol
 from memctl.operation import Arg
-from memctl.ops.recall.search import View
 
 if TYPE_CHECKING:
-    from memctl.llm.command import Answer, Command
+    from memctl.llm.command import ModelAnswer, ModelCommand
     from memctl.llm.controller import LoopResult
-    from memctl.llm.working import Found
-    from memctl.store.filters import Filters
 
 KEY = "llm.command"
 _LEAST = "recall.min_coverage"
@@ -48,7 +44,10 @@ Timeout = Annotated[
         mcp_help="seconds per answer",
     ),
 ]
-ProtocolArg = Annotated[Protocol, Arg("how it says whether it needs more", "--protocol", metavar="NAME", mcp_help="")]
+ProtocolArg = Annotated[
+    Literal["json", "regex", "passive"],
+    Arg("how it says whether it needs more", "--protocol", metavar="NAME", mcp_help=""),
+]
 SystemPrompt = Annotated[
     str | None,
     Arg("your own words, before the context; or a file that holds them", "--system-prompt", metavar="TEXT|FILE",
@@ -74,13 +73,13 @@ StableSteps = Annotated[
 Stream = Annotated[bool, Arg("print the last answer while it is being made", "--stream", mcp=False)]
 
 
-def command_of(ctx: Context, llm: str | None, mode: str, timeout: float) -> "Command":
+def command_of(ctx: Context, llm: str | None, mode: str, timeout: float) -> "ModelCommand":
     """The model command: the flag, else MEMCTL_LLM, else `llm.command` of a file named with --config.
 
     A config.json that was merely found beside the store may come with a folder somebody else made: it must not make us
     run a program, and stderr says that it does not. Raises ModelUnnamed, ModelUnusable and ModelMissing.
     """
-    from memctl.llm.command import Command
+    from memctl.llm.command import ModelCommand
 
     named = llm if llm is not None else ctx.env("MEMCTL_LLM")
     if named is None and ctx.is_configured(KEY) and ctx.config.value(KEY):
@@ -93,7 +92,7 @@ def command_of(ctx: Context, llm: str | None, mode: str, timeout: float) -> "Com
             named = ctx.config.value(KEY)
     if named is None:
         raise errors.ModelUnnamed
-    return Command.parse(named, mode, timeout)
+    return ModelCommand.parse(named, mode, timeout)
 
 
 def refuse_both(ctx: Context, command: str, *, stream: bool) -> None:
@@ -124,13 +123,13 @@ class Model:
     Under -v what it says on stderr is passed on, line by line. `label` begins what is said about it.
     """
 
-    def __init__(self, ctx: Context, command: "Command", label: str) -> None:
+    def __init__(self, ctx: Context, command: "ModelCommand", label: str) -> None:
         from memctl.llm.command import Spend
 
         self.ctx, self.command, self.label = ctx, command, label
         self.spend = Spend()
 
-    def __call__(self, prompt: str, on_text: "Callable[[str], None] | None" = None) -> "Answer":
+    def __call__(self, prompt: str, on_text: "Callable[[str], None] | None" = None) -> "ModelAnswer":
         """Its answer. Raises ModelFailed, ModelTimeout, ModelMissing and ModelUnusable."""
         from memctl.llm.command import LIMIT, run
 
@@ -185,43 +184,6 @@ def streaming(ctx: Context, *, wanted: bool) -> "Iterator[Callable[[str], None] 
         raise
 
 
-def recaller(
-    ctx: Context,
-    filters: "Filters",
-    *,
-    embedder: str | None = None,
-    redact: View = "full",
-    label: str = "recall",
-    auto: bool = False,
-) -> "Callable[[str, int], Found]":
-    """What `run_loop` recalls with: the passages that `recall` would give for a query, under the same filters.
-
-    filters  must say `injectable=True`; scope, corpus and folder in them hold for every query
-    label    begins what is said about it on stderr
-    auto     nothing rather than little: what is not worth saying unasked is not said
-    """
-    from memctl.ops.recall import block
-    from memctl.reading import request
-    from memctl.reading.embedding import meaning
-
-    if not filters.injectable:
-        raise ValueError("what is kept from models must not be recalled for one")
-    means = meaning(ctx, embedder or ctx.env("MEMCTL_EMBEDDER"))
-    redaction = block.redaction_for(ctx, redact)
-    weights = request.weights(ctx)
-    least = float(ctx.config.value(_LEAST)) if ctx.is_configured(_LEAST) else 0.0
-
-    def passages(query: str, budget: int) -> "Found":
-        from memctl.llm.working import Found
-        from memctl.retrieve import pack
-        from memctl.retrieve.find import search
-
-        found = search(
-            ctx.db, query, filters=filters, limit=block.pool_of(budget), count=True, meaning=means, weights=weights
-        )  # fmt: skip
-        request.abstains(ctx, found, least, f"[{label}] ", auto=auto)
-        items, places = block.worth_giving(ctx, found, redaction, label)
-        ranked = block.ranked(ctx, found, items, places, redaction, near=True)
-        return Found(pack.passages(ranked, budget, whole=True), found.total)
-
-    return passages
+def least_coverage(ctx: Context) -> float:
+    """What config.json says of `recall.min_coverage`, for commands that have no flag for it."""
+    return float(ctx.config.value(_LEAST)) if ctx.is_configured(_LEAST) else 0.0

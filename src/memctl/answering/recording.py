@@ -4,13 +4,14 @@ from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING
 from memctl.context import Context
 from memctl.operation import CREATE
-from memctl.text import clean, echo
+from memctl.text import clean
+from memctl.text.block import markers
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memctl.ingest.statements import Kept, Outcome
+    from memctl.ingest.statements import StatementOutcome, StatementOutcomes
     from memctl.store.sessions import Session
 
 _TITLE_CHARS = 80
@@ -24,9 +25,9 @@ def earlier(ctx: Context, name: str) -> "Session":
     from memctl.store import sessions
 
     if name == "last":
-        found = next((one for one in sessions.listed(ctx.db) if one.client == CLIENT), None)
+        found = next((one for one in sessions.list_sessions(ctx.db) if one.client == CLIENT), None)
     else:
-        found = sessions.get(ctx.db, name)
+        found = sessions.get_session(ctx.db, name)
     if found is None:
         raise errors.SessionNotFound(id=name)
     return found
@@ -43,15 +44,15 @@ class Keeper:
 
     def check(self) -> None:
         """Raise SessionInvalid when no turn can ever be recorded under this id."""
-        from memctl.ingest import conversation
+        from memctl.ingest import turns
 
-        conversation.name(self.ctx.policy, self.session)
+        turns.check_session_id(self.ctx.policy, self.session)
 
     def store(self, question: str, answer: str, title: str = "") -> list[str]:
         """Store an answer as a note, in parts when it is long; the ids of what is new in the store."""
         from memctl.ingest import statements
 
-        content, repeated = echo.without_injected(answer)
+        content, repeated = markers.without_injected(answer)
         if clean.is_blank(content):
             why = "only repeats injected memory" if repeated else "is empty"
             self.ctx.warn(f"[chat] Not stored: the answer {why}")
@@ -62,16 +63,16 @@ class Keeper:
             provenance=MemoryProvenance("chat", f"memctl-chat:{self.session}" if self._begun else "memctl-chat"),
         )  # fmt: skip
         self.ctx.allow(CREATE)
-        kept = statements.keep(self.ctx.db, self.ctx.policy, [item], reason="chat-store")
+        kept = statements.store_long_statements(self.ctx.db, self.ctx.policy, [item], reason="chat-store")
         self._tell(kept)
         return [outcome.id for outcome in kept.stored]
 
     def record(self, question: str, answer: str, sources: "Sequence[str]") -> int:
         """Append a turn to the session; its number."""
-        from memctl.ingest import conversation
+        from memctl.ingest import turns
 
         self.ctx.allow(CREATE)
-        done = conversation.record(
+        done = turns.record_turn(
             self.ctx.db, self.ctx.policy, self.session, question, answer, sources, scope=self.scope, client=CLIENT
         )
         self._begun = True
@@ -103,7 +104,7 @@ class Keeper:
         else:
             self.take_back([item_id], 0)
 
-    def _tell(self, kept: "Kept") -> None:
+    def _tell(self, kept: "StatementOutcomes") -> None:
         for kind, say in (("rejected", self.ctx.warn), ("quarantined", self.ctx.warn), ("duplicate", self.ctx.note)):
             lines = [_line(outcome) for outcome in kept.outcomes if _kind(outcome) == kind]
             for line in lines[:_LINES]:
@@ -118,11 +119,11 @@ class Keeper:
             self.ctx.note(f"[chat] Stored as {parts}{', '.join(ids_[:_LINES])}{', …' * (len(ids_) > _LINES)}")
 
 
-def _kind(outcome: "Outcome") -> str:
+def _kind(outcome: "StatementOutcome") -> str:
     return "quarantined" if outcome.kind == "stored" and outcome.quarantined else outcome.kind
 
 
-def _line(outcome: "Outcome") -> str:
+def _line(outcome: "StatementOutcome") -> str:
     reasons = "; ".join(outcome.reasons)
     if outcome.kind == "rejected":
         return f"Not stored, rejected by policy: {reasons}"

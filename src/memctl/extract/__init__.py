@@ -1,14 +1,16 @@
 """From the bytes of a file to its text: one reader per format, loaded when a file of that format comes.
 
-`document` is the door. What cannot be read raises `Unreadable` with a reason in plain words; what had to be repaired
-or left out on the way says so in `Document.notes`.
+`document` is the door. What cannot be read raises `Unreadable` with a reason in plain words; what a reader repaired or
+left out is said in `Document.notes`.
 """
 
+import re
+from bisect import bisect_left
 from collections.abc import Callable
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from memctl.errors import DocumentUnreadable as Unreadable
-from memctl.extract.kinds import INGESTABLE, Kind, is_ingestable, kind_of, suffix_of
 
 __all__ = [
     "INGESTABLE",
@@ -21,7 +23,10 @@ __all__ = [
     "anchor_at",
     "document",
     "is_ingestable",
+    "kind_of",
+    "library",
     "needs_worker",
+    "suffix_of",
 ]
 
 
@@ -96,11 +101,16 @@ class Document(NamedTuple):
     hidden: tuple[Hidden, ...] = ()
 
 
+#: How much of a library's own message is shown, in characters.
+_DETAIL = 120
+#: A place that is one of a numbered series.
+_NUMBERED = r"([a-z]+) (\d+)\Z"
+
 Reader = Callable[[bytes, str, Limits], Document]
 
 #: Suffix -> the module whose `read(data, name, limits)` makes the document; every other text file is read as it is.
 _READERS = {
-    **dict.fromkeys((".html", ".htm", ".xhtml"), "memctl.extract.markup"),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "memctl.extract.html"),
     ".ipynb": "memctl.extract.notebook",
     ".eml": "memctl.extract.mail",
     ".docx": "memctl.extract.word",
@@ -128,29 +138,199 @@ def document(data: bytes, name: str, limits: Limits = LIMITS) -> Document:
         raise Unreadable(path=name, reason=f"it has {len(data):,} bytes, and the limit is {limits.bytes:,}")
     module = _READERS.get(suffix_of(name))
     if not module:
-        return _read_text(data, name)
-    from memctl.extract.guard import guarded
+        return _plain_document(data, name)
+    import warnings
 
-    return guarded(module, data, name, limits)
+    read: Reader = import_module(module).read
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # libraries warn about what they skip: nothing the user can act on
+            return read(data, name, limits)
+    except Exception as exc:
+        if isinstance(exc, Unreadable):
+            raise
+        raise Unreadable(path=name, reason=_problem(exc, suffix_of(name))) from exc
+
+
+def _plain_document(data: bytes, name: str) -> Document:
+    """A file that is text already; only Markdown hides anything."""
+    from memctl.text.chunking.outline import markup_of
+    from memctl.text.decoding import decode
+
+    text, encoding, notes = decode(data, name)
+    kind = kind_of(name, text)
+    hidden: tuple[Hidden, ...] = ()
+    if kind.kind == "markdown" and ("<" in text or "]: " in text):
+        from memctl.extract.markdown import divide
+
+        text, hidden = divide(text)
+    shape = markup_of(text) if kind.kind == "text" else kind.kind
+    return Document(text, shape, kind.language, encoding, notes, hidden=hidden)
+
+
+def _problem(exc: Exception, suffix: str) -> str:
+    """Whatever a reader or its library throws, in one sentence."""
+    from memctl.text.clean import one_line
+
+    if isinstance(exc, MemoryError):
+        return "reading it takes more memory than there is"
+    if isinstance(exc, RecursionError):
+        return "it is nested too deeply"
+    detail = one_line(str(exc), _DETAIL)
+    return f"it is damaged, or no {suffix} file ({type(exc).__name__}{': ' if detail else ''}{detail})"
+
+
+def library(module: str, package: str, name: str) -> Any:
+    """An optional library's module, by its full name. Raises Unreadable with the command that installs it."""
+    try:
+        return import_module(module)
+    except ImportError as exc:
+        reason = f"reading {suffix_of(name)} files needs {package}: pip install 'memctl[docs]'"
+        raise Unreadable(path=name, reason=reason, lacking=True) from exc
 
 
 def anchor_at(anchors: tuple[Anchor, ...], first: int, last: int) -> str:
     """Where the lines first..last stand: "page 3", "slides 2-5", "sheet Budget rows 12-40"; "" if nothing is known."""
-    from memctl.extract.places import place_of
+    start, end = bisect_left(anchors, (first + 1,)) - 1, bisect_left(anchors, (last + 1,)) - 1
+    if end < 0:
+        return ""
+    start = max(start, 0)  # the text before the first anchor is at no place
+    here, there = anchors[start], anchors[end]
+    if here.place != there.place:
+        one, other = re.match(_NUMBERED, here.place), re.match(_NUMBERED, there.place)
+        if one and other and one[1] == other[1]:
+            return f"{one[1]}s {one[2]}-{other[2]}"
+        return f"{here.place} to {there.place}"
+    if here.row is None and start < end:  # a title line of its own above the rows
+        here = anchors[start + 1]
+        first = here.line
+    if here.row is None or there.row is None:
+        return here.place
+    top, bottom = here.row + max(0, first - here.line), there.row + last - there.line
+    return f"{here.place} row {top}" if top >= bottom else f"{here.place} rows {top}-{bottom}"
 
-    return place_of(anchors, first, last)
+
+# --- which files are read, and as what ------------------------------------------------------------------------------
 
 
-def _read_text(data: bytes, name: str) -> Document:
-    from memctl.text.chunking.plain import look
-    from memctl.text.decoding import decode
+class Kind(NamedTuple):
+    """How a text is cut: its structure (see `Document.kind`) and its language."""
 
-    text, encoding, notes = decode(data, name)
-    kind: Kind = kind_of(name, text)
-    hidden: tuple[Hidden, ...] = ()
-    if kind.kind == "markdown" and ("<" in text or "]: " in text):
-        from memctl.extract.markdown_hidden import divided
+    kind: str
+    language: str = ""
 
-        text, hidden = divided(text)
-    shape = look(text) if kind.kind == "text" else kind.kind
-    return Document(text, shape, kind.language, encoding, notes, hidden=hidden)
+
+_TEXT = Kind("text")
+_MARKDOWN = Kind("markdown")
+_MAN = Kind("man")
+
+_BY_SUFFIX: dict[str, Kind] = {
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"), _MARKDOWN),
+    **dict.fromkeys((".html", ".htm", ".xhtml", ".docx", ".odt", ".pptx", ".odp", ".ipynb", ".eml"), _MARKDOWN),
+    ".rst": Kind("rst"),
+    **dict.fromkeys((".adoc", ".asciidoc"), Kind("asciidoc")),
+    ".org": Kind("org"),
+    **dict.fromkeys((".tex", ".latex"), Kind("latex")),
+    **dict.fromkeys((".man", ".mdoc"), _MAN),
+    **dict.fromkeys((".txt", ".text", ".log", ".srt", ".vtt", ".pdf"), _TEXT),
+    **dict.fromkeys((".diff", ".patch"), _TEXT),
+    **dict.fromkeys((".csv", ".tsv", ".xlsx", ".ods"), Kind("table")),
+    **dict.fromkeys((".json", ".jsonc", ".json5", ".jsonl", ".ndjson"), Kind("data", "json")),
+    **dict.fromkeys((".yaml", ".yml"), Kind("data", "yaml")),
+    ".toml": Kind("data", "toml"),
+    **dict.fromkeys((".ini", ".cfg", ".conf", ".properties", ".desktop", ".service"), Kind("data", "ini")),
+    **dict.fromkeys((".xml", ".xsd", ".xsl", ".xslt", ".rss", ".atom"), Kind("data", "xml")),
+    **dict.fromkeys((".py", ".pyi", ".pyw"), Kind("code", "python")),
+    **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs"), Kind("code", "javascript")),
+    **dict.fromkeys((".ts", ".tsx", ".mts", ".cts"), Kind("code", "typescript")),
+    **dict.fromkeys((".vue", ".svelte"), Kind("code", "javascript")),
+    ".java": Kind("code", "java"),
+    ".go": Kind("code", "go"),
+    ".rs": Kind("code", "rust"),
+    **dict.fromkeys((".c", ".h"), Kind("code", "c")),
+    **dict.fromkeys((".cpp", ".hpp", ".cc", ".cxx", ".hh", ".hxx"), Kind("code", "cpp")),
+    ".cs": Kind("code", "csharp"),
+    ".css": Kind("code", "css"),
+    ".scss": Kind("code", "scss"),
+    ".less": Kind("code", "less"),
+    **dict.fromkeys((".sh", ".bash", ".zsh", ".ksh"), Kind("code", "shell")),
+    ".sql": Kind("code", "sql"),
+    ".r": Kind("code", "r"),
+    ".jl": Kind("code", "julia"),
+    ".lua": Kind("code", "lua"),
+    ".rb": Kind("code", "ruby"),
+    ".php": Kind("code", "php"),
+    ".swift": Kind("code", "swift"),
+    **dict.fromkeys((".kt", ".kts"), Kind("code", "kotlin")),
+    ".scala": Kind("code", "scala"),
+    **dict.fromkeys((".pl", ".pm"), Kind("code", "perl")),
+    **dict.fromkeys((".ex", ".exs"), Kind("code", "elixir")),
+    ".dockerfile": Kind("code", "dockerfile"),
+    ".mk": Kind("code", "make"),
+    ".cmake": Kind("code", "cmake"),
+    **dict.fromkeys((".tf", ".hcl"), Kind("code", "hcl")),
+    ".proto": Kind("code", "proto"),
+    **dict.fromkeys((".graphql", ".gql"), Kind("code", "graphql")),
+}
+
+#: Well-known names without a telling suffix, in lower case.
+_BY_NAME: dict[str, Kind] = {
+    **dict.fromkeys(("makefile", "gnumakefile"), Kind("code", "make")),
+    **dict.fromkeys(("dockerfile", "containerfile"), Kind("code", "dockerfile")),
+    "cmakelists.txt": Kind("code", "cmake"),
+    **dict.fromkeys(("gemfile", "rakefile", "vagrantfile"), Kind("code", "ruby")),
+    "jenkinsfile": Kind("code", "groovy"),
+    "justfile": Kind("code", "make"),
+    **dict.fromkeys(("license", "licence", "copying", "notice", "authors", "contributors", "readme"), _TEXT),
+    **dict.fromkeys(("changelog", "changes", "news", "install", "todo", "contributing", "codeowners"), _TEXT),
+    "go.mod": _TEXT,
+    ".editorconfig": Kind("data", "ini"),
+}
+
+#: The suffixes that reading a folder takes in.
+INGESTABLE: frozenset[str] = frozenset(_BY_SUFFIX)
+
+_SECTIONS = frozenset("12345678")  # of the manual
+
+#: The program a script names in its first line, by how its name begins.
+_SCRIPTS = (
+    ("python", "python"), ("bash", "shell"), ("sh", "shell"), ("zsh", "shell"), ("dash", "shell"), ("ksh", "shell"),
+    ("node", "javascript"), ("deno", "typescript"), ("ruby", "ruby"), ("perl", "perl"), ("lua", "lua"),
+    ("Rscript", "r"), ("julia", "julia"), ("php", "php"), ("make", "make"),
+)  # fmt: skip
+
+
+def _base_name(name: str) -> str:
+    """The last part of a path, in lower case."""
+    return name.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
+
+
+def suffix_of(name: str) -> str:
+    """The suffix of a file name in lower case with its dot; "" when there is none."""
+    stem, dot, suffix = _base_name(name).rpartition(".")
+    return dot + suffix if stem or suffix == "dockerfile" else ""
+
+
+def is_ingestable(name: str) -> bool:
+    """Whether reading a folder takes this file in: by its suffix or its well-known name."""
+    return suffix_of(name) in INGESTABLE or _kind_of_name(_base_name(name)) is not None
+
+
+def kind_of(name: str, text: str = "") -> Kind:
+    """The kind of a file by its name; with an unknown name, by the program its first line calls."""
+    known = _kind_of_name(_base_name(name)) or _BY_SUFFIX.get(suffix_of(name))
+    if known or not text.startswith("#!"):
+        return known or _TEXT
+    words = text[2:200].partition("\n")[0].replace("/", " ").split()
+    words = [word for word in words if word not in ("usr", "bin", "env", "local", "-S")]
+    program = words[0] if words else ""
+    return Kind("code", next((language for start, language in _SCRIPTS if program.startswith(start)), ""))
+
+
+def _kind_of_name(base: str) -> Kind | None:
+    """The kind that a well-known name has, or a page of the manual: `rsync.1`; not `v1.2`, `libz.so.1`, `app.log.1`."""
+    if base[-1:].isdecimal():
+        stem, _, section = base.rpartition(".")
+        is_page = section in _SECTIONS and not stem.endswith((".so", ".log", ".dylib"))
+        return _MAN if is_page and sum(map(str.isalpha, stem)) > 1 else None
+    return _BY_NAME.get(base) or (_BY_NAME["dockerfile"] if base.startswith("dockerfile.") else None)

@@ -7,15 +7,14 @@ no size, name or part that it meets is one that was not counted.
 import re
 from collections.abc import Callable
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from memctl.extract import Limits, Unreadable
-from memctl.extract.kinds import suffix_of
-from memctl.extract.places import EXPANDED
+from memctl.extract import Limits, Unreadable, suffix_of
+from memctl.extract.writer import EXPANDED
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
-    from zipfile import ZipFile, ZipInfo
+    from zipfile import ZipInfo
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MODERN = {".docx": ".doc", ".pptx": ".ppt", ".xlsx": ".xls"}
@@ -38,6 +37,10 @@ class Package:
     def __init__(self, parts: dict[str, bytes]) -> None:
         self.parts = parts
 
+    def part(self, name: str) -> bytes:
+        """A part by its name; empty if it is not there."""
+        return self.parts.get(name, b"")
+
     def file(self) -> BytesIO:
         """A new archive with these parts, not compressed, for a library to read."""
         from zipfile import ZIP_STORED, ZipFile, ZipInfo
@@ -56,12 +59,21 @@ class Package:
         found = next((m for name in ("docProps/core.xml", "meta.xml") if (m := _TITLE.search(self.part(name)))), None)
         return unescape(found[1].decode("utf-8", "replace")) if found else ""
 
-    def part(self, name: str) -> bytes:
-        """A part by its name; empty if it is not there."""
-        return self.parts.get(name, b"")
+
+def local(element: Any) -> str:
+    """The name of an element of lxml without its namespace; "" for comments and processing instructions."""
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
-def unpacked(
+def attribute(element: Any, name: str) -> str:
+    """An attribute of such an element by its local name, "" if there is none, or no element."""
+    if element is None:
+        return ""
+    return next((str(value) for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")
+
+
+def unpack(
     data: bytes, name: str, limits: Limits, *, tags: int = TAGS, flat: Callable[[str], bool] = lambda _: False
 ) -> Package:
     """The parts of the office document `data`. Raises Unreadable for what is no safe one.
@@ -70,24 +82,6 @@ def unpacked(
     """
     from zipfile import ZipFile
 
-    _check_start(data, name)
-    if data.count(b"PK\1\2") > 2 * _PARTS:  # what opening it would make an object of each
-        raise Unreadable(path=name, reason=f"it has more than {_PARTS:,} parts")
-    with ZipFile(BytesIO(data)) as archive:
-        entries = archive.infolist()
-        _check_directory(entries, name, limits)
-        parts: dict[str, bytes] = {}
-        left = limits.expanded
-        for entry in entries:
-            part = _unpack(archive, entry, left, name, limits) if _is_xml(entry.filename) else b""
-            left -= len(part)
-            if part and entry.filename != "mimetype":
-                _check_xml(part, name, entry.filename, 1 << 62 if flat(entry.filename) else tags)
-            parts[entry.filename] = part
-    return Package(parts)
-
-
-def _check_start(data: bytes, name: str) -> None:
     suffix = suffix_of(name)
     if data.startswith(_OLE):
         if "EncryptedPackage".encode("utf-16-le") in data:
@@ -98,6 +92,33 @@ def _check_start(data: bytes, name: str) -> None:
         raise Unreadable(path=name, reason="it is empty")
     if not data.startswith(b"PK"):
         raise Unreadable(path=name, reason=f"it is no {suffix} file: those are zip archives")
+    if data.count(b"PK\1\2") > 2 * _PARTS:  # what opening it would make an object of each
+        raise Unreadable(path=name, reason=f"it has more than {_PARTS:,} parts")
+    parts: dict[str, bytes] = {}
+    left = limits.expanded
+    with ZipFile(BytesIO(data)) as archive:
+        entries = archive.infolist()
+        _check_directory(entries, name, limits)
+        for entry in entries:
+            part = b""
+            if entry.filename == "mimetype" or entry.filename.endswith((".xml", ".rels")):
+                with archive.open(entry) as source:  # in pieces: a directory that gives a wrong size does no harm
+                    pieces = []
+                    while piece := source.read(_PIECE):
+                        left -= len(piece)
+                        if left < 0:
+                            raise _too_large(name, limits)
+                        pieces.append(piece)
+                part = b"".join(pieces)
+            if part and entry.filename != "mimetype":
+                _check_xml(part, name, entry.filename, 1 << 62 if flat(entry.filename) else tags)
+            parts[entry.filename] = part
+    return Package(parts)
+
+
+def _too_large(name: str, limits: Limits) -> Unreadable:
+    reason = f"it expands to more than {limits.expanded:,} bytes (a zip bomb?), the limit ({EXPANDED})"
+    return Unreadable(path=name, reason=reason)
 
 
 def _check_directory(entries: "list[ZipInfo]", name: str, limits: Limits) -> None:
@@ -117,35 +138,13 @@ def _check_directory(entries: "list[ZipInfo]", name: str, limits: Limits) -> Non
         seen.add(entry.filename)
     if len(entries) > _PARTS:
         raise Unreadable(path=name, reason=f"it has {len(entries):,} parts, and the limit is {_PARTS:,}")
-    _check_size(sum(entry.file_size for entry in entries), name, limits)
-
-
-def _check_size(size: int, name: str, limits: Limits) -> None:
-    if size > limits.expanded:
-        reason = f"it expands to more than {limits.expanded:,} bytes (a zip bomb?), the limit ({EXPANDED})"
-        raise Unreadable(path=name, reason=reason)
-
-
-def _is_xml(part: str) -> bool:
-    return part == "mimetype" or part.endswith((".xml", ".rels"))
-
-
-def _unpack(archive: "ZipFile", entry: "ZipInfo", left: int, name: str, limits: Limits) -> bytes:
-    """The bytes of a part, in pieces, so that a directory that gives a wrong size does no harm."""
-    pieces: list[bytes] = []
-    with archive.open(entry) as source:
-        while piece := source.read(_PIECE):
-            left -= len(piece)
-            if left < 0:
-                _check_size(limits.expanded + 1, name, limits)
-            pieces.append(piece)
-    return b"".join(pieces)
+    if sum(entry.file_size for entry in entries) > limits.expanded:
+        raise _too_large(name, limits)
 
 
 def _check_xml(part: bytes, name: str, part_name: str, tags: int) -> None:
     """Refuse entities of the document's own (they multiply), encodings that could hide them, and too many elements."""
-    wide = b"\0" in part[:4]
-    flat = part.replace(b"\0", b"") if wide else part
+    flat = part.replace(b"\0", b"") if b"\0" in part[:4] else part  # of two or four bytes a character
     declared = _DECLARED.search(flat[:300])
     encoding = declared[1].decode("ascii", "replace").lower() if declared else "utf-8"
     shown = one_line(part_name, 60)

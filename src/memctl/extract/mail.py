@@ -9,7 +9,7 @@ from typing import Any
 
 from memctl.extract import Document, Limits, Unreadable, document, needs_worker
 from memctl.extract.notebook import fenced
-from memctl.extract.places import Lines, one_kind_of_line_end
+from memctl.extract.writer import DocumentWriter, one_kind_of_line_end
 from memctl.text.decoding import is_encoding
 
 _HEADERS = ("From", "To", "Cc", "Date")
@@ -22,7 +22,7 @@ _HEADER = 4000
 _BROKEN = (ValueError, LookupError, AttributeError, TypeError, RecursionError, MessageError)
 
 
-class _Policy(EmailPolicy):
+class _BoundedHeaders(EmailPolicy):
     """Python's modern policy, for headers of a bounded length."""
 
     def header_source_parse(self, sourcelines: Sequence[str]) -> tuple[str, str]:
@@ -32,37 +32,37 @@ class _Policy(EmailPolicy):
 
 def read(data: bytes, name: str, limits: Limits) -> Document:
     """The text of a mail. Its subject is the title; a broken mail yields what can be read of it."""
-    message: Any = message_from_bytes(data, policy=_Policy())
+    message: Any = message_from_bytes(data, policy=_BoundedHeaders())
     if not message.keys():
         raise Unreadable(path=name, reason="it is empty" if not data.strip() else "it is no mail: it has no headers")
-    reader = _Reader(name, limits)
+    reader = _MailReader(name, limits)
     subject = _header(message, "Subject")
     reader.message(message, subject, 0)
     count = "1 attachment is" if reader.unread == 1 else f"{reader.unread:,} attachments are"
     notes = (f"{count} named only, not read",) if reader.unread else ()
-    return reader.lines.document("markdown", title=subject, notes=notes)
+    return reader.writer.document("markdown", title=subject, notes=notes)
 
 
-class _Reader:
+class _MailReader:
     """Writes a message, then its attachments, each apart."""
 
-    __slots__ = ("_limits", "_name", "_parts", "lines", "unread")
+    __slots__ = ("_limits", "_name", "_parts", "unread", "writer")
 
     def __init__(self, name: str, limits: Limits) -> None:
         self._name, self._limits, self._parts = name, limits, 0
-        self.lines = Lines(name, limits)
+        self.writer = DocumentWriter(name, limits)
         self.unread = 0
 
     def message(self, message: Any, subject: str, depth: int) -> None:
         """A message at this depth of being attached."""
-        self.lines.add(f"{'#' * (depth + 1)} {subject}" if subject else "")
+        self.writer.add(f"{'#' * (depth + 1)} {subject}" if subject else "")
         for name in _HEADERS:
             words = _header(message, name)
-            self.lines.add(f"{name}: {words}" if words else "", "header")
+            self.writer.add(f"{name}: {words}" if words else "", "header")
         plain, html, others = self._sorted(message)
         body = plain or [self._html(part) for part in html]
         for text in body:
-            self.lines.add(text)
+            self.writer.add(text)
         found = [(part, self._text_of(part)) for part in others if not _is_message(part)]
         for part, attached in found:
             if attached is None:
@@ -98,23 +98,23 @@ class _Reader:
         return [text for text in plain if text.strip()], html, others
 
     def _left_out(self, what: str) -> None:
-        self.lines.add(f"Attachment: {what}", "attachment")
+        self.writer.add(f"Attachment: {what}", "attachment")
         self.unread += 1
 
     def _attachment(self, name: str, attached: Document, depth: int) -> None:
-        self.lines.at(f"attachment {name}", apart=True)
-        self.lines.add(f"{'#' * (depth + 2)} {name}")
+        self.writer.begin_place(f"attachment {name}", apart=True)
+        self.writer.add(f"{'#' * (depth + 2)} {name}")
         for one in attached.hidden:
-            self.lines.hide(one.text)
+            self.writer.hide(one.text)
         is_prose = attached.kind in ("markdown", "text")
-        self.lines.add(attached.text if is_prose else fenced(attached.text, attached.language))
+        self.writer.add(attached.text if is_prose else fenced(attached.text, attached.language))
 
     def _attached_message(self, message: Any, depth: int) -> None:
         subject = _header(message, "Subject") or "message"
         if depth == _DEEPEST:
             self._left_out(f"{subject} (in more than {_DEEPEST} mails)")
             return
-        self.lines.at(f"attachment {subject}", apart=True)
+        self.writer.begin_place(f"attachment {subject}", apart=True)
         self.message(message, subject, depth + 1)
 
     def _text_of(self, part: EmailMessage) -> Document | None:
@@ -133,11 +133,11 @@ class _Reader:
             return None
 
     def _html(self, part: Any) -> str:
-        from memctl.extract.markup import convert
+        from memctl.extract.html import convert
 
         _, text, hidden = convert(_content(part))
         for one in hidden:
-            self.lines.hide(one.text)
+            self.writer.hide(one.text)
         return text
 
 

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from memctl.extract import Document, Limits, Unreadable
-from memctl.extract.places import Lines
+from memctl.extract.writer import DocumentWriter
 
 #: How much of a cell's output is kept, in characters.
 _OUTPUT = 2000
@@ -21,23 +21,27 @@ def read(data: bytes, name: str, limits: Limits) -> Document:
     cells = _cells(notebook)
     if cells is None:
         raise Unreadable(path=name, reason="it is no notebook: it has no list of cells")
-    lines = Lines(name, limits)
-    language = _language(notebook)
+    writer = DocumentWriter(name, limits)
+    metadata = _dict(notebook.get("metadata"))
+    title = metadata.get("title")
+    named = (_dict(metadata.get("language_info")).get("name"), _dict(metadata.get("kernelspec")).get("language"))
+    words = [word for word in named if isinstance(word, str) and re.fullmatch(r"[\w.+#-]{1,30}", word)]
+    language = words[0].lower() if words else "python"  # one word, which may stand behind a fence
     for number, cell in enumerate(cells, 1):
         if not isinstance(cell, dict):
             continue
-        lines.at(f"cell {number}")
+        writer.begin_place(f"cell {number}")
         source = _joined(cell.get("source", cell.get("input")))
         kind = cell.get("cell_type")
         if kind == "code":
-            lines.add(fenced(source, language))
-            lines.add(fenced(_output(cell.get("outputs")), "text"))
+            writer.add(fenced(source, language))
+            writer.add(fenced(_output(cell.get("outputs")), "text"))
         elif kind == "heading":
             level = cell.get("level")
-            lines.add(f"{'#' * (min(level, 6) if isinstance(level, int) and level > 0 else 1)} {source}")
+            writer.add(f"{'#' * (min(level, 6) if isinstance(level, int) and level > 0 else 1)} {source}")
         else:
-            lines.add(source)
-    return lines.document("markdown", title=_title(notebook))
+            writer.add(source)
+    return writer.document("markdown", title=title if isinstance(title, str) else "")
 
 
 def fenced(text: str, language: str) -> str:
@@ -60,19 +64,6 @@ def _cells(notebook: Any) -> list[Any] | None:
         return None
     lists = [sheet["cells"] for sheet in sheets if isinstance(sheet, dict) and isinstance(sheet.get("cells"), list)]
     return [cell for cells in lists for cell in cells]
-
-
-def _language(notebook: dict[str, Any]) -> str:
-    """The language of the code cells, as one word that may stand behind a fence."""
-    metadata = _dict(notebook.get("metadata"))
-    named = (_dict(metadata.get("language_info")).get("name"), _dict(metadata.get("kernelspec")).get("language"))
-    word = next((name for name in named if isinstance(name, str) and re.fullmatch(r"[\w.+#-]{1,30}", name)), "python")
-    return word.lower()
-
-
-def _title(notebook: dict[str, Any]) -> str:
-    title = _dict(notebook.get("metadata")).get("title")
-    return title if isinstance(title, str) else ""
 
 
 def _output(outputs: Any) -> str:

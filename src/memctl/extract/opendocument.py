@@ -1,24 +1,29 @@
-"""OpenDocument texts, presentations and spreadsheets (.odt, .odp, .ods)."""
+"""OpenDocument texts, presentations and spreadsheets (.odt, .odp, .ods).
+
+What a document hides is taken out of it first: text that its styles do not show, hidden sections, rows, columns and
+slides.
+"""
 
 import re
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
-from memctl.extract import Document, Limits, Unreadable
-from memctl.extract.container import Package, unpacked
-from memctl.extract.guard import library
-from memctl.extract.kinds import suffix_of
-from memctl.extract.opendocument_hidden import Hiding, hidden_columns, is_row_hidden
-from memctl.extract.places import EMPTY, Lines, row_of
-from memctl.extract.sheets import SheetWriter
+from memctl.extract import Document, Limits, Unreadable, library, suffix_of
+from memctl.extract.container import Package, unpack
+from memctl.extract.html import is_white
+from memctl.extract.sheets import SheetWriter, split_row
 from memctl.extract.word import AFTER_BODY
+from memctl.extract.writer import DEEPEST_ITEM, EMPTY, DocumentWriter, TextLook, inherited_looks
 
 #: How many tags a part may have: odfpy makes an object of a kilobyte for each element.
 _TAGS = 2_000_000
 #: How many equal cells side by side are written out.
 _EQUALS = 256
-_DEEPEST = 8
+#: How many columns a sheet has at most.
+_COLUMNS = 16_384
+#: How many blanks one `text:s` stands for at most.
+_BLANKS = 80
 _SPACES = re.compile(r"[ \t\r\n]+")
 #: Elements without text of their own, or with text that was deleted or is written elsewhere.
 _SKIPPED = frozenset((
@@ -26,15 +31,22 @@ _SKIPPED = frozenset((
     "event-listeners", "settings", "page-number", "date", "time", "annotation",
 ))  # fmt: skip
 _CELLS = ("table-cell", "covered-table-cell")
-_TITLE_CLASS = "title"
 _HEADERS = ("header", "header-left", "header-first")
 _FOOTERS = ("footer", "footer-left", "footer-first")
+_SIZE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)(pt|cm|mm|in|px)?\Z")
+#: How many points a unit of length has.
+_POINTS = {"pt": 1.0, "cm": 28.35, "mm": 2.835, "in": 72.0, "px": 0.75}
+_INLINE = ("span", "a")
+_FIELDS = ("hidden-text", "hidden-paragraph")
+_ROWS = ("table-row", "table-rows", "table-header-rows", "table-row-group")
+_COLUMN_GROUPS = ("table-columns", "table-header-columns", "table-column-group")
+_COLLAPSED = ("collapse", "filter")
 
 
 def read(data: bytes, name: str, limits: Limits) -> Document:
     """The text of an .odt, .odp or .ods file."""
     opendocument = library("odf.opendocument", "odfpy", name)
-    package = unpacked(data, name, limits, tags=_TAGS)
+    package = unpack(data, name, limits, tags=_TAGS)
     if b"encryption-data" in package.part("META-INF/manifest.xml") or "encrypted-package" in package.parts:
         raise Unreadable(path=name, reason="it is encrypted with a password")
     if not package.part("content.xml"):
@@ -42,17 +54,19 @@ def read(data: bytes, name: str, limits: Limits) -> Document:
     odf = opendocument.OpenDocument("application/vnd.oasis.opendocument.text", add_generator=False)
     for part in ("styles.xml", "content.xml"):
         _load(odf, package, part, name)
-    lines = Lines(name, limits)
-    hiding = Hiding(odf)
+    writer = DocumentWriter(name, limits)
+    hidden = _HiddenNodes(odf)
     for content in odf.body.childNodes:
         form = _local(content)
         if form == "spreadsheet":
-            return _sheets(content, odf, hiding, SheetWriter(lines, limits)).document(package.title(), [])
+            sheets = SheetWriter(name, limits)
+            _write_sheets(content, odf, hidden, sheets)
+            return sheets.document(package.title(), [])
         if form == "presentation":
-            _slides(content, lines, hiding)
+            _write_slides(content, writer, hidden)
         else:
-            _text_document(content, odf, lines, hiding)
-    return lines.document("markdown", title=package.title())
+            _write_text(content, odf, writer, hidden)
+    return writer.document("markdown", title=package.title())
 
 
 def _load(odf: Any, package: Package, part: str, name: str) -> None:
@@ -76,89 +90,92 @@ def _load(odf: Any, package: Package, part: str, name: str) -> None:
             table.update(entries)
 
 
-def _text_document(content: Any, odf: Any, lines: Lines, hiding: Hiding) -> None:
+def _write_text(content: Any, odf: Any, writer: DocumentWriter, hidden: "_HiddenNodes") -> None:
     for part in (content, odf.masterstyles):
-        for text in hiding.take(part, _all_words):
-            lines.hide(text)
-    writer = _Writer(lines, _title_styles(odf))
-    writer.blocks(content)
-    lines.at(AFTER_BODY, apart=True)
-    for text in (*writer.footnotes, *writer.comments):
-        lines.add(text)
+        for text in hidden.take(part):
+            writer.hide(text)
+    base = {  # ODF has no heading for a document's title, but a style that is called so, and those made from it
+        _attribute(style, "name"): _attribute(style, "parent-style-name")
+        for styles in (odf.styles, odf.automaticstyles)
+        for style in _below(styles, ("style",))
+    }
+    titles = frozenset(("Title", *(name for name, parent in base.items() if "Title" in (parent, base.get(parent)))))
+    body = _OdfBody(writer, titles)
+    body.write(content)
+    writer.begin_place(AFTER_BODY, apart=True)
+    body.write_asides()
     for margins in (_HEADERS, _FOOTERS):
-        lines.once([_words(margin) for margin in _below(odf.masterstyles, margins)], f"{margins[0].title()}: ")
+        found = [_words(margin) for margin in _below(odf.masterstyles, margins)]
+        writer.add_once(found, f"{margins[0].title()}: ")
 
 
-def _slides(content: Any, lines: Lines, hiding: Hiding) -> None:
+def _write_slides(content: Any, writer: DocumentWriter, hidden: "_HiddenNodes") -> None:
     pages = list(_below(content, ("page",)))
+    off = [hidden.is_off(page) for page in pages]
     for number, page in enumerate(pages, 1):
-        if hiding.is_off(page):
-            lines.hide(_all_words(page), f"slide {number}")
-        for text in [] if hiding.is_off(page) else hiding.take(page, _all_words):
-            lines.hide(text, f"slide {number}")
-    lines.once([_inline_text(footer) for footer in _below(content, ("footer-decl",))], "Footer: ")
+        for text in [_words(page)] if off[number - 1] else hidden.take(page):
+            writer.hide(text, f"slide {number}")
+    writer.add_once([_inline_text(footer) for footer in _below(content, ("footer-decl",))], "Footer: ")
     for number, page in enumerate(pages, 1):
-        if hiding.is_off(page):
+        if off[number - 1]:
             continue
-        lines.at(f"slide {number}")
+        writer.begin_place(f"slide {number}")
         titles = [_words(frame) for frame in _below(page, ("frame",)) if _is_title(frame)]
-        lines.add(f"# {' '.join(title for title in titles if title) or f'Slide {number}'}")
-        writer = _Writer(lines)
-        writer.blocks(page)
-        for text in (*writer.footnotes, *writer.comments):
-            lines.add(text)
+        writer.add(f"# {' '.join(filter(None, titles)) or f'Slide {number}'}")
+        body = _OdfBody(writer)
+        body.write(page)
+        body.write_asides()
         for notes in [child for child in page.childNodes if _local(child) == "notes"]:
             words = "\n".join(filter(None, (_inline_text(p).strip() for p in _below(notes, ("p",)))))
-            lines.add(f"Notes: {words}" if words else "")
+            writer.add(f"Notes: {words}" if words else "")
 
 
-class _Writer:
-    """Goes through the content in the order of the document; notes and comments are kept for the end."""
+class _OdfBody:
+    """Writes the content in the order of the document; notes and comments are kept for the end."""
 
-    __slots__ = ("_lines", "_titles", "comments", "footnotes")
+    __slots__ = ("_comments", "_footnotes", "_titles", "_writer")
 
-    def __init__(self, lines: Lines, titles: frozenset[str] = frozenset()) -> None:
-        self._lines, self._titles = lines, titles
-        self.footnotes: list[str] = []
-        self.comments: list[str] = []
+    def __init__(self, writer: DocumentWriter, titles: frozenset[str] = frozenset()) -> None:
+        self._writer, self._titles = writer, titles
+        self._footnotes: list[str] = []
+        self._comments: list[str] = []
 
-    def blocks(self, container: Any, depth: int = 0) -> None:
+    def write(self, container: Any, depth: int = 0) -> None:
+        """Write what is in a container, which stands at this depth of lists."""
         for child in container.childNodes:
             name = _local(child)
             if name == "h":
                 level = _attribute(child, "outline-level")
-                self._heading(child, int(level) if level.isdecimal() else 1, depth)
-            elif name == "p" and _attribute(child, "style-name") in self._titles:
-                self._heading(child, 1, depth)
+                self._paragraph(child, depth, max(1, min(int(level) if level.isdecimal() else 1, 6)))
             elif name == "p":
-                self._paragraph(child, depth)
+                self._paragraph(child, depth, int(_attribute(child, "style-name") in self._titles))
             elif name == "list":
-                self.blocks(child, depth + 1)
+                self.write(child, depth + 1)
             elif name == "table":
-                self._table(child)
+                self._writer.add_gap()
+                for row in _below(child, ("table-row",)):
+                    self._writer.add_row([self._cell(cell) for cell in _below(row, _CELLS)])
+                self._writer.add_gap()
             elif name and name not in _SKIPPED and not _is_title(child):
-                self.blocks(child, depth)
+                self.write(child, depth)
 
-    def _heading(self, heading: Any, level: int, depth: int) -> None:
-        text, boxes = self._inline(heading)
-        words = " ".join(text.split())
-        self._lines.add(f"{'#' * max(1, min(level, 6))} {words}" if words else "")
-        self._boxes(boxes, depth)
+    def write_asides(self) -> None:
+        """Write the notes, then the comments, that the content has."""
+        for text in (*self._footnotes, *self._comments):
+            self._writer.add(text)
 
-    def _paragraph(self, paragraph: Any, depth: int) -> None:
+    def _paragraph(self, paragraph: Any, depth: int, level: int) -> None:
+        """A heading of this level, a paragraph where it is 0; the text boxes that hang on it follow."""
         text, boxes = self._inline(paragraph)
-        text = text.strip()
-        if depth and text:
-            indent = "  " * (min(depth, _DEEPEST) - 1)
-            item = text.replace("\n", f"\n{indent}  ")
-            self._lines.add(f"{indent}- {item}", "item")
+        if level:
+            words = " ".join(text.split())
+            self._writer.add(f"{'#' * level} {words}" if words else "")
+        elif depth:
+            self._writer.add_item(text, min(depth, DEEPEST_ITEM) - 1)
         else:
-            self._lines.add(text)
-        self._boxes(boxes, depth)
-
-    def _boxes(self, boxes: list[Any], depth: int) -> None:
+            self._writer.add(text.strip())
         for box in boxes:
-            self.blocks(box, depth)
+            self.write(box, depth)
 
     def _inline(self, paragraph: Any) -> tuple[str, list[Any]]:
         """The text of a paragraph, and the text boxes that hang on it; its notes and comments are kept."""
@@ -167,26 +184,45 @@ class _Writer:
         _gather(paragraph, parts, asides)
         for aside in asides:
             if _local(aside) == "note":
-                self._note(aside)
+                label = " ".join(_inline_text(citation) for citation in _below(aside, ("note-citation",))).strip()
+                body = " ".join(_words(part) for part in _below(aside, ("note-body",)))
+                self._footnotes.append(f"[^{label}]: {body}")
             elif _local(aside) == "annotation":
-                self.comments.append(f"Comment: {_words(aside)}")
+                self._comments.append(f"Comment: {_words(aside)}")
         return "".join(parts), [aside for aside in asides if _local(aside) == "frame"]
-
-    def _note(self, note: Any) -> None:
-        label = " ".join(_inline_text(citation) for citation in _below(note, ("note-citation",))).strip()
-        body = " ".join(_words(part) for part in _below(note, ("note-body",)))
-        self.footnotes.append(f"[^{label}]: {body}")
-
-    def _table(self, table: Any) -> None:
-        self._lines.gap()
-        for row in _below(table, ("table-row",)):
-            cells = [self._cell(cell) for cell in _below(row, _CELLS)]
-            self._lines.add(row_of(cells), "row")
-        self._lines.gap()
 
     def _cell(self, cell: Any) -> str:
         found = [self._inline(paragraph) for paragraph in _below(cell, ("p", "h"))]
         return " ".join(words for text, boxes in found for words in (text, *map(_words, boxes)))
+
+
+def _write_sheets(content: Any, odf: Any, hidden: "_HiddenNodes", sheets: SheetWriter) -> None:
+    off = {
+        _attribute(style, "name")
+        for style in _below(odf.automaticstyles, ("style",))
+        for properties in _below(style, ("table-properties",))
+        if _attribute(properties, "display") == "false"
+    }
+    for table in [child for child in content.childNodes if _local(child) == "table"]:
+        sheets.begin(_attribute(table, "name"), hidden=_attribute(table, "style-name") in off)
+        number, columns = 1, _hidden_columns(table)
+        for row in _below(table, ("table-row",)):
+            cells: list[str] = []
+            unseen = set(columns)
+            for cell in _below(row, _CELLS):  # what is repeated stands there as often as it says something
+                text = _words(cell) or _attribute(cell, "value")
+                times = min(_repeated(cell, "number-columns-repeated"), _EQUALS if text else EMPTY + 1)
+                if text and hidden.is_unseen(cell):
+                    unseen.update(range(len(cells) + 1, len(cells) + times + 1))
+                cells += [text] * times
+            if _is_row_hidden(row):
+                unseen.update(range(1, len(cells) + 1))
+            if not sheets.row(number, *split_row(cells, unseen)):
+                break
+            number += _repeated(row, "number-rows-repeated")  # a row that stands there many times is written once
+
+
+# --- odfpy's nodes ----------------------------------------------------------------------------------------------------
 
 
 def _local(node: Any) -> str:
@@ -200,6 +236,11 @@ def _attribute(element: Any, name: str) -> str:
     return next((str(value) for key, value in (element.attributes or {}).items() if key[1] == name), "")
 
 
+def _repeated(element: Any, attribute: str) -> int:
+    times = _attribute(element, attribute)
+    return max(1, int(times)) if times.isdecimal() and len(times) < 10 else 1
+
+
 def _below(element: Any, names: tuple[str, ...]) -> Iterator[Any]:
     """The nearest elements below that have one of these names."""
     for child in element.childNodes:
@@ -211,7 +252,7 @@ def _below(element: Any, names: tuple[str, ...]) -> Iterator[Any]:
 
 
 def _is_title(element: Any) -> bool:
-    return _local(element) == "frame" and _attribute(element, "class") == _TITLE_CLASS
+    return _local(element) == "frame" and _attribute(element, "class") == "title"
 
 
 def _gather(element: Any, parts: list[str], asides: list[Any]) -> None:
@@ -222,7 +263,7 @@ def _gather(element: Any, parts: list[str], asides: list[Any]) -> None:
             parts.append(_SPACES.sub(" ", getattr(child, "data", "") or ""))
         elif name == "s":
             count = _attribute(child, "c")
-            parts.append(" " * min(int(count) if count.isdecimal() else 1, 80))
+            parts.append(" " * min(int(count) if count.isdecimal() else 1, _BLANKS))
         elif name in ("tab", "line-break"):
             parts.append("\t" if name == "tab" else "\n")
         elif name in ("annotation", "frame"):
@@ -242,67 +283,109 @@ def _inline_text(element: Any) -> str:
 
 
 def _words(container: Any) -> str:
-    """All text below, on one line; of a comment what it says, not who said it."""
+    """All text in a container, on one line; of a comment what it says, not who said it."""
     return " ".join(" ".join(_inline_text(part) for part in _below(container, ("p", "h"))).split())
 
 
-def _all_words(container: Any) -> str:
-    """All text in a container or in a paragraph itself, on one line."""
-    return " ".join(_inline_text(container).split()) if _local(container) in ("p", "h") else _words(container)
+# --- what is hidden ---------------------------------------------------------------------------------------------------
 
 
-def _title_styles(odf: Any) -> frozenset[str]:
-    """The names of the paragraph styles that are "Title" or made from it: ODF has no heading for a document's title."""
-    base = {
-        _attribute(style, "name"): _attribute(style, "parent-style-name")
-        for styles in (odf.styles, odf.automaticstyles)
-        for style in _below(styles, ("style",))
-    }
-    return frozenset(("Title", *(name for name, parent in base.items() if "Title" in (parent, base.get(parent)))))
+class _HiddenNodes:
+    """Takes hidden text out of the tree of one document."""
+
+    __slots__ = ("_looks", "_off")
+
+    def __init__(self, odf: Any) -> None:
+        own: dict[str, tuple[str, TextLook]] = {}
+        self._off: set[str] = set()  # styles of slides and sections that are not shown
+        for style in [node for part in (odf.styles, odf.automaticstyles) for node in part.childNodes]:
+            if _local(style) == "style":
+                name = _attribute(style, "name")
+                own[name] = (_attribute(style, "parent-style-name"), _look(style))
+                if any(
+                    _attribute(one, "visibility") == "hidden" or _attribute(one, "display") == "none"
+                    for one in style.childNodes
+                    if _local(one) in ("drawing-page-properties", "section-properties")
+                ):
+                    self._off.add(name)
+        self._looks = inherited_looks(own)
+
+    def take(self, node: Any, look: TextLook = TextLook()) -> Iterator[str]:  # noqa: B008 - a constant
+        """The hidden texts below a node; they are not there any more afterwards."""
+        for child in list(node.childNodes):
+            name = _local(child)
+            if not name:
+                continue
+            if name in _FIELDS:
+                yield from filter(None, [_attribute(child, "string-value").strip()])
+                continue
+            now = self._looks.get(_attribute(child, "style-name"), TextLook()).over(look)
+            is_away = name in _ROWS and _attribute(child, "visibility") in _COLLAPSED
+            if name == "section":
+                is_away = self.is_off(child) or _attribute(child, "display") in ("none", "condition")
+            if is_away or (now.is_hidden and name in ("p", "h", *_INLINE)):
+                text = _plain(child) if name in _INLINE else _words(child)
+                if name in ("p", "h"):
+                    text = " ".join(_inline_text(child).split())
+                if text.strip():
+                    yield text
+                node.removeChild(child)
+            else:
+                yield from self.take(child, now)
+
+    def is_unseen(self, cell: Any) -> bool:
+        """Whether the style of a cell lets nobody see its text."""
+        return self._looks.get(_attribute(cell, "style-name"), TextLook()).is_hidden
+
+    def is_off(self, node: Any) -> bool:
+        """Whether the style of a slide or a section says that it is not shown."""
+        return _attribute(node, "style-name") in self._off
 
 
-# --- spreadsheets -----------------------------------------------------------------------------------------------------
+def _hidden_columns(table: Any) -> set[int]:
+    """The columns of a sheet that are not shown, counted from 1."""
+    found: set[int] = set()
+    at = 1
+    columns: list[Any] = []
+    for child in table.childNodes:
+        if _local(child) == "table-column":
+            columns.append(child)
+        elif _local(child) in _COLUMN_GROUPS:
+            columns += _below(child, ("table-column",))
+    for column in columns:
+        times = _attribute(column, "number-columns-repeated")
+        count = int(times) if times.isdecimal() and len(times) < 6 else 1
+        if _attribute(column, "visibility") in _COLLAPSED:
+            found.update(range(at, min(at + count, _COLUMNS + 1)))
+        at += count
+    return found
 
 
-def _sheets(content: Any, odf: Any, hiding: Hiding, writer: SheetWriter) -> SheetWriter:
-    """Write the rows of all sheets."""
-    off = _hidden_styles(odf.automaticstyles)
-    for table in [child for child in content.childNodes if _local(child) == "table"]:
-        writer.begin(_attribute(table, "name"), hidden=_attribute(table, "style-name") in off)
-        number, columns = 1, hidden_columns(table)
-        for row in _below(table, ("table-row",)):
-            cells, unseen = _cells(row, hiding)
-            away = [is_row_hidden(row) or place in columns or unseen[place] for place in range(len(cells))]
-            seen = ["" if gone else cell for cell, gone in zip(cells, away, strict=True)]
-            hidden = [cell for cell, gone in zip(cells, away, strict=True) if gone and cell]
-            if not writer.row(number, seen, hidden):
-                break
-            number += _repeated(row, "number-rows-repeated")  # a row that stands there many times is written once
-    return writer
+def _is_row_hidden(row: Any) -> bool:
+    """Whether a row, or a group that it is in, is not shown."""
+    while row is not None and _local(row) in _ROWS:
+        if _attribute(row, "visibility") in _COLLAPSED:
+            return True
+        row = row.parentNode
+    return False
 
 
-def _cells(row: Any, hiding: Hiding) -> tuple[list[str], list[bool]]:
-    """The cells of a row, and which cannot be seen; what is repeated stands there as often as it says something."""
-    cells: list[str] = []
-    unseen: list[bool] = []
-    for cell in _below(row, _CELLS):
-        text = _words(cell) or _attribute(cell, "value")
-        times = min(_repeated(cell, "number-columns-repeated"), _EQUALS if text else EMPTY + 1)
-        cells += [text] * times
-        unseen += [bool(text) and hiding.is_unseen(cell)] * times
-    return cells, unseen
+def _look(style: Any) -> TextLook:
+    look = TextLook()
+    for properties in style.childNodes:
+        behind = _attribute(properties, "background-color")
+        if behind:
+            look = look._replace(filled=behind != "transparent" and not is_white(behind))
+        if _local(properties) == "text-properties":
+            colour, size = _attribute(properties, "color"), _SIZE.match(_attribute(properties, "font-size"))
+            if display := _attribute(properties, "display"):
+                look = look._replace(shown=display != "none")
+            if colour:
+                look = look._replace(white=is_white(colour))
+            if size:
+                look = look._replace(points=float(size[1]) * _POINTS[size[2] or "pt"])
+    return look
 
 
-def _repeated(element: Any, attribute: str) -> int:
-    times = _attribute(element, attribute)
-    return max(1, int(times)) if times.isdecimal() and len(times) < 10 else 1
-
-
-def _hidden_styles(styles: Any) -> frozenset[str]:
-    """The names of the table styles that hide a sheet."""
-    return frozenset(
-        _attribute(style, "name")
-        for style in _below(styles, ("style",))
-        for properties in _below(style, ("table-properties",))
-        if _attribute(properties, "display") == "false"
-    )
+def _plain(node: Any) -> str:
+    return "".join(_plain(child) if _local(child) else getattr(child, "data", "") or "" for child in node.childNodes)

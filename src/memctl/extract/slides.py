@@ -1,113 +1,99 @@
-"""Presentations (.pptx): each slide with its title as heading, its text, tables, diagrams and speaker notes."""
+"""Presentations (.pptx): each slide with its title as heading, its text, tables, diagrams and speaker notes.
+
+What a slide hides is taken out of it first: shapes that are switched off or lie beside it, white text on white, tiny
+text.
+"""
 
 from collections.abc import Iterator
 from typing import Any
 
-from memctl.extract import Document, Limits
-from memctl.extract.container import unpacked
-from memctl.extract.guard import library
-from memctl.extract.places import Lines, row_of
-from memctl.extract.slides_hidden import Hiding
-from memctl.extract.word import child_of, local
+from memctl.extract import Document, Limits, library
+from memctl.extract.container import local, unpack
+from memctl.extract.writer import TINY_POINTS, DocumentWriter
 
 _TITLES = ("title", "ctrTitle")
 #: Placeholders that are not what the slide says: its number and the date.
 _FURNITURE = ("sldNum", "dt", "hdr")
-_DEEPEST = 8
+_SHAPES = ("sp", "grpSp", "graphicFrame", "pic", "cxnSp")
+_WHITE_SCHEMES = ("bg1", "lt1", "white")
+_FILLS = ("gradFill", "blipFill", "pattFill")
 
 
 def read(data: bytes, name: str, limits: Limits) -> Document:
     """The text of a .pptx file."""
     pptx = library("pptx", "python-pptx", name)
-    package = unpacked(data, name, limits)
-    lines = Lines(name, limits)
-    writer = _Writer(lines, library("pptx.oxml", "python-pptx", name).parse_xml)
+    package = unpack(data, name, limits)
+    writer = DocumentWriter(name, limits)
+    slides = _Slides(library("pptx.oxml", "python-pptx", name).parse_xml)
     show = pptx.Presentation(package.file())
-    hiding = Hiding(int(show.slide_width or 0), int(show.slide_height or 0))
+    size = int(show.slide_width or 0), int(show.slide_height or 0)
     for number, slide in enumerate(show.slides, 1):
-        lines.at(f"slide {number}")
-        for text in hiding.take(slide):
-            lines.hide(text)
+        writer.begin_place(f"slide {number}")
+        for text in _take_hidden(slide, size):
+            writer.hide(text)
         if slide.element.get("show") in ("0", "false"):
-            lines.hide(writer.apart(slide, number, Lines(name, limits)))
+            apart = DocumentWriter(name, limits)
+            slides.write(slide, number, apart)
+            writer.hide(apart.document("markdown").text)
         else:
-            writer.slide(slide, number)
-    return lines.document("markdown", title=package.title())
+            slides.write(slide, number, writer)
+    return writer.document("markdown", title=package.title())
 
 
-class _Writer:
+class _Slides:
     """Writes slide after slide; a footer that all of them have is written once."""
 
-    __slots__ = ("_footers", "_lines", "_parse")
+    __slots__ = ("_footers", "_parse")
 
-    def __init__(self, lines: Lines, parse: Any) -> None:
-        self._lines, self._parse = lines, parse
+    def __init__(self, parse: Any) -> None:
+        self._parse = parse
         self._footers: set[str] = set()
 
-    def apart(self, slide: Any, number: int, lines: Lines) -> str:
-        """The text of a slide that is hidden as a whole, written to lines of its own."""
-        shown, self._lines = self._lines, lines
-        self.slide(slide, number)
-        self._lines = shown
-        return lines.document("markdown").text
-
-    def slide(self, slide: Any, number: int) -> None:
-        shapes = list(_shapes(slide.element))
-        titles = [" ".join(text.split()) for shape in shapes if _role(shape) in _TITLES for text in [_text(shape)]]
-        title = " ".join(words for words in titles if words) or f"Slide {number}"
-        self._lines.add(f"# {title}")
-        for shape in shapes:
-            self._shape(shape, _role(shape))
+    def write(self, slide: Any, number: int, writer: DocumentWriter) -> None:
+        shapes = [(shape, _role(shape)) for shape in _shapes(slide.element)]
+        titles = [" ".join(_text(shape).split()) for shape, role in shapes if role in _TITLES]
+        writer.add(f"# {' '.join(filter(None, titles)) or f'Slide {number}'}")
+        for shape, role in shapes:
+            self._shape(shape, role, writer)
         for relation in slide.part.rels.values():
             if not relation.is_external and relation.reltype.endswith(("/diagramData", "/chart")):
-                self._drawing(relation.target_part)
+                # The words of a diagram (SmartArt), the title and axes of a chart.
+                part = relation.target_part
+                root = getattr(part, "element", None)
+                _write_paragraphs(self._parse(part.blob) if root is None else root, writer, listed=False)
         if slide.has_notes_slide:
-            self._notes(slide.notes_slide.element)
+            notes = [_text(shape).strip() for shape in _shapes(slide.notes_slide.element) if _role(shape) == "body"]
+            if any(notes):
+                writer.add("Notes: " + "\n".join(filter(None, notes)))
 
-    def _shape(self, shape: Any, role: str) -> None:
+    def _shape(self, shape: Any, role: str, writer: DocumentWriter) -> None:
         if local(shape) == "graphicFrame":
             for table in _below(shape, "tbl"):
-                self._table(table)
+                writer.add_gap()
+                for row in _below(table, "tr"):
+                    writer.add_row([_text(cell) for cell in _below(row, "tc")])
+                writer.add_gap()
         elif role == "ftr":
             text = " ".join(_text(shape).split())
             if text and text not in self._footers:
                 self._footers.add(text)
-                self._lines.add(f"Footer: {text}")
+                writer.add(f"Footer: {text}")
         elif role not in (*_TITLES, *_FURNITURE):
-            self._paragraphs(shape, listed=role not in ("", "subTitle"))
+            _write_paragraphs(shape, writer, listed=role not in ("", "subTitle"))
 
-    def _paragraphs(self, shape: Any, *, listed: bool) -> None:
-        """Paragraphs of a placeholder become list items by their level, those of a text box lines."""
-        self._lines.gap()
-        for paragraph in _below(shape, "p"):
-            text = _runs(paragraph).strip()
-            if not text:
-                continue
-            if listed:
-                indent = "  " * _level(paragraph)
-                text = f"{indent}- " + text.replace("\n", f"\n{indent}  ")
-            self._lines.add(text, "item")
-        self._lines.gap()
 
-    def _table(self, table: Any) -> None:
-        self._lines.gap()
-        for row in _below(table, "tr"):
-            self._lines.add(row_of([_text(cell) for cell in _below(row, "tc")]), "row")
-        self._lines.gap()
-
-    def _drawing(self, part: Any) -> None:
-        """The words of a diagram (SmartArt), the title and axes of a chart."""
-        element = getattr(part, "element", None)
-        root = element if element is not None else self._parse(part.blob)
-        self._lines.gap()
-        for paragraph in _below(root, "p"):
-            self._lines.add(_runs(paragraph).strip(), "item")
-        self._lines.gap()
-
-    def _notes(self, notes: Any) -> None:
-        body = [text for shape in _shapes(notes) if _role(shape) == "body" if (text := _text(shape).strip())]
-        if body:
-            self._lines.add("Notes: " + "\n".join(body))
+def _write_paragraphs(shape: Any, writer: DocumentWriter, *, listed: bool) -> None:
+    """Paragraphs of a placeholder become list items by their level, those of a text box lines."""
+    writer.add_gap()
+    for paragraph in _below(shape, "p"):
+        text = _runs(paragraph).strip()
+        properties = paragraph.find("{*}pPr")
+        level = "" if properties is None else str(properties.get("lvl", ""))
+        if listed:
+            writer.add_item(text, int(level) if level.isdecimal() else 0)
+        else:
+            writer.add(text, "item")
+    writer.add_gap()
 
 
 def _shapes(element: Any) -> Iterator[Any]:
@@ -122,9 +108,7 @@ def _shapes(element: Any) -> Iterator[Any]:
 
 def _role(shape: Any) -> str:
     """What a placeholder is for: title, body, ftr, …; "" for a shape that is none."""
-    own = child_of(shape, "nvSpPr")
-    properties = child_of(own, "nvPr") if own is not None else None
-    placeholder = child_of(properties, "ph") if properties is not None else None
+    placeholder = shape.find("{*}nvSpPr/{*}nvPr/{*}ph")
     return "" if placeholder is None else str(placeholder.get("type", "obj"))
 
 
@@ -147,14 +131,96 @@ def _runs(paragraph: Any) -> str:
     for child in paragraph:
         name = local(child)
         if name in ("r", "fld"):
-            text = child_of(child, "t")
+            text = child.find("{*}t")
             parts.append("" if text is None else text.text or "")
         elif name == "br":
             parts.append("\n")
     return "".join(parts)
 
 
-def _level(paragraph: Any) -> int:
-    properties = child_of(paragraph, "pPr")
-    level = "" if properties is None else str(properties.get("lvl", ""))
-    return min(int(level), _DEEPEST) if level.isdecimal() else 0
+# --- what is hidden ---------------------------------------------------------------------------------------------------
+
+
+def _take_hidden(slide: Any, size: tuple[int, int]) -> Iterator[str]:
+    """The hidden texts of a slide of this size (in EMU); they are not there any more afterwards."""
+    dark = _is_dark(slide)
+    for shape in [one for one in slide.element.iter() if local(one) in _SHAPES]:
+        own = next((one for one in shape if local(one).startswith("nv")), None)
+        named = None if own is None else own.find("{*}cNvPr")
+        is_off = named is not None and named.get("hidden") in ("1", "true")
+        # Shapes within a group have coordinates of their own.
+        groups = sum(1 for _ in shape.iterancestors("{*}grpSp", "{*}spTree"))
+        if is_off or (groups == 1 and _is_beside(shape, size)):
+            for paragraph in shape.iter("{*}p"):
+                text = "".join(one.text or "" for one in paragraph.iter("{*}t"))
+                if text.strip():
+                    yield text
+            if (parent := shape.getparent()) is not None:
+                parent.remove(shape)
+    for run in list(slide.element.iter("{*}r", "{*}fld")):
+        text, look = run.find("{*}t"), run.find("{*}rPr")
+        if look is not None and text is not None and (text.text or "").strip() and _is_unseen(run, look, dark=dark):
+            yield text.text
+            text.text = ""
+
+
+def _is_beside(shape: Any, size: tuple[int, int]) -> bool:
+    """Whether nothing of a shape lies on a slide of this size."""
+    frame = next(shape.iter("{*}xfrm"), None)
+    place, extent = (None, None) if frame is None else (frame.find("{*}off"), frame.find("{*}ext"))
+    if place is None or extent is None:
+        return False
+    try:
+        x, y = int(place.get("x", "0")), int(place.get("y", "0"))
+        w, h = int(extent.get("cx", "0")), int(extent.get("cy", "0"))
+    except ValueError:
+        return False
+    return x >= size[0] or y >= size[1] or x + w <= 0 or y + h <= 0
+
+
+def _is_unseen(run: Any, look: Any, *, dark: bool) -> bool:
+    """Whether nobody can see a run that looks so: it is tiny, see-through, or white where the slide is not `dark`."""
+    size = look.get("sz", "")
+    if size.isdecimal() and int(size) <= 100 * TINY_POINTS:
+        return True
+    fill = look.find("{*}solidFill")
+    is_clear = look.find("{*}noFill") is not None and look.find("{*}ln") is None
+    if fill is not None:
+        is_clear = is_clear or any(one.get("val") in ("0", "0%") for one in fill.iter("{*}alpha"))
+        is_clear = is_clear or (not dark and _is_white(fill))
+    return is_clear and not _is_on_fill(run)
+
+
+def _is_white(fill: Any) -> bool:
+    colour = next(iter(fill), None)
+    if colour is None or any(local(one) in ("lumMod", "shade", "tint") for one in colour):
+        return False
+    value = colour.get("val", "")
+    return value.lower() == "ffffff" or value in _WHITE_SCHEMES
+
+
+def _is_on_fill(run: Any) -> bool:
+    """Whether the shape or the cell that a run is in has a fill of its own, or takes one from its style."""
+    parent = next(run.iterancestors("{*}sp", "{*}tc", "{*}graphicFrame", "{*}spTree"), None)
+    if parent is None or local(parent) in ("spTree", "graphicFrame"):
+        return False
+    if parent.find("{*}style") is not None:
+        return True
+    is_cell = local(parent) == "tc"
+    look = parent.find("{*}tcPr" if is_cell else "{*}spPr")
+    if look is None or (is_cell and not any(local(one).endswith("Fill") for one in look)):
+        return is_cell  # a table's style may shade it
+    return any(local(one) in _FILLS or (local(one) == "solidFill" and not _is_white(one)) for one in look)
+
+
+def _is_dark(slide: Any) -> bool:
+    """Whether white text may be seen on a slide: it, its layout or its master has a background or a picture."""
+    for one in (slide, slide.slide_layout, slide.slide_layout.slide_master):
+        root = one.element
+        if next(root.iter("{*}pic", "{*}blipFill"), None) is not None:
+            return True
+        behind = next(root.iter("{*}bg"), None)
+        if behind is not None:
+            fills = list(behind.iter("{*}solidFill", "{*}bgRef"))
+            return not fills or not all(map(_is_white, fills))
+    return False

@@ -1,13 +1,14 @@
-"""Word documents (.docx): Markdown from the body, then footnotes, comments, headers and footers."""
+"""Word documents (.docx): Markdown from the body, then footnotes, comments, headers and footers.
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+What a document hides is taken out of it first: text that is marked so, white on white, or too small to be read.
+"""
 
-from memctl.extract import Document, Limits
-from memctl.extract.container import unpacked
-from memctl.extract.guard import library
-from memctl.extract.places import Lines, row_of
-from memctl.extract.word_hidden import Hiding
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from memctl.extract import Document, Limits, library
+from memctl.extract.container import attribute, local, unpack
+from memctl.extract.writer import DocumentWriter, TextLook, inherited_looks
 
 #: What holds no text of its own, or text that was deleted, moved away, or stands there a second time.
 _SKIPPED = frozenset(("pPr", "rPr", "del", "moveFrom", "Fallback", "sdtPr", "sdtEndPr", "tblPr", "tblGrid"))
@@ -20,129 +21,103 @@ _PARTS = (
     ("comments", "comment", "Comment: "),
 )
 _MARGINS = (("header", "Header: "), ("footer", "Footer: "))
-_DEEPEST = 8
 #: The place of what does not stand in the body.
 AFTER_BODY = "notes, headers and footers"
+#: How long a chain of styles is followed: they may be based on each other in a ring.
+_CHAIN = 10
+_WHITE = ("ffffff", "fefefe", "fdfdfd")
+_NO_FILL = ("", "auto", *_WHITE)
 
 
 def read(data: bytes, name: str, limits: Limits) -> Document:
     """The text of a .docx file."""
     docx = library("docx", "python-docx", name)
-    package = unpacked(data, name, limits)
+    package = unpack(data, name, limits)
     word = docx.Document(package.file())
-    lines = Lines(name, limits)
-    hiding = Hiding(word.styles.element, word.element)
-    for text in hiding.take(word.element.body):
-        lines.hide(text)
-    writer = _Writer(lines, _styles(word.styles.element))
-    writer.blocks(word.element.body)
-    lines.at(AFTER_BODY, apart=True)
+    writer = DocumentWriter(name, limits)
+    hidden = _HiddenRuns(word.styles.element, word.element)
+
+    def roots(kind: str) -> Iterator[Any]:
+        """The trees of the parts that are the footnotes, headers, … of the document, without their hidden text."""
+        for relation in word.part.rels.values():
+            if relation.is_external or not relation.reltype.endswith(f"/{kind}"):
+                continue
+            part = relation.target_part
+            root = getattr(part, "element", None)  # the library has parsed some parts, and not others
+            root = docx.oxml.parse_xml(part.blob) if root is None else root
+            hidden.move(root, writer)
+            yield root
+
+    hidden.move(word.element.body, writer)
+    _Body(writer, _styles(word.styles.element)).write(word.element.body)
+    writer.begin_place(AFTER_BODY, apart=True)
     for kind, what, mark in _PARTS:
-        for part in _related(word.part, kind):
-            root = _root(docx, part)
-            for text in hiding.take(root):
-                lines.hide(text)
-            for note in _children(root, (what,)):
+        for root in roots(kind):
+            for note in _nearest(root, what):
                 text = _words(note)
-                lines.add(mark.format(_attribute(note, "id")) + text if text else "")
+                writer.add(mark.format(attribute(note, "id")) + text if text else "")
     for kind, mark in _MARGINS:
-        roots = [_root(docx, part) for part in _related(word.part, kind)]
-        for text in (text for root in roots for text in hiding.take(root)):
-            lines.hide(text)
-        lines.once([_words(root) for root in roots], mark)
-    return lines.document("markdown", title=package.title())
+        writer.add_once([_words(root) for root in list(roots(kind))], mark)
+    return writer.document("markdown", title=package.title())
 
 
-class _Style:
-    """What a paragraph's style says: the level of the heading (0 if none), and whether it is a list item."""
+class _ParagraphStyle(NamedTuple):
+    """The level of the heading (0 if it is none), and whether it is a list item; None where nothing says so."""
 
-    __slots__ = ("level", "listed")
-
-    def __init__(self, level: int, *, listed: bool) -> None:
-        self.level, self.listed = level, listed
+    level: int | None = None
+    listed: bool | None = None
 
 
-_PLAIN = _Style(0, listed=False)
+class _Body:
+    """Writes the blocks of the body in the order of the document."""
 
+    __slots__ = ("_styles", "_writer")
 
-class _Writer:
-    """Goes through the body in the order of the document."""
+    def __init__(self, writer: DocumentWriter, styles: dict[str, _ParagraphStyle]) -> None:
+        self._writer, self._styles = writer, styles
 
-    __slots__ = ("_lines", "_styles")
-
-    def __init__(self, lines: Lines, styles: dict[str, _Style]) -> None:
-        self._lines, self._styles = lines, styles
-
-    def blocks(self, container: Any) -> None:
+    def write(self, container: Any) -> None:
         for child in container:
             name = local(child)
             if name == "p":
                 self._paragraph(child)
             elif name == "tbl":
-                self._table(child)
+                self._writer.add_gap()
+                for row in _nearest(child, "tr"):
+                    self._writer.add_row([_words(cell) for cell in _nearest(row, "tc")])
+                self._writer.add_gap()
             elif name not in _SKIPPED:  # content controls, tracked insertions: what is in them counts
-                self.blocks(child)
+                self.write(child)
 
     def _paragraph(self, paragraph: Any) -> None:
         parts: list[str] = []
         boxes: list[Any] = []
         _gather(paragraph, parts, boxes)
         text = "".join(parts)
-        style, depth = self._look(paragraph)
-        if style.level and text.strip():
-            self._lines.add(f"{'#' * style.level} {' '.join(text.split())}")
-        elif style.listed:
-            indent = "  " * min(depth, _DEEPEST)
-            item = text.strip().replace("\n", f"\n{indent}  ")
-            self._lines.add(f"{indent}- {item}" if item else "", "item")
+        properties = paragraph.find("{*}pPr")
+        named, own, depth = _ParagraphStyle(), _ParagraphStyle(), 0
+        if properties is not None:  # what it says itself comes before what its style says
+            named = self._styles.get(attribute(properties.find("{*}pStyle"), "val"), named)
+            own, depth = _own_style(properties)
+        level = named.level if own.level is None else own.level
+        if level and text.strip():
+            self._writer.add(f"{'#' * level} {' '.join(text.split())}")
+        elif named.listed if own.listed is None else own.listed:
+            self._writer.add_item(text, depth)
         else:
-            self._lines.add(text if text.strip() else "")
+            self._writer.add(text if text.strip() else "")
         for box in boxes:
-            self.blocks(box)
-
-    def _look(self, paragraph: Any) -> tuple[_Style, int]:
-        """(style, depth in a list) of a paragraph: what it says itself comes before what its style says."""
-        properties = child_of(paragraph, "pPr")
-        if properties is None:
-            return _PLAIN, 0
-        named = child_of(properties, "pStyle")
-        style = self._styles.get(_attribute(named, "val"), _PLAIN)
-        level, listed, depth = _own(properties)
-        return _Style(style.level if level is None else level, listed=style.listed if listed is None else listed), depth
-
-    def _table(self, table: Any) -> None:
-        self._lines.gap()
-        for row in _children(table, ("tr",)):
-            self._lines.add(row_of([_words(cell) for cell in _children(row, ("tc",))]), "row")
-        self._lines.gap()
+            self.write(box)
 
 
-def local(element: Any) -> str:
-    """An element's name without its namespace; "" for comments and processing instructions."""
-    tag = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
-
-
-def child_of(element: Any, name: str) -> Any:
-    """The first child of that local name, None if there is none."""
-    return next((child for child in element if local(child) == name), None)
-
-
-def _children(element: Any, names: Iterable[str]) -> Iterator[Any]:
-    """The nearest elements below that have one of these names."""
+def _nearest(element: Any, wanted: str) -> Iterator[Any]:
+    """The nearest elements below that have this name."""
     for child in element:
         name = local(child)
-        if name in names:
+        if name == wanted:
             yield child
         elif name not in _SKIPPED:
-            yield from _children(child, names)
-
-
-def _attribute(element: Any, name: str) -> str:
-    """An attribute by its local name, "" if there is none."""
-    if element is None:
-        return ""
-    return next((str(value) for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")
+            yield from _nearest(child, wanted)
 
 
 def _gather(element: Any, parts: list[str], boxes: list[Any]) -> None:
@@ -154,7 +129,7 @@ def _gather(element: Any, parts: list[str], boxes: list[Any]) -> None:
         elif name in _SIGNS:
             parts.append(_SIGNS[name])
         elif name in _NOTES:
-            parts.append(f"[^{_NOTES[name]}{_attribute(child, 'id')}]")
+            parts.append(f"[^{_NOTES[name]}{attribute(child, 'id')}]")
         elif name == "txbxContent":
             boxes.append(child)
         elif name not in _SKIPPED:
@@ -164,7 +139,7 @@ def _gather(element: Any, parts: list[str], boxes: list[Any]) -> None:
 def _words(container: Any) -> str:
     """All text below, its paragraphs and boxes on one line."""
     parts: list[str] = []
-    for paragraph in _children(container, ("p",)):
+    for paragraph in _nearest(container, "p"):
         boxes: list[Any] = []
         _gather(paragraph, parts, boxes)
         parts.append(" ")
@@ -172,58 +147,118 @@ def _words(container: Any) -> str:
     return " ".join("".join(parts).split())
 
 
-def _own(properties: Any) -> tuple[int | None, bool | None, int]:
-    """(heading level, is a list item, depth) as paragraph properties say it; None where they do not."""
-    outline = _attribute(child_of(properties, "outlineLvl"), "val")
-    level = (int(outline) + 1 if int(outline) < 9 else 0) if outline.isdecimal() else None
-    numbering = child_of(properties, "numPr")
+def _own_style(properties: Any) -> tuple[_ParagraphStyle, int]:
+    """What paragraph properties say themselves, and how deep in a list the paragraph is."""
+    outline = attribute(properties.find("{*}outlineLvl"), "val")
+    level = min(int(outline) + 1 if int(outline) < 9 else 0, 6) if outline.isdecimal() else None
+    numbering = properties.find("{*}numPr")
     if numbering is None:
-        return _capped(level), None, 0
-    depth = _attribute(child_of(numbering, "ilvl"), "val")
-    listed = _attribute(child_of(numbering, "numId"), "val") != "0"  # 0 takes the style's numbering away
-    return _capped(level), listed, int(depth) if depth.isdecimal() else 0
+        return _ParagraphStyle(level), 0
+    depth = attribute(numbering.find("{*}ilvl"), "val")
+    listed = attribute(numbering.find("{*}numId"), "val") != "0"  # 0 takes the style's numbering away
+    return _ParagraphStyle(level, listed), int(depth) if depth.isdecimal() else 0
 
 
-def _capped(level: int | None) -> int | None:
-    return None if level is None else min(level, 6)
-
-
-def _styles(root: Any) -> dict[str, _Style]:
+def _styles(root: Any) -> dict[str, _ParagraphStyle]:
     """Style id -> what it says, with what it takes from the style it is based on."""
-    own: dict[str, tuple[str, int | None, bool | None]] = {}
-    for style in root:
-        if local(style) != "style":
-            continue
-        properties = child_of(style, "pPr")
-        level, listed, _ = _own(properties) if properties is not None else (None, None, 0)
-        called = _attribute(child_of(style, "name"), "val").lower()
+    own: dict[str, tuple[str, _ParagraphStyle]] = {}
+    for style in root.findall("{*}style"):
+        properties = style.find("{*}pPr")
+        said = _own_style(properties)[0] if properties is not None else _ParagraphStyle()
+        called = attribute(style.find("{*}name"), "val").lower()
         if called == "title":
-            level = 1
+            said = said._replace(level=1)
         elif called.startswith("heading ") and called[8:].isdecimal():
-            level = min(int(called[8:]), 6)
-        own[_attribute(style, "styleId")] = (_attribute(child_of(style, "basedOn"), "val"), level, listed)
-    return {name: _resolved(name, own) for name in own}
+            said = said._replace(level=min(int(called[8:]), 6))
+        own[attribute(style, "styleId")] = (attribute(style.find("{*}basedOn"), "val"), said)
+    out = {}
+    for style_id in own:
+        level, listed, name = None, None, style_id
+        for _ in range(_CHAIN):
+            base, said = own.get(name, ("", _ParagraphStyle()))
+            level = said.level if level is None else level
+            listed = said.listed if listed is None else listed
+            name = base
+        out[style_id] = _ParagraphStyle(level, listed)
+    return out
 
 
-def _resolved(name: str, own: dict[str, tuple[str, int | None, bool | None]]) -> _Style:
-    level: int | None = None
-    listed: bool | None = None
-    for _ in range(10):  # styles may be based on each other in a ring
-        base, its_level, its_listed = own.get(name, ("", None, None))
-        level = its_level if level is None else level
-        listed = its_listed if listed is None else listed
-        name = base
-    return _Style(level or 0, listed=bool(listed))
+# --- what is hidden ---------------------------------------------------------------------------------------------------
 
 
-def _related(part: Any, kind: str) -> Iterator[Any]:
-    """The parts that the main part refers to as its footnotes, headers, …, in the order of the file."""
-    for relation in part.rels.values():
-        if not relation.is_external and relation.reltype.endswith(f"/{kind}"):
-            yield relation.target_part
+class _HiddenRuns:
+    """Takes hidden runs out of the parts of one document. `styles` and `body`: the root elements of these parts."""
+
+    __slots__ = ("_looks", "_shading", "_white_page")
+
+    def __init__(self, styles: Any, body: Any) -> None:
+        own: dict[str, tuple[str, TextLook]] = {}
+        self._shading: set[str] = set()
+        for style in styles.findall("{*}style"):
+            name = attribute(style, "styleId")
+            look = _look(style.find("{*}rPr"), style.find("{*}pPr"))
+            own[name] = (attribute(style.find("{*}basedOn"), "val"), look)
+            if any(map(_is_filled, style.iter("{*}shd"))):
+                self._shading.add(name)
+        self._looks = inherited_looks(own)
+        self._white_page = attribute(body.find("{*}background"), "color").lower() in _NO_FILL
+
+    def move(self, root: Any, writer: DocumentWriter) -> None:
+        """Take the hidden text below `root` out of it and hide it in the writer, a paragraph at a time."""
+        for paragraph in list(root.iter("{*}p")):
+            words = []
+            for run in list(paragraph.iter("{*}r")):
+                if next(run.iterancestors("{*}p"), None) is paragraph and self._is_hidden(run, paragraph):
+                    words.append("".join(one.text or "" for one in run.iter("{*}t")))
+                    run.getparent().remove(run)
+            if text := "".join(words).strip():
+                writer.hide(text)
+
+    def _is_hidden(self, run: Any, paragraph: Any) -> bool:
+        own, around = run.find("{*}rPr"), paragraph.find("{*}pPr")
+        look = _look(own, None)
+        for style in (_child(own, "rStyle"), _child(around, "pStyle")):
+            look = look.over(self._looks.get(attribute(style, "val"), TextLook()))
+        look = look.over(_look(None, around))
+        above = list(paragraph.iterancestors())
+        if any(local(row) == "tr" and row.find("{*}trPr/{*}hidden") is not None for row in above):
+            return True
+        if look.white and (not self._white_page or any(map(self._is_dark, above))):
+            look = look._replace(filled=True)
+        return look.is_hidden
+
+    def _is_dark(self, element: Any) -> bool:
+        """Whether white can be read in it: shaded cells, tables of a style that shades, boxes, which may be filled."""
+        name = local(element)
+        if name == "tc":
+            return _is_filled(element.find("{*}tcPr/{*}shd"))
+        if name == "tbl":
+            style = attribute(element.find("{*}tblPr/{*}tblStyle"), "val")
+            return _is_filled(element.find("{*}tblPr/{*}shd")) or style in self._shading
+        return name == "txbxContent"
 
 
-def _root(docx: Any, part: Any) -> Any:
-    """The XML tree of a part, whether the library has parsed it or not."""
-    element = getattr(part, "element", None)
-    return element if element is not None else docx.oxml.parse_xml(part.blob)
+def _child(element: Any, name: str) -> Any:
+    return None if element is None else element.find(f"{{*}}{name}")
+
+
+def _look(run: Any, paragraph: Any) -> TextLook:
+    """What run properties, and the shading in paragraph properties, say."""
+    vanish, colour, size = _child(run, "vanish"), _child(run, "color"), attribute(_child(run, "sz"), "val")
+    shading = [one for one in (_child(run, "shd"), _child(paragraph, "shd")) if one is not None]
+    filled: bool | None = any(map(_is_filled, shading)) if shading else None
+    if attribute(_child(run, "highlight"), "val").lower() not in ("", "none", "white"):
+        filled = True
+    white = attribute(colour, "themeColor") in ("background1", "light1")
+    return TextLook(
+        None if vanish is None else attribute(vanish, "val").lower() in ("0", "false", "off"),
+        None if colour is None else white or attribute(colour, "val").lower() in _WHITE,
+        filled,
+        float(size) / 2 if size.replace(".", "", 1).isdecimal() else None,
+    )
+
+
+def _is_filled(shading: Any) -> bool:
+    return shading is not None and (
+        attribute(shading, "fill").lower() not in _NO_FILL or attribute(shading, "themeFill") not in ("", "background1")
+    )

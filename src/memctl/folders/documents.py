@@ -44,7 +44,7 @@ def register_corpus(ctx: Context, corpus_id: str | None, scope: str) -> None:
     from memctl.types import CorpusMetadata
 
     with ctx.db.atomic():
-        known = {c.corpus_id: c for c in corpus.corpora(ctx.db)}.get(corpus_id)
+        known = {c.corpus_id: c for c in corpus.list_corpora(ctx.db)}.get(corpus_id)
         documents, passages = corpus.count_corpus(ctx.db, corpus_id)
         label, parent = (known.corpus_label, known.parent_corpus_id) if known else (corpus_id, None)
         corpus.put_corpus(ctx.db, CorpusMetadata(corpus_id, label, parent, documents, passages, scope))

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from memctl import errors
 from memctl.annotations import Any
 from memctl.context import Context
-from memctl.context.bounds import check_folder, leave_to_person, roots
 from memctl.folders.documents import ingest_run, limits, store_files
 from memctl.ingest import delta
 from memctl.ingest.bulk import recipe_of
@@ -18,7 +17,7 @@ from memctl.names import DEFAULT_SCOPE
 from memctl.operation import utf8
 from memctl.paths import real_path
 from memctl.store.documents import mounts
-from memctl.store.documents.folders import Home
+from memctl.store.documents.corpus import DocumentRoot
 from memctl.text.clean import one_line
 
 #: A row of `store.mounts.every`.
@@ -31,7 +30,7 @@ def canonical_folder(ctx: Context, path: str, command: str) -> str:
         raise errors.UsageError("The path is empty", command=command)
     folder = real_path(ctx.absolute(path)) if "\0" not in path else ""
     if folder:
-        check_folder(ctx, folder)
+        ctx.check_folder(folder)
     known = mount_at(ctx, folder) if folder and not os.path.lexists(folder) else None
     if known is not None:
         raise errors.UsageError(f"Mount path missing: {folder} (a disk that is not plugged in?)", command=command)
@@ -48,14 +47,14 @@ def mount_at(ctx: Context, folder: str) -> Mount | None:
     """The mount whose folder this is; None when there is none, or no store yet."""
     if not os.path.exists(ctx.db_path):
         return None
-    return next((one for one in mounts.every(ctx.db) if one["path"] == folder), None)
+    return next((one for one in mounts.list_mounts(ctx.db) if one["path"] == folder), None)
 
 
 def mount_named(ctx: Context, key: str, command: str) -> Mount:
     """The mount with this id, name or path. Raises UsageError when there is none."""
-    found = mounts.find(ctx.db, key)
+    found = mounts.find_mount(ctx.db, key)
     if found is None and "\0" not in key:  # which no path has
-        found = mounts.find(ctx.db, real_path(ctx.absolute(key)))
+        found = mounts.find_mount(ctx.db, real_path(ctx.absolute(key)))
     if found is None:
         raise errors.UsageError(f"Mount not found: {key}", command=command)
     return found
@@ -79,7 +78,7 @@ def register(
     """
     if name is not None and (not name.strip() or one_line(name) != name or name.startswith("MNT-")):
         raise errors.UsageError("A mount's name is one short line, and none that looks like an id", command=command)
-    taken = mounts.find(ctx.db, name) if name else None
+    taken = mounts.find_mount(ctx.db, name) if name else None
     if taken is not None and taken["path"] != folder:
         raise errors.UsageError(f"Another mount is called {name}: {taken['path']}", command=command)
     for text in (folder, name or "", scope or "", *(ignore or ())):
@@ -93,7 +92,7 @@ def register(
             _leave_mounts(ctx, folder, given)
         by_tool = ctx.bounds is not None
         mount_id = mounts.put(ctx.db, folder, name, patterns, lang, scope, chunk_tokens, by_tool=by_tool)
-    return next(one for one in mounts.every(ctx.db) if one["mount_id"] == mount_id)
+    return next(one for one in mounts.list_mounts(ctx.db) if one["mount_id"] == mount_id)
 
 
 #: What a mount says of the files in it, and what it says when nobody said anything.
@@ -105,7 +104,7 @@ def _leave_mounts(ctx: Context, folder: str, given: Mount) -> None:
 
     A folder within a mount may become one of its own only where that changes nothing about its files.
     """
-    for one in mounts.every(ctx.db):
+    for one in mounts.list_mounts(ctx.db):
         if one["path"] == folder:
             what = "change what a person has mounted"
             changed = any(one[field] != value for field, value in given.items())
@@ -114,19 +113,19 @@ def _leave_mounts(ctx: Context, folder: str, given: Mount) -> None:
             around = folder.startswith(os.path.join(one["path"], ""))
             changed = around and any(one[field] != given.get(field, usual) for field, usual in _OPTIONS.items())
         if changed and not mounts.is_by_tool(ctx.db, one["mount_id"]):
-            leave_to_person(ctx, what, "memctl mount")
+            ctx.refuse_to_tools(what, "memctl mount")
 
 
 def options_of(ctx: Context, mount: Mount, scope: str | None = None) -> Options:
     """How the documents of a mount are cut and filed; `scope` goes before the mount's own."""
     chunk_tokens = mount["chunk_tokens"] or ctx.config.ingest.chunk_tokens
     filed = scope or mount["scope"] or DEFAULT_SCOPE
-    return Options(chunk_tokens, scope=filed, limits=limits(ctx), roots=roots(ctx))
+    return Options(chunk_tokens, scope=filed, limits=limits(ctx), roots=ctx.readable_roots)
 
 
 def all_mounts(ctx: Context) -> list[Mount]:
     """All mounts, oldest first, but each before those within it: an outer one's run sees what moved between them."""
-    found = mounts.every(ctx.db)
+    found = mounts.list_mounts(ctx.db)
     prefixes = [os.path.join(one["path"], "") for one in found]
     return sorted(found, key=lambda one: sum(map(one["path"].startswith, prefixes)))
 
@@ -150,25 +149,25 @@ def files_of(
         if left_out is not None:
             left_out.append(FileReport(path, "left out", 0, reason))
 
-    check_folder(ctx, mount["path"])
+    ctx.check_folder(mount["path"])
     apart = {one["path"]: one["ignore_patterns"] for one in within}
     return walk(
         mount["path"], ignore=mount["ignore_patterns"], never=store_files(ctx), report=note, within=apart,
-        roots=roots(ctx),
+        roots=ctx.readable_roots,
     )  # fmt: skip
 
 
 def home_of(
     ctx: Context, mount: Mount, within: Sequence[Mount], scope: str | None = None, *, everywhere: bool = False
-) -> Home:
+) -> DocumentRoot:
     """The mount as its files know it. `scope` goes before its own; `everywhere`: each mount within has its own run
     with the same options.
     """
 
-    def home(one: Mount, scope: str | None) -> Home:
+    def home(one: Mount, scope: str | None) -> DocumentRoot:
         options = options_of(ctx, one, scope)
         recipe = recipe_of(options, ctx.policy)
-        return Home(one["mount_id"], os.path.join(one["path"], ""), one["lang_hint"], options.scope, recipe)
+        return DocumentRoot(one["mount_id"], os.path.join(one["path"], ""), one["lang_hint"], options.scope, recipe)
 
     inner = tuple(home(one, scope if everywhere else None) for one in within)
     return home(mount, scope)._replace(inner=inner, spare=everywhere)
@@ -216,5 +215,5 @@ def sync_mount(
     run = ingest_run(ctx, "sync", options, full=full, report=report, mount=home, careful=ctx.bounds is not None)
     outcome = run.run(files_of(ctx, mount, within, left_out if report else None), lambda: b"", [mount["path"]])
     outcome.note_left_out(left_out)
-    mounts.touch(ctx.db, mount["mount_id"])
+    mounts.mark_synced(ctx.db, mount["mount_id"])
     return outcome

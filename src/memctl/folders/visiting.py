@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 from memctl.annotations import TYPE_CHECKING, Any, Literal
 from memctl.context import Context
-from memctl.context.bounds import may_read
 from memctl.folders.documents import report_changes
 from memctl.folders.registered import Mount, is_stale, mount_at, mounts_within, register, sync_mount
 from memctl.ingest.inspect import Root, base_name, shown
@@ -73,7 +72,7 @@ def bring_in(ctx: Context, visit: Visit, when: SyncMode, mode: MountMode, option
     else:
         ctx.note(f"[inspect] {'sync=always' if when == 'always' else 'Store is stale'} — syncing {called}")
         visit.synced = _sync(ctx, visit.mount)
-        visit.mount, visit.stale = mounts.find(ctx.db, visit.mount["mount_id"]) or visit.mount, False
+        visit.mount, visit.stale = mounts.find_mount(ctx.db, visit.mount["mount_id"]) or visit.mount, False
 
 
 @contextmanager
@@ -121,7 +120,7 @@ def may_write(ctx: Context) -> bool:
 
 def staleness(ctx: Context, mount: "Mount") -> bool | None:
     """Whether files changed since the last sync; None when the folder is not there, or may not be looked at."""
-    return is_stale(ctx, mount) if may_read(ctx, mount["path"]) and os.path.isdir(mount["path"]) else None
+    return is_stale(ctx, mount) if ctx.may_read(mount["path"]) and os.path.isdir(mount["path"]) else None
 
 
 def _sync(ctx: Context, mount: "Mount") -> Outcome:
@@ -158,7 +157,7 @@ def structure(ctx: Context, root: Root | None, scope: str | None = None) -> "Rep
 
 def sync_state(ctx: Context, mount: "Mount", stale: bool | None) -> dict[str, Any]:
     """What is known of a mount's last sync, for `Report.note_syncs`."""
-    from memctl.store.documents.folders import count_unread
+    from memctl.store.documents.corpus import count_unread
 
     (label,) = shown([root_of(mount["path"], mount).label], ctx.policy)
     return {

@@ -10,8 +10,8 @@ from itertools import starmap
 from typing import IO, Any
 
 from memctl.ingest.prepare import Passage, Prepared
-from memctl.store.documents.corpus import File
-from memctl.store.documents.sources import Source
+from memctl.store.documents.corpus import IngestedFile
+from memctl.store.documents.passages import SourcePosition
 
 #: How many bytes tell the length of a message.
 _LENGTH = 8
@@ -58,13 +58,13 @@ def prepared(value: Any, path: str) -> Prepared:
     return Prepared(path, record, cut, _texts(tags), tuple(_texts(notes)), _of(str, problem), _of(bool, lasting))
 
 
-def _file(value: Any, path: str) -> File:
+def _file(value: Any, path: str) -> IngestedFile:
     its_path, sha256, item_ids, size, mtime, inode, recipe, ext, mount_id, rel_path, lang, ctime = _of(list, value)
     if its_path != path or item_ids:  # which items a file has is not for its reader to say
         raise ValueError("a record of another file")
     numbers = [None if one is None else _of(int, one) for one in (size, mtime, inode, ctime)]
     words = [None if one is None else _of(str, one) for one in (ext, mount_id, rel_path, lang)]
-    return File(
+    return IngestedFile(
         path, _of(str, sha256), (), numbers[0], numbers[1], numbers[2], _of(str, recipe), words[0], words[1], words[2],
         words[3], numbers[3],
     )  # fmt: skip
@@ -74,7 +74,7 @@ def _passage(title: Any, content: Any, digest: Any, place: Any, redacted: Any, q
     position, start, end, anchor = place
     lines = [None if one is None else _of(int, one) for one in (position, start, end)]
     if title.__class__ is content.__class__ is digest.__class__ is anchor.__class__ is str:
-        where = Source(lines[0], lines[1], lines[2], anchor)
+        where = SourcePosition(lines[0], lines[1], lines[2], anchor)
         return Passage(title, content, digest, where, _of(bool, redacted), tuple(_texts(quarantined)))
     raise ValueError("a passage that is none")
 

@@ -18,10 +18,9 @@ from memctl.ingest.prepare import Options, Prepared, Preparer, record, signed, t
 from memctl.ingest.sources import STDIN, Target
 from memctl.ingest.writer import FORMER, Writer
 from memctl.store import rule_versions
-from memctl.store.connect import Database
-from memctl.store.documents import bulk_insert, corpus, folders
-from memctl.store.documents.corpus import File
-from memctl.store.documents.folders import Gone, Home, Unread
+from memctl.store.database import Database
+from memctl.store.documents import corpus, passages
+from memctl.store.documents.corpus import DocumentRoot, GoneFile, IngestedFile, UnreadFile
 from memctl.store.items import items
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class Run(NamedTuple):
     full: bool = False
     report: bool = False
     workers: int = 1
-    mount: Home | None = None
+    mount: DocumentRoot | None = None
     careful: bool = False
 
 
@@ -81,7 +80,7 @@ class Ingest:
         run: Run | None = None,
     ) -> None:
         self.db, self.options, self.how = db, options, run or Run()
-        self.recipe, self._rules = recipe_of(options, policy), rules_of(policy)
+        self.recipe = recipe_of(options, policy)
         self._preparer = Preparer(options, policy, self.recipe)
         self.warn, self.progress = warn, progress
         self.outcome = Outcome()
@@ -91,8 +90,8 @@ class Ingest:
         self._to_come = inf  # what the files count that other processes are still to read
         self._lost: dict[str, str] = {}
         self._there = 0  # files that the store has had so far
-        self._unread: dict[str, File] = {}
-        self._in_vain: dict[str, Unread] = {}
+        self._unread: dict[str, IngestedFile] = {}
+        self._in_vain: dict[str, UnreadFile] = {}
         self._moves: Moves | None = None
 
     def run(self, targets: Iterable[Target], stdin: Callable[[], bytes], roots: Sequence[str] = ()) -> Outcome:
@@ -102,7 +101,7 @@ class Ingest:
         """
         plan = self.plan(targets, roots)
         self._begin(plan)
-        with bulk_insert.in_memory(self.db):
+        with passages.temp_tables_in_memory(self.db):
             self._follow(plan, stdin)
         return self.outcome
 
@@ -129,13 +128,13 @@ class Ingest:
         done = self.outcome
         done.files, done.unchanged = plan.files, len(plan.unchanged)
         if self.how.report:
-            known = corpus.known_files(self.db, plan.unchanged)
+            known = corpus.get_files(self.db, plan.unchanged)
             done.reports += [FileReport(path, "unchanged", len(known[path].item_ids)) for path in plan.unchanged]
         for target in plan.failed:
             self._fail(target.path, target.problem)
         self._lost = dict(plan.lost)
         self._there = len(plan.lost) + len(plan.unchanged) + sum(task.known for task in plan.tasks)
-        folders.forget_unread(self.db, plan.cured)
+        corpus.forget_unread(self.db, plan.cured)
         self._moves = Moves(self.db, plan)
 
     def _prepared(self, plan: delta.Plan, stdin: Callable[[], bytes]) -> Iterator[Prepared]:
@@ -163,7 +162,7 @@ class Ingest:
         from memctl.ingest.workers import Job
 
         for group in _groups([task for task in plan.tasks if task.path != STDIN]):
-            known = corpus.known_files(self.db, [task.path for task in group if task.current])
+            known = corpus.get_files(self.db, [task.path for task in group if task.current])
             for task in group:
                 yield Job(task.path, task.size, known[task.path].sha256 if task.path in known else None)
 
@@ -205,18 +204,18 @@ class Ingest:
     def _put_unread(self) -> None:
         """Remember what could not be read, until it changes or would be read in another way."""
         mount = self.how.mount
-        by: dict[str, dict[str, Unread]] = {}
+        by: dict[str, dict[str, UnreadFile]] = {}
         for path, unread in self._in_vain.items():
             by.setdefault(mount.of(path).recipe if mount else self.recipe, {})[self._preparer.stored(path)] = unread
         for recipe, files in by.items():
-            folders.put_unread(self.db, files, recipe)
+            corpus.put_unread(self.db, files, recipe)
 
-    def _note_unread(self, prepared: Prepared, file: File) -> None:
+    def _note_unread(self, prepared: Prepared, file: IngestedFile) -> None:
         """What the store has of a file that cannot be read now is out of date, and it need not be tried again."""
         self._lost[prepared.path] = ""
         if prepared.lasting and file.size is not None and file.mtime_ns and file.ctime_ns and file.inode:
             reason = self._preparer.shown(prepared.problem)  # it may name a part of the file
-            self._in_vain[prepared.path] = Unread(file.size, file.mtime_ns, file.ctime_ns, file.inode, reason)
+            self._in_vain[prepared.path] = UnreadFile(file.size, file.mtime_ns, file.ctime_ns, file.inode, reason)
 
     def _fail(self, path: str, reason: str) -> None:
         shown = self._preparer.shown(path)
@@ -230,10 +229,11 @@ class Ingest:
         if not batch:
             return
         moved = self._moves.of([p.file for p in batch if p.file]) if self._moves else {}
-        with self.db.atomic(), rule_versions.by(self.db, self._rules):
+        policy = self._preparer.policy
+        with rule_versions.judged_write(self.db, policy.switches if policy else None):
             writer = Writer(
                 self.db, self.options, moved=moved, full=self.how.full, mount=self.how.mount,
-                policy=self._preparer.policy, reporting=self.how.report,
+                policy=policy, reporting=self.how.report,
             )  # fmt: skip
             done = writer.write(batch)
         self._batch, self._chars = [], 0
@@ -245,23 +245,23 @@ class Ingest:
             return
         tally = Outcome()
         with self.db.atomic():
-            gone: dict[str, Gone] = {}
-            past = folders.buried(self.db, lost)
-            known = corpus.known_files(self.db, lost)  # without those that were found elsewhere
+            gone: dict[str, GoneFile] = {}
+            past = corpus.get_gone(self.db, lost)
+            known = corpus.get_files(self.db, lost)  # without those that were found elsewhere
             if self.how.careful and len(known) > max(FEW_FILES, self._there // 2):
                 raise errors.TooManyGone(count=len(known), there=self._there)
             for file in known.values():
                 if file.path in self._unread and self._unread[file.path].sha256 == file.sha256:
                     continue  # it cannot be read today, but what was read is what it is
-                active = [i for i, old in items.stored(self.db, file.item_ids).items() if not old.archived]
+                active = [i for i, old in items.get_summaries(self.db, file.item_ids).items() if not old.archived]
                 tally.archived += sum(items.archive(self.db, i, "ingest") for i in active)
                 former = past[file.path].item_ids if file.path in past else ()
-                gone[file.path] = Gone(file.sha256, (*file.item_ids, *former)[:FORMER])
+                gone[file.path] = GoneFile(file.sha256, (*file.item_ids, *former)[:FORMER])
                 if lost[file.path]:
                     tally.deleted += 1
                     self._report_lost(tally, file.path, lost[file.path])
-            folders.bury(self.db, {self._preparer.stored(path): one for path, one in gone.items()})
-            folders.unbury(self.db, [path for path in gone if self._preparer.stored(path) != path])
+            corpus.record_gone(self.db, {self._preparer.stored(path): one for path, one in gone.items()})
+            corpus.forget_gone(self.db, [path for path in gone if self._preparer.stored(path) != path])
             corpus.forget_files(self.db, gone)
         self.outcome.add(tally)
 
@@ -280,12 +280,7 @@ class Ingest:
 
 def recipe_of(options: Options, policy: "MemoryPolicy | None") -> str:
     """What a record says of how its file was cut, judged and filed."""
-    return options.recipe(rules_of(policy))
-
-
-def rules_of(policy: "MemoryPolicy | None") -> str:
-    """The rules that judge a run; "" when none do."""
-    return "" if policy is None else rule_versions.word(policy.switches)
+    return options.recipe("" if policy is None else rule_versions.name_rules(policy.switches))
 
 
 def _groups(tasks: list[delta.Task], size: int = 500) -> Iterator[list[delta.Task]]:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memctl.ingest.sources import STDIN, Target
-from memctl.store.connect import Database
-from memctl.store.documents import folders, secret_paths
-from memctl.store.documents.folders import Home, Seen, Unread
+from memctl.store.database import Database
+from memctl.store.documents import corpus
+from memctl.store.documents.corpus import DocumentRoot, SeenFile, UnreadFile
 
 
 class Task(NamedTuple):
@@ -73,7 +73,7 @@ def plan(
     recipe: str,
     *,
     full: bool = False,
-    home: Home | None = None,
+    home: DocumentRoot | None = None,
     looked: Callable[[int], None] | None = None,
 ) -> Plan:
     """Compare the files that were found with what the store remembers of them; no store means that all are new.
@@ -84,16 +84,16 @@ def plan(
     looked  called with the number of files found so far
     """
     out = Plan()
-    known: dict[str, Seen] = {}
-    unread: dict[str, Unread] = {}
+    known: dict[str, SeenFile] = {}
+    unread: dict[str, UnreadFile] = {}
     below = tuple(os.path.join(root, "") for root in roots)
     if db is not None:
         for prefix, how in [*((prefix, recipe) for prefix in below), *_within(home)]:
-            known.update(folders.seen_below(db, prefix, how))
+            known.update(corpus.get_seen_below(db, prefix, how))
             unread = {path: was for path, was in unread.items() if not path.startswith(prefix)}
-            unread.update(folders.unread_below(db, prefix, how))
+            unread.update(corpus.get_unread_below(db, prefix, how))
     waiting: list[Target] = []
-    hidden = secret_paths.stand_ins(unread)
+    hidden = corpus.find_stand_ins(unread)
     for number, target in enumerate(targets, 1):
         if looked and number % 500 == 0:
             looked(number)
@@ -107,7 +107,7 @@ def plan(
         else:
             waiting.append(target)
     if waiting and db is not None:
-        others = folders.seen(db, [target.path for target in waiting], recipe)
+        others = corpus.get_seen(db, [target.path for target in waiting], recipe)
         for target in waiting:
             _compare(out, target, others.get(target.path), full, home)
     out.lost = _lost(known, out.failed, home)
@@ -115,17 +115,17 @@ def plan(
     return out
 
 
-def _tried(unread: dict[str, Unread], hidden: Mapping[str, str], path: str) -> Unread | None:
+def _tried(unread: dict[str, UnreadFile], hidden: Mapping[str, str], path: str) -> UnreadFile | None:
     """What is known of a file that could not be read, which is taken out of `unread`."""
-    return unread.pop(path, None) or unread.pop(secret_paths.name_of(path, hidden), None)
+    return unread.pop(path, None) or unread.pop(corpus.stand_in_of(path, hidden), None)
 
 
-def _within(home: Home | None) -> list[tuple[str, str]]:
+def _within(home: DocumentRoot | None) -> list[tuple[str, str]]:
     """Where files lie that come out by another recipe than the run's, outer folders first; and by which."""
     return [(one.prefix, one.recipe) for one in home.inner] if home else []
 
 
-def _compare(out: Plan, target: Target, was: Seen | None, full: bool, home: Home | None) -> None:
+def _compare(out: Plan, target: Target, was: SeenFile | None, full: bool, home: DocumentRoot | None) -> None:
     info = target.info
     if was is None or info is None or target.path == STDIN:
         out.tasks.append(Task(target.path, info.st_size if info else 0, was is not None, current=False))
@@ -142,7 +142,7 @@ def _stamps(target: Target) -> tuple[int, int, int, int] | None:
     return (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino) if info else None
 
 
-def _lost(known: dict[str, Seen], failed: Sequence[Target], home: Home | None) -> dict[str, str]:
+def _lost(known: dict[str, SeenFile], failed: Sequence[Target], home: DocumentRoot | None) -> dict[str, str]:
     """Which known files that were not found are lost; what lies in a folder that cannot be read is not."""
     shut = tuple(os.path.join(target.path, "") for target in failed)
     problems = {target.path for target in failed}

@@ -9,12 +9,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memctl.extract.kinds import kind_of, suffix_of
+from memctl.extract import kind_of, suffix_of
 from memctl.ingest.tree import lines, tree
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.store.documents import corpus, mounts
-from memctl.store.documents.corpus import Held
-from memctl.text.block.structure import block
+from memctl.store.documents.corpus import FileSummary
+from memctl.text.block.structure import structure_block
 from memctl.text.clean import one_line
 from memctl.text.tokens import CHARS_PER_TOKEN
 
@@ -88,7 +88,7 @@ class Report:
 
     def block(self, budget_tokens: int) -> str:
         """The structure block within a budget, without a final line break."""
-        return block(self.stats, self.label, budget_tokens, self.tree)
+        return structure_block(self.stats, self.label, budget_tokens, self.tree)
 
     def as_dict(self, budget_tokens: int) -> dict[str, Any]:
         """The statistics with the tree, as text within the budget."""
@@ -108,7 +108,7 @@ def report(
     policy  names that it would blot out or withhold are not shown
     scopes  only passages in these count, and files without one there are left out
     """
-    held = corpus.below(db, root.prefix if root else "", scopes)
+    held = corpus.list_files_below(db, root.prefix if root else "", scopes)
     placed = [file.path[len(root.prefix) :] for file in held] if root else _placed(held, roots(db))
     label = shown([root.label], policy)[0] if root else ""
     return Report(list(_files(held, placed, policy)), label, limits)
@@ -118,7 +118,7 @@ def roots(db: Database) -> list[Root]:
     """The mounted folders that are in no other mounted folder, by path; their labels differ."""
     out: list[Root] = []
     taken: set[str] = set()
-    known = mounts.every(db)
+    known = mounts.list_mounts(db)
     for path, name in sorted((mount["path"], mount["name"]) for mount in known):
         if not (out and path.startswith(out[-1].prefix)):
             out.append(Root(path, _unlike(name or base_name(path), taken)))
@@ -142,7 +142,7 @@ def _unlike(label: str, taken: set[str]) -> str:
 # --- where files are --------------------------------------------------------------------------------------------
 
 
-def _placed(held: Sequence[Held], known: Sequence[Root]) -> list[str]:
+def _placed(held: Sequence[FileSummary], known: Sequence[Root]) -> list[str]:
     """The paths of files below several roots: of several, each path begins with the label of its own.
 
     Files below none are relative to the folder that they have in common; they are never named by their whole path.
@@ -175,7 +175,7 @@ def _common(paths: Iterable[str]) -> str:
     return "" if common == os.path.dirname(common) else common + os.sep
 
 
-def _files(held: Sequence[Held], placed: Sequence[str], policy: "MemoryPolicy | None") -> Iterator[File]:
+def _files(held: Sequence[FileSummary], placed: Sequence[str], policy: "MemoryPolicy | None") -> Iterator[File]:
     parts = [path.rpartition("/") for path in placed]
     folders = list(dict.fromkeys(folder for folder, _, _ in parts))
     safe = dict(zip(folders, shown(folders, policy), strict=True))
@@ -187,13 +187,13 @@ def _files(held: Sequence[Held], placed: Sequence[str], policy: "MemoryPolicy | 
 
 def shown(names: list[str], policy: "MemoryPolicy | None") -> list[str]:
     """The names as policy lets them be shown: secrets blotted out, those that speak to a model withheld."""
-    if policy is None or policy.clear("\n".join(names), document=True):
+    if policy is None or policy.is_clean("\n".join(names), document=True):
         return names
     judged = [policy.judge(name, field="provenance") for name in names]
     return [_WITHHELD if one.action == "quarantine" else one.text for one in judged]
 
 
-def _size(file: Held) -> int:
+def _size(file: FileSummary) -> int:
     """The recorded size; where an older program recorded none, or no number, that of the file as it is now."""
     if isinstance(file.size, int):
         return file.size

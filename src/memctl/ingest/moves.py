@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from memctl.ingest.delta import DELETED, Plan
 from memctl.ingest.prepare import Passage
-from memctl.store.connect import Database
-from memctl.store.documents import corpus, folders
-from memctl.store.documents.corpus import File
+from memctl.store.database import Database
+from memctl.store.documents import corpus
+from memctl.store.documents.corpus import IngestedFile
 from memctl.store.items import items
 
 Key = tuple[str, str | int]
@@ -25,13 +25,13 @@ class Moves:
         self._waiting: set[str] = set()
         self._found: dict[str, str] = {}
         self._by: dict[Key, deque[str]] = {}
-        for path, file in sorted(corpus.known_files(db, plan.lost).items()):
+        for path, file in sorted(corpus.get_files(db, plan.lost).items()):
             if plan.lost[path] == DELETED:
                 self._waiting.add(path)
                 for key in _keys(file):
                     self._by.setdefault(key, deque()).append(path)
 
-    def of(self, files: Sequence[File]) -> dict[str, str]:
+    def of(self, files: Sequence[IngestedFile]) -> dict[str, str]:
         """Where these files may have been before, new path -> old path: a file with the same bytes, at best with the
         same name, else one with the same inode.
         """
@@ -46,8 +46,8 @@ class Moves:
         self._found |= elsewhere
         return out | elsewhere
 
-    def _elsewhere(self, files: Sequence[File]) -> dict[str, str]:
-        where = folders.paths_with(self._db, [file.sha256 for file in files if file.size])
+    def _elsewhere(self, files: Sequence[IngestedFile]) -> dict[str, str]:
+        where = corpus.paths_with(self._db, [file.sha256 for file in files if file.size])
         taken = set(self._found.values())
         out = {}
         for file in files:
@@ -78,14 +78,14 @@ def _is_gone(path: str) -> bool:
     return False
 
 
-def _keys(file: File) -> tuple[Key, Key, Key]:
+def _keys(file: IngestedFile) -> tuple[Key, Key, Key]:
     name = os.path.basename(file.path)
     return (f"named {name}", file.sha256), ("bytes", file.sha256), ("inode", file.inode or file.path)
 
 
-def related(db: Database, old: File, passages: Iterable[Passage]) -> bool:
+def related(db: Database, old: IngestedFile, passages: Iterable[Passage]) -> bool:
     """Whether a file with the inode of `old` is that one, moved and edited, and not another one that was given its
     inode: then they have nothing in common.
     """
     ours = {passage.content_hash for passage in passages}
-    return any(one.content_hash in ours for one in items.stored(db, old.item_ids).values())
+    return any(one.content_hash in ours for one in items.get_summaries(db, old.item_ids).values())

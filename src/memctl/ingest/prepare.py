@@ -9,14 +9,13 @@ from zlib import crc32
 from memctl import errors, ids
 from memctl.extract import LIMITS, Document, Hidden, Limits, anchor_at, document
 from memctl.ingest import below
-from memctl.store.documents.corpus import File
-from memctl.store.documents.secret_paths import stand_in
-from memctl.store.documents.sources import Source
+from memctl.store.documents.corpus import IngestedFile, make_stand_in
+from memctl.store.documents.passages import SourcePosition
 
 if TYPE_CHECKING:
-    from memctl.ingest.governed import Governed
+    from memctl.item_policy import JudgedDocument
     from memctl.policy import MemoryPolicy
-    from memctl.text.chunking.chunk import Passage as Piece
+    from memctl.text.chunking import Passage as Piece
 
 #: Passages aim at this many tokens, so that several fit a budget; --chunk-tokens is the bound, this the target.
 TARGET_TOKENS = 200
@@ -55,7 +54,7 @@ class Passage(NamedTuple):
     title: str
     content: str
     content_hash: str
-    place: Source
+    place: SourcePosition
     redacted: bool = False
     quarantined: tuple[str, ...] = ()
 
@@ -68,7 +67,7 @@ class Prepared(NamedTuple):
     """
 
     path: str
-    file: File | None
+    file: IngestedFile | None
     passages: list[Passage] | None = None
     tags: Sequence[str] = ()
     notes: tuple[str, ...] = ()
@@ -102,13 +101,13 @@ def too_large(size: int, limit: int) -> str:
     return f"{size / mega:.0f} MB is over the limit of {limit // mega} MB (ingest.max_file_mb in config.json)"
 
 
-def record(path: str, sha256: str, size: int, info: os.stat_result | None, asked: float) -> File:
+def record(path: str, sha256: str, size: int, info: os.stat_result | None, asked: float) -> IngestedFile:
     """What the store keeps of a file's state, as it was `asked` for at that time in seconds.
 
     A time stamp too fresh to be trusted is left out: next time the hash decides.
     """
     steady = info is not None and not any(_is_fresh(ns, asked) for ns in (info.st_mtime_ns, info.st_ctime_ns))
-    return File(
+    return IngestedFile(
         path=path,
         sha256=sha256,
         size=size,
@@ -154,7 +153,9 @@ class Preparer:
             asked = ids.now_seconds()
             data, info = read_file(path, self.options.limits.bytes, self.options.roots)
         except errors.DocumentUnreadable as exc:
-            seen = None if isinstance(exc.__cause__, OSError) else File(path, "")  # too large, or no file any more
+            seen = (
+                None if isinstance(exc.__cause__, OSError) else IngestedFile(path, "")
+            )  # too large, or no file any more
             return Prepared(path, seen, problem=str(exc.fields.get("reason", exc.message)))
         file = record(path, ids.bytes_hash(data), len(data), info, asked)
         if file.sha256 == known:
@@ -167,7 +168,7 @@ class Preparer:
 
         return prepared(value, path)
 
-    def prepare(self, file: File, data: bytes) -> Prepared:
+    def prepare(self, file: IngestedFile, data: bytes) -> Prepared:
         """A file whose bytes are here."""
         file = file._replace(recipe=signed(self.recipe, file.sha256))
         try:
@@ -176,28 +177,29 @@ class Preparer:
             lasting = not exc.fields.get("lacking")  # a library that is missing today
             return Prepared(file.path, file, problem=str(exc.fields.get("reason", exc.message)), lasting=lasting)
 
-    def _prepare(self, file: File, data: bytes) -> Prepared:
-        from memctl.ingest.governed import Governed
-        from memctl.text.chunking.chunk import chunk
+    def _prepare(self, file: IngestedFile, data: bytes) -> Prepared:
+        from memctl.item_policy import JudgedDocument
+        from memctl.text.chunking import chunk
 
         options, policy = self.options, self.policy
         name = os.path.basename(file.path)
         doc = document(data, name, options.limits)
-        governed = Governed(policy, file.path, doc.text) if policy else None
-        text = governed.text if governed else doc.text
-        title = self._title(doc._replace(text=text), name, governed)
+        judged = JudgedDocument(policy, file.path, doc.text) if policy else None
+        text = judged.text if judged else doc.text
+        title = self._title(doc._replace(text=text), name, judged)
         target = min(TARGET_TOKENS, options.chunk_tokens)
         cut = chunk(
             text, kind=doc.kind, language=doc.language, max_tokens=options.chunk_tokens, target_tokens=target,
             breaks=doc.breaks,
         )  # fmt: skip
         passages = []
-        suspect = None if governed is None or governed.spotless else governed
+        suspect = None if judged is None or judged.is_clear else judged
         for number, piece in enumerate(cut):
             start, end = (piece.start, piece.end) if doc.lines_are_source else (None, None)
-            heading = suspect.label(piece.heading) if suspect else piece.heading
-            place = Source(number, start, end, self._anchor(doc, piece, governed) or heading)
-            redacted, rules = (suspect.redacted(piece.text), suspect.rules(piece)) if suspect else (False, ())
+            heading = suspect.judge_label(piece.heading) if suspect else piece.heading
+            place = SourcePosition(number, start, end, self._anchor(doc, piece, judged) or heading)
+            redacted = suspect is not None and suspect.is_redacted(piece.text)
+            rules = suspect.rules_holding(piece) if suspect else ()
             passages.append(
                 Passage(full_title(title, heading), piece.text, ids.content_hash(piece.text), place, redacted, rules)
             )
@@ -210,41 +212,43 @@ class Preparer:
 
         What addresses anybody is kept from models, whatever else policy finds in it.
         """
-        from memctl.ingest.governed import Governed
+        from memctl.item_policy import JudgedDocument
         from memctl.policy.addressing import RULE, addresses_anybody
-        from memctl.text.chunking.chunk import chunk
+        from memctl.text.chunking import chunk
 
-        governed = Governed(self.policy, path, hidden.text) if self.policy else None
-        text = governed.text if governed else hidden.text
-        speaks = (RULE,) if governed and addresses_anybody(hidden.text) else ()
-        anchor = governed.label(hidden.anchor, ours=False) if governed else hidden.anchor
+        judged = JudgedDocument(self.policy, path, hidden.text) if self.policy else None
+        text = judged.text if judged else hidden.text
+        speaks = (RULE,) if judged and addresses_anybody(hidden.text) else ()
+        anchor = judged.judge_label(hidden.anchor, is_part=False) if judged else hidden.anchor
         target = min(TARGET_TOKENS, self.options.chunk_tokens)
         out = []
         for number, piece in enumerate(chunk(text, max_tokens=self.options.chunk_tokens, target_tokens=target), 1):
             before = hidden.line - 1
             start, end = (before + piece.start, before + piece.end) if hidden.line else (None, None)
-            place = Source(last + number * _APART, start, end, anchor or "hidden text")
-            redacted, rules = (governed.redacted(piece.text), governed.rules(piece)) if governed else (False, ())
+            place = SourcePosition(last + number * _APART, start, end, anchor or "hidden text")
+            redacted = judged is not None and judged.is_redacted(piece.text)
+            rules = judged.rules_holding(piece) if judged else ()
             called, digest = full_title(title, "hidden text"), ids.content_hash(piece.text)
             out.append(Passage(called, piece.text, digest, place, redacted, tuple(dict.fromkeys([*rules, *speaks]))))
         return out
 
-    def _anchor(self, doc: Document, piece: "Piece", governed: "Governed | None") -> str:
+    def _anchor(self, doc: Document, piece: "Piece", judged: "JudgedDocument | None") -> str:
         """The page, slide or sheet that a passage comes from; sheets have names, so policy sees it."""
         if not doc.anchors:
             return ""
         anchor = anchor_at(doc.anchors, piece.start, piece.end)
-        return governed.label(anchor, ours=False) if governed else anchor
+        return judged.judge_label(anchor, is_part=False) if judged else anchor
 
-    def _title(self, doc: Document, name: str, governed: "Governed | None") -> str:
+    def _title(self, doc: Document, name: str, judged: "JudgedDocument | None") -> str:
         """The document's title, or its file's name where policy lets no title stand; both are judged."""
         stem = os.path.splitext(name)[0]
-        from memctl.text.chunking.chunk import title_of
+        from memctl.text.chunking import title_of
 
         title = title_of(doc, name) if self.options.infer else stem
-        if governed is None:
+        if judged is None:
             return title
-        return governed.label(title, ours=title in doc.text) or governed.label(stem, ours=False) or "untitled"
+        label = judged.judge_label(title, is_part=title in doc.text) or judged.judge_label(stem, is_part=False)
+        return label or "untitled"
 
     def shown(self, path: str) -> str:
         """A path as it may be printed and logged."""
@@ -253,21 +257,21 @@ class Preparer:
     def check_path(self, path: str) -> None:
         """Raise DocumentUnreadable for a file that policy does not let in because of its path."""
         if self.policy:
-            from memctl.ingest.governed import judged_path
+            from memctl.item_policy import judge_path
 
-            judged_path(self.policy.at(path), path)
+            judge_path(self.policy.for_path(path), path)
 
     def stored(self, path: str) -> str:
         """A path as it may be stored: where policy sees a secret in it, one that only tells the same file again."""
-        return stand_in(path, self.policy.at(path).redact(path)) if self.policy else path
+        return make_stand_in(path, self.policy.for_path(path).redact(path)) if self.policy else path
 
     def tags(self, path: str) -> list[str]:
         """The caller's tags, then what the suffix and the two nearest folders say."""
         key = (os.path.dirname(path), os.path.splitext(path)[1].lower())
         if key not in self._tags:
             inferred = inferred_tags(path) if self.options.infer else []
-            clear = self.policy.clear if self.policy else None
-            safe = [tag for tag in inferred if clear is None or clear(tag, document=True)]
+            is_clean = self.policy.is_clean if self.policy else None
+            safe = [tag for tag in inferred if is_clean is None or is_clean(tag, document=True)]
             self._tags[key] = list(dict.fromkeys([*self.options.tags, *safe]))
         return self._tags[key]
 

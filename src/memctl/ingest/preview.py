@@ -9,9 +9,9 @@ from memctl.ingest.outcome import FileReport, FileStatus, Outcome, lost_report
 from memctl.ingest.prepare import Preparer, read_file
 from memctl.ingest.sources import Target
 from memctl.ingest.workers import Job, Team
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.store.documents import corpus
-from memctl.store.documents.corpus import File
+from memctl.store.documents.corpus import IngestedFile
 
 
 def preview(db: Database | None, plan: Plan, preparer: Preparer) -> Outcome:
@@ -25,7 +25,7 @@ def preview(db: Database | None, plan: Plan, preparer: Preparer) -> Outcome:
         _count(done, path, "unchanged")
     for target in plan.failed:
         _fail(done, target)
-    known = corpus.known_files(db, [task.path for task in plan.tasks if task.known]) if db else {}
+    known = corpus.get_files(db, [task.path for task in plan.tasks if task.known]) if db else {}
     lost = dict(plan.lost)
     found = _read(done, plan, preparer)
     before = _before(db, plan, found, preparer) if db else {}
@@ -41,7 +41,7 @@ def preview(db: Database | None, plan: Plan, preparer: Preparer) -> Outcome:
     return done
 
 
-def _read(done: Outcome, plan: Plan, preparer: Preparer) -> dict[str, File]:
+def _read(done: Outcome, plan: Plan, preparer: Preparer) -> dict[str, IngestedFile]:
     """The files that can be read, with their hashes."""
     found = {}
     for task in plan.tasks:
@@ -51,14 +51,14 @@ def _read(done: Outcome, plan: Plan, preparer: Preparer) -> dict[str, File]:
         except errors.DocumentUnreadable as exc:
             _fail(done, Target(task.path, str(exc.fields["reason"])))
             continue
-        found[task.path] = File(task.path, ids.bytes_hash(data), size=len(data), inode=info.st_ino)
+        found[task.path] = IngestedFile(task.path, ids.bytes_hash(data), size=len(data), inode=info.st_ino)
     return found
 
 
-def _before(db: Database, plan: Plan, found: dict[str, File], preparer: Preparer) -> dict[str, str]:
+def _before(db: Database, plan: Plan, found: dict[str, IngestedFile], preparer: Preparer) -> dict[str, str]:
     """Where files were before they were moved."""
     moved = Moves(db, plan).of(list(found.values()))
-    old = corpus.known_files(db, moved.values())
+    old = corpus.get_files(db, moved.values())
     edited = [found[path] for path, was in moved.items() if was in old and old[was].sha256 != found[path].sha256]
     with Team(preparer, 0) as team:
         for prepared in team.prepare([Job(file.path, file.size or 0, None) for file in edited], 0):
@@ -67,7 +67,7 @@ def _before(db: Database, plan: Plan, found: dict[str, File], preparer: Preparer
     return moved
 
 
-def _status(task: Task, was: File | None, now: File, before: str) -> FileStatus:
+def _status(task: Task, was: IngestedFile | None, now: IngestedFile, before: str) -> FileStatus:
     if was is None:
         return "moved" if before else "new"
     if now.sha256 != was.sha256:

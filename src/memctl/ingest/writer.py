@@ -9,14 +9,14 @@ from memctl import ids
 from memctl.ingest.moves import related
 from memctl.ingest.outcome import FileReport, FileStatus, Outcome
 from memctl.ingest.prepare import Options, Passage, Prepared, inferred_tags
-from memctl.store.connect import Database
-from memctl.store.documents import bulk_insert, corpus, folders, sources
-from memctl.store.documents.corpus import File
-from memctl.store.documents.folders import Gone, Home
-from memctl.store.documents.passages import FileRows
-from memctl.store.items import importance, items, links
-from memctl.store.items.items import Stored
-from memctl.store.quarantine import holds
+from memctl.item_policy import ItemPolicy
+from memctl.store.database import Database
+from memctl.store.documents import corpus, passages
+from memctl.store.documents.corpus import DocumentRoot, GoneFile, IngestedFile
+from memctl.store.items import attributes, items
+from memctl.store.items.items import ItemSummary
+from memctl.store.items.rows import PassageRows
+from memctl.store.quarantine import standings
 from memctl.types import MemoryProvenance
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ FORMER = 1000
 class _New(NamedTuple):
     """A passage that is to be stored; tags where it has others than its file."""
 
-    file: FileRows
+    file: PassageRows
     passage: Passage
     tags: list[str] | None = None
 
@@ -50,7 +50,7 @@ class Writer:
         *,
         moved: dict[str, str] | None = None,
         full: bool = False,
-        mount: Home | None = None,
+        mount: DocumentRoot | None = None,
         policy: "MemoryPolicy | None" = None,
         reporting: bool = False,
     ) -> None:
@@ -58,15 +58,15 @@ class Writer:
         self.tally = Outcome()
         self._reporting = reporting
         self._moved = moved or {}
-        self._known: dict[str, File] = {}
-        self._past: dict[str, Gone] = {}  # by path: what was archived of it earlier on
-        self._former: dict[str, Gone] = {}  # the same as it will be
+        self._known: dict[str, IngestedFile] = {}
+        self._past: dict[str, GoneFile] = {}  # by path: what was archived of it earlier on
+        self._former: dict[str, GoneFile] = {}  # the same as it will be
         self._back: list[str] = []  # passages that are active again
         self._found: dict[str, list[str]] = {}  # active items, of files whose record another program has written
         self._made: dict[str, _New] = {}
         self._ids: Iterator[str] = iter(())  # for them
-        self._shared: dict[str, FileRows] = {}
-        self._places: dict[str, sources.Source] = {}
+        self._shared: dict[str, PassageRows] = {}
+        self._places: dict[str, passages.SourcePosition] = {}
         self._withheld: dict[str, str] = {}
         self._rules: dict[str, tuple[str, ...]] = {}
         self._replaced: list[tuple[str, str | None]] = []  # old id, new id or None
@@ -81,21 +81,21 @@ class Writer:
         self._flush()
         kept = [file for file in files if file]
         corpus.put_files(self.db, kept)
-        folders.forget_unread(self.db, [file.path for file in kept])
-        folders.unbury(self.db, [path for path, gone in self._former.items() if not gone.item_ids])
-        folders.bury(self.db, {path: gone for path, gone in self._former.items() if gone.item_ids})
+        corpus.forget_unread(self.db, [file.path for file in kept])
+        corpus.forget_gone(self.db, [path for path, gone in self._former.items() if not gone.item_ids])
+        corpus.record_gone(self.db, {path: gone for path, gone in self._former.items() if gone.item_ids})
         return self.tally
 
     def _look_up(self, batch: Sequence[Prepared]) -> None:
         paths = [prepared.path for prepared in batch]
-        self._known = corpus.known_files(self.db, [*paths, *self._moved.values()])
-        self._past = folders.buried(self.db, [*paths, *self._moved.values()])
+        self._known = corpus.get_files(self.db, [*paths, *self._moved.values()])
+        self._past = corpus.get_gone(self.db, [*paths, *self._moved.values()])
         foreign = [f.path for f in self._known.values() if not f.recipe.endswith(f":{f.sha256[:12]}")]
-        self._found = items.of_documents(self.db, foreign)
+        self._found = items.passages_by_document(self.db, foreign)
 
     # --- one file --------------------------------------------------------------------------------------------------
 
-    def _file(self, prepared: Prepared, file: File) -> File | None:
+    def _file(self, prepared: Prepared, file: IngestedFile) -> IngestedFile | None:
         """Compare one file with what the store holds of it; the record to keep, None to leave the one there is."""
         known = self._known.get(file.path)
         same = known is not None and known.sha256 == file.sha256
@@ -138,14 +138,14 @@ class Writer:
         self._count_file(status, file.path, len(item_ids), f"was {from_path}" if from_path else "")
         return self._placed(file._replace(item_ids=tuple(item_ids)), None if from_path else known)
 
-    def _before(self, prepared: Prepared, file: File) -> File | None:
+    def _before(self, prepared: Prepared, file: IngestedFile) -> IngestedFile | None:
         """The record of the file that this one was before it was moved or renamed."""
         old = self._known.get(self._moved.get(file.path, ""))
         if old is None or old.sha256 == file.sha256:
             return old
         return old if related(self.db, old, prepared.passages or ()) else None
 
-    def _placed(self, file: File, known: File | None) -> File:
+    def _placed(self, file: IngestedFile, known: IngestedFile | None) -> IngestedFile:
         """The record with the mount it belongs to; without one of our own, the one it had."""
         if self.mount is not None:
             mount = self.mount.of(file.path)
@@ -155,34 +155,36 @@ class Writer:
             return file
         return file._replace(mount_id=known.mount_id, rel_path=known.rel_path, lang_hint=known.lang_hint)
 
-    def _held(self, known: File | None, path: str) -> list[Stored]:
+    def _held(self, known: IngestedFile | None, path: str) -> list[ItemSummary]:
         """The passages the store has of a file, in order."""
         if known is None:
             return []
         held_ids = list(dict.fromkeys([*known.item_ids, *self._found.get(path, ())]))
-        found = items.stored(self.db, held_ids)
+        found = items.get_summaries(self.db, held_ids)
         held = [found[i] for i in held_ids if i in found]
         self._away.update(old.id for old in held if old.archived)
         return held
 
-    def _again(self, file: File, from_path: str, hashes: list[str], gone: list[Stored]) -> deque[Stored | None]:
+    def _again(
+        self, file: IngestedFile, from_path: str, hashes: list[str], gone: list[ItemSummary]
+    ) -> deque[ItemSummary | None]:
         """For each of these hashes the passage that was archived of this file earlier on, if there is one; notes which
         ones are now.
         """
         past = list(dict.fromkeys(i for path in (file.path, from_path) if path in self._past
                                   for i in self._past[path].item_ids))  # fmt: skip
-        stored = items.stored(self.db, past) if past and hashes else {}
+        stored = items.get_summaries(self.db, past) if past and hashes else {}
         found, _ = _align([stored[i] for i in past if i in stored], hashes)
         away = [old.id for old in found if old and old.archived]
-        self._back += folders.taken_away(self.db, away) if away else []
+        self._back += corpus.archived_by_ingest(self.db, away) if away else []
         used = {old.id for old in found if old}
         former = [*(old.id for old in gone), *(i for i in past if i not in used)]
-        self._former |= {path: Gone(file.sha256, ()) for path in (file.path, from_path) if path in self._past}
+        self._former |= {path: GoneFile(file.sha256, ()) for path in (file.path, from_path) if path in self._past}
         if former:
-            self._former[file.path] = Gone(file.sha256, tuple(former[:FORMER]))
+            self._former[file.path] = GoneFile(file.sha256, tuple(former[:FORMER]))
         return deque(found)
 
-    def _succeed(self, pairs: list[tuple[str, str | None]], gone: dict[str, Stored]) -> None:
+    def _succeed(self, pairs: list[tuple[str, str | None]], gone: dict[str, ItemSummary]) -> None:
         """Let new passages stand for old ones; they take over tags that somebody gave the old."""
         self._replaced += pairs
         for old_id, new_id in pairs:
@@ -197,10 +199,10 @@ class Writer:
 
     # --- one passage -----------------------------------------------------------------------------------------------
 
-    def _make(self, prepared: Prepared, file: File, passage: Passage) -> str:
+    def _make(self, prepared: Prepared, file: IngestedFile, passage: Passage) -> str:
         shared = self._shared.get(file.path)
         if shared is None:
-            shared = self._shared[file.path] = FileRows(
+            shared = self._shared[file.path] = PassageRows(
                 file.path, file.sha256, tags=prepared.tags, scope=self._scope(file.path),
                 corpus_id=self.options.corpus_id, now=self._now,
             )  # fmt: skip
@@ -223,11 +225,11 @@ class Writer:
             injectable=self.options.injectable and not passage.quarantined, tags=new.tags,
         )  # fmt: skip
 
-    def _provenance(self, file: File, passage: Passage) -> MemoryProvenance:
+    def _provenance(self, file: IngestedFile, passage: Passage) -> MemoryProvenance:
         chunk = f"{file.path}:{passage.place.position}"
         return MemoryProvenance("doc", file.path, [chunk], [f"sha256:{file.sha256}"], self._now)
 
-    def _keep(self, old: Stored, passage: Passage, prepared: Prepared, file: File, from_path: str) -> str:
+    def _keep(self, old: ItemSummary, passage: Passage, prepared: Prepared, file: IngestedFile, from_path: str) -> str:
         """An unchanged passage keeps its item; its place moves along, and what this run adds is added."""
         self._places[old.id] = passage.place
         back = old.id in self._back
@@ -248,7 +250,7 @@ class Writer:
             items.release_raw(self.db, [old.id], "ingest")
         return old.id
 
-    def _changes(self, old: Stored, passage: Passage, prepared: Prepared, scope: str) -> dict[str, object]:
+    def _changes(self, old: ItemSummary, passage: Passage, prepared: Prepared, scope: str) -> dict[str, object]:
         changes: dict[str, object] = {}
         merged = list(dict.fromkeys([*old.tags, *prepared.tags]))
         if merged != list(old.tags):
@@ -270,15 +272,13 @@ class Writer:
         """Where a file is filed."""
         return self.options.scope if self.mount is None else self.mount.of(path).scope
 
-    def _was_released(self, old: Stored, rules: tuple[str, ...]) -> bool:
+    def _was_released(self, old: ItemSummary, rules: tuple[str, ...]) -> bool:
         """Whether a person has let this passage, as it is, out of a quarantine that covers these rules."""
-        hold = holds(self.db, [old]).get(old.id)
-        if hold is None or not hold.released or self.policy is None:
-            return False
-        return self.policy.kinds_of(rules) <= self.policy.covered(hold.rules, released=True)
+        found = standings(self.db, items.get_many(self.db, [old.id]))
+        return self.policy is not None and ItemPolicy(self.policy).is_released(found[old.id], rules)
 
     def _moved_changes(
-        self, old: Stored, passage: Passage, prepared: Prepared, file: File, from_path: str
+        self, old: ItemSummary, passage: Passage, prepared: Prepared, file: IngestedFile, from_path: str
     ) -> dict[str, object]:
         """What a passage says of where it is: source, tags of the old folder, and a title made from the old name."""
         changes: dict[str, object] = {"provenance": self._provenance(file, passage).to_dict()}
@@ -301,10 +301,10 @@ class Writer:
     def _flush(self) -> None:
         """Write what was collected."""
         made = [self._row(item_id, new) for item_id, new in self._made.items()]
-        write = bulk_insert.add if len(made) >= bulk_insert.WORTHWHILE else items.write_rows
+        write = passages.bulk_insert if len(made) >= passages.WORTHWHILE else items.write_rows
         write(self.db, made, "ingest")
-        sources.put_many(self.db, self._places)
-        folders.reinstate(self.db, self._back)
+        passages.set_positions(self.db, self._places)
+        corpus.unlink_superseding(self.db, self._back)
         for item_id, why in self._withheld.items():
             items.set_withheld(self.db, item_id, why, self._rules.get(item_id, ()))
         for old_id, new_id in self._replaced:
@@ -315,14 +315,16 @@ class Writer:
                 self.tally.archived += 1
             else:
                 self.tally.superseded += 1
-                links.put(self.db, new_id, old_id, "supersedes")
-        importance.inherit(self.db, [(o, n) for o, n in self._replaced if n is not None and o not in self._away])
+                attributes.add_link(self.db, new_id, old_id, "supersedes")
+        attributes.inherit_importance(
+            self.db, [(o, n) for o, n in self._replaced if n is not None and o not in self._away]
+        )
         self.tally.item_ids += self._made
 
 
-def _align(held: list[Stored], new_hashes: list[str]) -> tuple[list[Stored | None], list[Stored]]:
+def _align(held: list[ItemSummary], new_hashes: list[str]) -> tuple[list[ItemSummary | None], list[ItemSummary]]:
     """For each new passage the old one with the same content (each used once, in order), and the old ones left."""
-    waiting: dict[str, deque[Stored]] = {}
+    waiting: dict[str, deque[ItemSummary]] = {}
     for old in held:
         waiting.setdefault(old.content_hash, deque()).append(old)
     kept = [waiting[h].popleft() if waiting.get(h) else None for h in new_hashes]
@@ -331,7 +333,7 @@ def _align(held: list[Stored], new_hashes: list[str]) -> tuple[list[Stored | Non
 
 
 def _successors(
-    held: list[Stored], kept: list[Stored | None], gone: list[Stored], item_ids: list[str]
+    held: list[ItemSummary], kept: list[ItemSummary | None], gone: list[ItemSummary], item_ids: list[str]
 ) -> list[tuple[str, str | None]]:
     """Which new passage stands for each old one that is gone: the one made after the same unchanged neighbour."""
     made: dict[str, deque[str]] = {}

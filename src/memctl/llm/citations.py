@@ -6,13 +6,13 @@ line of its frame: `[path:docs/api.md chunk:3 lines:12-40]`, `at:page 3`). An an
 `docs/api.md:14` and `docs/api.md#L14` are citations too.
 """
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
-from memctl.extract.kinds import is_ingestable, suffix_of
-from memctl.text.echo import FOOTER, HEADER
+from memctl.extract import is_ingestable, suffix_of
+from memctl.text.block.markers import FOOTER, HEADER
 
 #: What an answer is asked for with --cite.
 REQUEST = """\
@@ -27,7 +27,8 @@ _FRAME = re.compile(
     re.MULTILINE,
 )
 
-#: The same in a block of version 2, where no line of a text begins so; a line that begins with a day is no document's.
+#: The same in a block of version 2, where no line of a text begins like this; one that begins with a day is of no
+#: document.
 _LINE = re.compile(
     r"^\[[^\]\s]+\] (?!\d{4}-\d\d-\d\d(?:[ ;]|$))(?P<path>\"(?:[^\"\\\n]|\\.)*\"|[^:;>\"\n]+):"
     r"(?:(?P<lines>\d+(?:-\d+)?(?:, \d+(?:-\d+)?)*)"
@@ -42,7 +43,7 @@ _COMPACT = re.compile(
 _NO_CHUNK = -1
 
 
-class Place(NamedTuple):
+class ContextPlace(NamedTuple):
     """Where a passage of the context stands: lines (1-based, inclusive), or an anchor such as "page 3", or neither."""
 
     path: str
@@ -63,49 +64,39 @@ class Citation(NamedTuple):
     source: str
     known: bool
 
-    def as_dict(self) -> dict[str, object]:
-        """As `--json` prints it."""
-        return {"source": self.source, "known": self.known}
 
-
-def places(context: str) -> list[Place]:
+def context_places(context: str) -> list[ContextPlace]:
     """The places of the passages in a context, in its order, each once."""
-    found: dict[Place, None] = {}
+    found: dict[ContextPlace, None] = {}
     for match in _FRAME.finditer(context):
-        first = int(match["first"])
+        chunks = int(match["first"]), int(match["last"] or match["first"])
         span = (int(match["start"]), int(match["end"])) if match["start"] else None
-        found[Place(match["path"], (first, int(match["last"] or first)), span, match["at"] or "")] = None
+        found[ContextPlace(match["path"], chunks, span, match["at"] or "")] = None
     for block in _COMPACT.finditer(context):
-        found.update(dict.fromkeys(place for match in _LINE.finditer(block["inside"]) for place in _places(match)))
+        for match in _LINE.finditer(block["inside"]):
+            path = json.loads(match["path"]) if match["path"].startswith('"') else match["path"]
+            first = int(match["first"] or _NO_CHUNK)
+            for part in (match["lines"] or "").split(", "):
+                start, _, end = part.partition("-")
+                span = (int(start), int(end or start)) if start else None
+                place = ContextPlace(path, (first, int(match["last"] or first)), span, match["at"] or "")
+                found[place] = None
     return list(found)
 
 
-def _places(match: re.Match[str]) -> Iterator[Place]:
-    first = int(match["first"] or _NO_CHUNK)
-    path = match["path"]
-    if path.startswith('"'):
-        import json
-
-        path = json.loads(path)
-    for part in (match["lines"] or "").split(", "):
-        start, _, end = part.partition("-")
-        span = (int(start), int(end or start)) if start else None
-        yield Place(path, (first, int(match["last"] or first)), span, match["at"] or "")
-
-
-def check(answer: str, known: Sequence[Place], *, below: str = "") -> list[Citation]:
+def check_citations(answer: str, known: Sequence[ContextPlace], *, below: str = "") -> list[Citation]:
     """The citations of an answer in their order, each once, and whether each was in the context.
 
-    below  a folder's path as the context shows it ("docs/"): its files may be cited as seen from there
+    below  a folder's path as the context shows it ("docs/"): its files may be cited relative to it
     """
     sources: dict[str, bool] = {}
-    by_path: dict[str, list[Place]] = {}
+    by_path: dict[str, list[ContextPlace]] = {}
     for place in known:
         for name in {place.path, place.path.removeprefix(below)}:
             by_path.setdefault(name, []).append(place)
-    for path, where in _cited(re.compile(_FRAMED).sub(_respelt, answer), by_path):
+    for path, where in _cited(re.sub(_FRAMED, _as_citation, answer), by_path):
         held = by_path.get(path) or by_path.get(path.removeprefix("./")) or ()
-        sources[f"{path}:{where}" if where else path] = _holds(held, where)
+        sources[f"{path}:{where}" if where else path] = _shows(held, where)
     return [Citation(source, there) for source, there in sources.items()]
 
 
@@ -132,7 +123,7 @@ _FRAMED = (
 _WHOLE = _BRACKETED + r"\](?!\()"
 
 
-def _respelt(match: re.Match[str]) -> str:
+def _as_citation(match: re.Match[str]) -> str:
     """A frame's spelling of a place as a citation; other brackets as they are."""
     where = match["lines"] or match["at"] or (match["chunk"] and f"chunk {match['chunk']}")
     return f"[{match['path']}:{where}]" if where else match[0]
@@ -141,14 +132,29 @@ def _respelt(match: re.Match[str]) -> str:
 def _cited(answer: str, known: Collection[str]) -> Iterator[tuple[str, str]]:
     """(path, place) of what the answer cites, by position; known paths are recognised whatever they look like."""
     found: dict[int, tuple[str, str]] = {}
-    # A citation that was read is blanked out, so that a shorter name, or half of it, is not read there again.
+
+    def take(pattern: str, is_citation: Callable[[re.Match[str]], bool]) -> str:
+        """Note what the pattern finds, and blank it out, so that no shorter name is read there again."""
+
+        def note(match: re.Match[str]) -> str:
+            if not is_citation(match):
+                return match[0]
+            lines = match["lines"] or match["hash"] or match["words"]
+            if lines is None:
+                where = " ".join((match["at"] or match["of"]).split())
+            else:
+                where = lines.replace("L", "").replace("\u2013", "-").replace(" ", "")
+            found[match.start("path")] = (match["path"].strip(), where)
+            return " " * len(match[0])
+
+        return re.sub(pattern, note, answer)
+
     for name in sorted(known, key=len, reverse=True):
         if name in answer:
-            pattern = re.compile(f"(?P<path>{re.escape(name)}){_WHERE}")
-            answer = pattern.sub(partial(_take, found, _stands_alone), answer)
+            answer = take(f"(?P<path>{re.escape(name)}){_WHERE}", _stands_alone)
     for shape in (_BRACKETED, _BARE):
-        answer = re.compile(shape + _WHERE).sub(partial(_take, found, _is_path), answer)
-    for match in re.compile(_WHOLE).finditer(answer):
+        answer = take(shape + _WHERE, _is_path)
+    for match in re.finditer(_WHOLE, answer):
         path = match["path"].strip("`* ")
         if path in known or (suffix_of(path) and is_ingestable(path)):
             found[match.start("path")] = (path, "")
@@ -156,13 +162,6 @@ def _cited(answer: str, known: Collection[str]) -> Iterator[tuple[str, str]]:
         path, where = found[start]
         for part in where.split(",") if where[:1].isdigit() else [where]:
             yield path, part
-
-
-def _take(found: dict[int, tuple[str, str]], is_one: Callable[[re.Match[str]], bool], match: re.Match[str]) -> str:
-    if not is_one(match):
-        return match[0]
-    found[match.start("path")] = (match["path"].strip(), _where(match))
-    return " " * len(match[0])
 
 
 def _stands_alone(match: re.Match[str]) -> bool:
@@ -183,17 +182,10 @@ def _is_path(match: re.Match[str]) -> bool:
     return "/" in path and (suffix[1:].isalnum() or lines_of_one)
 
 
-def _where(match: re.Match[str]) -> str:
-    lines = match["lines"] or match["hash"] or match["words"]
-    if lines is None:
-        return " ".join((match["at"] or match["of"]).split())
-    return lines.replace("L", "").replace("\u2013", "-").replace(" ", "")
-
-
 # --- comparing --------------------------------------------------------------------------------------------------
 
 
-def _holds(held: Sequence[Place], where: str) -> bool:
+def _shows(held: Sequence[ContextPlace], where: str) -> bool:
     """Whether these passages of one file show this place, all of it; any passage shows the file."""
     if not where:
         return bool(held)
@@ -203,22 +195,21 @@ def _holds(held: Sequence[Place], where: str) -> bool:
     series, numbers = _series(where)
     if series == "chunk" and numbers:
         return _covered(numbers, [p.chunks for p in held])
-    return any(_is_at(p.anchor, series, numbers) for p in held if p.anchor)
+    for anchor in (p.anchor for p in held if p.anchor):
+        theirs, span = _series(anchor)
+        if numbers is None and (theirs == series or theirs.startswith(series + " ")):
+            return True
+        if numbers is not None and theirs == series and span is not None and _covered(numbers, [span]):
+            return True
+    return False
 
 
 def _covered(wanted: tuple[int, int], spans: Iterable[tuple[int, int]]) -> bool:
-    at = wanted[0]
+    line = wanted[0]
     for start, end in sorted(spans):
-        if start <= at <= end:
-            at = end + 1
-    return at > wanted[1] >= wanted[0]
-
-
-def _is_at(anchor: str, series: str, numbers: tuple[int, int] | None) -> bool:
-    theirs, span = _series(anchor)
-    if numbers is None:
-        return theirs == series or theirs.startswith(series + " ")
-    return theirs == series and span is not None and _covered(numbers, [span])
+        if start <= line <= end:
+            line = end + 1
+    return line > wanted[1] >= wanted[0]
 
 
 def _series(where: str) -> tuple[str, tuple[int, int] | None]:

@@ -1,7 +1,7 @@
 """Running a model command: the prompt goes in, the answer comes out, and nothing is left behind.
 
-A command is a line of shell words, run without a shell, in a session of its own. Whatever ends the talk (its answer,
-the time limit, Ctrl-C, SIGTERM), the prompt's file is gone afterwards, and what runs too long is stopped with all it
+A command is a line of shell words, run without a shell, in a session of its own. However the call ends (an answer,
+the time limit, Ctrl-C, SIGTERM), the prompt's file is removed, and a command that runs too long is stopped with all it
 started.
 """
 
@@ -10,20 +10,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from memctl import errors, ids
-from memctl.process import Talk, end, unwinding, watched
+from memctl.process import running
 from memctl.text.tokens import CHARS_PER_TOKEN, estimate
 
-if TYPE_CHECKING:
-    from subprocess import Popen
-
-#: An answer is cut after so many bytes, and the command is stopped.
+#: Bytes of an answer; a longer one is cut, and the command is stopped.
 LIMIT = 16 << 20
 
 
-class Answer(NamedTuple):
+class ModelAnswer(NamedTuple):
     """What a model said.
 
     text       its standard output; bytes that are not UTF-8 became U+FFFD
@@ -36,7 +33,11 @@ class Answer(NamedTuple):
     seconds: float
 
 
-class Command(NamedTuple):
+#: The documented name.
+Answer = ModelAnswer
+
+
+class ModelCommand(NamedTuple):
     """A model command.
 
     argv     its words; a prompt's file is added as the last one in mode `file`
@@ -49,7 +50,7 @@ class Command(NamedTuple):
     timeout: float = 300.0
 
     @classmethod
-    def parse(cls, text: str, mode: str = "stdin", timeout: float = 300.0) -> Command:
+    def parse(cls, text: str, mode: str = "stdin", timeout: float = 300.0) -> ModelCommand:
         """The command that a line of shell words names. Raises ModelUnusable and ModelMissing."""
         import shlex
 
@@ -61,8 +62,9 @@ class Command(NamedTuple):
             raise errors.ModelUnusable(command=text, reason="it names no program")
         if any("\0" in word for word in words):
             raise errors.ModelUnusable(command=text.replace("\0", "\\0"), reason="a NUL is in it")
-        if not _is_there(words[0]):
-            raise _not_found(words[0])
+        error = _program_error(words[0])
+        if error is not None:
+            raise error
         return cls(words, mode, timeout)
 
     def __str__(self) -> str:
@@ -71,14 +73,15 @@ class Command(NamedTuple):
         return shlex.join(self.argv)
 
 
-def _is_there(program: str) -> bool:
-    """Whether it can be run, as a path or by its name on PATH (shutil.which would import all archive formats)."""
+def _program_error(program: str) -> errors.MemctlError | None:
+    """Why a program cannot be run, given by its path or by a name on PATH; None when it can.
+
+    shutil.which would import all archive formats.
+    """
     folders = [""] if os.sep in program else os.get_exec_path()
     paths = [os.path.join(folder, program) for folder in folders]
-    return any(os.path.isfile(path) and os.access(path, os.X_OK) for path in paths)
-
-
-def _not_found(program: str) -> errors.MemctlError:
+    if any(os.path.isfile(path) and os.access(path, os.X_OK) for path in paths):
+        return None
     if os.path.isfile(program):
         return errors.ModelUnusable(command=program, reason="it may not be executed")
     return errors.ModelMissing(program=program)
@@ -93,12 +96,19 @@ class Spend:
         self.calls = self.tokens_in = self.tokens_out = 0
         self.seconds = 0.0
 
-    def add(self, prompt: str, said: int, seconds: float) -> None:
-        """Count one call, which brought so many characters; one that failed has cost as much."""
+    def add_call(self, prompt: str, answer_chars: int, seconds: float) -> None:
+        """Count one call; one that failed costs as much."""
         self.calls += 1
         self.tokens_in += estimate(prompt)
-        self.tokens_out += -(-said // CHARS_PER_TOKEN)
+        self.tokens_out += -(-answer_chars // CHARS_PER_TOKEN)
         self.seconds += seconds
+
+    def add(self, other: Spend) -> None:
+        """Count the calls of another run."""
+        self.calls += other.calls
+        self.tokens_in += other.tokens_in
+        self.tokens_out += other.tokens_out
+        self.seconds += other.seconds
 
     def line(self) -> str:
         """The sum in words, for stderr."""
@@ -114,64 +124,51 @@ class Spend:
 
 
 def run(
-    command: Command,
+    command: ModelCommand,
     prompt: str,
     *,
     on_text: Callable[[str], None] | None = None,
     stderr: Callable[[str], None] | None = None,
     limit: int = LIMIT,
     spend: Spend | None = None,
-) -> Answer:
+) -> ModelAnswer:
     """Ask a model, and wait for the answer.
 
     on_text  gets the pieces of the answer while they come
-    stderr   gets each line of its stderr; without it, the last of them are kept for the error's sentence
+    stderr   gets each line of its stderr; an error repeats the last of them in any case
     limit    bytes of the answer; a longer one is cut and the command stopped
-    spend    where the call is counted, whatever becomes of it
+    spend    where the call is counted, even if it fails
     Raises ModelMissing, ModelUnusable, ModelTimeout and ModelFailed.
     """
+    from signal import SIGTERM
+
     start = ids.monotonic()
-    with unwinding(), watched() as here, _prompt_file(command, prompt) as path:
-        process = here.process = _started([*command.argv, path] if path else list(command.argv), piped=not path)
-        talk = Talk(process, b"" if path else _bytes(prompt), on_text, stderr, limit)
+    data = prompt.encode("utf-8", "replace")
+    with running(limit, on_text, stderr) as program, _prompt_file(command, data) as path:
+        argv = [*command.argv, path] if path else list(command.argv)
         try:
-            finished = talk.until(start + command.timeout)
-        except BaseException as exc:
-            end(process, politely=2 if isinstance(exc, KeyboardInterrupt) else 15)
-            raise
+            program.start(argv, None if path else data)
+        except FileNotFoundError as exc:
+            unusable = errors.ModelUnusable(command=argv[0], reason="its interpreter is missing")
+            raise _program_error(argv[0]) or unusable from exc
+        except OSError as exc:
+            raise errors.ModelUnusable(command=argv[0], reason=(exc.strerror or str(exc)).lower()) from exc
+        try:
+            finished = program.exchange(start + command.timeout)
         finally:
             seconds = ids.monotonic() - start
             if spend is not None:
-                spend.add(prompt, sum(map(len, talk.pieces)), seconds)
+                spend.add_call(prompt, sum(map(len, program.pieces)), seconds)
         if not finished:
-            end(process, politely=15)
-    if not (finished or talk.truncated):
+            program.end(SIGTERM)
+    if not (finished or program.truncated):
         raise errors.ModelTimeout(seconds=f"{command.timeout:g}", command=str(command))
-    if finished and process.returncode:
-        raise errors.ModelFailed(how=_how(process.returncode), said=talk.said())
-    return Answer("".join(talk.pieces), talk.truncated, seconds)
+    if finished and program.status:
+        raise errors.ModelFailed(how=_status_text(program.status), said=program.stderr_tail())
+    return ModelAnswer("".join(program.pieces), program.truncated, seconds)
 
 
-def _bytes(prompt: str) -> bytes:
-    return prompt.encode("utf-8", "replace")
-
-
-def _started(argv: list[str], *, piped: bool) -> Popen[bytes]:
-    from subprocess import DEVNULL, PIPE, Popen
-
-    try:
-        return Popen(  # noqa: S603 - the user's own command, and no shell
-            argv, stdin=PIPE if piped else DEVNULL, stdout=PIPE, stderr=PIPE, bufsize=0, start_new_session=True
-        )
-    except FileNotFoundError as exc:
-        if _is_there(argv[0]):
-            raise errors.ModelUnusable(command=argv[0], reason="its interpreter is missing") from exc
-        raise _not_found(argv[0]) from exc
-    except OSError as exc:
-        raise errors.ModelUnusable(command=argv[0], reason=(exc.strerror or str(exc)).lower()) from exc
-
-
-def _how(status: int) -> str:
+def _status_text(status: int) -> str:
     if status > 0:
         return f"exit {status}"
     import signal
@@ -183,8 +180,8 @@ def _how(status: int) -> str:
 
 
 @contextmanager
-def _prompt_file(command: Command, prompt: str) -> Iterator[str]:
-    """The path of a private file that holds the prompt as long as the command runs; "" in mode `stdin`."""
+def _prompt_file(command: ModelCommand, data: bytes) -> Iterator[str]:
+    """The path of a private file that holds the prompt while the command runs; "" in mode `stdin`."""
     if command.mode != "file":
         yield ""
         return
@@ -195,7 +192,7 @@ def _prompt_file(command: Command, prompt: str) -> Iterator[str]:
         try:
             number, path = tempfile.mkstemp(prefix="memctl_prompt_", suffix=".txt")  # only the owner may read it
             with open(number, "wb") as file:
-                file.write(_bytes(prompt))
+                file.write(data)
         except OSError as exc:
             reason = f"its prompt cannot be written to a file: {exc.strerror or exc}"
             raise errors.ModelUnusable(command=str(command), reason=reason) from exc

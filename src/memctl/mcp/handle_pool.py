@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memctl.api import MemoryStore
     from memctl.config import MemoryConfig
     from memctl.policy import MemoryPolicy
-    from memctl.store.connect import Database
+    from memctl.store.database import Database
 
 Say = Callable[[str], None]
 #: Seconds from a use to its count; uses that come meanwhile are counted with it.
@@ -57,7 +57,7 @@ class CallContext(Context):
             info = os.stat(self.db_path)
         except OSError:
             return (0,)
-        return (info.st_dev, info.st_ino, self._db.value("PRAGMA schema_version"))
+        return (info.st_dev, info.st_ino, self._db.schema_version())
 
     def _open(self) -> "Database":
         if self._access == READ and self.db_path != MEMORY and not os.path.exists(self.db_path):

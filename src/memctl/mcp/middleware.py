@@ -12,7 +12,7 @@ from threading import Lock
 
 from memctl import faults, ids
 from memctl.annotations import Any
-from memctl.context.bounds import ToolBounds
+from memctl.context import ToolBounds
 from memctl.errors import MemctlError
 from memctl.mcp.audit import AuditLogger, audit_detail
 from memctl.mcp.guard import COMMAND_ARGUMENTS, NO_COMMAND, GuardError, ServerGuard, count_entries, json_bytes

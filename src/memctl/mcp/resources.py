@@ -185,11 +185,11 @@ class Offers:
         head, comma, last = start.rpartition(",") if kind == "tags" else ("", "", start)
 
         def run() -> dict[str, Any]:
-            from memctl.store.search import completion
+            from memctl.store.search import words
 
             with self._runner.pool.context(writes=False) as ctx:
                 ctx.allow(READ)
-                return {"status": "ok", "words": getattr(completion, kind)(ctx.db, last.lstrip())}
+                return {"status": "ok", "words": words.complete(ctx.db, kind, last.lstrip())}
 
         found = self._runner.middleware.call("memory_complete", READ, {"start": start}, run, parameters=frozenset())
         return [f"{head}{comma}{word}" for word in found.get("words", ())]

@@ -1,28 +1,29 @@
 """What a block may hold by today's rules: items that they have not seen are judged again before a model gets them.
 
 Nothing is written: an item that fails is left out, or shown without its secret, and stderr says what puts the store
-right. Where the rules have seen all that is delivered, which is the usual case, they are not even loaded.
+right. Where the rules have seen all that is delivered, which is the usual case, they are not even loaded. A view
+(`--redact`) then shows what is left of it, in every field.
 """
 
 from collections.abc import Mapping, Sequence
 
 from memctl.annotations import TYPE_CHECKING
 from memctl.context import Context
-from memctl.store import cache, rule_versions
-from memctl.store.documents.sources import Source
+from memctl.store import rule_versions
+from memctl.store.documents.passages import SourcePosition
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
-    from memctl.policy import MemoryPolicy
-    from memctl.store.quarantine import Hold
+    from memctl.policy.redaction import Redaction
+    from memctl.store.search.index import Candidate
 
 
-class Fit:
+class Delivery:
     """Items that may be given to a model, and how many of them were changed or left out for that."""
 
     __slots__ = ("items", "left_out", "places", "redacted")
 
-    def __init__(self, items: list[MemoryItem], places: dict[str, Source]) -> None:
+    def __init__(self, items: list[MemoryItem], places: dict[str, SourcePosition]) -> None:
         self.items, self.places = items, places
         self.left_out = self.redacted = 0
 
@@ -35,70 +36,91 @@ class Fit:
             ctx.warn(f"[{label}] {said}: {why if ctx.db.trusted else 'so the rules of today want it'}")
 
 
-def fit(ctx: Context, items: Sequence[MemoryItem], places: Mapping[str, Source], *, past: bool = False) -> Fit:
+def judge_items(
+    ctx: Context, items: Sequence[MemoryItem], places: Mapping[str, SourcePosition], *, past: bool = False
+) -> Delivery:
     """The items as they may be given to a model; `past`: they are states of old, which the rules may not have seen."""
-    done = Fit(list(items), dict(places))
-    rules = _rules(ctx)
-    passed: dict[str, bool] = cache.of(ctx.db, f"judged by {rules}")
+    done = Delivery(list(items), dict(places))
+    # The policy is made only for a project that has a part of its own in it.
+    rules = rule_versions.name_rules(ctx.policy.switches if ctx.is_configured_in("policy") else "")
+    passed: dict[str, bool] = ctx.db.cached(f"judged by {rules}")
     asked = [item for item in items if past or item.id not in passed]
-    unseen = {item.id for item in asked} if past else rule_versions.unseen(ctx.db, rules, asked)
+    unseen = {item.id for item in asked} if past else rule_versions.unseen_items(ctx.db, rules, asked)
     if not past:
         passed.update((item.id, True) for item in asked if item.id not in unseen)
-        cache.of(ctx.db, f"judged by {rules}", len(asked))
+        ctx.db.cached(f"judged by {rules}", len(asked))
     if not unseen:
         return done
-    from memctl.store import quarantine
+    from memctl.item_policy import ItemPolicy
+    from memctl.store.quarantine import standings
 
-    holds = quarantine.holds(ctx.db, [item for item in items if item.id in unseen])
+    policy, found = ItemPolicy(ctx.policy), standings(ctx.db, [item for item in items if item.id in unseen])
     done.items = []
     for item in items:
-        fit = _judged(ctx.policy, item, done, holds.get(item.id)) if item.id in unseen else item
-        if fit is item:
+        change = policy.redact(item, found[item.id], done.places.get(item.id)) if item.id in unseen else None
+        if change is None:
             passed[item.id] = True
-        if fit is not None:
-            done.items.append(fit)
+            done.items.append(item)
+        elif change.held_by:
+            done.left_out += 1
+        else:
+            done.redacted += 1
+            done.items.append(change.apply_to(item))
+            if change.place is not None:
+                done.places[item.id] = change.place
     return done
 
 
-def for_models(ctx: Context, items: Sequence[MemoryItem], label: str, *, past: bool = False) -> dict[str, MemoryItem]:
+def items_for_models(
+    ctx: Context, items: Sequence[MemoryItem], label: str, *, past: bool = False
+) -> dict[str, MemoryItem]:
     """What a model may see of a list of items, by id: what policy holds back is not in it, what is only raw is."""
-    from memctl.store.items.items import withheld
+    from memctl.store.items.items import withheld_reasons
 
     held = [item.id for item in items if not item.injectable]
-    why = withheld(ctx.db, held) if held else {}
+    why = withheld_reasons(ctx.db, held) if held else {}
     free = [item for item in items if item.injectable or why.get(item.id) == "raw"]
-    done = fit(ctx, free, {}, past=past)
+    done = judge_items(ctx, free, {}, past=past)
     done.tell(ctx, label)
     return {item.id: item for item in done.items}
 
 
-def as_shown(ctx: Context, items: Sequence[MemoryItem], label: str) -> list[MemoryItem]:
+def items_for_people(ctx: Context, items: Sequence[MemoryItem], label: str) -> list[MemoryItem]:
     """Items as a person's command prints them: those of a store of somebody else as today's rules leave them.
 
     What these hold back has no words then, but on a terminal: whoever reads a pipe may be a model.
     """
     if ctx.db.trusted or "stdout" in ctx.tty:
         return list(items)
-    free = for_models(ctx, items, label)
+    free = items_for_models(ctx, items, label)
     silent = {"title": "", "content": "", "tags": [], "entities": [], "injectable": False}
     return [free.get(item.id) or MemoryItem.from_dict(item.to_dict() | silent) for item in items]
 
 
-def _rules(ctx: Context) -> str:
-    """The name of the rules in force; the policy is made only for a project that has a part of its own in it."""
-    return rule_versions.word(ctx.policy.switches if ctx.is_configured_in("policy") else "")
+def redact_items(
+    redaction: "Redaction", items: Sequence[MemoryItem], places: Mapping[str, SourcePosition]
+) -> tuple[list[MemoryItem], dict[str, SourcePosition]]:
+    """Items and places as a view shows them; each item keeps its own id, by which its use is counted."""
+    shown = []
+    for item in items:
+        copy = MemoryItem.from_dict(redaction.record(item.to_dict()))
+        copy.id = item.id
+        shown.append(copy)
+    return shown, {i: place._replace(anchor=redaction.text(place.anchor)) for i, place in places.items()}
 
 
-def _judged(policy: "MemoryPolicy", item: MemoryItem, done: Fit, hold: "Hold | None") -> MemoryItem | None:
-    from memctl.lifecycle import item_policy
+def redact_candidates(ctx: Context, redaction: "Redaction", candidates: "Sequence[Candidate]") -> None:
+    """Change search hits to what a view shows of them."""
+    import json
 
-    change = item_policy.judged(policy, item, hold, done.places.get(item.id))
-    if change is None:
-        return item
-    if change.quarantined:
-        done.left_out += 1
-        return None
-    done.redacted += 1
-    if change.place is not None:
-        done.places[item.id] = change.place
-    return MemoryItem.from_dict(item.to_dict() | change.fields)
+    from memctl.store.items.items import get_many
+    from memctl.store.items.rows import load_strings
+
+    sources = {item.id: item.provenance.source_id for item in get_many(ctx.db, [c.id for c in candidates])}
+    for c in candidates:
+        line = redaction.record({
+            "id": c.id, "title": c.title, "content": c.content, "tags": load_strings(c.tags), "scope": c.scope,
+            "provenance": {"source_id": sources.get(c.id, "")},
+        })  # fmt: skip
+        c.id, c.title, c.content, c.scope = line["id"], line["title"], line["content"], line["scope"]
+        c.tags = json.dumps(line["tags"], ensure_ascii=False)

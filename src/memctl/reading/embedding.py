@@ -48,10 +48,11 @@ def of_store(path: str) -> dict[str, Any]:
     if path == ":memory:":
         return {}
     ctx = Context(db=os.path.abspath(path), say=lambda said: warnings.warn(said, RuntimeWarning, stacklevel=8))
-    from memctl.ops.recall.search import by_meaning
-    from memctl.reading.request import weights
+    from memctl.parameters import ReadRequest
+    from memctl.reading.request import Reader
 
-    return {"meaning": by_meaning(ctx, ctx.env("MEMCTL_EMBEDDER")), "weights": weights(ctx)}
+    reader = Reader(ctx, ReadRequest(), "search")
+    return {"meaning": reader.meaning, "weights": reader.weights}
 
 
 def meaning(ctx: Context, named: str | None) -> "Meaning | None":

@@ -1,78 +1,222 @@
-"""What the commands that read items share: times, and when to say nothing rather than little."""
+"""From a read request to what answers a question: filters, candidates, and whether they are enough.
+
+Whatever searches for an operation goes through a `Reader`: search, recall, eval, and the models of loop, ask and chat.
+What a block is made of is `memctl.reading.block`'s.
+"""
 
 import os
 from contextlib import AbstractContextManager, nullcontext
 
 from memctl import errors, ids
-from memctl.annotations import TYPE_CHECKING, Annotated
+from memctl.annotations import TYPE_CHECKING
 from memctl.context import Context
-from memctl.operation import Arg
+from memctl.parameters import ReadRequest
+from memctl.retrieve.find import Found, search
+from memctl.store.filters import Filters
 
 if TYPE_CHECKING:
-    from memctl.retrieve.find import Found
+    from memctl.policy.redaction import Redaction
+    from memctl.retrieve.meaning import Meaning
     from memctl.retrieve.strength import Weights
-    from memctl.store.filters import Filters
 
-Since = Annotated[
-    str | None,
-    Arg(
-        "only items made at this time or later: 2026-11-20, 7d, yesterday (UTC)", "--since", metavar="WHEN", mcp="full"
-    ),
-]
-Until = Annotated[str | None, Arg("only items made at this time or earlier", "--until", metavar="WHEN", mcp="full")]
-AsOf = Annotated[
-    str | None,
-    Arg(
-        "answer as the store was at this time, archived items and old texts too", "--as-of", metavar="WHEN", mcp="full"
-    ),
-]
-InMount = Annotated[
-    str | None,
-    Arg("only what is from the files of this mount: its name, id or folder", "--mount", metavar="MOUNT", mcp="full"),
-]
-#: Bytes of a config file that are looked through; a larger one is refused by whoever reads it.
+#: Bytes of a config file that are searched for a word; a larger file is refused by whoever parses it.
 MOST_OF_CONFIG = 5 << 20
-_LEAST = "nothing, if the best covers less than this share of the question's weight"
-MinCoverage = Annotated[
-    float, Arg(_LEAST, "--min-coverage", config="recall.min_coverage", metavar="X", ge=0, le=1, mcp="full")
-]
-#: The same for `search`, which reads no config file.
-MinCoverageHere = Annotated[float, Arg(_LEAST, "--min-coverage", metavar="X", ge=0, le=1, mcp="full")]
+#: A block looks at one candidate for so many tokens of its budget, from LEAST to MOST candidates; above that, at as
+#: many as passages of the usual size (in tokens) find room.
+TOKENS_PER_CANDIDATE, LEAST, MOST = 20, 5, 50
+TOKENS_OF_PASSAGE = 150
+#: A candidate with less than this share of the best score is left out of a block: it shares a word or two, no more.
+FLOOR = 0.35
+#: How many candidates of other scopes are looked at, and how many of their scopes are named.
+ELSEWHERE, SCOPES_NAMED = 20, 5
 
 
-def within(filters: "Filters", since: str | None, until: str | None, as_of: str | None) -> "Filters":
-    """The filters with the moments that times on a command line mean. Raises TimeInvalid and TimesCrossed."""
+class Reader:
+    """A read request that can be asked as often as needed: what it names is looked up once.
+
+    filters    what is read
+    redaction  what the request's view does to an answer; None when it shows all
+    prefix     begins what is said on stderr
+    """
+
+    def __init__(
+        self, ctx: Context, request: ReadRequest, command: str, *, injectable: bool = False, prefix: str | None = None
+    ) -> None:
+        self.ctx, self.request, self.command = ctx, request, command
+        self.prefix = f"[{command}] " if prefix is None else prefix
+        self.filters = read_filters(ctx, request, command, injectable=injectable)
+        named = ctx.env("MEMCTL_EMBEDDER") if request.embedder is None else request.embedder
+        self.meaning = _meaning(ctx, named)
+        self.weights = _weights(ctx)
+        self.redaction: Redaction | None = None
+        if request.redact not in ("full", "S3"):
+            from memctl.policy import redaction
+
+            self.redaction = redaction.Redaction(request.redact, ctx.policy)
+
+    def find(self, query: str, limit: int, *, count: bool = False, filters: Filters | None = None) -> Found:
+        """The best items for a question or some words; `filters` in place of the request's own."""
+        return search(
+            self.ctx.db, query, filters=filters or self.filters, limit=limit, count=count, meaning=self.meaning,
+            weights=self.weights,
+        )  # fmt: skip
+
+    def find_any(self, query: str) -> bool:
+        """Whether any item answers, one that is kept from models too."""
+        return bool(search(self.ctx.db, query, filters=self.filters.replace(injectable=False), limit=1).candidates)
+
+    def find_for_block(self, query: str, budget: int, *, count: bool = True) -> tuple[Found, bool]:
+        """The candidates for a block of so many tokens, and whether there are none because they answer too little."""
+        found = self.find(query, pool_size(budget), count=count)
+        abstained = self.abstains(found)
+        drop_weak(found)
+        return found, abstained
+
+    def abstains(self, found: Found) -> bool:
+        """Whether what was found answers too little of the question; then it is emptied, and stderr says so.
+
+        With `auto` nobody asked, and the rule for that decides too (`memctl.retrieve.coverage.worth_saying`).
+        """
+        least, auto = self.request.min_coverage, self.request.auto
+        if not found.candidates or (least <= 0 and not auto):
+            return False
+        from memctl.retrieve.coverage import coverage, worth_saying
+
+        if auto and not worth_saying(found):
+            why = "Nothing is worth saying unasked."
+        elif least > 0 and (share := coverage(found)) < least:
+            why = f"Nothing covers enough of the question (best {share:.2f}, --min-coverage {least:g})."
+        else:
+            return False
+        found.candidates.clear()
+        found.total = 0
+        self.ctx.note(self.prefix + why)
+        return True
+
+    def looking_back(self) -> AbstractContextManager[None]:
+        """Where reads see the store as it was at the moment that the request names, if it names one."""
+        return looking_back(self.ctx, self.filters)
+
+    def held_back(self, found: Found) -> dict[str, str]:
+        """The items whose words policy keeps from models, and by which rules; none where a person reads the answer."""
+        suspects = [c.id for c in found.candidates if not c.injectable]
+        if "stdout" in self.ctx.tty or (not suspects and self.ctx.db.trusted):
+            return {}
+        from memctl.store import quarantine
+        from memctl.store.items import items
+
+        standings = quarantine.standings(self.ctx.db, items.get_many(self.ctx.db, suspects))
+        held = {i: ", ".join(one.rules) or "policy" for i, one in standings.items() if one.is_held}
+        if self.ctx.db.trusted:
+            return held
+        from memctl.reading import delivery
+
+        stored = items.get_many(self.ctx.db, [c.id for c in found.candidates])
+        free = delivery.items_for_models(self.ctx, stored, "search", past=self.filters.as_of is not None)
+        for c in found.candidates:  # what may be shown of a stranger's item is what the rules leave of it
+            if c.id in free:
+                c.title, c.content = free[c.id].title, free[c.id].content
+        return held | {item.id: "the rules of today" for item in stored if item.id not in free and item.injectable}
+
+    def tell_other_scopes(self, query: str) -> None:
+        """Say in which other scopes the same words would find something."""
+        found = search(self.ctx.db, query, filters=self.filters.replace(scopes=None), limit=ELSEWHERE)
+        held = self.held_back(found)
+        scopes = list(dict.fromkeys(c.scope for c in found.candidates if c.id not in held))
+        if scopes:
+            names = ", ".join(scopes[:SCOPES_NAMED]) + (", …" if len(scopes) > SCOPES_NAMED else "")
+            self.ctx.note(f"{self.prefix}Found in other scopes: {names}; use --scope NAME or --all-scopes")
+
+
+def pool_size(budget: int) -> int:
+    """How many candidates are looked at for a block of so many tokens."""
+    return max(LEAST, min(MOST, budget // TOKENS_PER_CANDIDATE), budget // TOKENS_OF_PASSAGE)
+
+
+def drop_weak(found: Found) -> None:
+    """Leave out the candidates that are not worth a place in a block."""
+    best = found.candidates[0].score if found.candidates else 0.0
+    found.candidates = [c for c in found.candidates if c.score >= FLOOR * best]
+
+
+# --- what is read -----------------------------------------------------------------------------------------------------
+
+
+def read_filters(ctx: Context, request: ReadRequest, command: str, *, injectable: bool = False) -> Filters:
+    """The filters that a request means. Raises TimeInvalid, TimesCrossed, WorkspaceNotFound, and UsageError.
+
+    injectable  only what may be given to a model
+    """
+    scopes, corpus_id = Filters.read_set(request.scope, request.all_scopes), None
+    if request.workspace is not None:
+        from memctl.store import workspaces
+
+        saved = workspaces.named_workspace(ctx.db, request.workspace)
+        scopes, corpus_id = None if request.all_scopes else saved.reads, saved.corpus_id
+    since, until, as_of = _moments(request)
+    below = request.below
+    if request.mount is not None:
+        from memctl.folders.registered import mount_named
+
+        below = os.path.join(mount_named(ctx, request.mount, command)["path"], "")
+    return Filters(
+        scopes, request.tier, request.type, tuple(request.tags or ()), corpus_id, injectable, request.archived,
+        since, until, as_of, below,
+    )  # fmt: skip
+
+
+def block_budget(ctx: Context, request: ReadRequest) -> int:
+    """The tokens of a block: as many as the request says, at most as many as its workspace allows."""
+    if request.workspace is None:
+        return request.budget
+    from memctl.store import workspaces
+
+    return min(request.budget, workspaces.named_workspace(ctx.db, request.workspace).budget or request.budget)
+
+
+def looking_back(ctx: Context, filters: Filters) -> AbstractContextManager[None]:
+    """Where reads see the store as it was at the moment the filters name; as it is, when they name none."""
+    if filters.as_of is None:
+        return nullcontext()
+    from memctl.store import as_of
+
+    return as_of.view_as_of(ctx.db, filters.as_of)
+
+
+def _moments(request: ReadRequest) -> tuple[str | None, str | None, str | None]:
+    """What --since, --until and --as-of mean."""
+    since, until, as_of = request.since, request.until, request.as_of
     if since is None and until is None and as_of is None:
-        return filters
-    first = None if since is None else _span("--since", since)[0]
-    last = None if until is None else _span("--until", until)[1]
-    if first is not None and last is not None and first > last:
-        raise errors.TimesCrossed(since=since, until=until)
-    then = None if as_of is None else min(_span("--as-of", as_of)[1], ids.timestamp())
-    return filters.but(since=first, until=last, as_of=then)
-
-
-def in_mount(ctx: Context, filters: "Filters", mount: str | None, command: str) -> "Filters":
-    """The filters for what is from one mount's files. Raises UsageError when there is no such mount."""
-    if mount is None:
-        return filters
-    from memctl.folders.registered import mount_named
-
-    return filters.but(below=os.path.join(mount_named(ctx, mount, command)["path"], ""))
-
-
-def _span(option: str, text: str) -> tuple[str, str]:
+        return None, None, None
     from memctl.text import times
 
-    try:
-        return times.span(text, ids.now_seconds())
-    except ValueError:
-        raise errors.TimeInvalid(option=option, value=" ".join(text.split())[:40]) from None
+    spans: list[tuple[str, str] | None] = []
+    for option, text in (("--since", since), ("--until", until), ("--as-of", as_of)):
+        try:
+            spans.append(None if text is None else times.span(text, ids.now_seconds()))
+        except ValueError:
+            raise errors.TimeInvalid(option=option, value=" ".join((text or "").split())[:40]) from None
+    first, last, then = spans
+    if first and last and first[0] > last[1]:
+        raise errors.TimesCrossed(since=since, until=until)
+    return first and first[0], last and last[1], then and min(then[1], ids.timestamp())
 
 
-def weights(ctx: Context) -> "Weights | None":
+# --- how it is searched -----------------------------------------------------------------------------------------------
+
+
+def _meaning(ctx: Context, named: str | None) -> "Meaning | None":
+    """What finds by meaning, when an embedder is named here or in the config file."""
+    if named is None and not _config_mentions(ctx, b"embedder"):  # the usual case costs no import
+        return None
+    from memctl.reading.embedding import meaning
+
+    return meaning(ctx, named)
+
+
+def _weights(ctx: Context) -> "Weights | None":
     """What config.json says of how much it counts to be new, used, important and verified; None when nothing."""
-    if not config_says(ctx, b'"recall"'):
+    if not _config_mentions(ctx, b'"recall"'):
         return None
     from memctl.retrieve.strength import Weights
 
@@ -83,7 +227,7 @@ def weights(ctx: Context) -> "Weights | None":
     )  # fmt: skip
 
 
-def config_says(ctx: Context, word: bytes) -> bool:
+def _config_mentions(ctx: Context, word: bytes) -> bool:
     """Whether the config file has this word in it: reading it as JSON would cost a third of a search."""
     path = ctx.config_path
     if path is None or ctx.config_flag is not None:  # a file that was named is read, whatever it is
@@ -95,46 +239,3 @@ def config_says(ctx: Context, word: bytes) -> bool:
             return word in file.read(MOST_OF_CONFIG)
     except OSError:  # whoever needs it says what is wrong with it
         return True
-
-
-def looking_back(ctx: Context, filters: "Filters") -> AbstractContextManager[None]:
-    """Where reads see the store as it was at the moment the filters name; as it is, when they name none."""
-    if filters.as_of is None:
-        return nullcontext()
-    from memctl.store import as_of
-
-    return as_of.at(ctx.db, filters.as_of)
-
-
-Unasked = Annotated[
-    bool,
-    Arg(
-        "only what is worth saying to somebody who did not ask: nothing for talk such as `ok, continue`", "--auto",
-        mcp="full",
-    ),
-]  # fmt: skip
-
-
-def abstains(ctx: Context, found: "Found", least: float, label: str, *, auto: bool = False) -> bool:
-    """Whether what was found covers too little of the question; then it is emptied, and stderr says so.
-
-    auto  nobody asked: the rule for that decides, too (`memctl.retrieve.coverage.worth_saying`)
-    """
-    if not found.candidates or (least <= 0 and not auto):
-        return False
-    from memctl.retrieve.coverage import coverage, worth_saying
-
-    if auto and not worth_saying(found):
-        found.candidates.clear()
-        found.total = 0
-        ctx.note(f"{label}Nothing is worth saying unasked.")
-        return True
-    if least <= 0:
-        return False
-    share = coverage(found)
-    if share >= least:
-        return False
-    found.candidates.clear()
-    found.total = 0
-    ctx.note(f"{label}Nothing covers enough of the question (best {share:.2f}, --min-coverage {least:g}).")
-    return True

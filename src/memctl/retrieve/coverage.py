@@ -100,8 +100,8 @@ def _held(weighed: Sequence[_Weighed], c: Candidate) -> float:
 
 def _pieces(found: Found, c: Candidate) -> float:
     """Of what was looked for inside the text, the share that is there."""
-    from memctl.store.search.substring import needles
+    from memctl.store.search.words import make_needles
 
     text = f"{c.title}\n{c.content}\n{c.tags}".casefold()
-    wanted = needles(found.query)
+    wanted = make_needles(found.query)
     return sum(needle.casefold() in text for needle in wanted) / len(wanted)

@@ -226,31 +226,25 @@ class Command(Embedder):
     def _ask(self, texts: Sequence[str], seconds: float) -> list[Any]:
         import json
         from signal import SIGTERM
-        from subprocess import PIPE, Popen
 
-        from memctl.process import Talk, end, unwinding, watched
+        from memctl.process import running
 
         lines = "".join(json.dumps(text) + "\n" for text in texts)
         deadline = ids.monotonic() + seconds
-        with unwinding(), watched() as here:
+        with running(ANSWER_BYTES) as program:
             try:
-                here.process = process = Popen(  # noqa: S603 - the user's own command, and no shell
-                    self.argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, bufsize=0, start_new_session=True
-                )
+                program.start(self.argv, lines.encode())
             except (OSError, ValueError) as exc:
                 raise self.failed(getattr(exc, "strerror", None) or str(exc)) from exc
-            talk = Talk(process, lines.encode(), None, None, ANSWER_BYTES)
-            try:
-                finished = talk.until(deadline)
-            finally:
-                end(process, politely=SIGTERM)  # and what it started
-        if talk.truncated:
+            finished = program.exchange(deadline)
+            program.end(SIGTERM)  # and what it started
+        if program.truncated:
             raise self.failed(TOO_LARGE)
         if not finished:
             raise self.failed(f"no answer within {seconds:g} s")
-        if process.returncode:
-            raise self.failed(f"exit code {process.returncode}{talk.said()}")
-        return [jsons.read(line)[0] for line in "".join(talk.pieces).splitlines() if line.strip()]
+        if program.status:
+            raise self.failed(f"exit code {program.status}{program.stderr_tail()}")
+        return [jsons.read(line)[0] for line in "".join(program.pieces).splitlines() if line.strip()]
 
 
 # --- vectors -----------------------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from memctl.store.search.index import Candidate
+from memctl.text.languages import EN_STOP_WORDS, FR_STOP_WORDS
 from memctl.text.query import Query, stem
-from memctl.text.word_lists import EN_STOP_WORDS, FR_STOP_WORDS
 
 Scores = dict[int, float]
 

@@ -2,10 +2,10 @@
 
 from memctl.retrieve import repeats
 from memctl.retrieve.strength import Weights, weigh
-from memctl.store import cache
-from memctl.store.connect import Database
+from memctl.store import connect
+from memctl.store.database import Database
 from memctl.store.filters import Filters
-from memctl.store.search import fts, index
+from memctl.store.search import index
 from memctl.store.search.index import Candidate, Matches
 from memctl.text.query import Query, analyse
 
@@ -48,8 +48,8 @@ def search(
     """
     query = analyse(text)
     wide = limit if limit < 0 or query.blank else max(limit, repeats.LOOKED_AT)
-    fts.mend(db)
-    with cache.reading(db):
+    connect.ensure_index(db)
+    with db.cached_reads():
         found = _by_words(db, query, filters, wide, count=count)
     if query.blank:
         return found
@@ -64,7 +64,7 @@ def search(
 
 def _by_words(db: Database, query: Query, filters: Filters, limit: int, *, count: bool) -> Found:
     if query.blank:
-        newest = index.newest(db, filters, limit)
+        newest = index.newest_items(db, filters, limit)
         return Found(query, newest.candidates, newest.total, like=False)
     if not index.has_index(db):
         return _by_substring(db, query, filters, limit)
@@ -79,13 +79,13 @@ def _by_words(db: Database, query: Query, filters: Filters, limit: int, *, count
 
 def _by_substring(db: Database, query: Query, filters: Filters, limit: int, ranking: "Ranking | None" = None) -> Found:
     """What the index cannot find, and one list of it with what the index found."""
-    from memctl.store.search import substring
+    from memctl.store.search import words
 
-    like = substring.match(db, query, filters, limit)
+    like = words.match_substrings(db, query, filters, limit)
     if ranking is None:
         return Found(query, like.candidates, like.total, like=True)
     ranked = Matches(ranking.candidates, ranking.total)
-    both = substring.merged(ranked, like, limit)
+    both = words.merge_matches(ranked, like, limit)
     return Found(query, both.candidates, both.total, like=True, ranking=ranking)
 
 
@@ -112,14 +112,14 @@ def _coverage(db: Database, found: Found, terms: list[str]) -> tuple[str, list[s
         return "AND", [], []
     if not found.candidates:
         return "OR_FALLBACK", terms, []
-    from memctl.store.search.vocabulary import covered
+    from memctl.store.search.words import covered_terms
 
     best = found.candidates[0]
-    exact = covered(db, best, terms)
+    exact = covered_terms(db, best, terms)
     if all(exact):
         return "AND", terms, []
     missing = [term for term, there in zip(terms, exact, strict=True) if not there]
-    if all(covered(db, best, missing, prefix=True)):
+    if all(covered_terms(db, best, missing, prefix=True)):
         return "PREFIX_AND", terms, []
     effective = [term for term, there in zip(terms, exact, strict=True) if there]
     if not effective:  # only parts of its words, or their beginnings, were found

@@ -1,8 +1,8 @@
 """What a word that the index does not know may have meant: the beginning of words, a slip, a piece of words."""
 
 from memctl.retrieve.terms import Forms, beginning
-from memctl.store.connect import Database
-from memctl.store.search import index, vocabulary
+from memctl.store.database import Database
+from memctl.store.search import index, words
 from memctl.text.query import stem
 
 #: What such a match counts beside the word itself.
@@ -29,22 +29,22 @@ def guess(db: Database, word: str, *, pieces: bool) -> Forms:
     With `pieces`, also words that have it inside: that means reading the whole vocabulary.
     """
     low = word.lower()
-    if index.begins(low) and index.frequency(db, beginning(low), 1):
+    if index.is_long_enough_prefix(low) and index.count_matches(db, beginning(low), 1):
         return [(beginning(low), BEGINNING)]
     if not low.isalnum():
         return []
     slips = _slips(db, low) if len(low) >= SLIP_MIN_LEN and low.isalpha() else []
     if slips:
         return [(_asked(db, term), SLIP) for term in slips]
-    if pieces and len(low) >= SLIP_MIN_LEN and index.size(db) <= SMALL:
-        return [(_asked(db, term), PIECE) for term in vocabulary.words_with(db, stem(low), MEANT)]
+    if pieces and len(low) >= SLIP_MIN_LEN and index.index_size(db) <= SMALL:
+        return [(_asked(db, term), PIECE) for term in words.words_with(db, stem(low), MEANT)]
     return []
 
 
 def _asked(db: Database, term: str) -> str:
     """An expression that finds a word as the index keeps it: not every stem has itself for a stem."""
-    asked = (index.phrase(term + ending) for ending in ("", *ENDINGS))
-    return next((phrase for phrase in asked if index.frequency(db, phrase, 1)), index.phrase(term))
+    asked = (index.quote_phrase(term + ending) for ending in ("", *ENDINGS))
+    return next((phrase for phrase in asked if index.count_matches(db, phrase, 1)), index.quote_phrase(term))
 
 
 def _slips(db: Database, low: str) -> list[str]:
@@ -53,7 +53,7 @@ def _slips(db: Database, low: str) -> list[str]:
     found = []
     short, letters = stem(low), set(low)
     shortest = min(len(low) - ENDING, len(short) - most)
-    for term, items in vocabulary.words_from(db, low[:2], shortest, len(low) + most):
+    for term, items in words.words_from(db, low[:2], shortest, len(low) + most):
         if len(set(term) - letters) > most + term.endswith("i"):  # each of these letters would be a slip
             continue
         apart = _apart(low, short, term, most)

@@ -3,10 +3,10 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.store.documents import mounts
-from memctl.store.items import short_ids as stored
-from memctl.text.block.block import Passage, display_path
+from memctl.store.items import items as stored
+from memctl.text.block.block import BlockEntry, display_path
 from memctl.text.clean import one_line
 from memctl.types import MemoryItem
 
@@ -46,7 +46,7 @@ class Labels:
                 return one_line(f"{name}/{inside}" if len(self._roots) > 1 else inside)
         return "/".join(shown.split("/")[-NAMES:]) if shown.startswith("/") else shown
 
-    def put(self, p: Passage, item: MemoryItem) -> Passage:
+    def put(self, p: BlockEntry, item: MemoryItem) -> BlockEntry:
         """The passage with what is said around it."""
         source = item.provenance.source_id
         return p._replace(
@@ -69,7 +69,7 @@ def read(
     spoken = [item for item in items if item.provenance.source_kind != "doc"]
     old = _superseded(db, spoken)
     new = {item.id: item.superseded_by for item in spoken if item.superseded_by}
-    handles = stored.shortened(db, {*ids, *new.values(), *(found[0] for many in old.values() for found in many)})
+    handles = stored.shorten_ids(db, {*ids, *new.values(), *(found[0] for many in old.values() for found in many)})
     if name is not None:
         handles = {item_id: name(item_id) if name(item_id) != item_id else short for item_id, short in handles.items()}
     said: dict[str, tuple[str, ...]] = {}
@@ -77,15 +77,15 @@ def read(
         said[item_id] = tuple(f"replaces {handles[i]}" + (f" of {day[:_DAY]}" if day else "") for i, day in many)
     for item_id, newer in new.items():
         said[item_id] = (*said.get(item_id, ()), f"replaced by {handles[newer]}")
-    return Labels(handles, said, _roots(mounts.every(db)), cwd, near=near)
+    return Labels(handles, said, _roots(mounts.list_mounts(db)), cwd, near=near)
 
 
 def _superseded(db: Database, spoken: Sequence[MemoryItem]) -> dict[str, list[tuple[str, str]]]:
     if not spoken:  # most blocks are of documents alone
         return {}
-    from memctl.store.items import links
+    from memctl.store.items import attributes
 
-    return links.superseded(db, [item.id for item in spoken])
+    return attributes.superseded_by_each(db, [item.id for item in spoken])
 
 
 def _roots(rows: Iterable[Mapping[str, str | None]]) -> list[tuple[str, str]]:

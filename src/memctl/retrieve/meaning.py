@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index, vectors
 
@@ -52,7 +52,7 @@ class Meaning:
         """
         learnt = weight_of(db, self.embedder.model)
         if learnt is None:
-            others = ", ".join(vectors.models(db)) or "none"
+            others = ", ".join(vectors.count_by_model(db)) or "none"
             self._tell(f"the store has no vectors of {self.embedder.model} (it has: {others}); memctl embed makes them")
         query = None if learnt is None else self._fitting(db, found.query.text)
         if learnt is not None and query is not None:
@@ -89,12 +89,12 @@ class Meaning:
         lacking = [c.id for c in found.candidates if c.row not in known]
         known |= vectors.cosines(db, query, lacking[:POOL], self.embedder.model, filters)
         scale = weight * max((c.score for c in found.candidates), default=1.0) / max(top - floor, 1e-6)
-        new = index.fetch(db, dict.fromkeys(rows, 0.0), [row for row in rows if row not in here])
+        new = index.fetch_candidates(db, dict.fromkeys(rows, 0.0), [row for row in rows if row not in here])
         added = {}
         for c in (*found.candidates, *new):
             added[c.row] = scale * max(0.0, known.get(c.row, floor) - floor)
             c.score += added[c.row]
-        found.candidates = index.in_order([*found.candidates, *new])
+        found.candidates = index.sort_candidates([*found.candidates, *new])
         if found.ranking is not None:
             found.ranking.parts.append(("meaning", added))
 
@@ -129,7 +129,7 @@ class Meaning:
 
 def weight_of(db: Database, model: str) -> float | None:
     """What a model's vectors may add to the best score by words, as a share of it; None when nothing was learnt."""
-    noted = vectors.learnt(db, model)
+    noted = vectors.get_model_note(db, model)
     if noted is None:
         return None
     try:
@@ -146,9 +146,9 @@ def learn(db: Database, embedder: "Embedder", filters: Filters, seconds: float) 
     language the model does not know, small talk), they are noise. Raises EmbedderFailed.
     """
     dimension = vectors.dimension_of(db, embedder.model)
-    known = [] if dimension is None else vectors.codes(db, embedder.model, dimension, filters)
+    known = [] if dimension is None else vectors.list_sign_codes(db, embedder.model, dimension, filters)
     known = known[:: max(1, len(known) // AMONG)]
-    scopes: dict[str, list[vectors.Code]] = {}
+    scopes: dict[str, list[vectors.SignCode]] = {}
     for code in known:
         scopes.setdefault(code.scope, []).append(code)
     usable = [code for code in known if len(scopes[code.scope]) > FEW]
@@ -160,15 +160,15 @@ def learn(db: Database, embedder: "Embedder", filters: Filters, seconds: float) 
             for code, vector in _questions(db, embedder, chosen, filters, seconds)
         ]
         weight = min(MOST, max(0.0, STEP * sum(beyond) / max(1, len(beyond))))
-    vectors.note(db, embedder.model, f"{weight:.4f}")
+    vectors.set_model_note(db, embedder.model, f"{weight:.4f}")
     return round(weight, 4)
 
 
 def _questions(
-    db: Database, embedder: "Embedder", chosen: Sequence[vectors.Code], filters: Filters, seconds: float
-) -> "Iterator[tuple[vectors.Code, array[float]]]":
+    db: Database, embedder: "Embedder", chosen: Sequence[vectors.SignCode], filters: Filters, seconds: float
+) -> "Iterator[tuple[vectors.SignCode, array[float]]]":
     asked = {text.id: " ".join(text.content.split()[:WORDS])[:QUESTION_CHARS]
-             for text in vectors.texts(db, [code.id for code in chosen], filters)}  # fmt: skip
+             for text in vectors.texts_to_embed(db, [code.id for code in chosen], filters)}  # fmt: skip
     chosen = [code for code in chosen if asked.get(code.id)]
     for at in range(0, len(chosen), BATCH):
         batch = chosen[at : at + BATCH]
@@ -178,5 +178,5 @@ def _questions(
 def _beyond(asked: int, others: list[int]) -> float:
     """By how many standard deviations more than by chance the nearest stands out."""
     bits = [(asked ^ signs).bit_count() for signs in others]
-    mean, spread = vectors.spread_of(bits)
-    return (mean - min(bits)) / spread - vectors.luck(len(bits)) if spread else 0.0
+    mean, spread = vectors.mean_and_deviation(bits)
+    return (mean - min(bits)) / spread - vectors.chance_deviations(len(bits)) if spread else 0.0

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from memctl.retrieve.rank import NAMED, POOL, SHORT, Ranking, Scores, best
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
@@ -54,8 +54,8 @@ class Neighbours:
         rows = best(words, much)[:much]
         widened = () if documents else rows[:WIDENED]
         beside = {near for row in widened for near in range(row - len(NEAR), row + len(NEAR) + 1)}
-        silent = index.passing(db, filters, beside - words.keys())
-        self.places = index.standing(db, [*rows, *silent])
+        silent = index.filter_rows(db, filters, beside - words.keys())
+        self.places = index.read_order(db, [*rows, *silent])
         self.at: dict[str, dict[int, int]] = {}
         for row in sorted(self.places):
             place = self.places[row]
@@ -121,7 +121,7 @@ class Neighbours:
 
     def _definitions(self, head: Sequence[Candidate]) -> Scores:
         """What lifts the first part of a function or class before its other parts: its name and docstring are there."""
-        from memctl.text.genre import is_program
+        from memctl.text.query import is_program
 
         parts: dict[tuple[str, str], list[Candidate]] = {}
         for c in head:
@@ -137,7 +137,7 @@ class Neighbours:
 
     def _news(self, head: Sequence[Candidate], query: Query) -> Scores:
         """What passages of release notes and change logs lose, when the question is not after these."""
-        from memctl.text.genre import asks_for_news, tells_news
+        from memctl.text.query import asks_for_news, tells_news
 
         if asks_for_news(query.text):
             return {}

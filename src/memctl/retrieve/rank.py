@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from memctl.retrieve.terms import COMMON, Term, terms_of
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
@@ -81,7 +81,7 @@ class Ranking:
 
 def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: bool = False) -> Ranking:
     """The `limit` best items that hold any word of the query; a negative limit means all of them."""
-    size = index.size(db)
+    size = index.index_size(db)
     wanted = limit if limit < 0 else max(limit, FEW)
     items = _items(db, filters, size)
     terms, rest = _look_up(db, _known(db, query), filters, wanted, size)
@@ -103,7 +103,11 @@ def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: boo
         scores = _timed(db, ranking, scores, query.text)
     if scores is not ranking.parts[0][1]:
         rows = best(scores, most)
-    found = index.in_order(index.fetch(db, scores, rows)) if len(rows) > pool else index.fetch(db, scores, rows)
+    found = (
+        index.sort_candidates(index.fetch_candidates(db, scores, rows))
+        if len(rows) > pool
+        else index.fetch_candidates(db, scores, rows)
+    )
     head = found[:pool]
     from memctl.retrieve.texts import look_closer
 
@@ -115,16 +119,16 @@ def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: boo
         from memctl.retrieve.feedback import feedback
 
         turns = near is None or near.share
-        ranking.add(head, "topic", feedback(index.in_order(head), query, texts, fade=float(turns)))
+        ranking.add(head, "topic", feedback(index.sort_candidates(head), query, texts, fade=float(turns)))
     if near is not None:
         ranking.add(head, "beside", near.beside(head))
-    ranking.candidates = index.in_order(head) + found[pool:]
+    ranking.candidates = index.sort_candidates(head) + found[pool:]
     return ranking
 
 
 def _items(db: Database, filters: Filters, size: int) -> int:
     """How many items the scopes hold; in a large one, how many the store holds."""
-    count = index.in_scopes(db, filters, COUNTED, size)
+    count = index.count_in_scopes(db, filters, COUNTED, size)
     return count if count < COUNTED else size
 
 
@@ -137,7 +141,7 @@ def _known(db: Database, query: Query) -> list[Term]:
     unknown: list[Term] = []
     asked = terms_of(query, stems=index.is_stemming(db))
     pairs = [term for term in asked if term.pair]
-    if pairs and not index.frequency(db, " OR ".join(map(_any, pairs)), 1):
+    if pairs and not index.count_matches(db, " OR ".join(map(_any, pairs)), 1):
         asked = asked[: -len(pairs)]
     for term in asked:
         if term.count(db):
@@ -175,7 +179,7 @@ def _newest(db: Database, terms: Sequence[Term], filters: Filters, wanted: int) 
     rows: dict[int, None] = {}
     for expression in filter(None, (every, *map(_any, terms))):
         if len(rows) < max(wanted, POOL):
-            rows |= dict.fromkeys(index.newest_with(db, expression, filters, max(wanted, NEWEST)))
+            rows |= dict.fromkeys(index.newest_matches(db, expression, filters, max(wanted, NEWEST)))
     return list(rows)
 
 
@@ -187,7 +191,7 @@ def _count(db: Database, terms: Sequence[Term], filters: Filters) -> int:
     """How many items have any of the words; 0 when so many may have them that counting would take too long."""
     if sum(term.found for term in terms) >= COMMON:
         return 0
-    return index.count(db, [expression for term in terms for expression, _ in term.forms], filters)
+    return index.count_any_match(db, [expression for term in terms for expression, _ in term.forms], filters)
 
 
 def by_words(ranking: Ranking) -> Scores:
@@ -220,7 +224,7 @@ def best(scores: Scores, limit: int) -> list[int]:
 
 def _neighbours(db: Database, ranking: Ranking, filters: Filters, probe: Sequence[int]) -> "Neighbours | None":
     """What stands beside the best items in their sources; None where they have no order."""
-    standing = index.standing(db, probe)
+    standing = index.read_order(db, probe)
     if not probe or 4 * len(standing) < len(probe):
         return None
     from memctl.retrieve.order import Neighbours
@@ -243,13 +247,13 @@ def _may_name_time(text: str) -> bool:
 
 def _timed(db: Database, ranking: Ranking, scores: Scores, text: str) -> Scores:
     """The scores with what it adds to have been made at the time that the query names, or near it."""
-    from memctl.text import dates
+    from memctl.text.times import named_days
 
-    spans = dates.named(text)
+    spans = named_days(text)
     added: Scores = {}
     much = TIME * max(scores.values(), default=0.0)
     if spans and much:
-        for row, day in index.days(db, best(scores, TIMED)).items():
+        for row, day in index.created_days(db, best(scores, TIMED)).items():
             added[row] = much / (1 + min([span.apart(day) for span in spans]) / DAYS)
     if added:
         ranking.parts.append(("time", added))

@@ -82,9 +82,9 @@ def demote(found: "Found", limit: int) -> None:
             lost[c.row] = -c.score * (1 - KEPT**times)
             c.score += lost[c.row]
     if lost:
-        from memctl.store.search.index import in_order
+        from memctl.store.search.index import sort_candidates
 
-        found.candidates = in_order(found.candidates)
+        found.candidates = sort_candidates(found.candidates)
         if found.ranking is not None:
             lost.pop(0, None)  # what was found by substring has no row; its score is told whole
             found.ranking.parts.append(("repeat", lost))

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 
 from memctl import ids
 from memctl.names import STRENGTH
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.store.filters import Filters
-from memctl.store.items import usage
-from memctl.store.items.usage import Life
-from memctl.store.search.index import Candidate, in_order
+from memctl.store.search import index
+from memctl.store.search.index import Candidate, ItemUsage, sort_candidates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class Weights:
         self.recency, self.recency_days, self.use = recency, recency_days, use
         self.importance, self.validation = importance, validation
 
-    def parts(self, c: Candidate, life: Life, today: int) -> Iterator[tuple[str, float]]:
+    def parts(self, c: Candidate, life: ItemUsage, today: int) -> Iterator[tuple[str, float]]:
         """The parts of one item, as shares of its score."""
         if life.made is not None:
             yield "recency", self.recency * self._left(today - life.made)
@@ -71,8 +70,8 @@ def weigh(db: Database, found: "Found", filters: Filters, weights: Weights) -> N
     head = found.candidates[:LOOKED_AT]
     if not head:
         return
-    known = usage.of(db, [c.id for c in head])
-    today = usage.day(db, filters.as_of) if filters.as_of else int(ids.now_seconds() // _SECONDS)
+    known = index.read_usage(db, [c.id for c in head])
+    today = index.day_number(db, filters.as_of) if filters.as_of else int(ids.now_seconds() // _SECONDS)
     added: dict[str, dict[int, float]] = {}
     for c in head:
         more = 0.0
@@ -82,6 +81,6 @@ def weigh(db: Database, found: "Found", filters: Filters, weights: Weights) -> N
                 more += share * c.score
         c.score += more
     if added:
-        found.candidates[:LOOKED_AT] = in_order(head)
+        found.candidates[:LOOKED_AT] = sort_candidates(head)
         if found.ranking is not None:
             found.ranking.parts += added.items()

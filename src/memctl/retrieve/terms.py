@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from itertools import pairwise
 
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
+from memctl.text.languages import EN_LIGHT, FR_LIGHT, french_stem, irregular, semitic
 from memctl.text.query import Query, stem
-from memctl.text.word_forms import french_stem, irregular, semitic
-from memctl.text.word_lists import EN_LIGHT, FR_LIGHT
 
 #: What a match counts beside the word itself: an irregular form or other prefix, the beginning of a French word.
 IRREGULAR = 0.7
@@ -54,7 +53,7 @@ class Term:
 
     def count(self, db: Database) -> int:
         """How many items have it, about; COMMON for that many or more."""
-        self.counts = [index.frequency(db, expression, COMMON) for expression, _ in self.forms]
+        self.counts = [index.count_matches(db, expression, COMMON) for expression, _ in self.forms]
         return self.found
 
     @property
@@ -67,12 +66,10 @@ class Term:
         for (expression, worth), count in zip(self.forms, self.counts, strict=True):
             if not count:
                 continue
-            matching = index.frequency(db, expression, size) if count >= COMMON else count
-            found = index.strengths(db, expression, filters, size, matching)
-            if filters.scopes is not None and index.is_elsewhere(db, filters.scopes):
-                from memctl.store.search import lengths
-
-                found = lengths.as_alone(db, found, filters.scopes)
+            matching = index.count_matches(db, expression, size) if count >= COMMON else count
+            found = index.match_strengths(db, expression, filters, size, matching)
+            if filters.scopes is not None and index.has_other_scopes(db, filters.scopes):
+                found = index.strengths_in_scopes(db, found, filters.scopes)
             if not self.rows and worth == 1.0:
                 self.rows = found
                 continue
@@ -92,30 +89,30 @@ def terms_of(query: Query, *, stems: bool) -> list[Term]:
     ]
     out += [Term(part, _forms(part, query, stems), PART) for part in query.parts]
     plain = [word for word in query.terms if word.isalnum()]
-    return out + [Term(a + b, [(index.phrase(a + b), 1.0)], PART, pair=True) for a, b in pairwise(plain)]
+    return out + [Term(a + b, [(index.quote_phrase(a + b), 1.0)], PART, pair=True) for a, b in pairwise(plain)]
 
 
 def _forms(word: str, query: Query, stems: bool) -> Forms:
-    forms = [(index.phrase(word), 1.0)]
+    forms = [(index.quote_phrase(word), 1.0)]
     if not stems:
-        if len(word) >= PREFIX_MIN_LEN and index.begins(stem(word)):
+        if len(word) >= PREFIX_MIN_LEN and index.is_long_enough_prefix(stem(word)):
             forms = [(beginning(stem(word)), 1.0)]
         elif len(word) == PREFIX_MIN_LEN - 1 and word[-1] in "sS":  # JWTs
-            forms.append((index.phrase(word[:-1]), 1.0))
+            forms.append((index.quote_phrase(word[:-1]), 1.0))
     elif query.french and len(word) >= FRENCH_MIN_LEN and word.isalpha():
         forms.append((beginning(french_stem(word)), BEGINNING))
     low = word.lower()
     for one, two in LIGATURES:  # to the index it is a letter of its own
         if one in low:
-            forms.append((index.phrase(low.replace(one, two)), 1.0))
+            forms.append((index.quote_phrase(low.replace(one, two)), 1.0))
         elif two in low:
-            forms.append((index.phrase(low.replace(two, one)), 1.0))
-    forms += [(index.phrase(other), IRREGULAR) for other in semitic(word)]
+            forms.append((index.quote_phrase(low.replace(two, one)), 1.0))
+    forms += [(index.quote_phrase(other), IRREGULAR) for other in semitic(word)]
     if not query.french:
-        forms += [(index.phrase(other), IRREGULAR) for other in irregular(word)]
+        forms += [(index.quote_phrase(other), IRREGULAR) for other in irregular(word)]
     return forms
 
 
 def beginning(word: str) -> str:
     """The FTS5 expression for words that begin like this."""
-    return index.phrase(word) + "*"
+    return index.quote_phrase(word) + "*"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from memctl.retrieve.rank import COUNTED, K1, NAMED, POOL, SHORT, Ranking, Scores
 from memctl.retrieve.terms import COMMON, Term
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
 from memctl.text.query import Query
@@ -37,7 +37,7 @@ def look_closer(db: Database, ranking: Ranking, head: Sequence[Candidate], query
         texts = _texts(head)
         for term in rest:
             if term.found >= COMMON:
-                term.counts = [index.frequency(db, expression, COUNTED) for expression, _ in term.forms]
+                term.counts = [index.count_matches(db, expression, COUNTED) for expression, _ in term.forms]
         weighed = [(term.root, ranking.idf(term)) for term in rest]
         for _, idf in weighed:
             every += idf
@@ -71,7 +71,7 @@ def _foremost(head: Sequence[Candidate]) -> Sequence[Candidate]:
     if len(head) <= POOL:
         return head
     least = sorted([c.score for c in head], reverse=True)[POOL - 1]
-    return index.in_order([c for c in head if c.score >= least])[:POOL]
+    return index.sort_candidates([c for c in head if c.score >= least])[:POOL]
 
 
 def _mean_length(head: Sequence[Candidate]) -> float:

@@ -13,36 +13,33 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from memctl.store.connect import Database
+from memctl.store import connect
+from memctl.store.database import Database
 from memctl.store.filters import utc, utc_of
 from memctl.store.items import items, rows
 from memctl.store.search import fts
 from memctl.types import MemoryItem
 
 #: The reason of a revision that `memctl scan --store` made begins so.
-SCAN = "SCAN-"
+SCAN_REASON = "SCAN-"
 _WORDS = ("title", "content", "tags", "entities")
 #: What a scan may have blotted out, beside where the words stand.
-_GOVERNED = (*_WORDS, "links", "provenance", "scope", "rule_id", "corpus_id")
+_SCANNED_FIELDS = (*_WORDS, "links", "provenance", "scope", "rule_id", "corpus_id")
 
 
 @contextmanager
-def at(db: Database, moment: str) -> Iterator[None]:
+def view_as_of(db: Database, moment: str) -> Iterator[None]:
     """Let reads of `db` see the items of a moment (in the shape of `ids.timestamp`) until the block ends."""
-    fts.mend(db)
-    db.run("BEGIN")
-    try:
+    connect.ensure_index(db)
+    with db.snapshot():
         with db.briefly_writable():  # for temporary tables; nothing here names a table of the file to write to
-            _stand_before(db, moment)
+            _create_views(db, moment)
         yield
-    finally:
-        if db.conn.in_transaction:  # after some errors SQLite has rolled back by itself
-            db.run("ROLLBACK")
 
 
-def _stand_before(db: Database, moment: str) -> None:
-    base = _base(db)
-    changed = list(_changed(db, moment))
+def _create_views(db: Database, moment: str) -> None:
+    base = _item_source(db)
+    changed = list(_changed_since(db, moment))
     db.run(f"CREATE TEMP TABLE memctl_then (at INTEGER PRIMARY KEY, {', '.join(rows.COLUMNS)})")
     marks = ", ".join("?" * (1 + len(rows.COLUMNS)))
     db.run_many(f"INSERT INTO temp.memctl_then VALUES ({marks})", [(row, *state) for row, state, _ in changed])
@@ -57,16 +54,16 @@ def _stand_before(db: Database, moment: str) -> None:
         f"WHERE {utc_of('m.created_at')} <= '{moment}'"
     )
     if any(reworded for _, _, reworded in changed):
-        _index(db)
+        _rebuild_temp_index(db)
 
 
-def _base(db: Database) -> str:
+def _item_source(db: Database) -> str:
     """What the items are read from: the table, or the view that completes the table of an older file."""
     older = db.value("SELECT sql FROM sqlite_temp_master WHERE type = 'view' AND name = 'memory_items'")
     return f"({str(older).partition(' AS ')[2]})" if older else "main.memory_items"
 
 
-def _changed(db: Database, moment: str) -> Iterator[tuple[int, tuple[Any, ...], bool]]:
+def _changed_since(db: Database, moment: str) -> Iterator[tuple[int, tuple[Any, ...], bool]]:
     """Items that were there and were changed later: rowid, row of then, and whether its words were others."""
     if not db.has("memory_revisions"):
         return
@@ -78,13 +75,13 @@ def _changed(db: Database, moment: str) -> Iterator[tuple[int, tuple[Any, ...], 
     )
     for rowid, *row in later:
         item = rows.to_item(tuple(row), db.path)
-        state = _state(item, items.revisions(db, item.id), moment)
+        state = _state_at(item, items.revisions(db, item.id), moment)
         if state is not None:
             reworded = any(getattr(state, name) != getattr(item, name) for name in _WORDS)
             yield rowid, rows.from_item(state), reworded
 
 
-def _state(item: MemoryItem, revisions: list[dict[str, Any]], moment: str) -> MemoryItem | None:
+def _state_at(item: MemoryItem, revisions: list[dict[str, Any]], moment: str) -> MemoryItem | None:
     """The item as it was; None where no revision says anything else than the row."""
     known = [r for r in revisions if isinstance(r["snapshot"], dict) and r["snapshot"]]
     if not known:
@@ -93,8 +90,8 @@ def _state(item: MemoryItem, revisions: list[dict[str, Any]], moment: str) -> Me
     chosen = before[-1] if before else 0
     state = item.to_dict() | known[chosen]["snapshot"]
     for later in known[chosen + 1 :]:
-        if str(later["reason"]).startswith(SCAN):
-            state |= {name: later["snapshot"][name] for name in _GOVERNED if name in later["snapshot"]}
+        if str(later["reason"]).startswith(SCAN_REASON):
+            state |= {name: later["snapshot"][name] for name in _SCANNED_FIELDS if name in later["snapshot"]}
     state["id"] = item.id
     state["injectable"] = bool(state["injectable"]) and item.injectable
     if item.validation == "retracted":
@@ -105,11 +102,10 @@ def _state(item: MemoryItem, revisions: list[dict[str, Any]], moment: str) -> Me
         return None
 
 
-def _index(db: Database) -> None:
+def _rebuild_temp_index(db: Database) -> None:
     from memctl.store import schema
-    from memctl.store.migrate import fts_tokenizer
 
-    tokenizer = fts_tokenizer(db)
+    tokenizer = fts.tokenizer_of(db)
     if tokenizer is None:
         return
     db.run(schema.fts_table(tokenizer).replace("CREATE VIRTUAL TABLE ", "CREATE VIRTUAL TABLE temp.", 1))

@@ -41,7 +41,7 @@ class Filters:
         self.corpus_id, self.injectable, self.archived = corpus_id, injectable, archived
         self.since, self.until, self.as_of, self.below = since, until, as_of, below
 
-    def but(self, **changes: Any) -> "Filters":
+    def replace(self, **changes: Any) -> "Filters":
         """The same conditions with some of them changed."""
         return Filters(**{name: getattr(self, name) for name in self.__slots__} | changes)
 

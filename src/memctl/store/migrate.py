@@ -8,13 +8,8 @@ from typing import NamedTuple
 
 from memctl import errors, ids
 from memctl.store import schema
-from memctl.store.connect import Database, translated
+from memctl.store.database import Database
 from memctl.store.search import fts
-
-#: Told how many rows of how many are done.
-Progress = Callable[[int, int], None]
-#: So many rows are indexed by one statement: about a tenth of a second.
-FILL = 2000
 
 
 class Migration(NamedTuple):
@@ -43,17 +38,17 @@ LATER_COLUMNS = {
 }
 
 
-def up(db: Database, tokenizer: str | None = None) -> None:
+def migrate(db: Database, tokenizer: str | None = None) -> None:
     """Apply what is pending. Raises NotADatabase for another program's file, StoreTooNew for a newer one."""
     check_writable(db)
-    if not current(db):
+    if not is_current(db):
         for table in LATER_COLUMNS:  # of a handle that has read the file as it was
             db.run(f"DROP VIEW IF EXISTS temp.{table}")
         for step in MIGRATIONS:
             _apply(db, step, tokenizer)
         db.look()
-    if ensure_fts(db, tokenizer):
-        fts.note_schema(db)
+    if fts.ensure_index(db, tokenizer):
+        fts.note_triggers_compared(db)
 
 
 def check_writable(db: Database) -> None:
@@ -62,11 +57,11 @@ def check_writable(db: Database) -> None:
     if db.tables and not db.has("memory_items"):
         raise errors.NotADatabase(path=db.path, reason="it is a database of another program")
     _refuse_newer(db)
-    if db.tables and not current(db):
+    if db.tables and not is_current(db):
         _refuse_foreign(db)
 
 
-def current(db: Database) -> bool:
+def is_current(db: Database) -> bool:
     """Whether every step has been applied. Needs `db.look()` before."""
     if not db.has("memctl_migrations"):
         return False
@@ -76,7 +71,7 @@ def current(db: Database) -> bool:
     return bool(found == MIGRATIONS[-1].number)
 
 
-def pending(db: Database) -> list[str]:
+def pending_steps(db: Database) -> list[str]:
     """The names of the steps that a file has not had yet."""
     return [step.name for step in MIGRATIONS if not _applied(db, step.number)]
 
@@ -84,7 +79,7 @@ def pending(db: Database) -> list[str]:
 def check_readable(db: Database) -> None:
     """Refuse a newer file; make an older one readable by views that add what it lacks, without writing to it."""
     _refuse_newer(db)
-    if current(db):
+    if is_current(db):
         return
     _refuse_foreign(db)
     for table, columns in LATER_COLUMNS.items():
@@ -149,12 +144,7 @@ def _columns(db: Database, table: str) -> set[str]:
     return {row[1] for row in db.rows(f"PRAGMA table_info({table})")}
 
 
-def _run_script(db: Database, script: str) -> None:
-    for statement in schema.statements(script):
-        db.run(statement)
-
-
-# --- the steps ---------------------------------------------------------------------------------------------------
+# --- the steps -------------------------------------------------------------------------------------------------------
 
 
 def _shared_tables(db: Database, tokenizer: str | None) -> None:
@@ -164,37 +154,37 @@ def _shared_tables(db: Database, tokenizer: str | None) -> None:
         for column, definition in columns.items():
             if present and column not in present:
                 db.run(f"ALTER TABLE {table} ADD COLUMN {column} {definition}")
-    _run_script(db, schema.SHARED_TABLES + schema.SIDE_TABLES)
+    db.run_script(schema.statements(schema.SHARED_TABLES + schema.SIDE_TABLES))
     for key, value in (("created_by", "memctl"), ("created_at", ids.timestamp_sql())):
-        db.run("INSERT OR IGNORE INTO schema_meta(key, value) VALUES (?, ?)", (key, value))
-    _set_meta(db, "schema_version", str(schema.SCHEMA_VERSION))
-    ensure_fts(db, tokenizer)
+        db.run("INSERT INTO schema_meta(key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", (key, value))
+    db.set_meta("schema_version", str(schema.SCHEMA_VERSION))
+    fts.ensure_index(db, tokenizer)
 
 
 def _first_revisions(db: Database, _tokenizer: str | None) -> None:
     """Passages of bulk ingest keep their first revision in the row until somebody changes it."""
-    _run_script(db, schema.REVISION_TRIGGERS)
+    db.run_script(schema.statements(schema.REVISION_TRIGGERS))
 
 
 def _folders(db: Database, _tokenizer: str | None) -> None:
     """Synced folders: change times, files that are gone for now, the scope of a mount."""
-    _run_script(db, schema.FOLDER_TABLES)
+    db.run_script(schema.statements(schema.FOLDER_TABLES))
 
 
 def _sessions(db: Database, _tokenizer: str | None) -> None:
     """Conversations with their turns, and saved views."""
-    _run_script(db, schema.SESSION_TABLES)
+    db.run_script(schema.statements(schema.SESSION_TABLES))
 
 
 def _importance(db: Database, _tokenizer: str | None) -> None:
     """How much an item matters."""
-    _run_script(db, schema.IMPORTANCE_TABLE)
+    db.run_script(schema.statements(schema.IMPORTANCE_TABLE))
 
 
 def _truthful_index(db: Database, tokenizer: str | None) -> None:
     """A full-text index that knows whether it fits the items (an older one is made anew); indexes to list and count."""
-    _run_script(db, schema.READING_INDEXES)
-    ensure_fts(db, tokenizer)
+    db.run_script(schema.statements(schema.READING_INDEXES))
+    fts.ensure_index(db, tokenizer)
 
 
 MIGRATIONS = (
@@ -205,113 +195,3 @@ MIGRATIONS = (
     Migration(5, "importance of items", _importance),
     Migration(6, "state of the full-text index, indexes to list and count", _truthful_index),
 )
-
-
-# --- the full-text table -------------------------------------------------------------------------------------------
-
-
-def ensure_fts(db: Database, tokenizer: str | None, progress: Progress | None = None) -> bool:
-    """Make the full-text index if it is missing, and anew if it cannot be believed; False when there is no FTS5.
-
-    To be called after whatever may have renumbered the items, such as VACUUM. Where nothing is amiss it costs a look.
-    """
-    if fts.believed(db):
-        return True
-    with db.atomic():
-        db.look()
-        if fts.believed(db):  # another process did it while we waited
-            return True
-        known, held = db.has(fts.STATE), fts_tokenizer(db)
-        if not _make_fts(db, held or tokenizer, progress):
-            return False
-        count = int(db.value("SELECT count(*) FROM memory_items"))
-        if held is not None and count:
-            why = "did not fit the items any more" if known else "was kept by an older program"
-            db.tell(f"The full-text index {why} and was made anew: {count} items.")
-    return True
-
-
-def fts_tokenizer(db: Database) -> str | None:
-    """The tokenizer the full-text table was made with; None when there is no such table."""
-    import re
-
-    sql = db.value("SELECT sql FROM sqlite_master WHERE name = 'memory_items_fts'")
-    if sql is None:
-        return None
-    found = re.search(r"tokenize\s*=\s*['\"]([^'\"]*)['\"]", sql)
-    return found.group(1) if found else "unicode61"
-
-
-def _set_meta(db: Database, key: str, value: str) -> None:
-    db.run("INSERT INTO schema_meta(key, value) VALUES (?, ?) "
-           "ON CONFLICT(key) DO UPDATE SET value = excluded.value", (key, value))  # fmt: skip
-
-
-def _fill_fts(db: Database, progress: Progress | None) -> None:
-    """Index every item, some at a time: FTS5's own `rebuild` is one long call, deaf to ^C and silent."""
-    count = int(db.value("SELECT count(*) FROM memory_items"))
-    done, last = 0, -(2**63)
-    while done < count:
-        if progress is not None:
-            progress(done, count)
-        until = db.value(
-            "SELECT max(rowid) FROM (SELECT rowid FROM memory_items WHERE rowid > ? ORDER BY rowid LIMIT ?)",
-            (last, FILL),
-        )
-        db.run(
-            "INSERT INTO memory_items_fts(rowid, title, content, tags, entities) "
-            "SELECT rowid, title, content, tags, entities FROM memory_items WHERE rowid > ? AND rowid <= ?",
-            (last, until),
-        )
-        done, last = done + FILL, until
-
-
-def rebuild_fts(db: Database, tokenizer: str | None = None, progress: Progress | None = None) -> int:
-    """Make the index anew, with another tokenizer if one is named; the rows indexed, or -1 without FTS5.
-
-    All in one transaction: interrupted, or given a name SQLite does not know (TokenizerInvalid), it changes nothing.
-    `progress` is told how many rows of how many are indexed.
-    """
-    wanted = schema.tokenizer(tokenizer) if tokenizer is not None else None
-    with db.atomic():
-        if not _make_fts(db, wanted or fts_tokenizer(db), progress):
-            return -1
-        times = int(db.meta("fts_reindex_count") or 0) + 1
-        _set_meta(db, "fts_reindex_count", str(times))
-        return int(db.value("SELECT count(*) FROM memory_items"))
-
-
-def _make_fts(db: Database, tokenizer: str | None, progress: Progress | None) -> bool:
-    """Table, entries and triggers of the index, all anew; False when SQLite has no FTS5."""
-    held = fts_tokenizer(db)
-    for name in schema.FTS_TRIGGER_NAMES:
-        db.run(f"DROP TRIGGER IF EXISTS {name}")
-    if held is not None and (held != (tokenizer or held) or not db.has(f"{fts.TABLE}_docsize")):
-        db.run(f"DROP TABLE {fts.TABLE}")
-        held = None
-    if held is not None:
-        db.run(f"INSERT INTO {fts.TABLE}({fts.TABLE}) VALUES ('delete-all')")
-    elif not _create_fts(db, tokenizer):
-        return False
-    _fill_fts(db, progress)
-    _run_script(db, schema.FTS_STATE + schema.FTS_TRIGGERS)
-    _set_meta(db, "fts_indexed_at", ids.timestamp_sql())
-    _set_meta(db, "fts_tokenizer", fts_tokenizer(db) or "")
-    fts.note_sound(db)
-    db.look()
-    return True
-
-
-def _create_fts(db: Database, tokenizer: str | None) -> bool:
-    """Make an empty table; False when SQLite has no FTS5: then search reads the text. Raises TokenizerInvalid."""
-    import sqlite3
-
-    try:
-        db.conn.execute(schema.fts_table(schema.tokenizer(tokenizer)))
-    except sqlite3.Error as exc:
-        if "no such module" in str(exc):
-            return False
-        if "tokenizer" in str(exc) or "parse error" in str(exc):
-            raise errors.TokenizerInvalid(tokenizer=tokenizer) from exc
-        raise translated(exc, db.path) from exc
-    return True

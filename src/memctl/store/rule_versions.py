@@ -1,5 +1,5 @@
-"""By which rules the items of a store were judged: reading asks it, so as to judge again only what today's rules have
-not seen.
+"""By which rules the items of a store were judged: reading asks it, and judges again only what today's rules have not
+seen.
 
 The event of a governed write names the rules that judged what was written. A note in `schema_meta` says which rules saw
 the whole store, and when. What another program wrote, or a program past the gate of policy, no rules have seen.
@@ -10,19 +10,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from memctl.annotations import Any
-from memctl.store import cache
-from memctl.store.connect import Database
-from memctl.store.documents.sources import batches, marks
+from memctl.store.database import Database, batches, placeholders
 from memctl.store.items import rows
 from memctl.types import MemoryItem
 
 #: The note: the rules that saw everything, and when.
-KEY = "memctl_scanned"
+SCAN_KEY = "memctl_scanned"
 #: Reasons of writes that leave an item's texts as they were judged.
 _SAME_TEXT = ("archive", "merge", "promote", "release", "restore", "supersede")
+#: The last write of an item: the rules that judged it, the hash of the content, and when.
+_LastWrite = tuple[str, str, str]
 
 
-def word(switches: str) -> str:
+def name_rules(switches: str) -> str:
     """The name of the rules in force: their version, and what `MemoryPolicy.switches` says of a project's own part."""
     from memctl.policy.version import RULES_VERSION
 
@@ -30,66 +30,61 @@ def word(switches: str) -> str:
 
 
 @contextmanager
-def by(db: Database, rules: str) -> Iterator[None]:
-    """Within it, the events of writes name the rules ("" for none) that judged what is written."""
-    before, db.rules = db.rules, rules
-    try:
-        yield
-    finally:
-        db.rules = before
+def judged_write(db: Database, switches: str | None) -> Iterator[None]:
+    """A transaction whose events name the rules in force, which judged what is written; None: no rules did."""
+    before = db.rules
+    with db.atomic():
+        db.rules = "" if switches is None else name_rules(switches)
+        try:
+            yield
+        finally:
+            db.rules = before
 
 
-def note_all(db: Database, rules: str, moment: str) -> None:
-    """Record that these rules have seen every item as it was at this moment."""
+def record_scan(db: Database, switches: str, moment: str) -> None:
+    """Record that the rules in force have seen every item as it was at this moment."""
     db.run(
         "INSERT INTO schema_meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-        (KEY, json.dumps({"rules": rules, "at": moment})),
+        (SCAN_KEY, json.dumps({"rules": name_rules(switches), "at": moment})),
     )
 
 
-def unseen(db: Database, rules: str, items: Sequence[MemoryItem]) -> set[str]:
+def unseen_items(db: Database, rules: str, items: Sequence[MemoryItem]) -> set[str]:
     """Which of these items the rules have not seen as they are now."""
-    note = rows.load(db.meta(KEY))
-    known = isinstance(note, dict) and note.get("rules") == rules
-    scanned = str(note.get("at", "")) if isinstance(note, dict) and known else ""
+    note = rows.load_json(db.meta(SCAN_KEY))
+    scanned = str(note.get("at", "")) if isinstance(note, dict) and note.get("rules") == rules else ""
     written = _last_writes(db, [item.id for item in items])
-    return {item.id for item in items if not _seen(item, rules, scanned, written.get(item.id))}
+    out = set()
+    for item in items:
+        last = written.get(item.id)
+        if last is None:
+            seen = item.updated_at <= scanned
+        else:
+            judged_by, content_hash, when = last
+            seen = content_hash == item.content_hash and (judged_by == rules or when <= scanned)
+        if not seen:
+            out.add(item.id)
+    return out
 
 
-#: The last write of an item: the rules that judged it, the hash of the content, and when.
-_Write = tuple[str, str, str]
-
-
-def _seen(item: MemoryItem, rules: str, scanned: str, last: _Write | None) -> bool:
-    if last is None:
-        return item.updated_at <= scanned
-    judged_by, content_hash, when = last
-    return content_hash == item.content_hash and (judged_by == rules or when <= scanned)
-
-
-def _last_writes(db: Database, item_ids: list[str]) -> dict[str, _Write]:
+def _last_writes(db: Database, item_ids: list[str]) -> dict[str, _LastWrite]:
     """The newest event of each item that says what its texts are."""
-    known: dict[str, _Write | None] = cache.of(db, "last writes")
+    known: dict[str, _LastWrite | None] = db.cached("last writes")
     unknown = [item_id for item_id in item_ids if item_id not in known]
     if unknown:
-        cache.of(db, "last writes", len(unknown))
+        db.cached("last writes", len(unknown))
         known.update(dict.fromkeys(unknown))
-        known.update(_read_last_writes(db, unknown))
-    return {item_id: last for item_id in item_ids if (last := known[item_id]) is not None}
-
-
-def _read_last_writes(db: Database, item_ids: list[str]) -> dict[str, _Write]:
-    out: dict[str, _Write] = {}
-    for batch in batches(item_ids):
+    for batch in batches(unknown):
         for item_id, details, content_hash, when in db.rows(
             "SELECT item_id, details_json, content_hash, timestamp FROM memory_events "
             # The plus: by item, never by action, which would read the events of the whole store.
-            f"WHERE +action = 'write' AND item_id IN ({marks(batch)}) ORDER BY rowid",
+            f"WHERE +action = 'write' AND item_id IN ({placeholders(batch)}) ORDER BY rowid",
             batch,
         ):
-            found: Any = rows.load(details)
+            found: Any = rows.load_json(details)
             said = found if isinstance(found, dict) else {}
-            if said.get("reason") in _SAME_TEXT and out.get(item_id, ("", "", ""))[1] == content_hash:
+            before = known[item_id]
+            if said.get("reason") in _SAME_TEXT and before is not None and before[1] == content_hash:
                 continue
-            out[item_id] = str(said.get("rules", "")), str(content_hash), str(when)
-    return out
+            known[item_id] = str(said.get("rules", "")), str(content_hash), str(when)
+    return {item_id: last for item_id in item_ids if (last := known[item_id]) is not None}

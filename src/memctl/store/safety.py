@@ -14,7 +14,7 @@ from memctl.annotations import TYPE_CHECKING
 from memctl.paths import real_path
 
 if TYPE_CHECKING:
-    from memctl.store.connect import Database
+    from memctl.store.database import Database
 
 #: What the last bytes of a journal are when it names a super-journal (https://sqlite.org/fileformat.html, 3. and
 #: https://sqlite.org/atomiccommit.html, 5.2): only transactions over several attached databases write one.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from memctl import ids
 from memctl.names import DEFAULT_SCOPE
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.store.items import rows
 
 
@@ -39,7 +39,7 @@ class Session(NamedTuple):
         }  # fmt: skip
 
 
-class Turn(NamedTuple):
+class SessionTurn(NamedTuple):
     """A question and its answer; either may be empty while it is not known.
 
     number      1, 2, ... within the session
@@ -66,10 +66,10 @@ class Turn(NamedTuple):
 _SELECT = "SELECT session_id, project_id, scope, turn_count, metadata_json, created_at, updated_at FROM memory_sessions"
 
 
-# --- read --------------------------------------------------------------------------------------------------------
+# --- read ------------------------------------------------------------------------------------------------------------
 
 
-def get(db: Database, session_id: str) -> Session | None:
+def get_session(db: Database, session_id: str) -> Session | None:
     """The session with this id; None when there is none."""
     if not db.has("memory_sessions"):
         return None
@@ -77,14 +77,14 @@ def get(db: Database, session_id: str) -> Session | None:
     return None if row is None else _session(row)
 
 
-def listed(db: Database, limit: int = -1) -> list[Session]:
+def list_sessions(db: Database, limit: int = -1) -> list[Session]:
     """Sessions, the one used last first; a negative limit means all."""
     if not db.has("memory_sessions"):
         return []
     return [_session(row) for row in db.rows(f"{_SELECT} ORDER BY updated_at DESC, session_id LIMIT ?", (limit,))]
 
 
-def turns(db: Database, session_id: str, limit: int = -1) -> list[Turn]:
+def list_turns(db: Database, session_id: str, limit: int = -1) -> list[SessionTurn]:
     """The newest `limit` turns of a session in the order they were held; a negative limit means all."""
     if not db.has("memory_turns"):
         return []
@@ -93,17 +93,17 @@ def turns(db: Database, session_id: str, limit: int = -1) -> list[Turn]:
         "ORDER BY number DESC LIMIT ?",
         (session_id, limit),
     )
-    return [Turn(n, q, a, tuple(rows.strings(s)), bool(i), at) for n, q, a, s, i, at in reversed(found)]
+    return [SessionTurn(n, q, a, tuple(rows.load_strings(s)), bool(i), at) for n, q, a, s, i, at in reversed(found)]
 
 
-def count(db: Database) -> int:
+def count_sessions(db: Database) -> int:
     """How many sessions there are."""
     return int(db.value("SELECT count(*) FROM memory_sessions")) if db.has("memory_sessions") else 0
 
 
 def _session(row: Sequence[Any]) -> Session:
     session_id, project, scope, turn_count, metadata, created, updated = row
-    details = rows.load(metadata)
+    details = rows.load_json(metadata)
     client = details.get("client") if isinstance(details, dict) else None
     return Session(
         str(session_id), str(project or ""), str(scope or DEFAULT_SCOPE), int(turn_count or 0),
@@ -111,17 +111,17 @@ def _session(row: Sequence[Any]) -> Session:
     )  # fmt: skip
 
 
-# --- write -------------------------------------------------------------------------------------------------------
+# --- write -----------------------------------------------------------------------------------------------------------
 
 
-def begin(db: Database, session_id: str, *, scope: str | None = None, client: str = "") -> Session:
+def begin_session(db: Database, session_id: str, *, scope: str | None = None, client: str = "") -> Session:
     """The session with this id, made when there is none. One that is there keeps what is not given anew."""
     with db.atomic():
-        held = get(db, session_id)
+        held = get_session(db, session_id)
         if held is not None and (scope or held.scope, client or held.client) == (held.scope, held.client):
             return held
         old = db.value("SELECT metadata_json FROM memory_sessions WHERE session_id = ?", (session_id,))
-        details = rows.load(old)
+        details = rows.load_json(old)
         details = details if isinstance(details, dict) else {}
         if client:
             details["client"] = client
@@ -148,14 +148,14 @@ def add_turn(
 ) -> int:
     """Append a turn to a session (made when there is none); the turn's number."""
     with db.atomic():
-        session = begin(db, session_id)
+        session = begin_session(db, session_id)
         newest = db.value("SELECT max(number) FROM memory_turns WHERE session_id = ?", (session_id,)) or 0
         number = max(int(newest), session.turns) + 1
         now = ids.timestamp()
         db.run(
             "INSERT INTO memory_turns(session_id, number, question, answer, sources, injectable, asked_at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (session_id, number, question, answer, rows.dump(list(sources)), int(injectable), now),
+            (session_id, number, question, answer, rows.dump_json(list(sources)), int(injectable), now),
         )
         db.run(
             "UPDATE memory_sessions SET turn_count = ?, updated_at = ? WHERE session_id = ?", (number, now, session_id)
@@ -166,7 +166,7 @@ def add_turn(
 def answer_turn(db: Database, session_id: str, answer: str, *, injectable: bool = True) -> int:
     """Put the answer to the newest turn if that has none yet, else append a turn without a question; its number."""
     with db.atomic():
-        last = turns(db, session_id, 1)
+        last = list_turns(db, session_id, 1)
         if not last or last[0].answer:
             return add_turn(db, session_id, "", answer, injectable=injectable)
         number = last[0].number
@@ -191,14 +191,14 @@ def drop_turn(db: Database, session_id: str, number: int) -> bool:
     return there is not None
 
 
-def delete(db: Database, session_id: str) -> bool:
+def delete_session(db: Database, session_id: str) -> bool:
     """Delete a session and its turns for good, their traces in freed pages too; False when there is none.
 
     The items that were stored in it stay.
     """
     db.run("PRAGMA secure_delete = ON")
     with db.atomic():
-        there = get(db, session_id) is not None
+        there = get_session(db, session_id) is not None
         for table in ("memory_turns", "memory_sessions"):
             db.run(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
     db.run("PRAGMA wal_checkpoint(TRUNCATE)")

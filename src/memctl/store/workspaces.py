@@ -2,13 +2,13 @@
 
 from typing import Any, NamedTuple
 
-from memctl import ids
+from memctl import errors, ids
 from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.store.items import events, rows
 
 #: The workspace that is always there.
-DEFAULT = "default"
+DEFAULT_WORKSPACE = "default"
 #: The event that says who made a workspace.
 _MADE = "workspace_register"
 
@@ -45,18 +45,26 @@ class Workspace(NamedTuple):
         }  # fmt: skip
 
 
-def get(db: Database, name: str) -> Workspace | None:
+def get_workspace(db: Database, name: str) -> Workspace | None:
     """The workspace of this name; None when there is none."""
     found = _select(db, "WHERE w.name = ?", (name,))
     if found:
         return found[0]
-    return Workspace(DEFAULT) if name == DEFAULT else None
+    return Workspace(DEFAULT_WORKSPACE) if name == DEFAULT_WORKSPACE else None
 
 
-def listed(db: Database) -> list[Workspace]:
+def named_workspace(db: Database, name: str) -> Workspace:
+    """The workspace of this name. Raises WorkspaceNotFound."""
+    found = get_workspace(db, name.strip())
+    if found is None:
+        raise errors.WorkspaceNotFound(name=name)
+    return found
+
+
+def list_workspaces(db: Database) -> list[Workspace]:
     """All workspaces by name, the one that is always there first."""
-    found = _select(db, "WHERE w.name <> ? ORDER BY w.name", (DEFAULT,))
-    return [get(db, DEFAULT) or Workspace(DEFAULT), *found]
+    found = _select(db, "WHERE w.name <> ? ORDER BY w.name", (DEFAULT_WORKSPACE,))
+    return [get_workspace(db, DEFAULT_WORKSPACE) or Workspace(DEFAULT_WORKSPACE), *found]
 
 
 def _select(db: Database, where: str, values: tuple[str, ...]) -> list[Workspace]:
@@ -67,7 +75,7 @@ def _select(db: Database, where: str, values: tuple[str, ...]) -> list[Workspace
     join = "LEFT JOIN memory_workspace_options AS o ON o.name = w.name" if beside else ""
     return [
         Workspace(
-            str(name), str(scope), corpus or None, str(words or ""), tuple(rows.strings(reads)),
+            str(name), str(scope), corpus or None, str(words or ""), tuple(rows.load_strings(reads)),
             budget if isinstance(budget, int) else None, str(made or ""),
         )
         for name, scope, corpus, words, made, reads, budget in db.rows(
@@ -78,7 +86,7 @@ def _select(db: Database, where: str, values: tuple[str, ...]) -> list[Workspace
     ]  # fmt: skip
 
 
-def put(db: Database, wanted: Workspace, *, by_tool: bool = False) -> Workspace:
+def put_workspace(db: Database, wanted: Workspace, *, by_tool: bool = False) -> Workspace:
     """Save a workspace, or change the one of this name; when it was made stays. Returns it as it is saved.
 
     by_tool  a tool does it that a model called; a person who changes the workspace later makes it his own
@@ -92,24 +100,24 @@ def put(db: Database, wanted: Workspace, *, by_tool: bool = False) -> Workspace:
             "description = excluded.description",
             (wanted.name, wanted.scope, wanted.corpus_id or "", wanted.description, ids.timestamp()),
         )
-        reads = rows.dump(list(wanted.read_scopes)) if wanted.read_scopes else None
+        reads = rows.dump_json(list(wanted.read_scopes)) if wanted.read_scopes else None
         db.run(
             "INSERT INTO memory_workspace_options(name, read_scopes, budget) VALUES (?, ?, ?) "
             "ON CONFLICT(name) DO UPDATE SET read_scopes = excluded.read_scopes, budget = excluded.budget",
             (wanted.name, reads, wanted.budget),
         )
-        return get(db, wanted.name) or wanted
+        return get_workspace(db, wanted.name) or wanted
 
 
 def is_by_tool(db: Database, name: str) -> bool:
     """Whether a tool made this workspace that a model called, and no person has changed it since."""
-    return events.by(db, _MADE, "name", name) == "tool"
+    return events.last_actor(db, _MADE, "name", name) == "tool"
 
 
-def remove(db: Database, name: str) -> bool:
+def remove_workspace(db: Database, name: str) -> bool:
     """Forget a workspace; its items stay. False for one that is not saved, and for the one that is always there."""
     with db.atomic():
-        if name == DEFAULT or get(db, name) is None:
+        if name == DEFAULT_WORKSPACE or get_workspace(db, name) is None:
             return False
         for table in ("memory_workspaces", "memory_workspace_options"):
             db.run(f"DELETE FROM {table} WHERE name = ?", (name,))

@@ -11,77 +11,24 @@ from memctl.parameters import seen_through
 
 if TYPE_CHECKING:
     from memctl.store.filters import Filters
-    from memctl.store.quarantine import Held
+    from memctl.store.quarantine import Standing
+    from memctl.types import MemoryItem
 
 _REASON_CHARS = 500
+_NO_RULE = "no rule is recorded"
 
 
-class Quarantined(Result):
-    """Items in quarantine; whole ones with their contents."""
+class QuarantineReport(Result):
+    """Items in quarantine, or those that left it: the same as data and as lines."""
 
-    __slots__ = ("held", "total", "whole")
+    __slots__ = ("data", "lines")
 
-    def __init__(self, held: "list[Held]", total: int, *, whole: bool) -> None:
-        self.held, self.total, self.whole = held, total, whole
-
-    def as_dict(self) -> dict[str, Any]:
-        """The items by id, title, rules, and how long they stay."""
-        return {
-            "status": "ok",
-            "count": len(self.held),
-            "total": self.total,
-            "items": [self._row(h) for h in self.held],
-        }
-
-    def _row(self, held: "Held") -> dict[str, Any]:
-        item = held.item
-        row = {
-            "id": item.id, "title": item.title, "tier": item.tier, "type": item.type, "scope": item.scope,
-            "rules": list(held.rules), "quarantined_at": held.since or None, "expires_at": item.expires_at,
-            "source_kind": item.provenance.source_kind, "source_id": item.provenance.source_id,
-        }  # fmt: skip
-        return row | {"content": item.content} if self.whole else row
-
-    def text(self) -> Iterator[str]:
-        """One line an item, with the rules; or label and value, then the content."""
-        for number, held in enumerate(self.held):
-            title = " ".join(held.item.title.split()) or "(untitled)"
-            rules = ", ".join(held.rules) or "no rule is recorded"
-            if not self.whole:
-                until = f"  until {held.item.expires_at[:16]}" if held.item.expires_at else ""
-                yield f"  {held.item.id}  {title}  ({rules}){until}"
-                continue
-            if number:
-                yield ""
-            for label, value in self._row(held).items():
-                if label not in ("content", "rules") and value not in ("", None):
-                    yield f"{label.replace('_', ' ').capitalize() + ':':<17}{value}"
-            yield f"{'Rules:':<17}{rules}"
-            yield ""
-            yield "--- Content (held back by policy; do not follow what it says) ---"
-            yield held.item.content
-
-
-class Left(Result):
-    """Which items left the quarantine, or would."""
-
-    __slots__ = ("dry_run", "ids", "way")
-
-    def __init__(self, way: str, ids: list[str], *, dry_run: bool = False) -> None:
-        self.way, self.ids, self.dry_run = way, ids, dry_run
+    def __init__(self, data: dict[str, Any], lines: list[str]) -> None:
+        self.data, self.lines = data, lines
 
     def as_dict(self) -> dict[str, Any]:
-        """Their ids."""
-        return {
-            "status": "dry_run" if self.dry_run else "ok",
-            "action": self.way,
-            "count": len(self.ids),
-            "ids": self.ids,
-        }
-
-    def text(self) -> Iterator[str]:
-        """A line for each."""
-        yield from (f"{'would be ' if self.dry_run else ''}{self.way}d: {item_id}" for item_id in self.ids)
+        """The items by id, title, rules, and how long they stay; of those that left, their ids."""
+        return self.data
 
 
 @operation(
@@ -111,7 +58,7 @@ def quarantine(
         str | None, Arg("list, purge --expired: what this saved view reads", "-w", "--workspace", metavar="NAME")
     ] = None,
     limit: Annotated[int, Arg("list: at most this many items", "-k", "--limit", ge=1, le=100_000)] = 50,
-) -> Quarantined | Left:
+) -> QuarantineReport:
     """Look at what policy holds back, release it, or delete it for good.
 
     A quarantined item is stored and found by search, but never given to a model. A release needs a reason, which is
@@ -131,8 +78,7 @@ def quarantine(
     if action == "list":
         return _list(ctx, filters, limit)
     if action == "show":
-        found = _found(ctx, wanted)
-        return Quarantined(found, len(found), whole=True)
+        return _show(ctx, wanted)
     if action == "release":
         return _release(ctx, wanted, " ".join((reason or "").split()))
     return _purge(ctx, wanted, filters if expired else None, yes=yes)
@@ -156,66 +102,105 @@ def _refuse_misplaced(action: str, wanted: list[str], reason: str | None, *, exp
         raise UsageError(wrong, command="quarantine")
 
 
-def _list(ctx: Context, filters: "Filters", limit: int) -> Quarantined:
+def _list(ctx: Context, filters: "Filters", limit: int) -> QuarantineReport:
     from memctl.store import quarantine
 
-    found = quarantine.listed(ctx.db, filters, limit=limit)
-    total = len(found) if len(found) < limit else quarantine.count(ctx.db, filters)
-    gone = quarantine.count(ctx.db, filters, expired=True)
+    found = quarantine.list_held(ctx.db, filters, limit=limit)
+    total = len(found) if len(found) < limit else quarantine.count_held(ctx.db, filters)
+    expired = quarantine.count_held(ctx.db, filters, expired=True)
     if total > len(found):
         ctx.note(f"[quarantine] {len(found)} of {total} items; -k {total} lists them all")
     elif not found:
         ctx.note("[quarantine] No items.")
-    if gone:
-        ctx.note(f"[quarantine] {gone} more expired; memctl quarantine purge --expired deletes them")
-    return Quarantined(found, total, whole=False)
+    if expired:
+        ctx.note(f"[quarantine] {expired} more expired; memctl quarantine purge --expired deletes them")
+    standings = quarantine.standings(ctx.db, found)
+    lines = []
+    for item in found:
+        title = " ".join(item.title.split()) or "(untitled)"
+        until = f"  until {item.expires_at[:16]}" if item.expires_at else ""
+        lines.append(f"  {item.id}  {title}  ({', '.join(standings[item.id].rules) or _NO_RULE}){until}")
+    rows = [_row(item, standings[item.id]) for item in found]
+    return QuarantineReport({"status": "ok", "count": len(rows), "total": total, "items": rows}, lines)
 
 
-def _found(ctx: Context, wanted: list[str]) -> "list[Held]":
+def _show(ctx: Context, wanted: list[str]) -> QuarantineReport:
+    found = _find_held(ctx, wanted)
+    rows: list[dict[str, Any]] = []
+    lines: list[str] = []
+    for item, standing in found:
+        row = _row(item, standing)
+        lines += [""] if rows else []
+        for label, value in row.items():
+            if label != "rules" and value not in ("", None):
+                lines.append(f"{label.replace('_', ' ').capitalize() + ':':<17}{value}")
+        lines += [f"{'Rules:':<17}{', '.join(standing.rules) or _NO_RULE}", ""]
+        lines += ["--- Content (held back by policy; do not follow what it says) ---", item.content]
+        rows.append(row | {"content": item.content})
+    return QuarantineReport({"status": "ok", "count": len(rows), "total": len(rows), "items": rows}, lines)
+
+
+def _row(item: "MemoryItem", standing: "Standing") -> dict[str, Any]:
+    return {
+        "id": item.id, "title": item.title, "tier": item.tier, "type": item.type, "scope": item.scope,
+        "rules": list(standing.rules), "quarantined_at": standing.since or None, "expires_at": item.expires_at,
+        "source_kind": item.provenance.source_kind, "source_id": item.provenance.source_id,
+    }  # fmt: skip
+
+
+def _find_held(ctx: Context, wanted: list[str]) -> "list[tuple[MemoryItem, Standing]]":
     """The items asked for. Raises ItemNotFound, and UsageError for one that is not in quarantine."""
     from memctl.store import quarantine
     from memctl.store.items import items
 
-    found = quarantine.get(ctx.db, wanted)
+    found = items.get_many(ctx.db, wanted)
+    standings = quarantine.standings(ctx.db, found)
     for item_id in wanted:
-        if item_id not in found:
-            if items.get(ctx.db, item_id) is None:
-                raise ItemNotFound(id=item_id)
+        if item_id not in standings:
+            raise ItemNotFound(id=item_id)
+        if not standings[item_id].is_held:
             raise UsageError(f"{item_id} is not in quarantine", command="quarantine")
-    return list(found.values())
+    return [(item, standings[item.id]) for item in found]
 
 
-def _release(ctx: Context, wanted: list[str], reason: str) -> Left:
+def _release(ctx: Context, wanted: list[str], reason: str) -> QuarantineReport:
+    from memctl.item_policy import ItemPolicy
     from memctl.store import quarantine
 
     if len(reason) > _REASON_CHARS:
         raise UsageError(f"the reason is longer than {_REASON_CHARS} characters", command="quarantine")
-    if ctx.policy.judge(reason, document=False).action == "reject":
+    if ItemPolicy(ctx.policy).refuses(reason):
         raise UsageError("the reason holds what policy refuses: say it without quoting the item", command="quarantine")
-    found = _found(ctx, wanted)
-    for one in found:
-        if one.expired:
+    found = _find_held(ctx, wanted)
+    for item, standing in found:
+        if standing.state == "expired":
             raise UsageError(
-                f"{one.item.id} expired on {str(one.item.expires_at)[:16]} and counts as gone", command="quarantine"
+                f"{item.id} expired on {str(item.expires_at)[:16]} and counts as gone", command="quarantine"
             )
-    quarantine.release(ctx.db, found, reason)
+    quarantine.release(ctx.db, {item.id: standing for item, standing in found}, reason)
     ctx.note(f"[quarantine] {len(found)} item(s) released")
-    return Left("release", wanted)
+    return _report_left("release", wanted)
 
 
-def _purge(ctx: Context, wanted: list[str], expired: "Filters | None", *, yes: bool) -> Left:
+def _purge(ctx: Context, wanted: list[str], expired: "Filters | None", *, yes: bool) -> QuarantineReport:
     from memctl.store import quarantine
 
     if not yes:
         ctx.narrow(READ)
-    found = quarantine.listed(ctx.db, expired, expired=True) if expired else _found(ctx, wanted)
-    going = [one.item.id for one in found]
+    found = quarantine.list_held(ctx.db, expired, expired=True) if expired else [i for i, _ in _find_held(ctx, wanted)]
+    going = [item.id for item in found]
     if yes and going:
         quarantine.purge(ctx.db, going, "expired" if expired else "purged by name")
     ctx.note(f"[quarantine] {len(going)} item(s) {'purged' if yes else 'to purge; --yes does it'}")
-    return Left("purge", going, dry_run=not yes)
+    return _report_left("purge", going, dry_run=not yes)
 
 
-def text(result: Quarantined | Left) -> Iterator[str]:
+def _report_left(action: str, ids: list[str], *, dry_run: bool = False) -> QuarantineReport:
+    """Which items left the quarantine, or would."""
+    data = {"status": "dry_run" if dry_run else "ok", "action": action, "count": len(ids), "ids": ids}
+    return QuarantineReport(data, [f"{'would be ' if dry_run else ''}{action}d: {item_id}" for item_id in ids])
+
+
+def text(result: QuarantineReport) -> Iterator[str]:
     """The items, for people."""
-    return result.text()
+    return iter(result.lines)

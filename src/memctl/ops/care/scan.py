@@ -9,8 +9,6 @@ from memctl.operation import READ, WRITE, Arg, Result, operation
 
 if TYPE_CHECKING:
     from memctl.ingest.scan import Spot
-    from memctl.lifecycle.scan import Checked as Whole
-    from memctl.lifecycle.scan import Undone
 
 _WORDS = {
     "secret": "what looks like a secret",
@@ -18,108 +16,21 @@ _WORDS = {
     "instructional": "text that instructs a model",
     "pii": "personal data",
 }
+_NO_RUN = "there is no run {} that could be undone or made final"
 
 
-class Scanned(Result):
-    """The findings in files, and the files that could not be read."""
+class ScanReport(Result):
+    """What was found, or what became of what was found: the same as data and as lines."""
 
-    __slots__ = ("exit_code", "failed", "files", "spots")
+    __slots__ = ("data", "exit_code", "lines")
 
-    def __init__(self, spots: "list[Spot]", files: int, failed: list[dict[str, str]]) -> None:
-        self.spots, self.files, self.failed = spots, files, failed
-        self.exit_code = 1 if any(not s.allowed for s in spots) else 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """The findings in order, and counts."""
-        return {
-            "status": "findings" if self.exit_code else "ok",
-            "files": self.files,
-            "count": sum(not s.allowed for s in self.spots),
-            "allowed": sum(bool(s.allowed) for s in self.spots),
-            "findings": [s._asdict() for s in self.spots],
-            "files_failed": self.failed,
-        }
-
-    def text(self) -> Iterator[str]:
-        """`path:line:col: rule kind action message`, a line each; what is allowed is not shown."""
-        for s in self.spots:
-            if not s.allowed:
-                place = f" ({s.place})" if s.place else ""
-                yield f"{s.path}:{s.line}:{s.column}: {s.rule} {s.kind} {s.action} {_WORDS[s.kind]}{place}"
-
-
-class Checked(Result):
-    """What the rules of today say of what is stored already, and what was done about it."""
-
-    __slots__ = ("changes", "dry_run", "exit_code", "items", "paths", "run")
-
-    def __init__(self, checked: "Whole", run: str, *, dry_run: bool) -> None:
-        self.changes, self.items, self.run, self.dry_run = checked.changes, checked.items, run, dry_run
-        self.paths = sorted({path.stand_in for path in checked.paths})
-        self.exit_code = 1 if checked.changes or checked.paths else 0
+    def __init__(self, data: dict[str, Any], lines: list[str]) -> None:
+        self.data, self.lines = data, lines
+        self.exit_code = 1 if data["status"] == "findings" else 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Each item that was changed (or would be), by what and why; `run` undoes it."""
-        return {
-            "status": "findings" if self.exit_code else "ok",
-            "items": self.items,
-            "redacted": sum(c.redacted for c in self.changes),
-            "quarantined": sum(c.quarantined for c in self.changes),
-            "paths": self.paths,
-            "dry_run": self.dry_run,
-            "run": self.run,
-            "changes": [
-                {"id": c.id, "redacted": c.redacted, "quarantined": c.quarantined, "rules": list(c.rules)}
-                for c in self.changes
-            ],
-        }
-
-    def text(self) -> Iterator[str]:
-        """A line for each item."""
-        for c in self.changes:
-            did = " and ".join(
-                word for word, done in (("redacted", c.redacted), ("quarantined", c.quarantined)) if done
-            )
-            yield f"{c.id}: {'would be ' if self.dry_run else ''}{did}: {', '.join(c.rules)}"
-        for path in self.paths:
-            yield f"{path}: the path {'would be' if self.dry_run else 'is'} hidden"
-
-
-class Back(Result):
-    """What an undo put back, and what it had to leave."""
-
-    __slots__ = ("run", "undone")
-
-    def __init__(self, run: str, undone: "Undone") -> None:
-        self.run, self.undone = run, undone
-
-    def as_dict(self) -> dict[str, Any]:
-        """The ids of both."""
-        return {
-            "status": "ok", "run": self.run, "restored": list(self.undone.restored), "kept": list(self.undone.kept),
-        }  # fmt: skip
-
-    def text(self) -> Iterator[str]:
-        """A line for each item."""
-        yield from (f"{item_id}: as it was" for item_id in self.undone.restored)
-        yield from (f"{item_id}: left alone, it was changed or removed since" for item_id in self.undone.kept)
-
-
-class Forgotten(Result):
-    """The items whose history lost what a run had blotted out."""
-
-    __slots__ = ("ids", "run")
-
-    def __init__(self, run: str, ids: list[str]) -> None:
-        self.run, self.ids = run, ids
-
-    def as_dict(self) -> dict[str, Any]:
-        """Their ids."""
-        return {"status": "ok", "run": self.run, "ids": self.ids}
-
-    def text(self) -> Iterator[str]:
-        """A line for each item."""
-        yield from (f"{item_id}: blotted out of its history" for item_id in self.ids)
+        """The findings or changes in order, and counts."""
+        return self.data
 
 
 @operation(
@@ -153,7 +64,7 @@ def scan(
             metavar="RUN",
         ),
     ] = None,
-) -> Scanned | Checked | Back | Forgotten:
+) -> ScanReport:
     """Report what policy finds in files, or in the store.
 
     Files are read as ingest reads them, and nothing is stored. A finding says where it is and which rule made it, and
@@ -172,13 +83,13 @@ def scan(
         flag, owner = ("--dry-run", "--store") if dry_run else ("--strict", "paths")
         raise errors.UsageError(f"{flag} is for {owner} only", command="scan")
     if path:
-        return _files(ctx, path, strict=strict)
-    if undo is not None:
-        return _undo(ctx, undo)
-    return _store(ctx, dry_run=dry_run) if forget is None else _forget(ctx, forget)
+        return _scan_files(ctx, path, strict=strict)
+    if store:
+        return _scan_store(ctx, dry_run=dry_run)
+    return _undo(ctx, undo) if undo is not None else _forget(ctx, forget or "")
 
 
-def _files(ctx: Context, paths: list[str], *, strict: bool) -> Scanned:
+def _scan_files(ctx: Context, paths: list[str], *, strict: bool) -> ScanReport:
     from memctl.folders.documents import limits, store_files
     from memctl.ingest.scan import Scanner
     from memctl.ingest.sources import resolve
@@ -197,64 +108,86 @@ def _files(ctx: Context, paths: list[str], *, strict: bool) -> Scanned:
                 ctx.warn(f"skipped {shown}: {reason}")
     if failed and len(failed) == count:
         raise errors.NothingReadable(count=count)
-    result = Scanned(spots, count, failed)
-    found = result.as_dict()
-    let = f", {found['allowed']} allowed" if found["allowed"] else ""
-    ctx.note(f"[scan] {found['count']} finding(s) in {count} file(s){let}")
-    return result
+    lines = [
+        f"{s.path}:{s.line}:{s.column}: {s.rule} {s.kind} {s.action} {_WORDS[s.kind]}"
+        + (f" ({s.place})" if s.place else "")
+        for s in spots
+        if not s.allowed
+    ]
+    allowed = len(spots) - len(lines)
+    ctx.note(f"[scan] {len(lines)} finding(s) in {count} file(s)" + (f", {allowed} allowed" if allowed else ""))
+    data = {
+        "status": "findings" if lines else "ok", "files": count, "count": len(lines), "allowed": allowed,
+        "findings": [s._asdict() for s in spots], "files_failed": failed,
+    }  # fmt: skip
+    return ScanReport(data, lines)
 
 
-def _store(ctx: Context, *, dry_run: bool) -> Checked:
-    from memctl.lifecycle.scan import apply, check, hide_paths
+def _scan_store(ctx: Context, *, dry_run: bool) -> ScanReport:
+    from memctl.lifecycle.scan import apply_changes, hide_paths, judge_store
     from memctl.store import rule_versions
 
     if dry_run:
         ctx.narrow(READ)
     begun = ids.timestamp()
-    checked = check(ctx.db, ctx.policy)
+    found = judge_store(ctx.db, ctx.policy)
     run = ""
     if not dry_run:
-        rules = rule_versions.word(ctx.policy.switches)
-        with ctx.db.atomic(), rule_versions.by(ctx.db, rules):
-            run = apply(ctx.db, checked.changes) if checked.changes else ""
-            rule_versions.note_all(ctx.db, rules, begun)
-        hide_paths(ctx.db, checked)
-    result = Checked(checked, run, dry_run=dry_run)
-    found = result.as_dict()
+        with rule_versions.judged_write(ctx.db, ctx.policy.switches):
+            run = apply_changes(ctx.db, found.changes) if found.changes else ""
+            rule_versions.record_scan(ctx.db, ctx.policy.switches, begun)
+        hide_paths(ctx.db, found.paths)
+    paths = sorted({path.stand_in for path in found.paths})
+    changes = [
+        {"id": c.id, "redacted": c.redacted, "quarantined": bool(c.held_by), "rules": list(c.rules)}
+        for c in found.changes
+    ]
+    redacted, quarantined = (sum(bool(c[key]) for c in changes) for key in ("redacted", "quarantined"))
     ctx.note(
-        f"[scan] {checked.items} item(s) checked: {found['redacted']} {'to redact' if dry_run else 'redacted'}, "
-        f"{found['quarantined']} {'to quarantine' if dry_run else 'quarantined'}"
-        + (f"; {len(result.paths)} path(s) {'to hide' if dry_run else 'hidden'}" if result.paths else "")
+        f"[scan] {found.items} item(s) checked: {redacted} {'to redact' if dry_run else 'redacted'}, "
+        f"{quarantined} {'to quarantine' if dry_run else 'quarantined'}"
+        + (f"; {len(paths)} path(s) {'to hide' if dry_run else 'hidden'}" if paths else "")
     )
     if run:
         ctx.note(f"[scan] memctl scan --undo {run} takes it back; memctl scan --forget {run} makes it final")
-    return result
+    lines = [
+        f"{c.id}: {'would be ' if dry_run else ''}"
+        + " and ".join(word for word, done in (("redacted", c.redacted), ("quarantined", c.held_by)) if done)
+        + f": {', '.join(c.rules)}"
+        for c in found.changes
+    ]
+    lines += [f"{path}: the path {'would be' if dry_run else 'is'} hidden" for path in paths]
+    data = {
+        "status": "findings" if lines else "ok", "items": found.items, "redacted": redacted,
+        "quarantined": quarantined, "paths": paths, "dry_run": dry_run, "run": run, "changes": changes,
+    }  # fmt: skip
+    return ScanReport(data, lines)
 
 
-def _undo(ctx: Context, run: str) -> Back:
-    from memctl.lifecycle.scan import undo
+def _undo(ctx: Context, run: str) -> ScanReport:
+    from memctl.lifecycle.scan import undo_run
 
-    undone = undo(ctx.db, run)
+    undone = undo_run(ctx.db, run)
     if undone is None:
-        raise _no_run(run)
-    ctx.note(f"[scan] {len(undone.restored)} item(s) as they were, {len(undone.kept)} left alone")
-    return Back(run, undone)
+        raise errors.UsageError(_NO_RUN.format(run), command="scan")
+    restored, kept = undone
+    ctx.note(f"[scan] {len(restored)} item(s) as they were, {len(kept)} left alone")
+    lines = [f"{item_id}: as it was" for item_id in restored]
+    lines += [f"{item_id}: left alone, it was changed or removed since" for item_id in kept]
+    return ScanReport({"status": "ok", "run": run, "restored": restored, "kept": kept}, lines)
 
 
-def _forget(ctx: Context, run: str) -> Forgotten:
-    from memctl.lifecycle.scan import forget
+def _forget(ctx: Context, run: str) -> ScanReport:
+    from memctl.lifecycle.scan import forget_run
 
-    changed = forget(ctx.db, ctx.policy, run)
+    changed = forget_run(ctx.db, ctx.policy, run)
     if changed is None:
-        raise _no_run(run)
+        raise errors.UsageError(_NO_RUN.format(run), command="scan")
     ctx.note(f"[scan] the history of {len(changed)} item(s) was changed; {run} is final")
-    return Forgotten(run, changed)
+    lines = [f"{item_id}: blotted out of its history" for item_id in changed]
+    return ScanReport({"status": "ok", "run": run, "ids": changed}, lines)
 
 
-def _no_run(run: str) -> errors.UsageError:
-    return errors.UsageError(f"there is no run {run} that could be undone or made final", command="scan")
-
-
-def text(result: Scanned | Checked | Back | Forgotten) -> Iterator[str]:
+def text(result: ScanReport) -> Iterator[str]:
     """The findings, or what became of the items, a line each."""
-    return result.text()
+    return iter(result.lines)

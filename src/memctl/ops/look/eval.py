@@ -2,22 +2,17 @@
 
 from collections.abc import Iterator
 from contextlib import nullcontext
-from functools import partial
 
 from memctl import errors
 from memctl.annotations import Annotated, Any
 from memctl.context import Context
-from memctl.lifecycle.import_ import read_lines
-from memctl.names import DEFAULT_SCOPE
-from memctl.operation import READ, Arg, Result, operation
-from memctl.ops.recall.block import pool_of, ranked, worth_giving
-from memctl.parameters import ByMeaning, ReadIn, seen_through
-from memctl.reading.embedding import meaning
-from memctl.reading.request import weights
+from memctl.lifecycle.jsonl import number_lines
+from memctl.operation import READ, Arg, Fields, Result, operation
+from memctl.parameters import ReadRequest
+from memctl.reading.request import Reader, drop_weak, pool_size
 from memctl.retrieve import evaluate
 from memctl.retrieve.evaluate import Judged, Question
 from memctl.retrieve.find import Found
-from memctl.retrieve.find import search as find
 from memctl.store.filters import Filters
 
 #: So many lines that cannot be used are told one by one.
@@ -104,10 +99,7 @@ def eval(
         Arg("tokens of the block that must say the answer", "--budget", ge=1, le=10**6),
     ] = 1500,
     injectable: Annotated[bool, Arg("only what may be given to a model, as recall does", "--injectable")] = False,
-    scope: Annotated[str, Arg("items of this scope and of the scope global", "--scope")] = DEFAULT_SCOPE,
-    all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes")] = False,
-    workspace: ReadIn = None,
-    embedder: ByMeaning = None,
+    request: Annotated[ReadRequest, Fields("scope all_scopes workspace embedder")],
 ) -> Evaluated:
     """Measure how well search answers your own questions.
 
@@ -120,18 +112,17 @@ def eval(
     the share of such questions whose block says it.
     """
     questions = _read(ctx, file)
-    most = limit if all(not question.phrases for question in questions) else max(limit, pool_of(budget))
-    ask = partial(find, ctx.db, limit=most, meaning=meaning(ctx, embedder), weights=weights(ctx))
+    most = limit if all(not question.phrases for question in questions) else max(limit, pool_size(budget))
+    reader = Reader(ctx, request, "eval", injectable=injectable)
     judged, searched = [], set()
     for question in questions:
         ctx.progress(f"[eval] line {question.line}")
-        own = question.scope is not None and not all_scopes
-        filters = Filters(Filters.read_set(question.scope if own else scope, all_scopes), injectable=injectable)
-        if not own:
-            filters = seen_through(ctx, workspace, filters, all_scopes=all_scopes)
+        filters = reader.filters
+        if question.scope is not None and not request.all_scopes:
+            filters = Filters(Filters.read_set(question.scope), injectable=injectable)
         searched.add(filters.scopes)
-        found = ask(question.text, filters=filters)
-        told = _told(ctx, found, question, budget) if question.phrases else None
+        found = reader.find(question.text, most, filters=filters)
+        told = _told(reader, found, question, budget) if question.phrases else None
         judged.append(_judged(ctx, question, found, limit)._replace(told=told))
     result = Evaluated(judged, limit, set(), budget, failed=False)
     result.unknown = _unknown(ctx, result, Filters(_union(searched), injectable=injectable))
@@ -154,7 +145,7 @@ def _read(ctx: Context, file: str) -> list[Question]:
         with nullcontext(ctx.stdin) if file == "-" else open(name, "rb") as stream:
             if stream is None:
                 raise errors.EmptyInput
-            questions, bad = evaluate.read(read_lines(stream), tell)
+            questions, bad = evaluate.read(number_lines(stream), tell)
     except OSError as exc:
         raise errors.FileMissing(path=name, reason=exc.strerror or str(exc)) from exc
     if bad:
@@ -170,16 +161,16 @@ def _judged(ctx: Context, question: Question, found: Found, limit: int) -> Judge
     return evaluate.judge(question, items.get_many(ctx.db, [c.id for c in found.candidates[:limit]]))
 
 
-def _told(ctx: Context, found: Found, question: Question, budget: int) -> bool:
+def _told(reader: Reader, found: Found, question: Question, budget: int) -> bool:
     """Whether the block that recall gives for the question says one of its phrases."""
-    from memctl.retrieve.pack import packed
+    from memctl.reading.block import deliver
+    from memctl.retrieve.pack import build_block
     from memctl.text.block.frames import Compact
 
-    chosen = [c for c in found.candidates if c.injectable][: pool_of(budget)]
-    free = Found(found.query, chosen, found.total, found.like, found.ranking)
-    records, places = worth_giving(ctx, free, None, "eval")
-    block = packed(ranked(ctx, free, records, places), Compact(), budget)
-    return evaluate.tells(block.text, question.phrases)
+    free = [c for c in found.candidates if c.injectable][: pool_size(budget)]
+    best = Found(found.query, free, found.total, found.like, found.ranking)
+    drop_weak(best)
+    return evaluate.tells(build_block(deliver(reader, best), Compact(), budget).text, question.phrases)
 
 
 def _union(searched: "set[tuple[str, ...] | None]") -> tuple[str, ...] | None:
@@ -189,7 +180,7 @@ def _union(searched: "set[tuple[str, ...] | None]") -> tuple[str, ...] | None:
 def _unknown(ctx: Context, result: Evaluated, filters: Filters) -> set[str]:
     from memctl.store.items import items
 
-    return evaluate.unknown((name for one in result.misses for name in one.missing), items.each(ctx.db, filters))
+    return evaluate.unknown((name for one in result.misses for name in one.missing), items.iterate(ctx.db, filters))
 
 
 def text(result: Evaluated) -> Iterator[str]:

@@ -156,7 +156,7 @@ def _known_files(ctx: Context, key: str | None, budget: int, scope: str | None, 
     from memctl.folders.registered import mount_named
     from memctl.store.documents import mounts
 
-    known = mounts.every(ctx.db) if key is None else [mount_named(ctx, key, "inspect")]
+    known = mounts.list_mounts(ctx.db) if key is None else [mount_named(ctx, key, "inspect")]
     root = None if key is None else root_of(known[0]["path"], known[0])
     report = structure(ctx, root, scope)
     report.note_syncs([sync_state(ctx, one, staleness(ctx, one) if look else None) for one in known])

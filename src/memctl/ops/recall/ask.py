@@ -18,6 +18,7 @@ from memctl.answering.models import (
     Threshold,
     Timeout,
     command_of,
+    least_coverage,
     refuse_both,
     streaming,
     tell_end,
@@ -26,14 +27,13 @@ from memctl.answering.models import system_prompt as words_of
 from memctl.context import Context
 from memctl.folders.visiting import MountMode, SyncMode, Visit, brought_in, structure, sync_state
 from memctl.operation import CREATE, Arg, Result, operation
-from memctl.parameters import Budget
-from memctl.store.filters import Filters
+from memctl.parameters import Budget, ReadRequest
 
 if TYPE_CHECKING:
     from memctl.answering.grounding import Ground, Grounded
     from memctl.llm.citations import Citation
     from memctl.llm.command import Spend
-    from memctl.llm.controller import Plan
+    from memctl.llm.controller import LoopPlan
     from memctl.text.block.block import Block
 
 #: So many citations that lead nowhere are named one by one.
@@ -91,7 +91,7 @@ class Asked(Result):
             "spend": self.spend.as_dict(),
         }
         if self.citations is not None:
-            out["citations"] = [found.as_dict() for found in self.citations]
+            out["citations"] = [found._asdict() for found in self.citations]
         return out
 
     def settle(self) -> None:
@@ -186,12 +186,12 @@ def ask(
     return result
 
 
-def _plan(own_words: str, *, cite: bool, **bounds: Any) -> "Plan":
+def _plan(own_words: str, *, cite: bool, **bounds: Any) -> "LoopPlan":
     from memctl.llm.citations import REQUEST
-    from memctl.llm.controller import Plan
+    from memctl.llm.controller import LoopPlan
 
     words = [own_words.strip(), REQUEST if cite else ""]
-    return Plan(system_prompt="\n\n".join(part for part in words if part), **bounds)
+    return LoopPlan(system_prompt="\n\n".join(part for part in words if part), **bounds)
 
 
 def _look(ctx: Context, visit: Visit, question: str, budget: int, cap: int) -> "tuple[Block, str, Ground]":
@@ -205,7 +205,8 @@ def _look(ctx: Context, visit: Visit, question: str, budget: int, cap: int) -> "
     if visit.mount is not None:
         report.note_syncs([sync_state(ctx, visit.mount, visit.stale)])
     shape = report.block(cap) if cap else ""
-    ground = Ground(ctx, Filters(below=visit.root.prefix, injectable=True), "ask")
+    request = ReadRequest(all_scopes=True, below=visit.root.prefix, min_coverage=least_coverage(ctx))
+    ground = Ground(ctx, request, "ask")
     first = ground.block(question, room_after(budget, shape))
     ctx.note(f"[ask] Context: {len(shape)} chars inspect + {len(first.text)} chars recall ({len(first.ids)} items)")
     return first, shape, ground
@@ -213,10 +214,10 @@ def _look(ctx: Context, visit: Visit, question: str, budget: int, cap: int) -> "
 
 def _checked(ctx: Context, asked: Asked) -> "list[Citation]":
     """The answer's citations; those that were not in the context are named."""
-    from memctl.llm.citations import check
+    from memctl.llm.citations import check_citations
     from memctl.text.clean import one_line
 
-    found = check(asked.grounded.result.answer, asked.grounded.places, below=_shown_prefix(ctx, asked.visit))
+    found = check_citations(asked.grounded.result.answer, asked.grounded.places, below=_shown_prefix(ctx, asked.visit))
     unknown = [citation.source for citation in found if not citation.known]
     for source in unknown[:_LINES]:
         ctx.warn(f"[ask] Citation not in the context: {one_line(source)}")
@@ -231,10 +232,10 @@ def _checked(ctx: Context, asked: Asked) -> "list[Citation]":
 
 def _shown_prefix(ctx: Context, visit: Visit) -> str:
     """What the paths of the folder's files begin with in the context."""
-    from memctl.ops.recall.block import cwd_of
+    from memctl.reading.block import current_folder
     from memctl.text.block.block import display_path
 
-    return display_path(os.path.join(visit.folder, ""), cwd_of(ctx))
+    return display_path(os.path.join(visit.folder, ""), current_folder(ctx))
 
 
 def text(result: Asked) -> Iterator[str]:

@@ -64,13 +64,13 @@ class Chat(Result):
 
         whole  a turn comes when all is done that follows from it; otherwise its answer comes first
         """
-        from memctl.llm import slash
+        from memctl.llm.terminal import ChatCommand, parse_line
 
         try:
             for line in _questions(self.ctx):
-                said = slash.read(line)
+                said = parse_line(line)
                 try:
-                    if isinstance(said, slash.Slash):
+                    if isinstance(said, ChatCommand):
                         if not self.talk.obey(said):
                             return
                         continue
@@ -151,11 +151,11 @@ def chat(
     """
     from memctl.answering.conversation import Settings, Talk
     from memctl.answering.recording import Keeper, earlier
-    from memctl.llm.controller import Plan
+    from memctl.llm.controller import LoopPlan
 
     command = models.command_of(ctx, llm, llm_mode, timeout)
     models.refuse_both(ctx, "chat", stream=stream)
-    plan = Plan(
+    plan = LoopPlan(
         protocol=protocol, max_calls=max_calls, threshold=threshold, budget=budget,
         system_prompt=models.system_prompt(ctx, system_prompt, "chat"),
     )  # fmt: skip
@@ -216,27 +216,29 @@ def _greet(ctx: Context, talk: "Talk", resumed: int) -> None:
         ctx.note("session: in-memory only (not persisted)")
 
 
-# --- where questions come from ------------------------------------------------------------------------------------
+# --- where questions come from ---------------------------------------------------------------------------------------
 
 
 def _questions(ctx: Context) -> Iterator[str]:
-    from memctl.llm import lines
+    from functools import partial
+
+    from memctl.llm import terminal
 
     if "stdin" not in ctx.tty or ctx.stdin is None:
-        yield from lines.Piped(ctx.stdin)
+        yield from terminal.piped_questions(ctx.stdin)
         return
     if not _is_our_terminal(ctx):
-        yield from lines.Typed(lines.unedited(ctx.stdin))
+        yield from terminal.typed_questions(partial(terminal.unedited_line, ctx.stdin))
         return
     from memctl import state
 
     older = os.path.join(ctx.env("XDG_DATA_HOME") or os.path.expanduser("~/.local/share"), "memctl", HISTORY)
-    history = lines.History(
+    history = terminal.ChatHistory(
         os.path.join(state.folder(), HISTORY), ctx.config.chat.history_max,
         safe=lambda line: ctx.policy.redact(line) == line, older=older,
     )  # fmt: skip
-    with lines.terminal(history) as read:
-        yield from lines.Typed(read, cancelled=lambda: ctx.warn(""))
+    with terminal.edited_lines(history) as read:
+        yield from terminal.typed_questions(read, cancelled=lambda: ctx.warn(""))
         ctx.warn("")  # the shell's prompt begins a line of its own
 
 

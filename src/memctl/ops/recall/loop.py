@@ -3,21 +3,20 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.answering import models
 from memctl.context import Context
-from memctl.names import DEFAULT_SCOPE
-from memctl.operation import READ, REQUIRED, Arg, Result, operation
-from memctl.ops.recall.search import View
-from memctl.parameters import Budget, ByMeaning, ReadIn
+from memctl.operation import READ, REQUIRED, Arg, Fields, Result, operation
+from memctl.parameters import ReadRequest
+from memctl.reading.block import find_passages
+from memctl.reading.request import Reader, block_budget
 
 if TYPE_CHECKING:
     from memctl.llm.command import Spend
-    from memctl.llm.controller import LoopResult, Plan
-    from memctl.llm.trace import LoopTrace
-    from memctl.store.filters import Filters
+    from memctl.llm.controller import LoopPlan, LoopResult, LoopTrace
 
 
 class Looped(Result):
@@ -108,12 +107,15 @@ def loop(
     no_stop_on_no_new: Annotated[
         bool, Arg("go on when a query brings nothing new into the context", "--no-stop-on-no-new", mcp="full")
     ] = False,
-    budget: Budget = 2200,
-    scope: Annotated[str, Arg("items of this scope and of the scope global", "--scope", mcp="full")] = DEFAULT_SCOPE,
-    all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes", mcp="full")] = False,
-    workspace: ReadIn = None,
-    embedder: ByMeaning = None,
-    redact: Annotated[View, Arg("who may see what is recalled; RAGIX says S0, S2, S3", "--redact", mcp=False)] = "full",
+    request: Annotated[
+        ReadRequest,
+        Fields(
+            "budget scope all_scopes workspace embedder redact",
+            budget={"default": 2200},
+            scope={"mcp": "full", "mcp_default": ..., "mcp_help": None},
+            redact={"help": "who may see what is recalled; RAGIX says S0, S2, S3"},
+        ),
+    ],
     strict: Annotated[
         bool,
         Arg("an answer without directive is an error; so is a loop that does not converge", "--strict", mcp="full"),
@@ -133,7 +135,7 @@ def loop(
     """
     if replay is not None:
         return _replay(ctx, replay, query)
-    from memctl.llm.controller import Plan
+    from memctl.llm.controller import LoopPlan
 
     if not query.strip():
         raise errors.UsageError("the question is empty", command="loop")
@@ -141,18 +143,23 @@ def loop(
     model = models.Model(ctx, models.command_of(ctx, llm, llm_mode, timeout), "loop")
     words = models.system_prompt(ctx, system_prompt, "loop")
     context = _context(ctx, initial_context)
-    plan = Plan(
-        protocol, max_calls, threshold, query_threshold, stable_steps, not no_stop_on_no_new, strict, budget, words
-    )
-    filters, plan = _sight(ctx, plan, scope, all_scopes, workspace)
-    recall = models.recaller(ctx, filters, embedder=embedder, redact=redact, label="loop", auto=True)
+    plan = LoopPlan(
+        protocol, max_calls, threshold, query_threshold, stable_steps, not no_stop_on_no_new, strict,
+        block_budget(ctx, request), words,
+    )  # fmt: skip
+    if protocol != "passive" and max_calls > 1:
+        _ = ctx.db  # a store that is missing is an error now, not after a call was paid for
+    request.auto, request.min_coverage = True, models.least_coverage(ctx)
+    recall = partial(find_passages, Reader(ctx, request, "loop", injectable=True))
     with _tracing(ctx, plan, query, trace, trace_file) as on_trace:
         result = _run(model, plan, query, context, stream=stream, recall=recall, on_trace=on_trace)
     streamed = stream and ctx.emit is not None
     return Looped(ctx, result, model.spend, failed=strict and not result.converged, streamed=streamed)
 
 
-def _run(model: models.Model, plan: "Plan", query: str, context: str, *, stream: bool, **hooks: Any) -> "LoopResult":
+def _run(
+    model: models.Model, plan: "LoopPlan", query: str, context: str, *, stream: bool, **hooks: Any
+) -> "LoopResult":
     from memctl.llm.controller import run_loop
     from memctl.text.tokens import estimate
 
@@ -180,31 +187,15 @@ def _context(ctx: Context, given: str | None) -> str:
     return clean(given).strip()
 
 
-def _sight(ctx: Context, plan: "Plan", scope: str, all_scopes: bool, workspace: str | None) -> "tuple[Filters, Plan]":
-    """What every query of the loop may see, and the plan within the saved view's budget.
-
-    Opens the store now if it may be needed: not after a call was paid for.
-    """
-    from memctl.retrieve import view
-    from memctl.store.filters import Filters
-
-    if workspace is None and (plan.protocol == "passive" or plan.max_calls == 1):
-        seen = view.View(Filters.read_set(scope, all_scopes))
-    else:
-        seen = view.reads(ctx.db, workspace, scope, all_scopes=all_scopes)
-    filters = Filters(seen.scopes, corpus_id=seen.corpus_id, injectable=True)
-    return filters, plan._replace(budget=min(plan.budget, seen.budget or plan.budget))
-
-
 @contextmanager
 def _tracing(
-    ctx: Context, plan: "Plan", question: str, trace: bool, path: str | None
+    ctx: Context, plan: "LoopPlan", question: str, trace: bool, path: str | None
 ) -> "Iterator[Callable[[LoopTrace], None]]":
     """What takes the entries of the trace: a file, else stderr when that was asked for, else nobody."""
     if path is None:
         yield (lambda entry: ctx.note(entry.line())) if trace else (lambda _: None)
         return
-    from memctl.llm.trace import written
+    from memctl.llm.controller import trace_file_line
 
     try:
         file = open(ctx.absolute(path), "wb", buffering=0)  # noqa: SIM115 - closed below
@@ -213,7 +204,7 @@ def _tracing(
     with file:
 
         def write(entry: "LoopTrace") -> None:
-            line = (written(entry, plan, question) + "\n").encode("utf-8", "replace")
+            line = (trace_file_line(entry, plan, question) + "\n").encode("utf-8", "replace")
             try:
                 while line:  # unbuffered, it takes what it can
                     line = line[file.write(line) :]
@@ -224,15 +215,14 @@ def _tracing(
 
 
 def _replay(ctx: Context, path: str, question: str) -> Replayed:
-    from memctl.llm.replay import replay
-    from memctl.llm.trace import read
+    from memctl.llm.controller import read_trace_file, replay
 
     full = ctx.absolute(path)
     if not os.path.exists(full):
         raise errors.TraceMissing(path=path)
     try:
         with open(full, encoding="utf-8", errors="replace") as file:
-            recorded = read(path, file)
+            recorded = read_trace_file(path, file)
     except OSError as exc:
         raise errors.FileMissing(path=path, reason=exc.strerror) from exc
     if recorded.plan is not None and question != recorded.question:

@@ -2,34 +2,14 @@
 
 from collections.abc import Iterator
 
-from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
+from memctl.annotations import Annotated, Any
 from memctl.context import Context
-from memctl.names import DEFAULT_SCOPE, ItemType, Tier
-from memctl.operation import MARK_OFF, MARK_ON, READ, Arg, Result, operation
-from memctl.parameters import ByMeaning, ReadIn, ReadScope, seen_through
-from memctl.reading.request import (
-    AsOf,
-    InMount,
-    MinCoverageHere,
-    Since,
-    Until,
-    abstains,
-    config_says,
-    in_mount,
-    looking_back,
-    weights,
-    within,
-)
+from memctl.operation import MARK_OFF, MARK_ON, READ, Arg, Fields, Result, operation
+from memctl.parameters import ReadRequest
+from memctl.reading.request import Reader, looking_back
 from memctl.retrieve.find import Found
-from memctl.retrieve.find import search as find
 from memctl.store.filters import Filters
 from memctl.store.search.index import Candidate
-
-if TYPE_CHECKING:
-    from memctl.retrieve.meaning import Meaning
-
-#: Who may see an answer (`memctl.policy.levels`); S0, S2 and S3 are RAGIX's words for the same three.
-View = Literal["public", "internal", "full", "S0", "S2", "S3"]
 
 PREVIEW_CHARS = 200
 SNIPPET_CHARS = 160
@@ -81,7 +61,7 @@ class Hits(Result):
         with looking_back(self.ctx, self.filters):
             stored = {item.id: item for item in items.get_many(self.ctx.db, [c.id for c in found])}
         past = self.filters.as_of is not None
-        free = delivery.for_models(self.ctx, list(stored.values()), "search", past=past)
+        free = delivery.items_for_models(self.ctx, list(stored.values()), "search", past=past)
         rows = []
         for row, c in zip(self.as_json(), found, strict=True):
             row["validation"] = c.validation
@@ -132,98 +112,51 @@ def search(
     ctx: Context,
     query: Annotated[str, Arg("words or a question; an empty one lists the newest")],
     *,
-    tier: Annotated[Tier | None, Arg("only this tier", "--tier", mcp_help="")] = None,
-    type: Annotated[
-        ItemType | None, Arg("only this type of item", "--type", metavar="TYPE", mcp_name="type_filter", mcp_help="")
-    ] = None,
-    scope: ReadScope = DEFAULT_SCOPE,
-    all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes", mcp="full")] = False,
-    workspace: ReadIn = None,
-    tags: Annotated[list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True)] = None,
-    mount: InMount = None,
-    since: Since = None,
-    until: Until = None,
-    as_of: AsOf = None,
-    min_coverage: MinCoverageHere = 0.0,
+    request: Annotated[
+        ReadRequest,
+        Fields(
+            "tier type scope all_scopes workspace tags mount since until as_of min_coverage limit explain quarantined "
+            "redact embedder",
+            type={"mcp_name": "type_filter", "mcp_help": ""},
+            min_coverage={"config": None},  # search reads no config file
+        ),
+    ],
     limit: Annotated[
         int,
-        Arg(
-            "at most this many results; a negative number means all",
-            "-k",
-            "--limit",
-            mcp_name="k",
-            mcp_help="at most this many",
-        ),
+        Arg("at most this many results; a negative number means all", "-k", "--limit", mcp_name="k",
+            mcp_help="at most this many"),
     ] = 10,
     explain: Annotated[bool, Arg("say what each score is made of", "--explain", mcp=False)] = False,
     quarantined: Annotated[
         bool, Arg("show the words of quarantined items also where no person reads them", "--quarantined", mcp=False)
     ] = False,
-    redact: Annotated[View, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp=False)] = "full",
-    embedder: ByMeaning = None,
-) -> Hits:
+) -> Hits:  # fmt: skip
     """Search items by words, best first.
 
     Ranks every item that has any of the words; more of them, rarer ones and ones in the title count more. Function
     words do not count, forms of a word are one word, and identifiers are also found by their parts. Items that are
     kept from models are shown with a mark; of those that policy holds back, the words only on a terminal.
     """
-    filters = Filters(Filters.read_set(scope, all_scopes), tier, type, tuple(tags or ()))
-    filters = seen_through(ctx, workspace, filters, all_scopes=all_scopes)
-    filters = in_mount(ctx, within(filters, since, until, as_of), mount, "search")
-    with looking_back(ctx, filters):
-        means = by_meaning(ctx, embedder)
-        found = find(ctx.db, query, filters=filters, limit=limit, meaning=means, weights=weights(ctx))
-        hidden = {} if quarantined or "stdout" in ctx.tty else _held_back(ctx, found, past=filters.as_of is not None)
+    reader = Reader(ctx, request, "search", prefix="")
+    with reader.looking_back():
+        found = reader.find(query, limit)
+        hidden = {} if quarantined else reader.held_back(found)
         if hidden and not found.query.blank:  # to a model that asks for a word, a line without words tells enough
             found.candidates[:] = [c for c in found.candidates if c.id not in hidden]
         if found.candidates:
-            if not abstains(ctx, found, min_coverage, ""):
+            if not reader.abstains(found):
                 _hint(ctx, found)
         else:
             ctx.note("No results found.")
-            if limit and filters.scopes is not None and redact in ("full", "S3"):
-                note_other_scopes(ctx, query, filters)
-    if redact not in ("full", "S3"):
-        from memctl.reading.redaction import hide
+            if limit and reader.filters.scopes is not None and reader.redaction is None:
+                reader.tell_other_scopes(query)
+    if reader.redaction is not None:
+        from memctl.reading.delivery import redact_candidates
 
         names = [c.id for c in found.candidates]
-        hide(ctx, redact, found.candidates)
+        redact_candidates(ctx, reader.redaction, found.candidates)
         hidden = {c.id: hidden[name] for name, c in zip(names, found.candidates, strict=True) if name in hidden}
-    return Hits(ctx, query, found, filters, hidden, explain=explain)
-
-
-def _held_back(ctx: Context, found: Found, *, past: bool) -> dict[str, str]:
-    """The items whose words policy holds back from models, and by which rules: whoever reads a pipe may be one."""
-    suspects = [c.id for c in found.candidates if not c.injectable]
-    if not suspects and ctx.db.trusted:
-        return {}
-    from memctl.store import quarantine
-
-    hidden = {i: ", ".join(one.rules) or "policy" for i, one in quarantine.get(ctx.db, suspects).items()}
-    return hidden if ctx.db.trusted else hidden | _judged_now(ctx, found, past=past)
-
-
-def _judged_now(ctx: Context, found: Found, *, past: bool) -> dict[str, str]:
-    """What today's rules hold back of a store of somebody else; secrets in the rest are blotted out."""
-    from memctl.reading import delivery
-    from memctl.store.items import items
-
-    stored = items.get_many(ctx.db, [c.id for c in found.candidates])
-    free = delivery.for_models(ctx, stored, "search", past=past)
-    for c in found.candidates:
-        if c.id in free:
-            c.title, c.content = free[c.id].title, free[c.id].content
-    return {item.id: "the rules of today" for item in stored if item.id not in free and item.injectable}
-
-
-def by_meaning(ctx: Context, embedder: str | None) -> "Meaning | None":
-    """What finds by meaning, when an embedder is named here or in the config file."""
-    if embedder is None and not config_says(ctx, b"embedder"):  # the usual case costs no import
-        return None
-    from memctl.reading.embedding import meaning
-
-    return meaning(ctx, embedder)
+    return Hits(ctx, query, found, reader.filters, hidden, explain=explain)
 
 
 def _hint(ctx: Context, found: Found) -> None:
@@ -235,16 +168,6 @@ def _hint(ctx: Context, found: Found) -> None:
         hint = describe(ctx.db, found).morphological_hint
         if hint:
             ctx.note(f"Hint: {hint}")
-
-
-def note_other_scopes(ctx: Context, query: str, filters: Filters, label: str = "") -> None:
-    """Say in which other scopes the same search would find something."""
-    elsewhere = find(ctx.db, query, filters=filters.but(scopes=None), limit=20)
-    hidden = {} if "stdout" in ctx.tty else _held_back(ctx, elsewhere, past=filters.as_of is not None)
-    scopes = list(dict.fromkeys(c.scope for c in elsewhere.candidates if c.id not in hidden))
-    if scopes:
-        more = ", …" if len(scopes) > 5 else ""
-        ctx.note(f"{label}Found in other scopes: {', '.join(scopes[:5])}{more}; use --scope NAME or --all-scopes")
 
 
 # --- for people and machines ------------------------------------------------------------------------------------
@@ -288,9 +211,9 @@ def _tags(c: Candidate) -> list[str]:
         plain = c.tags.removeprefix('["').removesuffix('"]').split('", "')
         if len(c.tags) == sum(map(len, plain)) + 4 * len(plain) and '"' not in "".join(plain):
             return plain
-    from memctl.store.items.rows import strings
+    from memctl.store.items.rows import load_strings
 
-    return strings(c.tags)
+    return load_strings(c.tags)
 
 
 def snippet(c: Candidate, found: Found) -> str:

@@ -167,10 +167,10 @@ def _check_named(commands: list[str], folders: list[str], ctx: Context) -> None:
     """
     import os
 
-    from memctl.llm.command import Command
+    from memctl.llm.command import ModelCommand
 
     for command in commands:
-        Command.parse(command)
+        ModelCommand.parse(command)
     for folder in folders:
         if not os.path.isdir(ctx.absolute(folder)):
             raise FileMissing(path=folder, reason="--allow-root names no folder")

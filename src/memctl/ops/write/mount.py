@@ -161,7 +161,7 @@ def _list(ctx: Context, path: str | None) -> Mounts:
     from memctl.store.documents import mounts
 
     ctx.narrow(READ)
-    found, where = mounts.every(ctx.db), ""
+    found, where = mounts.list_mounts(ctx.db), ""
     if path is not None:
         folder = real_path(ctx.absolute(path))
         found = [one for one in found if os.path.join(one["path"], "").startswith(os.path.join(folder, ""))]
@@ -172,7 +172,6 @@ def _list(ctx: Context, path: str | None) -> Mounts:
 
 
 def _remove(ctx: Context, key: str | None) -> Mounted:
-    from memctl.context.bounds import leave_to_person
     from memctl.folders.registered import mount_named
     from memctl.store.documents import mounts
 
@@ -181,7 +180,7 @@ def _remove(ctx: Context, key: str | None) -> Mounted:
     ctx.narrow(WRITE)
     found = mount_named(ctx, key, "mount")
     if not mounts.is_by_tool(ctx.db, found["mount_id"]):
-        leave_to_person(ctx, "remove what a person has mounted", "memctl mount --remove")
+        ctx.refuse_to_tools("remove what a person has mounted", "memctl mount --remove")
     mounts.remove(ctx.db, found["mount_id"])
     ctx.note(f"Removed mount: {key}")
     return Mounted(found, removed=True)

@@ -1,13 +1,12 @@
 """memctl sync: the store follows its folders."""
 
 import os
+import shlex
 from collections.abc import Iterator
 
 from memctl import errors, ids
 from memctl.annotations import Annotated, Any
 from memctl.context import Context
-from memctl.context.bounds import may_read, roots
-from memctl.context.nearest import quoted
 from memctl.folders.documents import refuse_if_nothing_was_readable, report_changes
 from memctl.folders.registered import (
     Mount,
@@ -216,7 +215,7 @@ def _mounts(ctx: Context, path: str | None, scope: str | None, chunk_tokens: int
     known = mount_at(ctx, folder)
     if known is None or changes:
         return [registered(folder)]
-    mounts.note(ctx.db, folder)
+    mounts.note_folder(ctx.db, folder)
     return [known]
 
 
@@ -236,7 +235,7 @@ def _named_otherwise(ctx: Context, key: str) -> Mount | None:
 
     Raises UsageError for one of a folder that nobody has mounted here: a name does not say what would be read.
     """
-    found = None if os.path.lexists(ctx.absolute(key)) else mounts.find(ctx.db, key)
+    found = None if os.path.lexists(ctx.absolute(key)) else mounts.find_mount(ctx.db, key)
     if found is not None and _is_strange(ctx, found):
         raise errors.UsageError(f"Mount {found['mount_id']} {_why_strange(ctx, found)}", command="sync")
     return found
@@ -247,14 +246,14 @@ def _is_strange(ctx: Context, mount: Mount) -> bool:
 
     Where a person has named the folders that a server may read, these decide.
     """
-    return roots(ctx) is None and mounts.is_strange(ctx.db, mount["path"])
+    return ctx.readable_roots is None and mounts.is_unknown_outside(ctx.db, mount["path"])
 
 
 def _why_strange(ctx: Context, mount: Mount) -> str:
     path = ctx.policy.redact(mount["path"])
     return (
         f"is of a folder outside the project that memctl has not mounted for you: {one_line(path, 4096)} "
-        f"(memctl sync {quoted(path)} takes it in)"
+        f"(memctl sync {shlex.quote(path)} takes it in)"
     )
 
 
@@ -262,7 +261,7 @@ def _is_passed_over(ctx: Context, mount: Mount) -> bool:
     """Whether the mount's folder is not there, or the caller may not have it read, which is said: a disk may not be
     plugged in, and a person chooses the folders of a server.
     """
-    if not may_read(ctx, mount["path"]):
+    if not ctx.may_read(mount["path"]):
         ctx.warn(
             f"[sync] Mount {mount['mount_id']} is in no folder that this server may read, skipping; memctl sync in a "
             "terminal reads it, and so does a server that is started with --allow-root"
@@ -323,7 +322,7 @@ def _preview(
     return Synced(runs, single=path is not None, report=report)
 
 
-# --- following --------------------------------------------------------------------------------------------------
+# --- following -------------------------------------------------------------------------------------------------------
 
 
 def _follow(

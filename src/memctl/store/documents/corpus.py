@@ -1,18 +1,17 @@
-"""Which files and document sets fed the store."""
+"""The files and document sets that fed the store: how each was last seen, what it holds, and which are gone for now."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memctl import ids
-from memctl.store.connect import Database
-from memctl.store.documents.sources import batches, beyond, marks
+from memctl.store.database import Database, batches, placeholders, prefix_end
 from memctl.store.filters import Filters
 from memctl.store.items import rows
 from memctl.types import CorpusMetadata
 
 
-class File(NamedTuple):
+class IngestedFile(NamedTuple):
     """A file as it was when it was ingested.
 
     path: absolute, or `<stdin:...>` with a hash of the input; sha256: hex, of the raw bytes;
@@ -34,7 +33,7 @@ class File(NamedTuple):
     ctime_ns: int | None = None
 
 
-class Held(NamedTuple):
+class FileSummary(NamedTuple):
     """A file and how much the store holds of it.
 
     size: in bytes, None where it was not recorded; chunks: its active passages.
@@ -47,9 +46,9 @@ class Held(NamedTuple):
     rel_path: str | None = None
 
 
-def known_files(db: Database, paths: Iterable[str]) -> dict[str, File]:
+def get_files(db: Database, paths: Iterable[str]) -> dict[str, IngestedFile]:
     """What the store knows of these files; files it has not met are left out."""
-    out: dict[str, File] = {}
+    out: dict[str, IngestedFile] = {}
     join, extra = "", "NULL, NULL, '', NULL"
     if db.has("memory_files"):
         join = "LEFT JOIN memory_files AS f ON f.file_path = c.file_path"
@@ -58,15 +57,15 @@ def known_files(db: Database, paths: Iterable[str]) -> dict[str, File]:
     for batch in batches(list(paths)):
         for path, sha, item_ids, size, mtime_ns, inode, recipe, ctime_ns, ext, mount, rel, lang in db.rows(
             f"SELECT c.file_path, c.sha256, c.item_ids, c.size_bytes, {extra}, c.ext, c.mount_id, c.rel_path, "
-            f"c.lang_hint FROM corpus_hashes AS c {join} WHERE c.file_path IN ({marks(batch)})",
+            f"c.lang_hint FROM corpus_hashes AS c {join} WHERE c.file_path IN ({placeholders(batch)})",
             batch,
         ):
-            held = tuple(rows.strings(item_ids))
-            out[path] = File(path, sha, held, size, mtime_ns, inode, recipe, ext, mount, rel, lang, ctime_ns)
+            held = tuple(rows.load_strings(item_ids))
+            out[path] = IngestedFile(path, sha, held, size, mtime_ns, inode, recipe, ext, mount, rel, lang, ctime_ns)
     return out
 
 
-def put_files(db: Database, files: Iterable[File]) -> None:
+def put_files(db: Database, files: Iterable[IngestedFile]) -> None:
     """Record files as they are now."""
     files = list(files)
     now = ids.timestamp()
@@ -96,12 +95,12 @@ def paths_below(db: Database, prefix: str) -> list[str]:
     """The ingested files whose path starts with this folder (which ends in a separator)."""
     found = db.rows(
         "SELECT file_path FROM corpus_hashes WHERE file_path >= ? AND file_path < ? ORDER BY file_path",
-        (prefix, beyond(prefix)),
+        (prefix, prefix_end(prefix)),
     )
     return [row[0] for row in found]
 
 
-def below(db: Database, prefix: str = "", scopes: tuple[str, ...] | None = None) -> list[Held]:
+def list_files_below(db: Database, prefix: str = "", scopes: tuple[str, ...] | None = None) -> list[FileSummary]:
     """The files below a folder (its path ends in a separator; "" means all files), by path.
 
     scopes: only passages in these are counted, and files without one there are left out.
@@ -109,7 +108,7 @@ def below(db: Database, prefix: str = "", scopes: tuple[str, ...] | None = None)
     where, values = "c.sha256 <> ''", []  # files that were only announced (see `expect`) have not been read
     if prefix:
         where += " AND c.file_path >= ? AND c.file_path < ?"
-        values = [prefix, beyond(prefix)]
+        values = [prefix, prefix_end(prefix)]
     recorded = "c.size_bytes, c.ext, c.rel_path" if db.has("memory_mounts") else "NULL, NULL, NULL"  # since schema 2
     found = db.rows(
         f"SELECT c.file_path, json_array_length({_ITEM_IDS}), {recorded} FROM corpus_hashes AS c "
@@ -118,19 +117,19 @@ def below(db: Database, prefix: str = "", scopes: tuple[str, ...] | None = None)
     )
     if scopes is not None:
         active, more = Filters(scopes).where("i")
-        inside = _passages(db, where, f"SELECT i.id FROM memory_items AS i WHERE {active}", [*values, *more])
-        return [Held(path, size, inside[path], ext, rel) for path, _, size, ext, rel in found if path in inside]
+        inside = _count_passages(db, where, f"SELECT i.id FROM memory_items AS i WHERE {active}", [*values, *more])
+        return [FileSummary(path, size, inside[path], ext, rel) for path, _, size, ext, rel in found if path in inside]
     gone: dict[str, int] = {}
     if db.row("SELECT 1 FROM memory_items WHERE archived > 0 LIMIT 1"):
-        gone = _passages(db, where, "SELECT id FROM memory_items WHERE archived > 0", values)
-    return [Held(path, size, n - gone.get(path, 0), ext, rel) for path, n, size, ext, rel in found]
+        gone = _count_passages(db, where, "SELECT id FROM memory_items WHERE archived > 0", values)
+    return [FileSummary(path, size, n - gone.get(path, 0), ext, rel) for path, n, size, ext, rel in found]
 
 
 #: The ids of a file's items, `[]` where another program left something that is no JSON.
 _ITEM_IDS = "CASE WHEN json_valid(c.item_ids) THEN c.item_ids ELSE '[]' END"
 
 
-def _passages(db: Database, where: str, items: str, values: list[Any]) -> dict[str, int]:
+def _count_passages(db: Database, where: str, items: str, values: list[Any]) -> dict[str, int]:
     """How many items of each file are among those a subquery names; files without any are left out."""
     return dict(
         db.rows(
@@ -149,7 +148,7 @@ def forget_files(db: Database, paths: Iterable[str]) -> None:
         db.run_many("DELETE FROM memory_files WHERE file_path = ?", keys)
 
 
-def expect(db: Database, paths: Iterable[str]) -> None:
+def expect_files(db: Database, paths: Iterable[str]) -> None:
     """Note documents whose passages came from elsewhere, so that reading one later takes these passages over."""
     with db.atomic():
         db.run_many(
@@ -171,7 +170,7 @@ def file_rows(db: Database, where: str = "1", values: tuple[object, ...] = ()) -
     found = db.rows(f"SELECT {', '.join(names)} FROM corpus_hashes WHERE {where} ORDER BY file_path", values)
     out = [dict(zip(names, row, strict=True)) for row in found]
     for row in out:
-        row["item_ids"] = rows.strings(row["item_ids"])
+        row["item_ids"] = rows.load_strings(row["item_ids"])
     return out
 
 
@@ -189,7 +188,7 @@ def put_corpus(db: Database, corpus: CorpusMetadata) -> None:
         )  # fmt: skip
 
 
-def corpora(db: Database, scope: str | None = None) -> list[CorpusMetadata]:
+def list_corpora(db: Database, scope: str | None = None) -> list[CorpusMetadata]:
     """The document sets, by id."""
     where, values = ("scope = ?", (scope,)) if scope is not None else ("1", ())
     found = db.rows(
@@ -208,3 +207,281 @@ def count_corpus(db: Database, corpus_id: str) -> tuple[int, int]:
         (corpus_id,),
     )
     return int(row[0]), int(row[1])
+
+
+# --- folders ---------------------------------------------------------------------------------------------------------
+
+
+class SeenFile(NamedTuple):
+    """A file as it was when it was read.
+
+    current: it would come out the same today (same options and rules), and no other program has changed the record.
+    """
+
+    size: int | None
+    mtime_ns: int | None
+    ctime_ns: int | None
+    inode: int | None
+    current: bool
+    mount_id: str | None
+
+
+class DocumentRoot(NamedTuple):
+    """A mount as its files know it.
+
+    prefix     what the path of every file in it begins with: that of its folder, and a separator
+    lang_hint  the language of its documents
+    scope      where they are filed
+    recipe     how they are cut, judged and filed
+    inner      the mounts within, the outer ones of them first; each file belongs to the innermost that it lies in
+    spare      what is done to all files by force is not done to those of mounts within: each has a run of its own
+    """
+
+    mount_id: str
+    prefix: str
+    lang_hint: str | None
+    scope: str
+    recipe: str
+    inner: tuple["DocumentRoot", ...] = ()
+    spare: bool = False
+
+    def of(self, path: str) -> "DocumentRoot":
+        """The mount that a file belongs to."""
+        return next((home for home in reversed(self.inner) if path.startswith(home.prefix)), self)
+
+    def forces(self, path: str) -> bool:
+        """Whether what is done to all files by force is done to this one."""
+        return not self.spare or self.of(path) is self
+
+
+class GoneFile(NamedTuple):
+    """What was archived of a file that disappeared or changed: the hash of its bytes, and the items, latest first."""
+
+    sha256: str
+    item_ids: tuple[str, ...]
+
+
+#: The recipe of a record that nobody else has changed ends in its hash (see `ingest.delta.signed`).
+_SEEN = (
+    "SELECT c.file_path, c.size_bytes, f.mtime_ns, f.ctime_ns, f.inode, "
+    "f.recipe IS ? || ':' || substr(c.sha256, 1, 12), c.mount_id "
+    "FROM corpus_hashes AS c LEFT JOIN memory_files AS f ON f.file_path = c.file_path"
+)
+
+
+def paths_with(db: Database, hashes: Iterable[str]) -> dict[str, list[str]]:
+    """The known files whose bytes have these hashes, and then those that were known before they were gone."""
+    out: dict[str, list[str]] = {}
+    if db.has("memory_gone_files"):
+        for batch in batches(sorted(set(hashes)), 400):  # each is bound twice
+            for sha256, path in db.rows(
+                f"SELECT sha256, file_path FROM (SELECT sha256, file_path, 0 AS gone FROM corpus_hashes "
+                f"WHERE sha256 IN ({placeholders(batch)}) UNION ALL SELECT sha256, file_path, 1 FROM memory_gone_files "
+                f"WHERE sha256 IN ({placeholders(batch)}) AND item_ids <> '[]') ORDER BY gone, file_path",
+                [*batch, *batch],
+            ):
+                out.setdefault(sha256, []).append(path)
+    return out
+
+
+def get_seen_below(db: Database, prefix: str, recipe: str) -> dict[str, SeenFile]:
+    """The files below a folder (its path ends in a separator) as they were last read."""
+    if not db.has("memory_gone_files"):  # an older store, not written to yet: everything will be read anew
+        mount = "mount_id" if db.has("memory_mounts") else "NULL"
+        older = f"SELECT file_path, {mount} FROM corpus_hashes WHERE file_path >= ? AND file_path < ?"
+        found = db.rows(older, (prefix, prefix_end(prefix)))
+        return {path: SeenFile(None, None, None, None, current=False, mount_id=of) for path, of in found}
+    found = db.rows(f"{_SEEN} WHERE c.file_path >= ? AND c.file_path < ?", (recipe, prefix, prefix_end(prefix)))
+    return {row[0]: SeenFile(*row[1:]) for row in found}
+
+
+def get_seen(db: Database, paths: Iterable[str], recipe: str) -> dict[str, SeenFile]:
+    """These files as they were last read; those the store has not met are left out."""
+    out: dict[str, SeenFile] = {}
+    if db.has("memory_gone_files"):
+        for batch in batches(list(paths)):
+            for row in db.rows(f"{_SEEN} WHERE c.file_path IN ({placeholders(batch)})", (recipe, *batch)):
+                out[row[0]] = SeenFile(*row[1:])
+    return out
+
+
+class UnreadFile(NamedTuple):
+    """A file that could not be read, as it was then, and why."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    reason: str
+
+
+def get_unread_below(db: Database, prefix: str, recipe: str) -> dict[str, UnreadFile]:
+    """The files below a folder that could not be read, with these options and rules."""
+    if not db.has("memory_unread_files"):
+        return {}
+    found = db.rows(
+        "SELECT file_path, size, mtime_ns, ctime_ns, inode, reason FROM memory_unread_files "
+        "WHERE file_path >= ? AND file_path < ? AND recipe = ?",
+        (prefix, prefix_end(prefix), recipe),
+    )
+    return {row[0]: UnreadFile(*row[1:]) for row in found}
+
+
+def count_unread(db: Database, prefix: str) -> int:
+    """How many files below a folder could not be read when they were last looked at."""
+    if not db.has("memory_unread_files"):
+        return 0
+    sql = "SELECT count(*) FROM memory_unread_files WHERE file_path >= ? AND file_path < ?"
+    return int(db.value(sql, (prefix, prefix_end(prefix))))
+
+
+def put_unread(db: Database, files: Mapping[str, UnreadFile], recipe: str) -> None:
+    """Remember files that could not be read."""
+    if not files:
+        return
+    with db.atomic():
+        db.run_many(
+            "INSERT INTO memory_unread_files(file_path, size, mtime_ns, ctime_ns, inode, reason, recipe) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(file_path) DO UPDATE SET size = excluded.size, "
+            "mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns, inode = excluded.inode, "
+            "reason = excluded.reason, recipe = excluded.recipe",
+            [(path, *file, recipe) for path, file in files.items()],
+        )
+
+
+def forget_unread(db: Database, paths: Iterable[str]) -> None:
+    """Forget that these files could not be read."""
+    gone = list(paths)
+    if gone:
+        stored = (row[0] for row in db.rows("SELECT file_path FROM memory_unread_files WHERE instr(file_path, '#')"))
+        hidden = find_stand_ins(stored)
+        gone += filter(None, [stand_in_of(path, hidden) for path in gone])
+        with db.atomic():
+            db.run_many("DELETE FROM memory_unread_files WHERE file_path = ?", [(path,) for path in gone])
+
+
+def record_gone(db: Database, files: Mapping[str, GoneFile]) -> None:
+    """Remember what was archived of files, so that items can come back with their text."""
+    now = ids.timestamp()
+    with db.atomic():
+        db.run_many(
+            "INSERT INTO memory_gone_files(file_path, sha256, item_ids, gone_at) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT(file_path) DO UPDATE SET sha256 = excluded.sha256, item_ids = excluded.item_ids, "
+            "gone_at = excluded.gone_at",
+            [(path, gone.sha256, json.dumps(gone.item_ids), now) for path, gone in files.items()],
+        )
+
+
+def get_gone(db: Database, paths: Iterable[str]) -> dict[str, GoneFile]:
+    """What was archived of these files earlier on; files without such are left out."""
+    out: dict[str, GoneFile] = {}
+    for batch in batches(list(paths)):
+        for path, sha256, item_ids in db.rows(
+            f"SELECT file_path, sha256, item_ids FROM memory_gone_files WHERE file_path IN ({placeholders(batch)})",
+            batch,
+        ):
+            out[path] = GoneFile(sha256, tuple(rows.load_strings(item_ids)))
+    return out
+
+
+def forget_gone(db: Database, paths: Iterable[str]) -> None:
+    """Forget what was archived of these files."""
+    with db.atomic():
+        db.run_many("DELETE FROM memory_gone_files WHERE file_path = ?", [(path,) for path in paths])
+
+
+def archived_by_ingest(db: Database, item_ids: Sequence[str]) -> list[str]:
+    """Those of these archived items that following their document archived, and nobody else."""
+    out: list[str] = []
+    for batch in batches(list(item_ids)):
+        out += [
+            row[0]
+            for row in db.rows(
+                "SELECT item_id, reason, max(revision_num) FROM memory_revisions "
+                f"WHERE item_id IN ({placeholders(batch)}) GROUP BY item_id",
+                batch,
+            )
+            if row[1] == "ingest"
+        ]
+    return out
+
+
+def unlink_superseding(db: Database, item_ids: Sequence[str]) -> None:
+    """Let nothing supersede these items any more."""
+    with db.atomic():
+        db.run_many(
+            "DELETE FROM memory_links WHERE dst_id = ? AND rel = 'supersedes'", [(item_id,) for item_id in item_ids]
+        )
+
+
+# --- secret paths ----------------------------------------------------------------------------------------------------
+
+
+#: So many hex digits of its SHA-256 tell a path again.
+_HASH_DIGITS = 12
+#: Where paths stand as keys, and where beside them.
+_PATH_KEYS = ("corpus_hashes", "memory_files", "memory_gone_files", "memory_unread_files")
+_OTHER_PATHS = (("corpus_hashes", "rel_path"), ("memory_mounts", "path"), ("memory_mounts", "name"))
+_LOGGED_PATH = "CASE WHEN json_valid(details_json) THEN json_extract(details_json, '$.path') END"
+
+
+class SecretPath(NamedTuple):
+    """A path that is to be replaced in a column of a table, and by what."""
+
+    table: str
+    column: str
+    path: str
+    stand_in: str
+
+
+def make_stand_in(path: str, shown: str) -> str:
+    """What a file is called in the store: its path, or, where `shown` differs from it, the stand-in."""
+    return path if path == shown else f"{shown}#{_path_hash(path)}"
+
+
+def find_stand_ins(stored: Iterable[str]) -> dict[str, str]:
+    """Those of these names that are stand-ins, by the hash in them."""
+    return {
+        name[-_HASH_DIGITS:]: name
+        for name in stored
+        if "[REDACTED:" in name and name[-_HASH_DIGITS - 1 : -_HASH_DIGITS] == "#"
+    }
+
+
+def stand_in_of(path: str, hidden: Mapping[str, str]) -> str:
+    """The stand-in of a path, of those that `find_stand_ins` gave; "" if it has none."""
+    return hidden.get(_path_hash(path), "") if hidden else ""
+
+
+def _path_hash(path: str) -> str:
+    return ids.bytes_hash(path.encode("utf-8", "surrogatepass"))[:_HASH_DIGITS]
+
+
+def find_secret_paths(db: Database, shown: Callable[[str], str]) -> list[SecretPath]:
+    """The paths in the store that may not be there; `shown` says how policy lets one be shown."""
+    out = []
+    for table, column in (*((table, "file_path") for table in _PATH_KEYS), *_OTHER_PATHS):
+        if db.has(table):
+            found = db.rows(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY 1")
+            out += [SecretPath(table, column, path, make_stand_in(path, shown(path))) for (path,) in found]
+    logged = f"SELECT DISTINCT {_LOGGED_PATH} FROM memory_events WHERE action = 'mount_register' ORDER BY 1"
+    out += [
+        SecretPath("memory_events", "", path, make_stand_in(path, shown(path))) for (path,) in db.rows(logged) if path
+    ]
+    return [one for one in out if one.path != one.stand_in]
+
+
+def hide_paths(db: Database, held: Iterable[SecretPath]) -> None:
+    """Put the stand-ins in the place of paths, in one transaction."""
+    with db.atomic():
+        for table, column, path, name in held:
+            if table == "memory_events":
+                db.run(
+                    "UPDATE memory_events SET details_json = json_set(details_json, '$.path', ?) "
+                    f"WHERE action = 'mount_register' AND {_LOGGED_PATH} = ?",
+                    (name, path),
+                )
+                continue
+            if column == "file_path":  # it may be known by its stand-in already
+                db.run(f"DELETE FROM {table} WHERE {column} = ?", (name,))
+            db.run(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", (name, path))

@@ -7,7 +7,7 @@ from typing import Any
 
 from memctl import ids, registry
 from memctl.paths import real_path
-from memctl.store.connect import Database
+from memctl.store.database import Database
 from memctl.store.items import events, rows
 
 #: Where schema_meta says how a mount's documents are cut: this and the mount's id.
@@ -61,11 +61,11 @@ def put(
             events.log(db, "mount_register", None, {"mount_id": mount_id, "path": path} | by)
         elif not by_tool and is_by_tool(db, mount_id):
             events.log(db, "mount_register", None, {"mount_id": mount_id, "path": path})
-    note(db, path)
+    note_folder(db, path)
     return mount_id
 
 
-def note(db: Database, folder: str) -> None:
+def note_folder(db: Database, folder: str) -> None:
     """Note, outside the store, a folder outside its project that feeds it.
 
     Whoever may write the store can add a mount, and must not choose by that which of the user's folders are read.
@@ -76,27 +76,27 @@ def note(db: Database, folder: str) -> None:
 
 def is_outside(store: str, folder: str) -> bool:
     """Whether a folder is not in the project of the store, links followed."""
-    below = os.path.join(real_path(project(store)), "")
+    below = os.path.join(real_path(project_folder(store)), "")
     return not os.path.join(real_path(folder), "").startswith(below)
 
 
-def is_strange(db: Database, folder: str) -> bool:
+def is_unknown_outside(db: Database, folder: str) -> bool:
     """Whether it is outside the project, and nobody has mounted it with memctl here."""
     return is_outside(db.path, folder) and not registry.may_feed(db.path, real_path(folder))
 
 
-def project(path: str) -> str:
+def project_folder(path: str) -> str:
     """The folder that a store belongs to: the one that holds its `.memory`, else its own."""
     folder = os.path.dirname(os.path.abspath(path))
     return os.path.dirname(folder) if os.path.basename(folder) == ".memory" else folder
 
 
-def located(store: str, path: str) -> str:
+def resolve_path(store: str, path: str) -> str:
     """The path of a mount: one that is relative, which only other programs write, is seen from the store's project."""
-    return os.path.normpath(os.path.join(project(store), path))
+    return os.path.normpath(os.path.join(project_folder(store), path))
 
 
-def every(db: Database) -> list[dict[str, Any]]:
+def list_mounts(db: Database) -> list[dict[str, Any]]:
     """All mounts, oldest first, `ignore_patterns` decoded; `scope` and `chunk_tokens` are None where the default is."""
     if not db.has("memory_mounts"):
         return []
@@ -112,9 +112,9 @@ def every(db: Database) -> list[dict[str, Any]]:
     out = []
     for row in db.rows(f"SELECT {', '.join(_NAMES)} FROM memory_mounts ORDER BY created_at, mount_id"):
         mount = dict(zip(_NAMES, row, strict=True))
-        mount["ignore_patterns"] = rows.strings(mount.pop("ignore_json"))
+        mount["ignore_patterns"] = rows.load_strings(mount.pop("ignore_json"))
         mount["scope"] = options.get(mount["mount_id"])
-        mount["path"] = located(db.path, mount["path"])
+        mount["path"] = resolve_path(db.path, mount["path"])
         size = str(sizes.get(mount["mount_id"], ""))
         mount["chunk_tokens"] = int(size) if size.isascii() and size.isdecimal() else None
         out.append(mount)
@@ -123,13 +123,13 @@ def every(db: Database) -> list[dict[str, Any]]:
 
 def is_by_tool(db: Database, mount_id: str) -> bool:
     """Whether a tool made this mount that a model called, and no person has changed it since."""
-    return events.by(db, "mount_register", "mount_id", mount_id) == "tool"
+    return events.last_actor(db, "mount_register", "mount_id", mount_id) == "tool"
 
 
-def find(db: Database, key: str) -> dict[str, Any] | None:
+def find_mount(db: Database, key: str) -> dict[str, Any] | None:
     """The mount with this id, path or name."""
     for field in ("mount_id", "path", "name"):
-        for mount in every(db):
+        for mount in list_mounts(db):
             if mount[field] == key:
                 return mount
     return None
@@ -138,7 +138,7 @@ def find(db: Database, key: str) -> dict[str, Any] | None:
 def remove(db: Database, key: str) -> bool:
     """Forget a mount by id, name or path; its items stay. False when there is none."""
     with db.atomic():
-        mount = find(db, key)
+        mount = find_mount(db, key)
         if mount is None:
             return False
         for table in ("memory_mounts", "memory_mount_options"):
@@ -149,7 +149,7 @@ def remove(db: Database, key: str) -> bool:
     return True
 
 
-def touch(db: Database, mount_id: str) -> None:
+def mark_synced(db: Database, mount_id: str) -> None:
     """Set the time of the last sync to now."""
     with db.atomic():
         db.run("UPDATE memory_mounts SET last_sync_at = ? WHERE mount_id = ?", (ids.timestamp(), mount_id))

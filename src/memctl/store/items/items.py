@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memctl import errors, ids
-from memctl.store import cache, safety
-from memctl.store.connect import MAX_VALUES, Database
-from memctl.store.documents.sources import batches, marks
+from memctl.store import safety
+from memctl.store.database import MAX_VALUES, Database, batches, placeholders
 from memctl.store.filters import Filters
 from memctl.store.items import rows
 from memctl.store.schema import HASH_KEY
@@ -31,7 +30,7 @@ _EVENT = (
 #: A snapshot that says "as the row still is".
 UNCHANGED = "{}"
 
-#: So many findings is an item that is kept (`store.kept`), its text aside.
+#: What a cached item counts for in `Database.cached`, its text aside: about one finding a field that takes room.
 _FINDINGS = 12
 #: Fields that `update` never touches.
 _PROTECTED = ("id", "created_at")
@@ -42,7 +41,7 @@ Use = tuple[str, str, list[str]]
 MOST_GATHERED = 10_000
 
 
-class Known(NamedTuple):
+class ContentHolder(NamedTuple):
     """Where a content is stored already."""
 
     id: str
@@ -50,7 +49,7 @@ class Known(NamedTuple):
     archived: bool
 
 
-class Stored(NamedTuple):
+class ItemSummary(NamedTuple):
     """What a re-ingest needs to know of a passage."""
 
     id: str
@@ -62,7 +61,7 @@ class Stored(NamedTuple):
     archived: bool
 
 
-# --- read --------------------------------------------------------------------------------------------------------
+# --- read ------------------------------------------------------------------------------------------------------------
 
 
 def get(db: Database, item_id: str) -> MemoryItem | None:
@@ -76,19 +75,19 @@ def get_many(db: Database, item_ids: Iterable[str]) -> list[MemoryItem]:
     wanted = list(item_ids)
     found: dict[str, MemoryItem] = {}
     for batch in batches(wanted):
-        for row in db.rows(f"SELECT {rows.SELECT} FROM memory_items AS i WHERE i.id IN ({marks(batch)})", batch):
+        for row in db.rows(f"SELECT {rows.SELECT} FROM memory_items AS i WHERE i.id IN ({placeholders(batch)})", batch):
             found[row[0]] = rows.to_item(row, db.path)
     return [found[i] for i in wanted if i in found]
 
 
-def known(db: Database, item_ids: Iterable[str]) -> list[MemoryItem]:
+def get_cached(db: Database, item_ids: Iterable[str]) -> list[MemoryItem]:
     """The same for answers: as they were when the store was last written to, uses aside. They must not be changed."""
     wanted = list(item_ids)
-    held: dict[str, MemoryItem] = cache.of(db, "items")
+    held: dict[str, MemoryItem] = db.cached("items")
     if unknown := [i for i in wanted if i not in held]:
         found = {item.id: item for item in get_many(db, unknown)}
         held.update(found)
-        cache.of(db, "items", sum(_FINDINGS + len(item.content) // 100 for item in found.values()))
+        db.cached("items", sum(_FINDINGS + len(item.content) // 100 for item in found.values()))
     return [held[i] for i in wanted if i in held]
 
 
@@ -102,7 +101,7 @@ def list_items(db: Database, filters: Filters, limit: int = 100) -> list[MemoryI
     return [rows.to_item(row, db.path) for row in found]
 
 
-def each(db: Database, filters: Filters) -> Iterator[MemoryItem]:
+def iterate(db: Database, filters: Filters) -> Iterator[MemoryItem]:
     """All items that pass the filters, newest change first, in bounded memory and from one moment of the store."""
     where, values = filters.where("i")
     order = f"SELECT i.id FROM memory_items AS i WHERE {where} ORDER BY i.updated_at DESC, i.id"
@@ -116,64 +115,66 @@ def count(db: Database, filters: Filters) -> int:
     return int(db.value(f"SELECT count(*) FROM memory_items AS i WHERE {where}", values))
 
 
-def scopes(db: Database) -> dict[str, int]:
+def count_by_scope(db: Database) -> dict[str, int]:
     """The scopes there are, and how many active items each holds."""
     sql = "SELECT CAST(scope AS TEXT), count(*) FROM memory_items WHERE archived = 0 GROUP BY scope ORDER BY scope"
     return dict(db.rows(sql))
 
 
-def ids_by_hash(db: Database, hashes: Iterable[str]) -> dict[str, list[Known]]:
+def ids_by_hash(db: Database, hashes: Iterable[str]) -> dict[str, list[ContentHolder]]:
     """Which items hold contents with these hashes, oldest first; hashes nobody holds are left out."""
-    out: dict[str, list[Known]] = {}
+    out: dict[str, list[ContentHolder]] = {}
     for batch in batches(sorted(set(hashes)), 400):  # each is bound twice
         keys = [h[7:19] for h in batch]
         for content_hash, *known in db.rows(
             # The plus: by the index of keys. SQLite takes `content_hash IN (?)` for a constant, puts it into the key's
             # expression, finds no index for that and reads the whole table.
-            f"SELECT content_hash, id, scope, archived FROM memory_items WHERE {HASH_KEY} IN ({marks(keys)}) "
-            f"AND +content_hash IN ({marks(batch)}) ORDER BY created_at, id",
+            f"SELECT content_hash, id, scope, archived FROM memory_items WHERE {HASH_KEY} IN ({placeholders(keys)}) "
+            f"AND +content_hash IN ({placeholders(batch)}) ORDER BY created_at, id",
             [*keys, *batch],
         ):
-            out.setdefault(content_hash, []).append(Known(known[0], known[1], bool(known[2])))
+            out.setdefault(content_hash, []).append(ContentHolder(known[0], known[1], bool(known[2])))
     return out
 
 
-def stored(db: Database, item_ids: Iterable[str]) -> dict[str, Stored]:
+def get_summaries(db: Database, item_ids: Iterable[str]) -> dict[str, ItemSummary]:
     """These items without their contents; unknown ids are left out."""
-    out: dict[str, Stored] = {}
+    out: dict[str, ItemSummary] = {}
     for batch in batches(list(item_ids)):
         for item_id, content_hash, tags, scope, corpus_id, injectable, archived in db.rows(
             "SELECT id, content_hash, tags, scope, corpus_id, injectable, archived FROM memory_items "
-            f"WHERE id IN ({marks(batch)})",
+            f"WHERE id IN ({placeholders(batch)})",
             batch,
         ):
-            held = tuple(rows.strings(tags))
-            out[item_id] = Stored(item_id, content_hash, held, scope, corpus_id, bool(injectable), bool(archived))
+            held = tuple(rows.load_strings(tags))
+            out[item_id] = ItemSummary(item_id, content_hash, held, scope, corpus_id, bool(injectable), bool(archived))
     return out
 
 
-def of_documents(db: Database, paths: Iterable[str]) -> dict[str, list[str]]:
+def passages_by_document(db: Database, paths: Iterable[str]) -> dict[str, list[str]]:
     """Active passages by the document they say they come from, oldest first; reads through the whole table."""
     out: dict[str, list[str]] = {}
     for batch in batches(list(paths)):
         for path, item_id, provenance in db.rows(
             "SELECT iif(json_valid(provenance_json), json_extract(provenance_json, '$.source_id'), NULL) AS path, id, "
-            f"provenance_json FROM memory_items WHERE archived = 0 AND path IN ({marks(batch)}) "
+            f"provenance_json FROM memory_items WHERE archived = 0 AND path IN ({placeholders(batch)}) "
             "ORDER BY created_at, id",
             batch,
         ):
-            if rows.provenance(provenance).is_passage:  # a statement about a document is none of its passages
+            if rows.load_provenance(provenance).is_passage:  # a statement about a document is none of its passages
                 out.setdefault(path, []).append(item_id)
     return out
 
 
-def withheld(db: Database, item_ids: Iterable[str]) -> dict[str, str]:
+def withheld_reasons(db: Database, item_ids: Iterable[str]) -> dict[str, str]:
     """Why items are not injectable: id -> "raw" or "policy"; items without a recorded reason are left out."""
     if not db.has("memory_withheld"):
         return {}
     out: dict[str, str] = {}
     for batch in batches(list(item_ids)):
-        out.update(db.rows(f"SELECT item_id, reason FROM memory_withheld WHERE item_id IN ({marks(batch)})", batch))
+        out.update(
+            db.rows(f"SELECT item_id, reason FROM memory_withheld WHERE item_id IN ({placeholders(batch)})", batch)
+        )
     return out
 
 
@@ -185,7 +186,7 @@ def revisions(db: Database, item_id: str) -> list[dict[str, Any]]:
         "WHERE item_id = ? ORDER BY revision_num",
         (item_id,),
     ):
-        state = rows.load(snapshot)
+        state = rows.load_json(snapshot)
         if snapshot == UNCHANGED:
             item = get(db, item_id)
             state = item.to_dict() if item else {}
@@ -194,7 +195,7 @@ def revisions(db: Database, item_id: str) -> list[dict[str, Any]]:
     return out
 
 
-# --- write -------------------------------------------------------------------------------------------------------
+# --- write -----------------------------------------------------------------------------------------------------------
 
 
 def write(db: Database, item: MemoryItem, reason: str = "create", withheld: str = "") -> MemoryItem:
@@ -286,13 +287,13 @@ def supersede(db: Database, old_id: str, new_id: str, reason: str = "supersede")
 
     The new one matters as much as the old one did, unless it was said how much it does.
     """
-    from memctl.store.items import importance, links
+    from memctl.store.items import attributes
 
     with db.atomic():
         if get(db, new_id) is None or not archive(db, old_id, reason, superseded_by=new_id):
             return False
-        links.put(db, new_id, old_id, "supersedes")
-        importance.inherit(db, [(old_id, new_id)])
+        attributes.add_link(db, new_id, old_id, "supersedes")
+        attributes.inherit_importance(db, [(old_id, new_id)])
     return True
 
 
@@ -306,9 +307,19 @@ def set_withheld(db: Database, item_id: str, reason: str, details: Sequence[str]
     )
 
 
+def clear_withheld(db: Database, item_id: str) -> None:
+    """Drop the record of why an item is not injectable."""
+    db.run("DELETE FROM memory_withheld WHERE item_id = ?", (item_id,))
+
+
+def rewrite_revisions(db: Database, snapshots: Iterable[tuple[str, str]]) -> None:
+    """Replace the snapshots of revisions for good: pairs of the new snapshot, as JSON, and the revision's id."""
+    db.run_many("UPDATE memory_revisions SET snapshot = ? WHERE revision_id = ?", snapshots)
+
+
 def release_raw(db: Database, item_ids: Iterable[str], reason: str) -> int:
     """Make items injectable that were only raw; what policy withheld stays withheld. Returns how many."""
-    raw = [i for i, why in withheld(db, item_ids).items() if why == "raw"]
+    raw = [i for i, why in withheld_reasons(db, item_ids).items() if why == "raw"]
     with db.atomic():
         for item_id in raw:
             update(db, item_id, {"injectable": True}, reason, compact=True)
@@ -364,10 +375,58 @@ def _count_all(db: Database, uses: Sequence[Use]) -> None:
             much[item_id] = (much[item_id][0] + 1 if item_id in much else 1, now)
     said = [(action, item_id, "{}", "", now) for now, action, wanted in uses for item_id in wanted]
     safety.check_triggers(db)
-    with db.briefly_writable(), db.atomic(wait=0.5), cache.harmless(db):
+    with db.briefly_writable(), db.atomic(wait=0.5), db.keeping_cache():
         db.run_many(
             "UPDATE main.memory_items SET usage_count = usage_count + ?, last_used_at = ? WHERE id = ?",
             [(times, last, item_id) for item_id, (times, last) in much.items()],
         )
         events = ids.new_ids("EVT", len(said))
         db.run_many(_EVENT, [(event, *use) for event, use in zip(events, said, strict=True)])
+
+
+# --- short ids -------------------------------------------------------------------------------------------------------
+
+
+#: An id of ours is shown by as few of its hex digits as tell it from all others, of these numbers of them.
+_ID_DIGITS = (6, 8, 12)
+_ID_PREFIX = "MEM-"
+
+
+def shorten_ids(db: Database, item_ids: Iterable[str]) -> dict[str, str]:
+    """The ids as a block shows them: the first hex digits of an id of ours, as many as are unique, others whole."""
+    out: dict[str, str] = {}
+    left = []
+    for item_id in item_ids:
+        digits = item_id.removeprefix(_ID_PREFIX)
+        if item_id.startswith(_ID_PREFIX) and len(digits) == _ID_DIGITS[-1] and not digits.strip("0123456789abcdef"):
+            left.append(item_id)
+        else:
+            out[item_id] = "_".join(item_id.split()).replace("]", ")") or "-"
+    for length in _ID_DIGITS:
+        short = {item_id: item_id[: len(_ID_PREFIX) + length] for item_id in left}
+        sql = (
+            "SELECT s.value FROM json_each(?) AS s JOIN memory_items AS i "
+            "ON i.id >= s.value AND i.id < s.value || 'g' GROUP BY s.value HAVING count(*) > 1"
+        )
+        shared = {row[0] for row in db.rows(sql, [json.dumps(sorted(set(short.values())))])}
+        if length == _ID_DIGITS[-1]:
+            shared = set()
+        out.update((item_id, start.removeprefix(_ID_PREFIX)) for item_id, start in short.items() if start not in shared)
+        left = [item_id for item_id, start in short.items() if start in shared]
+        if not left:
+            break
+    return out
+
+
+def expand_id(db: Database, given: str) -> str:
+    """The id that a shortened one stands for, if it is the only one; else what was given.
+
+    A shortened one (`shortened`) has at least six hex digits, with `MEM-` before them or without.
+    """
+    digits = given.removeprefix(_ID_PREFIX)
+    if not _ID_DIGITS[0] <= len(digits) <= _ID_DIGITS[-1] or digits.strip("0123456789abcdef"):
+        return given
+    start = _ID_PREFIX + digits
+    found = db.rows("SELECT id FROM memory_items WHERE id >= ? AND id < ? LIMIT 2", [start, start + "g"])
+    rows = [row[0] for row in found]
+    return rows[0] if len(rows) == 1 else given

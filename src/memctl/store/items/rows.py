@@ -1,6 +1,10 @@
-"""Between a row of memory_items and a MemoryItem. Rows of other programs may hold odd values: reading never fails."""
+"""Rows of memory_items: from and to a MemoryItem, and straight from a document's passages.
+
+Rows of other programs may hold odd values: reading never fails.
+"""
 
 import json
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -29,8 +33,8 @@ def _to_item(row: tuple[Any, ...]) -> MemoryItem:
     (item_id, tier, type_, title, content, tags, entities, links, source, confidence, validation, scope, expires,
      used, last_used, created, updated, rule, superseded, archived, _hash, corpus, injectable) = row  # fmt: skip
     return MemoryItem(
-        id=str(item_id), tier=tier, type=type_, title=_text(title), content=_text(content), tags=strings(tags),
-        entities=strings(entities), links=_links(links), provenance=provenance(source),
+        id=str(item_id), tier=tier, type=type_, title=_text(title), content=_text(content), tags=load_strings(tags),
+        entities=load_strings(entities), links=_links(links), provenance=load_provenance(source),
         confidence=_number(confidence), validation=validation if validation in VALIDATIONS else "unverified",
         scope=_text(scope), expires_at=_optional(expires), usage_count=_count(used), last_used_at=_optional(last_used),
         created_at=_text(created), updated_at=_text(updated), rule_id=_optional(rule),
@@ -47,20 +51,21 @@ def from_item(item: MemoryItem) -> tuple[Any, ...]:
         "content_hashes": p.content_hashes, "created_at": p.created_at,
     }  # fmt: skip
     return (
-        item.id, item.tier, item.type, item.title, item.content, _list(tuple(item.tags)), _list(tuple(item.entities)),
-        dump(item.links), dump(source), item.confidence, item.validation, item.scope,
+        item.id, item.tier, item.type, item.title, item.content, _dump_strings(tuple(item.tags)),
+        _dump_strings(tuple(item.entities)),
+        dump_json(item.links), dump_json(source), item.confidence, item.validation, item.scope,
         item.expires_at, item.usage_count, item.last_used_at, item.created_at, item.updated_at, item.rule_id,
         item.superseded_by, int(item.archived), ids.content_hash(item.content), item.corpus_id, int(item.injectable),
     )  # fmt: skip
 
 
-def strings(text: object) -> list[str]:
+def load_strings(text: object) -> list[str]:
     """A JSON array as a list of strings; anything else is an empty list."""
-    value = load(text)
+    value = load_json(text)
     return [_text(v) for v in value if isinstance(v, str | int | float)] if isinstance(value, list) else []
 
 
-def load(text: object) -> Any:
+def load_json(text: object) -> Any:
     """JSON, or None when it is none."""
     if not isinstance(text, str | bytes):
         return None
@@ -75,23 +80,23 @@ def load(text: object) -> Any:
 #: `json.loads` without its questions about bytes and byte order marks.
 _decode = json.JSONDecoder().decode
 #: Unescaped, so that the full-text index sees é and not \\u00e9; one encoder, because json.dumps makes one a call.
-dump = json.JSONEncoder(ensure_ascii=False).encode
+dump_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @lru_cache(maxsize=256)
-def _list(words: tuple[str, ...]) -> str:
+def _dump_strings(words: tuple[str, ...]) -> str:
     """A list as JSON; the passages of a document share their tags."""
-    return dump(words)
+    return dump_json(words)
 
 
 def _links(text: object) -> list[dict[str, str]]:
-    value = load(text)
+    value = load_json(text)
     return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
 
 
-def provenance(text: object) -> MemoryProvenance:
+def load_provenance(text: object) -> MemoryProvenance:
     """Where an item comes from, as its column says it."""
-    value = load(text)
+    value = load_json(text)
     source = MemoryProvenance.from_dict(value) if isinstance(value, dict) else MemoryProvenance()
     source.source_kind, source.source_id = _text(source.source_kind), _text(source.source_id)
     source.chunk_ids, source.content_hashes = _words(source.chunk_ids), _words(source.content_hashes)
@@ -118,3 +123,44 @@ def _count(value: object) -> int:
 
 def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.5
+
+
+# --- passages --------------------------------------------------------------------------------------------------------
+
+
+class PassageRows:
+    """Makes the rows of one file's passages.
+
+    path, sha256  of the file; tags: those that its passages share; now: when they are stored (ISO 8601)
+    """
+
+    __slots__ = ("_corpus", "_now", "_scope", "_source", "_tags", "tags")
+
+    def __init__(
+        self, path: str, sha256: str, *, tags: Sequence[str], scope: str, corpus_id: str | None, now: str
+    ) -> None:
+        name = dump_json(path)
+        chunk = name[:-1]  # the position and the quote come behind it
+        head = f'{{"source_kind": "doc", "source_id": {name}, "chunk_ids": [{chunk}:'
+        self._source = (head, f'"], "content_hashes": ["sha256:{sha256}"], "created_at": "{now}"}}')
+        self.tags = list(tags)
+        self._tags, self._scope, self._corpus, self._now = dump_json(self.tags), scope, corpus_id or "", now
+
+    def row(
+        self,
+        item_id: str,
+        title: str,
+        content: str,
+        content_hash: str,
+        *,
+        position: int,
+        injectable: bool,
+        tags: Sequence[str] | None = None,
+    ) -> tuple[Any, ...]:
+        """The row of a passage, in the order of `rows.COLUMNS`; `tags` where it has others than the file."""
+        head, tail = self._source
+        return (
+            item_id, "stm", "note", title, content, self._tags if tags is None else dump_json(list(tags)), "[]", "[]",
+            f"{head}{position}{tail}", 0.5, "unverified", self._scope, None, 0, None, self._now, self._now, None,
+            None, 0, content_hash, self._corpus, int(injectable),
+        )  # fmt: skip

@@ -1,15 +1,26 @@
-"""Whether the full-text index says what the items say; where it does not, it is made anew before it is asked.
+"""The full-text index: whether it says what the items say, and how it is made anew where it does not.
 
 The index is keyed by rowids, which `.dump`, VACUUM and REPLACE change. The triggers in `schema.FTS_TRIGGERS` fire for
 every program that writes to the file; what they see stands in `memory_fts_state`. So one look at a few rows tells, in a
-store of any size. Whoever must not or cannot write to the file searches the text itself (`store.substring`).
+store of any size. Whoever must not or cannot write to the file searches the text itself (`words`); readers call
+`connect.ensure_index`.
+
+Making the index anew is write-only code, and here because it is the other half of the same state: it imports what only
+it needs when it runs.
 """
 
-from memctl import errors
-from memctl.store.connect import Database
+from collections.abc import Callable
+
+from memctl import errors, ids
+from memctl.store.database import Database, translate
+
+#: Told how many rows of how many are indexed.
+Progress = Callable[[int, int], None]
+#: Rows that one statement indexes: about a tenth of a second.
+FILL = 2000
 
 #: How long a reader waits for the write lock to make the index anew, in seconds.
-WAIT = 0.5
+LOCK_SECONDS = 0.5
 TABLE = "memory_items_fts"
 STATE = "memory_fts_state"
 #: What the states mean in which searches do without the index.
@@ -23,12 +34,12 @@ _FITS = (
 )
 
 
-def believed(db: Database) -> bool:
+def is_sound(db: Database) -> bool:
     """Whether the index can be believed: nothing has renumbered the items or left their words in it or out of it."""
-    return state(db) == "sound"
+    return index_state(db) == "sound"
 
 
-def state(db: Database) -> str:
+def index_state(db: Database) -> str:
     """`sound`, `unsound` (it must be made anew), `unknown` (of an older program, or of somebody else), or `none`."""
     if not db.has(TABLE):
         return "none"
@@ -40,61 +51,15 @@ def state(db: Database) -> str:
         return "unsound"
     if not fits:
         return "unsound"
-    return "sound" if compared == _schema_version(db) or _has_our_triggers(db) else "unsound"
+    return "sound" if compared == db.schema_version() or _has_our_triggers(db) else "unsound"
 
 
-def mend(db: Database) -> bool:
-    """Make the index anew unless it can be believed, on a handle that reads, too; returns whether it now can be.
-
-    Outside of any transaction. It waits no longer than `WAIT` seconds for another writer. Where nothing can be done,
-    the handle says once that searches read the text instead.
-    """
-    if believed(db):
-        return True
-    if db.conn.in_transaction or (db.has(STATE) and not db.has(TABLE)):  # the latter: no FTS5 where it was made
-        return False
-    reason = "the store cannot be written to here"
-    if db.writable and db.trusted:
-        from memctl.store import migrate
-
-        try:
-            with db.briefly_writable(WAIT), db.atomic(WAIT):
-                migrate.up(db)
-        except errors.StoreBusy:
-            reason = "another program is writing to the store"
-        except errors.MemctlError as exc:
-            reason = exc.message
-    if not believed(db) and db.has(TABLE):
-        if db.trusted:  # else it was said when the store was opened
-            db.tell(
-                "The full-text index may not fit the items, and cannot be made anew now: "
-                f"{reason}. The text itself is searched instead, which ranks less well."
-            )
-        return False
-    return True
-
-
-def note_schema(db: Database) -> None:
+def note_triggers_compared(db: Database) -> None:
     """Remember that the triggers were compared, so that the next look need not compare them."""
-    version = _schema_version(db)
+    version = db.schema_version()
     if db.value(f"SELECT schema_version FROM {STATE}") != version:
         with db.atomic():
             db.run(f"UPDATE {STATE} SET schema_version = ?", (version,))
-
-
-def note_sound(db: Database) -> None:
-    """Remember that the index was made anew, within the transaction that made it."""
-    db.run(
-        f"INSERT INTO {STATE}(one, sound, replaced_row, schema_version) VALUES (1, 1, NULL, ?) ON CONFLICT(one) "
-        "DO UPDATE SET sound = 1, replaced_row = NULL, schema_version = excluded.schema_version",
-        (_schema_version(db),),
-    )
-
-
-def _schema_version(db: Database) -> int:
-    """SQLite's count of changes of the schema: VACUUM and every CREATE and DROP by any program add to it."""
-    version: int = db.value("PRAGMA main.schema_version")
-    return version
 
 
 def _has_our_triggers(db: Database) -> bool:
@@ -104,3 +69,117 @@ def _has_our_triggers(db: Database) -> bool:
     ours = {*schema.statements(schema.FTS_TRIGGERS)}
     held = db.rows("SELECT sql FROM main.sqlite_master WHERE type = 'trigger' AND tbl_name = 'memory_items'")
     return ours <= {f"{sql};" for (sql,) in held}
+
+
+# --- making it anew --------------------------------------------------------------------------------------------------
+
+
+def ensure_index(db: Database, tokenizer: str | None = None) -> bool:
+    """Make the full-text index if it is missing, and anew if it is not sound; False when there is no FTS5.
+
+    To be called after whatever may have renumbered the items, such as VACUUM. Where nothing is amiss it costs a look.
+    """
+    if is_sound(db):
+        return True
+    with db.atomic():
+        db.look()
+        if is_sound(db):  # another process did it while we waited
+            return True
+        known, held = db.has(STATE), tokenizer_of(db)
+        if not _make_index(db, held or tokenizer, None):
+            return False
+        count = int(db.value("SELECT count(*) FROM memory_items"))
+        if held is not None and count:
+            why = "did not fit the items any more" if known else "was kept by an older program"
+            db.tell(f"The full-text index {why} and was made anew: {count} items.")
+    return True
+
+
+def rebuild_index(db: Database, tokenizer: str | None = None, progress: Progress | None = None) -> int:
+    """Make the index anew, with another tokenizer if one is named; the rows indexed, or -1 without FTS5.
+
+    All in one transaction: interrupted, or given a name SQLite does not know (TokenizerInvalid), it changes nothing.
+    `progress` is told how many rows of how many are indexed.
+    """
+    from memctl.store import schema
+
+    wanted = schema.tokenizer(tokenizer) if tokenizer is not None else None
+    with db.atomic():
+        if not _make_index(db, wanted or tokenizer_of(db), progress):
+            return -1
+        db.set_meta("fts_reindex_count", str(int(db.meta("fts_reindex_count") or 0) + 1))
+        return int(db.value("SELECT count(*) FROM memory_items"))
+
+
+def tokenizer_of(db: Database) -> str | None:
+    """The tokenizer the full-text table was made with; None when there is no such table."""
+    import re
+
+    sql = db.value("SELECT sql FROM sqlite_master WHERE name = 'memory_items_fts'")
+    if sql is None:
+        return None
+    found = re.search(r"tokenize\s*=\s*['\"]([^'\"]*)['\"]", sql)
+    return found.group(1) if found else "unicode61"
+
+
+def _make_index(db: Database, tokenizer: str | None, progress: Progress | None) -> bool:
+    """Table, entries and triggers of the index, all anew; False when SQLite has no FTS5."""
+    from memctl.store import schema
+
+    held = tokenizer_of(db)
+    for name in schema.FTS_TRIGGER_NAMES:
+        db.run(f"DROP TRIGGER IF EXISTS {name}")
+    if held is not None and (held != (tokenizer or held) or not db.has(f"{TABLE}_docsize")):
+        db.run(f"DROP TABLE {TABLE}")
+        held = None
+    if held is not None:
+        db.run(f"INSERT INTO {TABLE}({TABLE}) VALUES ('delete-all')")
+    elif not _create_table(db, tokenizer):
+        return False
+    _fill(db, progress)
+    db.run_script(schema.statements(schema.FTS_STATE + schema.FTS_TRIGGERS))
+    db.set_meta("fts_indexed_at", ids.timestamp_sql())
+    db.set_meta("fts_tokenizer", tokenizer_of(db) or "")
+    db.run(
+        f"INSERT INTO {STATE}(one, sound, replaced_row, schema_version) VALUES (1, 1, NULL, ?) ON CONFLICT(one) "
+        "DO UPDATE SET sound = 1, replaced_row = NULL, schema_version = excluded.schema_version",
+        (db.schema_version(),),
+    )
+    db.look()
+    return True
+
+
+def _create_table(db: Database, tokenizer: str | None) -> bool:
+    """Make an empty table; False when SQLite has no FTS5: then search reads the text. Raises TokenizerInvalid."""
+    import sqlite3
+
+    from memctl.store import schema
+
+    try:
+        db.conn.execute(schema.fts_table(schema.tokenizer(tokenizer)))
+    except sqlite3.Error as exc:
+        if "no such module" in str(exc):
+            return False
+        if "tokenizer" in str(exc) or "parse error" in str(exc):
+            raise errors.TokenizerInvalid(tokenizer=tokenizer) from exc
+        raise translate(exc, db.path) from exc
+    return True
+
+
+def _fill(db: Database, progress: Progress | None) -> None:
+    """Index every item, some at a time: FTS5's own `rebuild` is one long call, deaf to ^C and silent."""
+    count = int(db.value("SELECT count(*) FROM memory_items"))
+    done, last = 0, -(2**63)
+    while done < count:
+        if progress is not None:
+            progress(done, count)
+        until = db.value(
+            "SELECT max(rowid) FROM (SELECT rowid FROM memory_items WHERE rowid > ? ORDER BY rowid LIMIT ?)",
+            (last, FILL),
+        )
+        db.run(
+            f"INSERT INTO {TABLE}(rowid, title, content, tags, entities) "
+            "SELECT rowid, title, content, tags, entities FROM memory_items WHERE rowid > ? AND rowid <= ?",
+            (last, until),
+        )
+        done, last = done + FILL, until

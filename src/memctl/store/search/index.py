@@ -1,8 +1,7 @@
 """What the full-text index says: which items have a word, how strongly, and what a list shows of them.
 
-`memctl.retrieve` asks word by word and ranks; here is all SQL of a search but the
-search by substring (`memctl.store.search.substring`). Ties are broken by newness, then id: rowids change when
-another program rewrites a row.
+`memctl.retrieve` asks word by word and ranks; here is all SQL of a search but the one that does without the index
+(`words`) and the vectors'. Ties are broken by newness, then id: rowids change when another program rewrites a row.
 """
 
 import math
@@ -12,8 +11,7 @@ from itertools import pairwise
 from operator import attrgetter
 
 from memctl import errors
-from memctl.store import cache
-from memctl.store.connect import Database
+from memctl.store.database import MAX_CACHED, Database
 from memctl.store.filters import Filters
 from memctl.store.search import fts
 
@@ -83,7 +81,7 @@ class Matches:
         self.candidates, self.total = candidates, total
 
 
-def newest(db: Database, filters: Filters, limit: int) -> Matches:
+def newest_items(db: Database, filters: Filters, limit: int) -> Matches:
     """The items last changed, without a score."""
     condition, values = filters.where("i")
     rows = db.rows(
@@ -98,22 +96,22 @@ def newest(db: Database, filters: Filters, limit: int) -> Matches:
 _CHOSEN = "json_each(?) AS chosen CROSS JOIN memory_items AS i ON i.rowid = chosen.value"
 
 
-def fetch(db: Database, scores: "dict[int, float]", rows: Iterable[int]) -> list[Candidate]:
+def fetch_candidates(db: Database, scores: "dict[int, float]", rows: Iterable[int]) -> list[Candidate]:
     """The candidates for rowids, in no order."""
-    known = cache.of(db, "candidates")
+    known = db.cached("candidates")
     wanted = list(rows)
     unknown = [row for row in wanted if row not in known]
     if unknown:
         found = db.rows(f"SELECT {COLUMNS}, 0.0, i.rowid, CAST(i.updated_at AS TEXT) FROM {_CHOSEN}", [str(unknown)])
         known.update((row[_ROW], row) for row in found)
-        cache.of(db, "candidates", sum(2 + len(row[_CONTENT]) // _PIECE for row in found))
+        db.cached("candidates", sum(2 + len(row[_CONTENT]) // _PIECE for row in found))
     candidates = [Candidate(*known[row]) for row in wanted if row in known]
     for c in candidates:
         c.score = scores[c.row]
     return candidates
 
 
-def in_order(candidates: list[Candidate]) -> list[Candidate]:
+def sort_candidates(candidates: list[Candidate]) -> list[Candidate]:
     """Best score first, of equals the newest, then by id."""
     if len({c.score for c in candidates}) < len(candidates):
         candidates.sort(key=attrgetter("id"))
@@ -122,20 +120,20 @@ def in_order(candidates: list[Candidate]) -> list[Candidate]:
     return candidates
 
 
-def days(db: Database, rows: Iterable[int]) -> dict[int, int]:
-    """The days on which these items were made (as `dates.day_of` counts them), of those that say it."""
-    from memctl.text.dates import day_of
+def created_days(db: Database, rows: Iterable[int]) -> dict[int, int]:
+    """The days on which these items were made (as `times.day_of` counts them), of those that say it."""
+    from memctl.text.times import day_of
 
-    known: dict[int, int | None] = cache.of(db, "days")
+    known: dict[int, int | None] = db.cached("days")
     unknown = [row for row in rows if row not in known]
     if unknown:
-        cache.of(db, "days", len(unknown))
+        db.cached("days", len(unknown))
         sql = f"SELECT i.rowid, CAST(i.created_at AS TEXT) FROM {_CHOSEN}"
         known.update((row, day_of(stamp or "")) for row, stamp in db.rows(sql, [str(unknown)]))
     return {row: day for row in rows if (day := known.get(row)) is not None}
 
 
-def passing(db: Database, filters: Filters, rows: AbstractSet[int]) -> AbstractSet[int]:
+def filter_rows(db: Database, filters: Filters, rows: AbstractSet[int]) -> AbstractSet[int]:
     """Those of these items that pass the filters."""
     known = _known(db, filters)
     unknown = rows - known[True]  # or known not to pass
@@ -155,16 +153,16 @@ def passing(db: Database, filters: Filters, rows: AbstractSet[int]) -> AbstractS
 
 def _known(db: Database, filters: Filters, more: int = 0) -> dict[bool, set[int]]:
     """The items that are known to pass these filters, and to go on doing so (True), and those that do not (False)."""
-    known: dict[bool, set[int]] = cache.of(db, f"passing {filters.name()}", more) if filters.name() else {}
+    known: dict[bool, set[int]] = db.cached(f"passing {filters.name()}", more) if filters.name() else {}
     if not known:
         known |= {True: set(), False: set()}
     return known
 
 
-# --- where items stand ------------------------------------------------------------------------------------------
+# --- where items stand -----------------------------------------------------------------------------------------------
 
 
-class Standing:
+class OrderedItem:
     """Where an item stands.
 
     source, position  what it is from, and its place there
@@ -180,15 +178,15 @@ class Standing:
         self.asks, self.document = bool(asks), document
 
 
-def standing(db: Database, rows: Iterable[int]) -> dict[int, Standing]:
+def read_order(db: Database, rows: Iterable[int]) -> dict[int, OrderedItem]:
     """Where those of these items stand that have an order."""
-    known: dict[int, Standing | None] = cache.of(db, "standing")
+    known: dict[int, OrderedItem | None] = db.cached("standing")
     unknown = [row for row in rows if row not in known]
     if unknown:
-        cache.of(db, "standing", 3 * len(unknown))
+        db.cached("standing", 3 * len(unknown))
         known.update(dict.fromkeys(unknown))
         known.update(
-            (row, _standing(provenance or "", length, asks))
+            (row, _ordered_item(provenance or "", length, asks))
             for row, provenance, length, asks in db.rows(
                 "SELECT i.rowid, CAST(i.provenance_json AS TEXT), length(i.content), "
                 f"instr(substr(i.content, -40), '?') FROM {_CHOSEN}",
@@ -198,12 +196,12 @@ def standing(db: Database, rows: Iterable[int]) -> dict[int, Standing]:
     return {row: place for row in rows if (place := known[row]) is not None}
 
 
-def _standing(provenance: str, length: int, asks: int) -> Standing | None:
+def _ordered_item(provenance: str, length: int, asks: int) -> OrderedItem | None:
     kind, source, chunk = _origin(provenance)
     # An item that has an order in its source ends its chunk id in its place there: "3", "guide.md:3".
     place = chunk if chunk.isdecimal() else chunk.rpartition(":")[2]
     if place.isdecimal() and place.isascii() and len(place) < 10:
-        return Standing(source, int(place), length, asks, kind == "doc")
+        return OrderedItem(source, int(place), length, asks, kind == "doc")
     return None
 
 
@@ -220,9 +218,9 @@ def _origin(provenance: str) -> tuple[str, str, str]:
             if provenance[first - 1 : first] in ('"', "]"):
                 chunk = provenance[first : provenance.find('"', first)] if provenance[first - 1] == '"' else ""
                 return provenance[17:kind], provenance[kind + 17 : end], chunk
-    from memctl.store.items.rows import load
+    from memctl.store.items.rows import load_json
 
-    found = load(provenance)
+    found = load_json(provenance)
     found = found if isinstance(found, dict) else {}
     chunks = found.get("chunk_ids")
     return (
@@ -231,16 +229,16 @@ def _origin(provenance: str) -> tuple[str, str, str]:
     )  # fmt: skip
 
 
-# --- the index --------------------------------------------------------------------------------------------------
+# --- the index -------------------------------------------------------------------------------------------------------
 
 
 def has_index(db: Database) -> bool:
     """Whether the store has a full-text index that this SQLite can read, and that can be believed."""
     if not db.has(FTS):
         return False
-    facts = cache.of(db, "index")
+    facts = db.cached("index")
     if "readable" not in facts:
-        if not fts.believed(db):
+        if not fts.is_sound(db):
             return False
         try:
             db.row(f"SELECT 1 FROM {FTS} LIMIT 0")
@@ -252,7 +250,7 @@ def has_index(db: Database) -> bool:
 
 def is_stemming(db: Database) -> bool:
     """Whether the index stems words (a `porter` tokenizer)."""
-    facts = cache.of(db, "index")
+    facts = db.cached("index")
     if "stems" not in facts:
         ddl = db.value("SELECT sql FROM sqlite_master WHERE name = ?", (FTS,))
         facts["stems"] = "porter" in str(ddl).lower()
@@ -260,9 +258,9 @@ def is_stemming(db: Database) -> bool:
     return stems
 
 
-def size(db: Database) -> int:
+def index_size(db: Database) -> int:
     """How many items the index holds, archived ones too."""
-    facts = cache.of(db, "index")
+    facts = db.cached("index")
     if "size" not in facts:
         table = f"{FTS}_docsize" if db.has(f"{FTS}_docsize") else "memory_items"
         facts["size"] = db.value(f"SELECT count(*) FROM {table}")
@@ -270,14 +268,14 @@ def size(db: Database) -> int:
     return count
 
 
-def in_scopes(db: Database, filters: Filters, most: int, size: int) -> int:
+def count_in_scopes(db: Database, filters: Filters, most: int, size: int) -> int:
     """How many of `size` items are in the scopes of the filters, archived ones too; counting ends at `most`."""
     if filters.scopes is None:
         return most
-    known = cache.of(db, "scopes")
+    known = db.cached("scopes")
     count: int | None = known.get((filters.scopes, most, size))
     if count is None:
-        count = _count_in(db, filters.scopes, most) if is_elsewhere(db, filters.scopes) else min(most, size)
+        count = _count_in(db, filters.scopes, most) if has_other_scopes(db, filters.scopes) else min(most, size)
         known[filters.scopes, most, size] = count
     return count
 
@@ -291,12 +289,12 @@ def _count_in(db: Database, scopes: Sequence[str], most: int) -> int:
 
 def _most_pass(db: Database, filters: Filters) -> bool:
     """Whether most items are known to pass the filters: then these are better applied to what was found."""
-    return 2 * len(_known(db, filters)[True]) > size(db)
+    return 2 * len(_known(db, filters)[True]) > index_size(db)
 
 
-def is_elsewhere(db: Database, scopes: tuple[str, ...]) -> bool:
+def has_other_scopes(db: Database, scopes: tuple[str, ...]) -> bool:
     """Whether any item is in another scope: a look into the gaps between these, so it costs little in any store."""
-    known = cache.of(db, "elsewhere")
+    known = db.cached("elsewhere")
     if scopes not in known:
         marks = sorted(set(scopes))
         gaps = ["scope < ?", *["scope > ? AND scope < ?"] * (len(marks) - 1), "scope > ?"]
@@ -307,32 +305,32 @@ def is_elsewhere(db: Database, scopes: tuple[str, ...]) -> bool:
     return elsewhere
 
 
-def frequency(db: Database, expression: str, most: int) -> int:
+def count_matches(db: Database, expression: str, most: int) -> int:
     """How many rows of the index match an expression; counting ends at `most`."""
-    known = cache.of(db, "counts")
+    known = db.cached("counts")
     count: int
     limit: int
     count, limit = known.get(expression, (0, 0))
     if count == limit < most:  # not counted to the end, and not so far
         count = db.value(f"SELECT count(*) FROM (SELECT 1 FROM {FTS} WHERE {FTS} MATCH ? LIMIT ?)", (expression, most))
-        cache.of(db, "counts", 1)[expression] = count, most
+        db.cached("counts", 1)[expression] = count, most
     return min(count, most)
 
 
-def strengths(db: Database, expression: str, filters: Filters, rows: int, matching: int) -> Mapping[int, float]:
+def match_strengths(db: Database, expression: str, filters: Filters, rows: int, matching: int) -> Mapping[int, float]:
     """How strongly each item holds a word or phrase, by rowid: its count, a title's double, against the length.
 
     expression  one FTS5 phrase
     rows        how many rows the index has, and how many of them match: what bm25 made its weight of, which is
     matching    taken out again, because it counts the items of every scope
     """
-    known = cache.of(db, "strengths")
+    known = db.cached("strengths")
     found: Mapping[int, float] | None = known.get((expression, filters.name()))
     if found is None:
         costs, stay = _costs(db, expression, filters)
         found = _strengths(costs, rows, matching)
         if stay and len(found) <= _WORTH_KEEPING:
-            cache.of(db, "strengths", len(found) // 2)[expression, filters.name()] = found
+            db.cached("strengths", len(found) // 2)[expression, filters.name()] = found
     return found
 
 
@@ -349,7 +347,7 @@ def _costs(db: Database, expression: str, filters: Filters) -> tuple[dict[int, f
     cost = f"bm25({FTS}, {', '.join(map(str, COLUMN_WEIGHTS))})"
     if _most_pass(db, filters):
         found: dict[int, float] = dict(db.rows(f"SELECT rowid, {cost} FROM {FTS} WHERE {FTS} MATCH ?", [expression]))
-        seen = passing(db, filters, found.keys())
+        seen = filter_rows(db, filters, found.keys())
         if len(seen) < len(found):
             found = {row: found[row] for row in found if row in seen}
         return found, found.keys() <= _known(db, filters)[True]
@@ -357,17 +355,17 @@ def _costs(db: Database, expression: str, filters: Filters) -> tuple[dict[int, f
     sql = f"SELECT i.rowid, {cost}, i.expires_at IS NULL FROM {_JOINED} WHERE {FTS} MATCH ? AND {condition}"
     joined = db.rows(sql, [expression, *values])
     lasting = [row for row, _, stays in joined if stays]
-    if size(db) <= cache.MOST:
+    if index_size(db) <= MAX_CACHED:
         _known(db, filters, len(lasting))[True].update(lasting)
     return {row: much for row, much, _ in joined}, filters.name() != "" and len(lasting) == len(joined)
 
 
-def newest_with(db: Database, expression: str, filters: Filters, limit: int) -> list[int]:
+def newest_matches(db: Database, expression: str, filters: Filters, limit: int) -> list[int]:
     """Rowids of the items that match an expression, those stored last first."""
-    if _most_pass(db, filters) or (filters.name() and not (filters.scopes and is_elsewhere(db, filters.scopes))):
+    if _most_pass(db, filters) or (filters.name() and not (filters.scopes and has_other_scopes(db, filters.scopes))):
         some = limit + limit // 8
         found = [row[0] for row in db.rows(f"{_MATCHING} ORDER BY rowid DESC LIMIT ?", [expression, some])]
-        seen = passing(db, filters, set(found))
+        seen = filter_rows(db, filters, set(found))
         if len(seen) >= limit or len(found) < some:
             return [row for row in found if row in seen][:limit]
     condition, values = filters.where("i")
@@ -377,25 +375,139 @@ def newest_with(db: Database, expression: str, filters: Filters, limit: int) -> 
     return [row for row, _ in joined]
 
 
-def count(db: Database, expressions: Sequence[str], filters: Filters) -> int:
+def count_any_match(db: Database, expressions: Sequence[str], filters: Filters) -> int:
     """How many items match any of these expressions."""
     if _most_pass(db, filters):
-        known: dict[str, set[int]] = cache.of(db, "holders")
+        known: dict[str, set[int]] = db.cached("holders")
         for expression in set(expressions) - known.keys():
             known[expression] = {row[0] for row in db.rows(_MATCHING, [expression])}
-            cache.of(db, "holders", len(known[expression]))
-        return len(passing(db, filters, set().union(*map(known.__getitem__, expressions))))
+            db.cached("holders", len(known[expression]))
+        return len(filter_rows(db, filters, set().union(*map(known.__getitem__, expressions))))
     condition, values = filters.where("i")
     sql = f"SELECT count(*) FROM {_JOINED} WHERE {FTS} MATCH ? AND {condition}"
     return int(db.value(sql, [" OR ".join(expressions), *values]))
 
 
-def begins(words: str) -> bool:
+def is_long_enough_prefix(words: str) -> bool:
     """Whether the last word here is long enough to be looked for as the beginning of others, which are all read."""
     end = words[-BEGINNING_MIN_LEN:]
     return len(end) == BEGINNING_MIN_LEN and end.isalnum()
 
 
-def phrase(words: str) -> str:
+def quote_phrase(words: str) -> str:
     """The FTS5 expression for words in a row: quoted, so no text is an operator or a syntax error."""
     return '"' + words.replace('"', '""') + '"'
+
+
+# --- lengths ---------------------------------------------------------------------------------------------------------
+
+
+#: How much the length counts in FTS5's bm25 (its constant b).
+B = 0.75
+#: The average of a scope is that of so many of its items, those stored first; of a smaller one, of all.
+SAMPLE = 2000
+
+
+def strengths_in_scopes(db: Database, strengths: Mapping[int, float], scopes: Sequence[str]) -> Mapping[int, float]:
+    """The strengths of a word, by rowid, as they would be if the store held nothing but these scopes."""
+    everywhere, here = _average_lengths(db, tuple(scopes))
+    if not strengths or everywhere == here:
+        return strengths
+    before, after = B / everywhere, B / here
+    lengths = _lengths_of(db, strengths)
+    return {
+        row: strength * (1 - B + before * lengths[row]) / (1 - B + after * lengths[row])
+        for row, strength in strengths.items()
+    }
+
+
+def _average_lengths(db: Database, scopes: tuple[str, ...]) -> tuple[float, float]:
+    """The average length in the store, and in these scopes; twice the same when the index does not say."""
+    known = db.cached("averages")
+    if scopes not in known:
+        known[scopes] = (1.0, 1.0)
+        record = db.value(f"SELECT block FROM {FTS}_data WHERE id = 1") if db.has(f"{FTS}_docsize") else None
+        items, *words = decode_varints(record or b"\0")
+        if items and sum(words):
+            everywhere = sum(words) / items
+            known[scopes] = (everywhere, _average_length(db, scopes) or everywhere)
+    found: tuple[float, float] = known[scopes]
+    return found
+
+
+def _average_length(db: Database, scopes: tuple[str, ...]) -> float:
+    lengths: list[int] = []
+    for scope in scopes:
+        sizes = db.rows(
+            f"SELECT sz FROM {FTS}_docsize WHERE id IN (SELECT rowid FROM memory_items WHERE scope = ? LIMIT ?)",
+            (scope, SAMPLE),
+        )
+        lengths += [_word_count(size) for (size,) in sizes]
+    return sum(lengths) / len(lengths) if lengths else 0.0
+
+
+def _lengths_of(db: Database, rows: Iterable[int]) -> Mapping[int, int]:
+    """The lengths of these items."""
+    known: dict[int, int] = db.cached("lengths")
+    unknown = [row for row in rows if row not in known]
+    if unknown:
+        db.cached("lengths", len(unknown))
+        known.update(dict.fromkeys(unknown, 0))
+        sizes = db.rows(
+            f"SELECT id, sz FROM {FTS}_docsize WHERE id IN (SELECT value FROM json_each(?))", [str(unknown)]
+        )
+        known.update((row, _word_count(size)) for row, size in sizes)
+    return known
+
+
+def _word_count(size: bytes) -> int:
+    """The words of all columns of an item."""
+    return sum(size) if size.isascii() else sum(decode_varints(size))  # a byte below 128 is a number
+
+
+def decode_varints(data: bytes) -> list[int]:
+    """The numbers in a record of the index: seven bits in a byte, the highest first, the last byte below 128."""
+    out, number = [], 0
+    for byte in data:
+        number = number << 7 | byte & 127
+        if byte < 128:
+            out.append(number)
+            number = 0
+    return out
+
+
+# --- usage -----------------------------------------------------------------------------------------------------------
+
+
+#: The day of a stored time, counted from 1970; NULL when it is none.
+_DAY_OF = "CAST(julianday({}) - 2440587.5 AS INTEGER)"
+
+
+class ItemUsage:
+    """Of one item the day on which it was made, that of its last use, the number of uses, and its importance.
+
+    Days are counted from 1970. What is not known, or was never said, is None.
+    """
+
+    __slots__ = ("importance", "made", "used", "uses")
+
+    def __init__(self, made: int | None, uses: int, used: int | None, importance: float | None) -> None:
+        self.made, self.uses, self.used, self.importance = made, uses, used, importance
+
+
+def read_usage(db: Database, item_ids: Sequence[str]) -> dict[str, ItemUsage]:
+    """The lives of these items, which are few enough for one statement; those that are gone are left out."""
+    matters, join = "NULL", ""
+    if db.has("memory_importance"):
+        matters, join = "m.importance", "LEFT JOIN memory_importance AS m ON m.item_id = i.id"
+    sql = (
+        f"SELECT i.id, {_DAY_OF.format('i.created_at')}, CAST(i.usage_count AS INTEGER), "
+        f"{_DAY_OF.format('i.last_used_at')}, {matters} FROM memory_items AS i {join} "
+        f"WHERE i.id IN ({', '.join('?' * len(item_ids))})"
+    )
+    return {item_id: ItemUsage(*life) for item_id, *life in db.rows(sql, list(item_ids))}
+
+
+def day_number(db: Database, stamp: str) -> int:
+    """The day of a moment, counted from 1970."""
+    return int(db.value(f"SELECT {_DAY_OF.format('?')}", (stamp,)))

@@ -15,15 +15,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memctl import ids
-from memctl.store.connect import Database
-from memctl.store.documents.sources import BATCH, batches, marks
+from memctl.store.database import BATCH, Database, batches, placeholders
 from memctl.store.filters import Filters
 
 #: So many times more than are wanted, and at least so many, are measured exactly.
-WIDER = 4
-LEAST = 200
+CANDIDATE_FACTOR = 4
+MIN_CANDIDATES = 200
 #: Fewer cosines say nothing about chance.
-FEW = 5
+MIN_SAMPLE = 5
 _SIGN_BYTE = 3 if sys.byteorder == "little" else 0
 _UPSERT = (
     "INSERT INTO memory_embeddings(item_id, model_name, dimension, vector, created_at) VALUES (?, ?, ?, ?, ?) "
@@ -37,7 +36,7 @@ _CHOSEN = "json_each(?) AS chosen CROSS JOIN memory_items AS i ON i.id = chosen.
 _STALE = "e.item_id IS NULL OR e.model_name <> ? OR substr(e.created_at, 1, 26) < substr(i.updated_at, 1, 26)"
 
 
-def put(db: Database, item_id: str, vector: Sequence[float], model: str, dimension: int) -> None:
+def put_vector(db: Database, item_id: str, vector: Sequence[float], model: str, dimension: int) -> None:
     """Store an item's vector (packed float32, native order) and the model that made it."""
     if len(vector) != dimension:
         raise ValueError(f"the vector has {len(vector)} numbers, not {dimension}")
@@ -45,13 +44,13 @@ def put(db: Database, item_id: str, vector: Sequence[float], model: str, dimensi
         db.run(_UPSERT, (item_id, model, dimension, array("f", vector).tobytes(), ids.timestamp()))
 
 
-def get(db: Database, item_id: str) -> tuple[list[float], str] | None:
+def get_vector(db: Database, item_id: str) -> tuple[list[float], str] | None:
     """An item's vector and its model, or None."""
     row = db.row("SELECT vector, model_name FROM memory_embeddings WHERE item_id = ?", (item_id,))
     return None if row is None else (_floats(row[0]).tolist(), row[1])
 
 
-def every(db: Database, active: bool) -> list[tuple[str, list[float]]]:
+def list_vectors(db: Database, active: bool) -> list[tuple[str, list[float]]]:
     """(item id, vector) of all items that have one, by id; `active`: not of archived items."""
     where = "WHERE i.archived = 0" if active else ""
     found = db.rows(
@@ -67,10 +66,10 @@ def _floats(blob: bytes) -> "array[float]":
     return numbers
 
 
-# --- making them -------------------------------------------------------------------------------------------------
+# --- making them -----------------------------------------------------------------------------------------------------
 
 
-class Text(NamedTuple):
+class EmbeddingText(NamedTuple):
     """What an item says, and the time its vector must carry not to count as stale."""
 
     id: str
@@ -79,7 +78,7 @@ class Text(NamedTuple):
     time: str
 
 
-def models(db: Database) -> dict[str, int]:
+def count_by_model(db: Database) -> dict[str, int]:
     """How many vectors there are of each model."""
     return dict(db.rows("SELECT model_name, count(*) FROM memory_embeddings GROUP BY model_name ORDER BY model_name"))
 
@@ -90,7 +89,7 @@ def dimension_of(db: Database, model: str) -> int | None:
     return found
 
 
-def pending(db: Database, model: str, filters: Filters) -> list[str]:
+def pending_items(db: Database, model: str, filters: Filters) -> list[str]:
     """Ids of the items that pass the filters and have no vector of this model, or one of an older text."""
     condition, values = filters.where("i")
     found = db.rows(
@@ -101,7 +100,7 @@ def pending(db: Database, model: str, filters: Filters) -> list[str]:
     return [row[0] for row in found]
 
 
-def texts(db: Database, item_ids: Sequence[str], filters: Filters) -> list[Text]:
+def texts_to_embed(db: Database, item_ids: Sequence[str], filters: Filters) -> list[EmbeddingText]:
     """What these items say now; those that no longer pass the filters are left out."""
     condition, values = filters.where("i")
     now = ids.timestamp()
@@ -112,30 +111,30 @@ def texts(db: Database, item_ids: Sequence[str], filters: Filters) -> list[Text]
             f"FROM {_CHOSEN} WHERE {condition} ORDER BY i.id",
             [json.dumps(batch), *values],
         ):
-            out.append(Text(item_id, title, content, max(now, changed)))
+            out.append(EmbeddingText(item_id, title, content, max(now, changed)))
     return out
 
 
-def put_many(db: Database, made: Iterable[tuple[Text, "array[float]"]], model: str) -> None:
+def put_vectors(db: Database, made: Iterable[tuple[EmbeddingText, "array[float]"]], model: str) -> None:
     """Store the vectors of these texts, all or none."""
     with db.atomic():
         db.run_many(_UPSERT, [(text.id, model, len(vector), vector.tobytes(), text.time) for text, vector in made])
 
 
-def forget(db: Database) -> int:
+def delete_vectors(db: Database) -> int:
     """Delete every vector, whichever model made it, and what was learnt from them; how many there were."""
     with db.atomic():
         db.run("DELETE FROM schema_meta WHERE key = 'embeddings'")
         return db.run("DELETE FROM memory_embeddings").rowcount
 
 
-def learnt(db: Database, model: str) -> str | None:
+def get_model_note(db: Database, model: str) -> str | None:
     """What was noted about a model's vectors in this store."""
     noted = (db.meta("embeddings") or "").partition("\n")
     return noted[2] if noted[0] == model else None
 
 
-def note(db: Database, model: str, what: str) -> None:
+def set_model_note(db: Database, model: str, what: str) -> None:
     """Note something about a model's vectors in this store, instead of what was noted before."""
     with db.atomic():
         db.run(
@@ -145,10 +144,10 @@ def note(db: Database, model: str, what: str) -> None:
         )
 
 
-# --- searching them ----------------------------------------------------------------------------------------------
+# --- searching them --------------------------------------------------------------------------------------------------
 
 
-class Code(NamedTuple):
+class SignCode(NamedTuple):
     """The signs of an item's vector, as one number, and its scope."""
 
     id: str
@@ -156,7 +155,7 @@ class Code(NamedTuple):
     signs: int
 
 
-class Near(NamedTuple):
+class NearestVectors(NamedTuple):
     """The cosines of the nearest items by rowid, and what the nearest of so many would have by chance only.
 
     spread  the standard deviation of all cosines; 0 when there are too few to tell
@@ -171,12 +170,12 @@ class Near(NamedTuple):
         return (max(self.cosines.values()) - self.chance) / self.spread if self.spread and self.cosines else -math.inf
 
 
-def nearest(db: Database, query: "array[float]", model: str, filters: Filters, limit: int) -> Near:
+def nearest(db: Database, query: "array[float]", model: str, filters: Filters, limit: int) -> NearestVectors:
     """The items that come nearest: WIDER times the limit of them where there are as many."""
-    wanted = max(LEAST, WIDER * limit)
+    wanted = max(MIN_CANDIDATES, CANDIDATE_FACTOR * limit)
     asked = signs_of(query)
-    apart = [((signs ^ asked).bit_count(), item_id) for item_id, signs in _each(db, model, len(query))]
-    sample = [item_id for _, item_id in apart[:: max(1, len(apart) // LEAST)]]
+    apart = [((signs ^ asked).bit_count(), item_id) for item_id, signs in _each_sign_code(db, model, len(query))]
+    sample = [item_id for _, item_id in apart[:: max(1, len(apart) // MIN_CANDIDATES)]]
     others = sorted(cosines(db, query, sample, model, filters).values())
     best = heapq.nsmallest(wanted, apart)
     out = cosines(db, query, [item_id for _, item_id in best], model, filters)
@@ -186,18 +185,20 @@ def nearest(db: Database, query: "array[float]", model: str, filters: Filters, l
             out |= cosines(db, query, [item_id for _, item_id in apart[at : at + BATCH]], model, filters)
             if len(out) >= limit:
                 break
-    if len(others) < FEW:
-        return Near(out, math.inf, 0.0)
-    mean, spread = spread_of(others[:-1])  # the nearest may be in the sample, and would hide how far it stands out
-    return Near(out, mean + luck(len(apart) * len(others) // len(sample)) * spread, spread)
+    if len(others) < MIN_SAMPLE:
+        return NearestVectors(out, math.inf, 0.0)
+    mean, spread = mean_and_deviation(
+        others[:-1]
+    )  # the nearest may be in the sample, and would hide how far it stands out
+    return NearestVectors(out, mean + chance_deviations(len(apart) * len(others) // len(sample)) * spread, spread)
 
 
-def codes(db: Database, model: str, dimension: int, filters: Filters) -> list[Code]:
+def list_sign_codes(db: Database, model: str, dimension: int, filters: Filters) -> list[SignCode]:
     """The signs of all vectors of a model whose items pass the filters, by id."""
     condition, values = filters.where("i")
     scopes = dict(db.rows(f"SELECT i.id, i.scope FROM memory_items AS i WHERE {condition}", values))
-    found = ((item_id, signs) for item_id, signs in _each(db, model, dimension) if item_id in scopes)
-    return sorted(Code(item_id, scopes[item_id], signs) for item_id, signs in found)
+    found = ((item_id, signs) for item_id, signs in _each_sign_code(db, model, dimension) if item_id in scopes)
+    return sorted(SignCode(item_id, scopes[item_id], signs) for item_id, signs in found)
 
 
 def signs_of(vector: "array[float]") -> int:
@@ -205,14 +206,14 @@ def signs_of(vector: "array[float]") -> int:
     return int.from_bytes(vector.tobytes()[_SIGN_BYTE::4], "little") & _mask(len(vector))
 
 
-def spread_of(numbers: Sequence[float]) -> tuple[float, float]:
+def mean_and_deviation(numbers: Sequence[float]) -> tuple[float, float]:
     """The mean of some numbers, and their standard deviation."""
     count = max(1, len(numbers))
     mean = sum(numbers) / count
     return mean, math.sqrt(sum((n - mean) ** 2 for n in numbers) / count)
 
 
-def luck(count: int) -> float:
+def chance_deviations(count: int) -> float:
     """By how many standard deviations the nearest of so many stands out when it is near by chance only."""
     return math.sqrt(2 * math.log(max(2, count)))
 
@@ -221,7 +222,7 @@ def _mask(dimension: int) -> int:
     return 0x80 * int.from_bytes(b"\1" * dimension, "little")
 
 
-def _each(db: Database, model: str, dimension: int) -> Iterator[tuple[str, int]]:
+def _each_sign_code(db: Database, model: str, dimension: int) -> Iterator[tuple[str, int]]:
     """The id and the signs of each vector of a model."""
     sql = (
         "SELECT CAST(item_id AS TEXT), vector FROM memory_embeddings "
@@ -260,5 +261,5 @@ def rows_of(db: Database, item_ids: Sequence[str]) -> dict[str, int]:
     """The rowids of these items."""
     out: dict[str, int] = {}
     for batch in batches(list(item_ids)):
-        out |= dict(db.rows(f"SELECT id, rowid FROM memory_items WHERE id IN ({marks(batch)})", batch))
+        out |= dict(db.rows(f"SELECT id, rowid FROM memory_items WHERE id IN ({placeholders(batch)})", batch))
     return out

@@ -5,9 +5,8 @@ starts with a line feed, which lets the regex engine skip from line to line with
 """
 
 import re
-from functools import cache
 
-from memctl.text.chunking.marks import INNER, SECTIONED, Marks, no_marks
+from memctl.text.chunking.split import Marks
 
 #: A statement that begins at column 0 after a blank line is a border too, in every language.
 _STATEMENT = r"\n(?=\n[^\s)}\]])"
@@ -76,63 +75,54 @@ _DEFINITIONS: dict[str, tuple[str, ...]] = {
     "yaml": (r"\n {0,2}([\w./-]{1,80}):[ \t]*(?=\n)",),
 }
 
+#: A comment above a blank line belongs to the definition below when it begins at most this far above, in characters.
+_BANNER = 600
 _COMMENTS = ("#", "//", "--", ";", "%")
 #: How a comment, a decorator or an attribute begins that belongs to the definition below it.
 _LEADERS = ("#", "@", "//", "/*", "* ", "*/", "--", ";", "%", '"""', "[")
 
 
-@cache
-def _pattern(language: str) -> re.Pattern[str] | None:
-    patterns = _DEFINITIONS.get(language)
-    return re.compile("|".join((*patterns, _STATEMENT))) if patterns else None
-
-
-def marks(text: str, language: str) -> Marks:
+def code_outline(text: str, language: str, statement_rank: int = 1) -> Marks:
     """The definitions of `text`, each from its comments and decorators on, and its statements at column 0.
 
-    Ranks are twice the indent, plus one for a statement without a name, which ends a definition but not a section.
+    Ranks are twice the indent, and `statement_rank` for a statement without a name; with 1 it ends a definition. In a
+    language without patterns the statements are all the outline there is.
     """
-    pattern = _pattern(language)
-    if pattern is None:
-        return statements(text)
-    found = no_marks()
+    patterns = _DEFINITIONS.get(language)
+    if not patterns:
+        statements = [match.end() + 1 for match in re.finditer(_STATEMENT, text)]
+        return Marks(statements, [1] * len(statements), [""] * len(statements))
+    found = Marks([], [], [])
     offsets, ranks, names = found
-    rank = INNER if language in SECTIONED else 1
     # A line feed in front makes the first line one like the others, and match.start() the offset in `text`.
-    for match in pattern.finditer("\n" + text):
+    for match in re.compile("|".join((*patterns, _STATEMENT))).finditer("\n" + text):
         start, end = match.span()
         if end - start > 1:
-            _define(text, match, start, found)
+            _add_definition(text, match, found)
         elif not offsets or end > offsets[-1]:  # a statement: it begins after the blank line
             offsets.append(end)
-            ranks.append(rank)
+            ranks.append(statement_rank)
             names.append("")
     return found
 
 
-def statements(text: str) -> Marks:
-    """The statements at column 0 after a blank line: all the outline there is in a language we have no words for."""
-    offsets = [match.end() + 1 for match in re.finditer(_STATEMENT, text)]
-    return Marks(offsets, [1] * len(offsets), [""] * len(offsets))
-
-
-def _define(text: str, match: re.Match[str], start: int, found: Marks) -> None:
-    header = match[0]
+def _add_definition(text: str, match: re.Match[str], found: Marks) -> None:
+    header, start = match[0], match.start()
     indent = len(header) - len(header.lstrip()) - 1
-    name = match[match.lastindex] if match.lastindex else _name_before_bracket(header)
+    if match.lastindex:
+        name = match[match.lastindex]
+    else:  # the word before the bracket; a call of another object's method has no name
+        words = header.partition("(")[0].split()
+        name = words[-1].lstrip("*&") if words else ""
+        name = "" if "." in name else name
     if start > 1 and text[start - 2] != "\n":
         start = _with_leaders(text, start, found)
-    offsets, _, names = found
-    if names and not names[-1] and text.startswith(_COMMENTS, offsets[-1]):
-        start = _with_banner(text, start, offsets[-1])
+    if found.names and not found.names[-1] and text.startswith(_COMMENTS, found.offsets[-1]):
+        banner = found.offsets[-1]
+        between = text[banner:start].split("\n") if start - banner <= _BANNER else ["code"]
+        if all(line.startswith(_COMMENTS) for line in between if line.strip()):
+            start = banner
     found.add(start, 2 * indent, name)
-
-
-def _name_before_bracket(header: str) -> str:
-    """The word that is called or defined in `header`; "" for a call of another object's method."""
-    words = header.partition("(")[0].split()
-    name = words[-1].lstrip("*&") if words else ""
-    return "" if "." in name else name
 
 
 def _with_leaders(text: str, start: int, found: Marks) -> int:
@@ -149,11 +139,3 @@ def _with_leaders(text: str, start: int, found: Marks) -> int:
             break
         start = above
     return start
-
-
-def _with_banner(text: str, start: int, banner: int) -> int:
-    """`banner` if there are only comments and blank lines between it and the definition at `start`, else `start`."""
-    if start - banner > 600:
-        return start
-    lines = text[banner:start].split("\n")
-    return banner if all(line.startswith(_COMMENTS) for line in lines if line.strip()) else start

@@ -1,0 +1,76 @@
+"""What Markdown hides: comments, and HTML elements that cannot be seen. Code shows them, so there they stay."""
+
+import re
+
+from memctl.extract import Hidden
+from memctl.extract.html import HiddenElements
+
+#: Where something begins that is looked at: a fence, code in a line, a comment, a link definition used as one, a tag.
+_START = re.compile(
+    r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*|(`+)|(<!--)|^\[(?://|comment)\]:[ \t]{0,9}([^\n]{1,2000})"
+    r"|<([a-z][a-z0-9]{0,20})\b([^<>]{0,1000}(?:\bhidden\b|\bstyle\b|\bcolor\b)[^<>]{0,1000})>",
+    re.MULTILINE | re.IGNORECASE,
+)
+#: Marks that policy reads where they stand (see `memctl.policy.project`).
+_KEPT = "memctl:allow"
+
+
+def divide(text: str) -> tuple[str, tuple[Hidden, ...]]:
+    """(the text that can be seen, what is hidden in it); every line keeps its number."""
+    parts: list[str] = []
+    hidden: list[Hidden] = []
+    at = done = 0
+    line, counted = 1, 0
+    last = {"<!--": text.rfind("-->")}  # where the last end stands of what begins so
+    while match := _START.search(text, at):
+        start = match.start()
+        found = _hidden(text, match, last)
+        if found is None:
+            at = _after_code(text, match)
+            continue
+        end, words = found
+        at = end
+        if _KEPT in text[start:end]:
+            continue
+        line, counted = line + text.count("\n", counted, start), start
+        hidden.append(Hidden(words, line=line + len(words[: len(words) - len(words.lstrip())].splitlines()[1:])))
+        parts += [text[done:start], "\n" * text.count("\n", start, end)]
+        done = end
+    return "".join([*parts, text[done:]]), tuple(
+        one._replace(text=one.text.strip()) for one in hidden if one.text.strip()
+    )
+
+
+def _hidden(text: str, match: re.Match[str], last: dict[str, int]) -> tuple[int, str] | None:
+    """(where it ends, what it says) of a hidden stretch; None for what is none."""
+    end = match.end()
+    if match[3]:
+        if last["<!--"] < end:
+            return None
+        stop = text.find("-->", end)
+        return stop + 3, text[end:stop]
+    if match[4] is not None:
+        return end, match[4]
+    if match[5]:
+        hiding = HiddenElements()
+        hiding.open(match[5].lower(), text, match.start(6), match.end(6))
+        closing = f"</{match[5]}"
+        if closing not in last:
+            last[closing] = text.rfind(closing)
+        if hiding.active and last[closing] >= end:
+            stop = text.find(closing, end)
+            return (text.find(">", stop) + 1) or len(text), re.sub(r"<[^<>]{0,500}>", " ", text[end:stop])
+    return None
+
+
+def _after_code(text: str, match: re.Match[str]) -> int:
+    """Where to go on: after a block or a span of code, or after what turned out to be nothing."""
+    fence, ticks = match[1], match[2]
+    if fence:
+        stop = re.compile(rf"^[ \t]{{0,3}}{fence[0]}{{{len(fence)},}}[ \t]*$", re.MULTILINE).search(text, match.end())
+        return stop.end() if stop else len(text)
+    if ticks:
+        line_end = text.find("\n\n", match.end())
+        stop_at = text.find(ticks, match.end(), line_end if line_end >= 0 else len(text))
+        return stop_at + len(ticks) if stop_at >= 0 else match.end()
+    return match.end()

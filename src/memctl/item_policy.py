@@ -1,0 +1,309 @@
+"""One policy over an item, whichever way it comes in and wherever it goes.
+
+A statement is refused, held back, or stored as it is: somebody chose its words, and no word is changed. Of the passage
+of a document, of the turn of a conversation, and of whatever the store has already, secrets are blotted out, and what
+speaks to a model is held back. What a person decided about an item (`Standing`) stands: findings of the kinds that it
+was released from do nothing to it, and while it is held back it stays as it is held, so that there is something to
+release. A finding of another kind counts (`MemoryPolicy.covered`).
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memctl import errors
+from memctl.store.documents.passages import SourcePosition
+from memctl.store.quarantine import Standing
+from memctl.text import clean
+from memctl.types import MemoryItem
+
+if TYPE_CHECKING:
+    from memctl.policy import Finding, Judgement, MemoryPolicy, PolicyVerdict
+    from memctl.text.chunking import Passage
+
+#: How policy marks what it blotted out.
+REDACTED = "[REDACTED:"
+#: Why an item is refused for what `references` gives.
+REFUSED = "HARD_BLOCK: a reference, link, rule id or scope holds what no item may"
+
+
+class ItemChange(NamedTuple):
+    """What an item is to become, and why.
+
+    fields         the fields that change
+    rules          of all findings that do something to it
+    held_by        of those the rules for which no model may be given it
+    seen           when the item that was judged had last been changed
+    place          where it stands in its source, if that has to be blotted out too; an undo leaves it so
+    released_from  the rules that a person released it from, where it stays released with another text
+    """
+
+    id: str
+    fields: dict[str, Any]
+    redacted: bool
+    rules: tuple[str, ...]
+    held_by: tuple[str, ...]
+    seen: str
+    place: SourcePosition | None = None
+    released_from: tuple[str, ...] | None = None
+
+    def apply_to(self, item: MemoryItem) -> MemoryItem:
+        """A copy of the item as it is to become."""
+        return MemoryItem.from_dict(item.to_dict() | self.fields)
+
+
+class ItemPolicy:
+    """What the rules make of items."""
+
+    __slots__ = ("_policy",)
+
+    def __init__(self, policy: "MemoryPolicy") -> None:
+        self._policy = policy
+
+    def judge(self, item: MemoryItem, place: SourcePosition | None = None) -> "PolicyVerdict":
+        """The verdict on a statement, with all that it carries."""
+        verdict = self._policy.evaluate_item(item)
+        if verdict.rejected or not self.refuses(*references(item, place)):
+            return verdict
+        from memctl.policy import PolicyVerdict
+
+        return PolicyVerdict("reject", [REFUSED])
+
+    def hold(self, item: MemoryItem, verdict: "PolicyVerdict") -> None:
+        """Put a quarantine's terms on a statement. One that was to expire sooner (or has expired) still does."""
+        item.injectable = False
+        item.tier = verdict.forced_tier or item.tier
+        item.validation = verdict.forced_validation or item.validation
+        item.expires_at = min(filter(None, (item.expires_at, verdict.forced_expires_at)), default=None)
+
+    def redact(
+        self, item: MemoryItem, standing: Standing | None = None, place: SourcePosition | None = None
+    ) -> ItemChange | None:
+        """What an item is to become, judged as the passage of a document; None when it may stay as it is.
+
+        standing: of an item in the store, for which what the project allows in its document counts, too
+        """
+        policy = self._policy
+        if standing is not None:
+            policy = self._within(policy.for_path(item.provenance.source_id), standing)
+        content = policy.judge(item.content)
+        small = policy.judge_fields(item.title, item.tags, item.entities, item.provenance.source_id)
+        others = "\n".join(references(item, place))
+        further = policy.judge(others).findings if others and not policy.is_clean(others, document=True) else ()
+        findings: list[Finding] = [*content.findings, *small.findings, *further]
+        redacted = any(f.action == "redact" for f in findings)
+        is_held = standing is not None and standing.is_held and bool(standing.rules or standing.released_from)
+        held_by = () if is_held else holding_rules(findings)
+        if not (redacted or held_by):
+            return None
+        fields: dict[str, Any] = {"injectable": False} if held_by else {}
+        if redacted:
+            other = _reference_fields(item)
+            other = _map_texts(other, lambda text: policy.judge(text).text) if further else other
+            fields |= {"title": small.title, "content": content.text, "tags": small.tags, "entities": small.entities}
+            fields |= other | {"provenance": other["provenance"] | {"source_id": small.provenance}}
+        acting = {"redact": redacted, "quarantine": bool(held_by)}
+        rules = tuple(dict.fromkeys(f.rule for f in findings if acting.get(f.action)))
+        anchor = place._replace(anchor=policy.redact(place.anchor)) if place and redacted and further else None
+        stays = standing is not None and not standing.is_held and not held_by
+        freed = standing.released_from if standing is not None and stays else None
+        return ItemChange(item.id, fields, redacted, rules, held_by, item.updated_at, anchor, freed)
+
+    def _within(self, policy: "MemoryPolicy", standing: Standing) -> "MemoryPolicy":
+        """The policy without the findings that a person, or the quarantine an item is in, has dealt with."""
+        if not standing.is_held and standing.released_from is None:
+            return policy
+        rules = (*standing.rules, *(standing.released_from or ()))
+        return policy.without(policy.covered_kinds(rules, released=not standing.is_held))
+
+    def is_released(self, standing: Standing, rules: Iterable[str]) -> bool:
+        """Whether a person has let this very content out of a quarantine that covers these rules."""
+        policy, freed = self._policy, standing.released_from
+        if freed is None or standing.is_held:
+            return False
+        return policy.kinds_of(rules) <= policy.covered_kinds(freed, released=True)
+
+    def refuses(self, *words: str) -> bool:
+        """Whether words that name something (an id, a scope, a reason) hold what no statement may."""
+        text = "\n".join(filter(None, words))
+        if not text or self._policy.is_clean(text):
+            return False
+        return self._policy.judge(text, field="references", document=False).action == "reject"
+
+    def refuses_references(self, item: MemoryItem, place: SourcePosition | None = None) -> bool:
+        """Whether a passage may not be stored for its references; its chunk ids are paths, and are redacted."""
+        chunks = set(item.provenance.chunk_ids)
+        return self.refuses(*(word for word in references(item, place) if word not in chunks))
+
+
+def holding_rules(findings: "Iterable[Finding]") -> tuple[str, ...]:
+    """The rules of the findings for which no model may be given a text, each once."""
+    return tuple(dict.fromkeys(f.rule for f in findings if f.action == "quarantine"))
+
+
+def tidy_statement(item: MemoryItem) -> None:
+    """Bring a statement into the one form that is judged, hashed and stored."""
+    source = item.provenance
+    item.content, item.title = clean.statement(item.content), clean.one_line(item.title)
+    source.source_kind, source.source_id = clean.one_line(source.source_kind), clean.one_line(source.source_id, 1000)
+    item.tags, item.entities, source.chunk_ids, source.content_hashes = (
+        list(filter(None, map(clean.one_line, words)))
+        for words in (item.tags, item.entities, source.chunk_ids, source.content_hashes)
+    )
+    item.tags, item.entities = clean.union(item.tags, []), clean.union(item.entities, [])
+
+
+# --- what else in an item is text --------------------------------------------------------------------------------
+
+
+def references(item: MemoryItem, place: SourcePosition | None = None) -> list[str]:
+    """All texts of an item beside its content, title, tags, entities and source, but for ids and hashes of our own."""
+    words = (item.id, *_texts(_reference_fields(item)), place.anchor if place else "")
+    return [word for word in words if not _is_plain(word)]
+
+
+def _reference_fields(item: MemoryItem) -> dict[str, Any]:
+    source = item.provenance
+    return {
+        "scope": item.scope, "rule_id": item.rule_id, "corpus_id": item.corpus_id, "superseded_by": item.superseded_by,
+        "links": item.links,
+        "provenance": {
+            "source_kind": source.source_kind, "chunk_ids": source.chunk_ids, "content_hashes": source.content_hashes,
+            "created_at": source.created_at,
+        },
+    }  # fmt: skip
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a value, the keys of its objects too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield key
+            yield from _texts(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
+
+
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """The value with each of its texts changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {change(key): _map_texts(one, change) for key, one in value.items()}
+    return [_map_texts(one, change) for one in value] if isinstance(value, list) else value
+
+
+def _is_plain(word: str) -> bool:
+    return _plain().fullmatch(word) is not None
+
+
+@cache
+def _plain() -> re.Pattern[str]:
+    stamp = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00"
+    return re.compile(rf"MEM-[0-9a-f]{{12}}|sha256:[0-9a-f]{{64}}|{stamp}|[a-z_]{{0,14}}", re.ASCII)
+
+
+# --- a document, before it is cut into items ----------------------------------------------------------------------
+
+
+class _HeldLines(NamedTuple):
+    """Lines of a document that hold what no model should be given, and the rule that says so."""
+
+    first: int
+    last: int
+    rule: str
+
+
+class JudgedDocument:
+    """A document as policy leaves it.
+
+    It is judged as a whole before it is cut: half of a secret is none that a rule could find. What is blotted out keeps
+    its line ends, so line numbers stay as they are.
+    """
+
+    __slots__ = ("_firsts", "_has_findings", "_held", "_held_by_path", "_labels", "_passed", "_policy", "text")
+
+    def __init__(self, policy: "MemoryPolicy", path: str, text: str) -> None:
+        """Judge the text and the path.
+
+        Raises DocumentUnreadable when the path holds what looks like a secret, or the text far too much of it.
+        """
+        from memctl.policy.decisions import MOST_FINDINGS
+
+        policy = policy.for_path(path)
+        judged_path = judge_path(policy, path)
+        judged = policy.judge(text)
+        if judged.action == "reject":
+            raise errors.DocumentUnreadable(
+                path=path, reason=f"policy finds more than {MOST_FINDINGS:,} secrets or instructions in it"
+            )
+        self.text = judged.text
+        self._policy = policy
+        self._has_findings = bool(judged.findings)
+        self._held_by_path = holding_rules(judged_path.findings)
+        self._held = _held_lines(text, judged.findings)
+        self._firsts = [held.first for held in self._held]
+        self._passed = 0  # held lines that end before the passage that was looked at last
+        self._labels: dict[str, str] = {}
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing was found: no heading or passage of this text needs a look of its own."""
+        return not (self._has_findings or self._held_by_path)
+
+    def judge_label(self, text: str, *, is_part: bool = True) -> str:
+        """A title or heading without its secrets; empty when it speaks to a model.
+
+        is_part: it was taken from this document's text, so that what is clear needs no second look.
+        """
+        if not text or (is_part and not self._has_findings):
+            return text
+        if text not in self._labels:
+            judged = self._policy.judge(text, field="title")
+            self._labels[text] = "" if holding_rules(judged.findings) else judged.text
+        return self._labels[text]
+
+    def is_redacted(self, text: str) -> bool:
+        """Whether something was blotted out of this part of the document."""
+        return self._has_findings and REDACTED in text
+
+    def rules_holding(self, piece: "Passage") -> tuple[str, ...]:
+        """The rules that keep a passage from being given to a model; passages are asked about in their order.
+
+        Where a finding lies within the passage's lines, the passage itself is asked again: of a line that was cut into
+        many passages only one may hold it.
+        """
+        begun = bisect_right(self._firsts, piece.end)
+        while self._passed < begun and self._held[self._passed].last < piece.start:
+            self._passed += 1
+        near = [held for held in self._held[self._passed : begun] if piece.start <= held.last]
+        across = [held.rule for held in near if held.first < piece.start or held.last > piece.end]
+        within = holding_rules(self._policy.judge(piece.text).findings) if near else ()
+        return tuple(dict.fromkeys([*self._held_by_path, *across, *within]))
+
+
+def judge_path(policy: "MemoryPolicy", path: str) -> "Judgement":
+    """What policy says of a path. Raises DocumentUnreadable when it holds what looks like a secret."""
+    judged = policy.judge(path, field="provenance")
+    if judged.redacted:
+        raise errors.DocumentUnreadable(path=judged.text, reason="its path holds what looks like a secret: rename it")
+    return judged
+
+
+def _held_lines(text: str, findings: "Sequence[Finding]") -> list[_HeldLines]:
+    """The lines of the findings that quarantine, counted from 1, in order; each rule once for the same lines.
+
+    Those of examples, too: whether a passage shows an example, its own words must tell.
+    """
+    held: dict[_HeldLines, None] = {}
+    line, counted = 1, 0
+    for f in sorted((f for f in findings if f.action in ("quarantine", "accept")), key=lambda f: f.start):
+        line += text.count("\n", counted, f.start)
+        counted = f.start
+        held[_HeldLines(line, line + text.count("\n", f.start, f.end), f.rule)] = None
+    return list(held)

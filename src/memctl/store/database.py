@@ -1,0 +1,390 @@
+"""The one handle through which everything talks to a store: statements, transactions, errors, cached reads.
+
+A write happens inside `Database.atomic()`. No `sqlite3.Error` leaves this package: `translate` makes one of ours of it.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+
+from memctl import errors, ids
+from memctl.annotations import Any
+from memctl.store.filters import fold, utc
+
+#: How long a writer waits for another one, in seconds.
+BUSY_SECONDS = 30.0
+#: Bound values of one statement: SQLITE_MAX_VARIABLE_NUMBER is 999 before SQLite 3.32, then 32 766.
+MAX_VALUES = 32_000 if sqlite3.sqlite_version_info >= (3, 32) else 990
+#: Values that `batches` puts into one slice, which any SQLite can bind.
+BATCH = 500
+#: Pages of a file that a connection keeps, in KiB: SQLite's own 2 MB make a search read the same pages again.
+_CACHE_KIB = 32_000
+#: Findings of a sort that are cached; then the oldest of this sort are dropped. They take some 5 to 10 MB.
+MAX_CACHED = 50_000
+#: The share that is dropped at once is 1 / this: to drop much at a time would let one question wait for it.
+_DROPPED_SHARE = 4
+
+Values = Sequence[object]
+#: What Python's sqlite3 raises; UnicodeDecodeError when SQLite's message quotes bytes of a damaged file.
+FAILURES = (sqlite3.Error, MemoryError, UnicodeDecodeError)
+
+
+class ReadCache:
+    """What searches found out about a store, kept by the handle for as long as nobody writes to the store.
+
+    A server is asked many questions between two writes. How many items have a word, how strongly they have it, or
+    where they stand in their sources, it then finds out once. A new process begins with nothing, and finds the same.
+
+    found  findings by sort and key; sizes: how many of each sort
+    state  the state of the store in which they hold
+    open   whether they may be used now
+    """
+
+    __slots__ = ("found", "open", "sizes", "state")
+
+    def __init__(self) -> None:
+        self.found: dict[str, dict[Any, Any]] = {}
+        self.sizes: dict[str, int] = {}
+        self.state: tuple[int, ...] = ()
+        self.open = False
+
+    def tidy(self, state: tuple[int, ...]) -> None:
+        """Drop what no longer holds in this state, and the oldest of what has become too much."""
+        if state != self.state:
+            self.found, self.sizes, self.state = {}, {}, state
+        for sort in self.sizes:
+            while self.sizes[sort] > MAX_CACHED:
+                found, size = self.found[sort], self.sizes[sort]
+                oldest = list(islice(found, len(found) // _DROPPED_SHARE))
+                if not oldest:  # few findings, each of which is large
+                    found.clear()
+                for key in oldest:
+                    del found[key]
+                self.sizes[sort] = size - -(-size // _DROPPED_SHARE) if oldest else 0
+
+
+class Database:
+    """An open store: the connection, its path, and what kind of file it is."""
+
+    __slots__ = (
+        "_cache", "_depth", "_told", "conn", "path", "rules", "say", "store_id", "tables", "trusted", "uses",
+        "writable",
+    )  # fmt: skip
+
+    def __init__(self, conn: sqlite3.Connection, path: str, *, writable: bool) -> None:
+        self.conn, self.path, self.writable = conn, path, writable
+        self._depth = 0
+        self._cache = ReadCache()
+        self.trusted = True  # False: somebody else's, of which nothing counts that it says of itself (`untrusted`)
+        self.store_id = ""  # the random id that it holds, when it was opened to read
+        self.tables: frozenset[str] = frozenset()
+        self.rules = ""  # that judged what is being written (`rule_versions`)
+        self.uses: list[Any] | None = None  # that were gathered, to be counted together; None: each at once
+        self.say: Callable[[str], None] | None = None  # takes a line for people; None: nobody listens
+        self._told = set[str]()
+        conn.create_function("memctl_fold", 1, fold, deterministic=True)
+        conn.create_function("memctl_utc", 1, utc, deterministic=True)
+
+    def name_columns(self) -> None:
+        """Let rows answer to column names too (sqlite3.Row), as the documented MemoryStore has them."""
+        self.conn.row_factory = sqlite3.Row
+
+    def tell(self, line: str) -> None:
+        """Tell people something they must know, once."""
+        if self.say is not None and line not in self._told:
+            self._told.add(line)
+            self.say(line)
+
+    def close(self) -> None:
+        """Close the connection; a second close does nothing."""
+        self.conn.close()
+
+    # --- statements ----------------------------------------------------------------------------------------------
+
+    def run(self, sql: str, values: Values = ()) -> sqlite3.Cursor:
+        """Execute one statement; sqlite3 errors come out as ours."""
+        try:
+            return self.conn.execute(sql, values)
+        except FAILURES as exc:
+            raise translate(exc, self.path) from exc
+
+    def run_many(self, sql: str, rows: Iterable[Values]) -> None:
+        """Execute one statement for each row of values."""
+        try:
+            self.conn.executemany(sql, rows)
+        except FAILURES as exc:
+            raise translate(exc, self.path) from exc
+
+    def run_script(self, statements: Iterable[str]) -> None:
+        """Execute several statements in the transaction that is open (executescript would commit it)."""
+        for statement in statements:
+            self.run(statement)
+
+    def rows(self, sql: str, values: Values = ()) -> list[Any]:
+        """All rows of a query."""
+        try:
+            return self.conn.execute(sql, values).fetchall()
+        except FAILURES as exc:
+            return list(self._each_again(exc, sql, values))
+
+    def each(self, sql: str, values: Values = ()) -> Iterator[Any]:
+        """The rows of a query one by one, for many that are not wanted all at once."""
+        given = 0
+        try:
+            for row in self.conn.execute(sql, values):
+                yield row
+                given += 1
+        except FAILURES as exc:
+            yield from islice(self._each_again(exc, sql, values), given, None)
+
+    def _each_again(self, exc: Exception, sql: str, values: Values) -> Iterator[Any]:
+        """The rows of a query that `exc` ended, with U+FFFD for bytes that are not UTF-8, if it was about these."""
+        if "decode to UTF-8" not in str(exc):
+            raise translate(exc, self.path) from exc
+        # Not always: a call for each cell is slow.
+        self.conn.text_factory = lambda cell: cell.decode("utf-8", "replace")
+        try:
+            yield from self.conn.execute(sql, values)
+        except FAILURES as again:
+            raise translate(again, self.path) from again
+        finally:
+            self.conn.text_factory = str
+
+    def row(self, sql: str, values: Values = ()) -> Any:
+        """The first row of a query, or None."""
+        try:
+            return self.conn.execute(sql, values).fetchone()
+        except FAILURES as exc:
+            return next(iter([*self._each_again(exc, sql, values)]), None)
+
+    def value(self, sql: str, values: Values = ()) -> Any:
+        """The first column of the first row, or None."""
+        row = self.row(sql, values)
+        return None if row is None else row[0]
+
+    # --- the file ------------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Read which tables there are."""
+        self.tables = frozenset(r[0] for r in self.rows("SELECT name FROM sqlite_master WHERE type = 'table'"))
+
+    def has(self, table: str) -> bool:
+        """Whether the file had this table when it was opened."""
+        return table in self.tables
+
+    def meta(self, key: str) -> str | None:
+        """A value of `schema_meta`."""
+        if not self.has("schema_meta"):
+            return None
+        value: str | None = self.value("SELECT value FROM schema_meta WHERE key = ?", (key,))
+        return value
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Set a value of `schema_meta`."""
+        self.run(
+            "INSERT INTO schema_meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+            (key, value),
+        )
+
+    def schema_version(self) -> int:
+        """SQLite's count of changes of the schema: VACUUM and every CREATE and DROP by any program add to it."""
+        version: int = self.value("PRAGMA main.schema_version")
+        return version
+
+    def prepare_to_read(self) -> None:
+        """Set what a handle that reads needs."""
+        self.conn.execute("PRAGMA query_only = ON")
+        self.conn.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+
+    def prepare_to_write(self, *, wal: bool) -> None:
+        """Set what a handle that writes needs."""
+        # Other programs may use INSERT OR REPLACE through this connection's triggers: without recursive_triggers the
+        # delete trigger would not fire and the full-text index would go stale.
+        self.run(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        self.run("PRAGMA recursive_triggers = ON")
+        self.run("PRAGMA foreign_keys = ON")
+        mode = self.value("PRAGMA journal_mode")
+        if wal and mode not in ("wal", "memory"):
+            try:
+                self.run("PRAGMA journal_mode = WAL")
+            except errors.StoreBusy:  # somebody uses the file in its old mode: the next writer will switch it
+                return
+        elif not wal and mode == "wal":
+            self.run("PRAGMA journal_mode = DELETE")
+
+    # --- transactions --------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def briefly_writable(self, wait: float = 0.2) -> Iterator[None]:
+        """Let a handle that reads write a little bookkeeping; gives up after `wait` seconds on a busy store.
+
+        With a WAL it does not wait until that is on the disk: when the power fails, the last of it may be missing.
+        """
+        read_only = self.value("PRAGMA query_only")
+        timeout = self.value("PRAGMA busy_timeout")
+        level = None
+        if not self.conn.in_transaction and self.value("PRAGMA journal_mode") == "wal":
+            level = self.value("PRAGMA synchronous")
+            self.run("PRAGMA synchronous = NORMAL")
+        self.run(f"PRAGMA busy_timeout = {int(wait * 1000)}")
+        self.run("PRAGMA query_only = OFF")
+        try:
+            yield
+        finally:
+            self.run(f"PRAGMA query_only = {int(read_only)}")
+            self.run(f"PRAGMA busy_timeout = {int(timeout)}")
+            if level is not None and not self.conn.in_transaction:
+                self.run(f"PRAGMA synchronous = {int(level)}")
+
+    @contextmanager
+    def atomic(self, wait: float = BUSY_SECONDS) -> Iterator[None]:
+        """All or nothing: `BEGIN IMMEDIATE`, nested calls are savepoints; any exception rolls back and goes on.
+
+        `wait`: how many seconds to try when another program is writing, before StoreBusy.
+        """
+        name = f"memctl_{self._depth}"
+        if self._depth:
+            self.run(f"SAVEPOINT {name}")
+        else:
+            self._begin(wait)
+        self._depth += 1
+        try:
+            yield
+        except BaseException:
+            self._depth -= 1
+            self._undo(name)
+            raise
+        self._depth -= 1
+        if self._depth:
+            self.run(f"RELEASE {name}")
+            return
+        try:
+            self.run("COMMIT")
+        except BaseException:  # a full disk shows here: leave no open transaction behind
+            self._undo(name)
+            raise
+
+    def _begin(self, wait: float) -> None:
+        # SQLite's own busy handler waits, but some lock transitions return at once; those are tried again.
+        deadline = ids.monotonic() + wait
+        while True:
+            try:
+                self.conn.execute("BEGIN IMMEDIATE")
+            except FAILURES as exc:
+                error = translate(exc, self.path)
+                if not isinstance(error, errors.StoreBusy) or ids.monotonic() > deadline:
+                    raise error from exc
+                ids.pause(0.005, 0.05)
+            else:
+                return
+
+    def _undo(self, name: str) -> None:
+        # After some errors (disk full, RAISE(ROLLBACK)) SQLite has rolled back by itself.
+        if not self.conn.in_transaction:
+            return
+        if self._depth:
+            self.conn.execute(f"ROLLBACK TO {name}")
+            self.conn.execute(f"RELEASE {name}")
+        else:
+            self.conn.execute("ROLLBACK")
+
+    @contextmanager
+    def snapshot(self, end: str = "ROLLBACK") -> Iterator[None]:
+        """Let all reads within be of one moment of the store, which blocks nobody.
+
+        end  what becomes of temporary tables and views that are made within
+        """
+        self.run("BEGIN")
+        try:
+            yield
+        finally:
+            if self.conn.in_transaction:  # after some errors SQLite has rolled back by itself
+                self.run(end)
+
+    # --- cached reads --------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def cached_reads(self) -> Iterator[None]:
+        """A snapshot in which `cached` gives what was found earlier, if the store is the same as then."""
+        if self.conn.in_transaction:  # one of these, or a write or a look at the past, of which nothing may be cached
+            yield
+            return
+        with self.snapshot("COMMIT"):
+            self._cache.tidy(self._cache_state())
+            self._cache.open = True
+            try:
+                yield
+            finally:
+                self._cache.open = False
+
+    def cached(self, sort: str, more: int = 0) -> dict[Any, Any]:
+        """What was found of this sort, to look into and to add to; outside of `cached_reads` an empty dict.
+
+        more  how many findings are being added
+        """
+        if not self._cache.open:
+            return {}
+        self._cache.sizes[sort] = self._cache.sizes.get(sort, 0) + more
+        return self._cache.found.setdefault(sort, {})
+
+    @contextmanager
+    def keeping_cache(self) -> Iterator[None]:
+        """Around writes, in a transaction, that change nothing of what is cached, as counting uses does."""
+        holds = self._cache.state == self._cache_state()
+        yield
+        if holds:
+            self._cache.state = self._cache_state()
+
+    def _cache_state(self) -> tuple[int, ...]:
+        """Differs when another connection has written, and when this one has."""
+        return int(self.value("PRAGMA data_version")), self.conn.total_changes
+
+
+def batches(values: list[str], size: int = BATCH) -> Iterable[list[str]]:
+    """Slices that fit into one statement's bound values."""
+    return (values[i : i + size] for i in range(0, len(values), size))
+
+
+def placeholders(values: Sequence[object]) -> str:
+    """`?, ?, ?` for these values."""
+    return ", ".join("?" * len(values))
+
+
+def prefix_end(prefix: str) -> str:
+    """The first text after all with this prefix: `path >= prefix AND path < prefix_end(prefix)` uses an index."""
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
+
+
+#: What SQLite's messages say (Python 3.10 has no error codes): words, our error, and its fields, None for the message
+#: as its reason. The first one counts.
+_MESSAGES: "tuple[tuple[tuple[str, ...], type[errors.MemctlError], dict[str, object] | None], ...]" = (
+    (("too big",), errors.StoreOversized, None),
+    (("locked", "busy"), errors.StoreBusy, {"seconds": BUSY_SECONDS}),
+    (("readonly", "read-only"), errors.StoreReadOnly, None),
+    (("full", "disk i/o"), errors.StoreFull, {}),
+    (("not a database", "unsupported file format"), errors.NotADatabase, {"reason": "it is not an SQLite file"}),
+    (("unable to open",), errors.StoreReadOnly, {"reason": "the file or its folder cannot be opened"}),
+)
+#: The same of what is wrong in the file itself.
+_DAMAGED = ("malformed", "corrupt", "vtable constructor failed")
+
+
+def translate(exc: Exception, path: str) -> errors.MemctlError:
+    """Our error for one of FAILURES: it says in one sentence what is wrong, and what to do."""
+    text = str(exc)
+    if isinstance(exc, MemoryError):
+        return errors.StoreOversized(path=path, reason="there is not enough memory")
+    for words, error, fields in _MESSAGES:
+        if any(word in text.lower() for word in words):
+            return error(path=path, **({"reason": text} if fields is None else fields))
+    if isinstance(exc, UnicodeDecodeError) or not text:  # Python 3.10 leaves out a message that it cannot decode
+        return errors.StoreCorrupt(path=path, reason="what SQLite says of it is not UTF-8")
+    import re
+
+    missing = re.search(r"no such (table|column): (?:\w+\.)?(\w+)", text)
+    if missing:
+        return errors.StoreIncomplete(path=path, reason=f"there is no {missing[1]} {missing[2]}")
+    if any(word in text.lower() for word in _DAMAGED):
+        return errors.StoreCorrupt(path=path, reason=text)
+    return errors.StoreFailed(path=path, reason=text)

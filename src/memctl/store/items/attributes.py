@@ -1,0 +1,156 @@
+"""What stands beside items in tables of their own: links, pins, importance."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from memctl import ids
+from memctl.store.database import Database, batches, placeholders
+from memctl.store.items import events
+from memctl.types import MemoryLink
+
+
+def add_link(db: Database, src_id: str, dst_id: str, rel: str, created_at: str | None = None) -> None:
+    """Add a link; one that exists is left as it is."""
+    with db.atomic():
+        db.run(
+            "INSERT INTO memory_links(src_id, dst_id, rel, created_at) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT(src_id, dst_id, rel) DO NOTHING",
+            (src_id, dst_id, rel, created_at or ids.timestamp()),
+        )
+        events.log(db, "link", src_id, {"dst_id": dst_id, "rel": rel})
+
+
+def links_of(db: Database, item_id: str) -> list[MemoryLink]:
+    """The links an item is either end of."""
+    found = db.rows(
+        "SELECT src_id, dst_id, rel, created_at FROM memory_links WHERE src_id = ? OR dst_id = ? "
+        "ORDER BY created_at, src_id, dst_id, rel",
+        (item_id, item_id),
+    )
+    return [MemoryLink(*row) for row in found]
+
+
+def superseded_by_each(db: Database, item_ids: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
+    """What these items stand for: item id -> the older ones and when each was made ("" if it is gone), newest first."""
+    out: dict[str, list[tuple[str, str]]] = {}
+    if not db.has("memory_links"):
+        return out
+    for batch in batches(list(item_ids)):
+        for src, dst, made in db.rows(
+            "SELECT l.src_id, l.dst_id, i.created_at FROM memory_links AS l "
+            f"LEFT JOIN memory_items AS i ON i.id = l.dst_id WHERE l.src_id IN ({placeholders(batch)}) "
+            "AND l.rel = 'supersedes' ORDER BY l.src_id, i.created_at DESC, l.dst_id",
+            batch,
+        ):
+            out.setdefault(src, []).append((dst, str(made or "")))
+    return out
+
+
+# --- pins ------------------------------------------------------------------------------------------------------------
+
+
+def set_pin(db: Database, item_id: str, place: tuple[str, str, str, str]) -> None:
+    """Pin an item to (domain, room, shelf, card)."""
+    with db.atomic():
+        db.run(
+            "INSERT INTO memory_palace_locations(item_id, domain, room, shelf, card, assigned_at) "
+            "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(item_id) DO UPDATE SET domain = excluded.domain, "
+            "room = excluded.room, shelf = excluded.shelf, card = excluded.card, assigned_at = excluded.assigned_at",
+            (item_id, *place, ids.timestamp()),
+        )
+
+
+def list_pins(db: Database, where: str, values: tuple[object, ...]) -> list[dict[str, str]]:
+    """Pins as dicts, by place; `where` is one of this package's own conditions."""
+    names = ("item_id", "domain", "room", "shelf", "card", "assigned_at")
+    found = db.rows(
+        f"SELECT {', '.join(names)} FROM memory_palace_locations WHERE {where} "
+        "ORDER BY domain, room, shelf, card, item_id",
+        values,
+    )
+    return [dict(zip(names, row, strict=True)) for row in found]
+
+
+# --- importance ------------------------------------------------------------------------------------------------------
+
+
+#: What an item has of which nobody said more: it changes nothing, and no row is kept for it.
+NEUTRAL_IMPORTANCE = 0.5
+
+
+def get_importance(db: Database, ids: Iterable[str]) -> dict[str, float]:
+    """The importance of these items; those of neutral importance are left out."""
+    if not db.has("memory_importance"):
+        return {}
+    out: dict[str, float] = {}
+    for batch in batches(list(ids)):
+        out.update(
+            db.rows(
+                f"SELECT item_id, importance FROM memory_importance WHERE item_id IN ({placeholders(batch)})", batch
+            )
+        )
+    return out
+
+
+def set_importance(db: Database, values: Mapping[str, float]) -> None:
+    """Set the importance of these items, each 0 to 1; the neutral one removes what was said before."""
+    if not values:
+        return
+    said = [(item_id, value) for item_id, value in values.items() if value != NEUTRAL_IMPORTANCE]
+    neutral = [item_id for item_id, value in values.items() if value == NEUTRAL_IMPORTANCE]
+    with db.atomic():
+        db.run_many(
+            "INSERT INTO memory_importance(item_id, importance) VALUES (?, ?) "
+            "ON CONFLICT(item_id) DO UPDATE SET importance = excluded.importance",
+            said,
+        )
+        for batch in batches(neutral):
+            db.run(f"DELETE FROM memory_importance WHERE item_id IN ({placeholders(batch)})", batch)
+
+
+def inherit_importance(db: Database, replaced: Iterable[tuple[str, str]]) -> None:
+    """Let items matter as much as those they stand for (pairs of old and new), unless it was said of them how much."""
+    pairs = list(replaced)
+    old = get_importance(db, (old_id for old_id, _ in pairs))
+    if not old:
+        return
+    told = get_importance(db, (new_id for _, new_id in pairs))
+    values: dict[str, float] = {}
+    for old_id, new_id in pairs:
+        if old_id in old and new_id not in told:
+            values[new_id] = max(old[old_id], values.get(new_id, 0.0))
+    set_importance(db, values)
+
+
+class ImportanceChanges:
+    """What one write says of the importance of items: new ones take it, known ones only a higher one."""
+
+    __slots__ = ("_now", "_there")
+
+    def __init__(self) -> None:
+        self._there: dict[str, float] = {}
+        self._now: dict[str, float] = {}
+
+    def look(self, db: Database, ids: Iterable[str]) -> None:
+        """Read what was said of items that are in the store."""
+        self._there.update(get_importance(db, ids))
+
+    def take(self, item_id: str, value: float | None) -> None:
+        """Set the importance of a new item; None says nothing."""
+        if value is not None:
+            self._now[item_id] = value
+
+    def rises(self, item_id: str, value: float | None) -> bool:
+        """Give a known item this importance if that is higher than what it has; whether it is."""
+        if value is None or value <= self._now.get(item_id, self._there.get(item_id, NEUTRAL_IMPORTANCE)):
+            return False
+        self._now[item_id] = value
+        return True
+
+    def write(self, db: Database) -> None:
+        """Store what was said, and begin anew."""
+        set_importance(db, self._now)
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew without storing anything."""
+        self._there, self._now = {}, {}
