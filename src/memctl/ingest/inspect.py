@@ -14,7 +14,7 @@ from memctl.ingest.tree import lines, tree
 from memctl.store.database import Database
 from memctl.store.documents import corpus, mounts
 from memctl.store.documents.corpus import FileSummary
-from memctl.text.block.structure import block
+from memctl.text.block.structure import structure_block
 from memctl.text.clean import one_line
 from memctl.text.tokens import CHARS_PER_TOKEN
 
@@ -88,7 +88,7 @@ class Report:
 
     def block(self, budget_tokens: int) -> str:
         """The structure block within a budget, without a final line break."""
-        return block(self.stats, self.label, budget_tokens, self.tree)
+        return structure_block(self.stats, self.label, budget_tokens, self.tree)
 
     def as_dict(self, budget_tokens: int) -> dict[str, Any]:
         """The statistics with the tree, as text within the budget."""

@@ -40,7 +40,7 @@ class Recalled(Result):
     def as_dict(self) -> dict[str, Any]:
         """The block, a catalog of the items in it, and how the search was answered."""
         from memctl.reading.hints import hint
-        from memctl.text.block.forms import format_search_results
+        from memctl.text.block.block import format_search_results
 
         delivered = set(self.block.ids)
         items = format_search_results([i for i in self.items if i.id in delivered], "")
@@ -140,7 +140,7 @@ def _frame(form: BlockForm, kind: str, budget: int, matched: int) -> "Frame":
     if form.frame == "none":
         return frames.Bare()
     if form.frame == "compact":
-        return frames.Headless() if form.no_header else frames.Compact()
+        return frames.Compact(header=not form.no_header)
     return frames.Full(None if form.no_header else header_lines(kind, budget, matched), budget)
 
 
