@@ -96,7 +96,7 @@ TABLE: dict[str, Row] = {
     "trust": Row("memctl.ops.care.trust", "Say that a store is trusted, though somebody else made it", "Care"),
     "untrust": Row("memctl.ops.care.trust", "Trust a store no longer", "Care"),
     "reindex": Row("memctl.ops.care.index", "Make the full-text index anew, with another tokenizer if wanted", "Care"),
-    "metrics": Row("memctl.ops.start.metrics", "Count what the running server did, tool by tool", "Care", cli=False),
+    "metrics": Row("memctl.ops.start.serve", "Count what the running server did, tool by tool", "Care", cli=False),
 }
 
 
