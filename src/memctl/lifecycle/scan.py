@@ -44,7 +44,7 @@ def judge_store(db: Database, policy: "MemoryPolicy") -> StoreScan:
         found, places = quarantine.standings(db, batch), passages.get_positions(db, [item.id for item in batch])
         judged = (judge.redact(item, found[item.id], places.get(item.id)) for item in batch)
         changes += [change for change in judged if change is not None]
-    return StoreScan(count, changes, corpus.find_secret_paths(db, lambda path: policy.at(path).redact(path)))
+    return StoreScan(count, changes, corpus.find_secret_paths(db, lambda path: policy.for_path(path).redact(path)))
 
 
 def apply_changes(db: Database, changes: Sequence[ItemChange]) -> str:
