@@ -156,7 +156,7 @@ def read_filters(ctx: Context, request: ReadRequest, command: str, *, injectable
     since, until, as_of = _moments(request)
     below = request.below
     if request.mount is not None:
-        from memctl.folders.registered import mount_named
+        from memctl.folders.mounted import mount_named
 
         below = os.path.join(mount_named(ctx, request.mount, command)["path"], "")
     return Filters(

@@ -7,7 +7,7 @@ from memctl import errors
 from memctl.annotations import Annotated, Any
 from memctl.answering.answer import GAP, Ground, GroundedAnswer, Model, ModelOptions, least_coverage
 from memctl.context import Context
-from memctl.folders.visiting import MountMode, SyncMode, Visit, brought_in, structure, sync_state
+from memctl.folders.mounted import MountMode, SyncMode, Visit, brought_in, structure, sync_state
 from memctl.llm.citations import REQUEST, Citation, check_citations
 from memctl.operation import CREATE, Arg, Fields, Result, operation
 from memctl.parameters import Budget, ReadRequest
@@ -141,7 +141,7 @@ def ask(
         raise errors.UsageError(f"inspect_cap ({inspect_cap}) must be less than budget ({budget})", command="ask")
     if not question.strip():
         raise errors.UsageError("the question is empty", command="ask")
-    from memctl.folders.registered import canonical_folder
+    from memctl.folders.mounted import canonical_folder
 
     model = Model(ctx, options, "ask")
     plan = model.plan(budget, REQUEST if cite else "")

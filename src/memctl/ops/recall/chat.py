@@ -10,7 +10,7 @@ from memctl.annotations import Annotated, Any
 from memctl.answering.answer import Model, ModelOptions
 from memctl.answering.chat import ChatOptions, ChatRecorder, ChatTurn, Conversation, find_session
 from memctl.context import Context
-from memctl.folders.visiting import SyncMode, Visit, bring_in
+from memctl.folders.mounted import SyncMode, Visit, bring_in
 from memctl.ingest.turns import check_session_id
 from memctl.llm import terminal
 from memctl.names import DEFAULT_SCOPE
@@ -166,7 +166,7 @@ def _ingest(ctx: Context, sources: list[str], scope: str) -> None:
 
 
 def _visit(ctx: Context, folder: str, when: SyncMode) -> Visit:
-    from memctl.folders.registered import canonical_folder, mount_at
+    from memctl.folders.mounted import canonical_folder, mount_at
 
     path = canonical_folder(ctx, folder, "chat")
     visit = Visit(path, mount_at(ctx, path))
