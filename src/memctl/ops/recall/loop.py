@@ -33,6 +33,7 @@ class Looped(Result):
     result: LoopResult
     spend: Spend
     streamed: bool
+    exit_code: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """The documented keys, what was recalled on the way, and what was spent."""
@@ -143,34 +144,35 @@ def loop(
     if not query.strip():
         raise errors.UsageError("the question is empty", command="loop")
     model = Model(ctx, options, "loop")
-    context = _context(ctx, initial_context)
     plan = model.plan(block_budget(ctx, request), stop_on_no_new=not no_stop_on_no_new, strict=strict)
     if plan.protocol != "passive" and plan.max_calls > 1:
         _ = ctx.db  # a store that is missing is an error now, not after a call was paid for
     request.auto, request.min_coverage = True, least_coverage(ctx)
     ground = Ground(ctx, request, "loop")
-    size = estimate(context)
+    context = _read_context(ctx, initial_context, plan.budget)
     with _tracing(ctx, plan, query, trace, trace_file) as on_trace:
-        if size > plan.budget:
-            ctx.warn(f"[loop] The context has ~{size} tokens; what is best in it within {plan.budget} is used.")
         try:
             result = model.run(plan, context, query, ground.recall, on_trace)
         finally:
             model.tell_spend()
         model.tell_end(result)
-    done = Looped(ctx=ctx, result=result, spend=model.spend, streamed=model.streamed)
-    done.exit_code = 1 if strict and not result.converged else 0
-    return done
+    exit_code = 1 if strict and not result.converged else 0
+    return Looped(ctx=ctx, result=result, spend=model.spend, streamed=model.streamed, exit_code=exit_code)
 
 
-def _context(ctx: Context, given: str | None) -> str:
+def _read_context(ctx: Context, given: str | None, budget: int) -> str:
+    """What is known so far, from standard input where it is not given. Raises NoContext and EmptyContext."""
     if given is None:
         if "stdin" in ctx.tty or ctx.stdin is None:
             raise errors.NoContext
         given = ctx.stdin_text()
     if not given.strip():
         raise errors.EmptyContext
-    return clean(given).strip()
+    context = clean(given).strip()
+    size = estimate(context)
+    if size > budget:
+        ctx.warn(f"[loop] The context has ~{size} tokens; what is best in it within {budget} is used.")
+    return context
 
 
 @contextmanager
