@@ -11,7 +11,7 @@ from memctl.llm.controller import LoopPlan, LoopResult, run_loop
 from memctl.llm.working import RecalledPassages
 from memctl.parameters import ReadRequest
 from memctl.reading.block import explain_delivery, find_passages
-from memctl.reading.request import Reader
+from memctl.reading.request import Retriever
 from memctl.text.block import block
 from memctl.text.block.block import Block, Passage
 from memctl.text.block.excerpt import stems
@@ -79,12 +79,12 @@ class Ground:
     """Where answers are looked for: the same request for the first recall and for every refined one."""
 
     def __init__(self, ctx: Context, request: ReadRequest, command: str) -> None:
-        self.reader = Reader(ctx, request, command, injectable=True)
+        self.retriever = Retriever(ctx, request, command, injectable=True)
         self._passages: dict[str, Passage] = {}
 
     def recall(self, query: str, budget: int) -> RecalledPassages:
         """The passages for a query, best first."""
-        found = find_passages(self.reader, query, budget)
+        found = find_passages(self.retriever, query, budget)
         self._passages.update({item_id: p for p in found.passages for item_id in p.ids})
         return found
 
@@ -117,7 +117,7 @@ class Ground:
 
     def why(self, question: str, budget: int, given: tuple[str, ...]) -> list[str]:
         """How the search for a question was answered, and what the scores of the items that were given are made of."""
-        return explain_delivery(self.reader, question, budget, given)
+        return explain_delivery(self.retriever, question, budget, given)
 
 
 def room_after(budget: int, before: str) -> int:

@@ -12,7 +12,7 @@ from memctl.store.items import events
 from memctl.store.search import vectors
 
 if TYPE_CHECKING:
-    from memctl.retrieve.embedder import Embedder
+    from memctl.retrieve.embedding import Embedder
 
 #: Only what may be given to a model is given to an embedder.
 GIVEN = Filters(injectable=True)
@@ -75,7 +75,7 @@ def embed(
     if model is None:
         raise errors.EmbedderMissing
     _alone(ctx, model.model, replace=replace)
-    from memctl.retrieve.meaning import learn, weight_of
+    from memctl.retrieve.embedding import learn_weight, learned_weight
 
     todo = vectors.pending_items(ctx.db, model.model, GIVEN)
     result = Embedded(model.model, kept=_count(ctx) - len(todo), left=len(todo), dry_run=dry_run)
@@ -88,9 +88,9 @@ def embed(
         ctx.note(f"[embed] would send {len(now)} texts ({chars} characters) to {model.where}")
         return result
     _make(ctx, model, now, result)
-    result.weight = weight_of(ctx.db, model.model)
+    result.weight = learned_weight(ctx.db, model.model)
     if result.weight is None or AGAIN * result.done > result.kept:
-        result.weight = learn(ctx.db, model, GIVEN, float(ctx.config.value("embeddings.seconds")))
+        result.weight = learn_weight(ctx.db, model, GIVEN, float(ctx.config.value("embeddings.seconds")))
     events.log(ctx.db, "embed", None, {"model": model.model, "embedded": result.done})
     ctx.note(f"[embed] {result.done} embedded, {result.kept} kept, {result.left} left; weight {result.weight:.2f}")
     return result

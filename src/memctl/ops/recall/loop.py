@@ -12,7 +12,7 @@ from memctl.context import Context
 from memctl.operation import READ, REQUIRED, Arg, Fields, Result, operation
 from memctl.parameters import ReadRequest
 from memctl.reading.block import find_passages
-from memctl.reading.request import Reader, block_budget
+from memctl.reading.request import Retriever, block_budget
 
 if TYPE_CHECKING:
     from memctl.llm.command import Spend
@@ -150,7 +150,7 @@ def loop(
     if protocol != "passive" and max_calls > 1:
         _ = ctx.db  # a store that is missing is an error now, not after a call was paid for
     request.auto, request.min_coverage = True, models.least_coverage(ctx)
-    recall = partial(find_passages, Reader(ctx, request, "loop", injectable=True))
+    recall = partial(find_passages, Retriever(ctx, request, "loop", injectable=True))
     with _tracing(ctx, plan, query, trace, trace_file) as on_trace:
         result = _run(model, plan, query, context, stream=stream, recall=recall, on_trace=on_trace)
     streamed = stream and ctx.emit is not None
