@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from textwrap import fill
 
-from memctl.policy import RULES, MemoryPolicy, Rule, engine, governor, lexicon, normalise
+from memctl.policy import RULES, MemoryPolicy, Rule, decisions, engine, lexicon, normalise
 
 SOURCE = "src/memctl/policy"
 INTRODUCTION = """\
@@ -148,11 +148,11 @@ def lines() -> Iterator[str]:
         languages=len(lexicon.SPACED) + len(lexicon.DENSE),
         families="".join(f"| `{rule.id}` | {rule.example} | {rule.counterexample} |\n" for rule in _orders()),
         statements=", ".join(f"`{rule.id}`" for rule in RULES if rule.statement and not rule.id.endswith("-cjk")),
-        most=governor.MOST_FINDINGS,
+        most=decisions.MOST_FINDINGS,
         hours=policy.expiry_hours,
         length=policy.max_content_length,
-        piece=governor._PIECE,
-        longest=governor._LONGEST,
+        piece=engine._PIECE,
+        longest=engine._LONGEST,
         blobs=normalise._BLOB_LIMIT,
         size=normalise._BLOB_SIZE,
         pieces=normalise._MOST_PIECES,

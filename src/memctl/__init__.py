@@ -62,27 +62,11 @@ if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy as MemoryPolicy
     from memctl.store import SCHEMA_VERSION as SCHEMA_VERSION
     from memctl.store import MemoryStore as MemoryStore
-    from memctl.types import (
-        CorpusMetadata as CorpusMetadata,
-    )
-    from memctl.types import (
-        MemoryEvent as MemoryEvent,
-    )
-    from memctl.types import (
-        MemoryItem as MemoryItem,
-    )
-    from memctl.types import (
-        MemoryLink as MemoryLink,
-    )
-    from memctl.types import (
-        MemoryProposal as MemoryProposal,
-    )
-    from memctl.types import (
-        MemoryProvenance as MemoryProvenance,
-    )
-    from memctl.types import (
-        SearchMeta as SearchMeta,
-    )
-    from memctl.types import (
-        SearchStrategy as SearchStrategy,
-    )
+    from memctl.types import CorpusMetadata as CorpusMetadata
+    from memctl.types import MemoryEvent as MemoryEvent
+    from memctl.types import MemoryItem as MemoryItem
+    from memctl.types import MemoryLink as MemoryLink
+    from memctl.types import MemoryProposal as MemoryProposal
+    from memctl.types import MemoryProvenance as MemoryProvenance
+    from memctl.types import SearchMeta as SearchMeta
+    from memctl.types import SearchStrategy as SearchStrategy

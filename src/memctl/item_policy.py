@@ -87,11 +87,11 @@ class ItemPolicy:
         """
         policy = self._policy
         if standing is not None:
-            policy = self._within(policy.at(item.provenance.source_id), standing)
+            policy = self._within(policy.for_path(item.provenance.source_id), standing)
         content = policy.judge(item.content)
         small = policy.judge_fields(item.title, item.tags, item.entities, item.provenance.source_id)
         others = "\n".join(references(item, place))
-        further = policy.judge(others).findings if others and not policy.clear(others, document=True) else ()
+        further = policy.judge(others).findings if others and not policy.is_clean(others, document=True) else ()
         findings: list[Finding] = [*content.findings, *small.findings, *further]
         redacted = any(f.action == "redact" for f in findings)
         is_held = standing is not None and standing.is_held and bool(standing.rules or standing.released_from)
@@ -116,19 +116,19 @@ class ItemPolicy:
         if not standing.is_held and standing.released_from is None:
             return policy
         rules = (*standing.rules, *(standing.released_from or ()))
-        return policy.but(policy.covered(rules, released=not standing.is_held))
+        return policy.without(policy.covered_kinds(rules, released=not standing.is_held))
 
     def is_released(self, standing: Standing, rules: Iterable[str]) -> bool:
         """Whether a person has let this very content out of a quarantine that covers these rules."""
         policy, freed = self._policy, standing.released_from
         if freed is None or standing.is_held:
             return False
-        return policy.kinds_of(rules) <= policy.covered(freed, released=True)
+        return policy.kinds_of(rules) <= policy.covered_kinds(freed, released=True)
 
     def refuses(self, *words: str) -> bool:
         """Whether words that name something (an id, a scope, a reason) hold what no statement may."""
         text = "\n".join(filter(None, words))
-        if not text or self._policy.clear(text):
+        if not text or self._policy.is_clean(text):
             return False
         return self._policy.judge(text, field="references", document=False).action == "reject"
 
@@ -233,9 +233,9 @@ class JudgedDocument:
 
         Raises DocumentUnreadable when the path holds what looks like a secret, or the text far too much of it.
         """
-        from memctl.policy.governor import MOST_FINDINGS
+        from memctl.policy.decisions import MOST_FINDINGS
 
-        policy = policy.at(path)
+        policy = policy.for_path(path)
         judged_path = judge_path(policy, path)
         judged = policy.judge(text)
         if judged.action == "reject":

@@ -9,7 +9,7 @@ SourceKind = Literal["chat", "doc", "tool", "mixed"]
 SearchStrategy = Literal["AND", "REDUCED_AND", "PREFIX_AND", "OR_FALLBACK", "LIKE"]
 PolicyAction = Literal["accept", "redact", "quarantine", "reject"]
 FindingKind = Literal["secret", "injection", "instructional", "pii"]
-#: Who may see an answer (`memctl.policy.levels`); S0, S2 and S3 are RAGIX's words for the same three.
+#: Who may see an answer (`memctl.policy.redaction`); S0, S2 and S3 are RAGIX's words for the same three.
 RedactionView = Literal["public", "internal", "full", "S0", "S2", "S3"]
 
 TIERS: tuple[str, ...] = args_of(Tier)

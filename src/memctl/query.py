@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from memctl.text.languages import EN_STOP_WORDS, FR_STOP_WORDS, QUESTION_WORDS
 from memctl.text.query import analyse, normalised
 from memctl.text.query import is_identifier as _is_identifier
-from memctl.text.word_lists import EN_STOP_WORDS, FR_STOP_WORDS, QUESTION_WORDS
 from memctl.types import MemoryItem
 
 __all__ = [

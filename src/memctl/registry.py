@@ -6,6 +6,7 @@ that was made here. A folder that is moved keeps its inode, a disk that is plugg
 """
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,7 +15,7 @@ from memctl.annotations import TYPE_CHECKING
 from memctl.paths import real_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 FILE = "trusted"
 #: Beside it: a line for each folder outside a store's project that feeds the store, the store's id and the path.
@@ -25,12 +26,12 @@ MADE, TRUSTED, ADOPTED, UNTRUSTED = "made", "trusted", "adopted", "untrusted"
 #: As an entry's `config`: a config.json was there before the store, and nobody has vouched for it.
 UNVOUCHED = "unvouched"
 #: Entries beyond so many are dropped when their files are gone.
-MANY = 500
+MAX_ENTRIES = 500
 
 _HEAD = b"# The stores that memctl trusts; memctl trust --list shows them, memctl untrust takes one out.\n"
 
 
-class Entry:
+class TrustEntry:
     """A store that is known.
 
     how, when              how it came to be trusted, and when
@@ -64,13 +65,13 @@ def _escaped(path: str) -> bytes:
     return raw.replace(b"\t", b"%09").replace(b"\n", b"%0A").replace(b"\r", b"%0D")
 
 
-def _path(raw: bytes) -> str:
+def _unescaped(raw: bytes) -> str:
     for code, char in ((b"%0D", b"\r"), (b"%0A", b"\n"), (b"%09", b"\t"), (b"%25", b"%")):
         raw = raw.replace(code, char)
     return os.fsdecode(raw)
 
 
-def _parsed(data: bytes) -> Iterator[Entry]:
+def _parsed(data: bytes) -> Iterator[TrustEntry]:
     """The entries of a file; a line that is none, such as one of a later version, is passed over."""
     for line in data.split(b"\n"):
         parts = line.split(b"\t")
@@ -78,7 +79,7 @@ def _parsed(data: bytes) -> Iterator[Entry]:
             continue
         how, when, device, inode, owner, store_id, config = (part.decode("ascii", "replace") for part in parts[:7])
         if device.isdigit() and inode.isdigit() and owner.isdigit():
-            yield Entry(how, when, int(device), int(inode), int(owner), store_id, config, _path(parts[7]))
+            yield TrustEntry(how, when, int(device), int(inode), int(owner), store_id, config, _unescaped(parts[7]))
 
 
 def _folders() -> tuple[str, ...]:
@@ -87,12 +88,12 @@ def _folders() -> tuple[str, ...]:
     return tuple(here for here in dict.fromkeys((first, second)) if here != second or state.private(here))
 
 
-def entries() -> list[Entry]:
+def entries() -> list[TrustEntry]:
     """All that is known, the oldest first."""
     return [entry for here in _folders() for entry in _parsed(state.read(os.path.join(here, FILE)))]
 
 
-def find(path: str) -> Entry | None:
+def find(path: str) -> TrustEntry | None:
     """What is known of the file at `path`; None when nothing is, or it is not there.
 
     Whether it is the same store is told by its id, which the caller compares.
@@ -102,7 +103,7 @@ def find(path: str) -> Entry | None:
     except OSError:
         return None
     mark = f"\t{info.st_ino}\t{info.st_uid}\t".encode()
-    known: Entry | None = None
+    known: TrustEntry | None = None
     for here in _folders():
         data = state.read(os.path.join(here, FILE))
         if mark not in data:
@@ -121,7 +122,7 @@ def add(path: str, store_id: str, how: str, when: str, config: str = "") -> bool
     except OSError:
         return False
     real = real_path(path)
-    entry = Entry(how, when, info.st_dev, info.st_ino, info.st_uid, store_id, config, real)
+    entry = TrustEntry(how, when, info.st_dev, info.st_ino, info.st_uid, store_id, config, real)
     return _change(lambda old: old.path != real and not old.is_of(info, real), entry)
 
 
@@ -131,7 +132,7 @@ def announce(part: str, path: str, store_id: str, when: str, config: str = "") -
     What is known of that path stays, for another process may be making the same store; `add` or `withdraw` follows.
     """
     info = os.stat(part)
-    entry = Entry(MADE, when, info.st_dev, info.st_ino, info.st_uid, store_id, config, real_path(path))
+    entry = TrustEntry(MADE, when, info.st_dev, info.st_ino, info.st_uid, store_id, config, real_path(path))
     return _change(lambda old: not old.is_of(info, ""), entry)
 
 
@@ -181,16 +182,16 @@ def note_folders(store: str, folders: "Iterable[str]") -> bool:
     return not new or _rewrite(FOLDERS, noted)
 
 
-def _folder_line(entry: Entry, folder: str) -> bytes:
+def _folder_line(entry: TrustEntry, folder: str) -> bytes:
     return entry.store_id.encode() + b"\t" + _escaped(folder) + b"\n"
 
 
-def _change(stays: "Callable[[Entry], bool]", entry: Entry | None = None) -> bool:
+def _change(stays: "Callable[[TrustEntry], bool]", entry: TrustEntry | None = None) -> bool:
     """Write the list anew, with the entries that stay and one more."""
 
     def changed(data: bytes) -> bytes:
         kept = [old for old in _parsed(data) if stays(old)]
-        if len(kept) > MANY:
+        if len(kept) > MAX_ENTRIES:
             kept = [old for old in kept if os.path.lexists(old.path)]
         return b"".join([_HEAD, *(old.line() for old in (*kept, entry) if old is not None)])
 
@@ -227,3 +228,43 @@ def _locked(here: str) -> Iterator[None]:
         yield
     finally:
         os.close(number)
+
+
+# --- where a store may stand ------------------------------------------------------------------------------------------
+
+
+def is_vouched_for(path: str) -> bool:
+    """Whether the file at `path` is in the registry, and not as one that is not to be trusted."""
+    entry = find(path)
+    return entry is not None and entry.how != UNTRUSTED
+
+
+def placement_problem(path: str) -> str:
+    """Why a store that nobody named must not be used where it stands; "" when nothing speaks against it."""
+    folder = os.path.dirname(path)
+    found = []
+    for place, what in ((folder, f"{os.path.basename(folder)} "), (path, "it ")):
+        try:
+            info = os.lstat(place)
+        except OSError:
+            continue
+        if stat.S_ISLNK(info.st_mode):
+            return f"{what}is a link; --db names a store wherever it is"
+        if place == path and not stat.S_ISREG(info.st_mode):
+            return "it is no regular file"
+        found.append(info)
+    stranger = next((info.st_uid for info in found if not is_own(info)), None)
+    if stranger is not None and not is_vouched_for(path):
+        from shlex import quote  # people copy what messages say, and whoever planted a folder chose its name
+
+        return f"it belongs to another user (uid {stranger}); memctl trust {quote(path)} lets it be used all the same"
+    return ""
+
+
+def is_own(info: os.stat_result, environ: "Mapping[str, str] | None" = None) -> bool:
+    """Whether a file is this user's; root under sudo is also the user that gave the command, as for git."""
+    if not hasattr(os, "geteuid"):
+        return True
+    me = os.geteuid()
+    other = (os.environ if environ is None else environ).get("SUDO_UID", "") if me == 0 else ""
+    return info.st_uid == me or (other.isdecimal() and info.st_uid == int(other))

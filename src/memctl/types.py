@@ -55,7 +55,7 @@ _generate_id = ids.new_id
 _now_iso = ids.timestamp
 
 
-class Record:
+class SlottedRecord:
     """Value semantics for a slotted class: equality, a readable repr, and a dict in field order."""
 
     __slots__: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class Record:
         found = {name: getattr(self, name) for name in names}
         for name, value in found.items():
             if value.__class__ not in _ATOMS:
-                found[name] = _plain(value)
+                found[name] = _to_plain(value)
         return found
 
     def __eq__(self, other: object) -> bool:
@@ -84,19 +84,19 @@ class Record:
 _ATOMS = frozenset((str, int, float, bool, type(None)))
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Record):
+def _to_plain(value: Any) -> Any:
+    if isinstance(value, SlottedRecord):
         return value.to_dict()
     if isinstance(value, list):
-        return [v if v.__class__ in _ATOMS else _plain(v) for v in value]
+        return [v if v.__class__ in _ATOMS else _to_plain(v) for v in value]
     return dict(value) if isinstance(value, dict) else value
 
 
-def _known(cls: type[Record], data: dict[str, Any]) -> dict[str, Any]:
+def _known_fields(cls: type[SlottedRecord], data: dict[str, Any]) -> dict[str, Any]:
     return {name: data[name] for name in cls.__slots__ if name in data}
 
 
-class MemoryProvenance(Record):
+class MemoryProvenance(SlottedRecord):
     """Where an item comes from: kind (chat, doc, tool, mixed), id (a path, a session), its chunk, the source's hash."""
 
     __slots__ = ("source_kind", "source_id", "chunk_ids", "content_hashes", "created_at")  # noqa: RUF023 - dict order
@@ -133,10 +133,10 @@ class MemoryProvenance(Record):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> MemoryProvenance:
         """Build from a dict; keys of other programs are dropped."""
-        return cls(**_known(cls, data))
+        return cls(**_known_fields(cls, data))
 
 
-class MemoryItem(Record):
+class MemoryItem(SlottedRecord):
     """One memory: a statement or a passage, how established it is, and where it comes from.
 
     The 22 fields and their order are the export format. Raises ValueError for an unknown tier or validation; an
@@ -187,7 +187,7 @@ class MemoryItem(Record):
         self.tags = [] if tags is None else tags
         self.entities = [] if entities is None else entities
         self.links = [] if links is None else links
-        self.provenance = _provenance(provenance)
+        self.provenance = _as_provenance(provenance)
         self.confidence = confidence
         self.validation = validation
         self.scope = scope
@@ -210,7 +210,7 @@ class MemoryItem(Record):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> MemoryItem:
         """Build from a dict (an export line, a snapshot); unknown keys are dropped."""
-        return cls(**_known(cls, data))
+        return cls(**_known_fields(cls, data))
 
     def to_json(self) -> str:
         """The dict as indented JSON, non-ASCII kept."""
@@ -231,16 +231,16 @@ class MemoryItem(Record):
     def format_catalog_entry(self) -> dict[str, Any]:
         """The short form for lists: everything but the content."""
         keys = ("id", "title", "tags", "tier", "type", "confidence", "validation")
-        return {key: _plain(getattr(self, key)) for key in keys}
+        return {key: _to_plain(getattr(self, key)) for key in keys}
 
 
-def _provenance(value: MemoryProvenance | dict[str, Any] | None) -> MemoryProvenance:
+def _as_provenance(value: MemoryProvenance | dict[str, Any] | None) -> MemoryProvenance:
     if isinstance(value, MemoryProvenance):
         return value
     return MemoryProvenance.from_dict(value) if isinstance(value, dict) else MemoryProvenance()
 
 
-class MemoryProposal(Record):
+class MemoryProposal(SlottedRecord):
     """What a model proposes to remember, before policy has judged it."""
 
     __slots__ = (  # noqa: RUF023 - dict order
@@ -270,7 +270,7 @@ class MemoryProposal(Record):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> MemoryProposal:
         """Build from a dict; unknown keys are dropped."""
-        return cls(**_known(cls, data))
+        return cls(**_known_fields(cls, data))
 
     def to_memory_item(self, tier: str = "stm", scope: str | None = None, confidence: float = 0.5) -> MemoryItem:
         """The item this proposal becomes; its provenance is the hint's."""
@@ -288,7 +288,7 @@ class MemoryProposal(Record):
         )  # fmt: skip
 
 
-class MemoryEvent(Record):
+class MemoryEvent(SlottedRecord):
     """One line of the store's log: what was done to which item."""
 
     __slots__ = ("id", "action", "item_id", "details", "content_hash", "timestamp")  # noqa: RUF023 - dict order
@@ -310,7 +310,7 @@ class MemoryEvent(Record):
         self.timestamp = ids.timestamp() if timestamp is None else timestamp
 
 
-class MemoryLink(Record):
+class MemoryLink(SlottedRecord):
     """A directed relation between two items, for example (new, old, "supersedes")."""
 
     __slots__ = ("src_id", "dst_id", "rel", "created_at")  # noqa: RUF023 - dict order
@@ -320,7 +320,7 @@ class MemoryLink(Record):
         self.created_at = ids.timestamp() if created_at is None else created_at
 
 
-class CorpusMetadata(Record):
+class CorpusMetadata(SlottedRecord):
     """A versioned document set."""
 
     __slots__ = (  # noqa: RUF023 - dict order
@@ -342,7 +342,7 @@ class CorpusMetadata(Record):
         self.ingested_at = ids.timestamp() if ingested_at is None else ingested_at
 
 
-class SearchMeta(Record):
+class SearchMeta(SlottedRecord):
     """How a search was answered: the best hit's coverage of the query's terms, and which terms counted."""
 
     __slots__ = (  # noqa: RUF023 - dict order

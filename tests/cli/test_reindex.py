@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from memctl.store import migrate
 from memctl.store.connect import open_write
 from memctl.store.database import Database
 from memctl.store.items import items
+from memctl.store.search import fts
 from stores import check_index
 from support import ok, run
 
@@ -65,7 +65,7 @@ def test_a_dry_run_leaves_the_file_alone() -> None:
 
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrate, "FILL", 3)
+    monkeypatch.setattr(fts, "FILL", 3)
     ok("import", stdin="\n".join(json.dumps({"content": f"statement {n}"}) for n in range(10)))
 
 

@@ -11,8 +11,7 @@ import pytest
 from memctl import errors
 from memctl.context import Context, open_context
 from memctl.ingest import turns
-from memctl.ops.look.session_inject import session_inject
-from memctl.ops.look.session_store import session_store
+from memctl.ops.look.sessions import session_inject, session_store
 from memctl.policy import MemoryPolicy
 from memctl.store import connect, sessions
 from support import ok, run

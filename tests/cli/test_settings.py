@@ -212,8 +212,8 @@ def test_a_current_folder_that_was_deleted() -> None:
 
 
 def test_operations_are_functions() -> None:
-    from memctl.ops.look.list_ import list_
-    from memctl.ops.look.stats import stats
+    from memctl.ops.look.items import list_
+    from memctl.ops.look.status import stats
     from memctl.ops.start.init import init
 
     with open_context(db=Path("m.db")) as ctx:

@@ -9,9 +9,7 @@ import pytest
 
 from memctl import errors
 from memctl.context import Context, open_context
-from memctl.ops.care.workspace_list import workspace_list
-from memctl.ops.care.workspace_register import workspace_register
-from memctl.ops.care.workspace_remove import workspace_remove
+from memctl.ops.care.workspaces import workspace_list, workspace_register, workspace_remove
 from support import ok, run
 
 STORE = ".memory/memory.db"

@@ -43,7 +43,7 @@ OURS = {
     "memctl.text.block",
     "memctl.store.migrate", "memctl.store.safety", "memctl.store.schema",
     "memctl.store.search.index", "memctl.text", "memctl.text.clean",
-    "memctl.text.block.excerpt", "memctl.text.word_forms", "memctl.text.query", "memctl.text.word_lists",
+    "memctl.text.block.excerpt", "memctl.text.query", "memctl.text.languages",
 }  # fmt: skip
 
 _PROBE = """

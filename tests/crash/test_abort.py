@@ -36,7 +36,7 @@ LINES = "\n".join(
 TURNS = f"""
 from memctl.ingest import conversation
 from memctl.context import open_context
-from memctl.ops.look.session_store import session_store
+from memctl.ops.look.sessions import session_store
 from memctl.store import sessions
 
 with open_context(store) as ctx:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from memctl import errors
 from memctl.context import Context, open_context
 from memctl.ingest import turns
-from memctl.ops.write.propose import propose
-from memctl.ops.write.remember import remember
+from memctl.ops.write.statements import propose, remember
 from memctl.policy import MemoryPolicy
 from memctl.store import sessions
 

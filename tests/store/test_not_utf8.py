@@ -140,8 +140,8 @@ def test_other_statements_are_as_strict_as_before(store: str) -> None:
 def test_what_begins_with_the_letters_of_a_damaged_tag(store: str) -> None:
     damage(store, "tags", CELLS["tags"])
     db = open_read(store)
-    assert words.complete_tags(db, "ca") == [f"caf{BAD}"]
-    assert words.complete_tags(db, "bi") == ["bird"]
+    assert words.complete(db, "tags", "ca") == [f"caf{BAD}"]
+    assert words.complete(db, "tags", "bi") == ["bird"]
     assert [item.title for item in items.iterate(db, Filters(tags=("Bird",)))] == ["Héron", "Heron", "Kestrel"]
     db.close()
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import embedders
 from memctl import errors
 from memctl.context import open_context
-from memctl.ops.care.embed import embed
+from memctl.ops.care.index import embed
 from memctl.ops.recall.search import search
 from memctl.retrieve.embedding import Embedder, parse
 from memctl.store.connect import open_read, open_write

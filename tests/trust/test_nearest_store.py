@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from memctl import registry
 from memctl.context import nearest
 from memctl.types import MemoryItem
 from planted import LOW, plant
@@ -70,11 +71,11 @@ def test_whose_a_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same without being root."""
     mine, theirs = SimpleNamespace(st_uid=1000), SimpleNamespace(st_uid=1001)
     monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
-    assert nearest.is_own(mine, {})  # type: ignore[arg-type]
-    assert not nearest.is_own(theirs, {"SUDO_UID": "1001"})  # type: ignore[arg-type]
+    assert registry.is_own(mine, {})  # type: ignore[arg-type]
+    assert not registry.is_own(theirs, {"SUDO_UID": "1001"})  # type: ignore[arg-type]
     monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
-    assert nearest.is_own(theirs, {"SUDO_UID": "1001"})  # type: ignore[arg-type]
-    assert not nearest.is_own(theirs, {"SUDO_UID": "1001x"})  # type: ignore[arg-type]
+    assert registry.is_own(theirs, {"SUDO_UID": "1001"})  # type: ignore[arg-type]
+    assert not registry.is_own(theirs, {"SUDO_UID": "1001x"})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("linked", [".memory", ".memory/memory.db"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import memctl
 from memctl import registry, state
 from memctl.errors import StoreReadOnly
-from memctl.registry import Entry
+from memctl.registry import TrustEntry
 from memctl.store import MemoryStore, create
 from memctl.store.connect import open_write
 from memctl.store.items import items
@@ -211,7 +211,7 @@ def test_a_list_that_others_may_have_written_does_not_count(kind: str, tmp_path:
 @settings(deadline=None)
 def test_any_path_comes_back(text: str, raw: bytes) -> None:
     for name in (text, os.fsdecode(raw.replace(b"\0", b""))):
-        entry = Entry("made", "2026", 1, 2, 3, "STO-1", "", f"/x/{name}")
+        entry = TrustEntry("made", "2026", 1, 2, 3, "STO-1", "", f"/x/{name}")
         (back,) = registry._parsed(entry.line())
         assert (back.path, back.line()) == (entry.path, entry.line())
 
@@ -224,7 +224,7 @@ def test_lines_that_nobody_understands_are_passed_over() -> None:
 
 
 def test_it_does_not_grow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "MANY", 3)
+    monkeypatch.setattr(registry, "MAX_ENTRIES", 3)
     for n in range(9):
         ok("init", f"s{n}")
         shutil.rmtree(f"s{n}")
@@ -345,7 +345,7 @@ def test_items_of_a_found_store_can_be_taken_over() -> None:
 def test_the_list_is_a_person_s_alone() -> None:
     """No tool of the server trusts a store."""
     from memctl.ops.care.trust import trust as operation
-    from memctl.ops.care.untrust import untrust
+    from memctl.ops.care.trust import untrust
 
     assert (operation.tool, untrust.tool) == (None, None)
     catalog = json.loads((Path(memctl.__path__[0]) / "mcp" / "catalog.json").read_text())

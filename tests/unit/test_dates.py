@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl.text.dates import day_of, named
+from memctl.text.times import day_of, named_days
 
 YEARS = 5
 
@@ -20,7 +20,7 @@ def spans(text: str) -> list[tuple[str, str]]:
         stamp = (date(2000, 1, 1) + timedelta(days=day - start)).isoformat()
         return f"--{stamp[YEARS:]}" if yearly else stamp
 
-    return [(told(span.first, span.yearly), told(span.last, span.yearly)) for span in named(text)]
+    return [(told(span.first, span.yearly), told(span.last, span.yearly)) for span in named_days(text)]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_names_no_time(text: str) -> None:
 
 
 def test_how_far_a_day_is_from_a_time_without_a_year() -> None:
-    (july,) = named("in July")
+    (july,) = named_days("in July")
     for stamp, apart in (
         ("2023-07-15", 0),
         ("1999-07-01", 0),
@@ -76,5 +76,5 @@ def test_days_are_counted_as_the_calendar_does_and_any_text_is_read(day: date, t
     assert start is not None
     assert then is not None
     assert then - start == (day - date(2000, 1, 1)).days
-    named(text)
+    named_days(text)
     day_of(text)

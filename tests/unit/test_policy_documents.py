@@ -106,10 +106,10 @@ def test_fields_of_a_statement_are_refused() -> None:
 def test_clear_speaks_for_the_whole_text() -> None:
     policy = MemoryPolicy()
     prose = "The gateway keeps the sessions in Redis.\n" * 400
-    assert policy.clear(prose)
-    assert not policy.clear(prose + TOKEN)
-    assert not policy.clear(prose + f"x = '{TOKEN}'\n" + prose)
-    assert not policy.clear("z" * 1990 + f" {TOKEN} " + "z" * 4000)
+    assert policy.is_clean(prose)
+    assert not policy.is_clean(prose + TOKEN)
+    assert not policy.is_clean(prose + f"x = '{TOKEN}'\n" + prose)
+    assert not policy.is_clean("z" * 1990 + f" {TOKEN} " + "z" * 4000)
 
 
 def test_previews_hide_what_policy_refused() -> None:

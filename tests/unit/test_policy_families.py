@@ -13,9 +13,8 @@ from families import Row, rows
 from memctl import errors
 from memctl.item_policy import JudgedDocument
 from memctl.policy import RULES, MemoryPolicy
-from memctl.policy.governor import MOST_FINDINGS
-from memctl.policy.rules_recent import RECENT
-from memctl.policy.rules_secrets import AN
+from memctl.policy.decisions import MOST_FINDINGS
+from memctl.policy.rules_secrets import AN, RECENT
 from memctl.text.chunking import chunk
 from memctl.types import MemoryProposal
 
@@ -97,7 +96,7 @@ def test_an_example_in_a_text_about_attacks_is_marked_and_shown(text: str) -> No
     assert judged.action == "accept"
     assert {f.action for f in judged.findings} == {"accept"}
     assert all(POLICY.why_allowed("a.md", f, text) for f in judged.findings)
-    assert POLICY.clear(text, document=True)
+    assert POLICY.is_clean(text, document=True)
 
 
 @pytest.mark.parametrize(

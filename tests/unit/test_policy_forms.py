@@ -133,7 +133,7 @@ def test_hidden_characters_in_a_row_are_one_finding() -> None:
 @pytest.mark.parametrize("rule", [pytest.param(rule, id=rule.id) for rule in RULES if rule.before == 0])
 def test_a_match_that_is_sought_inside_a_keyword_begins_in_one(rule: Rule) -> None:
     pattern = re.compile(rule.pattern, re.MULTILINE)
-    keywords = rule.groups()[0]
+    keywords = rule.keywords.split(" + ")[0].split()
 
     @settings(max_examples=10, database=None, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.from_regex(pattern))

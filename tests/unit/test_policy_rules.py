@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memctl import policy
 from memctl.policy import RULES, RULES_VERSION, MemoryPolicy, Rule
 from memctl.policy.engine import Engine
-from memctl.policy.heads import beginnings
+from memctl.policy.regex import first_characters
 
 ROWS = [pytest.param(rule, id=rule.id) for rule in RULES]
 
@@ -64,7 +64,7 @@ def test_whatever_a_pattern_matches_contains_one_of_its_cues(rule: Rule) -> None
 
 @pytest.mark.parametrize("rule", ROWS)
 def test_a_pattern_is_tried_wherever_a_match_can_begin(rule: Rule) -> None:
-    letters = re.compile(beginnings(rule.pattern) or "(?s:.)")
+    letters = re.compile(first_characters(rule.pattern) or "(?s:.)")
     for found in re.finditer(rule.pattern, f" {rule.example}\n{rule.example.upper()}", re.MULTILINE):
         assert letters.match(found.group() or " ")
 
@@ -77,7 +77,7 @@ def test_a_pattern_is_tried_wherever_a_match_can_begin(rule: Rule) -> None:
     ],
 )  # fmt: skip
 def test_with_which_letters_a_match_begins(pattern: str, letters: str) -> None:
-    found = beginnings(pattern)
+    found = first_characters(pattern)
     assert set(found) == set(letters) or (letters == "" and found in ("", "[a]"))
 
 
@@ -92,7 +92,7 @@ def test_the_letters_known_or_not_the_same_is_found() -> None:
 def test_a_rule_is_not_tried_where_none_of_its_cues_stands() -> None:
     rule = next(rule for rule in RULES if rule.id == "tool-call-json")
     engine = Engine((rule,))
-    assert engine.gate.open("call it by name with arguments").rules == (0,)
+    assert engine.prefilter.candidates("call it by name with arguments").rules == (0,)
     assert not engine.scan("call it by name with arguments")
     assert not engine.compiled
     assert engine.scan(rule.example)

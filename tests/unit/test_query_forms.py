@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.retrieve.terms import edit_distance
+from memctl.text.languages import french_stem, irregular
 from memctl.text.query import analyse
-from memctl.text.word_forms import french_stem, irregular
 
 
 @pytest.mark.parametrize(

@@ -5,24 +5,35 @@ plain functions: `with open_context(db="m.db") as ctx: hits = search(ctx, "words
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from memctl import errors, registry, state
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.context.nearest import DEFAULT_STORE as DEFAULT_STORE
-from memctl.context.nearest import hindrance
 from memctl.context.nearest import nearest_store as nearest_store
 from memctl.operation import CREATE, NONE, READ, WRITE, Access, Param
+from memctl.paths import real_path
 
 if TYPE_CHECKING:
     from typing import BinaryIO
 
     from memctl.config import Loaded, MemoryConfig
-    from memctl.context.bounds import ToolBounds
     from memctl.policy import MemoryPolicy
     from memctl.store.database import Database
 
 _RANK = {NONE: 0, READ: 1, WRITE: 2, CREATE: 3}
+
+
+class ToolBounds:
+    """What a model may do that calls through a tool. The server gives every call's context its bounds.
+
+    roots  the canonical folders that documents are read from; None: any folder
+    """
+
+    __slots__ = ("roots",)
+
+    def __init__(self, roots: Sequence[str] | None) -> None:
+        self.roots = None if roots is None else tuple(roots)
 
 
 class Context:
@@ -193,7 +204,7 @@ class Context:
         if self.is_found:
             from memctl.context import vouching
 
-            store_id = vouching.known_id(path)
+            store_id = vouching.check_known(path)
         db = connect.open_write(
             path, create=self._access == CREATE, tokenizer=self.tokenizer, wal=self.config.store.wal_mode,
             found=self.is_found, store_id=store_id, say=self.warn,
@@ -211,7 +222,7 @@ class Context:
 
         if not self.is_found:
             return connect.open_read(path)
-        entry = None if hindrance(path) else registry.find(path)
+        entry = None if registry.placement_problem(path) else registry.find(path)
         if entry is not None and entry.how != registry.UNTRUSTED:
             db = connect.open_read(path)
             if db.store_id == entry.store_id:
@@ -219,7 +230,7 @@ class Context:
             db.close()
         from memctl.context import vouching
 
-        return vouching.open_found(self, path)
+        return vouching.open_unnamed(self, path)
 
     @property
     def tokenizer(self) -> str | None:
@@ -273,7 +284,7 @@ class Context:
             return loaded
         from memctl.context import vouching
 
-        why = "" if self.config_flag is not None else vouching.objection(self, path)
+        why = "" if self.config_flag is not None else vouching.config_objection(self, path)
         if not why:
             self.loosens = loose
             return loaded
@@ -306,6 +317,34 @@ class Context:
 
             self._policy = MemoryPolicy(self.config.policy)
         return self._policy
+
+    # --- what the caller may do ----------------------------------------------------------------------------------
+
+    @property
+    def readable_roots(self) -> tuple[str, ...] | None:
+        """The folders that the caller may have read; None: any."""
+        return None if self.bounds is None else self.bounds.roots
+
+    def may_read(self, folder: str) -> bool:
+        """Whether the caller may have a folder read, links followed."""
+        roots = self.readable_roots
+        if roots is None:
+            return True
+        place = os.path.join(real_path(folder), "")
+        return any(place.startswith(os.path.join(root, "")) for root in roots)
+
+    def check_folder(self, folder: str) -> None:
+        """Raise ToolRefused when the caller may not have this folder read."""
+        if not self.may_read(folder):
+            raise errors.ToolRefused(
+                what=f"read {self.policy.redact(folder)}: it is not in a folder that this server may read",
+                remedy="memctl sync in a terminal, or memctl serve --allow-root",
+            )
+
+    def refuse_to_tools(self, what: str, command: str) -> None:
+        """Raise ToolRefused when a model calls; `command` is what a person does it with."""
+        if self.bounds is not None:
+            raise errors.ToolRefused(what=what, remedy=command)
 
     # --- people --------------------------------------------------------------------------------------------------
 

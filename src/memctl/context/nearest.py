@@ -12,7 +12,7 @@ from memctl import registry
 from memctl.annotations import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 FOLDER = ".memory"
 DEFAULT_STORE = os.path.join(FOLDER, "memory.db")
@@ -24,14 +24,14 @@ def nearest_store(folder: str, say: "Callable[[str], None] | None" = None) -> st
     `say` is told which ones are passed over, and that the store is above the repository.
     """
     tell = say or (lambda _: None)
-    here, repository, home, device = folder, "", _file(os.path.expanduser("~")), None
+    here, repository, home, device = folder, "", _file_identity(os.path.expanduser("~")), None
     while True:
-        place = _file(here)
+        place = _file_identity(here)
         if device is not None and place[:1] != device:
             break
         device = place[:1]
         path = os.path.join(here, DEFAULT_STORE)
-        if _is_there(path) and _may_be_used(path, repository, tell):
+        if _is_there(path) and _may_use(path, repository, tell):
             return path
         if place == home or os.path.dirname(here) == here:
             break
@@ -41,10 +41,12 @@ def nearest_store(folder: str, say: "Callable[[str], None] | None" = None) -> st
     return os.path.join(folder, DEFAULT_STORE)
 
 
-def _may_be_used(path: str, repository: str, tell: "Callable[[str], None]") -> bool:
-    why = hindrance(path)
+def _may_use(path: str, repository: str, tell: "Callable[[str], None]") -> bool:
+    why = registry.placement_problem(path)
     if not why and repository and not _is_trusted(path):
-        why = f"it is above the repository {repository}; memctl trust {quoted(path)} lets it be used from there"
+        from shlex import quote
+
+        why = f"it is above the repository {repository}; memctl trust {quote(path)} lets it be used from there"
     if why:
         tell(f"Passed over {path}: {why}")
     elif repository:
@@ -52,7 +54,7 @@ def _may_be_used(path: str, repository: str, tell: "Callable[[str], None]") -> b
     return not why
 
 
-def _file(path: str) -> tuple[int, ...]:
+def _file_identity(path: str) -> tuple[int, ...]:
     """Which file this is; () when it is not there."""
     try:
         info = os.stat(path)
@@ -68,50 +70,9 @@ def _is_there(path: str) -> bool:
         return False
 
 
-def hindrance(path: str) -> str:
-    """Why a store that nobody named must not be used where it stands; "" when nothing speaks against it."""
-    folder = os.path.dirname(path)
-    found = []
-    for place, what in ((folder, f"{os.path.basename(folder)} "), (path, "it ")):
-        try:
-            info = os.lstat(place)
-        except OSError:
-            continue
-        if stat.S_ISLNK(info.st_mode):
-            return f"{what}is a link; --db names a store wherever it is"
-        if place == path and not stat.S_ISREG(info.st_mode):
-            return "it is no regular file"
-        found.append(info)
-    stranger = next((info.st_uid for info in found if not is_own(info)), None)
-    if stranger is not None and not _said_so(path):
-        return f"it belongs to another user (uid {stranger}); memctl trust {quoted(path)} lets it be used all the same"
-    return ""
-
-
-def is_own(info: os.stat_result, environ: "Mapping[str, str] | None" = None) -> bool:
-    """Whether a file is this user's; root under sudo is also the user that gave the command, as for git."""
-    if not hasattr(os, "geteuid"):
-        return True
-    me = os.geteuid()
-    other = (os.environ if environ is None else environ).get("SUDO_UID", "") if me == 0 else ""
-    return info.st_uid == me or (other.isdecimal() and info.st_uid == int(other))
-
-
-def quoted(path: str) -> str:
-    """A path as a shell takes it: people copy what messages say, and whoever planted a folder chose its name."""
-    from shlex import quote
-
-    return quote(path)
-
-
-def _said_so(path: str) -> bool:
-    entry = registry.find(path)
-    return entry is not None and entry.how != registry.UNTRUSTED
-
-
 def _is_trusted(path: str) -> bool:
-    if _said_so(path):
+    if registry.is_vouched_for(path):
         return True
     from memctl.context import vouching
 
-    return vouching.adopted(path) is not None
+    return vouching.adopt(path) is not None

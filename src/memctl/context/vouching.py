@@ -4,23 +4,26 @@ read as somebody else's otherwise.
 A store of an older memctl stands in no registry. It is this user's own when it knows a file below its project as only
 this machine can: by inode and by the time of its last change, in nanoseconds, which nobody can set. Whoever makes a
 store elsewhere and gives it away, in a clone or an archive, cannot know them before the files are there.
+
+Of a config.json beside a store counts what loosens something only when git does not track it, or a person vouched.
 """
 
 import os
+import shlex
 import stat
 
 from memctl import errors, ids, registry
 from memctl.annotations import TYPE_CHECKING, Any
-from memctl.context.nearest import hindrance, is_own, quoted
 from memctl.paths import real_path
-from memctl.registry import Entry
+from memctl.registry import TrustEntry
 
 if TYPE_CHECKING:
     from memctl.context import Context
     from memctl.store.database import Database
 
+
 #: How many of the files that a store knows are looked at.
-MOST = 50
+MAX_FILES = 50
 NOTICE = (
     "{path} is not a store that you have made here: it is read as somebody else's, at low trust, by its text and not "
     "by its index, and not written to. "
@@ -28,30 +31,30 @@ NOTICE = (
 )
 
 
-def open_found(ctx: "Context", path: str) -> "Database":
+def open_unnamed(ctx: "Context", path: str) -> "Database":
     """Open a store to read that is not known by the registry: as one's own when it is adopted, else as a stranger's."""
     from memctl.store import connect, untrusted
 
-    why = hindrance(path)
+    why = registry.placement_problem(path)
     if why:
         raise errors.StoreUnsafe(path=path, what=why)
     if not os.path.exists(path):
         raise errors.StoreMissing(path=path)
-    if adopted(path) is not None:
+    if adopt(path) is not None:
         return connect.open_read(path)
     db = untrusted.open_untrusted(path)
     if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
         ctx.warn_once(f"{path} was left with unfinished writes (a -wal file); they are not seen")
-    ctx.warn_once(NOTICE.format(path=path, quoted=quoted(path)))
+    ctx.warn_once(NOTICE.format(path=path, quoted=shlex.quote(path)))
     return db
 
 
-def known_id(path: str) -> str | None:
+def check_known(path: str) -> str | None:
     """The id that a store which was found must have to be written to; None when there is none yet.
 
     Raises StoreUntrusted, and StoreUnsafe where none may be.
     """
-    why = hindrance(path)
+    why = registry.placement_problem(path)
     if why:
         raise errors.StoreUnsafe(path=path, what=why)
     if not os.path.lexists(path):
@@ -61,13 +64,13 @@ def known_id(path: str) -> str | None:
         from memctl.store import untrusted
 
         untrusted.open_raw(path).close()  # says what is wrong with it, if it is no store
-        entry = adopted(path)
+        entry = adopt(path)
     if entry is None:
         raise errors.StoreUntrusted(path=path)
     return entry.store_id
 
 
-def is_trusted(path: str, entry: Entry | None) -> bool:
+def is_trusted(path: str, entry: TrustEntry | None) -> bool:
     """Whether the file is the store that the entry is about, and may be trusted."""
     if entry is None or entry.how == registry.UNTRUSTED:
         return False
@@ -78,7 +81,7 @@ def is_trusted(path: str, entry: Entry | None) -> bool:
     return db.store_id == entry.store_id
 
 
-def adopted(path: str) -> Entry | None:
+def adopt(path: str) -> TrustEntry | None:
     """The entry of a store that shows that it is this user's own, made now; None when it does not.
 
     A store that cannot be written to cannot keep an id: it is shown again each time.
@@ -86,13 +89,13 @@ def adopted(path: str) -> Entry | None:
     entry = registry.find(path)
     if entry is not None and entry.how == registry.UNTRUSTED:
         return None
-    if not _shows_that_it_is_ours(path):
+    if not _knows_files_of_this_machine(path):
         return None
-    store_id = mark(path)
+    store_id = give_store_id(path)
     when = ids.timestamp_seconds()
     registry.add(path, store_id, registry.ADOPTED, when)
     note_mounts(path)
-    return Entry(registry.ADOPTED, when, 0, 0, 0, store_id, "", path)
+    return TrustEntry(registry.ADOPTED, when, 0, 0, 0, store_id, "", path)
 
 
 def note_mounts(path: str) -> None:
@@ -108,7 +111,7 @@ def note_mounts(path: str) -> None:
     registry.note_folders(path, [real_path(one) for one in folders if mounts.is_outside(path, one)])
 
 
-def mark(path: str) -> str:
+def give_store_id(path: str) -> str:
     """Give a store a new id, which nobody else knows; the id that it has, or "", when it cannot be written to."""
     from memctl.store import create, untrusted
 
@@ -122,12 +125,12 @@ def mark(path: str) -> str:
             db.close()
 
 
-def _shows_that_it_is_ours(path: str) -> bool:
+def _knows_files_of_this_machine(path: str) -> bool:
     from memctl.store import untrusted
     from memctl.store.documents import mounts
 
     try:
-        if not is_own(os.stat(path)):
+        if not registry.is_own(os.stat(path)):
             return False
         db = untrusted.open_raw(path)
     except (OSError, errors.MemctlError):
@@ -135,14 +138,14 @@ def _shows_that_it_is_ours(path: str) -> bool:
     try:
         device = os.stat(path).st_dev
         below = os.path.join(real_path(mounts.project_folder(path)), "")
-        return any(_is_as_known(row, below, device) for row in untrusted.recent_files(db, MOST))
+        return any(_is_file_unchanged(row, below, device) for row in untrusted.recent_files(db, MAX_FILES))
     except (OSError, errors.MemctlError):
         return False
     finally:
         db.close()
 
 
-def _is_as_known(row: tuple[Any, ...], below: str, device: int) -> bool:
+def _is_file_unchanged(row: tuple[Any, ...], below: str, device: int) -> bool:
     """Whether a file below the project is exactly as the store knows it."""
     path, inode, mtime, ctime = row
     if not isinstance(path, str) or "\0" in path or not path.startswith(below) or None in (inode, mtime, ctime):
@@ -156,12 +159,11 @@ def _is_as_known(row: tuple[Any, ...], below: str, device: int) -> bool:
     return (inode, mtime, ctime) == (info.st_ino, info.st_mtime_ns, info.st_ctime_ns)
 
 
-# --- config.json beside a store -------------------------------------------------------------------------------------
+# --- config.json beside a store --------------------------------------------------------------------------------------
 
 
-def objection(ctx: "Context", path: str) -> str:
+def config_objection(ctx: "Context", path: str) -> str:
     """Why a config file that nobody named may only tighten; "" when all of it counts."""
-    from memctl.context.tracked import is_tracked
 
     db = ctx.db_path
     entry = registry.find(db)
@@ -169,7 +171,7 @@ def objection(ctx: "Context", path: str) -> str:
         there = os.path.exists(db)
         return "the store is not one that you have made here" if there else "no store of yours is there"
     vouched = entry.config if entry is not None else ""
-    if vouched not in ("", registry.UNVOUCHED) and vouched == digest(path):
+    if vouched not in ("", registry.UNVOUCHED) and vouched == config_digest(path):
         return ""
     if vouched == registry.UNVOUCHED:
         return "it was there before the store, and nobody has vouched for it: memctl trust does"
@@ -178,11 +180,11 @@ def objection(ctx: "Context", path: str) -> str:
     return ""
 
 
-def _is_trusted(path: str, entry: Entry | None) -> bool:
-    return (entry is not None and is_trusted(path, entry)) or (os.path.exists(path) and adopted(path) is not None)
+def _is_trusted(path: str, entry: TrustEntry | None) -> bool:
+    return (entry is not None and is_trusted(path, entry)) or (os.path.exists(path) and adopt(path) is not None)
 
 
-def digest(path: str) -> str:
+def config_digest(path: str) -> str:
     """The hash of a config file, by which the registry knows it; "" when it cannot be read."""
     from memctl.config import read_bytes
 
@@ -190,3 +192,61 @@ def digest(path: str) -> str:
         return "sha256:" + ids.bytes_hash(read_bytes(path, named=False))
     except (OSError, errors.ConfigUnreadable):
         return ""
+
+
+# --- tracked ---------------------------------------------------------------------------------------------------------
+
+
+#: Bytes of an index that are read: that of a repository of a million files has some 100 MB.
+MAX_INDEX_BYTES = 512 << 20
+
+
+def is_tracked(path: str) -> bool:
+    """Whether the repository around a file has it in its index. An index that cannot be read tracks everything."""
+    path = real_path(path)
+    found = _repository(os.path.dirname(path))
+    if found is None:
+        return False
+    root, folder = found
+    name = os.fsencode(os.path.relpath(path, root).replace(os.sep, "/"))
+    try:
+        shared = [one for one in os.listdir(folder) if one.startswith("sharedindex.")]
+    except OSError:
+        return True
+    return any(_index_holds(os.path.join(folder, one), name) for one in ("index", *shared))
+
+
+def _repository(folder: str) -> tuple[str, str] | None:
+    """The root of the nearest repository, and the folder that its index is in."""
+    while True:
+        git = os.path.join(folder, ".git")
+        if os.path.isdir(git):
+            return folder, git
+        if os.path.isfile(git):  # a worktree or a submodule names the folder
+            return folder, _git_folder(git)
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+
+
+def _git_folder(git: str) -> str:
+    try:
+        with open(git, encoding="utf-8", errors="surrogateescape") as file:
+            line = file.readline(5000)
+    except OSError:
+        line = ""
+    return os.path.join(os.path.dirname(git), line.removeprefix("gitdir:").strip())
+
+
+def _index_holds(index: str, name: bytes) -> bool:
+    try:
+        if not os.path.isfile(index):
+            return False
+        with open(index, "rb") as file:
+            data = file.read(MAX_INDEX_BYTES)
+    except OSError:
+        return True
+    if data[4:8] == b"\0\0\0\x04":  # its paths are shortened by what they share with the one before
+        name = name.rpartition(b"/")[2]
+    return name + b"\0" in data

@@ -11,7 +11,7 @@ _START = re.compile(
     r"|<([a-z][a-z0-9]{0,20})\b([^<>]{0,1000}(?:\bhidden\b|\bstyle\b|\bcolor\b)[^<>]{0,1000})>",
     re.MULTILINE | re.IGNORECASE,
 )
-#: Marks that policy reads where they stand (see `memctl.policy.allow`).
+#: Marks that policy reads where they stand (see `memctl.policy.project`).
 _KEPT = "memctl:allow"
 
 

@@ -11,7 +11,7 @@ from memctl.store import quarantine
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.filters import Filters
-from memctl.store.items import events, items, rows
+from memctl.store.items import events, items
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def judge_store(db: Database, policy: "MemoryPolicy") -> StoreScan:
         found, places = quarantine.standings(db, batch), passages.get_positions(db, [item.id for item in batch])
         judged = (judge.redact(item, found[item.id], places.get(item.id)) for item in batch)
         changes += [change for change in judged if change is not None]
-    return StoreScan(count, changes, corpus.find_secret_paths(db, lambda path: policy.at(path).redact(path)))
+    return StoreScan(count, changes, corpus.find_secret_paths(db, lambda path: policy.for_path(path).redact(path)))
 
 
 def apply_changes(db: Database, changes: Sequence[ItemChange]) -> str:
@@ -105,7 +105,7 @@ def undo_run(db: Database, run: str) -> tuple[list[str], list[str]] | None:
                 continue
             items.update(db, item_id, before, f"undo {run}")
             if details.get("quarantined"):
-                db.run("DELETE FROM memory_withheld WHERE item_id = ?", (item_id,))
+                items.clear_withheld(db, item_id)
                 if details.get("withheld"):
                     items.set_withheld(db, item_id, str(details["withheld"]))
             restored.append(item_id)
@@ -134,7 +134,7 @@ def forget_run(db: Database, policy: "MemoryPolicy", run: str) -> list[str] | No
                 if change is not None and change.redacted:
                     texts = {name: value for name, value in change.fields.items() if name != "injectable"}
                     cleaned.append((json.dumps(state | texts, ensure_ascii=False), revision["revision_id"]))
-            db.run_many("UPDATE memory_revisions SET snapshot = ? WHERE revision_id = ?", cleaned)
+            items.rewrite_revisions(db, cleaned)
             changed += [item_id] if cleaned else []
         events.log(db, "scan-forget", None, {"run": run, "items": len(changed)})
     quarantine.erase_traces(db)
@@ -148,12 +148,5 @@ def _undone_fields(snapshot: Any) -> dict[str, Any]:
 
 def _run_events(db: Database, run: str) -> list[tuple[str, dict[str, Any]]]:
     """What a run did to which items; nothing when it was undone or made final."""
-    found = db.rows(
-        "SELECT action, item_id, details_json FROM memory_events WHERE action IN ('scan', 'scan-undo', 'scan-forget') "
-        "AND instr(details_json, ?) ORDER BY rowid",
-        (json.dumps(run),),
-    )
-    if any(action != "scan" for action, _, _ in found):
-        return []
-    read = [(item_id, rows.load_json(details)) for _, item_id, details in found]
-    return [(i, d) for i, d in read if isinstance(d, dict) and d.get("run") == run]
+    found = events.events_of_run(db, run, ("scan", "scan-undo", "scan-forget"))
+    return [] if any(e.action != "scan" for e in found) else [(e.item_id or "", e.details) for e in found]

@@ -35,13 +35,13 @@ TABLE: dict[str, Row] = {
     "ingest": Row(
         "memctl.ops.write.ingest", "Store documents as raw passages, kept out of recall until promoted", "Write"
     ),
-    "mount": Row("memctl.ops.write.mount", "Register a folder that feeds the store", "Write"),
-    "sync": Row("memctl.ops.write.sync", "Bring the store up to date with its folders", "Write"),
+    "mount": Row("memctl.ops.write.folders", "Register a folder that feeds the store", "Write"),
+    "sync": Row("memctl.ops.write.folders", "Bring the store up to date with its folders", "Write"),
     "push": Row("memctl.ops.recall.block", "Ingest sources, then print what answers a question as one block", "Recall"),
-    "remember": Row("memctl.ops.write.remember", "Store one statement and print its id", "Write"),
-    "propose": Row("memctl.ops.write.propose", "Store what a model proposes to remember", "Write", cli=False),
-    "write": Row("memctl.ops.write.write", "Store one finished item", "Write", cli=False),
-    "pull": Row("memctl.ops.write.pull", "Store what an LLM wrote, from standard input", "Write"),
+    "remember": Row("memctl.ops.write.statements", "Store one statement and print its id", "Write"),
+    "propose": Row("memctl.ops.write.statements", "Store what a model proposes to remember", "Write", cli=False),
+    "write": Row("memctl.ops.write.statements", "Store one finished item", "Write", cli=False),
+    "pull": Row("memctl.ops.write.statements", "Store what an LLM wrote, from standard input", "Write"),
     "recall": Row(
         "memctl.ops.recall.block", "Print what answers a question as one block within a token budget", "Recall"
     ),
@@ -52,7 +52,7 @@ TABLE: dict[str, Row] = {
         cli=False,
     ),
     "search": Row("memctl.ops.recall.search", "Search items by words, best first", "Recall"),
-    "read": Row("memctl.ops.look.read", "Read items in full", "Look", cli=False),
+    "read": Row("memctl.ops.look.items", "Read items in full", "Look", cli=False),
     "loop": Row(
         "memctl.ops.recall.loop",
         "Let a model answer from standard input, and ask memory for more, within bounds",
@@ -60,45 +60,43 @@ TABLE: dict[str, Row] = {
     ),
     "ask": Row("memctl.ops.recall.ask", "Ask a model about a folder", "Recall"),
     "chat": Row("memctl.ops.recall.chat", "Answer questions from the store, one after the other", "Recall"),
-    "show": Row("memctl.ops.look.show", "Show one item in full", "Look"),
-    "list": Row("memctl.ops.look.list_", "List items, newest first", "Look"),
+    "show": Row("memctl.ops.look.items", "Show one item in full", "Look"),
+    "list": Row("memctl.ops.look.items", "List items, newest first", "Look"),
     "inspect": Row("memctl.ops.look.inspect", "Show the structure of a folder as one block", "Look"),
-    "workspace": Row("memctl.ops.care.workspace", "Save views of the store by name, to read and write through", "Care"),
-    "workspace-list": Row("memctl.ops.care.workspace_list", "List the workspaces", "Care", cli=False),
+    "workspace": Row(
+        "memctl.ops.care.workspaces", "Save views of the store by name, to read and write through", "Care"
+    ),
+    "workspace-list": Row("memctl.ops.care.workspaces", "List the workspaces", "Care", cli=False),
     "workspace-register": Row(
-        "memctl.ops.care.workspace_register", "Make a workspace, or change what is given of one", "Care", cli=False
+        "memctl.ops.care.workspaces", "Make a workspace, or change what is given of one", "Care", cli=False
     ),
-    "workspace-remove": Row(
-        "memctl.ops.care.workspace_remove", "Forget a workspace; its items stay", "Care", cli=False
-    ),
-    "session": Row("memctl.ops.look.session", "Look at recorded conversations, or delete one", "Look"),
+    "workspace-remove": Row("memctl.ops.care.workspaces", "Forget a workspace; its items stay", "Care", cli=False),
+    "session": Row("memctl.ops.look.sessions", "Look at recorded conversations, or delete one", "Look"),
     "session-inject": Row(
-        "memctl.ops.look.session_inject",
+        "memctl.ops.look.sessions",
         "Begin a turn: record the question, and recall what answers it",
         "Recall",
         cli=False,
     ),
     "session-store": Row(
-        "memctl.ops.look.session_store", "End a turn: record the answer, and store what it proposes", "Write", cli=False
+        "memctl.ops.look.sessions", "End a turn: record the answer, and store what it proposes", "Write", cli=False
     ),
     "status": Row("memctl.ops.look.status", "Say which store is used, what it holds and what feeds it", "Look"),
-    "digest": Row("memctl.ops.look.digest", "Sum up on one page what a scope holds", "Look"),
-    "stats": Row("memctl.ops.look.stats", "Count what the store holds", "Look"),
+    "digest": Row("memctl.ops.look.status", "Sum up on one page what a scope holds", "Look"),
+    "stats": Row("memctl.ops.look.status", "Count what the store holds", "Look"),
     "eval": Row("memctl.ops.look.eval", "Measure how well search answers your own questions", "Look"),
-    "export": Row("memctl.ops.move.export", "Write items as JSON lines", "Move"),
-    "import": Row("memctl.ops.move.import_", "Read items from JSON lines, checked line by line", "Move"),
+    "export": Row("memctl.ops.move.transfer", "Write items as JSON lines", "Move"),
+    "import": Row("memctl.ops.move.transfer", "Read items from JSON lines, checked line by line", "Move"),
     "scan": Row("memctl.ops.care.scan", "Report what policy finds in files, or in the store", "Care"),
     "policy": Row("memctl.ops.care.policy", "Show the rules, try them on a text, or explain one", "Care"),
     "quarantine": Row(
         "memctl.ops.care.quarantine", "Look at what policy holds back, release it, or delete it for good", "Care"
     ),
-    "embed": Row("memctl.ops.care.embed", "Make vectors of the items, so that search also finds by meaning", "Care"),
+    "embed": Row("memctl.ops.care.index", "Make vectors of the items, so that search also finds by meaning", "Care"),
     "trust": Row("memctl.ops.care.trust", "Say that a store is trusted, though somebody else made it", "Care"),
-    "untrust": Row("memctl.ops.care.untrust", "Trust a store no longer", "Care"),
-    "reindex": Row(
-        "memctl.ops.care.reindex", "Make the full-text index anew, with another tokenizer if wanted", "Care"
-    ),
-    "metrics": Row("memctl.ops.start.metrics", "Count what the running server did, tool by tool", "Care", cli=False),
+    "untrust": Row("memctl.ops.care.trust", "Trust a store no longer", "Care"),
+    "reindex": Row("memctl.ops.care.index", "Make the full-text index anew, with another tokenizer if wanted", "Care"),
+    "metrics": Row("memctl.ops.start.serve", "Count what the running server did, tool by tool", "Care", cli=False),
 }
 
 

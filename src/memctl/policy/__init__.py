@@ -2,24 +2,31 @@
 
 `MemoryPolicy` judges proposals, items and document passages by rules that are rows of data. Importing this package
 costs nothing: each name is loaded, and each pattern compiled, on first use.
+
+Where things are: a rule is a row in `rules_*`, a check of a match a function in `checks_*`; `prefilter` picks the rules
+that a text may break, `normalise` makes its undisguised forms, `engine` and `matching` find the hits, `context` weighs
+them by what stands around, `decisions` makes verdicts of them.
 """
 
 from typing import TYPE_CHECKING, Any
 
 _HOMES = {
-    "Finding": "memctl.policy.verdict",
-    "Judgement": "memctl.policy.verdict",
-    "FieldsJudgement": "memctl.policy.verdict",
-    "PolicyVerdict": "memctl.policy.verdict",
-    "MemoryPolicy": "memctl.policy.governor",
-    "Rule": "memctl.policy.rule",
-    "RULES": "memctl.policy.rules",
-    "RULES_VERSION": "memctl.policy.version",
-    "_SECRET_PATTERNS": "memctl.policy.lists",
-    "_INJECTION_PATTERNS": "memctl.policy.lists",
-    "_INSTRUCTIONAL_BLOCK_PATTERNS": "memctl.policy.lists",
-    "_INSTRUCTIONAL_QUARANTINE_PATTERNS": "memctl.policy.lists",
-    "_PII_PATTERNS": "memctl.policy.lists",
+    "Finding": "decisions",
+    "Judgement": "decisions",
+    "FieldsJudgement": "decisions",
+    "PolicyVerdict": "decisions",
+    "MemoryPolicy": "decisions",
+    "Rule": "rule",
+    "RULES": "rules",
+    "RULES_VERSION": "version",
+}
+#: The lists of patterns that the first memctl documented, made of the rules of a kind and action.
+_LISTS = {
+    "_SECRET_PATTERNS": ("secret", None),
+    "_INJECTION_PATTERNS": ("injection", None),
+    "_INSTRUCTIONAL_BLOCK_PATTERNS": ("instructional", "reject"),
+    "_INSTRUCTIONAL_QUARANTINE_PATTERNS": ("instructional", "quarantine"),
+    "_PII_PATTERNS": ("pii", None),
 }
 
 __all__ = [  # noqa: RUF022 - grouped by what they are
@@ -28,12 +35,22 @@ __all__ = [  # noqa: RUF022 - grouped by what they are
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'memctl.policy' has no attribute {name!r}")
-    from importlib import import_module
+    if name in _HOMES:
+        from importlib import import_module
 
-    return getattr(import_module(home), name)
+        return getattr(import_module(f"memctl.policy.{_HOMES[name]}"), name)
+    if name in _LISTS:
+        import re
+
+        from memctl.policy.rules import RULES
+
+        kind, action = _LISTS[name]
+        return [
+            re.compile(rule.pattern, re.MULTILINE)
+            for rule in RULES
+            if rule.kind == kind and action in {None, rule.action} and rule.pattern
+        ]
+    raise AttributeError(f"module 'memctl.policy' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
@@ -41,11 +58,11 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from memctl.policy.governor import MemoryPolicy as MemoryPolicy
+    from memctl.policy.decisions import FieldsJudgement as FieldsJudgement
+    from memctl.policy.decisions import Finding as Finding
+    from memctl.policy.decisions import Judgement as Judgement
+    from memctl.policy.decisions import MemoryPolicy as MemoryPolicy
+    from memctl.policy.decisions import PolicyVerdict as PolicyVerdict
     from memctl.policy.rule import Rule as Rule
     from memctl.policy.rules import RULES as RULES
-    from memctl.policy.verdict import FieldsJudgement as FieldsJudgement
-    from memctl.policy.verdict import Finding as Finding
-    from memctl.policy.verdict import Judgement as Judgement
-    from memctl.policy.verdict import PolicyVerdict as PolicyVerdict
     from memctl.policy.version import RULES_VERSION as RULES_VERSION

@@ -1,13 +1,14 @@
-"""Last words on injection: what stands before, after and around a match, which is in the lower-case text."""
+"""The last word on injection: what stands before, after and around a match in the lower-case text.
+
+Rules name their check.
+"""
 
 from __future__ import annotations
 
 import re
 from re import Match
 
-_ABOUT_CODE = re.compile(
-    r"\b(?:compiler|linter|eslint|pylint|flake8|cpu|git\s?ignore|\.gitignore|shell|css|config(?:uration)?\s+file)\b"
-)
+from memctl.policy.regex import lazy_regex
 
 
 def override(match: Match[str]) -> bool:
@@ -66,7 +67,7 @@ def persona(match: Match[str]) -> bool:
     )
 
 
-_DENIED = re.compile(r"\b(?:not|never|cannot|no|without|shouldn'?t|don'?t|must\s?n'?t)\b[^.!?\n]{0,24}$")
+_DENIED = lazy_regex(r"\b(?:not|never|cannot|no|without|shouldn'?t|don'?t|must\s?n'?t)\b[^.!?\n]{0,24}$")
 
 
 def not_denied(match: Match[str]) -> bool:
@@ -74,13 +75,13 @@ def not_denied(match: Match[str]) -> bool:
     return _DENIED.search(match.string, max(0, match.start() - 40), match.start()) is None
 
 
-_ORDER_BEFORE = re.compile(
+_ORDER_BEFORE = lazy_regex(
     r"(?:^|[.!?:;,\"'\u201c\u201d`()\[\]*>#\\=-]\s{0,3}|\b(?:please|and|then|now|to|you|just|or|must|first|me|so|will|shall|should|can|could|let'?s|"
     r"your|my|with|going|must\s+now|follow)\s+)$"
 )
 
 
-_ORDERED = re.compile(r"(?:[.!?:]\s+|\b(?:you\s+must|please|now|then|must|immediately)\s+)$")
+_ORDERED = lazy_regex(r"(?:[.!?:]\s+|\b(?:you\s+must|please|now|then|must|immediately)\s+)$")
 
 
 def ordered(match: Match[str]) -> bool:
@@ -101,7 +102,7 @@ def told(match: Match[str]) -> bool:
 
 
 #: A verb that says what for, not what to do: "to copy the text above, you would …".
-_IN_ORDER_TO = re.compile(r"(?<!need )(?<!want )(?<!have )(?<!like )(?<!you )(?<!now )(?<!going )\bto\s+$")
+_IN_ORDER_TO = lazy_regex(r"(?<!need )(?<!want )(?<!have )(?<!like )(?<!you )(?<!now )(?<!going )\bto\s+$")
 
 
 def steal(match: Match[str]) -> bool:

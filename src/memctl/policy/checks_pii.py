@@ -1,4 +1,4 @@
-"""Last words on personal data: checksums, and the words that say what a number is."""
+"""The last word on personal data: checksums, and the words that say what a number is. Rules name their check."""
 
 from __future__ import annotations
 
@@ -6,24 +6,16 @@ import re
 from re import Match
 
 from memctl.policy.checks_secrets import value_of
-from memctl.policy.national import GROUPED, IBAN_LENGTHS, NATIONAL, SURE, luhn_sum, weighted
-from memctl.policy.national_further import FURTHER
+from memctl.policy.national_ids import IBAN_LENGTHS, NATIONAL_IDS, luhn, weighted
+from memctl.policy.regex import lazy_regex
 
 
 def digits_of(text: str) -> str:
     """Only the digits of `text`."""
-    return "".join(c for c in text if c.isdigit())
+    return "".join(filter(str.isdigit, text))
 
 
-def luhn(match: Match[str]) -> bool:
-    """The Luhn sum of payment cards, with a known beginning and length."""
-    number = digits_of(match.group())
-    if not 12 <= len(number) <= 19 or len(set(number)) < 2:
-        return False
-    return luhn_sum(number) % 10 == 0
-
-
-_IBAN_WORDS = re.compile(r"(?i)\biban\b|account|konto|compte|cuenta")
+_IBAN_WORDS = lazy_regex(r"(?i)\biban\b|account|konto|compte|cuenta")
 
 
 def iban(match: Match[str]) -> bool:
@@ -49,28 +41,28 @@ def ssn(match: Match[str]) -> bool:
     return len(number) == 9 and number not in _BAD_SSN and "000" != area != "666" and group != "00" and serial != "0000"
 
 
-_MAIL_NOBODY = re.compile(
+_MAIL_NOBODY = lazy_regex(
     r"^(?:git|noreply|no-reply|.*[-_.+]noreply|hg|svn|user|username|you|your\.?name|name|me|foo|bar|email|someone|somebody|"
     r"nobody|root|test|root|postmaster|security|help|admin|webmaster|abuse|team|dev|bugs?|"
     r".*-(?:dev|announce|users|list|bugs|discuss)|.*-list|python-[a-z]+|v?\d[\d.]*)@",
     re.IGNORECASE,
 )
-_MAIL_PROGRAM = re.compile(r"^(?:git|hg|svn|no-?reply)@")
-_MAIL_SAMPLE = re.compile(
+_MAIL_PROGRAM = lazy_regex(r"^(?:git|hg|svn|no-?reply)@")
+_MAIL_SAMPLE = lazy_regex(
     r"@(?:.*\.)?example(?:\.(?:com|org|net|edu))?$|@(?:your|my)?(?:domain|company|email|host|server)\.", re.IGNORECASE
 )
-_NO_MAIL = re.compile(
+_NO_MAIL = lazy_regex(
     r"@(?:.*\.)?(?:localhost|test|invalid|local|users\.noreply\.github)(?:\.(?:com|org|net|edu))?$|^your-|@your-|"
     r"\.gserviceaccount\.com$|"
     r"\.(?:png|jpe?g|gif|svg|css|js|py|html?|json|md|txt|sha256|service|"
     r"whl|gz|zip|x|git|so|ts|tsx)$",
     re.IGNORECASE,
 )
-_IN_URL = re.compile(r"://[^\s/@]*\Z")
-_MAIL_NAMED = re.compile(r"(?i)\b(?:my|his|her|your)\s+e-?mail[^@\n]{0,24}$|\uc774\uba54\uc77c[^@\n]{0,9}$")
+_IN_URL = lazy_regex(r"://[^\s/@]*\Z")
+_MAIL_NAMED = lazy_regex(r"(?i)\b(?:my|his|her|your)\s+e-?mail[^@\n]{0,24}$|\uc774\uba54\uc77c[^@\n]{0,9}$")
 
 #: A record's line that names a person, whose address follows in brackets: `Applicant: Mario Rossi (`.
-_MAIL_RECORD = re.compile(r"^[\W_]*[^\W\d_]+(?: [^\W\d_]+)?: ?(?![a-z])[^\W\d_]+\.?(?: (?![a-z])[^\W\d_]+\.?){1,3} \($")
+_MAIL_RECORD = lazy_regex(r"^[\W_]*[^\W\d_]+(?: [^\W\d_]+)?: ?(?![a-z])[^\W\d_]+\.?(?: (?![a-z])[^\W\d_]+\.?){1,3} \($")
 
 
 def mail(match: Match[str]) -> bool:
@@ -88,7 +80,7 @@ def mail(match: Match[str]) -> bool:
     return _MAIL_NAMED.search(before[-40:]) is not None
 
 
-_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-[01]\d-[0-3]\d(?!\d)")
+_DATE = lazy_regex(r"(?<!\d)(?:19|20)\d\d-[01]\d-[0-3]\d(?!\d)")
 
 
 def phone(match: Match[str]) -> bool:
@@ -99,7 +91,7 @@ def phone(match: Match[str]) -> bool:
     return 7 <= len(number) <= 15 and len(set(number)) > 2 and number not in "012345678901234567890"
 
 
-_TELEPHONE = re.compile(
+_TELEPHONE = lazy_regex(
     r"(?i)\b(?:call(?:ed|ing)?|phone|tel(?:ephone)?|mobile|cell|fax|whatsapp|sms|text(?:ed)?\s+me|reach|contact|dial|"
     r"number\s+(?:is|to)|registered|messages\s+to|answering\s+at|desk|office|hotline|ring|cep|gsm|telefon\w*|tel[e\u00e9]fono|portable|handy|celular|m[o\u00f3]vil)\b|"
     r"\uc5f0\ub77d\ucc98|\uc804\ud654|\ud578\ub4dc\ud3f0|\ud734\ub300|\u7535\u8bdd|\u624b\u673a|\u96fb\u8a71|\u643a\u5e2f|\u0442\u0435\u043b\u0435\u0444\u043e\u043d"
@@ -116,7 +108,7 @@ def _alone(match: Match[str]) -> bool:
 
 
 #: A telephone number as it stands alone: grouped by one kind of separator, and not as social security numbers are.
-_GROUPED = re.compile(r"(?!\d{3}([ .-])\d\d\1\d{4}$)(?=(?:\D*\d){7,12}\D*$)\(?\d+\)?(?:([ ./-]?)\(?\d+\)?(?:\2\d+)*)?")
+_GROUPED = lazy_regex(r"(?!\d{3}([ .-])\d\d\1\d{4}$)(?=(?:\D*\d){7,12}\D*$)\(?\d+\)?(?:([ ./-]?)\(?\d+\)?(?:\2\d+)*)?")
 _ALONE = 120  # characters of a text that may be nothing but a number
 
 
@@ -147,7 +139,7 @@ def ssn_shaped(match: Match[str]) -> bool:
     return ssn(match) and (len(match.string) < 40 or _near(match, _SSN_WORDS))
 
 
-_SSN_WORDS = re.compile(r"(?i)\bssn\b|social\s+security")
+_SSN_WORDS = lazy_regex(r"(?i)\bssn\b|social\s+security")
 
 
 def _near(match: Match[str], words: re.Pattern[str]) -> bool:
@@ -155,14 +147,15 @@ def _near(match: Match[str], words: re.Pattern[str]) -> bool:
     return words.search(match.string, max(0, start - 60), match.end() + 30) is not None
 
 
-_CARD_WORDS = re.compile(r"(?i)card|visa|amex|master|credit|\bcc\b|카드")
+_CARD_WORDS = lazy_regex(r"(?i)card|visa|amex|master|credit|\bcc\b|카드")
 
 
 def card(match: Match[str]) -> bool:
     """A payment card: Luhn's sum and a card's length. Without separators and words, a long id may pass by chance."""
-    if not luhn(match):
-        return False
     text = match.group()
+    number = digits_of(text)
+    if not 12 <= len(number) <= 19 or len(set(number)) < 2 or not luhn(number):
+        return False
     if text[0] == "1" and not _near(match, _CARD_WORDS):
         return False
     if not text.isdigit() or (len(text) in {15, 16} and len(match.string) < 40):
@@ -201,10 +194,8 @@ def sg_id(match: Match[str]) -> bool:
     return letters[text[0]][total % 11] == text[-1]
 
 
-#: All national numbers that are known by a name.
-_KNOWN = (*NATIONAL, *FURTHER)
-#: What names one, in lower case.
-_NAMED = re.compile("|".join(words for words, _ in _KNOWN))
+#: What names a national number, in lower case.
+_NAMED = lazy_regex("|".join(dict.fromkeys(kind.names for kind in NATIONAL_IDS)))
 
 
 def national_id(match: Match[str]) -> bool:
@@ -213,14 +204,14 @@ def national_id(match: Match[str]) -> bool:
     if not _NAMED.search(near):
         return False
     number = digits_of(match.group())
-    return any(test(number) and re.search(words, near) for words, test in _KNOWN)
+    return any(kind.holds(number) and re.search(kind.names, near) for kind in NATIONAL_IDS)
 
 
 def national_id_alone(match: Match[str]) -> bool:
     """One of the longer national numbers with a right checksum that is all the text says."""
     number = digits_of(match.group())
-    tests = (*SURE, *GROUPED) if _IN_THREES.fullmatch(value_of(match)) else SURE
-    return any(test(number) for test in tests)
+    believed = ("sure", "grouped") if _IN_THREES.fullmatch(value_of(match)) else ("sure",)
+    return any(kind.holds(number) for kind in NATIONAL_IDS if kind.alone in believed)
 
 
-_IN_THREES = re.compile(r"\d{3}([ -])\d{3}\1\d{3}")
+_IN_THREES = lazy_regex(r"\d{3}([ -])\d{3}\1\d{3}")

@@ -1,12 +1,17 @@
-"""Last words on secrets: entropy, placeholders, what code and prose put where a secret would stand."""
+"""The last word on secrets: each check says whether a match of a rule counts. Rules name their check.
+
+Entropy, placeholders, what code and prose put where a secret would stand; whether a value that people write down can be
+a credential. Code, names and words are none.
+"""
 
 from __future__ import annotations
 
 import re
-from functools import cache
 from itertools import pairwise
 from math import log2
 from re import Match
+
+from memctl.policy.regex import lazy_regex
 
 
 def value_of(match: Match[str]) -> str:
@@ -20,21 +25,19 @@ def entropy(text: str) -> float:
     return -sum(n / size * log2(n / size) for n in map(text.count, set(text))) if size else 0.0
 
 
-@cache
-def _placeholder() -> re.Pattern[str]:
-    return re.compile(
-        r"^[<{\[(%*.#?~-]|[>}\])%]$|\$\{|\$\(|\{\{|<%|%\(|\*{3}|\.\.\.|…|\[redacted|"
-        r"(?i:x{4,}|0{6,}|1{6,}|change_?-?me|example|placeholder|dummy|redacted|insert|replace|sample|fake|mock|"
-        r"your[-_]|my[-_]|[-_]here|todo|foo_?bar|abcdef|abc123|123456|qwerty|not[-_]?a[-_]|test[-_]?(?:key|token|secret)|"
-        r"^(?:none|null|nil|true|false|undefined|string|secret|password|token|passwd|value|default|optional|required)$)|"
-        r"(?i:^your|(?:^|[-_])test[-_]?\d{0,4}$|(?:[A-Z]{3,}_){5})|"
-        r"environ|getenv|process\.env|vault:|^(?:enc|ENC)\[|^\{cipher\}|^sha(?:1|256|384|512)[-:]|^arn:|^https?://|^/"
-    )
+_PLACEHOLDER = lazy_regex(
+    r"^[<{\[(%*.#?~-]|[>}\])%]$|\$\{|\$\(|\{\{|<%|%\(|\*{3}|\.\.\.|…|\[redacted|"
+    r"(?i:x{4,}|0{6,}|1{6,}|change_?-?me|example|placeholder|dummy|redacted|insert|replace|sample|fake|mock|"
+    r"your[-_]|my[-_]|[-_]here|todo|foo_?bar|abcdef|abc123|123456|qwerty|not[-_]?a[-_]|test[-_]?(?:key|token|secret)|"
+    r"^(?:none|null|nil|true|false|undefined|string|secret|password|token|passwd|value|default|optional|required)$)|"
+    r"(?i:^your|(?:^|[-_])test[-_]?\d{0,4}$|(?:[A-Z]{3,}_){5})|"
+    r"environ|getenv|process\.env|vault:|^(?:enc|ENC)\[|^\{cipher\}|^sha(?:1|256|384|512)[-:]|^arn:|^https?://|^/"
+)
 
 
 def is_placeholder(value: str) -> bool:
     """Whether `value` stands where a secret would: `<token>`, `${TOKEN}`, `xxxx`, `your-key-here`, `changeme` …"""
-    return _placeholder().search(value) is not None
+    return _PLACEHOLDER.search(value) is not None
 
 
 def _repeats(value: str) -> bool:
@@ -49,10 +52,15 @@ def sequential(value: str) -> bool:
     return sum(ord(b) - ord(a) == 1 for a, b in pairwise(value)) > len(value) * 0.85
 
 
-_RUNS = re.compile(r"(.)\1{5,}")
+def count_kinds(value: str) -> int:
+    """How many kinds of characters a value has: digits, small letters, capitals, marks."""
+    return sum((*(any(map(test, value)) for test in (str.isdigit, str.islower, str.isupper)), not value.isalnum()))
+
+
+_RUNS = lazy_regex(r"(.)\1{5,}")
 #: A run of one capital is what testers type for a token; a run of these is what writers put for none.
-_TYPED = re.compile(r"([B-WYZ])\1{9,}")
-_FILLER = re.compile(r"[xX0*.a-]{6,}")
+_TYPED = lazy_regex(r"([B-WYZ])\1{9,}")
+_FILLER = lazy_regex(r"[xX0*.a-]{6,}")
 
 
 def token(match: Match[str]) -> bool:
@@ -80,9 +88,9 @@ def crypt_hash(match: Match[str]) -> bool:
 
 
 _LINE = 120  # characters before a value that may say what it is
-_SHOWN = re.compile(r"(?i)\b(?:examples?|assert\w*|expect(?:ed)?)\b")
+_SHOWN = lazy_regex(r"(?i)\b(?:examples?|assert\w*|expect(?:ed)?)\b")
 
-_SAID = re.compile(r"(?i)x{4,}|your|example|token|secret|placeholder|insert|replace|redacted")
+_SAID = lazy_regex(r"(?i)x{4,}|your|example|token|secret|placeholder|insert|replace|redacted")
 
 
 def typed(match: Match[str]) -> bool:
@@ -128,7 +136,7 @@ def curl_header(match: Match[str]) -> bool:
     return strong(match) and _in_curl(match)
 
 
-_NEXT_COMMAND = re.compile(r"(?<!\\)\n|[;|&] ")
+_NEXT_COMMAND = lazy_regex(r"(?<!\\)\n|[;|&] ")
 
 
 def _in_curl(match: Match[str]) -> bool:
@@ -140,8 +148,8 @@ def _in_curl(match: Match[str]) -> bool:
 
 _COMMAND = 1500  # characters of one command line
 _MANIFEST = 2000  # characters of a manifest around one of its values
-_KIND = re.compile(r"""(?<![\w"'])["']?kind["']?:\s{0,4}["']?Secret\b""")
-_DATA = re.compile(r"""(?<![A-Za-z])(?:data|stringData)["']?:""")
+_KIND = lazy_regex(r"""(?<![\w"'])["']?kind["']?:\s{0,4}["']?Secret\b""")
+_DATA = lazy_regex(r"""(?<![A-Za-z])(?:data|stringData)["']?:""")
 
 
 def k8s_value(match: Match[str]) -> bool:
@@ -164,10 +172,10 @@ def _in_secret(match: Match[str]) -> bool:
 
 
 #: What ends the data of a manifest: a key that begins a line.
-_SECTION = re.compile(r"\n[A-Za-z]|\}\s{0,40},")
+_SECTION = lazy_regex(r"\n[A-Za-z]|\}\s{0,40},")
 
 
-_CAMEL = re.compile(r"[A-Za-z]?[a-z]+(?:[A-Z][a-z]+)*")
+_CAMEL = lazy_regex(r"[A-Za-z]?[a-z]+(?:[A-Z][a-z]+)*")
 
 
 def _says_nothing(value: str) -> bool:
@@ -187,19 +195,15 @@ def strong(match: Match[str]) -> bool:
     return token(match) and any(c.isdigit() for c in value) and entropy(value) >= 3 and not is_placeholder(value)
 
 
-@cache
-def _ordinary() -> re.Pattern[str]:
-    """What code writes on the right of `token =`: names, calls, subscripts, paths, types, versions."""
-    return re.compile(
-        r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->)[A-Za-z_$][\w$]*)+$|[()\[\];{}<>]|^[A-Za-z_]+$|^[a-z]+(?:[-_.][a-z]+)*\d?$|"
-        r"^v?\d+(?:\.\d+)*$|^[\d.,:+-]+$|^[A-Z][A-Z0-9_]+$|^--?[a-z]|^[~./]|\.(?:py|js|json|ya?ml|txt|md|com|org|io|pem|key)$|"
-        r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|^[A-Za-z][a-z]+(?:[A-Z][a-z]+)*\d{0,2}$|^\w+\(|^&|^@|^[A-Za-z]+\?$|^0x[0-9a-fA-F]+$"
-    )
-
-
-_NAME = re.compile(r"_{0,2}[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)*_{0,2}")
-_DASHED = re.compile(r"[a-z]+\d{0,3}(?:-[a-z]+\d{0,3}){1,5}")
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+#: What code writes on the right of `token =`: names, calls, subscripts, paths, types, versions.
+_ORDINARY = lazy_regex(
+    r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->)[A-Za-z_$][\w$]*)+$|[()\[\];{}<>]|^[A-Za-z_]+$|^[a-z]+(?:[-_.][a-z]+)*\d?$|"
+    r"^v?\d+(?:\.\d+)*$|^[\d.,:+-]+$|^[A-Z][A-Z0-9_]+$|^--?[a-z]|^[~./]|\.(?:py|js|json|ya?ml|txt|md|com|org|io|pem|key)$|"
+    r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|^[A-Za-z][a-z]+(?:[A-Z][a-z]+)*\d{0,2}$|^\w+\(|^&|^@|^[A-Za-z]+\?$|^0x[0-9a-fA-F]+$"
+)
+_NAME = lazy_regex(r"_{0,2}[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)*_{0,2}")
+_DASHED = lazy_regex(r"[a-z]+\d{0,3}(?:-[a-z]+\d{0,3}){1,5}")
+_PARTS = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _NAME_SIZE, _NAME_DIGITS = 48, 5  # characters, and digits among them, that a name in code has at most
 
 
@@ -219,7 +223,7 @@ def identifier(value: str) -> bool:
 def named(match: Match[str]) -> bool:
     """The value beside a key-like name: random enough, with a digit, no placeholder, no code, no words."""
     value = value_of(match)
-    if is_placeholder(value) or _ordinary().search(value) or not any(c.isdigit() for c in value):
+    if is_placeholder(value) or _ORDINARY.search(value) or not any(c.isdigit() for c in value):
         return False
     before = max(0, match.start() - 16)
     if _NO_KEY.search(match.string, before, match.start(1)) or _says_nothing(value) or identifier(value):
@@ -230,8 +234,8 @@ def named(match: Match[str]) -> bool:
 
 
 #: Some letters typed three times and more: abcd1234abcd1234abcd1234.
-_UNIT = re.compile(r"(?i)([a-z0-9]{4,12}?)\1{2}")
-_NO_KEY = re.compile(r"(?i)::|hash|idempoten|checksum|digest|fingerprint")
+_UNIT = lazy_regex(r"(?i)([a-z0-9]{4,12}?)\1{2}")
+_NO_KEY = lazy_regex(r"(?i)::|hash|idempoten|checksum|digest|fingerprint")
 
 
 def filled(match: Match[str]) -> bool:
@@ -243,7 +247,7 @@ def filled(match: Match[str]) -> bool:
 def named_exact(match: Match[str]) -> bool:
     """The value beside a provider's name, with the provider's length: no placeholder and no words are enough."""
     value = value_of(match)
-    if is_placeholder(value) or (len(value) < 30 and _ordinary().search(value)):
+    if is_placeholder(value) or (len(value) < 30 and _ORDINARY.search(value)):
         return False
     return entropy(value) >= 2.8 and not sequential(value) and not re.fullmatch(r"[a-z]+(?:[-_][a-z]+)+", value)
 
@@ -251,30 +255,24 @@ def named_exact(match: Match[str]) -> bool:
 def password(match: Match[str]) -> bool:
     """The value beside a password-like name: anything that neither code nor prose would put there."""
     value = value_of(match).strip("\"'`,;")
-    if (
-        len(value) < 6
-        or is_placeholder(value)
-        or _ordinary().search(value)
-        or sequential(value)
-        or _says_nothing(value)
-    ):
+    if len(value) < 6 or is_placeholder(value) or _ORDINARY.search(value) or sequential(value) or _says_nothing(value):
         return False
     if _EVERYBODY.fullmatch(value):
         return False
-    kinds = sum(any(test(c) for c in value) for test in (str.isdigit, str.islower, str.isupper, _is_mark))
+    kinds = count_kinds(value)
     return kinds >= 2 and (any(c.isdigit() for c in value) or kinds >= 3)
 
 
-_EVERYBODY = re.compile(r"(?i)(?:secret|password|passwd|pass|admin|test|s3cr3t)\d{0,4}")
+_EVERYBODY = lazy_regex(r"(?i)(?:secret|password|passwd|pass|admin|test|s3cr3t)\d{0,4}")
 
 
-_TEMPLATE = re.compile(r"\$\{[\w.:-]+\}|\{\{\s*[\w.]+\s*\}\}|<[\w-]+>|://|\]\(|<!--|\w\(\w*\)|&&|=>")
+_TEMPLATE = lazy_regex(r"\$\{[\w.:-]+\}|\{\{\s*[\w.]+\s*\}\}|<[\w-]+>|://|\]\(|<!--|\w\(\w*\)|&&|=>")
 
 
 def busy(match: Match[str]) -> bool:
     """A value no code or template would be: many kinds of marks, and brackets that do not close what was opened."""
     value = value_of(match)
-    marks = {c for c in value if _is_mark(c)}
+    marks = {c for c in value if not c.isalnum()}
     letters = sum(c.isalpha() for c in value)
     if len(marks) < 6 or letters < 4 or _TEMPLATE.search(value):
         return False
@@ -289,10 +287,6 @@ def _balanced(value: str) -> bool:
         elif c in ")]}" and (not open_ or open_.pop() != c):
             return False
     return not open_
-
-
-def _is_mark(c: str) -> bool:
-    return not c.isalnum()
 
 
 def userinfo(match: Match[str]) -> bool:
@@ -327,7 +321,7 @@ def key_body(match: Match[str]) -> bool:
     return (len(body) >= 64 and len(set(body)) > 12) or body.startswith(("MII", "MHc", "MHQ", "MC4", "b3BlbnNz"))
 
 
-_ILLUSTRATION = re.compile(r"(?i)\b(?:example|demonstration|illustration) purposes\b")
+_ILLUSTRATION = lazy_regex(r"(?i)\b(?:example|demonstration|illustration) purposes\b")
 
 
 def jwt(match: Match[str]) -> bool:
@@ -352,12 +346,12 @@ def password_quoted(match: Match[str]) -> bool:
     value = value_of(match)
     if is_placeholder(value) and not re.search(r"[{}()\[\]$]", value[1:-1]):
         return False
-    kinds = sum(any(test(c) for c in value) for test in (str.isdigit, str.islower, str.isupper, _is_mark))
+    kinds = count_kinds(value)
     words = re.fullmatch(r"[\w '.,!?:-]*", value) is not None
     return not words and kinds >= 2 and entropy(value) >= 3 and " " not in value and not _CODE.search(value)
 
 
-_CODE = re.compile(
+_CODE = lazy_regex(
     r"\w\(\w*\)|^\$\{?\w+\}?$|^\{\{.*\}\}$|^<.*>$|^%\w|https?://|^[/.~]|^\{[\w.]*\}|\$\(|=>|&&|\|\||\\[wdsnb]|^\^|\.\*"
 )
 
@@ -366,3 +360,133 @@ def password_prose(match: Match[str]) -> bool:
     """`the password is …`: followed by something that is no word."""
     value = value_of(match).rstrip(".!?")
     return password(match) and any(c.isdigit() for c in value) and not re.fullmatch(r"[a-z]+-\d+", value)
+
+
+# --- published keys
+
+#: Keys that everybody has: samples that documentation publishes and keys built into emulators, as digests (the first 16
+#: hexadecimal digits of SHA-256), so that this file is no list of keys itself.
+#: Google API keys of the Firebase SDKs' own tests and samples, which other scanners let pass one by one as well.
+_FIREBASE = """
+    f56e323494a6ffc2 2037abcaffb2b777 3f370c9dd8225c63 e4a5542bb7fd7b67 a19f89ab3555eac1 0b476bdf9acf2123
+    eb540d2b6ee2a0a4 37f8f09bdf12c2f2 8731261cb72d8626 49f777db995e8260 27a9a42931dff7eb dc0fcf046c61640c
+    4c98242dcadc8b29 ea9bb1082cf95663 3a8b61d0f636b007 a6c814bc555ae62c
+"""
+#: The passwords in the reference of NuGet's configuration file.
+_NUGET = """
+    dba72c00f41f4e4c a0702bc91d699f60
+"""
+#: The secret keys in the documentation of Flask (configuration: two) and of FastAPI (OAuth2 with JWT).
+_FRAMEWORKS = """
+    2598f7d6adc142d8 9cb335cb7b5fb805 570dad43de1af4c9
+"""
+#: The account keys of Azurite and of the Cosmos DB emulator, the same in each installation.
+_EMULATORS = """
+    0011cc25eb432071 aa6547439583c3a2
+"""
+
+_PUBLISHED = frozenset((_FIREBASE + _NUGET + _FRAMEWORKS + _EMULATORS).split())
+
+
+def is_published(value: str) -> bool:
+    """Whether `value` is a key that everybody has. It opens nothing."""
+    from hashlib import sha256
+
+    return sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:16] in _PUBLISHED
+
+
+# --- credentials as people write them
+
+_LEAST_PASSWORD = 6  # characters of a password
+_LEAST_KEY = 20  # characters of a key of letters and digits that no word says the kind of
+#: What stands where a password would and is none: calls, paths, dotted and joined names, addresses, flags, versions,
+#: dates, numbers with units, names of schemes.
+_NO_PASSWORD = lazy_regex(
+    r"[\w\])]\(|\)[;,]?$|::|->|=>|&&|\|\||\{\{|\$\{|\$\(|://|^[/~.\\-]|^\w+(?:/[\w.-]+)+$|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|"
+    r"^[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+$|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|^\$?[A-Za-z_]\w*\[|^v?\d+(?:\.\d+)+|^\d{4}-\d\d|"
+    r"^[\d.,]+[A-Za-z%]{0,3}$|^[A-Za-z]{1,8}-\d{1,3}$|^0x|^\$[A-Za-z_]\w*$|^%\w|^@\w|^<|^&\w+;|[\[\]{}]|^[A-Z][a-z]+(?:[A-Z][a-z]+)+\d?$|"
+    r"^[a-z]+(?:[A-Z][a-z]+)+\d?$|^https?|@[\w-]+\.\w|^\w+=|\\n|\\u|^[A-Za-z]+\d?\?$"
+)
+_WORDS = lazy_regex(r"^[^\W\d_]+(?:[-'\u2019/&.,:;+][^\W\d_]+)*[.,:;!?)]*$")
+_MADE = lazy_regex(
+    r"(?i)(?:encoded|hashed|protected|based|only|encrypted|sensitive|like|style|compatible|bits?|bytes?)\W?$"
+)
+_TYPICAL = lazy_regex(r"(?i)(?:secret|password|passwd|passwort|pass|admin|test|user|root|s3cr3t|string)\d{0,4}[!.]?")
+
+_LEET = str.maketrans("0134@$", "oieaas")
+
+
+def _can_be_password(value: str) -> bool:
+    """Whether a value can be a password at all."""
+    if len(value) < _LEAST_PASSWORD or is_placeholder(value) or _NO_PASSWORD.search(value) or not value.isascii():
+        return False
+    everybody = _TYPICAL.fullmatch(value) or _TYPICAL.fullmatch(value.translate(_LEET))
+    return not (everybody or sequential(value) or _MADE.search(value))
+
+
+def credible(match: Match[str]) -> bool:
+    """A value that was given to a password's name: letters with digits, or three kinds of characters."""
+    value = value_of(match)
+    if not _can_be_password(value):
+        return False
+    text, start = match.string, match.start()
+    in_row = text[text.rfind("\n", 0, start) + 1 : start + 1].lstrip().startswith("|")
+    if "|" in text[start : match.start(match.lastindex or 0)] and not in_row:
+        return False  # the pipe of a command or of a template, not the border of a cell
+    kinds = count_kinds(value)
+    return kinds >= 3 or (kinds == 2 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value))
+
+
+def credible_prose(match: Match[str]) -> bool:
+    """A value that a sentence says: with a digit or a mark inside, and no words."""
+    value = value_of(match)
+    if not _can_be_password(value) or _WORDS.match(value):
+        return False
+    return count_kinds(value) >= 3 and (any(c.isdigit() for c in value) or entropy(value) >= 3)
+
+
+def pin(match: Match[str]) -> bool:
+    """Four to eight digits, neither a year nor a run."""
+    value = value_of(match)
+    return len(set(value)) > 1 and value not in "0123456789" and not re.fullmatch(r"(?:19|20)\d\d", value)
+
+
+def credible_key(match: Match[str]) -> bool:
+    """A run of letters and digits beside a word for keys: random, and neither an identifier nor a path."""
+    value = value_of(match)
+    digits = sum(c.isdigit() for c in value)
+    start, value_start = match.start(), match.start(match.lastindex or 0)
+    if _NO_KEY_WRITTEN.search(match.string, max(0, start - 20), value_start):
+        return False
+    if digits < 2 or is_placeholder(value) or _NO_PASSWORD.search(value) or sequential(value) or identifier(value):
+        return False
+    if re.fullmatch(r"[0-9a-f-]+", value) and not _SECRET_NAME.search(match.string, max(0, start - 24), value_start):
+        return False
+    return entropy(value) >= (3.0 if re.fullmatch(r"[0-9a-f]+", value) else 3.4) and not _JOINED.fullmatch(value)
+
+
+_USED = lazy_regex(r"(?i)\b(?:use[sd]?|using|with|nimm|nutze|utilise[rz]?|usa|usar)\s(?:[\w-]{1,12}\s){0,2}$")
+
+
+def credible_key_used(match: Match[str]) -> bool:
+    """The same after "use the token", without a mark between the word and the value: in both cases, and long."""
+    value = value_of(match)
+    if len(value) < _LEAST_KEY or value in (value.lower(), value.upper()):
+        return False
+    return credible_key(match) and _USED.search(match.string, max(0, match.start() - 40), match.start()) is not None
+
+
+#: What names a value that is no key.
+_NO_KEY_WRITTEN = lazy_regex(
+    r"(?i)::|hash|checksum|digest|fingerprint|idempoten|csrf|authenticity|mock|public|\bpub|\bh1:|integrity|commit"
+)
+#: Beside these a run of hexadecimal digits is a key; beside `key` alone it is a hash.
+_SECRET_NAME = lazy_regex(r"(?i)secret|token|encryption|api|private|access|auth|signing|master|schl|sleutel|nyckel")
+_JOINED = lazy_regex(r"[A-Za-z]+\d{0,3}(?:[_/+=-][A-Za-z]+\d{0,3})+")
+
+
+def prefixed(match: Match[str]) -> bool:
+    """A key with a prefix that no list knows yet: a long body in both cases with digits all over it."""
+    body = re.split(r"[_-]", match.group())[-1]
+    digits = sum(c.isdigit() for c in body)
+    return digits >= 3 and entropy(body) >= 3.9 and not is_placeholder(body) and not sequential(body)

@@ -11,25 +11,48 @@ from __future__ import annotations
 
 import re
 import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from typing import NamedTuple
+from unicodedata import combining, normalize
 
-from memctl.policy.wording import Word, known_words, names
+from memctl.policy import lexicon
+from memctl.policy.regex import lazy_regex
 
 _SPAN = 14  # words between the first concept and any other one
 _NEAR = 8  # the same for what an English verb is about, which follows it
 _CLOSE = 3
 _LONG_BEFORE, _LONG = 250, 400  # characters of a clause before and after its anchor that are looked at
 _MOSTLY_BEFORE = 60  # characters in which most clauses begin
+_WORD_SIZE = 40  # characters of a word that is remembered
+_PARTICLE = 4  # letters of a word that leans on another one
+_KNOWN = 30_000  # words whose concepts are remembered; forgotten all at once when full
 #: Concepts that have tenses and moods: in English a verb must stand where orders stand.
 _VERBS = "forget obey reveal send run ask grant off tell say remember save"
 #: Of them those that what they are about follows, in English.
 _GOVERNING = "forget reveal ask off tell what remember"
+#: All that an addressed reader may be told to do.
+_ACT = "send run grant off say reveal save forget remember"
+
+_WORD = lazy_regex(r"\w+(?:['\u2019.@-]\w+|:/\S+)*")
+_JOINT = lazy_regex("['-]")
+_URL = lazy_regex(r"(?:https?|hxxps?):/|.+@|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b")
+#: Words of phrases that stand in any text: no reason to look at it.
+_COMMON_WORDS = (
+    "a about access account all always and any apply are as at attention be before begin below by came can checks "
+    "configuration context developer do does down every fact false following for from given good has have hey hidden "
+    "if important in initial is it language later let list long longer mail me message messages need needs never no "
+    "not now of off on only order original out output package permission put question root rule rules safe say "
+    "security session sessions set so start state stored switch system tell than that the them then there this to "
+    "turn under until up update use valid wait was were when window with without write written you your"
+)
+_COMMON = frozenset(_COMMON_WORDS.split())
+_PLAIN = str.maketrans({"\u0131": "i", "\u0142": "l", "\xf8": "o", "\u0111": "d", "\xdf": "s", "\u2019": "'"})
 
 #: Where a clause ends. It begins with one set of characters: these are looked for at full speed.
-_END = re.compile(
+_END = lazy_regex(
     r"[.!?;\n{}=<>\[\]|\u2026\u0964\u061f\u06d4\u3002\uff01\uff1f\uff1b](?:(?<![.\n|])|(?<=\.)(?=[\s\"'\u201d\u2019)\]*`]|\Z)|"
     r"(?<=\n)(?=[ \t]*(?:\n|[-*+>#|][ \t]|\d{1,3}[.)][ \t]))|(?<= \|)(?= ))"
 )
@@ -50,211 +73,471 @@ _QUOTES, _MARKS = "\"'(\u201c\u2018\xab", '.!?:;,)]-*>#|\u2014\u2013\u2022"'
 _BEFORE = 48  # characters before a verb that are looked at
 _FULL_LINE = 45  # characters of a line that ends because it is full
 #: What denies an English word, and how far around it that stands.
-_DENIED = re.compile(r"\b(?:not|never|without|no|cannot|longer|nothing|unnecessary)\b|n't\b")
+_DENIED = lazy_regex(r"\b(?:not|never|without|no|cannot|longer|nothing|unnecessary)\b|n't\b")
 _DENIED_BEFORE, _DENIED_AFTER = 32, 0
 
 
+# --- words --------------------------------------------------------------------------------------------------------
+
+
+class ClauseWord(NamedTuple):
+    """A word or phrase that means something.
+
+    Its concepts and languages as bits, the numbers of its first and last word in the clause, and where it stands.
+    """
+
+    concepts: int
+    tongues: int
+    number: int
+    last: int
+    start: int
+    end: int
+
+
+class _Phrase(NamedTuple):
+    """What follows the first word of a phrase, and what the phrase says."""
+
+    rest: tuple[str, ...]
+    concepts: int
+    tongues: int
+
+
+class _Meaning(NamedTuple):
+    """What a word says by itself: concepts and languages as bits; and the phrases it begins, by their second word.
+
+    `possible` are its concepts and those of its phrases.
+    """
+
+    concepts: int
+    tongues: int
+    phrases: dict[str, list[_Phrase]] | None
+    possible: int
+
+
+class ConceptBits(NamedTuple):
+    """Which bit stands for which concept, and for which language."""
+
+    concepts: dict[str, int]
+    tongues: dict[str, int]
+
+
+@cache
+def concept_bits() -> ConceptBits:
+    """The bits of all concepts and languages."""
+    tongues = {**lexicon.SPACED, **lexicon.DENSE}
+    known = sorted({name for words in tongues.values() for name in words})
+    concepts = {name: 1 << n for n, name in enumerate([*known, "url"])}
+    concepts["act"] = sum(concepts[name] for name in _ACT.split())
+    return ConceptBits(concepts, {name: 1 << n for n, name in enumerate(tongues)})
+
+
+def without_accents(word: str) -> str:
+    """A word in lower case without accents."""
+    if word.isascii():
+        return word
+    return "".join([c for c in normalize("NFKD", word.translate(_PLAIN)) if not combining(c)])
+
+
+#: The same of an entry of the lexicon, which is asked for more than once.
+_entry_without_accents = cache(without_accents)
+
+
+def keywords(concepts: Iterable[str], *, rare: bool = True) -> str:
+    """What opens a rule that needs one of these concepts: a word of each entry, as the prefilter cuts and knows words.
+
+    rare: leave out phrases that are made of words which stand in any text; of `concept-` such words, too. `=word` is a
+    word.
+    """
+    concepts = list(concepts)
+    plain = {concept.rstrip("-"): concept.endswith("-") for concept in concepts if concept[0] != "="}
+    words = dict.fromkeys(concept[1:] for concept in concepts if concept[0] == "=")
+    for tongue, table in lexicon.SPACED.items():
+        for name, seldom in plain.items():
+            for entry in table.get(name, "").split():
+                stem = entry.rstrip("*")
+                parts = [stem] if stem.isalnum() else re.split(r"[_'.-]", stem)
+                whole = len(parts) == 1 and not seldom
+                if seldom or rare:
+                    parts = [part for part in parts if whole or part not in _COMMON]
+                part = max(parts, key=len, default="")
+                if not part:
+                    continue
+                star = "*" if len(stem) < len(entry) and stem.endswith(part) else ""
+                words[part + star] = None
+                if tongue != "vi":  # whose words without accents are those of other languages
+                    words[_entry_without_accents(part) + star] = None
+    for name in plain:
+        words |= dict.fromkeys(w for w in lexicon.ANYWHERE.get(name, "").split() if w.strip("*").isalnum())
+    return " ".join(words)
+
+
+class WordMeanings:
+    """The words of all languages, ready to be looked up."""
+
+    __slots__ = ("_dense", "_exact", "_head", "_known", "_phrases", "_said", "_sizes", "_stems", "_tails")
+
+    def __init__(self) -> None:
+        bits = concept_bits()
+        self._exact: dict[str, tuple[int, int]] = {}
+        self._stems: dict[str, tuple[int, int]] = {}
+        self._phrases: dict[str, dict[str, list[_Phrase]]] = {}
+        self._tails: set[str] = set()  # words with which phrases go on
+        self._said: dict[str, tuple[int, int]] = {}
+        self._known: dict[str, _Meaning | None] = {}
+        everywhere = (1 << len(bits.tongues)) - 1
+        self._enter(lexicon.ANYWHERE, everywhere)
+        for tongue, table in lexicon.SPACED.items():
+            self._enter(table, bits.tongues[tongue])
+        for tongue, table in lexicon.DENSE.items():
+            for name, words in table.items():
+                for entry in words.lower().split():
+                    _add(self._said, entry.replace("_", " "), bits.concepts[name], bits.tongues[tongue])
+        self._sizes: dict[str, list[int]] = {}  # how long the stems are that begin with these letters
+        self._head = min(map(len, self._stems))
+        for head, size in sorted({(stem[: self._head], len(stem)) for stem in self._stems}):
+            self._sizes.setdefault(head, []).append(size)
+        self._dense = lazy_regex("|".join(map(re.escape, sorted(self._said, key=lambda said: -len(said)))))
+
+    def _enter(self, table: dict[str, str], tongues: int) -> None:
+        for name, words in table.items():
+            concepts = concept_bits().concepts[name]
+            for entry in words.split():
+                first, *rest = [_entry_without_accents(part) for part in entry.split("_")]
+                if rest:
+                    self._tails.update(part for part in rest if part not in _COMMON)
+                    phrase = _Phrase(tuple(rest), concepts, tongues)
+                    self._phrases.setdefault(first, {}).setdefault(rest[0], []).append(phrase)
+                elif first.endswith("*"):
+                    _add(self._stems, first[:-1], concepts, tongues)
+                else:
+                    _add(self._exact, first, concepts, tongues)
+
+    def meaning(self, said: str) -> _Meaning | None:
+        """What one word says; of `l'utilisateur` and `envoie-les` what their parts say."""
+        if said in self._known:
+            return self._known[said]
+        word = without_accents(said)
+        concepts, tongues = self._exact.get(word, (0, 0))
+        for size in self._sizes.get(word[: self._head], ()):
+            more = self._stems.get(word[:size]) if size <= len(word) else None
+            if more:
+                concepts, tongues = concepts | more[0], tongues | more[1]
+        simple = word.isalnum()
+        if not concepts and not simple:
+            parts = _JOINT.split(word)
+            if len(parts) == 2 and min(map(len, parts)) <= _PARTICLE:  # a longer compound is a name
+                for part in parts:
+                    more = self._exact.get(part, (0, 0)) if len(part) > 1 else (0, 0)
+                    concepts, tongues = concepts | more[0], tongues | more[1]
+        if not simple and _URL.match(word):
+            concepts, tongues = concepts | concept_bits().concepts["url"], -1
+        phrases = self._phrases.get(word)
+        possible = reduce(or_, [phrase.concepts for some in (phrases or {}).values() for phrase in some], concepts)
+        found = _Meaning(concepts, tongues, phrases, possible) if possible else None
+        if len(self._known) > _KNOWN:
+            self._known.clear()
+        if len(said) <= _WORD_SIZE:
+            self._known[said] = found
+        return found
+
+    def meanings(self, words: list[str]) -> list[_Meaning | None]:
+        """What each of these words says."""
+        known = self._known
+        return [known[word] if word in known else self.meaning(word) for word in words]
+
+    def words(self, text: str, start: int, end: int, *, dense: bool = False) -> list[ClauseWord]:
+        """The words of a clause that mean something."""
+        said = _WORD.findall(text, start, end)
+        spans = [match.span() for match in _WORD.finditer(text, start, end)]
+        found = []
+        for number, meaning in enumerate(self.meanings(said)):
+            if meaning is None:
+                continue
+            concepts, tongues, phrases, _ = meaning
+            last = number
+            if phrases and number + 1 < len(said):
+                for rest, more, where in phrases.get(without_accents(said[number + 1]), ()):
+                    if tuple(map(without_accents, said[number + 2 : number + 1 + len(rest)])) == rest[1:]:
+                        concepts, tongues, last = concepts | more, tongues | where, max(last, number + len(rest))
+            if concepts:
+                found.append(ClauseWord(concepts, tongues, number, last, spans[number][0], spans[last][1]))
+        if dense:  # each word of a language without blanks counts as one more word of the clause
+            starts = [lo for lo, _ in spans]
+            for count, match in enumerate(self._dense.finditer(text, start, end)):
+                concepts, tongues = self._said[match.group()]
+                number = bisect_right(starts, match.start()) + count
+                found.append(ClauseWord(concepts, tongues, number, number, *match.span()))
+        return found
+
+    def word_at(self, text: str, place: int) -> tuple[int, int]:
+        """The concepts and languages of the word at this place; -1 where it only begins phrases, and none is there."""
+        match = _WORD.match(text, place)
+        meaning = self.meaning(match.group()) if match else None
+        if match is None or meaning is None:
+            return 0, 0
+        if meaning.phrases and not meaning.concepts and match.group() not in self._tails:
+            after = tuple(map(without_accents, _WORD.findall(text, match.end(), match.end() + _WORD_SIZE)))
+            begun = meaning.phrases.get(after[0], ()) if after else ()
+            if not any(after[: len(phrase.rest)] == phrase.rest for phrase in begun):
+                return -1, 0
+        return meaning.concepts, meaning.tongues
+
+    def dense_places(self, text: str) -> list[int]:
+        """Where in a text words of languages without blanks stand, in order."""
+        return [match.start() for match in self._dense.finditer(text)]
+
+
+def _add(table: dict[str, tuple[int, int]], word: str, concepts: int, tongues: int) -> None:
+    old = table.get(word, (0, 0))
+    table[word] = old[0] | concepts, old[1] | tongues
+
+
+@cache
+def word_meanings() -> WordMeanings:
+    """The words of all languages, made ready once."""
+    return WordMeanings()
+
+
+# --- clauses ------------------------------------------------------------------------------------------------------
+
+
 class _Need(NamedTuple):
+    """One concept of an alternative (or any of several), and how it must stand."""
+
     concepts: int
     negated: bool
     close: bool
 
 
-class _Read(NamedTuple):
-    """A clause as read: the text it stands in, its words that mean something, the concepts there."""
+class Clause:
+    """A clause of a text in lower case; its words are read when they are first asked for."""
 
-    low: str
-    words: list[Word]
-    there: int
+    __slots__ = ("_concepts", "_possible", "_words", "end", "low", "start")
+
+    def __init__(self, low: str, start: int, end: int) -> None:
+        self.low, self.start, self.end = low, start, end
+        self._possible = self._concepts = -1
+        self._words: list[ClauseWord] | None = None
+
+    @property
+    def possible(self) -> int:
+        """The concepts that it may have, told without a look at how its phrases go on: quick."""
+        if self._possible < 0:
+            self._possible = 0
+            for meaning in word_meanings().meanings(_WORD.findall(self.low, self.start, self.end)):
+                if meaning is not None:
+                    self._possible |= meaning.possible
+        return self._possible
+
+    @property
+    def words(self) -> list[ClauseWord]:
+        """Its words that mean something."""
+        if self._words is None:
+            self._words = word_meanings().words(self.low, self.start, self.end)
+        return self._words
+
+    @property
+    def concepts(self) -> int:
+        """The concepts of its words."""
+        if self._concepts < 0:
+            self._concepts = reduce(or_, [word.concepts for word in self.words], 0)
+        return self._concepts
 
 
-def parsed(clause: str) -> list[list[_Need]]:
-    """A rule's `clause` as needs."""
-    bits = names().concepts
-    alternatives = []
-    for part in clause.split(";"):
-        needs = [
-            _Need(reduce(or_, [bits[name] for name in need.lstrip("!+").split("|")]), need[0] == "!", need[0] == "+")
-            for need in part.split()
-        ]
-        alternatives.append(needs)
-    return alternatives
+class DenseClause(Clause):
+    """A clause that has words of languages without blanks."""
+
+    __slots__ = ()
+
+    @property
+    def possible(self) -> int:
+        """The concepts of its words."""
+        return self.concepts
+
+    @property
+    def words(self) -> list[ClauseWord]:
+        """Its words that mean something; each of a language without blanks counts as one more word of the clause."""
+        if self._words is None:
+            self._words = word_meanings().words(self.low, self.start, self.end, dense=True)
+        return self._words
 
 
-class Clauses:
+class ClauseReader:
     """The clauses of one text in lower case, each read once."""
 
-    __slots__ = ("_dense", "_read", "low")
+    __slots__ = ("_clauses", "_dense", "low")
 
     def __init__(self, low: str) -> None:
         self.low = low
-        self._dense: list[_Read] | None = None
-        self._read: dict[int, list[Word]] = {}
+        self._clauses: dict[int, Clause] = {}
+        self._dense: list[DenseClause] | None = None
 
-    def around(self, spots: Iterable[int]) -> Iterator[_Read]:
+    def around(self, places: Iterable[int]) -> Iterator[Clause]:
         """The clauses in which these places lie, in order, each once."""
         low, done = self.low, -1
-        for spot in spots:
-            if spot < done:
+        for place in places:
+            if place < done:
                 continue
-            start = _clause_start(low, spot)
-            stop = _END.search(low, spot, spot + _LONG)
-            start, done = max(start, done), stop.end() if stop else min(len(low), spot + _LONG)
-            words = self._read.get(start)
-            if words is None:
-                self._read[start] = words = known_words().words(low, start, done, dense=False)
-            yield _Read(low, words, _all_of(words))
+            start = _clause_start(low, place)
+            stop = _END.search(low, place, place + _LONG)
+            start, done = max(start, done), stop.end() if stop else min(len(low), place + _LONG)
+            clause = self._clauses.get(start)
+            if clause is None:
+                self._clauses[start] = clause = Clause(low, start, done)
+            yield clause
 
-    def dense(self) -> list[_Read]:
+    def dense(self) -> list[DenseClause]:
         """The clauses in which words of languages without blanks stand."""
         if self._dense is None:
             self._dense = []
-            lexicon, start = known_words(), 0
-            said = iter([*lexicon.said(self.low), len(self.low)])
-            at = next(said)
+            places, start = word_meanings().dense_places(self.low), 0
             for end in [*(match.end() for match in _END.finditer(self.low)), len(self.low)]:
-                if at < end:
-                    words = lexicon.words(self.low, start, end, dense=True)
-                    self._dense.append(_Read(self.low, words, _all_of(words)))
-                while at < end:
-                    at = next(said)
+                if bisect_left(places, start) < bisect_left(places, end):
+                    self._dense.append(DenseClause(self.low, start, end))
                 start = end
         return self._dense
 
 
-def _clause_start(low: str, spot: int) -> int:
-    """Where the clause begins that goes on at `spot`; most are short, so the nearest characters are looked at first."""
-    start = max(0, spot - _LONG_BEFORE)
-    for near in (max(0, spot - _MOSTLY_BEFORE), start):
+def _clause_start(low: str, place: int) -> int:
+    """Where the clause of `place` begins; most are short, so the nearest characters are looked at first."""
+    start = max(0, place - _LONG_BEFORE)
+    for near in (max(0, place - _MOSTLY_BEFORE), start):
         last = None
-        for last in _END.finditer(low, near, spot):  # noqa: B007
+        for last in _END.finditer(low, near, place):  # noqa: B007
             pass
         if last is not None:
             return last.end()
     return start
 
 
-def _all_of(words: list[Word]) -> int:
-    concepts = 0
-    for word in words:
-        concepts |= word.concepts
-    return concepts
-
-
-class Clause:
+class OrderMatcher:
     """A rule's clause at work."""
 
     __slots__ = (
-        "_alternatives", "_dense", "_english", "_governing", "_leading", "_negated", "_negation", "_orders",
-        "_plain", "_verbs",
+        "_alternatives", "_dense", "_english", "_governing", "_leading", "_negated", "_negation", "_orders", "_plain",
+        "_verbs",
     )  # fmt: skip
 
     def __init__(self, clause: str, *, dense: bool) -> None:
-        named = names()
-        self._alternatives = parsed(clause)
+        bits, tongues = concept_bits()
+        self._alternatives = [
+            [
+                _Need(
+                    reduce(or_, [bits[name] for name in need.lstrip("!+").split("|")]), need[0] == "!", need[0] == "+"
+                )
+                for need in part.split()
+            ]
+            for part in clause.split(";")
+        ]
         self._dense = dense
-        verbs = sum(named.concepts[name] for name in _VERBS.split())
+        self._verbs = verbs = sum(bits[name] for name in _VERBS.split())
         firsts = [needs[0] for needs in self._alternatives]
         self._negated = reduce(or_, [need.concepts for need in firsts if need.negated], 0)
         self._orders = reduce(or_, [need.concepts & verbs for need in firsts if not need.negated], 0)
         self._plain = reduce(or_, [need.concepts & ~verbs for need in firsts if not need.negated], 0)
-        self._leading = sum(named.concepts[name] for name in ("when", "if_you", "model", "note"))
-        self._english = named.tongues["en"]
-        self._negation = named.concepts["not"]
-        self._verbs = verbs
-        self._governing = sum(named.concepts[name] for name in _GOVERNING.split())
+        self._leading = sum(bits[name] for name in ("when", "if_you", "model", "note"))
+        self._english = tongues["en"]
+        self._negation = bits["not"]
+        self._governing = sum(bits[name] for name in _GOVERNING.split())
 
-    def spans(self, clauses: Clauses, spots: Iterable[int]) -> list[tuple[int, int]]:
+    def spans(self, reader: ClauseReader, places: Iterable[int]) -> list[tuple[int, int]]:
         """Where the orders stand, at most one of a clause; of languages without blanks each clause is read."""
-        found: list[tuple[int, int]] = []
-        low = clauses.low
-        for read in clauses.dense() if self._dense else clauses.around(s for s in spots if self._worth(low, s)):
-            there = read.there
+        spans: list[tuple[int, int]] = []
+        low = reader.low
+        if self._dense:
+            clauses: Iterable[Clause] = reader.dense()
+        else:
+            clauses = reader.around(place for place in places if self._is_worth_reading(low, place))
+        for clause in clauses:
             for needs in self._alternatives:
-                if all(need.concepts & there for need in needs):
-                    span = self._match(needs, read)
+                if all(need.concepts & clause.possible for need in needs) and all(
+                    need.concepts & clause.concepts for need in needs
+                ):
+                    span = self._match(needs, clause)
                     if span:
-                        found.append(span)
+                        spans.append(span)
                         break
-        return found
+        return spans
 
-    def _worth(self, low: str, spot: int) -> bool:
+    def _is_worth_reading(self, low: str, place: int) -> bool:
         """Whether a clause is worth reading for the word at this place: an English one must order, or be denied."""
-        concepts, tongues = known_words().of(low, spot)
+        concepts, tongues = word_meanings().word_at(low, place)
         if concepts < 0:
             return False
         if tongues != self._english or concepts & self._plain or not concepts & (self._negated | self._orders):
             return True
-        if concepts & self._negated and _DENIED.search(low, max(0, spot - _DENIED_BEFORE), spot + _DENIED_AFTER):
+        if concepts & self._negated and _DENIED.search(low, max(0, place - _DENIED_BEFORE), place + _DENIED_AFTER):
             return True
-        return concepts & self._orders != 0 and _led(low, spot) != ""
+        return concepts & self._orders != 0 and _led(low, place) != ""
 
-    def _match(self, needs: list[_Need], read: _Read) -> tuple[int, int] | None:
+    def _match(self, needs: list[_Need], clause: Clause) -> tuple[int, int] | None:
         first = needs[0]
-        for anchor in read.words:
-            if not anchor.concepts & first.concepts or not self._fits(anchor, first, read):
+        for anchor in clause.words:
+            if not anchor.concepts & first.concepts or not self._fits(anchor, first, clause):
                 continue
             used, tongues = [anchor], anchor.tongues
             for need in needs[1:]:
-                near = self._nearest(need, first, used, read, tongues)
+                near = self._nearest(need, first, used, clause, tongues)
                 if near is None:
                     break
                 used.append(near)
                 tongues &= near.tongues
             else:
-                if first.negated or self._ordered(anchor, first, tongues, read):
+                if first.negated or self._ordered(anchor, first, tongues, clause):
                     return min(word.start for word in used), max(word.end for word in used)
         return None
 
-    def _fits(self, word: Word, need: _Need, read: _Read) -> bool:
+    def _fits(self, word: ClauseWord, need: _Need, clause: Clause) -> bool:
         """Whether a word is negated where that is asked, and is not where it is not."""
-        before, after = self._reach(word) if need.negated else (-1 if self._dense else -2, 1)
+        # How many words before and after it what denies it may stand.
+        if not need.negated:
+            before, after = -1 if self._dense else -2, 1
+        elif self._dense:
+            before, after = -2, 2
+        elif word.tongues & self._english:
+            before, after = (-3, 0) if word.concepts & self._verbs else (-2, 1)
+        else:
+            before, after = -6, 4
         denied = any(
             other.concepts & self._negation
             and other.tongues & word.tongues
             and not word.start <= other.start < word.end
             and before <= other.number - word.number <= after
-            for other in read.words
+            for other in clause.words
         )
         return denied == need.negated
 
-    def _reach(self, word: Word) -> tuple[int, int]:
-        """How many words before and after a word what denies it may stand."""
-        if self._dense:
-            return -2, 2
-        if word.tongues & self._english:
-            return (-3, 0) if word.concepts & self._verbs else (-2, 1)
-        return -6, 4
-
-    def _nearest(self, need: _Need, first: _Need, used: list[Word], read: _Read, tongues: int) -> Word | None:
+    def _nearest(
+        self, need: _Need, first: _Need, used: list[ClauseWord], clause: Clause, tongues: int
+    ) -> ClauseWord | None:
         other, reach = (used[-1], _CLOSE) if need.close else (used[0], _SPAN)
         follows = len(used) == 1 and tongues == self._english and used[0].concepts & first.concepts & self._governing
         best, least = None, sys.maxsize
-        for word in read.words:
+        for word in clause.words:
             if word.concepts & need.concepts and word.tongues & tongues and word not in used:
                 distance = word.number - other.last if word.number > other.number else other.number - word.last
                 if follows and not (word.number > other.number and distance <= _NEAR):
                     continue
                 if distance <= reach and distance < least:
                     best, least = word, distance
-        if best is not None and need.negated and not self._fits(best, need, read):
+        if best is not None and need.negated and not self._fits(best, need, clause):
             return None
         return best
 
-    def _ordered(self, anchor: Word, need: _Need, tongues: int, read: _Read) -> bool:
+    def _ordered(self, anchor: ClauseWord, need: _Need, tongues: int, clause: Clause) -> bool:
         """Whether an English verb stands where orders stand; other languages have forms of their own for orders."""
         if tongues != self._english or not anchor.concepts & need.concepts & self._verbs:
             return True
-        led = _led(read.low, anchor.start)
-        return led != "" and (led != "," or read.there & self._leading != 0)
+        led = _led(clause.low, anchor.start)
+        return led != "" and (led != "," or clause.concepts & self._leading != 0)
 
 
-def _led(low: str, spot: int) -> str:
+def _led(low: str, place: int) -> str:
     """What lets an English verb at this place give an order; "" if nothing does.
 
     The mark before it, or the last letter of the word before it.
     """
-    before = low[max(0, spot - _BEFORE) : spot]
+    before = low[max(0, place - _BEFORE) : place]
     bare = before.rstrip()
     if not bare:
         return "\n"

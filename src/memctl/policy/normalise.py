@@ -12,13 +12,16 @@ from binascii import Error, a2b_base64
 from collections.abc import Callable, Iterator
 from functools import cache
 
+from memctl.policy.regex import lazy_regex
+from memctl.policy.rule import SIGNS
+
 _SHORT = 500  # characters of a text in which points may stand for blanks: longer ones are lists of names and versions
 _GLANCE = 200  # characters that nearly always tell whether underscores stand for the blanks of a text
 _BLOB_LIMIT = 64  # encoded runs looked into per text
 _BLOB_SIZE = 16_384  # characters of one encoded run that are decoded
 
 
-class View:
+class NormalisedText:
     """A form of a text, and the way back: `span` turns offsets of the form into offsets of the text.
 
     `back` makes the list of where each character comes from; it is asked only where something was found.
@@ -39,16 +42,16 @@ class View:
             self._at = self._back()
         return self._at
 
-    def shifted(self, by: int) -> View:
-        """The same form of a piece of a text, told that the piece begins at `by`."""
-        back = self._back
-        return View(self.text, None if back is None else lambda: [i + by for i in back()], self.whole)
-
-    def through(self, outer: View | None) -> View:
+    def through(self, outer: NormalisedText | None) -> NormalisedText:
         """This form of the form `outer`, with the way back to the first text."""
         if outer is None or outer._back is None or self._back is None:
             return self
-        return View(self.text, lambda: _composed(self.at or [], outer.at or []))
+
+        def back() -> list[int]:
+            places = outer.at or []
+            return [places[min(i, len(places) - 1)] for i in self.at or []]
+
+        return NormalisedText(self.text, back)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Where `text[start:end]` comes from."""
@@ -62,18 +65,13 @@ class View:
         return ends[0], max(after, ends[1] + 1)
 
 
-def _composed(inner: list[int], outer: list[int]) -> list[int]:
-    last = len(outer) - 1
-    return [outer[min(i, last)] for i in inner]
-
-
-def rewrite(text: str, pattern: re.Pattern[str], repl: dict[str, str] | None, decode: object = None) -> View | None:
-    """Replace what `pattern` matches (by table, or by a function of the match), keeping the way back."""
+def _rewrite(text: str, pattern: re.Pattern[str], form: Callable[[re.Match[str]], str | None]) -> NormalisedText | None:
+    """Replace what `pattern` matches by its `form`, keeping the way back; None if nothing changes. None as form keeps."""
     out: list[str] = []
     cuts: list[tuple[int, int, int]] = []
     done = 0
     for match in pattern.finditer(text):
-        new = repl.get(match.group(), "") if repl is not None else decode(match)  # type: ignore[operator]
+        new = form(match)
         if new is None:
             continue
         out += (text[done : match.start()], new)
@@ -82,7 +80,11 @@ def rewrite(text: str, pattern: re.Pattern[str], repl: dict[str, str] | None, de
     if not done:
         return None
     out.append(text[done:])
-    return View("".join(out), lambda: _way_back(cuts, len(text)))
+    return NormalisedText("".join(out), lambda: _way_back(cuts, len(text)))
+
+
+def _nothing(_match: re.Match[str]) -> str:
+    return ""
 
 
 def _way_back(cuts: list[tuple[int, int, int]], size: int) -> list[int]:
@@ -97,14 +99,53 @@ def _way_back(cuts: list[tuple[int, int, int]], size: int) -> list[int]:
     return at
 
 
+def forms(text: str, signs: int, *, spaced: bool) -> Iterator[tuple[NormalisedText, int]]:
+    """The other forms in which a text must be read, each with how deep encoded runs in it are followed.
+
+    signs: the bits of the signs that it carries (`SIGNS`). spaced: it has many letters or digits that stand alone.
+    """
+    base = text
+    folded = fold(text) if signs & SIGNS["#folding"] else None
+    if folded is not None:
+        yield folded, 1
+        base = folded.text
+    plain = unescape(base)
+    if plain is not None:
+        plain = plain.through(folded)
+        yield plain, 1
+        again = fold(plain.text) if not plain.text.isascii() else None
+        if again is not None:
+            yield again.through(plain), 0
+    if signs & SIGNS["#blob"]:
+        for blob in decoded(text):
+            yield blob, 1
+    yield from ((form, 0) for form in _letter_games(text, signs, spaced=spaced) if form is not None)
+
+
+def is_odd(text: str) -> bool:
+    """Whether anything in how the text is written asks for another reading; nearly always False, and quick."""
+    return (
+        ("-\n" in text and _HYPHEN.search(text) is not None)
+        or ("<" in text and "<!--" in text)
+        or _escaped(text)
+        or _wrapped(text)
+    )
+
+
+def lower(text: str) -> str:
+    """Lower case of the same length, whatever the script."""
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(c.lower()[0] for c in text)
+
+
 # --- characters ---------------------------------------------------------------------------------------------------
 
-_SUSPECT = re.compile(
+_SUSPECT = lazy_regex(
     "[\u00a0\u00ad\u0300-\u036f\u0370-\u03ff\u0400-\u052f\u064b-\u0652\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u115f\u1160\u13a0-\u13ff"
     "\u1d00-\u1dbf\u200b-\u200f\u2010\u2011\u2028-\u202f\u205f-\u206f\u2070-\u209f\u2100-\u214f\u2460-\u24ff\u3164\ua4d0-\ua4ff"
     "\ufe00-\ufe0f\ufeff\uff02-\uff07\uff0a\uff0b\uff0d-\uff1a\uff1c-\uff1e\uff20-\uffef\U0001d400-\U0001d7ff\U0001f130-\U0001f189\U000e0000-\U000e01ef]"
 )
-_WIDE = re.compile("[^\x00-\x7f]")
+_WIDE = lazy_regex("[^\x00-\x7f]")
 _ASCII = bytes(range(128))
 
 #: Letters of other scripts that look like a Latin one, by that one.
@@ -117,20 +158,20 @@ _LIKE = {
 _LOOKALIKES = {like: latin for latin, likes in _LIKE.items() for like in likes}
 
 
-def suspicious(letters: str) -> bool:
+def is_suspicious(letters: str) -> bool:
     """Whether some of these characters are read as others: invisible ones, accents, other forms, lookalikes."""
     return _SUSPECT.search(letters) is not None
 
 
-def fold(text: str) -> View | None:
+def fold(text: str) -> NormalisedText | None:
     """Without invisible characters and accents, compatibility forms and lookalikes as plain letters; None if equal."""
     wide = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
-    if not suspicious(wide):
+    if not is_suspicious(wide):
         return None
     plain = {ord(c): form for c in set(wide) if (form := _fold_character(c)) is not None}
     if all(len(form) == 1 for form in plain.values()):
-        return View(text.translate(plain))
-    return rewrite(text, _WIDE, None, _plain_form)
+        return NormalisedText(text.translate(plain))
+    return _rewrite(text, _WIDE, lambda match: _fold_character(match.group()))
 
 
 @cache
@@ -153,28 +194,19 @@ def _fold_character(c: str) -> str | None:
     return None if plain == c else plain
 
 
-def _plain_form(match: re.Match[str]) -> str | None:
-    return _fold_character(match.group())
-
-
 # --- escapes ------------------------------------------------------------------------------------------------------
 
-_ESCAPE = re.compile(
+_ESCAPE = lazy_regex(
     r"&#(\d{1,7});?|&#[xX]([0-9a-fA-F]{1,6});?|&([A-Za-z]{2,8});|%([0-9A-Fa-f]{2})|\\u\{?([0-9a-fA-F]{4})\}?|"
     r"\\x([0-9a-fA-F]{2})|=([0-9A-F]{2})|=\r?\n"
 )
-_PERCENT = re.compile("%[0-9A-Fa-f]{2}")
-_QUOTED = re.compile("=(?:[2-7][0-9A-F]|\r?\n)")
-_BACKSLASH = re.compile(r"\\(?:x|u\{?00)[2-7][0-9A-Fa-f]")
-_ENTITY = re.compile("&(?:#|[A-Za-z]{2,8};)")
+_PERCENT = lazy_regex("%[0-9A-Fa-f]{2}")
+_QUOTED = lazy_regex("=(?:[2-7][0-9A-F]|\r?\n)")
+_BACKSLASH = lazy_regex(r"\\(?:x|u\{?00)[2-7][0-9A-Fa-f]")
+_ENTITY = lazy_regex("&(?:#|[A-Za-z]{2,8};)")
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": " ", "lsqb": "[", "rsqb": "]", "colon": ":",
           "equals": "=", "lowbar": "_", "dash": "-", "hyphen": "-", "period": ".", "commat": "@", "sol": "/", "plus": "+",
           "Tab": "\t", "NewLine": "\n", "shy": "", "zwnj": "", "zwj": ""}  # fmt: skip
-
-
-def odd(text: str) -> bool:
-    """Whether anything in how the text is written asks for another reading; nearly always False, and quick."""
-    return ("-\n" in text and _HYPHEN.search(text) is not None) or ("<" in text and "<!--" in text) or _escaped(text)
 
 
 def _escaped(text: str) -> bool:
@@ -186,11 +218,11 @@ def _escaped(text: str) -> bool:
     )
 
 
-def unescape(text: str) -> View | None:
+def unescape(text: str) -> NormalisedText | None:
     """Entities, percent, backslash and quoted-printable escapes turned into characters; None if there are none."""
     if not _escaped(text):
         return None
-    view = rewrite(text, _ESCAPE, None, _unescaped)
+    view = _rewrite(text, _ESCAPE, _unescaped)
     return view if view is not None and view.text != text else None
 
 
@@ -208,13 +240,14 @@ def _unescaped(match: re.Match[str]) -> str | None:
 
 # --- encoded runs -------------------------------------------------------------------------------------------------
 
-_HEXADECIMAL = re.compile("[0-9a-fA-F]+")
+_HEXADECIMAL = lazy_regex("[0-9a-fA-F]+")
 _HEAD = 24  # characters of an encoded run that nearly always tell whether it says something readable
 _TEXTUAL = bytes(c for c in range(256) if c >= 32 or c in b"\t\n\r")
-_BLOB = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}={0,2}")
+_LEAST_SAID = 10  # bytes of what an encoded run says
+_BLOB = lazy_regex(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}={0,2}")
 
 
-def decoded(text: str) -> Iterator[View]:
+def decoded(text: str) -> Iterator[NormalisedText]:
     """What base64 and hexadecimal runs say, where they say something readable."""
     for count, match in enumerate(_BLOB.finditer(text)):
         if count == _BLOB_LIMIT:
@@ -222,70 +255,69 @@ def decoded(text: str) -> Iterator[View]:
         run = match.group()
         said = "" if run.islower() and not _HEXADECIMAL.fullmatch(run) else _readable(run)  # a path, not base64
         if said:
-            yield View(said, whole=match.span())
+            yield NormalisedText(said, whole=match.span())
 
 
 def _readable(run: str) -> str:
+    """What an encoded run says; "" when that is nothing to read."""
     run = run[:_BLOB_SIZE].rstrip("=")
-    if len(run) % 2 == 0 and _HEXADECIMAL.fullmatch(run):
-        return "" if bytes.fromhex(run[:_HEAD]).translate(None, _TEXTUAL) else _as_text(bytes.fromhex(run))
-    body = run.replace("-", "+").replace("_", "/")
-    body = body[: len(body) - (len(body) % 4 == 1)]
     try:
-        if len(body) > _HEAD and a2b_base64(body[:_HEAD]).translate(None, _TEXTUAL):
+        if len(run) % 2 == 0 and _HEXADECIMAL.fullmatch(run):
+            head, decode = bytes.fromhex(run[:_HEAD]), bytes.fromhex
+        else:
+            run = run.replace("-", "+").replace("_", "/")
+            run = run[: len(run) - (len(run) % 4 == 1)]
+            head, decode = a2b_base64(run[:_HEAD]) if len(run) > _HEAD else b"", a2b_base64
+            run += "=" * (-len(run) % 4)
+        if head.translate(None, _TEXTUAL):
             return ""
-        return _as_text(a2b_base64(body + "=" * (-len(body) % 4)))
-    except Error:
+        raw = decode(run)
+        said = raw.decode() if len(raw) >= _LEAST_SAID else ""
+    except (Error, UnicodeDecodeError):
         return ""
-
-
-def _as_text(raw: bytes) -> str:
-    if len(raw) < 10:
-        return ""
-    try:
-        said = raw.decode()
-    except UnicodeDecodeError:
-        return ""
-    odd = sum(not (c.isprintable() or c in "\n\r\t") for c in said[:200])
-    return "" if odd else said
+    return said if all(c.isprintable() or c in "\n\r\t" for c in said[:_GLANCE]) else ""
 
 
 # --- letter games -------------------------------------------------------------------------------------------------
 
-_SPACED = re.compile(r"(?<![^\W_])\w([ .\-_*|/])(?:\w\1){0,400}\w(?![^\W_])")
+_SPACED = lazy_regex(r"(?<![^\W_])\w([ .\-_*|/])(?:\w\1){0,400}\w(?![^\W_])")
 _STATEMENT = 400  # characters of a text in which a number may be cut by a line's end
-_WRAPPED = re.compile(r"\r?\n(?<=[0-9]\n)(?=-?[0-9][0-9A-Z]{0,8}(?:[^\w]|\Z))")
-_SPACED_DIGITS = re.compile("(?<=[0-9]) (?=[0-9])")
-_HYPHEN = re.compile(r"-\n(?<=[a-z]-\n)[ \t]*(?=[a-z])")
-_JOINTS = re.compile(
+_WRAPPED = lazy_regex(r"\r?\n(?<=[0-9]\n)(?=-?[0-9][0-9A-Z]{0,8}(?:[^\w]|\Z))")
+_SPACED_DIGITS = lazy_regex("(?<=[0-9]) (?=[0-9])")
+_HYPHEN = lazy_regex(r"-\n(?<=[a-z]-\n)[ \t]*(?=[a-z])")
+_JOINTS = lazy_regex(
     r"""["'`]?[ \t]{0,4}(?:\\|[+&.])?[ \t]{0,4}\r?\n[ \t]{0,40}(?:[+&.>#*|][ \t]{0,8})?["'`]?|["'`]\s{0,8}[+.&]\s{0,8}["'`]"""
 )
-_RUN = re.compile(r"[\w.+/=-]{1,200}")
+_RUN = lazy_regex(r"[\w.+/=-]{1,200}")
 _MOST_PIECES = 40  # pieces that a broken token may have
 _TOKEN = 400  # characters that a token in groups may have
-_PIECES = re.compile(r"(?<![^\s\"'`=:])[\w.-]{4}(?: [\w.-]{4}){3,60}(?: [\w.-]{1,4})?(?![^\s\"'`,;])")
-_BROKEN = re.compile(
+_PIECES = lazy_regex(r"(?<![^\s\"'`=:])[\w.-]{4}(?: [\w.-]{4}){3,60}(?: [\w.-]{1,4})?(?![^\s\"'`,;])")
+_BROKEN = lazy_regex(
     r"(?=[a-zA-Z]{0,40}[\d_.=-]|[a-z]{1,40}[A-Z])(?=([\w.+/=-]{6,200}))\1(?:[\"'`]|[ \t]{0,4}(?:\\|\r?\n))|[\w.-]{2,8}(?: [\w.-]{4}){3}"
 )
-_COMMENT = re.compile(r"<!--[^>]{0,80}--> ?(?=\w)|/\*[^*]{0,80}\*/ ?(?=\w)")
+_COMMENT = lazy_regex(r"<!--[^>]{0,80}--> ?(?=\w)|/\*[^*]{0,80}\*/ ?(?=\w)")
 _ROT = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
 )
 _LEET = str.maketrans("013457@$", "oieastas")
 
 
-def despaced(text: str) -> View | None:
-    """`i g n o r e   a l l` read as `ignore all`: single separators vanish, wider gaps stay."""
-    return rewrite(text, _SPACED, None, _tighten)
-
-
-def _tighten(match: re.Match[str]) -> str:
-    return match.group()[::2]
-
-
-def unhyphenated(text: str) -> View | None:
-    """Words that a line break cut in two, whole again."""
-    return rewrite(text, _HYPHEN, {}) if "-\n" in text else None
+def _letter_games(text: str, signs: int, *, spaced: bool) -> Iterator[NormalisedText | None]:
+    if spaced:  # `i g n o r e   a l l` is `ignore all`: single separators vanish, wider gaps stay; `4 1 1 1` is `4111`
+        yield _rewrite(text, _SPACED, lambda match: match.group()[::2])
+        yield _rewrite(text, _SPACED_DIGITS, _nothing)
+    if _wrapped(text):  # numbers that line breaks cut; of a long text the lines are those of tables
+        yield _rewrite(text, _WRAPPED, _nothing)
+    if "-\n" in text:
+        yield _rewrite(text, _HYPHEN, _nothing)
+    if "<!--" in text:
+        yield _rewrite(text, _COMMENT, _between_words)
+    if signs & SIGNS["#rot13"]:
+        yield NormalisedText(text.translate(_ROT))
+    if signs & SIGNS["#reversed"]:
+        yield NormalisedText(text[::-1], lambda: list(range(len(text) - 1, -1, -1)))
+    if signs & SIGNS["#leet"]:
+        yield NormalisedText(text.translate(_LEET))
 
 
 def looks_broken(text: str, start: int) -> bool:
@@ -293,26 +325,26 @@ def looks_broken(text: str, start: int) -> bool:
     return _BROKEN.match(text, start) is not None
 
 
-def mended(text: str, start: int, spot: int) -> Iterator[View]:
-    """Forms of a token that is broken at or after `spot`, each from `start` on and to where the token may end.
+def mended(text: str, start: int, position: int) -> Iterator[NormalisedText]:
+    """Forms of a token that is broken at or after `position`, each from `start` on and to where the token may end.
 
     Lines and string pieces are glued together, the most of them first: what follows the token's last piece may look
     like one more. Then groups of four are.
     """
-    ends, joints = _pieces(text, spot)
+    ends, joints = _pieces(text, position)
     for last in range(len(ends) - 1, 0, -1):
         yield _glued(text, start, ends[last], joints[:last])
-    groups = _PIECES.match(text, spot, spot + _TOKEN)
+    groups = _PIECES.match(text, position, position + _TOKEN)
     if groups:
-        blanks = [(at, at + 1) for at in range(spot, groups.end()) if text[at] == " "]
+        blanks = [(at, at + 1) for at in range(position, groups.end()) if text[at] == " "]
         yield _glued(text, start, groups.end(), blanks)
 
 
-def _pieces(text: str, spot: int) -> tuple[list[int], list[tuple[int, int]]]:
+def _pieces(text: str, position: int) -> tuple[list[int], list[tuple[int, int]]]:
     """Where the pieces of a broken token end, and what stands between them."""
     ends: list[int] = []
     joints: list[tuple[int, int]] = []
-    piece = _RUN.match(text, spot)
+    piece = _RUN.match(text, position)
     while piece and len(ends) < _MOST_PIECES:
         ends.append(piece.end())
         joint = _JOINTS.match(text, piece.end())
@@ -323,7 +355,7 @@ def _pieces(text: str, spot: int) -> tuple[list[int], list[tuple[int, int]]]:
     return ends, joints
 
 
-def _glued(text: str, start: int, end: int, gaps: list[tuple[int, int]]) -> View:
+def _glued(text: str, start: int, end: int, gaps: list[tuple[int, int]]) -> NormalisedText:
     """A piece of a text without the gaps."""
     at = start
     parts = []
@@ -335,12 +367,7 @@ def _glued(text: str, start: int, end: int, gaps: list[tuple[int, int]]) -> View
     def back() -> list[int]:
         return [i + start for i in _way_back([(lo - start, hi - start, 0) for lo, hi in gaps], end - start)]
 
-    return View("".join(parts), back)
-
-
-def uncommented(text: str) -> View | None:
-    """Comments between words read as blanks."""
-    return rewrite(text, _COMMENT, None, _between_words) if "<!--" in text else None
+    return NormalisedText("".join(parts), back)
 
 
 def _between_words(match: re.Match[str]) -> str | None:
@@ -348,42 +375,17 @@ def _between_words(match: re.Match[str]) -> str | None:
     return " " if match.string[max(0, start - 2) : start].strip()[-1:].isalnum() else None
 
 
-def unjoined(text: str) -> View | None:
+def unjoined(text: str) -> NormalisedText | None:
     """`ignore_all_previous_instructions` read as words, where underscores or points stand for most of the blanks."""
     for joint in "_.":
         if joint == "." and len(text) > _SHORT:
             break
         joints = text.count(joint)
         if joints > 2 * text.count(" ", 0, _GLANCE) + 2 and joints > 2 * text.count(" ") + 2:
-            return View(text.replace(joint, " "))
+            return NormalisedText(text.replace(joint, " "))
     return None
 
 
-def wrapped(text: str) -> bool:
+def _wrapped(text: str) -> bool:
     """Whether a line's end may cut a number in a short text."""
     return len(text) <= _STATEMENT and "\n" in text and _WRAPPED.search(text) is not None
-
-
-def unwrapped(text: str) -> View | None:
-    """Numbers that line breaks cut, whole again; of a long text the lines are those of tables."""
-    return rewrite(text, _WRAPPED, {}) if wrapped(text) else None
-
-
-def undigited(text: str) -> View | None:
-    """`4 1 1 1` read as `4111`."""
-    return rewrite(text, _SPACED_DIGITS, {})
-
-
-def rot13(text: str) -> View:
-    """The text shifted by 13 letters."""
-    return View(text.translate(_ROT))
-
-
-def backwards(text: str) -> View:
-    """The text from its end to its beginning."""
-    return View(text[::-1], lambda: list(range(len(text) - 1, -1, -1)))
-
-
-def unleet(text: str) -> View:
-    """`1gn0r3` read as `ignore`."""
-    return View(text.translate(_LEET))

@@ -1,18 +1,24 @@
-"""What a project makes of the rules: its own ones, those it silences, and what it lets pass, all from config.json."""
+"""What a project makes of the rules: its own ones, those it silences, and what it lets pass.
+
+All of that stands in config.json, which is the project's own: a row of `policy.allow` holds for any rule, wherever
+policy is asked for a file (`MemoryPolicy.for_path`). Besides, a mark `memctl:allow RULE[,RULE] -- REASON` may stand in
+a document, on the line of the finding. It comes with the document, whoever wrote that, so it answers to `memctl scan`
+for any rule, but lets into the store only what could harm its own author: weak signs of a secret, and personal data.
+"""
 
 from __future__ import annotations
 
 import re
-import sys
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from memctl.errors import SettingInvalid
 from memctl.names import FindingKind, PolicyAction
-from memctl.policy.allow import Allowed
-from memctl.policy.rule import Rule
+from memctl.policy.regex import lazy_regex, parse_regex
+from memctl.policy.rule import Hit, Rule
 
 if TYPE_CHECKING:
     from memctl.policy.engine import Engine
@@ -22,11 +28,31 @@ RULE_KEYS = ("id", "kind", "keywords", "pattern")
 MORE_KEYS = ("action", "example", "counterexample")
 ALLOW_KEYS = ("rule", "path", "reason")
 KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
-_ID = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-_KEYWORD = re.compile(r"[a-z0-9]*[a-z][a-z0-9]*\*?")
+_ID = lazy_regex(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+_KEYWORD = lazy_regex(r"[a-z0-9]*[a-z][a-z0-9]*\*?")
 _REACH = 400  # characters around a keyword in which a project's pattern may match
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 _CHARACTERS = ("LITERAL", "NOT_LITERAL", "IN", "ANY", "CATEGORY")
+#: What every mark begins with; a text without it needs no further look.
+MARK = "memctl:allow"
+_MARK = lazy_regex(MARK + r"[ \t]+([a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*)[ \t]+--[ \t]+([^\r\n]*)")
+
+
+class Allowed(NamedTuple):
+    """One row: the rule (its id, or a kind) that is let pass in files whose path fits, and why.
+
+    A path pattern may begin at any folder; its `*` stands for anything, slashes too.
+    """
+
+    rule: str
+    path: str
+    reason: str
+
+    def covers(self, path: str, rule: str, kind: str) -> bool:
+        """Whether this row lets a finding pass."""
+        if self.rule not in (rule, kind):
+            return False
+        return fnmatchcase(path, self.path) or fnmatchcase(path, f"*/{self.path}")
 
 
 class Project(NamedTuple):
@@ -55,7 +81,7 @@ class Project(NamedTuple):
         return f"{crc32(repr(tuple(self)).encode('utf-8', 'surrogatepass')):08x}"
 
 
-def project(config: Any) -> Project | None:
+def project_of(config: Any) -> Project | None:
     """The project's part in a policy section; None where it has none. Raises SettingInvalid.
 
     config: a `PolicyConfig`, or any object with some of its attributes.
@@ -152,15 +178,13 @@ def _check_pattern(where: str, pattern: str, *, folded: bool) -> None:
     try:
         if re.compile(pattern, re.MULTILINE).fullmatch(""):
             raise _wrong(where, "it matches nothing at all")
-        parsed = import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse").parse(pattern)
+        parsed = parse_regex(pattern)
     except (re.error, RecursionError, OverflowError) as exc:
         raise _wrong(where, f"it is no regular expression: {exc}") from exc
     if any(name == "GROUPREF" for name, _ in _parts(parsed)):
         raise _wrong(where, "it refers back to a group, which can take forever")
     if any(name in _REPEATS and value[1] > 1 and not _single(value[2]) for name, value in _parts(parsed)):
         raise _wrong(where, "it repeats a group, which can take forever; repeat single characters: [a-z0-9]{20,60}")
-    from memctl.policy.pattern_cost import is_cheap
-
     if not is_cheap(parsed, folded=folded or bool(parsed.state.flags & re.IGNORECASE)):
         raise _wrong(
             where,
@@ -200,9 +224,219 @@ def _in_force(silenced: tuple[str, ...], own: tuple[Rule, ...]) -> tuple[Rule, .
 
 @lru_cache(maxsize=8)
 def _engine(silenced: tuple[str, ...], own: tuple[Rule, ...], document: bool) -> Engine:
-    from memctl.policy.engine import Engine, default_engine, document_engine, for_documents
+    from memctl.policy.engine import Engine, built_in_engine, document_rules
 
     if not (silenced or own):
-        return document_engine() if document else default_engine()
+        return built_in_engine(document=document)
     rules = _in_force(silenced, own)
-    return Engine(for_documents(rules) if document else rules)
+    return Engine(document_rules(rules) if document else rules)
+
+
+# --- marks in documents -------------------------------------------------------------------------------------------
+
+
+def marks(line: str) -> dict[str, str]:
+    """The rules that a line lets pass, and why; a mark without a reason lets nothing pass."""
+    found: dict[str, str] = {}
+    for rules, reason in _MARK.findall(line):
+        why = reason.strip().removesuffix("-->").removesuffix("*/").strip()
+        if any(c.isalnum() for c in why):
+            found |= dict.fromkeys((rule.strip() for rule in rules.split(",")), why)
+    return found
+
+
+class _MarkedLine(NamedTuple):
+    """A line with marks: where it begins and ends, and the rules that it lets pass, with the reasons."""
+
+    start: int
+    end: int
+    rules: dict[str, str]
+
+
+@lru_cache(maxsize=1)
+def _marked_lines(text: str) -> tuple[_MarkedLine, ...]:
+    """The lines of a text that carry marks, in order; each is read once, however much is found on it."""
+    lines: list[_MarkedLine] = []
+    at = text.find(MARK)
+    while at >= 0:
+        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+        end = len(text) if end < 0 else end
+        lines.append(_MarkedLine(start, end, marks(text[start:end])))
+        at = text.find(MARK, end)
+    return tuple(lines)
+
+
+def mark_reason(text: str, at: int, rule: str) -> str:
+    """Why a mark on the line of a finding lets it pass; "" when none does."""
+    if MARK not in text:
+        return ""
+    lines = _marked_lines(text)
+    nth = bisect_right(lines, at, key=lambda line: line.start) - 1
+    return lines[nth].rules.get(rule, "") if nth >= 0 and at <= lines[nth].end else ""
+
+
+def unmarked(text: str, hits: Iterable[Hit]) -> list[Hit]:
+    """The hits of a document that is to be stored without those that a mark lets pass; none of a sure secret."""
+    return [
+        hit
+        for hit in hits
+        if hit.rule.kind not in ("pii", "secret")
+        or (hit.rule.kind == "secret" and hit.rule.severity == 3)
+        or not mark_reason(text, hit.start, hit.rule.id)
+    ]
+
+
+# --- what an expression of a project's own may cost ----------------------------------------------------------------
+#
+# Repeats that can match the same characters, one after the other, are tried in all ways to share them out: `x*x*x*y`
+# takes the cube of a run of x, and at each x the search begins anew. What stands between two repeats and is none of one
+# of them leaves only one way; other characters between them leave fewer. The cost of a repeat is the product of the
+# ways of all before it.
+
+#: The ways that an open repeat counts as: about the characters in which an expression is tried at a time.
+_OPEN = 1000
+#: The most ways in all, some tenths of a second for such a text. Where a match may begin counts, too.
+_MOST = 100_000_000
+#: The most characters of a repeat that count as standing behind what is before it.
+_LITERAL = 8
+#: The ways through an expression that are told apart.
+_WAYS = 64
+#: Characters of all sorts stand for those that are not ASCII: letters with and without case, digits, spaces, signs.
+_ALPHABET = frozenset(map(chr, range(128))) | frozenset("éßſΩя中٣\u2028\u00a0€\u0301\U0001f600\u212a")
+
+
+class _Way(NamedTuple):
+    """What stands between a repeat and the next one on one way through the expression: characters, and how many."""
+
+    between: frozenset[frozenset[str]] = frozenset()
+    chars: int = 0
+
+
+class _Repeat(NamedTuple):
+    """What one character of a repeat may be, in how many ways it can end, and what may stand behind it so far."""
+
+    letters: frozenset[str]
+    ends: int
+    ways: tuple[_Way, ...] = (_Way(),)
+
+    def ends_before(self, letters: frozenset[str]) -> int:
+        """In how many ways this one can end before a repeat of these characters."""
+        if not self.letters & letters:
+            return 1
+        return max(
+            1
+            if any(not one & self.letters or not one & letters for one in way.between)
+            else max(1, self.ends // max(1, way.chars))
+            for way in self.ways
+        )
+
+    def followed(self, letters: frozenset[str]) -> _Repeat:
+        """The same with a character of these behind it."""
+        return self._replace(ways=tuple(_Way(way.between | {letters}, way.chars + 1) for way in self.ways))
+
+
+class _TooMany(Exception):
+    """There are more ways than are allowed."""
+
+
+def is_cheap(parsed: Any, *, folded: bool) -> bool:
+    """Whether a parsed expression has few ways to match; `folded`: case does not count."""
+    try:
+        _walk(parsed, [_Repeat(_ALPHABET, _OPEN)], folded)  # a match can begin anywhere
+    except _TooMany:
+        return False
+    return True
+
+
+def _walk(nodes: Iterable[Any], before: list[_Repeat], folded: bool) -> list[_Repeat]:
+    """The repeats before a sequence of nodes and those in it, as they stand behind it."""
+    for op, value in nodes:
+        name = str(op)
+        letters = _letters_of(name, value, folded)
+        if letters is not None:
+            before = [one.followed(letters) for one in before]
+        elif name in _REPEATS:
+            before = _repeat(value, before, folded)
+        elif name in ("SUBPATTERN", "ATOMIC_GROUP"):
+            before = _walk(value[3] if name == "SUBPATTERN" else value, before, folded)
+        else:
+            before = _one_of(_inside(name, value), before, folded, must=name == "BRANCH")
+    return before
+
+
+def _repeat(value: Any, before: list[_Repeat], folded: bool) -> list[_Repeat]:
+    least, most, body = int(value[0]), int(value[1]), value[2]
+    letters = _letters_of(str(body[0][0]), body[0][1], folded) if len(body) == 1 else None
+    if letters is None:  # a group, which occurs once at most
+        return _walk(body, before, folded) if least else _one_of([body], before, folded, must=False)
+    ends = min(most - least + 1, _OPEN)
+    total = ends
+    for one in before:
+        total *= one.ends_before(letters)
+    if total > _MOST:
+        raise _TooMany
+    for _ in range(min(least, _LITERAL)):
+        before = [one.followed(letters) for one in before]
+    return [*before, _Repeat(letters, ends)] if ends > 1 else before
+
+
+def _one_of(parts: Iterable[Any], before: list[_Repeat], folded: bool, *, must: bool) -> list[_Repeat]:
+    """The repeats after one of several sequences, or (`must` is False) perhaps after none of them."""
+    after = [_walk(part, before, folded) for part in parts]
+    if not must:
+        after.append(before)
+    out = []
+    for place, one in enumerate(before):
+        ways = tuple(dict.fromkeys(way for repeats in after for way in repeats[place].ways))
+        if len(ways) > _WAYS:  # one stands for all: what they have in common
+            common = frozenset.intersection(*(way.between for way in ways))
+            ways = (_Way(common, min(way.chars for way in ways)),)
+        out.append(one._replace(ways=ways))
+    return [*out, *(one for repeats in after for one in repeats[len(before) :])]
+
+
+def _inside(name: str, value: Any) -> list[Any]:
+    """The sequences in a node of which a match need not have all."""
+    if name == "BRANCH":
+        return list(value[1])
+    if name in ("ASSERT", "ASSERT_NOT"):
+        return [value[1]]
+    return [part for part in value[1:] if part] if name == "GROUPREF_EXISTS" else []
+
+
+def _letters_of(name: str, value: Any, folded: bool) -> frozenset[str] | None:
+    """The characters (of a sample of all) that a node of one character matches; None for a node of another sort."""
+    if name == "ANY":
+        return _ALPHABET
+    if name in ("LITERAL", "NOT_LITERAL"):
+        found = _cases({chr(value)}, folded)
+        return _ALPHABET - found if name == "NOT_LITERAL" else found
+    if name == "IN":
+        return _of_set(tuple((str(op), str(one) if str(op) == "CATEGORY" else one) for op, one in value), folded)
+    return None
+
+
+@lru_cache(maxsize=256)
+def _of_set(items: tuple[tuple[str, Any], ...], folded: bool) -> frozenset[str]:
+    found: set[str] = set()
+    for name, value in items:
+        if name == "LITERAL":
+            found.add(chr(value))
+        elif name == "RANGE":
+            found |= {c for c in _ALPHABET if value[0] <= ord(c) <= value[1]}
+        elif name == "CATEGORY":
+            found |= _category(value)
+    letters = _cases(found, folded)
+    return _ALPHABET - letters if items and items[0][0] == "NEGATE" else letters
+
+
+def _category(name: str) -> frozenset[str]:
+    word = name.rpartition("_")[2]
+    ways = {"DIGIT": str.isdigit, "SPACE": str.isspace, "WORD": lambda c: c.isalnum() or c == "_"}
+    found = frozenset(filter(ways[word], _ALPHABET)) if word in ways else _ALPHABET
+    return _ALPHABET - found if "_NOT_" in name else found
+
+
+def _cases(letters: Iterable[str], folded: bool) -> frozenset[str]:
+    found = frozenset(letters)
+    return found | {c for c in _ALPHABET | found if c.lower() in found or c.upper() in found} if folded else found

@@ -6,6 +6,14 @@ from typing import NamedTuple
 
 from memctl.names import FindingKind, PolicyAction
 
+_SIGNS = (
+    "#@ #num #value #long #hidden #cjk #rot13 #reversed #leet #tag #tilde #num9 #num12 #short #blob #n324 #n334 #n63 "
+    "#n67 #n8a #folding"
+)
+#: The bit of each sign that the prefilter sees in a text. Below is said what those stand for that open rules; the
+#: others tell how a text is disguised.
+SIGNS = {name: 1 << number for number, name in enumerate(_SIGNS.split())}
+
 
 class Rule(NamedTuple):
     r"""One row of policy.
@@ -14,19 +22,19 @@ class Rule(NamedTuple):
     kind            secret, injection, instructional or pii
     action          on the interactive paths: reject or quarantine (documents redact or quarantine instead)
     severity        1 (weak cue) to 3 (sure; of personal data: worth blotting out of documents)
-    keywords        the cheap gate: groups separated by " + ", of each of which one must occur; a group is alternatives
-                    separated by blanks. A keyword is a lower-case run of letters and digits between other characters.
-                    `abc*` is a run that begins so, `*abc*` one that contains it, and `/re/` one of 4 or more with
-                    letters and digits that has this shape. A group may be a sign instead: `#@`, `#num` (a number of 7
-                    digits or more; `#num9` and `#num12` of so many; `#n324` one whose digits stand in groups of 3, 2
-                    and 4, and so `#n334`, `#n63`, `#n67`; `#n8a` one before a hyphen and a letter), `#value` (any run
-                    of 8 or more with letters and digits), `#long` (one of 20), `#hidden` (invisible characters),
-                    `#tag` (markup that models use), `#tilde`, `#cjk`, `#short` (the whole text has at most 120
-                    characters). Beside words, signs may stand in all groups but the first
+    keywords        what the prefilter looks for: groups separated by " + ", of each of which one must occur; a group is
+                    alternatives separated by blanks. A keyword is a lower-case run of letters and digits between other
+                    characters. `abc*` is a run that begins so, `*abc*` one that contains it, and `/re/` one of 4 or
+                    more with letters and digits that has this shape. A group may be a sign instead: `#@`, `#num` (a
+                    number of 7 digits or more; `#num9` and `#num12` of so many; `#n324` one whose digits stand in
+                    groups of 3, 2 and 4, and so `#n334`, `#n63`, `#n67`; `#n8a` one before a hyphen and a letter),
+                    `#value` (any run of 8 or more with letters and digits), `#long` (one of 20), `#hidden` (invisible
+                    characters), `#tag` (markup that models use), `#tilde`, `#cjk`, `#short` (the whole text has at most
+                    120 characters). Beside words, signs may stand in all groups but the first
     pattern         regular expression, tried around the first group's keywords only. Secrets and PII match the text as
                     it is, injection and instructional rules its lower-case form. The last group to close, if any, is
                     the span that counts
-    check           name of a function in `checks_*` that has the last word, or ""
+    check           name of the function in `checks_*` that has the last word, or ""
     example         a text the rule must catch
     counterexample  a text it must not
     reach           how far a match may extend from the keyword, or from a number's end, in characters; above 250 also
@@ -57,10 +65,6 @@ class Rule(NamedTuple):
     clause: str = ""
     statement: bool = False
 
-    def groups(self) -> list[list[str]]:
-        """The gate's groups of alternative keywords."""
-        return [group.split() for group in self.keywords.split(" + ")]
-
 
 class Hit(NamedTuple):
     """A rule that matched, where in the text as it was given, and what that asks for on the interactive paths."""
@@ -69,3 +73,8 @@ class Hit(NamedTuple):
     end: int
     rule: Rule
     action: PolicyAction
+
+    @property
+    def is_blotted(self) -> bool:
+        """Whether it is replaced in documents: secrets and high-risk personal numbers."""
+        return self.rule.kind == "secret" or (self.rule.kind == "pii" and self.rule.severity == 3)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from memctl.policy.national import IBAN_LENGTHS
+from memctl.policy.national_ids import IBAN_LENGTHS
 from memctl.policy.rule import Rule
 
 

@@ -1,5 +1,8 @@
-# ruff: noqa: E501 - a row is read as a row
-"""Secrets that show by their own format. The examples are made up."""
+# ruff: noqa: E501, RUF001 - a row is read as a row
+"""Secrets: tokens by their own format, values by the name beside them, credentials by their label.
+
+The examples are made up. The checks (`checks_secrets`) have the last word on a value.
+"""
 
 from __future__ import annotations
 
@@ -256,4 +259,300 @@ _SHAPES = (
          "kind: Secret\ndata:\n  password: <base64>\n", 2_500, before=2_000),
 )  # fmt: skip
 
-SECRETS = (*_FORGES, *_CLOUD, *_AI, *_MONEY, *_TALK, *_PACKAGES, *_TOOLS, *_SHAPES)
+# --- prefixes of 2024 to 2026 -------------------------------------------------------------------------------------------
+
+# When and where each prefix was seen, and a rule for the next ones. Bodies in samples are made up.
+
+_LOWER_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_A_UUID = "3f9a1c7e-5b2d-8046-e1c9-a7f3d5b08264"
+
+#: id, keywords, expression, sample, since, source.
+_PREFIXES = (
+    ("supabase-key", "sb sbp", r"(?:sb_secret_[\w-]{20,60}|sbp_[0-9a-f]{40})", f"sb_secret_{AN[:31]}", "2025-06", "supabase.com/docs/guides/api/api-keys"),
+    ("vercel-token", "vercel vcp vca vck", r"(?:vercel_blob_rw_[A-Za-z0-9]{12,24}_[A-Za-z0-9]{20,60}|vc[pack]_[A-Za-z0-9]{24,80})", f"vcp_{AN[:56]}", "2025-02", "vercel.com/docs/vercel-blob; vercel.com/changelog"),
+    ("neon-key", "napi", r"napi_[a-z0-9]{40,80}", f"napi_{LOWER[:64]}", "2024-10", "neon.com/docs/manage/api-keys"),
+    ("figma-oauth", "figo figu", r"fig[ou]_[\w-]{32,60}", f"figo_{AN[:40]}", "2024", "figma.com/developers/api"),
+    ("pinecone-key", "pcsk", r"pcsk_[A-Za-z0-9_]{40,80}", f"pcsk_{AN[:70]}", "2024-09", "docs.pinecone.io/guides/projects/manage-api-keys"),
+    ("langsmith-key", "lsv2", r"lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}", f"lsv2_pt_{HEX[:32]}_{HEX[32:42]}", "2024-06", "docs.smith.langchain.com"),
+    ("langfuse-key", "lf", rf"sk-lf-{_LOWER_UUID}", f"sk-lf-{_A_UUID}", "2024", "langfuse.com/docs"),
+    ("tavily-key", "tvly", r"tvly-(?:dev-|prod-)?[A-Za-z0-9]{20,60}", f"tvly-dev-{AN[:32]}", "2024", "docs.tavily.com"),
+    ("firecrawl-key", "fc + #long", r"fc-[0-9a-f]{32}", f"fc-{HEX[:32]}", "2024", "docs.firecrawl.dev"),
+    ("resend-key", "re + #value", r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,40}", f"re_{AN[:8]}_{AN[8:32]}", "2024", "resend.com/docs/api-reference"),
+    ("render-key", "rnd", r"rnd_[A-Za-z0-9]{24,60}", f"rnd_{AN[:28]}", "2024", "render.com/docs/api"),
+    ("posthog-key", "phx phs", r"ph[xs]_[A-Za-z0-9]{32,60}", f"phx_{AN[:43]}", "2024", "posthog.com/docs/api"),
+    ("jina-key", "jina + #long", r"jina_[A-Za-z0-9_-]{40,80}", f"jina_{HEX[:32]}{AN[:28]}", "2024", "jina.ai/api-dashboard"),
+    ("voyage-key", "pa + #long", r"pa-[A-Za-z0-9_-]{40,60}", f"pa-{AN[:43]}", "2024", "docs.voyageai.com"),
+    ("e2b-key", "e2b sk + #long", r"(?:sk_)?e2b_[0-9a-f]{40}", f"e2b_{HEX[:40]}", "2024", "e2b.dev/docs"),
+    ("browserbase-key", "bb + #value", r"bb_(?:live|test)_[A-Za-z0-9_-]{20,50}", f"bb_live_{AN[:27]}", "2024", "docs.browserbase.com"),
+    ("cerebras-key", "csk", r"csk-[a-z0-9]{40,60}", f"csk-{LOWER[:48]}", "2024-08", "inference-docs.cerebras.ai"),
+    ("together-key", "tgp", r"tgp_v1_[\w-]{40,60}", f"tgp_v1_{AN[:43]}", "2025", "docs.together.ai"),
+    ("circleci-token", "ccipat cciprj", r"CCI(?:PAT|PRJ)_[A-Za-z0-9]{16,30}_[0-9a-f]{40}", f"CCIPAT_{AN[:22]}_{HEX[:40]}", "2024", "circleci.com/docs/managing-api-tokens"),
+    ("buildkite-token", "bkua bkct bkaj bkpat", r"bk(?:ua|ct|aj|pat)_[0-9A-Za-z]{32,60}", f"bkua_{HEX[:40]}", "2024", "buildkite.com/docs/apis"),
+    ("contentful-pat", "cfpat", r"CFPAT-[\w-]{40,60}", f"CFPAT-{AN[:43]}", "2024", "contentful.com/developers/docs"),
+    ("cursor-key", "key crsr + #long", r"(?:key|crsr)_[0-9a-f]{64}", f"key_{HEX[:64]}", "2025", "docs.cursor.com/account/api"),
+    ("netlify-pat", "nfp nfc nfo nfu nfb", r"nf[pcoub]_[A-Za-z0-9]{32,44}", f"nfp_{AN[:36]}", "2024-04", "docs.netlify.com/api/get-started"),
+    ("fireworks-key", "fw + #value", r"fw_[A-Za-z0-9]{20,60}", f"fw_{AN[:24]}", "2024", "docs.fireworks.ai"),
+    ("elevenlabs-key", "sk + #long", r"sk_[0-9a-f]{48}", f"sk_{HEX[:48]}", "2024-06", "elevenlabs.io/docs/api-reference"),
+    ("runpod-key", "rpa", r"rpa_[A-Z0-9]{36,60}", f"rpa_{UPPER[:44]}", "2024", "docs.runpod.io"),
+    ("mem0-key", "m0 + #long", r"m0-[A-Za-z0-9]{36,50}", f"m0-{AN[:40]}", "2024", "docs.mem0.ai"),
+    ("apify-token", "apify", r"apify_api_[A-Za-z0-9]{36}", f"apify_api_{AN[:36]}", "2024", "docs.apify.com/platform/integrations/api"),
+    ("inngest-key", "signkey", r"signkey-(?:prod|test|branch)-[0-9a-f]{40,64}", f"signkey-prod-{HEX[:64]}", "2024", "inngest.com/docs"),
+    ("trigger-dev-key", "tr + #value", r"tr_(?:dev|prod|stg|pat)_[A-Za-z0-9]{20,44}", f"tr_prod_{AN[:24]}", "2024", "trigger.dev/docs/apikeys"),
+    ("webhook-secret", "whsec", r"whsec_[A-Za-z0-9+/]{24,64}={0,2}", f"whsec_{AN[:32]}", "2024", "standardwebhooks.com"),
+    ("context7-key", "ctx7sk", rf"ctx7sk-{_LOWER_UUID}", f"ctx7sk-{_A_UUID}", "2025", "context7.com/docs"),
+    ("brave-search-key", "bsa*", r"BSA[A-Za-z0-9_-]{27,40}", f"BSA{AN[:28]}", "2024", "api-dashboard.search.brave.com"),
+    ("wandb-key", "wandb", r"wandb_v1_[\w-]{40,120}", f"wandb_v1_{AN[:77]}", "2025", "docs.wandb.ai"),
+    ("google-auth-key", "aq + #long", r"AQ\.[A-Za-z0-9_-]{40,80}", f"AQ.{AN[:50]}", "2025", "ai.google.dev/gemini-api/docs/api-key"),
+    ("huggingface-mixed", "hf + #long", r"hf_[A-Za-z0-9]{34,37}", f"hf_{AN[:34]}", "2024", "huggingface.co/docs/hub/security-tokens"),
+    ("docker-org-token", "dckr", r"dckr_o?at_[\w-]{27,60}", f"dckr_oat_{AN[:32]}", "2024-10", "docs.docker.com/security/for-admins/access-tokens"),
+    ("helicone-key", "helicone + #value", r"sk-helicone-[\w-]{20,80}", f"sk-helicone-{LOWER[:32]}", "2024", "docs.helicone.ai"),
+    ("exa-style-secret", "secret + #long", r"secret[-_][A-Za-z0-9]{32,64}", f"secret_{AN[:43]}", "2024", "developers.notion.com; docs.statsig.com"),
+    ("digitalocean-spaces", "dose dosm + #long", r"dos[em]_v1_[0-9a-f]{64}", f"dose_v1_{HEX[:64]}", "2025", "docs.digitalocean.com"),
+)  # fmt: skip
+
+
+def _recent(id: str, keywords: str, pattern: str, sample: str) -> Rule:
+    return Rule(
+        id, "secret", "reject", 3, keywords, rf"(?<![A-Za-z0-9_-]){pattern}(?![A-Za-z0-9])", "strong", sample,
+        sample[:6] + "x" * 40, 260,
+    )  # fmt: skip
+
+
+RECENT = (
+    *(_recent(*row[:4]) for row in _PREFIXES),
+    Rule("prefixed-key", "secret", "reject", 2, "sk rk pat key apikey api token tok secret svc admin live prod + #value",
+         r"(?<![A-Za-z0-9])(?<![./])(?<!pk[_-])(?<!pub[_-])(?:sk|rk|pat|apikey|api|key|token|tok|secret|svc|admin|live|prod)[_-](?:(?:live|test|prod|dev|v\d|[a-z]{2,8})[_-]){0,2}(?=[A-Za-z0-9]{0,40}[A-Z])(?=[A-Za-z0-9]{0,40}[0-9])[A-Za-z0-9]{24,120}(?![A-Za-z0-9_.-])",
+         "prefixed", f"acme_tok_prod_{AN[:32]}", "api_key_" + "x" * 32, 260, before=0),
+)  # fmt: skip
+
+# --- names: a provider, or a word such as token or password, and a value ------------------------------------------------
+
+_ASSIGN = r"""[\s"'`\])\\]{0,4}(?:string\s{0,3})?(?::{1,3}=|=>|\?=|\.=|\|\||[=:>,])[\s"'`=\\]{0,12}"""
+_VALUE_END = r"(?![\w=])"
+_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+
+
+def _provider(id: str, names: str, value: str, sample: str, keywords: str = "", check: str = "filled") -> Rule:
+    """A provider row: its name, perhaps more of an identifier, an assignment, a value of the provider's length.
+
+    The name is no part of others: `sumOf` does not say Sumo.
+    """
+    first = names.split(maxsplit=1)[0]
+    pattern = rf"(?i:{'|'.join(names.split())})(?<![a-z][A-Z])[\w.-]{{0,40}}{_ASSIGN}({value}){_VALUE_END}"
+    inside = not keywords and names.replace(" ", "").isalnum()
+    keywords = keywords or " ".join(f"*{max(name.replace('-', '_').split('_'), key=len)}*" for name in names.split())
+    return Rule(
+        id,
+        "secret",
+        "reject",
+        2,
+        keywords,
+        pattern,
+        check,
+        f'{first}_TOKEN = "{sample}"',
+        f'{first}_TOKEN = "<token>"',
+        250,
+        before=0 if inside else 80,
+        assigned=inside,
+    )
+
+
+_PROVIDERS = (
+    _provider("adafruit-key", "adafruit", r"[a-z0-9_-]{32}", LOWER[:32]),
+    _provider("adobe-client", "adobe", r"[0-9a-f]{32}", HEX[:32]),
+    _provider("airtable-key", "airtable", r"[a-z0-9]{17}", LOWER[:17]),
+    _provider("algolia-key", "algolia", r"[a-z0-9]{32}", LOWER[:32]),
+    _provider("asana-key", "asana", r"\d{16}|[a-z0-9]{32}", LOWER[:32]),
+    _provider("atlassian-key", "atlassian confluence jira", r"[A-Za-z0-9]{24}", AN[:24]),
+    _provider("bitbucket-key", "bitbucket", r"[A-Za-z0-9]{32}|[A-Za-z0-9=_-]{64}", AN[:32]),
+    _provider("bittrex-key", "bittrex", r"[a-z0-9]{32}", LOWER[:32]),
+    _provider("meraki-key", "meraki", r"[0-9a-f]{40}", HEX[:40]),
+    _provider("cloudflare-key", "cloudflare", r"[0-9a-f]{37}|[A-Za-z0-9_-]{40}", AN[:40]),
+    _provider("codecov-token", "codecov", r"[a-z0-9]{32}|" + _UUID, LOWER[:32]),
+    _provider("cohere-key", "cohere co_api_key", r"[A-Za-z0-9]{40}", AN[:40], "*cohere* co + #value"),
+    _provider("coinbase-token", "coinbase", r"[a-z0-9_-]{64}", LOWER[:64]),
+    _provider("confluent-key", "confluent", r"[a-z0-9A-Z]{16}|[a-zA-Z0-9]{64}", LOWER[:16]),
+    _provider("contentful-token", "contentful", r"[A-Za-z0-9=_-]{43}", AN[:43]),
+    _provider("datadog-key", "datadog", r"[a-z0-9]{32}|[a-z0-9]{40}", LOWER[:40]),
+    _provider("discord-secret", "discord", r"[0-9a-f]{64}|[A-Za-z0-9=_-]{32}|\d{18,19}", HEX[:64]),
+    _provider("drone-token", "droneci drone", r"[a-z0-9]{32}", LOWER[:32]),
+    _provider("dropbox-secret", "dropbox", r"[a-z0-9]{15}|[A-Za-z0-9]{64}", LOWER[:15]),
+    _provider("etsy-token", "etsy", r"[a-z0-9]{24}", LOWER[:24]),
+    _provider("facebook-secret", "facebook", r"[0-9a-f]{32}", HEX[:32]),
+    _provider("fastly-token", "fastly", r"[A-Za-z0-9=_-]{32}", AN[:32]),
+    _provider("finicity-key", "finicity", r"[0-9a-f]{32}|[a-z0-9]{20}", HEX[:32]),
+    _provider("finnhub-token", "finnhub", r"[a-z0-9]{20}", LOWER[:20]),
+    _provider("flickr-token", "flickr", r"[a-z0-9]{32}", LOWER[:32]),
+    _provider("freshbooks-token", "freshbooks", r"[a-z0-9]{64}", LOWER[:64]),
+    _provider("gitter-token", "gitter", r"[a-z0-9_-]{40}", LOWER[:40]),
+    _provider("heroku-uuid", "heroku", _UUID, _A_UUID),
+    _provider("hubspot-key", "hubspot", _UUID, _A_UUID),
+    _provider("intercom-key", "intercom", r"[A-Za-z0-9=_-]{60}", AN[:60]),
+    _provider("jfrog-key", "jfrog artifactory bintray xray", r"[A-Za-z0-9]{64}|[A-Za-z0-9]{73}", AN[:73]),
+    _provider("kraken-token", "kraken", r"[A-Za-z0-9/=_+-]{80,90}", AN[:80]),
+    _provider("kucoin-token", "kucoin", r"[0-9a-f]{24}|" + _UUID, HEX[:24]),
+    _provider("launchdarkly-token", "launchdarkly", r"[A-Za-z0-9=_-]{40}", AN[:40]),
+    _provider("linear-secret", "linear", r"[0-9a-f]{32}", HEX[:32]),
+    _provider("linkedin-key", "linkedin linked-in", r"[a-z0-9]{14}|[a-z0-9]{16}", LOWER[:14], "*linkedin* linked"),
+    _provider("looker-key", "looker", r"[a-z0-9]{20}|[a-z0-9]{24}", LOWER[:24]),
+    _provider("mailgun-signing", "mailgun", r"[0-9a-h]{32}-[0-9a-h]{8}-[0-9a-h]{8}|pubkey-[0-9a-f]{32}", HEX[:32] + "-3f9a1c7e-5b2d8046"),
+    _provider("mattermost-token", "mattermost", r"[a-z0-9]{26}", LOWER[:26]),
+    _provider("messagebird-key", "messagebird message-bird message_bird", r"[a-z0-9]{25}|" + _UUID, LOWER[:25], "*messagebird* bird"),
+    _provider("netlify-token", "netlify", r"[A-Za-z0-9=_-]{40,46}", AN[:40]),
+    _provider("newrelic-id", "new-relic newrelic new_relic", r"[a-z0-9]{64}", LOWER[:64], "*newrelic* relic"),
+    _provider("nytimes-token", "nytimes new-york-times newyorktimes", r"[A-Za-z0-9=_-]{32}", AN[:32], "*nytimes* *newyorktimes* york + #value"),
+    _provider("okta-token", "okta", r"00[\w=-]{40}", "00" + AN[:40]),
+    _provider("plaid-key", "plaid", r"[a-z0-9]{24}|[a-z0-9]{30}", LOWER[:30]),
+    _provider("privateai-token", "privateai private_ai private-ai", r"[a-z0-9]{32}", LOWER[:32], "*privateai* private + #value"),
+    _provider("rapidapi-key", "rapidapi", r"[A-Za-z0-9_-]{50}", AN[:50]),
+    _provider("sendbird-token", "sendbird", r"[0-9a-f]{40}|" + _UUID, HEX[:40]),
+    _provider("sentry-key", "sentry", r"[0-9a-f]{64}", HEX[:64]),
+    _provider("sidekiq-secret", "contribsys", r"[0-9a-f]{8}:[0-9a-f]{8}", "3f9a1c7e:5b2d8046"),
+    _provider("snyk-token", "snyk", _UUID, _A_UUID),
+    Rule("softlayer-key", "secret", "reject", 2, "*softlayer* sl *slapikey* *slkey*",
+         rf"(?i:(?:softlayer|(?<![A-Za-z0-9])sl)[_-]?(?:api[_-]?)?(?:key|pass(?:wd|word)?)?)[\w.-]{{0,40}}(?:{_ASSIGN}|\s)([a-z0-9]{{64}}){_VALUE_END}|softlayer\.com/soap/v3(?:\.1)?/([a-z0-9]{{64}}){_VALUE_END}",
+         "filled", f"--softlayer-api-key {HEX[:64]}", "--softlayer-api-key <key>", 250),
+    _provider("ibm-cloud-key", "ibm iam_api cloud_iam cloud_api cloud-iam cloud-api apikey", r"[A-Za-z0-9_-]{44}", AN[:44], "ibm iam cloud *apikey* + #value"),
+    _provider("cloudant-password", "cloudant", r"[0-9a-f]{64}|[a-z]{24}", HEX[:64]),
+    _provider("squarespace-token", "squarespace", _UUID, _A_UUID),
+    _provider("sumologic-key", "sumo", r"su[A-Za-z0-9]{12}|[A-Za-z0-9]{64}", AN[:64]),
+    _provider("travis-token", "travis", r"[A-Za-z0-9]{22}", AN[:22]),
+    _provider("trello-token", "trello", r"[A-Za-z0-9]{32}", AN[:32]),
+    _provider("twitch-token", "twitch", r"[a-z0-9]{30}", LOWER[:30]),
+    _provider("twitter-key", "twitter", r"[A-Za-z0-9]{25}|[A-Za-z0-9]{50}|\d{15,25}-[A-Za-z0-9]{20,40}|A{22}[A-Za-z0-9%]{80,100}|[A-Za-z0-9]{45}", AN[:25]),
+    _provider("zendesk-key", "zendesk", r"[A-Za-z0-9]{40}", AN[:40]),
+    _provider("sonar-key", "sonar", r"[A-Za-z0-9_=-]{40}", AN[:40]),
+    _provider("harness-key", "harness", r"[A-Za-z0-9]{44,66}", AN[:44]),
+    _provider("telegram-key", "telegram", r"\d{5,16}:[\w-]{35}(?!-)", "42171948:" + AN[:35]),
+)  # fmt: skip
+
+_KEY_WORDS = (
+    "*token* *secret* *apikey* key keys *accesskey* *secretkey* *privatekey* *authkey* *signingkey* *encryptionkey* "
+    "*credential* creds auth oauth access passphrase *masterkey*"
+)
+
+#: A password-like name, and a long value without blanks, whatever its marks: taken whole, by the reference to it.
+_NAMES = "(?:passw(?:or)?d|passwd|pwd|pass|secrete?|(?:api|private|service|access|secret)_?key)"
+_BUSY = (
+    f"(?i){_NAMES}"
+    r"""[\w-]{0,20}["'`\]\\]{0,2}\s{0,4}(?:(?:::?)?=|=>|:(?!:)|[!=]==?|\s(?=["']))\s{0,4}@?["'`]?(?=([^\s"'`]{12,120}))\1(?=["'`\s]|\Z)"""
+)
+
+#: The same of a name that ends in `pass` or, as in `api_key`, in `key`: tried at that word.
+_KEY_BUSY = _BUSY.replace(_NAMES, "(?:pass|(?:(?<=api_)|(?<=private_)|(?<=service_)|(?<=access_)|(?<=secret_))key)")
+
+_NAMED_VALUES = (
+    Rule("generic-key", "secret", "reject", 2, _KEY_WORDS + " + #value",
+         r"""(?i)(?:token|secret|key(?!_?id)|cred(?:ential)?s?|auth(?!or)|access|passphrase)[\w.-]{0,30}?[\s"'`\])\\]{0,4}(?::{1,3}=|=>|\?=|\.=|\|\||[=:>,])[ \t"'`\\]{0,6}(?<=[\s"'`=:>,])([\w.=+/~-]{10,150})(?![\w(\[.{-])""",
+         "named", 'api_token = "' + AN[:32] + '"', "token = tokens.next_token_1", 220, before=0, assigned=True),
+    Rule("password", "secret", "reject", 2, "*passw* *pwd* *dbpass* *passphrase*",
+         r"""(?i)(?:passw(?:or)?d|passwd|passphrase|(?<![A-Za-z0-9])pwd|(?<![a-z])pass)[\w-]{0,20}["'`\]\\]{0,3}\s{0,4}(?:(?:::?)?=(?!=)|=>|:(?!:))\s{0,4}["'`\\]{0,3}(?=([^\s"'`,;<>(){}\[\]\\$]{6,120}))\1(?=["'`,;\s<>)}\]\\]|\Z)""",
+         "password", "password=hunter2hunter2", "password: str = field(default=None)", 200, before=0, assigned=True),
+    Rule("password-quoted", "secret", "reject", 2, "*passw* *pwd* *dbpass* *secret* *apikey* *privatekey* *servicekey* *accesskey* *secretkey* *sessiontoken*",
+         r"""(?i)(?:passw(?:or)?d|passwd|pwd|pass|secrete?|api_?key|private_?key|service_?key|access_?key|secret_?key|session_?token)[\w-]{0,20}(?:\[\d{0,4}\])?["'\]]{0,2}\s{0,4}(?:(?:::?)?=(?!=)|=>|:(?!:)|[!=]==?)\s{0,4}@?(?:"([^"\n]{6,120})"|'([^'\n]{6,120})')""",
+         "password_quoted", 'apikey := "m{{h}o)p${e]nob(ody"', 'password = "Enter your password"', 220, before=0, assigned=True),
+    Rule("password-busy", "secret", "reject", 2, "*passw* *pwd* *dbpass* *secret* *apikey*", _BUSY, "busy",
+         "password: k{{q}u)w${e]rty-up[sid>-_$#down}}", "password = compute(a[1], b{2})", 220, before=0, assigned=True),
+    Rule("key-busy", "secret", "reject", 2, "pass key + api private service access db user root admin", _KEY_BUSY, "busy",
+         "api_key: `k{{q}u)w${e]rty-up[sid>-_$#down}}`", "api_key = find(a[1], b{2})", 220, before=0, assigned=True),
+    Rule("password-compared", "secret", "reject", 2, "*passw* *pwd* *dbpass* *secret*",
+         r"""(?i)["']([^\s"']{10,120})["']\s{0,3}[!=]==?\s{0,3}[\w.]{0,30}(?:passw(?:or)?d|passwd|pwd|dbpass|secret)""",
+         "busy", 'if ("k{{q}u)w${e]rty-up[sid>-_$#down}}" == password) {', 'if ("${x}" == password)', 200, "== !=", before=160),
+    Rule("pass-assignment", "secret", "reject", 2, "pass + db user root admin login ftp smtp http proxy my sql ssh",
+         r"""(?i)[a-z]_?pass["'\]]{0,2}\s{0,4}(?:(?:::?)?=(?!=)|=>|:(?!:))\s{0,4}["']?([^\s"'`,;<>$]{6,120})""",
+         "password", "db_pass=hunter2hunter2", "user.pass = user_pass", 200),
+    Rule("pw-assignment", "secret", "reject", 2, "pw + #value",
+         r"""(?i)[a-z]_pw["'\]]{0,2}\s{0,4}(?:(?:::?)?=(?!=)|=>|:(?!:))\s{0,4}["']?([^\s"'`,;<>$(){}]{8,120})(?=["'`,;\s]|\Z)""",
+         "password", 'db_pw = "hunter2hunter2"', "db_pw = read_pw1(2)", 200),
+    Rule("password-prose", "secret", "reject", 2, "password passphrase pin + is",
+         r"""(?i)(?:password|passphrase)\s+(?:for\s+[\w .@-]{1,40}\s+)?is\s+["'`]?([^\s"'`,;<>(){}\[\]$]{6,60})""",
+         "password_prose", "The password is hunter2Zq9!", "the password is encrypted", 160),
+    Rule("api-key-assignment", "secret", "reject", 2, "apikey *apikey* api + key keys *apikey*",
+         r"""(?i)api[-_ ]?key["']?\s{0,4}[:=]\s{0,4}["']?([^\s"'<>(){}\[\]$,;]{8,150})""",
+         "named_exact", "API_KEY=" + AN[:12], "api_key: os.environ['KEY']", 200, before=0, assigned=True),
+)  # fmt: skip
+
+# --- credentials as people write them: a label, something that says "is", a value ---------------------------------------
+
+#: What a password is called. A label of several words stands here by its last one, at which patterns are tried.
+_LABEL = (
+    r"passw(?:or[dt]|ord|d)s?|passcode|passphrase|password[s]?|pwd|pw|pass|"  # English, French "mot de passe" below
+    r"passwort[es]?|kennwort|zugangscode|zugangsschl\xfcssel|passe|mdp|contrase\xf1a|clave|(?<=d')ordine|senha|wachtwoord|has\u0142o|"
+    r"\u043f\u0430\u0440\u043e\u043b[\u044c\u044f]|\u015fifre(?:si)?|parola(?:s\u0131)?|l\xf6senord(?:et)?|kh\u1ea9u|sandi(?:nya)?|\u03ba\u03c9\u03b4\u03b9\u03ba\u03cc\u03c2|\u0627\u0644\u0645\u0631\u0648\u0631|\u0627\u0644\u0633\u0631|\u0639\u0628\u0648\u0631"
+)
+_LABEL_WORDS = (
+    "*passw* passcode passphrase pwd pw pass passwort kennwort zugangscode zugangsschl\xfcssel passe mdp contrase\xf1a contrasena clave ordine senha "
+    "wachtwoord has\u0142o haslo \u043f\u0430\u0440\u043e\u043b\u044c \u043f\u0430\u0440\u043e\u043b\u044f \u015fifre \u015fifresi parola parolas\u0131 l\xf6senord l\xf6senordet losenord kh\u1ea9u sandi sandinya \u03ba\u03c9\u03b4\u03b9\u03ba\u03cc\u03c2 "
+    "\u0627\u0644\u0645\u0631\u0648\u0631 \u0627\u0644\u0633\u0631 \u0639\u0628\u0648\u0631 wifi"
+)
+_LABEL_DENSE = r"\u5bc6\u7801|\u5bc6\u78bc|\u53e3\u4ee4|\u30d1\u30b9\u30ef\u30fc\u30c9|\u6697\u8a3c\u756a\u53f7|\ube44\ubc00\ubc88\ud638|\u30d1\u30b9\u30b3\u30fc\u30c9|\u092a\u093e\u0938\u0935\u0930\u094d\u0921|\u09aa\u09be\u09b8\u0993\u09af\u09bc\u09be\u09b0\u09cd\u09a1|\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19"
+#: What makes of a password something else.
+_OTHER = r"(?!\w{0,12}[ _-]?(?:hash|salt|reset|polic|length|file|path|url|field|input|hint|strength|manager|stor|algo|prompt|type|encod|encrypt|protect|auth))"
+_KEY_NOUN = r"(?:(?:key|token|secret|schl\xfcssel|sleutel|nyckel|anahtar\u0131?)s?|api[ _-]{0,2}(?:keys?|\u5bc6\u94a5|\u5bc6\u9470|\u30ad\u30fc|\ud0a4|\u30c8\u30fc\u30af\u30f3|\u4ee4\u724c))"
+
+_OPEN = r"[ \t\"'`*_(]{0,4}(?:<(?:code|b|strong|kbd)>)?"
+_GIVEN = r"[ \t\"'`*_)\]]{0,6}(?::(?!:)|\uff1a|=(?![=~>])|[=-]>|\u2192|\uff1d)" + _OPEN
+_CELL = (
+    r"[ \t\"'`*_:]{0,4}(?:\||\t|</(?:t[dh]|dt|b|strong|code|label)>\s{0,8}(?:</?(?:td|th|tr|dd|span)\b[^>\n]{0,40}>\s{0,8}){0,3})[ \t|]{0,6}"
+    + _OPEN
+)
+_IS = r"[ \t]{1,2}(?:is|are|was|ist|lautet|est|es|\xe8|\xe9|sono|to|\xe4r|adalah|la|ir|olarak|\u03b5\u03af\u03bd\u03b1\u03b9|\u0647\u064a|\u0647\u0648|\u0627\u0633\u062a|\u2014|\u2013|-|now|:)[ \t]{1,3}[\"'`*\u201c(]{0,3}"
+_VALUE = r"([^\s\"'`<>|\u201c\u201d]{5,99}[^\s\"'`<>|.,;:*)\]\u3002\uff0c\u201c\u201d])"
+_WHOSE = r"[^\n:=|<>{}()\[\]@]{0,32}?"
+_NAMED_KEY = r"([A-Za-z0-9_+/=-]{16,120})(?![\w(\[.])"
+
+
+def _labelled(
+    id: str,
+    keywords: str,
+    pattern: str,
+    check: str,
+    example: str,
+    counter: str,
+    reach: int = 220,
+    before: int = 0,
+    cue: str = "",
+) -> Rule:
+    return Rule(id, "secret", "reject", 2, keywords, f"(?i){pattern}", check, example, counter, reach, cue, before)
+
+
+_CREDENTIALS = (
+    _labelled("password-labelled", _LABEL_WORDS,
+         rf"(?:{_LABEL}){_OTHER}(?:{_WHOSE}{_GIVEN}|[ \t]{{0,2}}\([^)\n]{{1,20}}\){_GIVEN}|{_CELL}|[ \t*:_]{{0,3}}\n[ \t>*-]{{0,6}}`?(?=\S{{6,60}}`?[ \t]*(?:\n|\Z))){_VALUE}",
+         "credible", "**Password:** Teso+1734", "Password: at least 12 characters"),
+    _labelled("password-said", _LABEL_WORDS, rf"(?:{_LABEL}){_OTHER}{_WHOSE}{_IS}{_VALUE}", "credible_prose",
+         "the db pw is Vibi9*675q", "the password is encrypted"),
+    _labelled("password-labelled-cjk", "#cjk",
+         rf"(?:{_LABEL_DENSE})[^\n:=|]{{0,12}}?(?:{_GIVEN}|{_CELL}|[ \t]{{0,2}}(?:\u662f|\u4e3a|\u306f|\u306b\u306f|\ub294|\uc740|\u2014|-)[ \t]{{0,2}}[\"'`\u300c]?){_VALUE}",
+         "credible", "密码：Mune*2147", "密码：至少需要12个字符", before=80, cue="密码 密碼 口令 パスワード 暗証番号 비밀번호 パスコード पासवर्ड পাসওয়ার্ড รหัสผ่าน"),
+    _labelled("password-column", "*passw* pwd kennwort clave senha wachtwoord",
+         r"(?:" + "|".join(
+             rf"^\|(?:[^|\n]{{0,60}}\|){{{n}}}[ *`]{{0,4}}(?:{_LABEL})[ *`]{{0,4}}\|[^\n]{{0,200}}\n\|[-:| ]{{3,200}}\n(?:\|[^\n]{{0,200}}\n){{0,12}}?\|(?:[^|\n]{{0,60}}\|){{{n}}}[ *`]{{0,4}}([^\s|`\[]{{6,60}})[ *`]{{0,4}}\|"
+             for n in range(5)) + ")",
+         "credible", "| service | login | password |\n|---|---|---|\n| db | app | Nobiza$wf22 |", "| field | password |\n|---|---|\n| form | required |", 1500, 300),
+    _labelled("password-option", "*passw* passphrase pwd pass token secret",
+         rf"(?<=--)(?:pass(?:word|wd|phrase)?|pwd|token|secret)(?:=|[ \t])[\"']?(?!-){_VALUE}",
+         "credible", "backup-tool --password 6973Rafe.Biu --all", "backup-tool --password --all", 160, 0, "--"),
+    _labelled("password-command", "mysql mysqldump mariadb mysqladmin sshpass docker podman redis net ldapsearch ldapmodify ldapadd",
+         rf"\b(?:(?:mysql(?:dump|admin)?|mariadb)\b[^\n]{{0,100}}?\s-p[\"']?{_VALUE}|sshpass\s{{1,3}}-p\s{{0,2}}[\"']?{_VALUE}|"
+         rf"(?:docker|podman)\s+login\b[^\n]{{0,80}}?\s-p[ =][\"']?{_VALUE}|redis-cli\b[^\n]{{0,60}}?\s-a\s[\"']?{_VALUE}|"
+         rf"net\s+use\s+\S+\s+\S+\s{_VALUE}\s+/user|ldap(?:search|modify|add)\b[^\n]{{0,80}}?\s-w\s[\"']?{_VALUE})",
+         "credible", "mysql -u root -pRila7505yW2 shop", "mysql -u root -p", 260, 0, "-p -a -w /user"),
+    _labelled("login-pair", "creds credentials credential login logon zugangsdaten anmeldedaten identifiants credenciales credenziali credenciais inloggegevens po\u015bwiadczenia \u043b\u043e\u0433\u0438\u043d acceso accesso account",
+         rf"(?:creds|credentials?|log[io]n|zugangsdaten|anmeldedaten|identifiants|credenciales|credenziali|credenciais|inloggegevens|po\u015bwiadczenia|\u043b\u043e\u0433\u0438\u043d|acces?so|account){_WHOSE}(?:{_GIVEN}|{_IS})[\w.@+-]{{1,40}}\s{{0,2}}[:/|]\s{{0,2}}(?![/\\]){_VALUE}",
+         "credible_prose", "creds: admin:vvdgj2&Kevuba", "login: required / optional"),
+    _labelled("pin-labelled", "pin pincode", r"(?<![\w-])(?:pin(?:-?code)?)(?:\s(?:for|f\xfcr|of|pour|de|del|van|zum|zur|voor)\s[^\n:=\d]{1,30})?(?:\s(?:is|ist|est|es)\s|[ \t*_`]{0,4}[:\uff1a=][ \t*_`]{0,4})(\d{4,8})(?![\w.-]|\s(?:digit|ziffer|char|zeichen))",
+         "pin", "PIN for the safe: 73915", "PIN: 4 digits"),
+    _labelled("pin-labelled-cjk", "#cjk", r"(?:\u6697\u8a3c\u756a\u53f7|\u5bc6\u7801|\ube44\ubc00\ubc88\ud638)[ \t]{0,2}(?:[:\uff1a]|\u306f|\u662f)[ \t]{0,2}(\d{4,8})(?!\d)",
+         "pin", "暗証番号：73915", "暗証番号は4桁です", before=80, cue="暗証番号 密码 비밀번호"),
+    _labelled("key-labelled", "api apikey key keys token tokens secret schl\xfcssel sleutel nyckel anahtar anahtar\u0131 klucz chiave cl\xe9 cle clave chave \u043a\u043b\u044e\u0447 + #value",
+         rf"\b(?:{_KEY_NOUN}|cl[e\xe9]\sapi|(?:clave|chiave|chave|klucz|\u043a\u043b\u044e\u0447)(?:\s(?:de\s)?api)?)(?!_?id\b)"
+         rf"(?:[^\n:=|<>{{}}()\[\]]{{0,40}}?(?:{_GIVEN}|{_IS})|{_CELL}|[ \t]{{0,2}}(?:\([^)\n]{{1,20}}\)[ \t]?)?`){_NAMED_KEY}",
+         "credible_key", "the Mistral key is cL7SchpaHxAA2iypG6q8nE3o", "type_key: Selector.5f8a9c1b2d3e4f50617283"),
+    _labelled("key-used", "token key secret + #value", r"\b(?:token|key|secret)\s[`\"']?" + _NAMED_KEY,
+         "credible_key_used", "use the token aBm6A8oNsScyvfBC6KzSabdn for staging", "use the key user_name_for_all_tables"),
+)  # fmt: skip
+
+SECRETS = (
+    *_FORGES, *_CLOUD, *_AI, *_MONEY, *_TALK, *_PACKAGES, *_TOOLS, *_SHAPES, *RECENT, *_PROVIDERS, *_NAMED_VALUES, *_CREDENTIALS,
+)  # fmt: skip

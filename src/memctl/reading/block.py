@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memctl.llm.working import RecalledPassages
-    from memctl.policy.levels import Redaction
+    from memctl.policy.redaction import Redaction
     from memctl.retrieve.pack import Ranked
     from memctl.text.block.block import Block
     from memctl.text.block.frames import Frame
@@ -41,7 +41,7 @@ class Recalled(Result):
     def as_dict(self) -> dict[str, Any]:
         """The block, a catalog of the items in it, and how the search was answered."""
         from memctl.reading.hints import hint
-        from memctl.text.block.forms import format_search_results
+        from memctl.text.block.block import format_search_results
 
         delivered = set(self.block.ids)
         items = format_search_results([i for i in self.items if i.id in delivered], "")
@@ -150,7 +150,7 @@ def _frame(form: BlockForm, kind: str, budget: int, matched: int) -> "Frame":
     if form.frame == "none":
         return frames.Bare()
     if form.frame == "compact":
-        return frames.Headless() if form.no_header else frames.Compact()
+        return frames.Compact(header=not form.no_header)
     return frames.Full(None if form.no_header else header_lines(kind, budget, matched), budget)
 
 
@@ -212,13 +212,11 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
     else:
         records.sort(key=lambda item: -scores[item.id])
         places = {i: passages.UntrustedPosition(*places.get(i, ())) for i in scores}
-    fit = delivery.judge_items(ctx, records, places, past=retriever.filters.as_of is not None)
-    fit.tell(ctx, retriever.command)
-    records, places = fit.items, fit.places
+    judged = delivery.judge_items(ctx, records, places, past=retriever.filters.as_of is not None)
+    judged.tell(ctx, retriever.command)
+    records, places = judged.items, judged.places
     if redaction is not None:
-        from memctl.reading import redaction as redacting
-
-        records, places = redacting.shown(redaction, records), redacting.places(redaction, places)
+        records, places = delivery.redact_items(redaction, records, places)
     name = None if redaction is None else (lambda item_id: redaction.field("id", item_id))
     cwd = current_folder(ctx)
     said = read_labels(ctx.db, records, cwd, near=near, name=name)

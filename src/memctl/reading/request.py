@@ -1,7 +1,7 @@
 """From a read request to what answers a question: filters, candidates, and whether they are enough.
 
-Whatever searches for an operation goes through a `Retriever`: search, recall, eval, and the models of loop, ask and chat.
-What a block is made of is `memctl.reading.block`'s.
+Whatever searches for an operation goes through a `Retriever`: search, recall, eval, and the models of loop, ask and
+chat. What a block is made of is `memctl.reading.block`'s.
 """
 
 import os
@@ -18,7 +18,7 @@ from memctl.retrieve.ranking import SearchResult
 from memctl.store.filters import Filters
 
 if TYPE_CHECKING:
-    from memctl.policy.levels import Redaction
+    from memctl.policy.redaction import Redaction
     from memctl.retrieve.embedding import Meaning
 
 #: Bytes of a config file that are searched for a word; a larger file is refused by whoever parses it.
@@ -55,9 +55,9 @@ class Retriever:
         self.weights = _weights(ctx)
         self.redaction: Redaction | None = None
         if request.redact not in ("full", "S3"):
-            from memctl.reading.redaction import redaction
+            from memctl.policy import redaction
 
-            self.redaction = redaction(ctx, request.redact)
+            self.redaction = redaction.Redaction(request.redact, ctx.policy)
 
     def find(self, query: str, limit: int, *, count: bool = False, filters: Filters | None = None) -> SearchResult:
         """The best items for a question or some words; `filters` in place of the request's own."""
@@ -161,7 +161,7 @@ def read_filters(ctx: Context, request: ReadRequest, command: str, *, injectable
     since, until, as_of = _moments(request)
     below = request.below
     if request.mount is not None:
-        from memctl.folders.registered import mount_named
+        from memctl.folders.mounted import mount_named
 
         below = os.path.join(mount_named(ctx, request.mount, command)["path"], "")
     return Filters(

@@ -134,7 +134,7 @@ class Neighbours:
 
     def _score_definitions(self, head: Sequence[Candidate]) -> Scores:
         """What lifts the first part of a function or class before its other parts: its name and docstring are there."""
-        from memctl.text.genre import is_program
+        from memctl.text.query import is_program
 
         parts: dict[tuple[str, str], list[Candidate]] = {}
         for c in head:
@@ -150,7 +150,7 @@ class Neighbours:
 
     def _score_news(self, head: Sequence[Candidate], query: Query) -> Scores:
         """What passages of release notes and change logs lose, when the question is not after these."""
-        from memctl.text.genre import asks_for_news, tells_news
+        from memctl.text.query import asks_for_news, tells_news
 
         if asks_for_news(query.text):
             return {}

@@ -10,7 +10,7 @@ from memctl.store.documents import mounts
 from memctl.store.documents.passages import SourcePosition
 from memctl.store.items import items as stored
 from memctl.text.block import block
-from memctl.text.block.block import Block, Passage, display_path
+from memctl.text.block.block import Block, BlockEntry, display_path
 from memctl.text.block.excerpt import Weighed, cost, stems
 from memctl.text.block.frames import Compact, Frame
 from memctl.text.clean import one_line
@@ -71,7 +71,7 @@ def build_block(ranked: Ranked, frame: Frame, budget: int) -> Block:
     return block.build(choose_passages(ranked, budget), frame, budget, ranked.words)
 
 
-def choose_passages(ranked: Ranked, budget: int, *, whole: bool = False) -> list[Passage]:
+def choose_passages(ranked: Ranked, budget: int, *, whole: bool = False) -> list[BlockEntry]:
     """What a block of so many tokens chooses from, in the order in which it gives room.
 
     Repeats are dropped. What ranks first stands first; then comes whatever adds most to those before it. Looking ends
@@ -79,10 +79,10 @@ def choose_passages(ranked: Ranked, budget: int, *, whole: bool = False) -> list
     """
     room = budget * CHARS_PER_TOKEN
     texts = BlockTexts()
-    found: list[tuple[MemoryItem, Passage]] = []
+    found: list[tuple[MemoryItem, BlockEntry]] = []
     taken = 0
     for item in ranked.items:
-        passage = block.passage(item, ranked.places.get(item.id), ranked.cwd)
+        passage = block.block_entry(item, ranked.places.get(item.id), ranked.cwd)
         if texts.repeats("\n".join(passage.lines) or passage.title):
             continue
         found.append((item, passage if ranked.labels is None else ranked.labels.put(passage, item)))
@@ -125,7 +125,7 @@ def _order_by_gain(ranked: Ranked, items: Sequence[MemoryItem]) -> list[int]:
     return order
 
 
-def _put_newer_first(passages: list[Passage]) -> list[Passage]:
+def _put_newer_first(passages: list[BlockEntry]) -> list[BlockEntry]:
     """The same, but of statements that are alike the newer one stands in the better place."""
     words: dict[int, set[str]] = {}
     for at, p in enumerate(passages):
@@ -177,7 +177,7 @@ class Labels:
                 return one_line(f"{name}/{inside}" if len(self.roots) > 1 else inside)
         return "/".join(shown.split("/")[-NAMES:]) if shown.startswith("/") else shown
 
-    def put(self, p: Passage, item: MemoryItem) -> Passage:
+    def put(self, p: BlockEntry, item: MemoryItem) -> BlockEntry:
         """The passage with what is said around it."""
         source = item.provenance.source_id
         return p._replace(

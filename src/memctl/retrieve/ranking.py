@@ -14,8 +14,8 @@ from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
+from memctl.text.languages import EN_STOP_WORDS, FR_STOP_WORDS
 from memctl.text.query import Query, stem
-from memctl.text.word_lists import EN_STOP_WORDS, FR_STOP_WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -234,9 +234,9 @@ def _score_times(db: Database, result: SearchResult, scores: Scores) -> Scores:
     words = text.lower().replace("'", " ").replace("\u2019", " ").split()
     if not any(word[:3] in _MONTHS or "19" in word or "20" in word for word in words):
         return scores
-    from memctl.text import dates
+    from memctl.text.times import named_days
 
-    spans = dates.named(text)
+    spans = named_days(text)
     most = TIME * max(scores.values(), default=0.0)
     if not spans or not most:
         return scores

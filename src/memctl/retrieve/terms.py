@@ -10,9 +10,8 @@ from itertools import pairwise
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
+from memctl.text.languages import EN_LIGHT, FR_LIGHT, french_stem, irregular, semitic
 from memctl.text.query import Query, stem
-from memctl.text.word_forms import french_stem, irregular, semitic
-from memctl.text.word_lists import EN_LIGHT, FR_LIGHT
 
 #: What a match counts beside the word itself: an irregular form or other prefix, the beginning of a French word.
 IRREGULAR = 0.7

@@ -3,10 +3,10 @@
 Any text is a legal query. The result says nothing about a search engine: `memctl.store.search.index` turns it into one.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from memctl.text.word_lists import (
+from memctl.text.languages import (
     EN_DOUBTFUL,
     EN_EVERY,
     EN_STOP_WORDS,
@@ -56,28 +56,23 @@ class Query:
 @lru_cache(maxsize=2)  # who answers a query asks again for its words
 def analyse(text: str) -> Query:
     """Take a query apart; any text is legal. Words that say nothing are dropped unless nothing else would remain."""
-    text = clean(text)
-    words = [word for word in _words(text[:MAX_CHARS]) if _speaks(word)]
+    if not text.isprintable():  # control characters and unpaired surrogates: neither can reach SQLite
+        text = "".join(char if char.isprintable() or char > "\x9f" else " " for char in text)
+        text = text.encode("utf-8", "replace").decode("utf-8")
+    text = text.strip()
+    words = [word for word in _words(text[:MAX_CHARS]) if any(map(str.isalnum, word))]
     french = _is_french(words)
     kept, dropped = _without_stop_words(words, french)
     terms = _distinct(kept or words)[:MAX_TERMS]
     known = {term.casefold() for term in terms}
     parts = [part for term in terms for part in pieces(term) if part.casefold() not in known]
-    runs = [run for term in terms for run in _runs(term)]
+    runs = [run for term in terms if not term.isascii() for run in _stretches(term, _is_unsegmented)]
     return Query(text, terms, _distinct(parts)[:MAX_TERMS], _distinct(runs), dropped, french)
 
 
 def normalised(query: Query) -> str:
     """The query's text without its stop words, in order; the text itself when nothing else would remain."""
     return query.text if set(query.terms) <= set(query.dropped) else " ".join(query.terms)
-
-
-def clean(text: str) -> str:
-    """The text without control characters and unpaired surrogates (neither can reach SQLite), trimmed."""
-    if not text.isprintable():
-        text = "".join(char if char.isprintable() or char > "\x9f" else " " for char in text)
-        text = text.encode("utf-8", "replace").decode("utf-8")
-    return text.strip()
 
 
 def is_identifier(word: str) -> bool:
@@ -98,18 +93,30 @@ def pieces(term: str) -> list[str]:
     Empty for a plain word; single characters, short numbers and stop words are left out.
     """
     out = []
-    for chunk in _alnum_runs(term):
-        split = _camel(chunk) if chunk.isascii() or not unsegmented(chunk) else _latin(chunk)
+    for chunk in _stretches(term, str.isalnum):
+        words_of_other_scripts = _stretches(chunk, lambda char: not _is_unsegmented(char))
+        split = words_of_other_scripts if unsegmented(chunk) else _camel(chunk)
         out += ([chunk] if chunk != term else []) + [part for part in split if part != chunk]
-    return [piece for piece in out if _worth(piece)]
+    return [
+        piece
+        for piece in out
+        if len(piece) > (2 if piece.isdigit() else 1)
+        and piece.lower() not in EN_STOP_WORDS
+        and piece.lower() not in FR_STOP_WORDS
+    ]
+
+
+def _stretches(term: str, belongs: Callable[[str], bool]) -> list[str]:
+    """The stretches of a term that are made of characters of one kind."""
+    return "".join(char if belongs(char) else " " for char in term).split()
 
 
 def unsegmented(word: str) -> bool:
     """Whether the word has characters of a script whose words the tokenizer cannot tell apart."""
-    return not word.isascii() and any(_joins(char) for char in word)
+    return not word.isascii() and any(map(_is_unsegmented, word))
 
 
-def _joins(char: str) -> bool:
+def _is_unsegmented(char: str) -> bool:
     """Thai to Burmese, Hangul, Khmer, and everything Chinese and Japanese."""
     if "\u0e00" <= char <= "\u109f" or "\u1100" <= char <= "\u11ff" or "\u1780" <= char <= "\u17ff":
         return True
@@ -121,11 +128,8 @@ def _joins(char: str) -> bool:
     )
 
 
-def _runs(term: str) -> list[str]:
-    """The stretches of a term that are written in such a script."""
-    if term.isascii():
-        return []
-    return "".join(char if _joins(char) else " " for char in term).split()
+#: Chinese characters that ask or point rather than name; in Japanese all of Hiragana does.
+_PARTICLES = "的了吗呢吧是在和与或什么哪里怎样如何为有我你他她它们这那个之也就都而及把被对从"
 
 
 def grams(run: str) -> list[str]:
@@ -135,20 +139,9 @@ def grams(run: str) -> list[str]:
     """
     if len(run) <= 2:
         return [run]
-    telling = "".join(" " if _is_particle(char) else char for char in run).split() or [run]
-    return _distinct([run, *(pair for stretch in telling for pair in _pairs(stretch))])
-
-
-def _pairs(stretch: str) -> list[str]:
-    return [stretch[i : i + 2] for i in range(max(1, len(stretch) - 1))]
-
-
-def _is_particle(char: str) -> bool:
-    """Hiragana, and Chinese characters that ask or point rather than name."""
-    return "\u3041" <= char <= "\u309f" or char in _PARTICLES
-
-
-_PARTICLES = "的了吗呢吧是在和与或什么哪里怎样如何为有我你他她它们这那个之也就都而及把被对从"
+    telling = _stretches(run, lambda char: not ("\u3041" <= char <= "\u309f" or char in _PARTICLES)) or [run]
+    pairs = [stretch[i : i + 2] for stretch in telling for i in range(max(1, len(stretch) - 1))]
+    return _distinct([run, *pairs])
 
 
 def stem(word: str) -> str:
@@ -163,32 +156,25 @@ def stem(word: str) -> str:
 # --- words ------------------------------------------------------------------------------------------------------
 
 
+_QUOTES = {'"': '"', "“": "”", "«": "»"}
+
+
 def _words(text: str) -> Iterator[str]:
-    """The words in order, punctuation stripped; a quoted phrase is one word with blanks in it."""
-    for quoted, stretch in _quoted(text):
-        if quoted:
-            inner = " ".join(filter(None, (_bare(word) for word in stretch.split())))
-            if inner:
-                yield inner
-        else:
-            for word in stretch.split():
-                yield from _elided(_bare(word))
+    """The words in order, punctuation stripped; a quoted phrase is one word with blanks in it.
 
-
-def _quoted(text: str) -> Iterator[tuple[bool, str]]:
-    """Stretches inside and outside of double quotes; a quote without a partner is just a character."""
-    if not any(mark in text for mark in '"“«'):
-        yield False, text
-        return
+    A quote without a partner is just a character.
+    """
     at = 0
     while at < len(text):
-        opening = min((i for i in (text.find(mark, at) for mark in '"“«') if i >= 0), default=-1)
-        closing = text.find({'"': '"', "“": "”", "«": "»"}[text[opening]], opening + 1) if opening >= 0 else -1
+        opening = min((i for i in map(text.find, _QUOTES, [at] * len(_QUOTES)) if i >= 0), default=-1)
+        closing = text.find(_QUOTES[text[opening]], opening + 1) if opening >= 0 else -1
+        for word in text[at : opening if closing >= 0 else None].split():
+            yield from _elided(_bare(word))
         if closing < 0:
-            yield False, text[at:]
             return
-        yield False, text[at:opening]
-        yield True, text[opening + 1 : closing]
+        phrase = " ".join(filter(None, map(_bare, text[opening + 1 : closing].split())))
+        if phrase:
+            yield phrase
         at = closing + 1
 
 
@@ -218,24 +204,11 @@ def _elided(word: str) -> Iterator[str]:
         yield plain
 
 
-def _speaks(word: str) -> bool:
-    return any(char.isalnum() for char in word)
-
-
 def _distinct(words: Iterable[str]) -> list[str]:
     seen: dict[str, str] = {}
     for word in words:
         seen.setdefault(word.casefold(), word)
     return list(seen.values())
-
-
-def _alnum_runs(term: str) -> list[str]:
-    return "".join(char if char.isalnum() else " " for char in term).split()
-
-
-def _latin(chunk: str) -> list[str]:
-    """The words of other scripts inside an unsegmented run."""
-    return "".join(" " if _joins(char) else char for char in chunk).split()
 
 
 def _camel(chunk: str) -> list[str]:
@@ -250,13 +223,6 @@ def _camel(chunk: str) -> list[str]:
             out.append(chunk[start:i])
             start = i
     return [*out, chunk[start:]]
-
-
-def _worth(piece: str) -> bool:
-    low = piece.lower()
-    if low in EN_STOP_WORDS or low in FR_STOP_WORDS:
-        return False
-    return len(piece) > 2 if piece.isdigit() else len(piece) > 1
 
 
 # --- stop words -------------------------------------------------------------------------------------------------
@@ -302,3 +268,48 @@ def _is_french(words: list[str]) -> bool:
         elif low not in FR_EVERY:
             french += any(char in "éèêàçùûîôœ" for char in low)
     return french >= 1 and french > english
+
+
+# --- what sort of reading a question is after: release notes name everything and explain little -----------------------
+
+#: How the name of such a file or folder shows, and the title of such a text.
+_NEWS_NAMES = frozenset(("changelog", "changelogs", "changes", "news", "releases", "relnotes", "whatsnew"))
+_NEWS_TITLES = ("release notes", "changelog", "change log", "what's new", "what\u2019s new", "notes de version")
+#: How many words at the end of a path say what a file is.
+_NAMING_WORDS = 6
+#: Files that are prose by their names; in the others those words name parts of a program.
+_PROSE = (".txt", ".rst", ".md", ".markdown", ".adoc", ".asciidoc", ".org", ".html", ".htm", ".tex", ".pdf")
+#: Files that are neither prose nor programs.
+_OTHER = (
+    ".docx", ".odt", ".pptx", ".odp", ".xlsx", ".ods", ".ipynb", ".eml", ".csv", ".tsv", ".log", ".srt", ".vtt",
+    ".xhtml", ".mdx", ".qmd", ".rmd", ".mkd", ".mdown", ".text", ".latex", ".man", ".mdoc", ".diff", ".patch",
+)  # fmt: skip
+#: Words of a question for which they are the answer.
+_NEWS_WORDS = frozenset((
+    "added", "change", "changed", "changelog", "changes", "deprecated", "dropped", "introduced", "new", "news",
+    "release", "released", "releases", "removed", "renamed", "since", "upgrade", "upgrading", "version", "versions",
+    "when", "depuis", "nouveau", "nouveaut\u00e9s", "quand", "wann", "seit",
+))  # fmt: skip
+
+
+def is_program(source: str) -> bool:
+    """Whether the file at this path is source code or data, by its suffix."""
+    name = source.rpartition("/")[2].lower()
+    suffix = name.rpartition(".")[2] if "." in name[1:] else ""
+    return bool(suffix) and not suffix.isdecimal() and not name.endswith((*_PROSE, *_OTHER))
+
+
+def tells_news(source: str, title: str) -> bool:
+    """Whether a document at this path, with this title, tells what changed from version to version."""
+    low = source.lower()
+    if not low.endswith(_PROSE):
+        return "." not in low.rpartition("/")[2] and low.rpartition("/")[2] in _NEWS_NAMES
+    parts = low.replace("_", "/").replace("-", "/").replace(".", "/").split("/")
+    whole = title.partition(" > ")[0].lower()
+    return not _NEWS_NAMES.isdisjoint(parts[-_NAMING_WORDS:]) or any(words in whole for words in _NEWS_TITLES)
+
+
+def asks_for_news(question: str) -> bool:
+    """Whether a question is after such things: what is new, when something came, what some version has."""
+    words = question.lower().replace("?", " ").replace(",", " ").split()
+    return any(word in _NEWS_WORDS or ("." in word[1:-1] and word[0].isdecimal()) for word in words)

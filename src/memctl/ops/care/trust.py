@@ -1,4 +1,4 @@
-"""memctl trust: say that a store is trusted, after a look at what that means."""
+"""memctl trust and untrust: say that a store is trusted, after a look at what that means, or that it is not."""
 
 import os
 from collections.abc import Iterator
@@ -10,10 +10,11 @@ from memctl.context.nearest import DEFAULT_STORE, nearest_store
 from memctl.operation import NONE, Arg, Result, operation
 
 if TYPE_CHECKING:
-    from memctl.registry import Entry
+    from memctl.registry import TrustEntry
+
 
 #: Items that are judged to say what policy thinks of them; of a larger store `memctl scan --store` says it.
-MOST = 20_000
+MAX_JUDGED = 20_000
 StorePath = Annotated[
     str | None, Arg("the store, its folder, or the project's folder (else the nearest)", metavar="PATH", path=True)
 ]
@@ -52,12 +53,12 @@ class Trusted(Result):
             yield "  Policy:   has no objection"
 
 
-class Known(Result):
+class TrustedStores(Result):
     """The stores that are known."""
 
     __slots__ = ("entries",)
 
-    def __init__(self, entries: "list[Entry]") -> None:
+    def __init__(self, entries: "list[TrustEntry]") -> None:
         self.entries = entries
 
     def as_dict(self) -> dict[str, Any]:
@@ -91,7 +92,7 @@ def trust(
     path: StorePath = None,
     *,
     listed: Annotated[bool, Arg("show the stores that are known", "--list")] = False,
-) -> Trusted | Known:
+) -> Trusted | TrustedStores:
     """Say that a store is trusted, though somebody else made it.
 
     A store that memctl made for you is trusted already. Of another one that lies in your way nothing counts until you
@@ -99,16 +100,16 @@ def trust(
     vouched for as it is now. docs/trust.md tells the whole of it.
     """
     if listed:
-        return Known(registry.entries())
+        return TrustedStores(registry.entries())
     store = store_at(ctx, path)
     entry = registry.find(store)
-    counts = _look(ctx, store)
+    counts = _describe(ctx, store)
     config = os.path.join(os.path.dirname(store), "config.json")
-    vouched = vouching.digest(config) if os.path.lexists(config) else ""
+    vouched = vouching.config_digest(config) if os.path.lexists(config) else ""
     if entry is not None and vouching.is_trusted(store, entry):
         how, store_id, when = entry.how, entry.store_id, entry.when
     else:
-        how, store_id, when = registry.TRUSTED, vouching.mark(store), ids.timestamp_seconds()
+        how, store_id, when = registry.TRUSTED, vouching.give_store_id(store), ids.timestamp_seconds()
     if not registry.add(store, store_id, how, when, vouched):
         raise errors.TrustUnwritable(path=store, folder=state.folder())
     vouching.note_mounts(store)
@@ -135,7 +136,7 @@ def store_at(ctx: Context, path: str | None) -> str:
     return store
 
 
-def _look(ctx: Context, store: str) -> dict[str, Any]:
+def _describe(ctx: Context, store: str) -> dict[str, Any]:
     """What the store holds and says of itself. Raises what is wrong with it."""
     from memctl.store import safety, untrusted
     from memctl.store.documents.mounts import is_outside, resolve_path
@@ -149,15 +150,15 @@ def _look(ctx: Context, store: str) -> dict[str, Any]:
         db.close()
     mounts = [resolve_path(store, path) for path in claims.mounts]
     outside = [path for path in mounts if is_outside(store, path)]
-    held, secret = _judged(store) if claims.items <= MOST else (None, None)
+    held, secret = _count_changes(store) if claims.items <= MAX_JUDGED else (None, None)
     return {
         "items": claims.items, "verified": claims.verified, "released": claims.released,
-        "mounts": mounts, "mounts_outside": outside, "config_loosens": _loosened(ctx, store),
+        "mounts": mounts, "mounts_outside": outside, "config_loosens": _loosening_keys(ctx, store),
         "to_quarantine": held, "to_redact": secret,
     }  # fmt: skip
 
 
-def _judged(store: str) -> tuple[int, int]:
+def _count_changes(store: str) -> tuple[int, int]:
     """How many items today's own rules would hold back, and in how many they would blot something out."""
     from memctl.lifecycle import scan
     from memctl.policy import MemoryPolicy
@@ -171,7 +172,7 @@ def _judged(store: str) -> tuple[int, int]:
     return sum(bool(one.held_by) for one in changes), sum(one.redacted for one in changes)
 
 
-def _loosened(ctx: Context, store: str) -> list[str]:
+def _loosening_keys(ctx: Context, store: str) -> list[str]:
     from memctl.config import read_config
 
     path = os.path.join(os.path.dirname(store), "config.json")
@@ -184,6 +185,54 @@ def _loosened(ctx: Context, store: str) -> list[str]:
         return []
 
 
-def text(result: Trusted | Known) -> Iterator[str]:
+def trust_text(result: Trusted | TrustedStores) -> Iterator[str]:
     """What is trusted from now on; or a line for each store that is known."""
     return result.text()
+
+
+# --- untrust ---------------------------------------------------------------------------------------------------------
+
+
+class Untrusted(Result):
+    """The store that is not trusted any more."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def as_dict(self) -> dict[str, Any]:
+        """Its path."""
+        return {"status": "ok", "db_path": self.path}
+
+
+@operation(
+    access=NONE,
+    examples=("memctl untrust ~/project",),
+    exits={1: "there is no such store, and none is known by this path"},
+)
+def untrust(
+    ctx: Context,
+    path: Annotated[
+        str, Arg("the store, its folder, or the project's folder, as memctl trust --list shows it", path=True)
+    ],
+) -> Untrusted:
+    """Trust a store no longer.
+
+    From now on it is read as somebody else's, and not written to. Its file is left alone. A store that is gone is
+    taken out of the list.
+    """
+    store = ctx.absolute(path)
+    if not os.path.lexists(store):
+        if not registry.forget(store):
+            raise errors.StoreMissing(path=store)
+        return Untrusted(store)
+    store = store_at(ctx, path)
+    if not registry.add(store, "", registry.UNTRUSTED, ids.timestamp_seconds()):
+        raise errors.TrustUnwritable(path=store, folder=state.folder())
+    return Untrusted(store)
+
+
+def untrust_text(result: Untrusted) -> Iterator[str]:
+    """What was done."""
+    yield f"No longer trusted: {result.path}"

@@ -1,13 +1,21 @@
-"""memctl status: is there a store, what is in it, what feeds it."""
+"""memctl status, stats and digest: what the store is, and what it holds in numbers and titles."""
 
 import os
 from collections.abc import Iterator
 
-from memctl.annotations import Any
+from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
 from memctl.errors import MemctlError
-from memctl.operation import READ, Result, operation
+from memctl.operation import READ, Arg, Fields, Result, operation
+from memctl.parameters import ReadIn, ReadRequest, seen_through
+from memctl.reading.request import block_budget, read_filters
 from memctl.store.search.fts import DOUBTS
+from memctl.text.clean import one_line
+from memctl.text.tokens import CHARS_PER_TOKEN, estimate
+
+if TYPE_CHECKING:
+    from memctl.types import MemoryItem
+
 
 #: Where the eco mode of older memctl is switched: relative to the current folder.
 _ECO_OFF = (os.path.join(".memory", ".eco-disabled"), os.path.join(".claude", "eco", ".disabled"))
@@ -63,7 +71,7 @@ def status(ctx: Context) -> Status:
     keys = (
         "total_items", "by_tier", "by_type", "fts5_available", "fts_tokenizer", "fts_tokenizer_mismatch", "fts_state",
     )  # fmt: skip
-    loosened, ignored = _config(ctx)
+    loosened, ignored = _config_findings(ctx)
     scans = [events.last_time(ctx.db, ["memory_inspect", "sync"]), *(folder.get("last_sync_at") for folder in folders)]
     counts = {key: found[key] for key in keys} | {
         "mounts": len(folders),
@@ -85,7 +93,7 @@ def trust_of(ctx: Context) -> str:
     return "trusted" if ctx.db.trusted else "found"
 
 
-def _config(ctx: Context) -> tuple[list[str], list[str]]:
+def _config_findings(ctx: Context) -> tuple[list[str], list[str]]:
     """The keys of the config file that loosen or name something, and those that would and do not count."""
     try:
         _ = ctx.config
@@ -101,7 +109,7 @@ def _eco_mode(folder: str) -> str:
     return "active" if os.path.exists(os.path.join(folder, _ECO)) else "not installed"
 
 
-def text(result: Status) -> Iterator[str]:
+def status_text(result: Status) -> Iterator[str]:
     """Label and value, one a line."""
     counts = result.counts
     yield "memctl status"
@@ -129,3 +137,181 @@ def text(result: Status) -> Iterator[str]:
     if counts["last_scan"]:
         yield f"  Last scan: {counts['last_scan']}"
     yield f"  Events:    {counts['events_count']}"
+
+
+# --- stats -----------------------------------------------------------------------------------------------------------
+
+
+class Stats(Result):
+    """The counts, under their documented keys."""
+
+    __slots__ = ("counts", "path")
+
+    def __init__(self, counts: dict[str, Any], path: str) -> None:
+        self.counts, self.path = counts, path
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts, `status`, and the version of the block's format."""
+        from memctl.text.block.block import FORMAT_VERSION
+
+        return self.as_json() | {"format_version": FORMAT_VERSION}
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts and `status`."""
+        return self.counts | {"db_path": self.path, "status": "ok"}
+
+
+@operation(
+    access=READ,
+    tool="memory_stats",
+    toolset="standard",
+    about="Count the memories by tier, type and scope, and say how the full-text index was built.",
+    answer={
+        "total_items": "integer", "by_tier": "object", "by_type": "object", "by_scope": "object",
+        "events_count": "integer", "embeddings_count": "integer", "fts5_available": "boolean",
+        "format_version": "integer",
+    },
+    examples=("memctl stats", "memctl stats --scope team", "memctl stats --json | jq .by_tier"),
+)  # fmt: skip
+def stats(
+    ctx: Context,
+    *,
+    scope: Annotated[str | None, Arg("only the items of this scope", "--scope", mcp_help="")] = None,
+    workspace: ReadIn = None,
+) -> Stats:
+    """Count what the store holds.
+
+    Items are counted by tier, type and scope, archived ones apart. The lines about the tokenizer tell how the
+    full-text index was built.
+    """
+    from memctl.store.contents import count_contents as count
+    from memctl.store.filters import Filters
+
+    seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))
+    return Stats(count(ctx.db, seen.scopes, seen.corpus_id), ctx.db_path)
+
+
+def stats_text(result: Stats) -> Iterator[str]:
+    """The counts, one a line."""
+    n = result.counts
+    yield "Memory Store Statistics"
+    yield "=" * 40
+    yield f"  Total items (active): {n['total_items']}"
+    for label, key in (("Archived items", "archived_items"), ("Not injectable", "withheld_items"), ("Files", "files")):
+        if n.get(key):
+            yield f"  {label}: {n[key]}"
+    yield from _index_lines(n)
+    yield from _count_lines("By tier", {tier.upper(): count for tier, count in n["by_tier"].items()}, 4)
+    yield from _count_lines("By type", n["by_type"], 12)
+    if len(n.get("by_scope", ())) > 1:
+        yield from _count_lines("By scope", n["by_scope"], 12)
+    yield f"  Embeddings:   {n['embeddings_count']}"
+    yield f"  Audit events: {n['events_count']}"
+
+
+def _index_lines(n: dict[str, Any]) -> Iterator[str]:
+    yield f"  FTS5:     {'available' if n['fts5_available'] else 'unavailable'}"
+    if n["fts_state"] in DOUBTS:
+        yield f"  Index: {DOUBTS[n['fts_state']]}"
+    if n["fts_tokenizer"]:
+        yield f"  Tokenizer: {n['fts_tokenizer']}"
+    if n["fts_tokenizer_mismatch"]:
+        yield f"  Stored tokenizer: {n['fts_tokenizer_stored']}  (mismatch)"
+    if n["fts_indexed_at"]:
+        yield f"  Indexed at: {n['fts_indexed_at']}"
+    if n["fts_reindex_count"]:
+        yield f"  Reindex count: {n['fts_reindex_count']}"
+
+
+def _count_lines(title: str, counts: dict[str, int], width: int) -> Iterator[str]:
+    from memctl.text.clean import one_line
+
+    if counts:
+        yield f"  {title}:"
+    for name, count in counts.items():
+        yield f"    {one_line(name):<{width}}: {count}"
+
+
+# --- digest ----------------------------------------------------------------------------------------------------------
+
+
+#: What is decided and what binds comes first.
+_TYPE_ORDER = ("constraint", "decision", "pattern", "definition", "fact", "todo", "pointer", "note")
+#: So many items of a type are looked at; more would not fit on a page.
+_ITEMS_OF_TYPE = 50
+_TITLE_CHARS = 160
+
+
+class Digest(Result):
+    """The counts, and the newest titles of each type, as far as the budget goes."""
+
+    __slots__ = ("by_type", "lines", "scope", "total")
+
+    def __init__(self, scope: str, total: int, by_type: dict[str, int], lines: list[str]) -> None:
+        self.scope, self.total, self.by_type, self.lines = scope, total, by_type, lines
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts and the page."""
+        page = "\n".join(self.lines)
+        return {
+            "status": "ok", "scope": self.scope, "total": self.total, "by_type": self.by_type, "digest": page,
+            "tokens_used": estimate(page), **({} if page else {"hint": "Nothing is remembered here."}),
+        }  # fmt: skip
+
+
+@operation(
+    access=READ,
+    tool="memory_digest",
+    prose=True,
+    about="Sum up what is remembered in a scope on one page: how many memories of each type, and the newest titles "
+    "with their ids. For a first look at the start of work.",
+    answer={
+        "scope": "string", "total": "integer", "by_type": "object", "digest": "string", "tokens_used": "integer",
+    },
+    examples=("memctl digest", "memctl digest --scope global --budget 300"),
+)  # fmt: skip
+def digest(
+    ctx: Context, *, request: Annotated[ReadRequest, Fields("scope workspace budget", budget={"default": 800})]
+) -> Digest:
+    """Sum up on one page what a scope holds.
+
+    Types that bind come first: constraints, decisions. Of each type the newest titles are shown, with ids to read
+    them by, as far as the budget goes. Items kept from models are left out.
+    """
+    from memctl.reading import delivery
+    from memctl.store.items import items
+
+    budget, filters = block_budget(ctx, request), read_filters(ctx, request, "digest", injectable=True)
+    counts = {kind: items.count(ctx.db, filters.replace(type=kind)) for kind in _TYPE_ORDER}
+    counts = {kind: count for kind, count in counts.items() if count}
+    newest = {kind: items.list_items(ctx.db, filters.replace(type=kind), _ITEMS_OF_TYPE) for kind in counts}
+    free = delivery.items_for_models(ctx, [item for found in newest.values() for item in found], "digest")
+    newest = {kind: [free[item.id] for item in found if item.id in free] for kind, found in newest.items()}
+    name = " and ".join(filters.scopes or ()) or "all scopes"
+    if not counts:
+        ctx.note("[digest] Nothing is remembered here.")
+    return Digest(name, sum(counts.values()), counts, list(_page_lines(name, counts, newest, budget)))
+
+
+def _page_lines(name: str, counts: dict[str, int], newest: "dict[str, list[MemoryItem]]", budget: int) -> Iterator[str]:
+    """The lines; types take turns, so that each shows its newest before one shows many. Never more than the budget."""
+    head = f"Memory of {name}: " + ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    left = budget * CHARS_PER_TOKEN - len(head)
+    shown: dict[str, list[str]] = {}
+    for kind, item in (
+        (kind, newest[kind][row]) for row in range(_ITEMS_OF_TYPE) for kind in counts if row < len(newest[kind])
+    ):
+        line = f"- {one_line(item.title, _TITLE_CHARS) or '(untitled)'} [{item.id}]"
+        left -= len(line) + 1 + (0 if kind in shown else len(kind) + 3)  # line breaks; a blank line and a heading
+        if left < 0:
+            break
+        shown.setdefault(kind, []).append(line)
+    if shown:
+        yield head
+    for kind in (kind for kind in counts if kind in shown):
+        yield from ("", f"{kind}:", *shown[kind])
+
+
+def digest_text(result: Digest) -> Iterator[str]:
+    """The page."""
+    yield from result.lines

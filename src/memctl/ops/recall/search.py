@@ -164,10 +164,10 @@ def search(
             if limit and retriever.filters.scopes is not None and retriever.redaction is None:
                 retriever.tell_other_scopes(query)
     if retriever.redaction is not None:
-        from memctl.reading.redaction import hide
+        from memctl.reading.delivery import redact_candidates
 
         names = [c.id for c in found.candidates]
-        hide(ctx, request.redact, found.candidates)
+        redact_candidates(ctx, retriever.redaction, found.candidates)
         hidden = {c.id: hidden[name] for name, c in zip(names, found.candidates, strict=True) if name in hidden}
     return Hits(retriever, query, found, hidden, explain=explain)
 

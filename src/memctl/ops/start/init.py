@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 
-from memctl import errors
+from memctl import errors, registry
 from memctl.annotations import Annotated, Any
 from memctl.context import Context
 from memctl.operation import NONE, Arg, Result, operation
@@ -123,13 +123,12 @@ def _tokenizer(wanted: str | None, store: dict[str, Any]) -> str:
 def _refuse_a_stranger_s(db: str, *, moved: bool) -> None:
     """Refuse a place that is somebody else's, and a store that they made: naming it would trust it."""
     from memctl.context import vouching
-    from memctl.context.nearest import hindrance
 
-    why = hindrance(db)
+    why = registry.placement_problem(db)
     if why:
         raise errors.StoreUnsafe(path=db, what=why)
     if not moved:
-        vouching.known_id(db)
+        vouching.check_known(db)
 
 
 def _make(db: str, tokenizer: str, *, wal: bool, found: bool) -> None:
@@ -149,7 +148,7 @@ def _move_aside(db: str) -> str:
     from memctl.store import connect
 
     with suppress(errors.MemctlError):  # damaged, no store, or somebody else's: it is moved as it is
-        store_id = vouching.known_id(db)
+        store_id = vouching.check_known(db)
         connect.open_write(db, store_id=store_id).close()  # the last close puts what is in the WAL into the file
     stamp = ids.timestamp_sql().replace("-", "").replace(":", "").replace(" ", "T") + "Z"
     name, extension = os.path.splitext(db)  # the extension stays last: .gitignore goes by it

@@ -1,12 +1,15 @@
 """The log of what was done. Details never hold content, queries or anything that policy refused."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from memctl import ids
-from memctl.store.database import Database
+from memctl.store.database import Database, placeholders
 from memctl.store.items import rows
 from memctl.types import MemoryEvent
+
+_COLUMNS = "id, action, item_id, details_json, content_hash, timestamp"
 
 
 def log(
@@ -35,11 +38,26 @@ def list_events(
             parts.append(f"{column} = ?")
             values.append(value)
     found = db.rows(
-        "SELECT id, action, item_id, details_json, content_hash, timestamp FROM memory_events "
-        f"WHERE {' AND '.join(parts)} ORDER BY timestamp DESC, rowid DESC LIMIT ?",
+        f"SELECT {_COLUMNS} FROM memory_events WHERE {' AND '.join(parts)} ORDER BY timestamp DESC, rowid DESC LIMIT ?",
         [*values, limit],
     )
-    return [MemoryEvent(i, a, item, rows.load_json(d) or {}, h, t) for i, a, item, d, h, t in found]
+    return [_event(row) for row in found]
+
+
+def _event(row: Sequence[Any]) -> MemoryEvent:
+    event_id, action, item_id, details, content_hash, moment = row
+    return MemoryEvent(event_id, action, item_id, rows.load_json(details) or {}, content_hash, moment)
+
+
+def events_of_run(db: Database, run: str, actions: Sequence[str]) -> list[MemoryEvent]:
+    """The events of these actions whose details name a run, oldest first."""
+    found = db.rows(
+        f"SELECT {_COLUMNS} FROM memory_events WHERE action IN ({placeholders(actions)}) "
+        "AND instr(details_json, ?) ORDER BY rowid",
+        [*actions, json.dumps(run)],
+    )
+    events = [_event(row) for row in found]
+    return [event for event in events if isinstance(event.details, dict) and event.details.get("run") == run]
 
 
 def last_actor(db: Database, action: str, key: str, value: str) -> str:

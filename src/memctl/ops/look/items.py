@@ -1,0 +1,339 @@
+"""Items: memctl show and list, and the tool that reads several in full (memory_read)."""
+
+from collections.abc import Iterator
+
+from memctl.annotations import TYPE_CHECKING, Annotated, Any
+from memctl.context import Context
+from memctl.errors import ArgumentInvalid, ItemNotFound
+from memctl.operation import READ, Arg, Fields, Result, operation
+from memctl.parameters import ReadRequest
+from memctl.reading.request import looking_back, read_filters
+from memctl.types import MemoryItem
+
+if TYPE_CHECKING:
+    from memctl.store.documents.passages import SourcePosition
+
+
+class ShownItem(Result):
+    """One item. That somebody opened it counts as a use, noted after it was printed."""
+
+    __slots__ = ("_ctx", "_trusted", "importance", "item", "place", "withheld")
+
+    def __init__(
+        self, ctx: Context, item: MemoryItem, place: "SourcePosition | None", withheld: str, importance: float | None
+    ) -> None:
+        self._ctx, self.item, self.place, self.withheld, self.importance = ctx, item, place, withheld, importance
+        self._trusted = ctx.db.trusted
+
+    def as_dict(self) -> dict[str, Any]:
+        """The item as export writes it: `source`, `withheld` and `importance` where there is something to say."""
+        from memctl.lifecycle.jsonl import make_line
+
+        more = {"trust": self.stranger} if self.stranger else {}
+        return make_line(self.item, self.place, self.withheld, self.importance) | more
+
+    @property
+    def stranger(self) -> str:
+        """What is said of an item of a store of somebody else; "" in a store of one's own."""
+        from memctl.text.trust import STRANGER
+
+        return "" if self._trusted else STRANGER
+
+    def settle(self) -> None:
+        """Count the use and log a `read` event; a read-only or busy store is left as it is."""
+        from memctl.store.items import items
+
+        items.mark_used(self._ctx.db, [self.item.id], "read")
+
+
+@operation(
+    access=READ,
+    examples=("memctl show MEM-a3185eaf3928", "memctl show MEM-a3185eaf3928 --json  # all fields"),
+    exits={1: "there is no such item, or no store"},
+)
+def show(
+    ctx: Context, id: Annotated[str, Arg("the item's id, whole or as short as recall prints it", metavar="MEM-ID")]
+) -> ShownItem:
+    """Show one item in full.
+
+    Archived items are shown too. Opening an item counts as a use of it; where the store cannot be written, it is
+    shown all the same.
+    """
+    from memctl.store.documents import passages
+    from memctl.store.items import attributes, items
+
+    wanted = id.strip()
+    item = items.get(ctx.db, wanted) or items.get(ctx.db, items.expand_id(ctx.db, wanted))
+    if item is None:
+        raise ItemNotFound(id=wanted)
+    withheld = "" if item.injectable else items.withheld_reasons(ctx.db, [item.id]).get(item.id, "")
+    place, matters = passages.get_positions(ctx.db, [item.id]), attributes.get_importance(ctx.db, [item.id])
+    if not ctx.db.trusted:
+        from memctl.reading import delivery
+
+        (item,) = delivery.items_for_people(ctx, [item], "show")
+    return ShownItem(ctx, item, place.get(item.id), withheld, matters.get(item.id))
+
+
+def show_text(result: ShownItem) -> Iterator[str]:
+    """Label and value, then the content."""
+    item = result.item
+    for label, value in _fields(item, result.place, result.withheld, result.importance):
+        yield f"{label + ':':<12}{value}"
+    if result.stranger:
+        yield f"{'Trust:':<12}{result.stranger}"
+    yield ""
+    yield "--- Content ---"
+    yield item.content
+
+
+def _fields(
+    item: MemoryItem, place: "SourcePosition | None", withheld: str, importance: float | None
+) -> Iterator[tuple[str, str]]:
+    yield "ID", item.id
+    yield "Tier", item.tier.upper()
+    yield "Type", item.type
+    yield "Title", " ".join(item.title.split())
+    yield "Validation", item.validation
+    yield "Confidence", f"{item.confidence:.2f}"
+    if importance is not None:
+        yield "Importance", f"{importance:.2f}"
+    yield "Injectable", str(item.injectable) + _withheld_reason(withheld)
+    yield "Tags", ", ".join(item.tags) or "(none)"
+    yield "Scope", item.scope
+    yield "Created", item.created_at
+    yield "Updated", item.updated_at
+    yield "Usage", str(item.usage_count)
+    if item.entities:
+        yield "Entities", ", ".join(item.entities)
+    if item.corpus_id:
+        yield "Corpus", item.corpus_id
+    if item.superseded_by:
+        yield "Superseded", item.superseded_by
+    if item.expires_at:
+        yield "Expires", item.expires_at
+    if item.archived:
+        yield "Archived", "True"
+    if item.provenance.source_id:
+        yield "Source", _source_line(item, place)
+
+
+def _withheld_reason(withheld: str) -> str:
+    return {"policy": " (quarantined by policy)", "raw": " (raw; promotion releases it)"}.get(withheld, "")
+
+
+def _source_line(item: MemoryItem, place: "SourcePosition | None") -> str:
+    source = item.provenance
+    where = ", ".join(source.chunk_ids)
+    if place is not None and place.line_start is not None:
+        where = f"lines {place.line_start}-{place.line_end}"
+    elif place is not None and place.anchor:
+        where = place.anchor
+    return f"{source.source_kind} {source.source_id}" + (f" ({where})" if where else "")
+
+
+# --- list  -----------------------------------------------------------------------------------------------------------
+
+
+class ItemList(Result):
+    """The newest items that pass the filters, and how many pass in all."""
+
+    __slots__ = ("ctx", "items", "past", "total", "withheld")
+
+    def __init__(
+        self, ctx: Context, items: list[MemoryItem], total: int, withheld: dict[str, str], *, past: bool = False
+    ) -> None:
+        self.ctx, self.items, self.total, self.withheld, self.past = ctx, items, total, withheld, past
+
+    def as_dict(self) -> dict[str, Any]:
+        """The items, how many are listed, and how many there are; what policy holds back is named, but not quoted."""
+        from memctl.reading import delivery
+
+        free = delivery.items_for_models(self.ctx, self.items, "list", past=self.past)
+        silent = {"title": "", "tags": []}
+        rows = [_catalog_row(free[item.id]) if item.id in free else _catalog_row(item) | silent for item in self.items]
+        return {"status": "ok", "count": len(rows), "total": self.total, "items": rows}
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """An array of the items without their contents."""
+        return [_catalog_row(item) for item in self.items]
+
+
+def _catalog_row(item: MemoryItem) -> dict[str, Any]:
+    return item.format_catalog_entry() | {
+        "updated_at": item.updated_at, "scope": item.scope, "quarantined": not item.injectable,
+        "archived": item.archived,
+    }  # fmt: skip
+
+
+@operation(
+    name="list",
+    access=READ,
+    tool="memory_list",
+    examples=(
+        "memctl list",
+        "memctl list --tier ltm --type decision",
+        "memctl list --tags auth,api --all-scopes -k 200",
+        "memctl list --since 7d  # what was remembered in the last week",
+        "memctl list --json | jq -r '.[].id'",
+    ),
+)
+def list_(
+    ctx: Context,
+    *,
+    request: Annotated[
+        ReadRequest,
+        Fields(
+            "tier type scope all_scopes workspace tags since until as_of archived limit",
+            tier={"mcp_help": None},
+            scope={"mcp_default": ..., "mcp_help": None},
+            all_scopes={"mcp": True},
+        ),
+    ],
+    limit: Annotated[int, Arg("at most this many items", "-k", "--limit", ge=1, le=100_000)] = 50,
+) -> ItemList:
+    """List items, newest first.
+
+    "Newest" is the last change. Items that may not be given to a model are listed too, and marked.
+    """
+    from memctl.store.items import items
+
+    filters = read_filters(ctx, request, "list")
+    with looking_back(ctx, filters):
+        found = items.list_items(ctx.db, filters, limit)
+        total = len(found) if len(found) < limit else items.count(ctx.db, filters)
+    if total > len(found):
+        ctx.note(f"[list] {len(found)} of {total} items; -k {total} lists them all")
+    elif not found:
+        ctx.note("[list] No items.")
+    if not ctx.db.trusted:
+        from memctl.reading import delivery
+
+        found = delivery.items_for_people(ctx, found, "list")
+    held = [item.id for item in found if not item.injectable]
+    withheld = items.withheld_reasons(ctx.db, held) if held else {}
+    return ItemList(ctx, found, total, withheld, past=filters.as_of is not None)
+
+
+def list_text(result: ItemList) -> Iterator[str]:
+    """One line an item: tier, id, type, day of the last change, title; then its tags."""
+    for item in result.items:
+        title = " ".join(item.title.split()) or "(untitled)"
+        head = f"  [{item.tier.upper()}] {item.id}  {item.type:<12}  {str(item.updated_at)[:10]}"
+        yield f"{head}  {title}{_flags(item, result)}"
+        if item.tags:
+            yield f"    tags: {', '.join(item.tags)}"
+
+
+def _flags(item: MemoryItem, result: ItemList) -> str:
+    withheld = "" if item.injectable else " [RAW]" if result.withheld.get(item.id) == "raw" else " [QUARANTINED]"
+    return withheld + (" [ARCHIVED]" if item.archived else "")
+
+
+# --- read ------------------------------------------------------------------------------------------------------------
+
+
+#: So many items may be read at once.
+MAX_READ = 200
+
+
+class ReadItems(Result):
+    """Items as export writes them; what policy holds back is named, but not quoted."""
+
+    __slots__ = ("_ctx", "_trusted", "held", "importance", "items", "places", "raw", "requested")
+
+    def __init__(
+        self, ctx: Context, items: "list[MemoryItem]", places: "dict[str, SourcePosition]", held: set[str],
+        raw: set[str], requested: int, importance: dict[str, float],
+    ) -> None:  # fmt: skip
+        self._ctx, self.items, self.places, self.importance = ctx, items, places, importance
+        self.held, self.raw, self.requested = held, raw, requested
+        self._trusted = ctx.db.trusted
+
+    def as_dict(self) -> dict[str, Any]:
+        """The items, how many were found, how many asked for."""
+        rows = [self._row(item) for item in self.items]
+        if not self._trusted:
+            from memctl.text.trust import STRANGER
+
+            rows = [row | {"trust": STRANGER} for row in rows]
+        return {"status": "ok", "items": rows, "found": len(rows), "requested": self.requested}
+
+    def _row(self, item: "MemoryItem") -> dict[str, Any]:
+        from memctl.lifecycle.jsonl import make_line
+
+        matters = self.importance.get(item.id)
+        if item.id not in self.held:
+            return make_line(item, self.places.get(item.id), "raw" if item.id in self.raw else "", matters)
+        row = make_line(item, None, "policy", matters)
+        return row | {"title": "", "content": "", "tags": [], "entities": [], "quarantined": True}
+
+    def settle(self) -> None:
+        """Count the use of what was given out."""
+        from memctl.store.items import items
+
+        items.mark_used(self._ctx.db, [item.id for item in self.items if item.id not in self.held], "read")
+
+
+@operation(
+    access=READ,
+    tool="memory_read",
+    toolset="core",
+    about="Read memories in full by their ids, as recall and search name them: content, source, tags, dates. "
+    "Those that policy quarantined come without their content.",
+    answer={"items": "array", "found": "integer", "requested": "integer"},
+)
+def read(
+    ctx: Context,
+    ids: Annotated[list[str], Arg("the items' ids", comma=True)],
+    *,
+    workspace: Annotated[str | None, Arg("only items that this saved view reads")] = None,
+) -> ReadItems:
+    """Read items in full.
+
+    They come in the order asked, archived ones too; ids that the store does not know are left out. Being read counts
+    as a use.
+    """
+    from memctl.reading import delivery
+    from memctl.store.documents import passages
+    from memctl.store.items import attributes, items
+
+    wanted = list(dict.fromkeys(word.strip() for word in ids if word.strip()))
+    if not wanted:
+        raise ArgumentInvalid(name="ids", message="No ids provided")
+    if len(wanted) > MAX_READ:
+        raise ArgumentInvalid(name="ids", message=f"at most {MAX_READ} at once, not {len(wanted)}")
+    whole = dict.fromkeys(items.expand_id(ctx.db, word) for word in wanted)
+    found = _visible_through(ctx, items.get_many(ctx.db, whole), workspace)
+    raw = {
+        i
+        for i, why in items.withheld_reasons(ctx.db, [i.id for i in found if not i.injectable]).items()
+        if why == "raw"
+    }
+    free = [item for item in found if item.injectable or item.id in raw]
+    fit = delivery.judge_items(ctx, free, passages.get_positions(ctx.db, [item.id for item in free]))
+    fit.tell(ctx, "read")
+    given = {item.id: item for item in fit.items}
+    shown = [given.get(item.id, item) for item in found]
+    held, matter = {item.id for item in found} - given.keys(), attributes.get_importance(ctx.db, [i.id for i in found])
+    return ReadItems(ctx, shown, fit.places, held, raw, len(wanted), matter)
+
+
+def _visible_through(ctx: Context, found: "list[MemoryItem]", workspace: str | None) -> "list[MemoryItem]":
+    if workspace is None:
+        return found
+    from memctl.store import workspaces
+
+    view = workspaces.named_workspace(ctx.db, workspace)
+    return [item for item in found if item.scope in view.reads and view.corpus_id in (None, item.corpus_id)]
+
+
+def read_text(result: ReadItems) -> Iterator[str]:
+    """Title, id and content of each."""
+    for item in result.items:
+        if item.id not in result.held:
+            yield f"{item.id}  {' '.join(item.title.split())}"
+            yield item.content
+        else:
+            yield f"{item.id}  (held back by policy)"
+        yield ""

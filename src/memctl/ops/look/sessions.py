@@ -1,0 +1,252 @@
+"""Conversations: memctl session, and the tools that begin and end a turn of one."""
+
+from collections.abc import Iterator
+
+from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
+from memctl.context import Context
+from memctl.errors import SessionNotFound, UsageError
+from memctl.operation import CREATE, READ, WRITE, Arg, Result, operation
+from memctl.parameters import ReadIn, WriteIn
+
+if TYPE_CHECKING:
+    from memctl.reading.block import Recalled
+    from memctl.store.sessions import Session, SessionTurn
+    from memctl.writing import Proposals
+
+
+class SessionList(Result):
+    """Some sessions; one alone with its turns."""
+
+    __slots__ = ("found", "turns")
+
+    def __init__(self, found: "list[Session]", turns: "list[SessionTurn] | None" = None) -> None:
+        self.found, self.turns = found, turns
+
+    def as_dict(self) -> dict[str, Any]:
+        """The sessions' fields; of one alone, its fields and its turns."""
+        if self.turns is None:
+            return {"status": "ok", "count": len(self.found), "sessions": [one.as_dict() for one in self.found]}
+        return {"status": "ok", **self.found[0].as_dict(), "turns": [turn.as_dict() for turn in self.turns]}
+
+
+class SessionDeletion(Result):
+    """A session that is deleted, or would be."""
+
+    __slots__ = ("dry_run", "session")
+
+    def __init__(self, session: "Session", *, dry_run: bool) -> None:
+        self.session, self.dry_run = session, dry_run
+
+    def as_dict(self) -> dict[str, Any]:
+        """Its id and how many turns it has."""
+        status = "dry_run" if self.dry_run else "ok"
+        return {"status": status, "session_id": self.session.id, "turns": self.session.turns}
+
+
+@operation(
+    access=WRITE,
+    examples=(
+        "memctl session list",
+        "memctl session show proj:review-7 -k 5  # the newest five turns",
+        "memctl session delete proj:review-7     # says what would go",
+        "memctl session delete proj:review-7 --yes",
+    ),
+    exits={1: "no store, or no such session"},
+)
+def session(
+    ctx: Context,
+    action: Annotated[Literal["list", "show", "delete"], Arg("what to do")],
+    id: Annotated[str | None, Arg("the session: show and delete", metavar="SESSION-ID")] = None,
+    *,
+    limit: Annotated[int, Arg("at most this many, the newest", "-k", "--limit", ge=1, le=100_000)] = 50,
+    yes: Annotated[bool, Arg("delete: do it; without this, only say what would go", "--yes")] = False,
+) -> SessionList | SessionDeletion:
+    """Look at recorded conversations, or delete one.
+
+    A session is one conversation with a client; its turns hold what was asked and answered as policy left it, and what
+    the model was given. Deleting one takes its turns out of the file for good; the items that were stored in it stay.
+    """
+    wanted = (id or "").strip()
+    if action == "list" and wanted:
+        raise UsageError(f"unexpected argument '{wanted}'; show takes a session", command="session")
+    if action != "list" and not wanted:
+        raise UsageError(f"the session to {action} is missing", command="session")
+    if yes and action != "delete":
+        raise UsageError("--yes is for delete only", command="session")
+    if not yes:
+        ctx.narrow(READ)
+    from memctl.store import sessions
+
+    if action == "list":
+        found = sessions.list_sessions(ctx.db, limit)
+        if not found:
+            ctx.note("[session] No sessions.")
+        return SessionList(found)
+    one = sessions.get_session(ctx.db, wanted)
+    if one is None:
+        raise SessionNotFound(id=wanted)
+    if action == "show":
+        return SessionList([one], sessions.list_turns(ctx.db, wanted, limit))
+    if yes:
+        sessions.delete_session(ctx.db, wanted)
+    ctx.note(f"[session] {one.turns} turn(s) {'deleted' if yes else 'to delete; --yes does it'}")
+    return SessionDeletion(one, dry_run=not yes)
+
+
+def session_text(result: SessionList | SessionDeletion) -> Iterator[str]:
+    """One line a session; one alone turn by turn."""
+    if isinstance(result, SessionDeletion):
+        yield f"{'would be ' if result.dry_run else ''}deleted: {result.session.id}"
+        return
+    if result.turns is None:
+        for one in result.found:
+            client = f"  {one.client}" if one.client else ""
+            yield f"  {one.id}  {one.turns} turn(s)  {one.updated_at[:16]}  {one.scope}{client}"
+        return
+    from memctl.llm.working import indented
+
+    for turn in result.turns:
+        yield f"--- {turn.number}, {turn.asked_at[:16]}" + ("" if turn.injectable else " (given to no model again)")
+        for label, words in (("Q", turn.question), ("A", turn.answer)):
+            if words:
+                yield f"{label}: {indented(words)}"
+        if turn.sources:
+            yield f"sources: {', '.join(turn.sources)}"
+        yield ""
+
+
+# --- a turn, by a program -----------------------------------------------------------------------------------------
+
+
+class InjectedTurn(Result):
+    """The context for a model, and the turn it belongs to."""
+
+    __slots__ = ("_system", "found", "turn")
+
+    def __init__(self, found: "Recalled", system: str, turn: int) -> None:
+        self.found, self._system, self.turn = found, system, turn
+
+    @property
+    def context(self) -> str:
+        """What was given, then the block."""
+        return "\n\n".join(part for part in (self._system, self.found.shown()) if part)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The context, how many items are in it, and what its block costs."""
+        block = self.found.block
+        return {
+            "status": "ok", "augmented_context": self.context, "items_injected": block.items,
+            "tokens_used": block.tokens, "session_turn": self.turn, "format_version": self.found.version,
+        }  # fmt: skip
+
+    def settle(self) -> None:
+        """Count the use of what was delivered."""
+        self.found.settle()
+
+
+@operation(
+    name="session-inject",
+    access=CREATE,
+    tool="memory_session_inject",
+    about="Begin a turn of a conversation: record the question and get what the memory knows about it, appended to a "
+    "system context. memory_session_store ends the turn.",
+    answer={
+        "augmented_context": "string", "items_injected": "integer", "tokens_used": "integer", "session_turn": "integer",
+    },
+)  # fmt: skip
+def session_inject(
+    ctx: Context,
+    query: Annotated[str, Arg("the question")],
+    session_id: Annotated[str, Arg("the conversation, such as project:conversation")],
+    *,
+    system_context: Annotated[str, Arg("what the block is appended to")] = "",
+    budget_tokens: Annotated[int, Arg("tokens of the whole block", ge=1, le=10**6)] = 1500,
+    scope: Annotated[str | None, Arg("what is read and written from now on (else project)")] = None,
+    workspace: ReadIn = None,
+) -> InjectedTurn:
+    """Begin a turn: record the question, and recall what answers it.
+
+    What the session reads is its scope, which stays from call to call.
+    """
+    from memctl.ingest import turns
+    from memctl.parameters import ReadRequest
+    from memctl.reading.block import configured_form, recall_block
+    from memctl.store import workspaces
+
+    filed = workspaces.named_workspace(ctx.db, workspace).scope if workspace else scope
+    session = turns.begin_session(ctx.db, ctx.policy, session_id, scope=filed, fixed=workspace is not None)
+    request = ReadRequest(budget=budget_tokens, scope=session.scope, workspace=workspace)
+    found = recall_block(ctx, query, request, configured_form(ctx), command="session", kind="session_inject")
+    turn = turns.record_turn(ctx.db, ctx.policy, session.id, query, "", found.block.ids)
+    return InjectedTurn(found, system_context, turn.number)
+
+
+def session_inject_text(result: InjectedTurn) -> Iterator[str]:
+    """The context."""
+    yield result.context
+
+
+class AnsweredTurn(Result):
+    """What became of the proposals in an answer, and the turn they belong to."""
+
+    __slots__ = ("proposals", "redacted", "turn")
+
+    def __init__(self, found: "Proposals", turn: int, redacted: bool) -> None:
+        self.proposals, self.turn, self.redacted = found, turn, redacted
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts and rows of `memory_propose`, the turn, and whether secrets were blotted out of the answer."""
+        return self.proposals.as_dict() | {"session_turn": self.turn, "redacted": self.redacted}
+
+
+@operation(
+    name="session-store",
+    access=CREATE,
+    tool="memory_session_store",
+    about="End a turn of a conversation: record the answer, and store the memories it proposes between "
+    "<MEMORY_PROPOSALS_JSON> and </MEMORY_PROPOSALS_JSON> (a JSON list of {title, content, type, tags, why_store}).",
+    answer={
+        "accepted": "integer", "rejected": "integer", "quarantined": "integer", "session_turn": "integer",
+        "items": "array",
+    },
+)  # fmt: skip
+def session_store(
+    ctx: Context,
+    response_text: Annotated[str, Arg("the answer, with its proposals")],
+    session_id: Annotated[str, Arg("the conversation, as memory_session_inject had it")],
+    *,
+    source_doc: Annotated[str | None, Arg("the document the proposals are from, where they name no source")] = None,
+    workspace: WriteIn = None,
+) -> AnsweredTurn:
+    """End a turn: record the answer, and store what it proposes.
+
+    Proposals are read in every form that `pull` reads; other text is the answer, and becomes no item. They are filed
+    in the session's scope, with the session as their source.
+    """
+    from memctl.ingest import turns
+    from memctl.parameters import WriteTarget
+    from memctl.text.block import markers
+    from memctl.types import MemoryProvenance
+    from memctl.writing import StatementBatch, parse_proposals, store_proposals
+
+    given = markers.without_injected(response_text)[0]
+    parsed = parse_proposals(ctx, given)
+    entries = [(found.proposal.title, found, ()) for found in parsed.proposals]
+    unusable = [("", None, [problem]) for problem in parsed.problems]
+    with ctx.db.atomic():
+        target = WriteTarget(workspace=workspace)
+        filed = None if workspace is None else target.place(ctx)[0]
+        session = turns.begin_session(ctx.db, ctx.policy, session_id, scope=filed, fixed=workspace is not None)
+        target.scope = session.scope
+        source = ("doc", source_doc) if source_doc else ("tool", f"memory_propose:{session.id}")
+        batch = StatementBatch(ctx, "memory_propose", target, MemoryProvenance(*source))
+        done = store_proposals(batch, [*entries, *unusable], "session")
+        answer = parsed.rest if parsed.structured else given
+        turn = turns.record_answer(ctx.db, ctx.policy, session.id, answer)
+    return AnsweredTurn(done, turn.number, turn.redacted)
+
+
+def session_store_text(result: AnsweredTurn) -> Iterator[str]:
+    """The counts."""
+    done = result.proposals.as_dict()
+    yield f"{done['accepted']} accepted, {done['rejected']} rejected, {done['quarantined']} quarantined"

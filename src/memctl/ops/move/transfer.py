@@ -1,0 +1,294 @@
+"""memctl export and import: items as JSON lines, and back."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from memctl import errors
+from memctl.annotations import TYPE_CHECKING, Annotated, Any
+from memctl.context import Context
+from memctl.names import ItemType, RedactionView, Tier
+from memctl.operation import CREATE, READ, REQUIRED, Arg, Result, operation
+from memctl.parameters import ReadIn, seen_through
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from memctl.lifecycle.import_ import ImportCounts
+    from memctl.store.database import Database
+
+
+#: So many items are given in one piece; the command line streams them, and has no such limit.
+MAX_EXPORTED = 1000
+#: What a secret may stand in.
+_TEXTS = frozenset({"title", "content", "tags", "entities", "provenance"})
+
+
+class Exported(Result):
+    """The lines, made while they are read; they can be read once."""
+
+    __slots__ = ("_ctx", "_lines", "_offset")
+    verbatim = True
+
+    def __init__(self, ctx: Context, lines: Iterator[dict[str, Any]], offset: int = 0) -> None:
+        self._ctx, self._lines, self._offset = ctx, lines, offset
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """The line of each item; when all are out, their number is told."""
+        count = 0
+        for line in self._lines if self._ctx.db.trusted else self._of_a_stranger():
+            count += 1
+            yield line
+        self._ctx.note(f"[export] {count} item(s) exported")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The first items in one piece, and where the next ones begin; what is kept from models is only counted."""
+        from itertools import islice
+
+        found = list(islice(self.lines(), MAX_EXPORTED + 1))
+        truncated, page = len(found) > MAX_EXPORTED, found[:MAX_EXPORTED]
+        free = self._free([line for line in page if line["injectable"]])
+        return {
+            "status": "ok",
+            "count": len(free),
+            "items": free,
+            "truncated": truncated,
+            "withheld": len(page) - len(free),
+            "next_offset": self._offset + len(page),
+        }
+
+    def _of_a_stranger(self) -> Iterator[dict[str, Any]]:
+        """The lines of a store of somebody else, as today's rules leave them."""
+        from itertools import islice
+
+        while batch := list(islice(self._lines, MAX_EXPORTED)):
+            yield from self._free(batch)
+
+    def _free(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The lines as a model may see them: what today's rules have not seen is judged by them."""
+        from memctl.reading import delivery
+        from memctl.types import MemoryItem
+
+        asked = [MemoryItem.from_dict(line) for line in lines]
+        free = delivery.items_for_models(self._ctx, asked, "export")
+        out = []
+        for line, item in zip(lines, asked, strict=True):
+            given = free.get(item.id)
+            if given is item:
+                out.append(line)
+            elif given is not None:  # shown without a secret
+                out.append(line | {key: value for key, value in given.to_dict().items() if key in _TEXTS})
+        return out
+
+    def as_json(self) -> Iterator[dict[str, Any]]:
+        """An array, printed while it is made."""
+        return self.lines()
+
+
+@operation(
+    access=READ,
+    tool="memory_export",
+    toolset="standard",
+    about="Export memories with all their fields, 1000 from offset on. Those kept from models are only counted.",
+    answer={
+        "count": "integer",
+        "items": "array",
+        "truncated": "boolean",
+        "withheld": "integer",
+        "next_offset": "integer",
+    },
+    examples=(
+        "memctl export --include-archived > backup.jsonl",
+        "memctl export --tier ltm --type decision > decisions.jsonl",
+        "memctl export --db a.db | memctl import --db b.db",
+        "memctl export --redact public > for-everybody.jsonl",
+    ),
+)
+def export(
+    ctx: Context,
+    *,
+    tier: Annotated[Tier | None, Arg("only this tier", "--tier", mcp_help="")] = None,
+    type: Annotated[ItemType | None, Arg("only this type", "--type", mcp_name="type_filter", mcp_help="")] = None,
+    scope: Annotated[
+        str | None, Arg("only this scope (default: all of them)", "--scope", mcp_help="default: all")
+    ] = None,
+    workspace: ReadIn = None,
+    include_archived: Annotated[bool, Arg("also what was archived or has expired", "--include-archived")] = False,
+    redact: Annotated[RedactionView, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp="full")] = "full",
+    offset: Annotated[int, Arg("", cli=False, ge=0)] = 0,
+) -> Exported:
+    """Write items as JSON lines.
+
+    An export is a backup: without --scope it has the items of every scope. One item is one line, the newest change
+    first, in the same order every time. `memctl import` reads it back without loss.
+
+    With --redact every field leaves as that view shows it, provenance and paths included: internal is without host
+    names, IP addresses and hashes, public also without paths, file names, mail addresses, personal data and item ids.
+    Both are without secrets that older rules let in.
+    """
+    from memctl.lifecycle.jsonl import export_lines
+    from memctl.policy.redaction import Redaction
+    from memctl.store.filters import Filters
+
+    scopes = None if scope is None else (scope,)
+    filters = Filters(scopes=scopes, tier=tier, type=type, archived=include_archived)
+    filters = seen_through(ctx, workspace, filters)
+    view = None if redact in ("full", "S3") else Redaction(redact, ctx.policy)
+    from itertools import islice
+
+    return Exported(ctx, islice(export_lines(ctx.db, filters, view), offset, None), offset)
+
+
+def export_text(result: Exported) -> Iterator[str]:
+    """One line of JSON per item."""
+    import json
+
+    from memctl.text.clean import escaped
+
+    for line in result.lines():
+        yield escaped(json.dumps(line, ensure_ascii=False))
+
+
+# --- import  ---------------------------------------------------------------------------------------------------------
+
+
+class Imported(Result):
+    """What became of the lines, in counts."""
+
+    __slots__ = ("counts", "dry_run")
+
+    def __init__(self, counts: "ImportCounts", *, dry_run: bool) -> None:
+        self.counts, self.dry_run = counts, dry_run
+
+    def settle(self) -> None:
+        """Raise NothingImported, after the counts were printed: some lines had errors, or policy refused them all."""
+        done = self.counts
+        refused = done.skipped_policy > 0 and done.skipped_policy == done.total_lines
+        if not done.imported and (done.errors or refused):
+            raise errors.NothingImported(reason=_failure_reason(done))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts; what is merged is among the duplicates, what is restored, redacted or quarantined imported."""
+        done = self.counts
+        return {
+            "total_lines": done.total_lines, "imported": done.imported, "skipped_dedup": done.skipped_dedup,
+            "skipped_policy": done.skipped_policy, "errors": done.errors, "skipped_conflict": done.skipped_conflict,
+            "merged": done.merged, "restored": done.restored, "redacted": done.redacted,
+            "quarantined": done.quarantined, "dry_run": self.dry_run,
+        }  # fmt: skip
+
+
+@operation(
+    access=CREATE,
+    tool="memory_import",
+    toolset="standard",
+    idempotent=True,
+    about="Import memories that memory_export gave, each checked by policy; what is known already is skipped.",
+    answer={
+        "total_lines": "integer", "imported": "integer", "skipped_dedup": "integer", "skipped_policy": "integer",
+        "errors": "integer",
+    },
+    examples=(
+        "memctl import backup.jsonl --db fresh.db --preserve-ids",
+        "memctl import backup.jsonl --dry-run  # what would happen, line by line",
+        "memctl export --db project-a.db | memctl import --db project-b.db",
+    ),
+    exits={
+        0: "also when everything was there already",
+        1: "no such file, or nothing came in: lines had errors, or policy refused them all",
+    },
+)  # fmt: skip
+def import_(
+    ctx: Context,
+    file: Annotated[
+        str | None, Arg("JSON lines; - or nothing means standard input", metavar="FILE", path=True, mcp=False)
+    ] = None,
+    *,
+    items: Annotated[list[dict[str, Any]] | None, Arg("", cli=False, mcp_default=REQUIRED)] = None,
+    preserve_ids: Annotated[bool, Arg("keep the ids of the file (to restore a backup)", "--preserve-ids")] = False,
+    dry_run: Annotated[bool, Arg("write nothing, only say what would happen", "--dry-run")] = False,
+) -> Imported:
+    """Read items from JSON lines, checked line by line.
+
+    Every line is validated and judged by policy; one that is wrong is named and passed over. What is here already
+    (the same content in the same scope) gets the line's new tags and a higher importance and is not stored twice, so an
+    import can be run again. An archived item is no duplicate of an active line. With --preserve-ids an id that is here
+    with other content is left alone and counted. Nothing becomes injectable that policy holds back.
+    """
+    from memctl.lifecycle.import_ import import_lines
+
+    with _input_stream(ctx, file, items) as stream, _target_store(ctx, dry_run=dry_run) as db:
+        counts = import_lines(
+            db, ctx.policy, stream, preserve_ids=preserve_ids, dry_run=dry_run, vouched=ctx.bounds is None,
+            warn=ctx.warn, progress=ctx.progress,
+        )  # fmt: skip
+    ctx.note(
+        f"[import]{' (dry run)' if dry_run else ''} {counts.imported} imported, {counts.skipped_dedup} dedup, "
+        f"{counts.skipped_policy} policy, {counts.errors} error(s)"
+    )
+    return Imported(counts, dry_run=dry_run)
+
+
+def _failure_reason(done: "ImportCounts") -> str:
+    counts = (
+        (done.errors, "line(s) had errors"), (done.skipped_policy, "refused by policy"),
+        (done.skipped_dedup, "duplicate"), (done.skipped_conflict, "with an id that is taken"),
+    )  # fmt: skip
+    return ", ".join(f"{count} {what}" for count, what in counts if count)
+
+
+@contextmanager
+def _input_stream(ctx: Context, file: str | None, given: list[dict[str, Any]] | None) -> "Iterator[BinaryIO]":
+    if given is not None:
+        import io
+        import json
+
+        yield io.BytesIO(b"".join(json.dumps(item).encode() + b"\n" for item in given))
+        return
+    if file is None or file == "-":
+        if ctx.stdin is None:
+            raise errors.EmptyInput
+        if "stdin" in ctx.tty:
+            ctx.note("[import] reading from the terminal; Ctrl-D ends the input")
+        yield ctx.stdin
+        return
+    path = ctx.absolute(file)
+    try:
+        stream = open(path, "rb")  # noqa: SIM115 - closed below; only its opening may fail here
+    except OSError as exc:
+        raise errors.FileMissing(path=path, reason=exc.strerror or str(exc)) from exc
+    with stream:
+        yield stream
+
+
+@contextmanager
+def _target_store(ctx: Context, *, dry_run: bool) -> "Iterator[Database | None]":
+    if not dry_run:
+        yield ctx.db
+    elif not os.path.exists(ctx.db_path):
+        yield None
+    else:
+        from memctl.store.connect import open_read
+
+        db = open_read(ctx.db_path)
+        try:
+            yield db
+        finally:
+            db.close()
+
+
+def import_text(result: Imported) -> Iterator[str]:
+    """The counts, one to a line; those that only some imports have follow when there are any."""
+    done = result.counts
+    yield f"Import complete{' (dry run)' if result.dry_run else ''}:"
+    yield f"  Lines processed: {done.total_lines}"
+    yield f"  Imported:        {done.imported}"
+    yield f"  Skipped (dedup): {done.skipped_dedup}"
+    yield f"  Skipped (policy):{done.skipped_policy}"
+    yield f"  Errors:          {done.errors}"
+    for label, count in (
+        ("Skipped (id):", done.skipped_conflict), ("Merged:", done.merged), ("Restored:", done.restored),
+        ("Redacted:", done.redacted), ("Quarantined:", done.quarantined),
+    ):  # fmt: skip
+        if count:
+            yield f"  {label:<17}{count}"

@@ -1,0 +1,376 @@
+"""Statements into the store: memctl remember and pull, and the tools memory_propose and memory_write."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from memctl import errors, ids
+from memctl.annotations import TYPE_CHECKING, Annotated, Any
+from memctl.context import Context
+from memctl.names import SOURCE_KINDS, ItemType
+from memctl.operation import CREATE, Arg, Fields, Result, operation
+from memctl.parameters import WriteTarget
+from memctl.text import clean, proposals
+from memctl.text.utterance import is_empty_talk
+from memctl.types import MemoryProvenance
+from memctl.writing import (
+    Proposals,
+    StatementBatch,
+    parse_proposals,
+    read_stdin,
+    store_proposals,
+    tell_outcomes,
+    without_injected,
+)
+
+if TYPE_CHECKING:
+    from memctl.ingest.statements import StatementOutcome, StatementOutcomes
+
+#: Lines of a kind that `pull` prints one by one; the counts say the rest.
+_LINES = 20
+
+
+# --- one statement ------------------------------------------------------------------------------------------------
+
+
+class Remembered(Result):
+    """What became of one statement: the id of the item that holds it now, and what policy said of it."""
+
+    __slots__ = ("outcome",)
+
+    def __init__(self, outcome: "StatementOutcome") -> None:
+        self.outcome = outcome
+
+    def as_dict(self) -> dict[str, Any]:
+        """`status` ok, duplicate (the item was there) or rejected; `action` accept, quarantine or reject."""
+        done = self.outcome
+        if done.kind == "rejected":
+            return {"status": "rejected", "action": "reject", "reasons": list(done.reasons)}
+        out: dict[str, Any] = {
+            "status": "ok" if done.kind == "stored" else "duplicate",
+            "id": done.id,
+            "action": "quarantine" if done.quarantined else "accept",
+            "reasons": list(done.reasons),
+        }
+        return out if done.kind == "stored" else out | {"message": "content already exists", "changed": done.changed}
+
+
+@operation(
+    access=CREATE,
+    examples=(
+        'memctl remember "We chose JWT for stateless auth" --type decision --tags auth',
+        'memctl remember "Deploys freeze on Fridays" --type constraint --why "two bad weekends" --tier ltm',
+        'memctl remember "Retries are capped at 3" --source src/gateway.py:41',
+        "git log -1 --format=%B | memctl remember --type fact --tags release",
+        "id=$(memctl remember -q The gateway retries twice)",
+    ),
+    exits={
+        0: "stored, quarantined, or known already",
+        1: "policy refused it, it is empty, or it is longer than a statement may be",
+    },
+)
+def remember(
+    ctx: Context,
+    text: Annotated[
+        list[str] | None, Arg("the statement, quoted or not; none, or -, reads standard input", metavar="TEXT")
+    ] = None,
+    *,
+    type: Annotated[ItemType, Arg("what sort of statement it is", "--type")] = "note",
+    target: Annotated[WriteTarget, Fields("tags tier scope workspace title why source")],
+    title: Annotated[str | None, Arg("its title (default: its first line)", "--title")] = None,
+    why: Annotated[str | None, Arg("the reason, kept with it as a last paragraph", "--why")] = None,
+    confidence: Annotated[float, Arg("how sure it is", "--confidence", ge=0, le=1)] = 0.5,
+    importance: Annotated[
+        float | None, Arg("how much it matters; 0.5 is as much as any other", "--importance", ge=0, le=1)
+    ] = None,
+) -> Remembered:
+    """Store one statement and print its id.
+
+    The statement is judged by policy: one with a secret or with instructions to a model is refused, one that policy
+    doubts is quarantined (stored, found by search, never given to a model). A statement that is known already is
+    stored once: its item's id is printed, and new tags, a higher confidence or importance and another source are added
+    to it. What happened is said on stderr. MEMCTL_SESSION names the session in the source where --source names none.
+    """
+    given = " ".join(text or ())
+    if text is None or given == "-":
+        given = read_stdin(ctx, "remember")
+    elif clean.is_blank(given):
+        raise errors.UsageError("the statement is empty", command="remember")
+    content = clean.statement(without_injected(ctx, given, "remember"))
+    source = _named_source(ctx, target.source) if target.source else None
+    batch = StatementBatch(ctx, "memctl-remember", target, source)
+    item = batch.add(batch.statement(content, title or "", type=type, confidence=confidence), importance)
+    reason = clean.statement(why or "")
+    if reason:
+        item.content += f"\n\nWhy: {reason}"
+    limit, size = ctx.policy.max_content_length, len(item.content)
+    if size > limit and type != "pointer":
+        raise errors.TextTooLong(limit=limit, size=size)
+    done = batch.store("remember")[0]
+    if done.kind == "rejected":
+        ctx.warn(f"[remember] {'; '.join(done.reasons)}")
+        raise errors.NothingStored(reason="rejected by policy")
+    if done.quarantined:
+        ctx.warn(f"[remember] quarantined, kept out of recall: {'; '.join(done.reasons)}")
+    if done.kind == "duplicate":
+        ctx.note("[remember] known already" + ("; what is new about it was added" if done.changed else ""))
+    elif not done.quarantined:
+        ctx.note("[remember] stored")
+    return Remembered(done)
+
+
+def _named_source(ctx: Context, source: str) -> MemoryProvenance:
+    """The source that `--source` names: `KIND:ID`, an address, or a file with or without a line."""
+    kind, colon, name = source.partition(":")
+    if colon and kind in SOURCE_KINDS and name.strip():
+        return MemoryProvenance(kind, name.strip())
+    if source.startswith(("http://", "https://")):
+        return MemoryProvenance("doc", source)
+    path, line = source, ""
+    head, _, tail = source.rpartition(":")
+    if head and tail.replace("-", "", 1).isdigit() and not os.path.exists(ctx.absolute(source)):
+        path, line = head, f":{tail}"
+        first, dash, last = tail.partition("-")
+        if not 0 < int(first or 0) <= int(last if dash else first):
+            raise errors.UsageError(
+                f"--source: '{ctx.policy.redact(source)}': lines count from 1, and a range does not go backwards",
+                command="remember",
+            )
+    if not os.path.exists(ctx.absolute(path)):
+        kinds = ", ".join(SOURCE_KINDS)
+        raise errors.UsageError(
+            f"--source: '{ctx.policy.redact(source)}' is neither an existing file nor one of {kinds} with an id "
+            "(chat:session-7)",
+            command="remember",
+        )
+    return MemoryProvenance("doc", clean.one_line(ctx.absolute(path), 1000) + line)
+
+
+def remember_text(result: Remembered) -> Iterator[str]:
+    """The id, for the next command of a pipe."""
+    yield result.outcome.id
+
+
+@operation(
+    access=CREATE,
+    tool="memory_write",
+    toolset="standard",
+    idempotent=True,
+    about="Store one memory at once, with its title, type and tier. For what you were told to remember; what you find "
+    "worth remembering yourself goes through memory_propose. Secrets and instructions are rejected.",
+    answer={"id": "string", "action": "string", "reasons": "array", "message": "string"},
+)
+def write(
+    ctx: Context,
+    title: Annotated[str, Arg("one line that says what it is about")],
+    content: Annotated[str, Arg("the statement, at most 2000 characters")],
+    *,
+    target: Annotated[WriteTarget, Fields("tags tier type scope workspace", tier={"env": None, "config": None})],
+    type: Annotated[ItemType, Arg("what sort of statement it is", "--type")] = "note",
+    importance: Annotated[float | None, Arg("how much it matters", "--importance", ge=0, le=1, mcp="full")] = None,
+) -> Remembered:
+    """Store one finished item.
+
+    It is judged by policy as `remember` does it; what policy refuses is an answer with status "rejected" and reasons,
+    what the store knows already one with status "duplicate".
+    """
+    from memctl.ingest.statements import StatementOutcome
+
+    batch = StatementBatch(ctx, "memory_write", target)
+    item = batch.add(batch.statement(content, title, type=type), importance)
+    if clean.is_blank(content):
+        return Remembered(StatementOutcome("rejected", item.title, reasons=("Content is empty",)))
+    return Remembered(batch.store("write")[0])
+
+
+def write_text(result: Remembered) -> Iterator[str]:
+    """The id, or why there is none."""
+    yield result.outcome.id or f"rejected: {'; '.join(result.outcome.reasons)}"
+
+
+# --- what a model proposes ----------------------------------------------------------------------------------------
+
+
+@operation(
+    access=CREATE,
+    tool="memory_propose",
+    toolset="core",
+    idempotent=True,
+    about="Remember facts, decisions, constraints, preferences or definitions for later sessions. Give each a title, a "
+    "type, tags, why_store (why it is worth keeping; without it the memory is dropped after some days) and a source. "
+    "Secrets and instructions to models are rejected; what is known already is stored once.",
+    answer={"accepted": "integer", "rejected": "integer", "quarantined": "integer", "items": "array"},
+)
+def propose(
+    ctx: Context,
+    items: Annotated[
+        list[dict[str, Any]],
+        Arg("{title, content, type, tags, why_store, provenance_hint: {source_kind, source_id}}: a list of these"),
+    ],
+    *,
+    target: Annotated[WriteTarget, Fields("scope workspace")],
+    source_doc: Annotated[str | None, Arg("the document they are from, where they name no source", "--source")] = None,
+) -> Proposals:
+    """Store what a model proposes to remember.
+
+    Each proposal is judged alone; one that cannot be used does not stop the others. All are stored in one transaction.
+    One without why_store is stored for policy.quarantine_expiry_hours only: said again with a reason, it stays.
+    """
+    source = MemoryProvenance("doc", source_doc) if source_doc else None
+    batch = StatementBatch(ctx, "memory_propose", target, source)
+    titles = (entry.get("title") if isinstance(entry, Mapping) else None for entry in items)
+    named = (clean.one_line(title) if isinstance(title, str) else "" for title in titles)
+    entries = ((title, *proposals.checked(entry)) for title, entry in zip(named, items, strict=True))
+    return store_proposals(batch, entries, "propose")
+
+
+def propose_text(result: Proposals) -> Iterator[str]:
+    """One line a proposal."""
+    for row in result.rows:
+        why = f" ({'; '.join(row['reasons'])})" if row["reasons"] else ""
+        yield f"{row['action']}: {row.get('id', '')} {row['title']}{why}"
+
+
+# --- what a model wrote -------------------------------------------------------------------------------------------
+
+
+class Pulled(Result):
+    """What became of the input.
+
+    stored, duplicate, rejected  statements; together they are all there were
+    quarantined                  stored ones that policy keeps out of recall
+    redacted                     stored ones in which policy blotted something out
+    problems                     proposals, or parts of them, that could not be used
+    empty                        refusals and answers that say nothing, which are not stored
+    item_ids                     of what was stored
+    """
+
+    __slots__ = ("duplicate", "empty", "item_ids", "problems", "quarantined", "redacted", "rejected", "stored")
+
+    def __init__(self, kept: "StatementOutcomes", *, problems: int, empty: int) -> None:
+        kinds = Counter(outcome.kind for outcome in kept.outcomes)
+        self.stored, self.duplicate, self.rejected = kinds["stored"], kinds["duplicate"], kinds["rejected"]
+        self.quarantined = sum(outcome.quarantined for outcome in kept.stored)
+        self.redacted, self.problems, self.empty = kept.redacted, problems, empty
+        self.item_ids = [outcome.id for outcome in kept.stored]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts, and the ids of what was stored."""
+        return {
+            "status": "ok", "stored": self.stored, "duplicate": self.duplicate, "quarantined": self.quarantined,
+            "redacted": self.redacted, "rejected": self.rejected, "problems": self.problems,
+            "item_ids": self.item_ids, **({"empty": self.empty} if self.empty else {}),
+        }  # fmt: skip
+
+
+@operation(
+    access=CREATE,
+    examples=(
+        'memctl push "API design" --source docs/ --propose | some-llm | memctl pull --tags api --tee',
+        'echo "We chose JWT for stateless auth" | memctl pull --tags auth,decision --title "Auth decision"',
+        "some-llm --json < question | MEMCTL_SESSION=review-7 memctl pull --tier mtm",
+    ),
+    exits={
+        0: "also when everything was known already, the model proposed an empty list, or it refused to answer",
+        1: "nothing came in, or nothing of it could be stored",
+    },
+)
+def pull(
+    ctx: Context,
+    *,
+    target: Annotated[
+        WriteTarget,
+        Fields("tags title type scope tier workspace", tags={"help": "tags for everything stored, after its own"}),
+    ],
+    title: Annotated[str | None, Arg("title of a note made from plain text", "--title")] = None,
+    type: Annotated[ItemType, Arg("type of a note made from plain text", "--type")] = "note",
+    tee: Annotated[bool, Arg("pass the input on to standard output", "--tee")] = False,
+) -> Pulled:
+    """Store what an LLM wrote, from standard input.
+
+    Proposals are taken from JSON (an array, {"items": [...]}, one object, lines), from tool calls named
+    memory.propose, from blocks between <MEMORY_PROPOSALS_JSON> and </MEMORY_PROPOSALS_JSON>, and from fenced json
+    blocks (with other text around them, only if each entry has a title, type, tags or the like beside its content:
+    a fence among prose may be an example of anything). Anything else becomes a note; one that is longer than policy
+    allows a statement is stored in parts, and secrets in it are blotted out. Injected memory that the model repeats is
+    left out. A refusal and an answer that says nothing ("I'm sorry, but …", "ok") are not stored. A statement that is
+    known already adds its tags and its source to the item that is there. MEMCTL_SESSION names the session in the
+    source. Without --json and --tee nothing is printed on stdout; --tee passes the answer on, without the proposals
+    in it.
+    """
+    batch = StatementBatch(ctx, "memctl-pull", target)
+    if tee and ctx.json:
+        raise errors.UsageError("--tee prints the answer, --json what became of it", command="pull")
+    given = read_stdin(ctx, "pull")
+    if tee and ctx.emit is not None:  # before anything can go wrong; all of it when it is proposals and nothing else
+        ctx.emit((parse_proposals(ctx, given).rest or given).rstrip("\n") + "\n")
+    parsed = parse_proposals(ctx, without_injected(ctx, given, "pull"))
+    for problem in parsed.problems:
+        ctx.warn(f"[pull] {problem}")
+    empty = 0
+    if parsed.structured:
+        proposed = [(batch.proposed(found), found.importance) for found in parsed.proposals]
+        said = [(item, importance) for item, importance in proposed if not clean.is_blank(item.content)]
+        for item, importance in said:
+            batch.add(item, importance)
+        if len(parsed.rest) > 0:
+            ctx.note(f"[pull] {len(parsed.rest)} character(s) around the proposals were not stored")
+        if len(said) < len(proposed):
+            ctx.note(f"[pull] {len(proposed) - len(said)} proposal(s) only repeat injected memory")
+    elif is_empty_talk(parsed.rest):
+        ctx.note("[pull] the input is a refusal, or says nothing: not stored")
+        empty = 1
+    else:
+        ctx.note("[pull] no structured proposals found — storing as single note")
+        batch.add(batch.statement(parsed.rest, clean.one_line(title or "") or _note_title(parsed.rest), type=type))
+    kept = batch.store_long("pull")
+    done = Pulled(kept, problems=len(parsed.problems), empty=empty)
+    _tell_pulled(batch, done, kept, structured=parsed.structured)
+    if not (done.stored or done.duplicate) and (done.rejected or done.problems):
+        counts = (("rejected by policy", done.rejected), ("unusable", done.problems))
+        raise errors.NothingStored(reason=", ".join(f"{count} {what}" for what, count in counts if count))
+    return done
+
+
+def _note_title(content: str) -> str:
+    """The text of the Markdown heading that a note begins with; without one, when it was taken."""
+    line = content.lstrip().partition("\n")[0]
+    marks = len(line) - len(line.lstrip("#"))
+    heading = clean.one_line(line.strip("# \t")) if 1 <= marks <= 6 and line[marks : marks + 1] in (" ", "\t") else ""
+    if heading:
+        return heading
+    from time import localtime, strftime
+
+    return strftime("LLM capture %Y-%m-%d %H:%M", localtime(ids.now_seconds()))
+
+
+def _tell_pulled(batch: StatementBatch, done: Pulled, kept: "StatementOutcomes", *, structured: bool) -> None:
+    ctx = batch.ctx
+
+    def line(outcome: "StatementOutcome") -> str:
+        # A title may hold the very secret that it was rejected for.
+        title, reasons = ctx.policy.redact(outcome.title), "; ".join(outcome.reasons)
+        if outcome.kind == "rejected":
+            return f"Rejected by policy: '{title}' ({reasons})"
+        if outcome.kind == "duplicate":
+            return f"skip duplicate: '{title}'" + (" (what is new about it was added)" if outcome.changed else "")
+        return f"quarantined, kept out of recall: '{title}' ({reasons})"
+
+    kinds = (("rejected", ctx.warn), ("duplicate", ctx.note), ("quarantined", ctx.note))
+    tell_outcomes("pull", kept.outcomes, line, kinds, _LINES)
+    if structured:
+        ctx.note(f"[pull] Stored {done.stored} item(s) from proposals ({done.rejected} rejected by policy)")
+    elif len(kept.outcomes) == 1 and done.stored:
+        ctx.note(f"[pull] Stored as note {done.item_ids[0]}: {ctx.policy.redact(kept.outcomes[0].title)}")
+    elif done.stored:
+        title = clean.one_line(batch.items[0].title)
+        ctx.note(f"[pull] Stored as {done.stored} note(s): {ctx.policy.redact(title)}")
+    ctx.note(
+        f"[pull] {done.stored} stored, {done.duplicate} duplicate, {done.quarantined} quarantined, "
+        f"{done.redacted} redacted, {done.rejected} rejected"
+    )
+
+
+def pull_text(_result: Pulled) -> Iterator[str]:
+    """Nothing: what a pipe's next command reads must not change with what was stored."""
+    return iter(())

@@ -1,0 +1,119 @@
+"""What stands around a hit: which of overlapping hits count, and what is described or quoted rather than done."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+
+from memctl.policy.regex import lazy_regex
+from memctl.policy.rule import Hit
+
+_INSTRUCTIONS = ("injection", "instructional")
+_NEAR = 400  # characters around a hit in which words tell whether an attack is described rather than made
+#: What a text says that shows an attack, a prompt format or an example instead of making one.
+_DESCRIBED = lazy_regex(
+    r"(?i)\b(?:prompt[- ]injection|inject(?:s|ed|ing|ion)\b|jailbreak|attack(?:er|ers|s|ing)?\b|adversar|payload|"
+    r"malicious|vulnerab|red[- ]?team|guardrail|example|e\.g\.|template|few-shot|prompt\s*:|stop\s*=|tokenizer)|"
+    "```"
+)
+#: Nobody quotes hidden characters, nor tells a memory to keep an order while describing how that is done.
+_NEVER_QUOTED = frozenset(("hidden-characters", "store-as-system", "memory-mark"))
+#: What cannot be seen is no example.
+_NEVER_SHOWN = frozenset(("hidden-characters", "store-as-system"))
+
+#: What a passage says that is about prompts, models or attacks; it must say so more than once.
+_SUBJECT = lazy_regex(
+    r"(?i)\b(?:prompt(?:s|ing)?\b|(?:prompt[- ])?injections?|jailbreak\w*|adversar\w+|attack\w*|malicious|exploit\w*|"
+    r"vulnerab\w+|guardrails?|red[- ]?team\w*|few-shot|zero-shot|chain[- ]of[- ]thought|chat templates?|llms?\b|"
+    r"language models?|chatbots?|mcp\b|model context protocol|system messages?|tool calls?|function calling|"
+    r"fine-?tun\w+|openai|anthropic|chatgpt|gpt-?\d)"
+)
+_OFTEN = 2  # other words of the subject around an example
+_AROUND = 1500  # characters around an example in which they stand: a passage
+_FENCE = lazy_regex(r"^[ \t>]{0,8}(?:```|~~~)", re.MULTILINE)
+#: Quoted on one line, or set apart as code or as somebody's words.
+_QUOTED = lazy_regex(
+    r"`[^`\n]{1,400}`|\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|\u00ab[^\u00bb\n]{1,400}\u00bb|"
+    r"^[ \t]{0,3}>[^\n]{0,1000}|^(?: {4}|\t)[^\n]{1,1000}|(?<!\w)'[^'\n]{8,400}'(?!\w)",
+    re.MULTILINE,
+)
+#: Words before a quotation that hand it to the reader as an order.
+_HANDED = lazy_regex(
+    r"(?i)\b(?:you|assistant|agents?|model|ai)\b[^.\n]{0,40}\b(?:must|should|shall|have to|need to|now)\b[^.\n]{0,30}"
+    r"\b(?:follow|obey|execute|run|do|apply|comply|read)\b[^.\n]{0,60}[:.]?\s*$"
+)
+_HANDED_BEFORE = 200
+
+
+def resolve_overlaps(text: str, hits: list[Hit]) -> list[Hit]:
+    """By position, each rule once per place; nothing but secrets inside a secret; quoted attacks only held back."""
+    secrets = [h for h in hits if h.rule.kind == "secret"]
+    sure = [s for s in secrets if s.rule.severity == 3]
+    kept = {
+        (h.start, h.end, h.rule.id): h
+        for h in hits
+        if not (secrets and _eclipsed(h, sure if h.rule.kind == "secret" else secrets))
+    }
+    return soften_described(text, [kept[key] for key in sorted(kept)])
+
+
+def _eclipsed(hit: Hit, secrets: list[Hit]) -> bool:
+    """Whether a secret says all there is to say: it covers this weaker secret, or touches this other finding."""
+    if hit.rule.kind == "secret":
+        return hit.rule.severity < 3 and any(s.start <= hit.start and hit.end <= s.end for s in secrets)
+    return any(s.start < hit.end and hit.start < s.end for s in secrets)
+
+
+def soften_described(text: str, hits: list[Hit]) -> list[Hit]:
+    """The hits, held back instead of rejected where the text around them speaks about attacks and formats."""
+    described: list[int] | None = None  # where in the text, in order, words stand that describe attacks
+    out = []
+    for hit in hits:
+        if hit.action == "reject" and hit.rule.kind in _INSTRUCTIONS and hit.rule.id not in _NEVER_QUOTED:
+            if described is None:
+                described = [match.start() for match in _DESCRIBED.finditer(text)]
+            first = bisect_left(described, hit.start - _NEAR)
+            if first < len(described) and described[first] < hit.end + _NEAR:
+                hit = hit._replace(action="quarantine")  # noqa: PLW2901
+        out.append(hit)
+    return out
+
+
+def accept_examples(text: str, hits: list[Hit]) -> list[Hit]:
+    """The hits of a document, those only marked that are examples in a passage about such things.
+
+    An example is quoted or set apart as code, and nothing outside of quotations speaks to a model.
+    """
+    orders = [hit for hit in hits if hit.rule.kind in _INSTRUCTIONS]
+    if not orders or any(hit.rule.id in _NEVER_SHOWN for hit in orders):
+        return hits
+    quoted = _quotations(text)
+    subject = [match.span() for match in _SUBJECT.finditer(text)]
+    if len(subject) < _OFTEN or not all(_is_example(text, hit, quoted, subject) for hit in orders):
+        return hits
+    return [hit._replace(action="accept") if hit.rule.kind in _INSTRUCTIONS else hit for hit in hits]
+
+
+def _is_example(text: str, hit: Hit, quoted: list[tuple[int, int]], subject: list[tuple[int, int]]) -> bool:
+    at = bisect_left(quoted, (hit.start + 1, 0)) - 1
+    if at < 0 or quoted[at][1] < hit.end:
+        return False
+    first = bisect_left(subject, (hit.start - _AROUND, 0))
+    others = 0
+    while first < len(subject) and subject[first][0] < hit.end + _AROUND and others < _OFTEN:
+        others += not (hit.start <= subject[first][0] < hit.end)
+        first += 1
+    start = quoted[at][0]
+    return others >= _OFTEN and _HANDED.search(text, max(0, start - _HANDED_BEFORE), start) is None
+
+
+def _quotations(text: str) -> list[tuple[int, int]]:
+    """Where blocks of code and quotations stand, in order, none within another."""
+    fences = [match.start() for match in _FENCE.finditer(text)]
+    blocks = list(zip(fences[::2], [*fences[1::2], len(text)], strict=False))
+    found = list(blocks)
+    for match in _QUOTED.finditer(text):
+        at = bisect_left(blocks, (match.start() + 1, 0)) - 1
+        if at < 0 or blocks[at][1] < match.start():
+            found.append(match.span())
+    return sorted(found)

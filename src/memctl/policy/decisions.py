@@ -1,0 +1,379 @@
+"""The decisions: `MemoryPolicy` with its verdicts on proposals and items and its judgement of document passages."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memctl import ids
+from memctl.names import FindingKind, PolicyAction
+from memctl.types import MemoryItem, MemoryProposal
+
+if TYPE_CHECKING:
+    from memctl.policy.engine import Engine
+    from memctl.policy.project import Project
+    from memctl.policy.rule import Hit
+
+_SWITCHES = {
+    "secret": "secret_patterns_enabled",
+    "injection": "injection_patterns_enabled",
+    "instructional": "instructional_content_enabled",
+    "pii": "pii_patterns_enabled",
+}
+_ROUNDS = 4  # blotting out may join what stood apart; the second look is nearly always the last
+#: Of a document with more findings nothing is stored: it is a list of secrets, or made to cost.
+MOST_FINDINGS = 5_000
+_RANK: dict[str, int] = {"accept": 0, "redact": 1, "quarantine": 2, "reject": 3}
+_INSTRUCTIONS, _PERSONAL = frozenset(("injection", "instructional")), frozenset(("pii",))
+_REASONS = {
+    ("secret", "reject"): "HARD_BLOCK: secret pattern {} matched",
+    ("injection", "reject"): "HARD_BLOCK: injection pattern {} matched",
+    ("injection", "quarantine"): "QUARANTINE: injection pattern {} matched",
+    ("instructional", "reject"): "HARD_BLOCK: instructional_content pattern {} matched",
+    ("instructional", "quarantine"): "QUARANTINE: instructional_self_instruction pattern {} matched",
+    ("pii", "quarantine"): "QUARANTINE: pii pattern {} matched",
+}
+#: The kinds that refuse, in their order; the first that is found gives the reasons.
+_HARD = ("secret", "injection", "instructional")
+
+
+class Finding(NamedTuple):
+    """One place where a rule found something.
+
+    `start` and `end` are character offsets into the field that was judged; for tags and entities into the one tag or
+    entity. They never carry the text itself, so a finding may be logged.
+    """
+
+    kind: FindingKind
+    rule: str
+    action: PolicyAction
+    field: str
+    start: int
+    end: int
+
+
+class PolicyVerdict:
+    """The answer for one proposal or item: accept, quarantine or reject, why, and what storing it must respect.
+
+    The `forced_*` fields are None unless the verdict is quarantine: tier, validation and expiry (ISO timestamp) that
+    the stored item must have. `forced_non_injectable` is True when it must also stay out of every injection block.
+    """
+
+    __slots__ = (
+        "action",
+        "findings",
+        "forced_expires_at",
+        "forced_non_injectable",
+        "forced_tier",
+        "forced_validation",
+        "reasons",
+    )
+
+    def __init__(
+        self,
+        action: PolicyAction = "accept",
+        reasons: list[str] | None = None,
+        forced_tier: str | None = None,
+        forced_validation: str | None = None,
+        forced_expires_at: str | None = None,
+        *,
+        forced_non_injectable: bool = False,
+        findings: list[Finding] | None = None,
+    ) -> None:
+        self.action: PolicyAction = action
+        self.reasons = [] if reasons is None else reasons
+        self.forced_tier = forced_tier
+        self.forced_validation = forced_validation
+        self.forced_expires_at = forced_expires_at
+        self.forced_non_injectable = forced_non_injectable
+        self.findings = [] if findings is None else findings
+
+    @property
+    def accepted(self) -> bool:
+        """True for accept only: a quarantined proposal is stored, but not accepted."""
+        return self.action == "accept"
+
+    @property
+    def rejected(self) -> bool:
+        """True when nothing may be stored."""
+        return self.action == "reject"
+
+    def __repr__(self) -> str:
+        return f"PolicyVerdict({self.action!r}, {self.reasons!r})"
+
+
+class Judgement(NamedTuple):
+    """A passage after policy: the text to store (secrets blotted out), what to do with it, and what was found."""
+
+    text: str
+    action: PolicyAction
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def redacted(self) -> bool:
+        """True when `text` differs from what was given."""
+        return any(f.action == "redact" for f in self.findings)
+
+
+class FieldsJudgement(NamedTuple):
+    """The small fields of an item after policy, in the order they were given."""
+
+    title: str
+    tags: list[str]
+    entities: list[str]
+    provenance: str
+    action: PolicyAction
+    findings: tuple[Finding, ...] = ()
+
+
+class MemoryPolicy:
+    """Judges what is about to be remembered. Holds no state between texts, and never raises on any text.
+
+    `config` is a `PolicyConfig` (or any object with some of its attributes); None means the defaults. Raises
+    SettingInvalid when a rule of the project's own is none, or one that is named does not exist.
+    """
+
+    __slots__ = (
+        "_engine", "_off", "_path", "_project", "expiry_hours", "max_content_length", "require_provenance_for",
+    )  # fmt: skip
+
+    def __init__(self, config: Any = None, *, engine: Engine | None = None) -> None:
+        self.max_content_length: int = getattr(config, "max_content_length", 2000)
+        self.require_provenance_for = list(getattr(config, "require_provenance_for", ["mtm", "ltm"]))
+        self.expiry_hours: float = getattr(config, "quarantine_expiry_hours", 72)
+        self._off = frozenset(kind for kind, key in _SWITCHES.items() if not getattr(config, key, True))
+        self._engine = engine
+        self._project: Project | None = None
+        if any(getattr(config, key, None) for key in ("silenced_rules", "rules", "allow")):
+            from memctl.policy.project import project_of
+
+            self._project = project_of(config)
+        self._path = ""
+
+    @property
+    def switches(self) -> str:
+        """The kinds that are switched off, and a word for a project's own part; "" where nothing is configured."""
+        return ",".join([*sorted(self._off), *([self._project.word()] if self._project else [])])
+
+    def for_path(self, path: str) -> MemoryPolicy:
+        """This policy for a document of this path, where the project lets some findings pass."""
+        if self._project is None or not self._project.allowed:
+            return self
+        mine = copy(self)
+        mine._path = path
+        return mine
+
+    def without(self, kinds: Iterable[str]) -> MemoryPolicy:
+        """This policy without the findings of these kinds."""
+        off = self._off.union(kinds)
+        if off == self._off:
+            return self
+        mine = copy(self)
+        mine._off = off
+        return mine
+
+    def kinds_of(self, rules: Iterable[str]) -> frozenset[str]:
+        """The kinds of these rules; rules that there are no more have none."""
+        from memctl.policy.rules import RULES
+
+        wanted = set(rules)
+        known = self._project.in_force() if self._project else RULES
+        return frozenset(rule.kind for rule in known if rule.id in wanted)
+
+    def covered_kinds(self, rules: Iterable[str], *, released: bool) -> frozenset[str]:
+        """The kinds of findings that do nothing to an item that these rules hold back, or that was released from them.
+
+        Those of the rules; who has read one sort of instruction to a model has read the other. Where no rules are
+        known, a hold covers personal data, and a release everything but secrets.
+        """
+        kinds = self.kinds_of(rules)
+        if not kinds:
+            return _PERSONAL | _INSTRUCTIONS if released else _PERSONAL
+        return kinds | _INSTRUCTIONS if kinds & _INSTRUCTIONS else kinds
+
+    # --- interactive paths ----------------------------------------------------------------------------------------
+
+    def evaluate_proposal(self, p: MemoryProposal) -> PolicyVerdict:
+        """The verdict on what a model proposes: length, secrets, injection, instructions, then what is held back."""
+        size = len(p.content)
+        if size > self.max_content_length and p.type != "pointer":
+            limit = self.max_content_length
+            return PolicyVerdict("reject", [f"Content too long ({size} chars > {limit}); use type='pointer'"])
+        hint = p.provenance_hint
+        source = str(hint.get("source_id") or "") if isinstance(hint, dict) else ""
+        soft = [] if str(p.why_store or "").strip() else ["Missing why_store justification"]
+        soft += [] if source.strip() else ["Missing provenance source_id"]
+        return self._verdict(self._find(p.title, p.content, p.tags, [], source), soft)
+
+    def evaluate_item(self, item: MemoryItem) -> PolicyVerdict:
+        """The verdict on a whole item (a write, an import line, a merge): as for proposals, with provenance by tier."""
+        if len(item.content) > self.max_content_length and item.type != "pointer":
+            return PolicyVerdict("reject", ["Content too long for non-pointer type"])
+        if item.tier in self.require_provenance_for and not item.provenance.source_id.strip():
+            return PolicyVerdict("reject", [f"Provenance source_id required for tier={item.tier}"])
+        found = self._find(item.title, item.content, item.tags, item.entities, item.provenance.source_id)
+        return self._verdict(found, [])
+
+    def _verdict(self, findings: list[Finding], soft: list[str]) -> PolicyVerdict:
+        for kind in _HARD:
+            hard = [f for f in findings if f.kind == kind and f.action == "reject"]
+            if hard:
+                return PolicyVerdict("reject", _reasons(hard), findings=findings)
+        if not (findings or soft):
+            return PolicyVerdict()
+        return PolicyVerdict(
+            "quarantine",
+            _reasons(findings) + soft,
+            "stm",
+            "unverified",
+            ids.timestamp(ids.now_seconds() + 3600 * self.expiry_hours),
+            forced_non_injectable=bool(findings),
+            findings=findings,
+        )
+
+    def _find(
+        self, title: str, content: str, tags: Iterable[object], entities: Iterable[object], source: str
+    ) -> list[Finding]:
+        """One scan over all fields, each on lines of its own, so that none hides what another completes."""
+        parts = [("title", title), ("content", content)]
+        parts += [("tags", str(t)) for t in tags] + [("entities", str(e)) for e in entities] + [("provenance", source)]
+        parts = [part for part in parts if part[1]]
+        hits = self._hits("\n".join(text for _, text in parts))
+        return [f for hit in hits for f in _placed(hit, parts) if not (f.field == "provenance" and f.kind == "pii")]
+
+    def why_allowed(self, path: str, finding: Finding, text: str = "") -> str:
+        """Why the project, or a mark in the document's `text`, says that a finding is none; "" when nothing does."""
+        if finding.action == "accept":
+            return "an example in a text about such things"
+        from memctl.policy.project import mark_reason
+
+        why = self._project.reason(path, finding.rule, finding.kind) if self._project else ""
+        return why or mark_reason(text, finding.start, finding.rule)
+
+    # --- documents and transcripts --------------------------------------------------------------------------------
+
+    def is_clean(self, text: str, *, document: bool = False) -> bool:
+        """Whether nothing is found in `text` (of a document: nothing that `judge` would act on)."""
+        return not any(hit.action != "accept" for hit in self._hits(text, document=document))
+
+    def findings(self, text: str, *, document: bool = True) -> tuple[Finding, ...]:
+        """What is found in a text, also what marks in it let pass; nothing is blotted out, which is what takes time."""
+        hits = self._hits(text, document=document, marks=False)
+        return tuple(f for h in hits if (f := _finding(h, "content", document=document)))
+
+    def judge(self, text: str, *, field: str = "content", document: bool = True) -> Judgement:
+        """Judge one passage.
+
+        An example in a text about prompts or attacks is only marked: its finding says `accept`. Of a document, secrets
+        and high-risk personal numbers are blotted out as `[REDACTED:rule]`, injected and self-addressed instructions
+        quarantine the passage, and mail addresses and telephone numbers pass; marks in it (`memctl:allow`) let weak
+        signs of secrets and personal data pass. A document with more than MOST_FINDINGS findings is rejected: its text
+        comes back empty. Otherwise (one statement) a secret rejects, as in `evaluate_proposal`. Offsets in findings are
+        those of the text given.
+        """
+        hits = self._hits(text, document=document)
+        if not hits:
+            return Judgement(text, "accept")
+        if document and len(hits) > MOST_FINDINGS:
+            refused = hits[:MOST_FINDINGS]
+            return Judgement(
+                "", "reject", tuple(Finding(h.rule.kind, h.rule.id, "reject", field, h.start, h.end) for h in refused)
+            )
+        findings = [f for h in hits if (f := _finding(h, field, document=document))]
+        out = self._redact(text, hits, document=document) if document else text
+        return Judgement(out, _strictest(findings), tuple(findings))
+
+    def judge_fields(
+        self,
+        title: str = "",
+        tags: Iterable[str] = (),
+        entities: Iterable[str] = (),
+        provenance: str = "",
+        *,
+        document: bool = True,
+    ) -> FieldsJudgement:
+        """Judge the small fields of an item: headings become titles, folder names become tags."""
+        groups = (("title", [title]), ("tags", list(tags)), ("entities", list(entities)), ("provenance", [provenance]))
+        if not self._hits("\n".join(text for _, texts in groups for text in texts)):
+            return FieldsJudgement(title, groups[1][1], groups[2][1], provenance, "accept")
+        judged = {name: [self.judge(text, field=name, document=document) for text in texts] for name, texts in groups}
+        findings = tuple(f for js in judged.values() for j in js for f in j.findings)
+        texts = {name: [j.text for j in js] for name, js in judged.items()}
+        action = _strictest(findings)
+        return FieldsJudgement(
+            texts["title"][0], texts["tags"], texts["entities"], texts["provenance"][0], action, findings
+        )
+
+    def redact(self, text: str) -> str:
+        """`text` with secrets and high-risk personal numbers blotted out: for previews, logs and error messages."""
+        return self._redact(text, self._hits(text))
+
+    def _redact(self, text: str, hits: list[Hit], *, document: bool = False) -> str:
+        for _ in range(_ROUNDS):
+            secrets = [hit for hit in hits if hit.is_blotted]
+            if not secrets:
+                break
+            from memctl.policy.redaction import blot
+
+            text = blot(text, secrets)
+            hits = self._hits(text, document=document)
+        return text
+
+    def _hits(self, text: str, *, document: bool = False, marks: bool = True) -> list[Hit]:
+        """The hits in a text that count: of kinds that are switched on, and that nothing lets pass.
+
+        Of a document those are only marked that are examples in a text about such things.
+        """
+        if self._engine is not None:
+            engine = self._engine
+        elif self._project is not None:
+            engine = self._project.engine(document=document)
+        else:
+            from memctl.policy.engine import built_in_engine
+
+            engine = built_in_engine(document=document)
+        hits = engine.scan_long(text, MOST_FINDINGS + 1 if document else sys.maxsize)
+        if self._off:
+            hits = [h for h in hits if h.rule.kind not in self._off]
+        if self._path and self._project is not None:
+            hits = [h for h in hits if not self._project.reason(self._path, h.rule.id, h.rule.kind)]
+        if not (hits and document):
+            return hits
+        from memctl.policy.context import accept_examples
+        from memctl.policy.project import MARK, unmarked
+
+        return accept_examples(text, unmarked(text, hits) if marks and MARK in text else hits)
+
+
+def _strictest(findings: Iterable[Finding]) -> PolicyAction:
+    return max((finding.action for finding in findings), key=_RANK.__getitem__, default="accept")
+
+
+def _reasons(findings: list[Finding]) -> list[str]:
+    return list(dict.fromkeys(_REASONS[f.kind, f.action].format(f.rule) for f in findings))
+
+
+def _finding(hit: Hit, field: str, *, document: bool) -> Finding | None:
+    """The finding a hit makes; None for personal data that documents may carry."""
+    action = hit.action
+    if document:
+        if hit.is_blotted:
+            action = "redact"
+        elif hit.rule.kind == "pii":
+            return None
+        elif action != "accept":
+            action = "quarantine"
+    return Finding(hit.rule.kind, hit.rule.id, action, field, hit.start, hit.end)
+
+
+def _placed(hit: Hit, parts: list[tuple[str, str]]) -> list[Finding]:
+    """The finding in the field that holds most of the hit: what a title begins, the content may complete."""
+    best, start = None, 0
+    for name, text in parts:
+        lo, hi = max(0, hit.start - start), min(len(text), hit.end - start)
+        if hi > lo and (best is None or hi - lo > best.end - best.start):
+            best = Finding(hit.rule.kind, hit.rule.id, hit.action, name, lo, hi)
+        start += len(text) + 1
+    return [best] if best else []

@@ -1,0 +1,227 @@
+"""Statements on their way into the store: what somebody says, where it is filed, and what became of it.
+
+The operations that store statements and the chat go through a `StatementBatch`; `ingest.statements` judges and stores.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from memctl import errors, ids
+from memctl.annotations import TYPE_CHECKING, Any
+from memctl.context import Context
+from memctl.operation import Result
+from memctl.parameters import WriteTarget
+from memctl.text import clean, trust
+from memctl.text.block import markers
+from memctl.types import MemoryItem, MemoryProvenance
+
+if TYPE_CHECKING:
+    from memctl.ingest.statements import StatementOutcome, StatementOutcomes
+    from memctl.text.proposals import Parsed, Proposed
+
+#: Characters of a title that is made from the beginning of a statement.
+TITLE_CHARS = 80
+NO_REASON = "Missing why_store justification"
+#: The action that `memory_propose` reports for each kind of outcome.
+_ACTIONS = {"stored": "accept", "rejected": "reject", "duplicate": "duplicate", "quarantined": "quarantine"}
+
+
+class StatementBatch:
+    """The statements of one command: made with what is said of all of them, and stored in one transaction.
+
+    door    the command or tool that takes them; it is their source, with MEMCTL_SESSION, where none is named
+    source  where they are from, for those that do not say it themselves
+    """
+
+    def __init__(self, ctx: Context, door: str, target: WriteTarget, source: MemoryProvenance | None = None) -> None:
+        self.ctx, self.door, self.target = ctx, door, target
+        self.scope, self.corpus_id = target.place(ctx)
+        if source is None:
+            session = ctx.env("MEMCTL_SESSION")
+            source = MemoryProvenance("tool", f"{door}:{session}" if session else door)
+        self.source = source
+        self.items: list[MemoryItem] = []
+        self._importance: dict[str, float] = {}
+
+    def add(self, item: MemoryItem, importance: float | None = None) -> MemoryItem:
+        """Take an item among those that `store` stores."""
+        self.items.append(item)
+        if importance is not None:
+            self._importance[item.id] = importance
+        return item
+
+    def statement(self, content: str, title: str, *, type: str = "note", confidence: float = 0.5) -> MemoryItem:
+        """A statement in the words of whoever gives it; without a title, its beginning is one."""
+        return MemoryItem(
+            tier=self.target.tier, type=type, title=clean.one_line(title) or clean.one_line(content, TITLE_CHARS),
+            content=content, tags=clean.union(self.target.tags or [], []), confidence=confidence, scope=self.scope,
+            corpus_id=self.corpus_id, provenance=self.source,
+        )  # fmt: skip
+
+    def proposed(self, found: "Proposed") -> MemoryItem:
+        """The item that a proposal asks for; its content is blank when it only repeats injected memory.
+
+        The source that the proposal names is shown as it says, and trusted no more than the model that says it; where
+        in a document it stands is not taken from a model at all.
+        """
+        proposal = found.proposal
+        item = proposal.to_memory_item(tier=self.target.tier, scope=self.scope)
+        item.corpus_id = self.corpus_id
+        hint, said = proposal.provenance_hint, item.provenance
+        said.source_kind = trust.claimed(hint.get("source_kind"), self.source.source_kind)
+        said.source_id = hint.get("source_id") or self.source.source_id
+        if said.source_kind.strip().lower() == "doc":
+            said.chunk_ids, said.content_hashes = [], []
+        said.chunk_ids = [*trust.unmarked(said.chunk_ids), *trust.mark(said.source_kind, said.source_id, self.door)]
+        item.content = markers.without_injected(item.content)[0]
+        item.title = item.title or clean.one_line(item.content, TITLE_CHARS)
+        item.tags = clean.union(item.tags, self.target.tags or [])
+        item.entities = list(found.entities)
+        if found.confidence is not None:
+            item.confidence = min(found.confidence, trust.MODEL_CONFIDENCE)
+        return item
+
+    def store(self, reason: str) -> "list[StatementOutcome]":
+        """Judge and store the items; what became of each. `reason` stands in the revisions."""
+        if not self.items:
+            return []
+        from memctl.ingest import statements
+
+        ctx = self.ctx
+        return statements.store_statements(
+            ctx.db, ctx.policy, self.items, reason=reason, importance=self._importance
+        )  # fmt: skip
+
+    def store_long(self, reason: str) -> "StatementOutcomes":
+        """The same for items of any length: one that is too long for a statement is stored in parts."""
+        from memctl.ingest import statements
+
+        ctx = self.ctx
+        if not self.items:
+            return statements.StatementOutcomes([], 0)
+        return statements.store_long_statements(
+            ctx.db, ctx.policy, self.items, reason=reason, importance=self._importance
+        )
+
+
+# --- what comes in ------------------------------------------------------------------------------------------------
+
+
+def read_stdin(ctx: Context, label: str) -> str:
+    """Standard input as text. Raises EmptyInput and InputNotText."""
+    from memctl.text.decoding import decode
+
+    if "stdin" in ctx.tty:
+        ctx.note(f"[{label}] reading from the terminal; Ctrl-D ends the input")
+    name = "standard input"
+    try:
+        given, _, notes = decode(ctx.stdin_bytes(), name)
+    except errors.DocumentUnreadable as exc:
+        raise errors.InputNotText(name=name, reason=exc.fields["reason"]) from None
+    if clean.is_blank(given):
+        raise errors.EmptyInput
+    for note in notes:
+        ctx.warn(f"[{label}] {name}: {note}")
+    return given
+
+
+def without_injected(ctx: Context, given: str, label: str) -> str:
+    """A text without the injected memory that it repeats. Raises NothingStored when nothing else is in it."""
+    kept, count = markers.without_injected(given)
+    if count:
+        ctx.note(f"[{label}] left out {count} block(s) of injected memory that the input repeats")
+    if clean.is_blank(kept):
+        raise errors.NothingStored(reason="the input only repeats injected memory")
+    return kept
+
+
+def parse_proposals(ctx: Context, given: str) -> "Parsed":
+    """The proposals in a model's output, in the forms that the config file names."""
+    from memctl.text.proposals import parse
+
+    how = ctx.config.proposer
+    return parse(given, delimiter_open=how.delimiter_open, delimiter_close=how.delimiter_close, strategy=how.strategy)
+
+
+# --- what became of it --------------------------------------------------------------------------------------------
+
+
+def outcome_kind(outcome: "StatementOutcome") -> str:
+    """What became of a statement: stored, duplicate, rejected, or quarantined (stored, and kept out of recall)."""
+    return "quarantined" if outcome.kind == "stored" and outcome.quarantined else outcome.kind
+
+
+def tell_outcomes(
+    label: str,
+    outcomes: "Sequence[StatementOutcome]",
+    line: "Callable[[StatementOutcome], str]",
+    kinds: Iterable[tuple[str, Callable[[str], None]]],
+    most: int,
+) -> None:
+    """Say line by line what became of statements, kind by kind; beyond `most` lines of a kind, how many more."""
+    for kind, say in kinds:
+        lines = [line(outcome) for outcome in outcomes if outcome_kind(outcome) == kind]
+        for text in lines[:most]:
+            say(f"[{label}] {text}")
+        if len(lines) > most:
+            say(f"[{label}] … and {len(lines) - most} more {kind}")
+
+
+class Proposals(Result):
+    """What became of each proposal, in the order given."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self.rows = rows
+
+    def as_dict(self) -> dict[str, Any]:
+        """Counts (`accepted` has the quarantined ones too), and each proposal's id, title, action and reasons."""
+        actions = [row["action"] for row in self.rows]
+        return {
+            "status": "ok",
+            "accepted": actions.count("accept") + actions.count("quarantine"),
+            "rejected": actions.count("reject") + actions.count("error"),
+            "quarantined": actions.count("quarantine"),
+            "duplicate": actions.count("duplicate"),
+            "items": self.rows,
+        }
+
+
+def store_proposals(
+    batch: StatementBatch, entries: "Iterable[tuple[str, Proposed | None, Sequence[str]]]", reason: str
+) -> Proposals:
+    """Judge and store what is proposed: each entry's title, the proposal unless it cannot be used, what is wrong.
+
+    A proposal without why_store is stored for policy.quarantine_expiry_hours only.
+    """
+    rows: list[dict[str, Any]] = []
+    pending: list[dict[str, Any]] = []
+    policy = batch.ctx.policy
+    for title, found, problems in entries:
+        row: dict[str, Any] = {"title": title, "action": "error", "reasons": list(problems)}
+        rows.append(row)
+        if found is None:
+            continue
+        item = batch.proposed(found)
+        row["title"] = item.title
+        if clean.is_blank(item.content):
+            row["reasons"].append("content only repeats injected memory")
+            continue
+        if not found.proposal.why_store.strip():
+            item.expires_at = ids.timestamp(ids.now_seconds() + 3600 * policy.expiry_hours)
+        batch.add(item, found.importance)
+        pending.append(row)
+    for row, item, done in zip(pending, batch.items, batch.store(reason), strict=True):
+        kind = outcome_kind(done)
+        row["action"] = _ACTIONS[kind]
+        if kind != "stored":
+            row["reasons"] += done.reasons
+        elif item.expires_at:
+            row["action"], row["reasons"] = "quarantine", [*row["reasons"], NO_REASON]
+        if done.id:
+            row["id"] = done.id
+    # A title may hold the very secret that the proposal was rejected for.
+    keys = ("id", "title", "action", "reasons")
+    return Proposals([
+        {key: row[key] for key in keys if key in row} | {"title": policy.redact(row["title"])} for row in rows
+    ])  # fmt: skip
