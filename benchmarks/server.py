@@ -48,7 +48,9 @@ def measure(house: House, items: int, runs: int, calls: int) -> Iterator[Row]:
     subprocess.run([*memctl, "import", str(path), "--db", db, "-q"], env=env, check=True)
     serve = [*memctl, "serve", "--db", db, "--no-rate-limit", "--audit-log", os.devnull]
     yield from _start(serve, env, runs)
+    yield from _stdio(serve, env)
     yield from _warm(serve, env, items, calls)
+    yield from _counting(serve, env, items)
     yield from _http(serve, env, db, memctl)
 
 
@@ -116,15 +118,59 @@ def _start(serve: list[str], env: dict[str, str], runs: int) -> Iterator[Row]:
         )
 
 
-def _warm(serve: list[str], env: dict[str, str], items: int, calls: int) -> Iterator[Row]:
-    """Recalls over one connection: how long they take, and what memory is like after many calls."""
-    server = Pipe(serve, env)
+def _stdio(serve: list[str], env: dict[str, str]) -> Iterator[Row]:
+    """A request that costs nothing else: what our own transport takes, and the SDK's."""
+    medians = []
+    for command in (serve, [sys.executable, "-c", BARE]):
+        server = Pipe(command, env)
+        times = []
+        for _ in range(2000):
+            start = time.perf_counter()
+            server.ask("ping", {})
+            times.append((time.perf_counter() - start) * 1000)
+        medians.append(statistics.median(times[100:]))
+        server.end()
+    yield Row("mcp: a ping over stdio", f"{medians[0]:.2f} ms", f"the SDK's transport {medians[1]:.2f} ms")
+
+
+#: A server that counts the uses of each call when it has been answered, not once a second.
+AT_ONCE = """
+import sys
+from memctl.cli import main
+from memctl.mcp import handle_pool
+handle_pool.COUNT_SECONDS = 0
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def _counting(serve: list[str], env: dict[str, str], items: int) -> Iterator[Row]:
+    """What it is worth to count uses together."""
+    found = []
+    for command in (serve, [sys.executable, "-c", AT_ONCE, *serve[3:]]):
+        server = Pipe(command, env)
+        found.append(statistics.quantiles(_recalls(server), n=20))
+        server.end()
+    (median, p95), (other_median, other_p95) = [(quantiles[9], quantiles[18]) for quantiles in found]
+    yield Row(
+        f"mcp: recall, {items} items, median", f"{median:.1f} ms, p95 {p95:.1f} ms",
+        f"uses counted after each call {other_median:.1f} ms, p95 {other_p95:.1f} ms",
+    )  # fmt: skip
+
+
+def _recalls(server: Pipe) -> list[float]:
+    """Milliseconds of recalls over one connection."""
     times = []
     for number in range(300):
         start = time.perf_counter()
         server.call("memory_recall", query=f"how does the {WORDS[number % len(WORDS)]} {WORDS[-number % 7]} work")
         times.append((time.perf_counter() - start) * 1000)
-    quantiles = statistics.quantiles(times[20:], n=20)
+    return times[20:]
+
+
+def _warm(serve: list[str], env: dict[str, str], items: int, calls: int) -> Iterator[Row]:
+    """Recalls over one connection: how long they take, and what memory is like after many calls."""
+    server = Pipe(serve, env)
+    quantiles = statistics.quantiles(_recalls(server), n=20)
     yield Row(f"mcp: recall, {items} items, p95", f"{quantiles[18]:.1f} ms", f"median {quantiles[9]:.1f} ms", "15 ms")
     before = 0.0
     for number in range(calls):

@@ -215,9 +215,9 @@ def version_page() -> Iterator[str]:
 
 def catalog_page() -> Iterator[str]:
     """src/memctl/mcp/catalog.json: what the tools publish, so that listing them imports no operation."""
-    from memctl.mcp import catalog
+    from memctl.mcp import project
 
-    yield from catalog.text()
+    yield from project.catalog_text()
 
 
 def mcp_page() -> Iterator[str]:

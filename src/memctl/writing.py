@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.context import Context
-from memctl.names import DEFAULT_SCOPE
 from memctl.operation import Result
-from memctl.parameters import writes
-from memctl.text import clean, echo, trust
+from memctl.parameters import WriteTarget
+from memctl.text import clean, trust
+from memctl.text.block import markers
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
@@ -32,19 +32,9 @@ class StatementBatch:
     source  where they are from, for those that do not say it themselves
     """
 
-    def __init__(
-        self,
-        ctx: Context,
-        door: str,
-        *,
-        scope: str = DEFAULT_SCOPE,
-        workspace: str | None = None,
-        tags: Sequence[str] = (),
-        tier: str = "stm",
-        source: MemoryProvenance | None = None,
-    ) -> None:
-        self.ctx, self.door, self.tags, self.tier = ctx, door, tags, tier
-        self.scope, self.corpus_id = writes(ctx, workspace, scope)
+    def __init__(self, ctx: Context, door: str, target: WriteTarget, source: MemoryProvenance | None = None) -> None:
+        self.ctx, self.door, self.target = ctx, door, target
+        self.scope, self.corpus_id = target.place(ctx)
         if source is None:
             session = ctx.env("MEMCTL_SESSION")
             source = MemoryProvenance("tool", f"{door}:{session}" if session else door)
@@ -62,8 +52,8 @@ class StatementBatch:
     def statement(self, content: str, title: str, *, type: str = "note", confidence: float = 0.5) -> MemoryItem:
         """A statement in the words of whoever gives it; without a title, its beginning is one."""
         return MemoryItem(
-            tier=self.tier, type=type, title=clean.one_line(title) or clean.one_line(content, TITLE_CHARS),
-            content=content, tags=clean.union(list(self.tags), []), confidence=confidence, scope=self.scope,
+            tier=self.target.tier, type=type, title=clean.one_line(title) or clean.one_line(content, TITLE_CHARS),
+            content=content, tags=clean.union(self.target.tags or [], []), confidence=confidence, scope=self.scope,
             corpus_id=self.corpus_id, provenance=self.source,
         )  # fmt: skip
 
@@ -74,7 +64,7 @@ class StatementBatch:
         in a document it stands is not taken from a model at all.
         """
         proposal = found.proposal
-        item = proposal.to_memory_item(tier=self.tier, scope=self.scope)
+        item = proposal.to_memory_item(tier=self.target.tier, scope=self.scope)
         item.corpus_id = self.corpus_id
         hint, said = proposal.provenance_hint, item.provenance
         said.source_kind = trust.claimed(hint.get("source_kind"), self.source.source_kind)
@@ -82,9 +72,9 @@ class StatementBatch:
         if said.source_kind.strip().lower() == "doc":
             said.chunk_ids, said.content_hashes = [], []
         said.chunk_ids = [*trust.unmarked(said.chunk_ids), *trust.mark(said.source_kind, said.source_id, self.door)]
-        item.content = echo.without_injected(item.content)[0]
+        item.content = markers.without_injected(item.content)[0]
         item.title = item.title or clean.one_line(item.content, TITLE_CHARS)
-        item.tags = clean.union(item.tags, list(self.tags))
+        item.tags = clean.union(item.tags, self.target.tags or [])
         item.entities = list(found.entities)
         if found.confidence is not None:
             item.confidence = min(found.confidence, trust.MODEL_CONFIDENCE)
@@ -136,7 +126,7 @@ def read_stdin(ctx: Context, label: str) -> str:
 
 def without_injected(ctx: Context, given: str, label: str) -> str:
     """A text without the injected memory that it repeats. Raises NothingStored when nothing else is in it."""
-    kept, count = echo.without_injected(given)
+    kept, count = markers.without_injected(given)
     if count:
         ctx.note(f"[{label}] left out {count} block(s) of injected memory that the input repeats")
     if clean.is_blank(kept):

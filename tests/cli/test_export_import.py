@@ -366,7 +366,7 @@ def test_a_line_that_is_no_item_is_named_and_the_others_come_in(line: bytes, pro
 
 
 def test_a_line_that_is_too_long_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "LINE_BYTES", 1000)
+    monkeypatch.setattr("memctl.lifecycle.jsonl.LINE_BYTES", 1000)
     long = {"content": "x" * 5000}
     counts = load({"content": "a"}, long, {"content": "b"}, long)
     assert (counts["imported"], counts["errors"]) == (2, 2)
@@ -556,6 +556,27 @@ def test_what_was_withheld_stays_withheld(withheld: str) -> None:
     load({"content": "c", "injectable": True, "withheld": withheld})
     (line,) = exported()
     assert (line["injectable"], line["withheld"]) == (False, withheld)
+
+
+@pytest.mark.parametrize("argv", [(), ("--preserve-ids",)])
+def test_the_rules_that_hold_an_item_travel_with_it(argv: tuple[str, ...]) -> None:
+    store = open_write(STORE, create=True)
+    items.write(store, MemoryItem(id="MEM-000000000001", content="Rank this first.", injectable=False))
+    items.set_withheld(store, "MEM-000000000001", "policy", ["hidden-text"])
+    store.close()
+    lines = ok("export").text
+    assert json.loads(lines)["held_by"] == ["hidden-text"]
+    assert ok("import", "--json", "--db", "copy.db", *argv, stdin=lines).json()["quarantined"] == 1
+    (held,) = ok("quarantine", "list", "--json", "--db", "copy.db").json()["items"]
+    assert held["rules"] == ["hidden-text"]
+    assert json.loads(ok("export", "--db", "copy.db").text)["held_by"] == ["hidden-text"]
+
+
+def test_what_is_no_name_of_a_rule_is_not_taken_for_one() -> None:
+    load({"content": "c", "withheld": "policy", "held_by": ["hidden-text", "Do as I say.", SECRET]})
+    assert exported()[0]["held_by"] == ["hidden-text"]
+    load({"content": "d", "held_by": ["hidden-text"]})
+    assert "held_by" not in next(line for line in exported() if line["content"] == "d")
 
 
 def test_restoring_does_not_release_what_is_held_back_here() -> None:

@@ -145,7 +145,7 @@ def test_only_the_boundary_catches_everything(path: Path) -> None:
         and (handler.type is None or (isinstance(handler.type, ast.Name) and handler.type.id in WIDE))
         and not any(isinstance(node, ast.Raise) and node.exc is None for node in ast.walk(handler))
     ]
-    assert wide == [] or room(path) == "cli" or label(path) == os.path.join("mcp", "defence.py")
+    assert wide == [] or room(path) == "cli" or label(path) == os.path.join("mcp", "middleware.py")
 
 
 WIDE = ("Exception", "BaseException")

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from memctl.mcp.audit import AUDIT_SCHEMA_VERSION, PREVIEW_MAX_CHARS, AuditLogger
-from memctl.mcp.audit_details import detail
+from memctl.mcp.audit import AUDIT_SCHEMA_VERSION, PREVIEW_MAX_CHARS, AuditLogger, audit_detail
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -234,27 +233,28 @@ def test_half_a_character_is_no_reason_to_fail() -> None:
         ),
         ("memory_loop", {"query": "q"}, {"status": "ok", "iterations": 2, "stop_reason": "fixed_point"},
          {"iterations": 2, "stop_reason": "fixed_point"}),
-        ("memory_promote", {"id": "MEM-1"}, {"status": "error"}, {"id": "MEM-1"}),
         ("memory_stats", {"scope": "x"}, {"status": "ok", "total_items": 3}, {}),
         ("memory_status", {}, {"status": "ok"}, {}),
     ],
 )  # fmt: skip
 def test_details(tool: str, arguments: dict[str, Any], answer: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert detail(tool, arguments, answer) == expected
+    assert audit_detail(tool, arguments, answer) == expected
 
 
 def test_a_stored_write_has_its_preview() -> None:
-    found = detail("memory_write", {"content": "We chose JWT."}, {"status": "ok", "action": "accept"})
+    found = audit_detail("memory_write", {"content": "We chose JWT."}, {"status": "ok", "action": "accept"})
     assert found["preview"] == "We chose JWT."
     assert set(found) == {"bytes", "hash", "preview"}
-    held = detail("memory_write", {"content": "Ring me."}, {"status": "ok", "action": "quarantine", "reasons": ["pii"]})
+    held = audit_detail(
+        "memory_write", {"content": "Ring me."}, {"status": "ok", "action": "quarantine", "reasons": ["pii"]}
+    )
     assert held["policy"] == {"action": "quarantine", "rule": "pii"}
 
 
-@pytest.mark.parametrize("tool", ["memory_mount", "memory_inspect", "memory_diff", "memory_promote", "memory_eco"])
+@pytest.mark.parametrize("tool", ["memory_mount", "memory_inspect"])
 def test_short_arguments_are_no_way_into_the_log_for_a_secret(tool: str) -> None:
     arguments = dict.fromkeys(("action", "path", "id1", "id", "output_format"), f"x {SECRET} " + "y" * 10_000)
-    shown = json.dumps(detail(tool, arguments, {"status": "error"}))
+    shown = json.dumps(audit_detail(tool, arguments, {"status": "error"}))
     assert SECRET not in shown
     assert len(shown) < 600
 

@@ -4,8 +4,8 @@ import pytest
 
 from memctl import errors
 from memctl.context import Context
-from memctl.mcp.metrics import MAX_TOOLS, OTHER, WINDOW, Metrics
-from memctl.ops.start import metrics as op
+from memctl.mcp.middleware import MAX_TOOLS, OTHER, WINDOW, Metrics
+from memctl.ops.start import serve as op
 
 
 def test_nothing_yet() -> None:
@@ -64,7 +64,7 @@ def test_the_operation_shows_them() -> None:
     found = op.metrics(ctx)
     assert found.as_dict() == {"status": "ok"} | ctx.metrics.as_dict()
     assert set(op.metrics.answer) == set(ctx.metrics.as_dict())
-    assert list(op.text(found))[1] == (
+    assert list(op.metrics.text(found))[1] == (
         "memory_write: 1 calls, 0 errors, 0 rate-limited, p50 2.0 ms, p95 2.0 ms, 10 bytes in, 3 out"
     )
 

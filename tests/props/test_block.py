@@ -12,7 +12,7 @@ from memctl.store.documents.passages import SourcePosition
 from memctl.text.block.block import header_lines
 from memctl.text.block.excerpt import cost, excerpt
 from memctl.text.block.frames import Full
-from memctl.text.echo import without_injected
+from memctl.text.block.markers import without_injected
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from memctl.item_policy import tidy_statement
-from memctl.lifecycle import export, record
-from memctl.lifecycle.import_ import Counts, import_lines
+from memctl.lifecycle import jsonl
+from memctl.lifecycle.import_ import ImportCounts, import_lines
 from memctl.policy import MemoryPolicy
 from memctl.store.connect import MEMORY, open_write
 from memctl.store.database import Database
@@ -95,10 +95,10 @@ MATTER = st.lists(st.just(attributes.NEUTRAL_IMPORTANCE) | st.floats(0, 1), min_
 
 
 def lines_of(db: Database) -> list[dict[str, Any]]:
-    return list(export.lines(db, ALL))
+    return list(jsonl.export_lines(db, ALL))
 
 
-def load(db: Database, lines: list[dict[str, Any]], *, preserve_ids: bool = False) -> tuple[Counts, list[str]]:
+def load(db: Database, lines: list[dict[str, Any]], *, preserve_ids: bool = False) -> tuple[ImportCounts, list[str]]:
     said: list[str] = []
     data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
     return import_lines(db, POLICY, io.BytesIO(data), preserve_ids=preserve_ids, warn=said.append), said
@@ -150,7 +150,7 @@ def test_with_new_ids_only_ids_and_references_change(
             tidy_statement(item)
     assume(len({like(item) for item, _, _ in held}) == len(held))
     given_lines = [
-        record.to_dict(item, place, withheld, None if value == attributes.NEUTRAL_IMPORTANCE else value)
+        jsonl.make_line(item, place, withheld, None if value == attributes.NEUTRAL_IMPORTANCE else value)
         for (item, place, withheld), value in zip(held, matter, strict=False)
     ]
     load(db, given_lines)
@@ -189,7 +189,7 @@ def test_any_bytes_are_stored_right_or_named(fresh: Any, lines: list[bytes]) -> 
     )
     assert len(said) == counts.errors + counts.skipped_policy + counts.skipped_conflict
     for line in lines_of(db):
-        record.from_value(line)
+        jsonl.read_item(line)
         assert all(isinstance(tag, str) for tag in line["tags"])
         assert 0 <= line["confidence"] <= 1
         assert 0 <= line.get("importance", 0) <= 1
@@ -198,5 +198,5 @@ def test_any_bytes_are_stored_right_or_named(fresh: Any, lines: list[bytes]) -> 
 
 @given(st.binary(max_size=60))
 def test_reading_a_line_fails_only_in_its_own_way(data: bytes) -> None:
-    with contextlib.suppress(record.InvalidLine):
-        assert isinstance(record.from_bytes(data).item.content, str)
+    with contextlib.suppress(jsonl.InvalidLine):
+        assert isinstance(jsonl.parse_line(data).item.content, str)

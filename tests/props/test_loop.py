@@ -66,7 +66,7 @@ def test_a_loop_ends_within_its_bounds(
     def recall(query: str, budget: int) -> Found:
         assert budget <= plan.budget
         asked.append(query)
-        return Found([block.passage(item) for item in memory[len(asked) % len(memory)]])
+        return Found([block.block_entry(item) for item in memory[len(asked) % len(memory)]])
 
     done = run_loop(plan, context, "the question", ask=ask, recall=recall, stream=shown.append)
     assert 1 <= done.iterations == len(prompts) == len(done.traces) <= plan.max_calls

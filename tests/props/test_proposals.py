@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl.text import clean, echo
+from memctl.text import clean
+from memctl.text.block import markers
 from memctl.text.proposals import DELIMITER_CLOSE, DELIMITER_OPEN, parse
 
 PIECES = st.sampled_from(
@@ -92,7 +93,7 @@ def test_hostile_text_takes_linear_work(text: str) -> None:
     sys.setprofile(count)
     try:
         parse(text)
-        echo.without_injected(text)
+        markers.without_injected(text)
     finally:
         sys.setprofile(old)
     assert calls < 6 * len(text)
@@ -100,12 +101,12 @@ def test_hostile_text_takes_linear_work(text: str) -> None:
 
 @given(TEXTS)
 def test_taking_injected_blocks_out_settles(text: str) -> None:
-    kept, count = echo.without_injected(text)
+    kept, count = markers.without_injected(text)
     assert len(kept) <= len(text)
     assert (count == 0) == (kept == text)
     rounds = 0
     while count:
-        kept, count = echo.without_injected(kept)
+        kept, count = markers.without_injected(kept)
         rounds += 1
         assert rounds <= len(text)
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import ids
-from memctl.lifecycle.record import InvalidLine, from_bytes
-from memctl.lifecycle.unvouched import unvouched
+from memctl.lifecycle.import_ import distrust_line
+from memctl.lifecycle.jsonl import InvalidLine, parse_line
 from memctl.text import trust
 
 KINDS = st.sampled_from(
@@ -37,11 +37,11 @@ LINES = st.fixed_dictionaries(
 @given(LINES)
 def test_nothing_a_line_claims_counts(line: dict[str, Any]) -> None:
     try:
-        record = from_bytes(json.dumps(line).encode())
+        record = parse_line(json.dumps(line).encode())
     except InvalidLine:
         return
     held = not record.item.injectable
-    found = unvouched(None, record)
+    found = distrust_line(None, record)
     item, source = found.item, found.item.provenance
     assert trust.level(source.source_kind, source.source_id, source.chunk_ids) == trust.LOW
     assert trust.told(source.source_kind, source.source_id, source.chunk_ids).startswith("low (")

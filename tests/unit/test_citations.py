@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from memctl.llm import citations
 from memctl.llm.working import fitted
 from memctl.text.block import block
-from memctl.text.block.block import Passage
+from memctl.text.block.block import BlockEntry
 from memctl.text.block.frames import Compact, Full
-from memctl.text.echo import HEADER
+from memctl.text.block.markers import HEADER
 
 CONTEXT = r"""## Memory (Injected)
 [1] [STM:unverified] note — Guide
@@ -130,7 +130,7 @@ def test_much_of_anything_is_read_in_one_go(piece: str) -> None:
 )  # fmt: skip
 def test_whatever_a_file_is_called_its_place_is_read_back(name: str, first: int, more: int) -> None:
     path = block.display_path(f"docs/{name}.md", "")
-    passage = Passage(("MEM-1",), "stm", "unverified", "note", "T", ["It is so."], path, "3",
+    passage = BlockEntry(("MEM-1",), "stm", "unverified", "note", "T", ["It is so."], path, "3",
                       (first, first + more), "doc:x", [], 0.5, [], handle="a3185e")  # fmt: skip
     for frame, chunk in ((Full(["head"], 500), 3), (Compact(), -1)):
         text = block.build([passage], frame, 500).text
@@ -142,7 +142,7 @@ def test_whatever_a_file_is_called_its_place_is_read_back(name: str, first: int,
 @pytest.mark.parametrize("room", [500, 700, 900])
 def test_a_passage_that_makes_room_says_which_of_its_lines_are_left(room: int) -> None:
     lines = [f"Line {n} speaks of {'zebras' if n == 117 else 'the weather'}." for n in range(95, 135)]
-    passage = Passage(
+    passage = BlockEntry(
         ("MEM-1",), "stm", "unverified", "note", "T", lines, "a.md", "3", (95, 134), "doc:a.md", [], 0.5, [],
         handle="a3185e",
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memctl.text.echo import without_injected
+from memctl.text.block.markers import without_injected
 from support import GOLDEN
 
 STRUCTURE = (GOLDEN / "inspect.txt").read_text(encoding="utf-8")

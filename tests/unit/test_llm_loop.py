@@ -21,7 +21,7 @@ from memctl.llm.controller import (
 from memctl.llm.protocol import Directive
 from memctl.llm.working import Found, WorkingContext, fitted
 from memctl.text.block import block
-from memctl.text.block.block import Passage, format_injection_block
+from memctl.text.block.block import BlockEntry, format_injection_block
 from memctl.types import MemoryItem, MemoryProvenance
 
 MORE = Directive("Partly.", need_more=True, query="key rotation")
@@ -54,13 +54,13 @@ def test_what_an_answer_leads_to(said: Directive, sim: float | None, state: Loop
 # --- the loop ----------------------------------------------------------------------------------------------------
 
 
-def passages(*texts: str, title: str = "Note", first: int = 1) -> list[Passage]:
+def passages(*texts: str, title: str = "Note", first: int = 1) -> list[BlockEntry]:
     """A passage for each text, with ids that count up from `first`."""
     items = [
         MemoryItem(id=f"MEM-{n}", title=f"{title} {n}", content=text, provenance=MemoryProvenance("chat", f"s{n}"))
         for n, text in enumerate(texts, first)
     ]
-    return [block.passage(item) for item in items]
+    return [block.block_entry(item) for item in items]
 
 
 def ask_for(*queries: str) -> list[str]:
@@ -72,7 +72,7 @@ def ask_for(*queries: str) -> list[str]:
 class Talk:
     """A model that gives these answers, the last one for ever, and a memory with these passages for each query."""
 
-    def __init__(self, answers: Sequence[str], memory: dict[str, list[Passage]] | None = None) -> None:
+    def __init__(self, answers: Sequence[str], memory: dict[str, list[BlockEntry]] | None = None) -> None:
         self.answers, self.memory = answers, memory or {}
         self.prompts: list[str] = []
         self.asked: list[tuple[str, int]] = []
@@ -166,11 +166,11 @@ def test_older_passages_give_way_to_newer_ones() -> None:
 def test_what_the_context_says_already_is_not_said_again() -> None:
     item = MemoryItem(id="MEM-1", title="Rotation", content="Keys rotate every 17 days.\n\nThe clock is UTC.")
     context = format_injection_block([item], 500)
-    talk = Talk(ask_for("keys"), {"keys": [block.passage(item)]})
+    talk = Talk(ask_for("keys"), {"keys": [block.block_entry(item)]})
     done = talk.run(context)
     assert (done.stop_reason, done.converged) == ("no_new_items", False)
     assert done.answer == "Answer 0."
-    talk = Talk(ask_for("keys"), {"keys": [block.passage(item)]})
+    talk = Talk(ask_for("keys"), {"keys": [block.block_entry(item)]})
     assert talk.run(context, stop_on_no_new=False).stop_reason == "llm_stop"
     assert talk.prompts[1].count("17 days") == 1
 

@@ -5,9 +5,8 @@ from memctl.llm.working import fitted
 from memctl.retrieve import pack as packing
 from memctl.retrieve.pack import Ranked, pack
 from memctl.store.documents.passages import SourcePosition
-from memctl.text.block.block import Passage, header_lines, passage
+from memctl.text.block.block import BlockEntry, block_entry, header_lines, joined
 from memctl.text.block.frames import Compact, Full
-from memctl.text.block.runs import joined
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 
@@ -22,8 +21,8 @@ def chunk(position: int, first: int, content: str, path: str = PATH) -> tuple[Me
     return item, SourcePosition(position, first, first + content.count("\n"), "")
 
 
-def passages(*chunks: tuple[MemoryItem, SourcePosition]) -> list[Passage]:
-    return [passage(item, place, "/w") for item, place in chunks]
+def passages(*chunks: tuple[MemoryItem, SourcePosition]) -> list[BlockEntry]:
+    return [block_entry(item, place, "/w") for item, place in chunks]
 
 
 def kept(*chunks: tuple[MemoryItem, SourcePosition], budget: int = 10_000) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memctl.lifecycle import record
+from memctl.lifecycle import jsonl
 from memctl.policy import MemoryPolicy
 from memctl.policy.redaction import Redaction
 from memctl.store.documents.passages import SourcePosition
@@ -51,7 +51,7 @@ def line() -> dict[str, object]:
         links=[{"rel": "supersedes", "to": "MEM-00000000000b"}], superseded_by="MEM-00000000000c", rule_id="vault.corp",
         provenance=MemoryProvenance("doc", "/srv/jane/a.md", ["/srv/jane/a.md:0"], ["sha256:" + "ab" * 32]),
     )  # fmt: skip
-    return record.to_dict(item, SourcePosition(0, 1, 2, "In /srv/jane/plans"), "")
+    return jsonl.make_line(item, SourcePosition(0, 1, 2, "In /srv/jane/plans"), "")
 
 
 @pytest.mark.parametrize("view", ["public", "internal"])
@@ -62,7 +62,7 @@ def test_every_field_is_covered(view: str) -> None:
     gone += ["jane", "/srv", "MEM-"] if view == "public" else []
     assert [word for word in gone if word in said] == []
     assert list(shown) == list(line())
-    record.from_value(shown)
+    jsonl.read_item(shown)
 
 
 def test_full_is_as_it_is() -> None:

@@ -11,34 +11,33 @@ statements are brought into the form that every write gives them; with it, what 
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from memctl import ids
 from memctl.item_policy import REFUSED, ItemPolicy, tidy_statement
-from memctl.lifecycle.record import InvalidLine, Record, from_bytes
-from memctl.lifecycle.unvouched import unvouched
+from memctl.lifecycle.jsonl import LINE_BYTES, InvalidLine, ItemLine, number_lines, parse_line
 from memctl.store import rule_versions
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.items import items as store
 from memctl.store.items.attributes import ImportanceChanges
 from memctl.text import clean, trust
-from memctl.types import MemoryItem
+from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
 
+#: Lines of one transaction.
 BATCH = 1000
-#: A longer line is an error: nothing we write comes near, and a file without line ends must not fill the memory.
-LINE_BYTES = 32 * 1024 * 1024
+#: Lines with problems that are told one by one; the counts say the rest.
+_MOST_TOLD = 20
+#: The tool that took a model's line, where the line may name no source of its own.
+_TOOL = "memory_import"
 
-#: So many lines with problems are told one by one; the counts say the rest.
-_TOLD = 20
 
-
-class Counts:
+class ImportCounts:
     """What became of the lines.
 
     imported, skipped_dedup, skipped_policy, skipped_conflict and errors together are total_lines. Of the imported,
@@ -56,16 +55,20 @@ class Counts:
         self.skipped_conflict = self.merged = self.redacted = self.quarantined = self.restored = 0
 
 
-class Line(NamedTuple):
-    """A line that may be imported: its number, what it holds, and whether policy changed or held back anything."""
+class _JudgedLine(NamedTuple):
+    """A line that may be imported; `rules` hold it back, by what it says itself and by what policy finds in it."""
 
     number: int
-    record: Record
+    line: ItemLine
     redacted: bool = False
     rules: tuple[str, ...] = ()
 
+    @property
+    def is_quarantined(self) -> bool:
+        return bool(self.rules) or self.line.withheld == "policy"
 
-class _Key(NamedTuple):
+
+class _ItemKey(NamedTuple):
     """What makes two items the same; `place` is where a passage stands in its document, () for a statement."""
 
     content_hash: str
@@ -84,20 +87,33 @@ def import_lines(
     vouched: bool = True,
     warn: Callable[[str], None],
     progress: Callable[[str], None] = lambda _: None,
-) -> Counts:
+) -> ImportCounts:
     """Import every line of `stream`, one transaction per batch; the counts.
 
     db       None for a store that does not exist yet (only in a dry run)
     dry_run  count, write nothing
-    vouched  a person says that the lines are what they say they are; those of a model are not (see `unvouched`), and
-             bring nothing back that is archived here, be it under another id, title or scope
+    vouched  a person says that the lines are what they say they are; those of a model are not (see
+             `distrust_line`), and bring nothing back that is archived here, be it under another id, title or scope
     warn     takes one line per problem
     """
-    how = Import(db, policy, preserve_ids=preserve_ids, dry_run=dry_run, vouched=vouched, warn=warn)
-    return how.run(stream, progress)
+    run = _ImportRun(db, policy, preserve_ids=preserve_ids, dry_run=dry_run, vouched=vouched, warn=warn)
+    numbered = number_lines(stream)
+    while batch := list(islice(numbered, BATCH)):
+        lines = [line for number, data in batch if (line := run.read_line(number, data)) is not None]
+        if db is None or dry_run:
+            run.choose_lines(lines)
+        else:
+            with rule_versions.judged_write(db, policy.switches):
+                run.write_lines(db, run.choose_lines(lines))
+        progress(f"[import] {run.counts.total_lines} lines")
+    if db is not None and not dry_run:
+        run.rewrite_late_references(db)
+    if run.told > _MOST_TOLD:
+        warn(f"[import] … and {run.told - _MOST_TOLD} more lines with problems")
+    return run.counts
 
 
-class Import:
+class _ImportRun:
     """One run over one stream."""
 
     def __init__(
@@ -107,61 +123,47 @@ class Import:
         *,
         preserve_ids: bool,
         dry_run: bool,
+        vouched: bool,
         warn: Callable[[str], None],
-        vouched: bool = True,
     ) -> None:
         self.db, self.policy, self.preserve_ids, self.dry_run = db, policy, preserve_ids, dry_run
-        self.vouched = vouched
-        self.buried: set[str] = set()  # content hashes (of this batch) of what is archived here
-        self.warn, self.told = warn, 0
-        self.counts = Counts()
+        self.vouched, self.warn, self.told = vouched, warn, 0
+        self.counts = ImportCounts()
         self.alias: dict[str, str] = {}  # a line's id -> the id it has here, where that is another one
         self.waiting: dict[str, list[str]] = {}  # an id that no line had yet -> items that refer to it
         self.written: set[str] = set()  # ids that this run made or met by id
         self.seen: dict[tuple[object, ...], str] = {}  # what the lines (of this batch) are -> their ids here
-        self.keys: dict[str, _Key] = {}  # ids (of this batch) -> what they are
-        self.held: set[str] = set()  # ids (of this batch's counterparts) of what is held back here
-        self.batch: dict[str, MemoryItem] = {}
+        self.keys: dict[str, _ItemKey] = {}  # ids (of this batch) -> what they are
+        # What is here of this batch: items by the lines' ids, items by key, ids of what is held back, hashes of
+        # what is archived.
+        self.by_id: dict[str, MemoryItem] = {}
+        self.there: dict[_ItemKey, list[MemoryItem]] = {}
+        self.held: set[str] = set()
+        self.archived: set[str] = set()
+        self.batch: dict[str, MemoryItem] = {}  # what is to be written of this batch, and what is to change
         self.changed: dict[str, MemoryItem] = {}
-        self.said = ImportanceChanges()
-
-    def run(self, stream: BinaryIO, progress: Callable[[str], None] = lambda _: None) -> Counts:
-        """Import everything; the counts."""
-        numbered = read_lines(stream)
-        while batch := list(islice(numbered, BATCH)):
-            lines = [line for line in map(self._checked, batch) if line is not None]
-            if self.db is None or self.dry_run:
-                self._take(lines)
-            else:
-                with rule_versions.judged_write(self.db, self.policy.switches):
-                    self._write(self._take(lines))
-            progress(f"[import] {self.counts.total_lines} lines")
-        if self.db is not None and not self.dry_run:
-            self._refer_again()
-        if self.told > _TOLD:
-            self.warn(f"[import] … and {self.told - _TOLD} more lines with problems")
-        return self.counts
+        self.importance = ImportanceChanges()
 
     def _tell(self, message: str) -> None:
         self.told += 1
-        if self.told <= _TOLD:
+        if self.told <= _MOST_TOLD:
             self.warn(f"[import] {message}")
 
     # --- one line ------------------------------------------------------------------------------------------------
 
-    def _checked(self, numbered: tuple[int, bytes | None]) -> Line | None:
-        number, data = numbered
+    def read_line(self, number: int, data: bytes | None) -> _JudgedLine | None:
+        """The line as it may be stored; None when it is no item, or policy refuses it."""
         self.counts.total_lines += 1
+        is_backup = self.preserve_ids and self.vouched  # it comes back as it was
         try:
             if data is None:
                 raise InvalidLine(f"longer than {LINE_BYTES // 1024 // 1024} MB")
-            found = from_bytes(data)
+            line = parse_line(data)
             if not self.vouched:
-                found = unvouched(self.db, found)
-            is_backup = self.preserve_ids and self.vouched  # it comes back as it was
-            if not (is_backup or found.item.provenance.is_passage):  # a passage stays as it is in its document
-                tidy_statement(found.item)
-            if clean.is_blank(found.item.content) and not (self.preserve_ids and found.item.title.strip()):
+                line = distrust_line(self.db, line)
+            if not (is_backup or line.item.provenance.is_passage):  # a passage stays as it is in its document
+                tidy_statement(line.item)
+            if clean.is_blank(line.item.content) and not (self.preserve_ids and line.item.title.strip()):
                 raise InvalidLine("content is blank")
         except InvalidLine as exc:
             self.counts.errors += 1
@@ -172,182 +174,154 @@ class Import:
             else:
                 self._tell(f"Invalid item on line {number}: {message}")
             return None
-        line, reasons = self._judge(Line(number, found))
-        if not reasons:
-            return line
-        self.counts.skipped_policy += 1
-        self._tell(f"Rejected by policy on line {number}: {'; '.join(reasons)}")
-        return None
-
-    def _judge(self, line: Line) -> tuple[Line, list[str]]:
-        """The line as it may be stored, and the reasons why it may not.
-
-        A statement is judged as a write is: a secret or an instruction rejects it, and so does its length. A passage
-        of a document is judged as ingest does it, whatever its length: secrets are blotted out. So is a turn of a
-        conversation that is too long for a statement: nobody chose its words to be remembered, and it is stored whole.
-        """
-        record = line.record
-        item, source = record.item, record.item.provenance
-        is_turn = source.source_kind == "chat" and bool(source.source_id.strip()) and bool(source.chunk_ids)
-        judge = ItemPolicy(self.policy)
-        if source.is_passage or (is_turn and len(item.content) > self.policy.max_content_length):
-            change = judge.redact(item, place=record.place)
-            if change is None:
-                return line, []
-            if judge.refuses_references(item, record.place):
-                return line, [REFUSED]
-            record = record._replace(item=change.apply_to(item), place=change.place or record.place)
-            return line._replace(record=record, redacted=change.redacted, rules=tuple(sorted(change.held_by))), []
-        verdict = judge.judge(item, record.place)
-        if verdict.rejected:
-            return line, verdict.reasons
-        if not verdict.forced_non_injectable:
-            return line, []
-        judge.hold(item, verdict)
-        return line._replace(rules=tuple(sorted({f.rule for f in verdict.findings}))), []
+        judged, reasons = _judge_line(self.policy, number, line)
+        if judged is None:
+            self.counts.skipped_policy += 1
+            self._tell(f"Rejected by policy on line {number}: {'; '.join(reasons)}")
+        return judged
 
     # --- one batch -----------------------------------------------------------------------------------------------
 
-    def _take(self, lines: list[Line]) -> list[Line]:
+    def choose_lines(self, lines: list[_JudgedLine]) -> list[_JudgedLine]:
         """Decide about each line; those that are to be written, with their ids here."""
         self.batch, self.changed = {}, {}
-        self.said.forget()
+        self.importance.forget()
         if not self.dry_run:
             self.seen, self.keys = {}, {}  # the store itself knows what earlier batches wrote
-        by_id = self._by_id(lines)
-        there = self._counterparts(lines)
-        if self.db is not None and any(line.record.importance is not None for line in lines):
-            self.said.look(self.db, {*by_id, *(item.id for items in there.values() for item in items)})
-        return [line for line in lines if self._decide(line, by_id, there)]
+        if self.db is not None:
+            self._look_up(self.db, [judged.line for judged in lines])
+        return [judged for judged in lines if self._decide(judged)]
 
-    def _by_id(self, lines: list[Line]) -> dict[str, MemoryItem]:
-        if not self.preserve_ids or self.db is None:
-            return {}
-        return {i.id: i for i in store.get_many(self.db, [x.record.given_id for x in lines if x.record.given_id])}
-
-    def _counterparts(self, lines: list[Line]) -> dict[_Key, list[MemoryItem]]:
-        out: dict[_Key, list[MemoryItem]] = {}
-        if self.db is None:
-            return out
-        keys = {key_of(line.record.item) for line in lines}
+    def _look_up(self, db: Database, lines: list[ItemLine]) -> None:
+        """Read what is here of these lines."""
+        given = [line.given_id for line in lines if line.given_id] if self.preserve_ids else []
+        self.by_id = {item.id: item for item in store.get_many(db, given)}
+        keys = {make_key(line.item) for line in lines}
         scopes = {(key.content_hash, key.scope) for key in keys}
-        known = store.ids_by_hash(self.db, {key.content_hash for key in keys})
+        known = store.ids_by_hash(db, {key.content_hash for key in keys})
         wanted = [k.id for content_hash, ks in known.items() for k in ks if (content_hash, k.scope) in scopes]
-        why = store.withheld_reasons(self.db, wanted)
-        self.buried = set() if self.vouched else {h for h, ks in known.items() if any(k.archived for k in ks)}
-        self.held = set()
-        for item in store.get_many(self.db, wanted):
-            key = key_of(item)
-            if is_held(item, why.get(item.id, "")):
+        why = store.withheld_reasons(db, wanted)
+        self.archived = set() if self.vouched else {h for h, ks in known.items() if any(k.archived for k in ks)}
+        self.held, self.there = set(), {}
+        for item in store.get_many(db, wanted):
+            key = make_key(item)
+            if _is_held(item, why.get(item.id, "")):
                 self.held.add(item.id)
             if key in keys:
-                out.setdefault(key, []).append(item)
-        return out
+                self.there.setdefault(key, []).append(item)
+        if any(line.importance is not None for line in lines):
+            self.importance.look(db, {*self.by_id, *(item.id for some in self.there.values() for item in some)})
 
-    def _decide(self, line: Line, by_id: dict[str, MemoryItem], there: dict[_Key, list[MemoryItem]]) -> bool:
-        item, given_id = line.record.item, line.record.given_id
-        key = key_of(item)
+    def _decide(self, judged: _JudgedLine) -> bool:
+        """Whether a line is to be written."""
+        item, given_id = judged.line.item, judged.line.given_id
+        key = make_key(item)
         if self.preserve_ids and given_id:
-            owner = self.batch.get(given_id) or by_id.get(given_id)
-            owned = self.keys.get(given_id) or (key_of(owner) if owner else None)
+            owner = self.batch.get(given_id) or self.by_id.get(given_id)
+            owned = self.keys.get(given_id) or (make_key(owner) if owner else None)
             if owned is not None:
-                return self._same_id(line, key, owned, owner)
-        same = self._same(line, key, there)
+                return self._decide_same_id(judged, key, owned, owner)
+        same = self._find_same(judged.line, key)
         if same is not None:
             if given_id and given_id != same:
                 self.alias.setdefault(given_id, same)
-            return self._duplicate(line, self._loaded(same, there.get(key, ())))
-        if key.content_hash in self.buried and not key.gone:
-            return self._left_alone(line, "what it says was archived here")
+            candidates = self.there.get(key, ())
+            return self._merge(judged, self.batch.get(same) or next((c for c in candidates if c.id == same), None))
+        if key.content_hash in self.archived and not key.gone:
+            return self._leave_alone(judged, "what it says was archived here")
         if given_id and not self.preserve_ids:
             item.id = ids.new_id()
             self.alias.setdefault(given_id, item.id)
-        return self._accept(line, key)
+        return self._accept(judged, key)
 
-    def _same_id(self, line: Line, key: _Key, owned: _Key, owner: MemoryItem | None) -> bool:
-        given_id = line.record.given_id
+    def _decide_same_id(self, judged: _JudgedLine, key: _ItemKey, owned: _ItemKey, owner: MemoryItem | None) -> bool:
+        given_id = judged.line.given_id
         if owned[:2] != key[:2]:
-            return self._left_alone(line, f"{given_id} is here with other content or in another scope")
+            return self._leave_alone(judged, f"{given_id} is here with other content or in another scope")
         if owned.gone and not key.gone and given_id not in self.written:
             if not self.vouched:
-                return self._left_alone(line, f"{given_id} was archived here")
+                return self._leave_alone(judged, f"{given_id} was archived here")
             self.counts.restored += 1
             if owner is not None and not owner.injectable:
-                line.record.item.injectable = False  # what was held back here is not released by a file
-            return self._accept(line, key)
-        return self._duplicate(line, owner)
+                judged.line.item.injectable = False  # what was held back here is not released by a file
+            return self._accept(judged, key)
+        return self._merge(judged, owner)
 
-    def _left_alone(self, line: Line, why: str) -> bool:
-        self.counts.skipped_conflict += 1
-        self._tell(f"line {line.number}: {why}; left alone")
-        return False
-
-    def _same(self, line: Line, key: _Key, there: dict[_Key, list[MemoryItem]]) -> str | None:
+    def _find_same(self, line: ItemLine, key: _ItemKey) -> str | None:
         """The id of the item here that this line is; None when it is new."""
-        exact = _exactly(line.record.item, key, line.record.withheld)
+        exact = _make_exact_key(line.item, key, line.withheld)
         if exact in self.seen:
             return self.seen[exact]
-        held = is_held(line.record.item, line.record.withheld)
-        candidates = [c for c in there.get(key, []) if held or c.id not in self.held]
+        held = _is_held(line.item, line.withheld)
+        candidates = [c for c in self.there.get(key, []) if held or c.id not in self.held]
         for candidate in candidates:
-            if _exactly(candidate, key, "" if candidate.id in self.held else "raw") == exact:
+            if _make_exact_key(candidate, key, "" if candidate.id in self.held else "raw") == exact:
                 return candidate.id
         return next((c.id for c in candidates if c.id not in self.written), None)
 
-    def _loaded(self, item_id: str, candidates: Iterable[MemoryItem]) -> MemoryItem | None:
-        return self.batch.get(item_id) or next((c for c in candidates if c.id == item_id), None)
-
-    def _duplicate(self, line: Line, there: MemoryItem | None) -> bool:
-        self.counts.skipped_dedup += 1
-        # What is held back must not change what may be injected.
-        if there is not None and not (line.rules or line.record.withheld == "policy"):
-            matters = self.said.rises(there.id, line.record.importance)
-            self.counts.merged += self._tagged(there, line.record.item.tags) or matters
+    def _leave_alone(self, judged: _JudgedLine, why: str) -> bool:
+        self.counts.skipped_conflict += 1
+        self._tell(f"line {judged.number}: {why}; left alone")
         return False
 
-    def _tagged(self, there: MemoryItem, more: list[str]) -> bool:
-        """Give an item the tags it lacks; whether there were any."""
-        tags = clean.union(there.tags, more)
-        if len(tags) <= len(there.tags):
+    def _merge(self, judged: _JudgedLine, there: MemoryItem | None) -> bool:
+        """Give the item that is there the tags it lacks, and a higher importance; the line itself is not written."""
+        self.counts.skipped_dedup += 1
+        if there is None or judged.is_quarantined:  # what is held back must not change what may be injected
             return False
-        there.tags = tags
-        if there.id not in self.batch:
-            self.changed[there.id] = there
-        return True
+        matters = self.importance.rises(there.id, judged.line.importance)
+        tags = clean.union(there.tags, judged.line.item.tags)
+        is_tagged = len(tags) > len(there.tags)
+        if is_tagged:
+            there.tags = tags
+            if there.id not in self.batch:
+                self.changed[there.id] = there
+        self.counts.merged += is_tagged or matters
+        return False
 
-    def _accept(self, line: Line, key: _Key) -> bool:
-        item = line.record.item
+    def _accept(self, judged: _JudgedLine, key: _ItemKey) -> bool:
+        line = judged.line
         self.counts.imported += 1
-        self.counts.redacted += line.redacted
-        self.counts.quarantined += bool(line.rules)
-        self.seen[_exactly(item, key, line.record.withheld)] = item.id
-        self.keys[item.id] = key
-        self.batch[item.id] = item
-        self.said.take(item.id, line.record.importance)
-        self.written.add(item.id)
+        self.counts.redacted += judged.redacted
+        self.counts.quarantined += judged.is_quarantined
+        self.seen[_make_exact_key(line.item, key, line.withheld)] = line.item.id
+        self.keys[line.item.id] = key
+        self.batch[line.item.id] = line.item
+        self.importance.take(line.item.id, line.importance)
+        self.written.add(line.item.id)
         return True
 
     # --- writing -------------------------------------------------------------------------------------------------
 
-    def _write(self, lines: list[Line]) -> None:
-        assert self.db is not None  # noqa: S101 - a dry run does not come here
-        for line in lines:
-            self._refer(line.record.item, waiting=self.waiting)
-        store.write_many(self.db, [line.record.item for line in lines], "import", compact=True)
-        for line in lines:
-            reason = "policy" if line.rules else line.record.withheld
-            if reason and not line.record.item.injectable:
-                store.set_withheld(self.db, line.record.item.id, reason, line.rules)
-        places = {x.record.item.id: x.record.place for x in lines if x.record.place is not None}
-        passages.set_positions(self.db, places)
-        self.said.write(self.db)
-        documents = {line.record.item.provenance.source_id for line in lines if line.record.item.provenance.is_passage}
-        corpus.expect_files(self.db, filter(os.path.isabs, documents))
+    def write_lines(self, db: Database, lines: list[_JudgedLine]) -> None:
+        """Write the lines, and what they change of items that are here."""
+        made = [judged.line.item for judged in lines]
+        for item in made:
+            self._rewrite_references(item, waiting=self.waiting)
+        store.write_many(db, made, "import", compact=True)
+        for judged in lines:
+            line = judged.line
+            reason = "policy" if judged.is_quarantined else line.withheld
+            if reason and not line.item.injectable:
+                store.set_withheld(db, line.item.id, reason, judged.rules)
+        passages.set_positions(db, {j.line.item.id: j.line.place for j in lines if j.line.place is not None})
+        self.importance.write(db)
+        documents = {item.provenance.source_id for item in made if item.provenance.is_passage}
+        corpus.expect_files(db, filter(os.path.isabs, documents))
         for item in self.changed.values():
             item.touch()
-        store.write_many(self.db, list(self.changed.values()), "merge")
+        store.write_many(db, list(self.changed.values()), "merge")
 
-    def _refer(self, item: MemoryItem, waiting: dict[str, list[str]] | None = None) -> bool:
+    def rewrite_late_references(self, db: Database) -> None:
+        """Rewrite references to lines that came later than the item that refers to them."""
+        late = list(dict.fromkeys(i for old, some in self.waiting.items() if old in self.alias for i in some))
+        for start in range(0, len(late), BATCH):
+            with rule_versions.judged_write(db, self.policy.switches):
+                found = store.get_many(db, late[start : start + BATCH])
+                changed = [item for item in found if self._rewrite_references(item)]
+                store.write_many(db, changed, "import", compact=True)
+
+    def _rewrite_references(self, item: MemoryItem, waiting: dict[str, list[str]] | None = None) -> bool:
         """Point an item's references to the ids that the lines have here; whether any changed."""
 
         def here(old: str) -> str:
@@ -364,50 +338,82 @@ class Import:
             item.provenance.chunk_ids = [here(chunk) for chunk in item.provenance.chunk_ids]
         return before != (item.superseded_by, item.links, item.provenance.chunk_ids)
 
-    def _refer_again(self) -> None:
-        """Rewrite references to lines that came later than the item that refers to them."""
-        assert self.db is not None  # noqa: S101 - a dry run does not come here
-        late = dict.fromkeys(i for old, held in self.waiting.items() if old in self.alias for i in held)
-        for start in range(0, len(late), BATCH):
-            with rule_versions.judged_write(self.db, self.policy.switches):
-                found = store.get_many(self.db, list(late)[start : start + BATCH])
-                store.write_many(self.db, [item for item in found if self._refer(item)], "import", compact=True)
+
+# --- pure parts ------------------------------------------------------------------------------------------------------
 
 
-# --- pure parts --------------------------------------------------------------------------------------------------
+def _judge_line(policy: "MemoryPolicy", number: int, line: ItemLine) -> tuple[_JudgedLine | None, list[str]]:
+    """The line as it may be stored, or the reasons why it may not.
+
+    A statement is judged as a write is: a secret or an instruction rejects it, and so does its length. A passage of a
+    document is judged as ingest does it, whatever its length: secrets are blotted out. So is a turn of a conversation
+    that is too long for a statement: nobody chose its words to be remembered, and it is stored whole.
+    """
+    item, source = line.item, line.item.provenance
+    is_turn = source.source_kind == "chat" and bool(source.source_id.strip()) and bool(source.chunk_ids)
+    items = ItemPolicy(policy)
+    if source.is_passage or (is_turn and len(item.content) > policy.max_content_length):
+        change = items.redact(item, place=line.place)
+        if change is None:
+            return _JudgedLine(number, line, rules=line.held_by), []
+        if items.refuses_references(item, line.place):
+            return None, [REFUSED]
+        line = line._replace(item=change.apply_to(item), place=change.place or line.place)
+        return _JudgedLine(number, line, change.redacted, tuple(sorted({*change.held_by, *line.held_by}))), []
+    verdict = items.judge(item, line.place)
+    if verdict.rejected:
+        return None, verdict.reasons
+    rules = set(line.held_by)
+    if verdict.forced_non_injectable:
+        items.hold(item, verdict)
+        rules.update(f.rule for f in verdict.findings)
+    return _JudgedLine(number, line, rules=tuple(sorted(rules))), []
 
 
-def read_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
-    """Each line that is not blank with its 1-based number; None for one that is too long. A BOM is passed over."""
-    number = 0
-    while data := stream.readline(LINE_BYTES + 1):
-        number += 1
-        long = len(data) > LINE_BYTES
-        while long and not data.endswith(b"\n"):
-            data = stream.readline(LINE_BYTES)
-            if not data:
-                break
-        if number == 1 and not long:
-            data = data.removeprefix(b"\xef\xbb\xbf")
-        if long:
-            yield number, None
-        elif data.strip():
-            yield number, data.rstrip(b"\r\n")
+def distrust_line(db: Database | None, line: ItemLine) -> ItemLine:
+    """What a model hands in as an export, without what it claims of itself, but for what holds it back.
+
+    A model can write any line: that a person said it, that it was verified, that it is a passage of a document. (A file
+    that a person imports is another matter; it says what an earlier export said.) So its item, changed in place, is
+    unverified, at most MTM, of default confidence and importance, never used, not from a person, made now at the
+    latest. It is a passage of a document only if the store knows that very file with that very hash.
+    """
+    item, now = line.item, ids.timestamp()
+    default = MemoryItem(content=item.content)
+    item.tier = "mtm" if item.tier == "ltm" else item.tier
+    item.validation, item.confidence = default.validation, default.confidence
+    item.usage_count, item.last_used_at = 0, None
+    item.created_at, item.updated_at = min(item.created_at, now), now
+    source = item.provenance
+    source.source_kind = trust.claimed(source.source_kind, "tool")
+    is_document = source.source_kind.strip().lower() == "doc"
+    files = corpus.get_files(db, [source.source_id]) if is_document and db is not None else {}
+    is_known = source.content_hashes == [f"sha256:{file.sha256}" for file in files.values() if file.sha256] != []
+    if is_document and not is_known:
+        named = [source.source_id] if source.source_id.strip() else []
+        item.provenance = source = MemoryProvenance("tool", _TOOL, named)
+    elif not source.source_id.strip():
+        source.source_kind, source.source_id = "tool", _TOOL
+    if not (is_document and source.source_kind == "doc"):
+        line = line._replace(place=None)
+    marks = trust.mark(source.source_kind, source.source_id, _TOOL)
+    source.chunk_ids = [*trust.unmarked(source.chunk_ids), *marks]
+    return line._replace(importance=None, held_by=())
 
 
-def key_of(item: MemoryItem) -> _Key:
+def make_key(item: MemoryItem) -> _ItemKey:
     """What an item is, for the question whether it is here already."""
     gone = item.archived or (item.expires_at is not None and item.expires_at <= ids.timestamp())
     source = item.provenance
     place = (source.source_id, *trust.unmarked(source.chunk_ids)) if source.is_passage else ()
-    return _Key(item.content_hash, item.scope, gone, place)
+    return _ItemKey(item.content_hash, item.scope, gone, place)
 
 
-def is_held(item: MemoryItem, withheld: str) -> bool:
+def _is_held(item: MemoryItem, withheld: str) -> bool:
     """Whether an item is kept from injection for another reason than being raw."""
     return not item.injectable and withheld != "raw"
 
 
-def _exactly(item: MemoryItem, key: _Key, withheld: str) -> tuple[object, ...]:
+def _make_exact_key(item: MemoryItem, key: _ItemKey, withheld: str) -> tuple[object, ...]:
     source = item.provenance
-    return (key, item.title, item.type, source.source_kind, source.source_id, is_held(item, withheld))
+    return (key, item.title, item.type, source.source_kind, source.source_id, _is_held(item, withheld))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memctl.extract import is_ingestable, suffix_of
-from memctl.text.echo import FOOTER, HEADER
+from memctl.text.block.markers import FOOTER, HEADER
 
 #: What an answer is asked for with --cite.
 REQUEST = """\

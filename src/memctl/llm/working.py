@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from memctl.text.block import block
-from memctl.text.block.block import Block, Passage
+from memctl.text.block.block import Block, BlockEntry
 from memctl.text.block.excerpt import CUT, LONG_LINE, excerpt, sentences, stems
 from memctl.text.block.frames import Compact, compact_footer
-from memctl.text.echo import COMPACT, FOOTER, HEADER, STRUCTURE
+from memctl.text.block.markers import COMPACT, FOOTER, HEADER, STRUCTURE
 from memctl.text.query import analyse
 from memctl.text.tokens import CHARS_PER_TOKEN, estimate
 
@@ -36,7 +36,7 @@ class RecalledPassages(NamedTuple):
     matched   how many items matched in all
     """
 
-    passages: Sequence[Passage]
+    passages: Sequence[BlockEntry]
     matched: int = 0
 
 
@@ -52,7 +52,7 @@ class WorkingContext:
         self.words = stems(analyse(question))
         self.base = fitted(self.initial, self.room, self.words)
         self.text, self.ids = self.base, ()  # type: tuple[str, tuple[str, ...]]
-        self._recalled: tuple[Passage, ...] = ()
+        self._recalled: tuple[BlockEntry, ...] = ()
 
     def extend(self, query: str, recall: Callable[[str, int], RecalledPassages]) -> int:
         """Bring what the store has for a query into the context; how many items are new there."""
@@ -76,7 +76,7 @@ class WorkingContext:
         self.ids = (*self.ids, *(i for i in new if i not in self.ids))
         return len(new)
 
-    def _compose(self, fresh: Sequence[Passage], room: int, words: Sequence[str]) -> tuple[str, str, Block]:
+    def _compose(self, fresh: Sequence[BlockEntry], room: int, words: Sequence[str]) -> tuple[str, str, Block]:
         """The context with these passages before those that are there; its beginning, and the block of passages."""
         recalled = block.build([*fresh, *self._recalled], Compact(), room, words)
         base = fitted(self.initial, self.room - len(recalled.text) - len(_GAP), self.words)
@@ -102,11 +102,11 @@ class _KnownText:
         self.text = " ".join(text.split())
         self.words = set(self.text.split())
 
-    def new_parts(self, passages: Sequence[Passage]) -> list[Passage]:
+    def new_parts(self, passages: Sequence[BlockEntry]) -> list[BlockEntry]:
         """What passages say beyond the text, in order; those that say nothing more are left out."""
         return [part for p in passages if (part := self._new_part(p)) is not None]
 
-    def _new_part(self, p: Passage) -> Passage | None:
+    def _new_part(self, p: BlockEntry) -> BlockEntry | None:
         """A passage without what is known at its beginning and its end; None when that is all of it."""
         units = [unit for number, line in enumerate(p.lines) for unit in _sentences(number, line)]
         whole = sum(len(line) for line in p.lines)

@@ -4,24 +4,27 @@ Keys, in this order: v, ts, rid, tool, sid, db, outcome, d (left out when empty)
 it, nor its hash; what was stored is there as a preview with secrets blotted out.
 """
 
+import json
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from threading import Lock
 
 from memctl import ids
-from memctl.annotations import TYPE_CHECKING, Any
+from memctl.annotations import TYPE_CHECKING, Any, args_of
+from memctl.mcp.guard import count_entries, json_bytes
+from memctl.names import SearchStrategy
 from memctl.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import TextIO
 
     from memctl.policy import MemoryPolicy
 
 AUDIT_SCHEMA_VERSION = 1
 PREVIEW_MAX_CHARS = 120
-#: A preview is made from so many characters: a secret that begins in the preview is seen whole, or nearly.
+#: Characters that a preview is made from: a secret that begins in the preview is seen whole, or nearly.
 _LOOKED_AT = 4096
 
 
@@ -36,6 +39,7 @@ class AuditLogger:
     def __init__(self, output: "str | os.PathLike[str] | TextIO | None" = None) -> None:
         self._lock = Lock()
         self._number = -1
+        self._is_closed = False
         self._stream: Any = None
         if isinstance(output, str | os.PathLike):
             # Not to wait for the reader of a pipe, at the start or later, is what O_NONBLOCK is for.
@@ -49,7 +53,7 @@ class AuditLogger:
         with self._lock:
             number, self._number = self._number, -1
             if number >= 0:
-                self._stream = _NOWHERE
+                self._is_closed = True
                 os.close(number)
 
     @staticmethod
@@ -68,8 +72,17 @@ class AuditLogger:
         latency_ms: float = 0.0,
     ) -> None:
         """Write one line; never raises."""
+        line: dict[str, Any] = {
+            "v": AUDIT_SCHEMA_VERSION, "ts": ids.timestamp().replace("+00:00", "")[:-3] + "Z", "rid": rid, "tool": tool,
+            "sid": session_id, "db": db_path, "outcome": outcome, "d": dict(detail or {}), "ms": round(latency_ms, 1),
+        }  # fmt: skip
+        encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
         with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
-            self._write(self._line(tool, rid, session_id, db_path, outcome, detail, latency_ms))
+            try:
+                text = encode({key: value for key, value in line.items() if key != "d" or value})
+            except (TypeError, ValueError, RecursionError):  # what cannot be said of the call is left out, not the call
+                text = encode({key: value for key, value in line.items() if key != "d"})
+            self._write(text + "\n")
 
     @staticmethod
     def make_content_detail(content: str, policy_result: Any = None) -> dict[str, Any]:
@@ -82,9 +95,11 @@ class AuditLogger:
         data = content.encode("utf-8", "surrogatepass")
         detail: dict[str, Any] = {"bytes": len(data)}
         action, rule = _verdict(policy_result)
-        if action not in ("reject", "quarantine") and not _is_held(content):
-            shown = _policy().redact(content[:_LOOKED_AT])
-            if shown == content[:_LOOKED_AT] and _is_clean(content[_LOOKED_AT:]):
+        policy = _policy()
+        if action not in ("reject", "quarantine") and policy.judge(content, document=False).action != "quarantine":
+            head, rest = content[:_LOOKED_AT], content[_LOOKED_AT:]
+            shown = policy.redact(head)
+            if shown == head and (not rest or policy.redact(rest) == rest):
                 detail["hash"] = ids.bytes_hash(data)
             detail["preview"] = _preview(shown, cut=len(content) > _LOOKED_AT)
         if action and action != "accept":
@@ -93,37 +108,16 @@ class AuditLogger:
 
     # --- inside --------------------------------------------------------------------------------------------------
 
-    @staticmethod
-    def _line(
-        tool: str, rid: str, sid: str, db: str, outcome: str, detail: "Mapping[str, Any] | None", ms: float
-    ) -> bytes:
-        import json
-
-        line: dict[str, Any] = {
-            "v": AUDIT_SCHEMA_VERSION, "ts": _timestamp(), "rid": rid, "tool": tool, "sid": sid, "db": db,
-            "outcome": outcome,
-        }  # fmt: skip
-        if detail:
-            line["d"] = dict(detail)
-        line["ms"] = round(ms, 1)
-        write = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
-        try:
-            text = write(line)
-        except (TypeError, ValueError, RecursionError):  # what cannot be said of the call is left out, not the call
-            line.pop("d", None)
-            text = write(line)
-        return text.encode() + b"\n"
-
-    def _write(self, line: bytes) -> None:
+    def _write(self, line: str) -> None:
         with self._lock:
             if self._number >= 0:
                 # One write on a file opened for appending: lines of several processes do not mix.
-                os.write(self._number, line)
+                os.write(self._number, line.encode())
                 return
             stream = sys.stderr if self._stream is None else self._stream
-            if self._stream is None and _is_clogged(stream):
+            if self._is_closed or (self._stream is None and _is_clogged(stream)):
                 return
-            stream.write(line.decode())
+            stream.write(line)
             stream.flush()
 
 
@@ -140,15 +134,6 @@ def _is_clogged(stream: "TextIO") -> bool:
         return not waiting.poll(0)
     except (ImportError, OSError, ValueError):  # no poll on this system, or no file behind the stream
         return False
-
-
-class _Nowhere:
-    def write(self, _text: str) -> None: ...
-
-    def flush(self) -> None: ...
-
-
-_NOWHERE = _Nowhere()
 
 
 def one_line(text: str, limit: int = PREVIEW_MAX_CHARS) -> str:
@@ -187,15 +172,96 @@ def _policy() -> "MemoryPolicy":
     return _POLICY[0]
 
 
-def _is_held(text: str) -> bool:
-    """Whether policy as it comes keeps this text from models."""
-    return _policy().judge(text, document=False).action == "quarantine"
+# --- what a line says of its call ------------------------------------------------------------------------------------
+
+#: Texts in `items` that are longer than this are not counted: the guard has refused them.
+_LONGEST_ITEMS = 64_000_000
+_STRATEGIES = frozenset(args_of(SearchStrategy))
+
+#: For each tool, the keys of `d` that say how long a text among the arguments is, as {key: argument}.
+_LENGTHS = {
+    "memory_recall": {"query_len": "query"}, "memory_recall_best_effort": {"query_len": "query"},
+    "memory_search": {"query_len": "query"}, "memory_ask": {"question_len": "question"},
+}  # fmt: skip
+#: Those that are a short argument.
+_ARGUMENTS = {
+    "memory_mount": {"action": "action", "path": "path"}, "memory_inspect": {"format": "output_format", "path": "path"},
+}  # fmt: skip
+#: Those that count the statements in `items`.
+_ENTRIES = {"memory_propose": "proposed", "memory_import": "items"}
+#: Those that are taken from the answer, as {key: key of the answer}.
+_ANSWERS = {
+    "memory_recall": {"matched": "matched", "tokens": "tokens_used", "fts_strategy": "fts_strategy"},
+    "memory_recall_best_effort": {"matched": "matched", "tokens": "tokens_used", "steps": "steps"},
+    "memory_search": {"results": "count", "fts_strategy": "fts_strategy"},
+    "memory_propose": {"accepted": "accepted", "rejected": "rejected", "quarantined": "quarantined"},
+    "memory_export": {"exported": "count", "truncated": "truncated"},
+    "memory_import": {"imported": "imported", "skipped": "skipped_dedup", "errors": "errors"},
+    "memory_loop": {"iterations": "iterations", "stop_reason": "stop_reason"},
+    "memory_reindex": {
+        "dry_run": "dry_run", "tokenizer_change": "tokenizer_change", "tokenizer_changed": "tokenizer_changed",
+        "items_indexed": "items_indexed",
+    },
+}  # fmt: skip
 
 
-def _is_clean(text: str) -> bool:
-    return not text or _policy().redact(text) == text
+def audit_detail(tool: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The `d` of one call; empty when there is nothing to say.
+
+    Counts come from the answer, so a call that was refused has only what was asked. No content, question or command is
+    written down; a written statement is, as a preview, once it has been stored.
+    """
+    found: dict[str, Any] = {}
+    for key, name in _LENGTHS.get(tool, {}).items():
+        if isinstance(value := arguments.get(name), str):
+            found[key] = len(value)
+    for key, name in _ARGUMENTS.get(tool, {}).items():
+        if isinstance(value := arguments.get(name), str) and value:
+            found[key] = one_line(value)
+    if tool in _ENTRIES and (entries := arguments.get("items")) is not None:
+        found |= {_ENTRIES[tool]: count_entries(entries, _LONGEST_ITEMS), "bytes": json_bytes(entries)}
+    if tool in _OWN_DETAILS:
+        found |= _OWN_DETAILS[tool](arguments, answer)
+    if answer.get("status") not in ("error", "rate_limited"):
+        for key, name in _ANSWERS.get(tool, {}).items():
+            value = answer.get(name)
+            if isinstance(value, list | tuple | dict):
+                found[key] = len(value)
+            elif isinstance(value, bool | int | float) or value in _STRATEGIES:
+                found[key] = value
+            elif value is not None:
+                found[key] = one_line(str(value))
+    return found
 
 
-def _timestamp() -> str:
-    """UTC with milliseconds: 2026-11-20T15:50:26.980Z."""
-    return ids.timestamp().replace("+00:00", "")[:-3] + "Z"
+def _write_detail(arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    content, status = arguments.get("content"), answer.get("status")
+    if not isinstance(content, str):
+        return {}
+    if status not in ("ok", "duplicate", "rejected"):
+        return {"bytes": json_bytes(content)}
+    action = "reject" if status == "rejected" else answer.get("action")
+    return AuditLogger.make_content_detail(content, {"action": action, "reasons": answer.get("reasons")})
+
+
+def _read_detail(arguments: Mapping[str, Any], _answer: Mapping[str, Any]) -> dict[str, Any]:
+    found = arguments.get("ids", arguments.get("id"))
+    if isinstance(found, str):
+        found = [part for part in found.split(",") if part.strip()]
+    return {"ids": len(found)} if isinstance(found, list | tuple) else {}
+
+
+def _sync_detail(_arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    if answer.get("status") == "error":
+        return {}
+    runs = answer.get("synced")
+    folders = list(runs.values()) if isinstance(runs, dict) else [answer]
+    counts = [one for one in folders if isinstance(one, dict) and "files_scanned" in one]
+    sums = {
+        key: sum(n for one in counts if isinstance(n := one.get(name), int))
+        for key, name in (("new", "files_new"), ("updated", "files_changed"))
+    }
+    return {"synced": len(counts)} | sums
+
+
+_OWN_DETAILS = {"memory_write": _write_detail, "memory_read": _read_detail, "memory_sync": _sync_detail}

@@ -1,7 +1,12 @@
 """The injection block under its documented path; it lives in `memctl.text.block.block`."""
 
-from memctl.text.block.block import FORMAT_VERSION, format_injection_block
-from memctl.text.block.forms import format_combined_prompt, format_search_results, parse_injection_block
+from memctl.text.block.block import (
+    FORMAT_VERSION,
+    format_combined_prompt,
+    format_injection_block,
+    format_search_results,
+)
+from memctl.text.block.markers import parse_injection_block
 
 __all__ = [
     "FORMAT_VERSION",

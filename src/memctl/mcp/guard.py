@@ -11,7 +11,6 @@ from threading import Lock
 
 from memctl import ids
 from memctl.annotations import Any
-from memctl.mcp.sizes import batch, json_bytes, text_bytes
 
 MAX_WRITE_BYTES = 65_536
 MAX_WRITE_BYTES_PER_MINUTE = 524_288
@@ -20,6 +19,8 @@ MAX_IMPORT_ITEMS = 500
 MAX_OTHER_BYTES = 16_384
 MAX_ARGUMENT_BYTES = 262_144
 MAX_SESSIONS = 1024
+#: A value with more parts than this is not measured further; nothing that a client means has so many.
+MAX_PARTS = 2_000_000
 #: A glob pattern that fits more places than this is refused rather than followed.
 MAX_GLOB_MATCHES = 10_000
 
@@ -152,7 +153,9 @@ class ServerGuard:
         mains = [json_bytes(arguments[name]) for name in MAIN_ARGUMENTS if arguments.get(name) is not None]
         main = sum(mains) if mains else size
         if tool == "memory_import":
-            self._check_import(arguments.get("items"), main)
+            if main > self.max_import_bytes:
+                raise GuardError(f"Import size {main} bytes exceeds limit of {self.max_import_bytes} bytes")
+            self.check_import_batch(count_entries(arguments.get("items"), self.max_import_bytes))
         else:
             self.check_write_size(main)
         if mains and size - main > MAX_OTHER_BYTES:
@@ -160,11 +163,6 @@ class ServerGuard:
                 f"Arguments of {size - main} bytes beside the content exceed limit of {MAX_OTHER_BYTES} bytes"
             )
         self.check_write_budget(session_id, main)
-
-    def _check_import(self, items: Any, size: int) -> None:
-        if size > self.max_import_bytes:
-            raise GuardError(f"Import size {size} bytes exceeds limit of {self.max_import_bytes} bytes")
-        self.check_import_batch(batch(items, self.max_import_bytes))
 
     # --- places and programs -------------------------------------------------------------------------------------
 
@@ -179,8 +177,8 @@ class ServerGuard:
                 places = {path: self.check_path(path) for path in _paths(value)}
                 if isinstance(value, str) and os.path.lexists(places.get(value, "")):
                     arguments[name] = places[value]
-            elif name in COMMAND_ARGUMENTS and value:
-                self.check_command(value)
+            elif name in COMMAND_ARGUMENTS and value and (not isinstance(value, str) or value not in self.llm_commands):
+                raise GuardError(NO_COMMAND)  # only the person who started the server names programs
 
     def check_path(self, path: str) -> str:
         """A file, folder or glob pattern that a tool may read: its absolute path, links followed."""
@@ -272,3 +270,57 @@ def _size(path: str) -> int:
         return os.stat(path).st_size
     except OSError:
         return 0
+
+
+# --- sizes, without trusting what is measured: no recursion, no copy, an end to every count --------------------------
+
+
+def text_bytes(text: str) -> int:
+    """The length of a text in UTF-8; half of a surrogate pair counts as three bytes."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def json_bytes(value: Any) -> int:
+    """About as many bytes as `value` has in JSON without blanks, escapes not counted.
+
+    A text counts as itself, without its quotes: that is what a `content` argument holds.
+    """
+    if isinstance(value, str):
+        return text_bytes(value)
+    total = 0
+    pending = [value]
+    for _ in range(MAX_PARTS):
+        if not pending:
+            break
+        one = pending.pop()
+        if isinstance(one, str):
+            total += text_bytes(one) + 3
+        elif isinstance(one, dict):
+            total += 2
+            pending.extend(one)
+            pending.extend(one.values())
+        elif isinstance(one, list | tuple):
+            total += 2
+            pending.extend(one)
+        elif isinstance(one, int):
+            total += one.bit_length() * 3 // 10 + 2
+        else:
+            total += 8
+    return total
+
+
+def count_entries(value: Any, max_bytes: int) -> int:
+    """How many entries an `items` argument has: an array, one object, or either as JSON text; 1 if that is not clear.
+
+    A text over `max_bytes` is not read at all: it counts as 1, and its size is refused elsewhere.
+    """
+    if isinstance(value, str):
+        if len(value) > max_bytes:
+            return 1
+        import json
+
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return 1
+    return len(value) if isinstance(value, list | tuple) else 1

@@ -1,18 +1,34 @@
-"""What stands before the MCP server when it is reached over HTTP: one plain ASGI application around the SDK's.
+"""The MCP server over HTTP: what stands before the SDK's application, and the server that listens.
 
-In this order: health, Host, Origin, bearer token, session, size of the body. It knows nothing of either SDK.
+A request passes, in this order: the limits of its connection (`LimitedConnection`), CORS (Starlette's), and then
+`Shield`: form, health, Host and Origin (the SDK's check), bearer token, session, size of the body.
+uvicorn waits for the head of a request as long as its peer likes, and turns everybody away when it has too many
+connections: whoever opens some hundreds and sends half a line keeps the others out. Hence the limits of a connection.
 """
 
 import asyncio
+import ipaddress
+import json
 import re
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+import signal
+import socket
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from typing import cast
 from urllib.parse import parse_qsl
 
-from memctl import errors
+import uvicorn
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from memctl import errors, ids
 from memctl.annotations import Any
-from memctl.mcp.grant import FULL, Grant, granted
-from memctl.mcp.http_tokens import Tokens
+from memctl.mcp.tokens import FULL, Grant, Tokens, granted
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -23,13 +39,29 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 HEALTH = "/health"
 MAX_BODY_BYTES = 4 * 1_048_576
-#: A body that is not here after so many seconds is not waited for.
+#: Seconds that a body may take to arrive.
 BODY_SECONDS = 30.0
+#: Sessions whose owner is remembered; the one that was silent for longest is forgotten first.
 MAX_SESSIONS = 4096
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_ANY = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared with, not bound to
+_ALL_ADDRESSES = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared with, not bound to
 #: Where an SSE stream tells its client which address to post to.
 _ENDPOINT = re.compile(rb"session_id=([0-9a-fA-F-]{16,64})")
+#: Headers that a request has once: which of two counts would be a matter of taste.
+_SINGLE = frozenset({b"host", b"origin", b"authorization", b"content-length", b"mcp-session-id"})
+
+#: When the server stops, seconds that calls which are being answered have, and streams that stay open.
+GRACE_SECONDS = 3
+#: Connections at once; further callers are told to come back (503).
+MAX_CONNECTIONS = 512
+#: Seconds that the head of a request may take.
+HEAD_SECONDS = 10.0
+#: Connections of one peer; and those of them on which no request has come, of which the oldest makes room.
+MAX_PER_PEER = 128
+MAX_WAITING = 32
+
+
+# --- names and origins -----------------------------------------------------------------------------------------------
 
 
 def check_binding(host: str, tokens: Tokens | None) -> None:
@@ -43,46 +75,41 @@ def is_loopback(host: str) -> bool:
     return host.lower() in LOOPBACK or re.fullmatch(r"127(\.\d{1,3}){3}", host) is not None
 
 
-def protect(
-    app: Application,
-    *,
-    host: str,
-    tokens: Tokens | None = None,
-    allow_hosts: Iterable[str] = (),
-    allow_origins: Iterable[str] = (),
-    max_body_bytes: int = MAX_BODY_BYTES,
-    body_seconds: float = BODY_SECONDS,
-    healthy: Callable[[], bool] | None = None,
-) -> "Shield":
-    """`app` behind all checks. Raises TokensNeeded when `host` is not loopback and there are no tokens.
+def allowed_names(
+    host: str, allow_hosts: Iterable[str] = (), allow_origins: Iterable[str] = ()
+) -> TransportSecuritySettings:
+    """The Host and Origin headers that are right.
 
-    host           the address it listens on; tells which Host headers are right
-    allow_hosts    further names that the server goes by, behind a proxy for example
+    host           the address the server listens on
+    allow_hosts    further names that it goes by, behind a proxy for example
     allow_origins  web pages (`https://host[:port]`) that may call; pages of this machine may when `host` is loopback
-    healthy        what `/health` asks, quickly; False is answered as 503
+
+    Any name and origin are right when the server listens on all addresses and was told no name.
     """
-    check_binding(host, tokens)
-    return Shield(
-        app,
-        hosts=_hosts(host, allow_hosts),
-        origins=frozenset(origin.lower().rstrip("/") for origin in allow_origins),
-        local_pages=is_loopback(host),
-        tokens=tokens,
-        max_body_bytes=max_body_bytes,
-        body_seconds=body_seconds,
-        healthy=healthy,
-    )
+    names = {name.lower() for name in allow_hosts}
+    if host in _ALL_ADDRESSES:
+        if not names:
+            return TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        names |= LOOPBACK
+    else:
+        names |= {host.lower()} | (LOOPBACK if is_loopback(host) else frozenset())
+    origins = {origin.lower().rstrip("/") for origin in allow_origins}
+    if is_loopback(host):
+        origins |= {f"{scheme}://{name}{port}" for scheme in ("http", "https")
+                    for name in map(_in_brackets, LOOPBACK) for port in ("", ":*")}  # fmt: skip
+    hosts = sorted(f"{_in_brackets(name)}{port}" for name in names for port in ("", ":*"))
+    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=sorted(origins))
 
 
-def _hosts(host: str, allowed: Iterable[str]) -> frozenset[str] | None:
-    """The names the server goes by; None = any, because it listens everywhere and was told no name."""
-    names = frozenset(name.lower() for name in allowed)
-    if host in _ANY:
-        return names | LOOPBACK if names else None
-    return names | {host.lower()} | (LOOPBACK if is_loopback(host) else frozenset())
+def _in_brackets(name: str) -> str:
+    """A name as a header has it: an IPv6 address stands in brackets."""
+    return f"[{name}]" if ":" in name else name
 
 
-class Refused(Exception):
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+class RequestRefused(Exception):
     """A request that goes no further: its status, what is wrong, and headers to go with it."""
 
     def __init__(self, status: int, code: str, message: str, *headers: Header) -> None:
@@ -91,26 +118,38 @@ class Refused(Exception):
 
 
 class Shield:
-    """The checks themselves; `protect` says what they are made of."""
+    """An ASGI application around the SDK's: names, tokens, sessions and bodies.
+
+    names          the Host and Origin headers that are right (`allowed_names`); None = any
+    tokens         who may call; None = everybody
+    allow_origins  web pages that can read the answers (CORS)
+    healthy        what `/health` asks, quickly; False is answered as 503
+    """
 
     def __init__(
         self,
         app: Application,
         *,
-        hosts: frozenset[str] | None,
-        origins: frozenset[str],
-        local_pages: bool,
-        tokens: Tokens | None,
-        max_body_bytes: int,
-        body_seconds: float,
-        healthy: Callable[[], bool] | None,
+        names: TransportSecuritySettings | None = None,
+        tokens: Tokens | None = None,
+        allow_origins: Iterable[str] = (),
+        max_body_bytes: int = MAX_BODY_BYTES,
+        body_seconds: float = BODY_SECONDS,
+        healthy: Callable[[], bool] | None = None,
     ) -> None:
-        self.app, self.hosts, self.origins, self.local_pages = app, hosts, origins, local_pages
-        self.tokens, self.max_body_bytes, self.body_seconds = tokens, max_body_bytes, body_seconds
-        self.healthy = healthy
+        self.app, self.tokens, self.healthy = app, tokens, healthy
+        self.names = TransportSecurityMiddleware(names)
+        self.max_body_bytes, self.body_seconds = max_body_bytes, body_seconds
         self.stopping = False  # set when the server is about to end: calls that come now are turned away
         self.calls = 0  # those that are being answered
         self._owners: OrderedDict[bytes, Grant] = OrderedDict()
+        pages = [origin.lower().rstrip("/") for origin in allow_origins]
+        self._pages: Any = CORSMiddleware(
+            cast("Any", self._request), allow_origins=pages, allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["authorization", "content-type", "last-event-id", "mcp-session-id", "mcp-protocol-version",
+                           "mcp-method"],
+            expose_headers=["mcp-session-id", "www-authenticate"],
+        ) if pages else self._request  # fmt: skip
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or the start and end of the server."""
@@ -119,234 +158,307 @@ class Shield:
         elif scope["type"] == "websocket":  # no MCP transport here uses one
             await send({"type": "websocket.close", "code": 1008})
         else:
-            await self._request(scope, receive, send)
+            await self._pages(scope, receive, send)
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            _check_framing(scope)
+            headers = _headers(scope)
             if scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
-                await self._health(send)
+                well = True if self.healthy is None else await asyncio.to_thread(self.healthy)
+                await _answer(send, 200 if well else 503, {"status": "ok" if well else "failing"})
                 return
-            origin = self._check_host(scope)
-            if origin is not None and origin.lower() in self.origins:
-                send = _for_page(send, origin)
-                if _is_preflight(scope):
-                    await _answer(send, 204, None, _PREFLIGHT)
-                    return
+            if refusal := await self.names.validate_request(Request(scope)):
+                await refusal(scope, cast("Any", receive), cast("Any", send))
+                return
             if self.stopping:
-                raise Refused(503, "stopping", "this server is about to stop", (b"retry-after", b"5"))
-            grant = self._grant(scope)
-            self._check_session(scope, grant)
-            body = await self._body(scope, receive)
-        except Refused as no:
+                raise RequestRefused(503, "stopping", "this server is about to stop", (b"retry-after", b"5"))
+            grant = FULL if self.tokens is None else self._grant(self.tokens, headers)
+            if self.tokens is not None:
+                self._check_session(scope, headers, grant)
+                send = self._noting_sessions(scope, send, grant)
+            is_call = scope["method"] not in ("GET", "HEAD", "OPTIONS")
+            if is_call:
+                receive = await self._body(headers, receive)
+        except RequestRefused as no:
             await _answer(send, no.status, {"error": no.code, "message": no.message}, no.headers)
             return
-        self.calls += body is not None
+        self.calls += is_call
         try:
             with granted(grant):
-                await self.app(scope, body or receive, self._watched(scope, send, grant))
+                await self.app(scope, receive, send)
         finally:
-            self.calls -= body is not None
+            self.calls -= is_call
 
-    async def _health(self, send: Send) -> None:
-        well = True if self.healthy is None else await asyncio.to_thread(self.healthy)
-        await _answer(send, 200 if well else 503, {"status": "ok" if well else "failing"})
-
-    # --- who --------------------------------------------------------------------------------------------------------
-
-    def _check_host(self, scope: Scope) -> str | None:
-        """A page of another site that had its name point here (DNS rebinding) says so in Host or Origin.
-
-        Returns the origin of the page that calls, if a page calls.
-        """
-        host = _header(scope, b"host")
-        if host is None or (self.hosts is not None and _name(host) not in self.hosts):
-            raise Refused(421, "wrong-host", "this server does not go by the name in the Host header")
-        origin = _header(scope, b"origin")
-        if origin is not None and not self._is_allowed(origin.lower()):
-            raise Refused(403, "wrong-origin", "pages of this origin may not call this server")
-        return origin
-
-    def _is_allowed(self, origin: str) -> bool:
-        if origin in self.origins:
-            return True
-        scheme, separator, rest = origin.partition("://")
-        return self.local_pages and bool(separator) and scheme in ("http", "https") and _name(rest) in LOOPBACK
-
-    def _grant(self, scope: Scope) -> Grant:
-        if self.tokens is None:
-            return FULL
-        given = _header(scope, b"authorization")
+    @staticmethod
+    def _grant(tokens: Tokens, headers: dict[bytes, str]) -> Grant:
+        """What the caller's token allows."""
+        given = headers.get(b"authorization")
+        challenge = b'Bearer realm="memctl"'
         if given is None:
-            raise Refused(401, "token-missing", "this server wants a bearer token", _challenge())
+            raise RequestRefused(
+                401, "token-missing", "this server wants a bearer token", (b"www-authenticate", challenge)
+            )
         scheme, _, token = given.partition(" ")
-        grant = self.tokens.grant(token.strip().encode("latin-1")) if scheme.lower() == "bearer" else None
+        grant = tokens.grant(token.strip().encode("latin-1")) if scheme.lower() == "bearer" else None
         if grant is None:
-            raise Refused(401, "token-wrong", "this is no token of this server", _challenge(', error="invalid_token"'))
+            challenge += b', error="invalid_token"'
+            raise RequestRefused(
+                401, "token-wrong", "this is no token of this server", (b"www-authenticate", challenge)
+            )
         return grant
 
-    # --- sessions belong to whoever opened them -----------------------------------------------------------------------
-
-    def _check_session(self, scope: Scope, grant: Grant) -> None:
+    def _check_session(self, scope: Scope, headers: dict[bytes, str], grant: Grant) -> None:
         """A session runs with the rights of the token that opened it, so no other token may use it."""
-        if self.tokens is None:
-            return
-        named = _header(scope, b"mcp-session-id")
-        sessions = [] if named is None else [named.encode("latin-1")]
+        sessions = [headers[b"mcp-session-id"].encode("latin-1")] if b"mcp-session-id" in headers else []
         # Parsed as the SDK parses it: `session%5Fid` is the same name.
         query = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
         sessions += [value.encode("utf-8", "replace") for name, value in query if name == "session_id"]
         for session in sessions:
             if self._owners.get(session) is not grant:
-                raise Refused(404, "session-unknown", "there is no such session")
+                raise RequestRefused(404, "session-unknown", "there is no such session")
             self._owners.move_to_end(session)
 
-    def _own(self, session: bytes, grant: Grant) -> None:
-        self._owners.setdefault(session, grant)
-        while len(self._owners) > MAX_SESSIONS:
-            self._owners.popitem(last=False)
-
-    def _watched(self, scope: Scope, send: Send, grant: Grant) -> Send:
+    def _noting_sessions(self, scope: Scope, send: Send, grant: Grant) -> Send:
         """`send`, noting which session the answer opens: in a header, or in the first event of an SSE stream."""
-        if self.tokens is None:
-            return send
-        first = scope["method"] == "GET"
+        is_first_part = scope["method"] == "GET"
 
-        async def watched(message: Message) -> None:
-            nonlocal first
+        def own(session: bytes) -> None:
+            self._owners.setdefault(session, grant)
+            while len(self._owners) > MAX_SESSIONS:
+                self._owners.popitem(last=False)
+
+        async def noting(message: Message) -> None:
+            nonlocal is_first_part
             if message["type"] == "http.response.start":
                 for name, value in message.get("headers", ()):
                     if name.lower() == b"mcp-session-id":
-                        self._own(bytes(value), grant)
-            elif first:
-                first = False
-                found = _ENDPOINT.search(message.get("body", b"")[:1024])
-                if found:
-                    self._own(found[1], grant)
+                        own(bytes(value))
+            elif is_first_part:
+                is_first_part = False
+                if found := _ENDPOINT.search(message.get("body", b"")[:1024]):
+                    own(found[1])
             await send(message)
 
-        return watched
+        return noting
 
-    # --- how much -----------------------------------------------------------------------------------------------------
+    async def _body(self, headers: dict[bytes, str], receive: Receive) -> Receive:
+        """A `receive` that gives the whole body first, and then what comes next on the connection."""
+        length = headers.get(b"content-length", "0")
+        if not (length.isascii() and length.isdigit()):
+            raise RequestRefused(400, "bad-request", "Content-Length is no number")
+        too_large = RequestRefused(413, "body-too-large", f"a request has at most {self.max_body_bytes} bytes")
+        if len(length) > 15 or int(length) > self.max_body_bytes:
+            raise too_large
 
-    async def _body(self, scope: Scope, receive: Receive) -> Receive | None:
-        """The body, all of it, as `receive` gives it; None for methods that have none."""
-        if scope["method"] in ("GET", "HEAD", "OPTIONS"):
-            return None
-        length = _header(scope, b"content-length")
-        if length is not None and not (length.isascii() and length.isdigit()):
-            raise Refused(400, "bad-request", "Content-Length is no number")
-        if length is not None and (len(length) > 15 or int(length) > self.max_body_bytes):
-            raise self._too_large()
+        async def collect() -> Message:
+            body = bytearray()
+            more = True
+            while more:
+                message = await receive()
+                if message["type"] != "http.request":  # the client went away before the end
+                    return {"type": "http.disconnect"}
+                body += message.get("body", b"")
+                if len(body) > self.max_body_bytes:
+                    raise too_large
+                more = message.get("more_body", False)
+            return {"type": "http.request", "body": bytes(body), "more_body": False}
+
         try:
-            parts, gone = await asyncio.wait_for(self._collect(receive), self.body_seconds)
+            collected = [await asyncio.wait_for(collect(), self.body_seconds)]
         except asyncio.TimeoutError:
-            raise Refused(408, "body-late", "the body of the request did not come in time") from None
-        return _Replay(b"".join(parts), gone, receive)
+            raise RequestRefused(408, "body-late", "the body of the request did not come in time") from None
 
-    async def _collect(self, receive: Receive) -> tuple[list[bytes], bool]:
-        """The parts of the body, and whether the client went away before the end."""
-        parts: list[bytes] = []
-        size = 0
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":
-                return [], True
-            part = message.get("body", b"")
-            size += len(part)
-            if size > self.max_body_bytes:
-                raise self._too_large()
-            parts.append(part)
-            if not message.get("more_body", False):
-                return parts, False
+        async def replay() -> Message:
+            return collected.pop() if collected else await receive()
 
-    def _too_large(self) -> Refused:
-        return Refused(413, "body-too-large", f"a request has at most {self.max_body_bytes} bytes")
+        return replay
 
 
-class _Replay:
-    """A `receive` that gives the body first, and then what comes next on the connection."""
-
-    __slots__ = ("_body", "_gone", "_receive")
-
-    def __init__(self, body: bytes, gone: bool, receive: Receive) -> None:
-        self._body: bytes | None = body
-        self._gone, self._receive = gone, receive
-
-    async def __call__(self) -> Message:
-        if self._gone:
-            return {"type": "http.disconnect"}
-        if self._body is not None:
-            body, self._body = self._body, None
-            return {"type": "http.request", "body": body, "more_body": False}
-        return await self._receive()
+def _headers(scope: Scope) -> dict[bytes, str]:
+    """The headers that a request has once. Raises RequestRefused for two of one, and for two lengths of the body."""
+    found: dict[bytes, str] = {}
+    given = [(name.lower(), value) for name, value in scope["headers"]]
+    for name, value in given:
+        if name in found:
+            raise RequestRefused(400, "bad-request", f"the header {name.decode()} is given more than once")
+        if name in _SINGLE:
+            found[name] = value.decode("latin-1")
+    if b"content-length" in found and any(name == b"transfer-encoding" for name, _ in given):
+        # A proxy before us may have gone by the other one.
+        message = "a request has Content-Length or Transfer-Encoding, not both"
+        raise RequestRefused(400, "bad-request", message, (b"connection", b"close"))
+    return found
 
 
-def _check_framing(scope: Scope) -> None:
-    """Refuse a request that says its length in two ways: a proxy before us may have gone by the other one."""
-    names = {name.lower() for name, _ in scope["headers"]}
-    if {b"content-length", b"transfer-encoding"} <= names:
-        raise Refused(
-            400, "bad-request", "a request has Content-Length or Transfer-Encoding, not both", (b"connection", b"close")
-        )
-
-
-def _header(scope: Scope, name: bytes) -> str | None:
-    """A header that there may be once. Raises Refused when it is there twice: which one counts is a matter of taste."""
-    found = [value for key, value in scope["headers"] if key.lower() == name]
-    if len(found) > 1:
-        raise Refused(400, "bad-request", f"the header {name.decode()} is given more than once")
-    return found[0].decode("latin-1") if found else None
-
-
-def _name(host: str) -> str:
-    """The host of `host[:port]`, lower case; "" when it is none."""
-    found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:/@?#\s]+))(?::\d{1,5})?", host.strip())
-    return (found[1] or found[2]).lower().rstrip(".") if found else ""
-
-
-def _challenge(more: str = "") -> Header:
-    return b"www-authenticate", f'Bearer realm="memctl"{more}'.encode()
-
-
-async def _answer(send: Send, status: int, body: dict[str, str] | None, headers: Iterable[Header] = ()) -> None:
-    import json
-
-    data = b"" if body is None else json.dumps(body).encode() + b"\n"
-    own = [(b"cache-control", b"no-store")]
-    if body is not None:
-        own += [(b"content-type", b"application/json"), (b"content-length", str(len(data)).encode())]
+async def _answer(send: Send, status: int, body: dict[str, str], headers: Iterable[Header] = ()) -> None:
+    data = json.dumps(body).encode() + b"\n"
+    own = [
+        (b"cache-control", b"no-store"), (b"content-type", b"application/json"),
+        (b"content-length", str(len(data)).encode()),
+    ]  # fmt: skip
     await send({"type": "http.response.start", "status": status, "headers": [*own, *headers]})
     await send({"type": "http.response.body", "body": data})
 
 
-# --- pages of other origins that may call (CORS) ---------------------------------------------------------------------
-
-#: What a browser may send, when it asks before it does.
-_PREFLIGHT = (
-    (b"access-control-allow-methods", b"GET, POST, DELETE"),
-    (
-        b"access-control-allow-headers",
-        b"authorization, content-type, accept, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method",
-    ),
-    (b"access-control-max-age", b"600"),
-)
+# --- connections -----------------------------------------------------------------------------------------------------
 
 
-def _is_preflight(scope: Scope) -> bool:
-    return bool(scope["method"] == "OPTIONS" and _header(scope, b"access-control-request-method"))
+class PeerLimits:
+    """Who is connected, and how much of that a peer may have; belongs to one event loop."""
+
+    def __init__(
+        self, *, head_seconds: float = HEAD_SECONDS, max_open: int = MAX_PER_PEER, max_waiting: int = MAX_WAITING
+    ) -> None:
+        self.head_seconds, self.max_open, self.max_waiting = head_seconds, max_open, max_waiting
+        self.open: Counter[str] = Counter()  # connections of each peer
+        self.waiting: dict[str, dict[LimitedConnection, None]] = {}  # those without a request, the oldest first
 
 
-def _for_page(send: Send, origin: str) -> Send:
-    """`send`, with the headers that let a page of that origin read the answer."""
-    more = [
-        (b"access-control-allow-origin", origin.encode("latin-1")), (b"vary", b"Origin"),
-        (b"access-control-expose-headers", b"mcp-session-id, www-authenticate"),
-    ]  # fmt: skip
+class LimitedConnection(H11Protocol):
+    """A connection of uvicorn's whose requests must begin in time, and of which a peer has only so many."""
 
-    async def readable(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message.get("headers", ()), *more]}
-        await send(message)
+    def __init__(self, limits: PeerLimits, **how: Any) -> None:
+        super().__init__(**how)
+        self._limits = limits
+        self._peer = ""
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._is_counted = False
 
-    return readable
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Let a peer in, unless it has too many connections."""
+        super().connection_made(transport)
+        self._peer = peer_of(transport.get_extra_info("peername"))
+        self._limits.open[self._peer] += 1
+        self._is_counted = True
+        if self._limits.open[self._peer] > self._limits.max_open:
+            self.turn_away(503)
+        else:
+            self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Hand on what came; from its first byte on the head of a request has a time limit."""
+        if self.transport.is_closing():
+            return
+        if self._head_timer is None and not self._is_answering():
+            self._await_head()
+        super().data_received(data)
+        if self._is_answering():
+            self._end_wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._leave()
+        super().connection_lost(exc)
+
+    def turn_away(self, status: int) -> None:
+        """Close the connection, with a word about why; it does not count any more."""
+        self._leave()
+        if not self.transport.is_closing():
+            reason = {408: "Request Timeout", 503: "Service Unavailable"}[status]
+            head = f"HTTP/1.1 {status} {reason}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+            self.transport.write(head.encode())
+            self.transport.close()
+
+    def _is_answering(self) -> bool:
+        """Whether the head of a request is here, and its answer is not out."""
+        cycle: Any = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    def _await_head(self) -> None:
+        self._head_timer = asyncio.get_running_loop().call_later(self._limits.head_seconds, self.turn_away, 408)
+        waiting = self._limits.waiting.setdefault(self._peer, {})
+        waiting[self] = None
+        if len(waiting) > self._limits.max_waiting:
+            next(iter(waiting)).turn_away(408)
+
+    def _end_wait(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+        waiting = self._limits.waiting.get(self._peer, {})
+        waiting.pop(self, None)
+        if not waiting:
+            self._limits.waiting.pop(self._peer, None)
+
+    def _leave(self) -> None:
+        self._end_wait()
+        if self._is_counted:
+            self._is_counted = False
+            self._limits.open[self._peer] -= 1
+            if not self._limits.open[self._peer]:
+                del self._limits.open[self._peer]
+
+
+def peer_of(address: Any) -> str:
+    """Who a connection is from: an address, of IPv6 its network, which belongs to one customer as a rule."""
+    host = str(address[0]) if address else ""
+    try:
+        found = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if found.version == 4 or found.is_loopback or found.ipv4_mapped is not None:
+        return str(found)
+    return str(ipaddress.ip_network((int(found), 64), strict=False))
+
+
+# --- listening -------------------------------------------------------------------------------------------------------
+
+
+class _GracefulServer(uvicorn.Server):
+    """Ends when no call is being answered any more, or after the grace; a second signal ends it at once."""
+
+    def __init__(self, config: uvicorn.Config, shield: Shield) -> None:
+        super().__init__(config)
+        self.shield = shield
+        self.signals: list[tuple[int, Any]] = []
+        self.deadline = 0.0
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        self.signals.append((sig, frame))
+        self.shield.stopping = True
+        if len(self.signals) > 1:
+            super().handle_exit(sig, frame)
+        else:
+            self.deadline = ids.monotonic() + GRACE_SECONDS
+
+    async def on_tick(self, counter: int) -> bool:
+        if len(self.signals) == 1 and (not self.shield.calls or ids.monotonic() > self.deadline):
+            super().handle_exit(*self.signals[0])
+        return await super().on_tick(counter)
+
+
+def serve(
+    shield: Shield, *, host: str, port: int, started: Callable[[int], None], limits: PeerLimits | None = None
+) -> None:
+    """Listen until SIGINT or SIGTERM. Raises OSError when the address cannot be had.
+
+    `started` gets the port, once it is open (the one that was found for port 0).
+    """
+    # What uvicorn has to say beyond "critical" is about streams that the SDKs end in an untidy way.
+    config = uvicorn.Config(
+        cast("Any", shield), host=host, port=port, log_config=None, log_level="critical", access_log=False,
+        server_header=False, proxy_headers=False, http=cast("Any", partial(LimitedConnection, limits or PeerLimits())),
+        limit_concurrency=MAX_CONNECTIONS, timeout_graceful_shutdown=GRACE_SECONDS, ws="none",
+    )  # fmt: skip
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Bound here, so that a taken address is an exception and not an exit.
+    with _quiet_signals(), suppress(KeyboardInterrupt), closing(socket.socket(family, socket.SOCK_STREAM)) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.listen(2048)
+        started(sock.getsockname()[1])
+        _GracefulServer(config, shield).run(sockets=[sock])
+
+
+@contextmanager
+def _quiet_signals() -> Iterator[None]:
+    """uvicorn raises again the signals that ended it: nothing is to happen then, the end was in good order."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -2,14 +2,20 @@
 
 Everything is read from the operation, and nothing is decided here. This module needs no SDK; schemas are written
 straight from the table (pydantic's way of making them would be a tenth of the server's start).
+
+What is published of the tools is kept in catalog.json, so that to list them costs no import of any operation.
+`scripts/docs` writes that file, and a test holds that it says what the operations say. The operation itself is imported
+when its tool is first called.
 """
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from pkgutil import get_data
 
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.errors import ArgumentInvalid, JsonInvalid
 from memctl.operation import CREATE, REQUIRED, WRITE, Operation, Param, utf8
+from memctl.ops import TABLE
 
 if TYPE_CHECKING:
     from inspect import Signature
@@ -22,16 +28,15 @@ _LARGEST = 10**18
 #: A bound that nobody comes near costs tokens in every schema and is only checked.
 _FAR = 10_000
 _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object"}
+#: Each set of tools with those it is made of.
+SETS = {"core": ("core",), "standard": ("core", "standard"), "full": ("core", "standard", "full")}
+CATALOG_FILE = "catalog.json"
 
 
-class _OfAnotherKind(ValueError):
-    """A JSON value that is not of the kind the parameter takes."""
-
-
-class Input:
+class ToolInput:
     """One parameter as a tool has it: its published name and default, and what a client's value means."""
 
-    __slots__ = ("aliases", "default", "name", "param", "required")
+    __slots__ = ("aliases", "default", "help", "name", "param", "required", "takes_records")
 
     def __init__(self, param: Param) -> None:
         arg = param.arg
@@ -41,42 +46,36 @@ class Input:
         self.aliases = frozenset({param.name, param.name.rstrip("_"), *flags}) - {self.name}
         self.required = param.required or arg.mcp_default is REQUIRED
         self.default = param.default if arg.mcp_default in (..., REQUIRED) else arg.mcp_default
-
-    @property
-    def records(self) -> bool:
-        """Whether it takes JSON objects: an array of them, one alone, or their text."""
-        return self.param.scalar is dict or getattr(self.param.scalar, "__origin__", None) is dict
+        self.help = arg.help if arg.mcp_help is None else arg.mcp_help
+        # JSON objects: an array of them, one alone, or their text.
+        self.takes_records = param.scalar is dict or getattr(param.scalar, "__origin__", None) is dict
 
     def schema(self) -> Schema:
         """Its JSON Schema: `null` stands for "not given", a list may be a text with commas."""
-        kinds = [self._kind()]
-        if self.param.many:  # a list; documented as its text, which is enough where one may leave it out
-            kinds = [{"type": "array", "items": kinds[0]}] * self.required + [{"type": "string"}]
+        param, arg = self.param, self.param.arg
+        kind: Schema = {"type": "object" if self.takes_records else _JSON_TYPES.get(param.scalar, "string")}
+        if not self.takes_records:
+            if param.choices:
+                kind["enum"] = list(param.choices)
+            bounds = {"minimum": arg.ge, "maximum": arg.le if arg.le is not None and arg.le < _FAR else None}
+            kind |= {key: bound for key, bound in bounds.items() if bound is not None}
+        kinds = [kind]
+        if param.many:  # a list; documented as its text, which is enough where one may leave it out
+            kinds = [{"type": "array", "items": kind}] * self.required + [{"type": "string"}]
         if not self.required and self.default is None:
             kinds.append({"type": "null"})
         schema = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
         if not self.required and self.default is not None:
             schema["default"] = self.default
-        help = self.param.arg.mcp_help if self.param.arg.mcp_help is not None else self.param.arg.help
-        return schema | {"description": help} if help else schema
-
-    def _kind(self) -> Schema:
-        param, arg = self.param, self.param.arg
-        if self.records:
-            return {"type": "object"}
-        kind: Schema = {"type": _JSON_TYPES.get(param.scalar, "string")}
-        if param.choices:
-            kind["enum"] = list(param.choices)
-        bounds = {"minimum": arg.ge, "maximum": arg.le if arg.le is not None and arg.le < _FAR else None}
-        return kind | {key: bound for key, bound in bounds.items() if bound is not None}
+        return schema | {"description": self.help} if self.help else schema
 
     def value(self, given: Any) -> Any:
         """What the operation gets. Raises ArgumentInvalid."""
         try:
-            if self.records:
-                return list(self._records(given))
+            if self.takes_records:
+                return self._records(given)
             if self.param.many:
-                return self.param.check([self._scalar(one) for one in _listed(given)])
+                return self.param.check([self._scalar(one) for one in _list_items(given)])
             return self.param.check(self._scalar(given))
         except ValueError as exc:
             raise ArgumentInvalid(name=self.name, message=str(exc)) from exc
@@ -84,60 +83,70 @@ class Input:
     def _scalar(self, given: Any) -> Any:
         kind = self.param.scalar
         if kind in (int, float, bool):
-            return self._number(kind, given)
+            if isinstance(given, str):
+                return self.param._scalar(given)
+            if isinstance(given, bool) is not (kind is bool) or not isinstance(given, int | float):
+                raise _wrong_kind("must be true or false" if kind is bool else "must be a number", given)
+            if kind is int and given != given // 1:
+                raise ValueError(f"{given} is not a whole number")
+            if not -_LARGEST < given < _LARGEST:
+                raise ValueError("the number is too large")
+            return kind(given)
         if not isinstance(given, str):
-            raise _OfAnotherKind(f"must be a text, not {_kind_of(given)}")
+            raise _wrong_kind("must be a text", given)
         if self.param.arg.path and "\0" in given:
             raise ValueError("a path has no NUL character")
         return utf8(given)
 
-    def _number(self, kind: type, given: Any) -> Any:
+    def _records(self, given: Any) -> list[dict[str, Any]]:
         if isinstance(given, str):
-            return self.param._scalar(given)
-        if isinstance(given, bool) is not (kind is bool) or not isinstance(given, int | float):
-            raise ValueError(f"must be {'true or false' if kind is bool else 'a number'}, not {_kind_of(given)}")
-        if kind is int and given != given // 1:
-            raise ValueError(f"{given} is not a whole number")
-        if not -_LARGEST < given < _LARGEST:
-            raise ValueError("the number is too large")
-        return kind(given)
-
-    def _records(self, given: Any) -> Iterator[dict[str, Any]]:
-        if isinstance(given, str):
-            given = _parsed(given, self.name)
-        for one in given if isinstance(given, list) else [given]:
+            try:
+                given = json.loads(given)
+            except (ValueError, RecursionError) as exc:
+                reason = "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
+                raise JsonInvalid(name=self.name, reason=reason) from exc
+        records = given if isinstance(given, list) else [given]
+        for one in records:
             if not isinstance(one, dict):
-                raise _OfAnotherKind(f"each entry must be a JSON object, not {_kind_of(one)}")
-            yield one
+                raise _wrong_kind("each entry must be a JSON object", one)
+        return records
+
+    def annotation(self) -> Any:
+        """`Annotated[type, Field(...)]`, for frameworks that read signatures; without pydantic only the words."""
+        import typing
+
+        kind: typing.Any = dict[str, typing.Any] if self.takes_records else self.param.scalar
+        if self.param.choices:
+            kind = typing.Literal[self.param.choices]
+        if self.param.many:
+            kind = list[kind] | str
+        if not self.required and self.default is None:
+            kind = kind | None
+        words: Any = self.help
+        try:
+            from pydantic import Field
+        except ImportError:
+            return typing.Annotated[kind, words]
+        return typing.Annotated[kind, Field(description=words, ge=self.param.arg.ge, le=self.param.arg.le)]
 
 
-def _listed(given: Any) -> list[Any]:
+def _list_items(given: Any) -> list[Any]:
     """A list as it is; a text as the parts between its commas, or as the JSON array it holds."""
     if isinstance(given, list):
         return given
     if not isinstance(given, str):
-        raise _OfAnotherKind(f"must be a list of texts, not {_kind_of(given)}")
+        raise _wrong_kind("must be a list of texts", given)
     if given.lstrip().startswith("["):
         try:
-            found = json.loads(given)
+            return list(json.loads(given))
         except ValueError:
             pass  # a text that only looks like one
-        else:
-            return list(found)
     return [part.strip() for part in given.split(",") if part.strip()]
 
 
-def _parsed(text: str, name: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as exc:
-        reason = "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
-        raise JsonInvalid(name=name, reason=reason) from exc
-
-
-def _kind_of(given: Any) -> str:
+def _wrong_kind(wanted: str, given: Any) -> ValueError:
     names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
-    return names.get(type(given), "a number")
+    return ValueError(f"{wanted}, not {names.get(type(given), 'a number')}")
 
 
 class Tool:
@@ -147,15 +156,12 @@ class Tool:
         if op.tool is None:
             raise ValueError(f"{op.name} is no tool")
         self.op, self.name = op, op.tool
+        self.writes = op.access in (WRITE, CREATE)
+        self.description = op.about or f"{op.summary}."
         self.params = list(op.params())
-        self.inputs = [Input(param) for param in self.params if param.arg.mcp is True or (full and param.arg.mcp)]
+        self.inputs = [ToolInput(param) for param in self.params if param.arg.mcp is True or (full and param.arg.mcp)]
         self._by_name = {alias: one for one in self.inputs for alias in one.aliases}
         self._by_name |= {one.name: one for one in self.inputs}
-
-    @property
-    def description(self) -> str:
-        """What a model is told about it."""
-        return self.op.about or f"{self.op.summary}."
 
     def schema(self) -> Schema:
         """The JSON Schema of its arguments."""
@@ -163,30 +169,26 @@ class Tool:
         required = [one.name for one in self.inputs if one.required]
         return out | {"required": required} if required else out
 
-    def answer_schema(self) -> Schema | None:
-        """The JSON Schema of its structured result; None for one that answers in prose.
+    def catalog_entry(self) -> dict[str, Any]:
+        """What is published of it, in catalog.json.
 
-        Only `status` is always there: an error has other keys.
+        `answer` is the JSON Schema of its structured result, None for a tool that answers in prose; only `status` is
+        always there, since an error has other keys. `annotations` are the four hints of the protocol, by which a client
+        decides whether to ask its user.
         """
-        if self.op.prose:
-            return None
-        keys = {"status": {"type": "string"}} | {key: {"type": kind} for key, kind in self.op.answer.items()}
-        return {"type": "object", "properties": keys, "required": ["status"]}
-
-    def annotations(self) -> dict[str, bool]:
-        """The four hints of the protocol, by which a client decides whether to ask its user."""
-        reads = not self.writes
-        return {
-            "readOnlyHint": reads,
-            "destructiveHint": self.op.destructive,
-            "idempotentHint": reads or self.op.idempotent,
-            "openWorldHint": self.op.open_world,
-        }
-
-    @property
-    def writes(self) -> bool:
-        """Whether it may change the store."""
-        return self.op.access in (WRITE, CREATE)
+        op = self.op
+        answer = {"status": {"type": "string"}} | {key: {"type": kind} for key, kind in op.answer.items()}
+        small = Tool(op, full=False).schema()
+        entry = {
+            "name": self.name, "operation": op.name, "toolset": op.toolset, "description": self.description,
+            "schema": small,
+            "answer": None if op.prose else {"type": "object", "properties": answer, "required": ["status"]},
+            "annotations": {
+                "readOnlyHint": not self.writes, "destructiveHint": op.destructive,
+                "idempotentHint": not self.writes or op.idempotent, "openWorldHint": op.open_world,
+            },
+        }  # fmt: skip
+        return entry if small == self.schema() else entry | {"full": self.schema()}
 
     def named(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """A client's arguments under their published names; `null` means "not given".
@@ -249,35 +251,11 @@ class Tool:
                 one.name,
                 Parameter.POSITIONAL_OR_KEYWORD,
                 default=Parameter.empty if one.required else one.default,
-                annotation=_annotation(one),
+                annotation=one.annotation(),
             )
             for one in sorted(self.inputs, key=lambda one: not one.required)
         ]
         return Signature(params, return_annotation=dict[str, typing.Any])
-
-
-def _annotation(one: Input) -> Any:
-    """`Annotated[type, Field(...)]`; without pydantic the words stand alone."""
-    import typing
-
-    kind: typing.Any = dict[str, typing.Any] if one.records else one.param.scalar
-    if one.param.choices:
-        kind = typing.Literal[one.param.choices]
-    if one.param.many:
-        kind = list[kind] | str
-    if not one.required and one.default is None:
-        kind = kind | None
-    arg = one.param.arg
-    words: Any = arg.mcp_help if arg.mcp_help is not None else arg.help
-    try:
-        from pydantic import Field
-    except ImportError:
-        return typing.Annotated[kind, words]
-    return typing.Annotated[kind, Field(description=words, ge=arg.ge, le=arg.le)]
-
-
-#: Each set of tools with those it is made of.
-SETS = {"core": ("core",), "standard": ("core", "standard"), "full": ("core", "standard", "full")}
 
 
 def tools(toolset: str = "full") -> list[Tool]:
@@ -285,12 +263,45 @@ def tools(toolset: str = "full") -> list[Tool]:
 
     It imports every operation (60 ms); `catalog` knows what they publish without.
     """
-    from memctl.ops import TABLE
+    operations = [row.load(name) for name, row in TABLE.items()]
+    return [
+        Tool(op, full=toolset == "full") for op in operations if op.tool is not None and op.toolset in SETS[toolset]
+    ]
 
-    wanted = SETS[toolset]
-    found = []
-    for name, row in TABLE.items():
-        op = row.load(name)
-        if op.tool is not None and op.toolset in wanted:
-            found.append(Tool(op, full=toolset == "full"))
-    return found
+
+# --- the catalog -----------------------------------------------------------------------------------------------------
+
+
+class CatalogTool:
+    """A tool as clients see it, in one set of tools; its operation is imported when it is called."""
+
+    __slots__ = ("_tool", "annotations", "answer", "description", "full", "name", "operation", "schema")
+
+    def __init__(self, entry: dict[str, Any], *, full: bool) -> None:
+        self.name: str = entry["name"]
+        self.operation: str = entry["operation"]
+        self.description: str = entry["description"]
+        self.schema: dict[str, Any] = entry["full"] if full and "full" in entry else entry["schema"]
+        self.answer: dict[str, Any] | None = entry["answer"]
+        self.annotations: dict[str, bool] = entry["annotations"]
+        self.full = full
+        self._tool: Tool | None = None
+
+    @property
+    def tool(self) -> Tool:
+        """The operation as a tool."""
+        if self._tool is None:
+            self._tool = Tool(TABLE[self.operation].load(self.operation), full=self.full)
+        return self._tool
+
+
+def catalog(toolset: str) -> list[CatalogTool]:
+    """The tools of a set, in the table's order."""
+    found = json.loads(get_data(__package__ or "", CATALOG_FILE) or b"[]")
+    return [CatalogTool(entry, full=toolset == "full") for entry in found if entry["toolset"] in SETS[toolset]]
+
+
+def catalog_text() -> Iterator[str]:
+    """What catalog.json must be: one tool a line."""
+    entries = [json.dumps(tool.catalog_entry(), ensure_ascii=False) for tool in tools("full")]
+    yield "[\n" + ",\n".join(entries) + "\n]\n"

@@ -5,11 +5,11 @@
 makes a pydantic model for each tool, and calls run in threads under both.
 """
 
-import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
+from inspect import Parameter, Signature
 from typing import Any
 from urllib.parse import unquote
 
@@ -21,9 +21,8 @@ from memctl import ids
 try:
     from mcp.server.mcpserver import MCPServer as Server
     from mcp.server.mcpserver.prompts.base import Prompt, PromptArgument
-    from mcp.server.mcpserver.resources import FunctionResource, ResourceTemplate
+    from mcp.server.mcpserver.resources import FunctionResource
     from mcp.server.mcpserver.tools.base import Tool as BaseTool
-    from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
 
     GENERATION = 2
 except ImportError:
@@ -32,37 +31,41 @@ except ImportError:
         Prompt,
         PromptArgument,
     )
-    from mcp.server.fastmcp.resources import (  # type: ignore[import-not-found,no-redef]
-        FunctionResource,
-        ResourceTemplate,
-    )
+    from mcp.server.fastmcp.resources import FunctionResource  # type: ignore[import-not-found,no-redef]
     from mcp.server.fastmcp.tools.base import Tool as BaseTool  # type: ignore[import-not-found,no-redef]
-    from mcp.server.fastmcp.utilities.func_metadata import (  # type: ignore[import-not-found,no-redef]
-        ArgModelBase,
-        FuncMetadata,
-    )
 
     GENERATION = 1
 
-#: So many calls of one tool run at a time; further ones wait. Tools do not wait for each other.
+#: Calls of one tool that run at a time; further ones wait. Tools do not wait for each other.
 THREADS = 8
+#: Seconds between two words about the progress of a call.
+_PROGRESS_SECONDS = 0.1
 
 #: `call(arguments, session, progress)`: the fields of a CallToolResult.
 Call = Callable[[dict[str, Any], str | None, Callable[[str], None] | None], dict[str, Any]]
 
+_limiters: dict[str, anyio.CapacityLimiter] = {}
+
 
 class MemoryTool(BaseTool):
-    """A tool with a schema of its own, whose call runs in a thread."""
+    """A tool with schemas of its own, whose call runs in a thread."""
+
+    answer: dict[str, Any] | None = None
+
+    @cached_property
+    def output_schema(self) -> dict[str, Any] | None:
+        """The schema of its structured result."""
+        return self.answer
 
     async def run(self, arguments: dict[str, Any], context: Any = None, convert_result: bool = False) -> Any:  # noqa: ARG002 - the SDK's signature
         """Call it; what comes back is complete, errors included."""
         call: Call = self.fn
-        found = await in_thread(call, arguments, session_of(context), _progress(context), limiter=_limiter(self.name))
+        limiter = _limiters.setdefault(self.name, anyio.CapacityLimiter(THREADS))
+        found = await in_thread(call, arguments, _session_of(context), _progress(context), limiter=limiter)
         return CallToolResult.model_validate(found)
 
 
-def add_tool(
-    server: Any,
+def make_tool(
     call: Call,
     *,
     name: str,
@@ -70,26 +73,31 @@ def add_tool(
     schema: dict[str, Any],
     answer: dict[str, Any] | None,
     annotations: Mapping[str, bool],
-) -> None:
-    """Give a server of the SDK a tool; one of the same name is replaced."""
-    server._tool_manager._tools[name] = MemoryTool.model_construct(
-        fn=call, name=name, title=None, description=description, parameters=schema,
-        fn_metadata=FuncMetadata.model_construct(arg_model=ArgModelBase, output_schema=answer),
-        is_async=False, context_kwarg=None, icons=None, meta=None,
-        annotations=ToolAnnotations.model_validate(dict(annotations)),
+) -> MemoryTool:
+    """A tool for `make_server`."""
+    return MemoryTool.model_construct(
+        fn=call, name=name, title=None, description=description, parameters=schema, answer=answer, is_async=False,
+        context_kwarg=None, icons=None, meta=None, annotations=ToolAnnotations.model_validate(dict(annotations)),
     )  # fmt: skip
 
 
-def new_server(name: str, *, instructions: str, version: str, verbose: bool) -> Any:
-    """A server without tools. The SDK talks on stderr only with `verbose`."""
-    options: dict[str, Any] = {"instructions": instructions, "log_level": "DEBUG" if verbose else "CRITICAL"}
+def make_server(name: str, tools: list[MemoryTool], *, instructions: str, version: str, verbose: bool) -> Any:
+    """A server with these tools. The SDK talks on stderr only with `verbose`."""
+    options: dict[str, Any] = {
+        "tools": tools, "instructions": instructions, "log_level": "DEBUG" if verbose else "CRITICAL"
+    }  # fmt: skip
     if GENERATION > 1:
         return Server(name, version=version, **options)
     with warnings.catch_warnings():  # before 1.29 it and a newer pydantic-settings disagree about a forward reference
         warnings.simplefilter("ignore")
         server: Any = Server(name, **options)
-    server._mcp_server.version = version
+    low_level(server).version = version
     return server
+
+
+def low_level(server: Any) -> Any:
+    """The SDK's server below: the only one that takes streams, and in 1.x a version; no public name leads to it."""
+    return server._lowlevel_server if GENERATION > 1 else server._mcp_server
 
 
 def listed(server: Any) -> list[str]:
@@ -98,79 +106,15 @@ def listed(server: Any) -> list[str]:
 
 
 def http_app(server: Any, transport: str) -> Any:
-    """The ASGI application that serves HTTP. Whose requests it takes is decided before it."""
+    """The ASGI application that serves HTTP. `http.Shield` checks Host and Origin: 1.x would begin a session first."""
     from mcp.server.transport_security import TransportSecuritySettings
 
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    make = server.streamable_http_app if transport == "streamable-http" else server.sse_app
     if GENERATION > 1:
-        make = server.streamable_http_app if transport == "streamable-http" else server.sse_app
         return make(transport_security=security)
     server.settings.transport_security = security
-    return server.streamable_http_app() if transport == "streamable-http" else server.sse_app()
-
-
-def run_stdio(server: Any, end: Callable[[int], None]) -> None:
-    """Serve on standard input and output until the input ends.
-
-    `end(code)` must end the process: it is called when a signal comes, and when the SDK goes on after the end of the
-    input because it waits for a call (1.22 does).
-    """
-    import signal
-    from threading import Thread
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda got, _frame: end(128 + got))
-    Thread(target=_end_after_input, args=(os.dup(0), end), daemon=True).start()
-    try:
-        anyio.run(_serve_stdio, server)
-    except BaseException as exc:
-        if not all(isinstance(one, _GONE) for one in _leaves(exc)):
-            raise  # else: the client does not listen any more, so there is nobody to serve
-
-
-async def _serve_stdio(server: Any) -> None:
-    from memctl.mcp import pipes
-
-    if not pipes.usable():
-        await server.run_stdio_async()
-        return
-    from mcp.server.stdio import stdio_server
-
-    inner = server._lowlevel_server if GENERATION > 1 else server._mcp_server
-    with pipes.taken() as (stdin, stdout):
-        async with stdio_server(stdin, stdout) as (coming, going):
-            await inner.run(coming, going, inner.create_initialization_options())
-
-
-def _end_after_input(number: int, end: Callable[[int], None]) -> None:
-    """Wait until nobody can write to a pipe or socket any more and all was read; then give the SDK a moment to end."""
-    import fcntl
-    import select
-    import termios
-
-    waiting = select.poll()
-    waiting.register(number, 0)  # only what is always reported: that the other end is gone
-    while True:
-        waiting.poll()
-        left = fcntl.ioctl(number, termios.FIONREAD, bytes(4))
-        ids.pause(_MOMENT, _MOMENT)
-        if not any(left):
-            end(0)
-
-
-def _leaves(exc: BaseException) -> Iterator[BaseException]:
-    """The exceptions in a group of groups."""
-    inside: tuple[BaseException, ...] = getattr(exc, "exceptions", ())
-    if not inside:
-        yield exc
-    for one in inside:
-        yield from _leaves(one)
-
-
-#: Seconds.
-_MOMENT = 1.0
-#: How the SDK finds out that it has an answer and nobody to give it to.
-_GONE = (BrokenPipeError, anyio.ClosedResourceError, anyio.BrokenResourceError)
+    return make()
 
 
 # --- resources, prompts, completions ---------------------------------------------------------------------------------
@@ -185,16 +129,12 @@ def add_template(
         (part,) = parts.values()
         return await _asked(partial(read, part if GENERATION > 1 else unquote(part)), refused)
 
-    fields: dict[str, Any] = {
-        "uri_template": uri, "name": name, "title": None, "description": about, "mime_type": kind, "icons": None,
-        "annotations": None, "meta": None, "fn": found, "parameters": {}, "context_kwarg": None,
-    }  # fmt: skip
-    if GENERATION > 1:
-        from mcp.server.mcpserver.resources import DEFAULT_RESOURCE_SECURITY
-        from mcp.shared.uri_template import UriTemplate
-
-        fields |= {"parsed_template": UriTemplate.parse(uri), "security": DEFAULT_RESOURCE_SECURITY}
-    server._resource_manager._templates[uri] = ResourceTemplate.model_construct(**fields)
+    word = uri.partition("{")[2].partition("}")[0]
+    found.__annotations__ = {word: str, "return": str}
+    found.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter(word, Parameter.KEYWORD_ONLY, annotation=str)], return_annotation=str
+    )
+    server.resource(uri, name=name, description=about, mime_type=kind)(found)
 
 
 def add_resource(
@@ -238,26 +178,14 @@ async def _asked(ask: Callable[[], str], refused: type[Exception]) -> str:
     try:
         return str(await in_thread(ask))
     except refused as exc:
-        raise _failure(str(exc)) from exc
-
-
-def _failure(message: str) -> Exception:
-    if GENERATION > 1:
+        if GENERATION == 1:
+            raise ValueError(str(exc)) from exc
         from mcp.shared.exceptions import MCPError
 
-        return MCPError(code=-32602, message=message)
-    return ValueError(message)
+        raise MCPError(code=-32602, message=str(exc)) from exc
 
 
-# --- threads ---------------------------------------------------------------------------------------------------------
-
-_limiters: dict[str, anyio.CapacityLimiter] = {}
-
-
-def _limiter(name: str) -> anyio.CapacityLimiter:
-    if name not in _limiters:
-        _limiters[name] = anyio.CapacityLimiter(THREADS)
-    return _limiters[name]
+# --- threads and requests --------------------------------------------------------------------------------------------
 
 
 async def in_thread(call: Callable[..., Any], *args: Any, limiter: anyio.CapacityLimiter | None = None) -> Any:
@@ -265,26 +193,22 @@ async def in_thread(call: Callable[..., Any], *args: Any, limiter: anyio.Capacit
     return await anyio.to_thread.run_sync(call, *args, abandon_on_cancel=True, limiter=limiter)
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
-
-
-def session_of(context: Any) -> str | None:
-    """The HTTP session of a request; None on stdio, where there is one client."""
-    request = getattr(_request(context), "request", None)
-    headers = getattr(request, "headers", None)
-    return headers.get("mcp-session-id") if headers is not None else None
-
-
-def _request(context: Any) -> Any:
+def _request_of(context: Any) -> Any:
     try:
         return context.request_context
     except (AttributeError, ValueError, LookupError):  # called outside of a request
         return None
 
 
+def _session_of(context: Any) -> str | None:
+    """The HTTP session of a request; None on stdio, where there is one client."""
+    headers = getattr(getattr(_request_of(context), "request", None), "headers", None)
+    return headers.get("mcp-session-id") if headers is not None else None
+
+
 def _progress(context: Any) -> Callable[[str], None] | None:
     """What tells the client how far a call is, from its thread; None when it did not ask."""
-    request = _request(context)
+    request = _request_of(context)
     # The second generation knows by itself whether anybody wants to be told.
     if request is None or (GENERATION == 1 and getattr(request.meta, "progressToken", None) is None):
         return None
@@ -301,7 +225,3 @@ def _progress(context: Any) -> Callable[[str], None] | None:
             anyio.from_thread.run(context.report_progress, float(count), None, message)
 
     return progress
-
-
-#: A client is told so often at most.
-_PROGRESS_SECONDS = 0.1

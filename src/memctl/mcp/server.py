@@ -5,199 +5,161 @@ Nothing of a tool's work is imported before a call asks for it; the SDK is when 
 
 import os
 import sys
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
-from collections.abc import Mapping
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import NamedTuple
 
 from memctl import __version__, errors
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.context import DEFAULT_STORE, Context
-from memctl.mcp import catalog, instructions
 from memctl.mcp.audit import AuditLogger
-from memctl.mcp.defence import Defence
 from memctl.mcp.guard import GuardError, ServerGuard
-from memctl.mcp.home import Home
-from memctl.mcp.metrics import Metrics
+from memctl.mcp.handle_pool import HandlePool
+from memctl.mcp.middleware import Metrics, ToolMiddleware
+from memctl.mcp.project import CatalogTool, catalog
 from memctl.mcp.rate_limiter import RateLimiter
 from memctl.mcp.session import SessionTracker
-from memctl.operation import READ
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
     from memctl.api import MemoryStore
 
-    T = TypeVar("T")
-
 NAME = "memctl Memory"
-#: So many seconds a server that must end gives to writes that are going on.
+#: Seconds that a server which must end gives to writes that are going on.
 GRACE_SECONDS = 5.0
-_HTTP = ("streamable-http", "sse")
 
 
-class Built(NamedTuple):
+class BuiltServer(NamedTuple):
     """A server that is ready to run, and what it is made of.
 
-    shield  what HTTP reaches it through
+    shield  what HTTP reaches it through; None on stdio
     token   what callers need that was made for this run, because nobody named any; "" when none was
     """
 
     server: Any
-    home: Home
-    tools: list[catalog.Listed]
+    pool: HandlePool
+    tools: list[CatalogTool]
     shield: Any = None
     token: str = ""
 
     def check(self) -> None:
         """Open the store, import every tool's operation, and list the tools as a client would see them."""
-        self.home.check_folder()
-        self.home.open()
-        self.home.close()
-        for one in self.tools:
-            _ = one.tool
+        self.pool.check_folder()
+        self.pool.open()
+        self.pool.close()
+        for entry in self.tools:
+            _ = entry.tool
         listed = _sdk().listed(self.server)
-        if listed != [tool.name for tool in self.tools]:
+        if listed != [entry.name for entry in self.tools]:
             raise RuntimeError(f"the SDK lists {listed}")
-
-
-def check_named(options: Mapping[str, Any], ctx: Context) -> None:
-    """Whether the commands and folders that were named are there: a server starts without them, and refuses later.
-
-    Raises ModelMissing, ModelUnusable and FileMissing.
-    """
-    from memctl.llm.command import ModelCommand
-
-    for command in _commands(options, ctx):
-        ModelCommand.parse(command)
-    for root in options["allow_root"] or ():
-        if not os.path.isdir(ctx.absolute(root)):
-            raise errors.FileMissing(path=root, reason="--allow-root names no folder")
 
 
 def _sdk() -> Any:
     """Our side of the SDK. Raises SdkMissing and SdkUnusable."""
     try:
-        from memctl.mcp import sdk
+        return import_module("memctl.mcp.sdk")
     except ImportError as exc:
-        if not _is_there("mcp"):  # what is missed first may be a library that the SDK would have brought
-            raise errors.SdkMissing from exc
+        try:  # what is missed first may be a library that the SDK would have brought
+            import_module("mcp")
+        except ModuleNotFoundError as missing:
+            if missing.name == "mcp":
+                raise errors.SdkMissing from exc
+        except ImportError:
+            pass
         raise errors.SdkUnusable(reason=str(exc)) from exc
-    return sdk
 
 
-def _is_there(module: str) -> bool:
-    from importlib import import_module
-
-    try:
-        import_module(module)
-    except ModuleNotFoundError as exc:
-        return exc.name != module
-    except ImportError:
-        pass
-    return True
-
-
-def build(options: Mapping[str, Any], ctx: Context) -> Built:
+def build(options: Mapping[str, Any], ctx: Context) -> BuiltServer:
     """A server from the parameters of `serve`. Raises what is wrong with them."""
     sdk = _sdk()
-    from memctl.mcp import extras, tools
+    from memctl.mcp import resources, tools
 
-    guard = _guard(options, ctx)
-    db = _placed(guard.validate_db_path, _asked(ctx, guard))
-    home = Home(db, found=_is_found(ctx, guard), config=ctx.config_flag, environ=_environ(options, ctx), cwd=ctx.cwd)
+    llm = options["llm"]
+    named = ctx.db_flag or ctx.env("MEMCTL_DB")
+    try:
+        guard = ServerGuard(
+            options["db_root"] or (ctx.cwd if options["secure"] else None), options["max_write_bytes"],
+            max_db_size_mb=options["max_db_size"], allow_roots=options["allow_root"],
+            llm_commands=model_commands(options, ctx), cwd=ctx.cwd,
+        )  # fmt: skip
+        # Without a name it is the nearest store or, inside a --db-root, the one there.
+        db = guard.validate_db_path(named or (ctx.db_path if guard.db_root is None else DEFAULT_STORE))
+    except GuardError as exc:
+        raise errors.PlaceRefused(str(exc)) from exc
+    # The settings of the tools: the environment, and over it the server's own flags.
+    own = {
+        "MEMCTL_FTS": options["fts_tokenizer"],
+        "MEMCTL_BUDGET": options["inject_budget"],
+        "MEMCTL_LLM": llm[0] if llm else None,
+    }
+    environ = dict(ctx.environ) | {name: str(value) for name, value in own.items() if value is not None}
+    found = not named and (guard.db_root is not None or ctx.is_found)
+    pool = HandlePool(db, found=found, config=ctx.config_flag, environ=environ, cwd=ctx.cwd)
     limiter = None
     if not options["no_rate_limit"]:
         limiter = RateLimiter(
             options["writes_per_minute"], options["reads_per_minute"], options["burst_factor"],
             options["max_proposals_per_turn"],
         )  # fmt: skip
-    defence = Defence(
-        guard=guard, rate_limiter=limiter, audit=_audit(options, ctx), sessions=SessionTracker(), metrics=Metrics(),
-        db_path=db, remote=options["transport"] in _HTTP,
+    is_remote = options["transport"] != "stdio"
+    runner = tools.ToolRunner(pool, ToolMiddleware(
+        guard=guard, rate_limiter=limiter, audit=_audit_log(options["audit_log"], ctx), sessions=SessionTracker(),
+        metrics=Metrics(), db_path=db, remote=is_remote,
+    ))  # fmt: skip
+    chosen = catalog(options["toolset"])
+    server = sdk.make_server(
+        NAME, [_sdk_tool(entry, runner) for entry in chosen], version=__version__, verbose=ctx.verbose,
+        instructions=resources.instructions({entry.name for entry in chosen}),
     )  # fmt: skip
-    chosen = catalog.chosen(options["toolset"])
-    words = instructions.text({tool.name for tool in chosen})
-    server = sdk.new_server(NAME, instructions=words, version=__version__, verbose=ctx.verbose)
-    desk = tools.Desk(home, defence)
-    tools.put(server, desk, chosen)
-    extras.add(server, desk)
-    return Built(server, home, chosen, *(_shield(server, home, options, ctx) if defence.remote else ()))
+    resources.add_offers(server, runner)
+    if not is_remote:
+        return BuiltServer(server, pool, chosen)
+    return BuiltServer(server, pool, chosen, *_shield(server, pool, options, ctx))
 
 
-def _shield(server: Any, home: Home, options: Mapping[str, Any], ctx: Context) -> tuple[Any, str]:
+def model_commands(options: Mapping[str, Any], ctx: Context) -> list[str]:
+    """The model commands that the server was given."""
+    return options["llm"] or [one for one in [ctx.env("MEMCTL_LLM")] if one]
+
+
+def _sdk_tool(entry: CatalogTool, runner: Any) -> Any:
+    def call(arguments: dict[str, Any], session: str | None, progress: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = runner.call(entry.tool, arguments, session, progress).wire()
+        return answer
+
+    return _sdk().make_tool(
+        call, name=entry.name, description=entry.description, schema=entry.schema, answer=entry.answer,
+        annotations=entry.annotations,
+    )  # fmt: skip
+
+
+def _shield(server: Any, pool: HandlePool, options: Mapping[str, Any], ctx: Context) -> tuple[Any, str]:
     """What stands before the server over HTTP, and the token that was made for this run, "" if there is none.
 
     Raises what is wrong with the tokens and the address.
     """
     from memctl.mcp import http
-    from memctl.mcp.http_tokens import made_token, read_tokens
+    from memctl.mcp.tokens import make_token, read_tokens
 
+    host, hosts, origins = options["host"], options["allow_host"] or (), options["allow_origin"] or ()
     token, tokens = "", None
     if options["token_file"] is not None:
         tokens = read_tokens(ctx.absolute(options["token_file"]))
     else:
-        http.check_binding(options["host"], None)
+        http.check_binding(host, None)
         if not options["no_token"]:
-            token, tokens = made_token()
-    shield = http.protect(
-        _sdk().http_app(server, options["transport"]), host=options["host"], tokens=tokens,
-        allow_hosts=options["allow_host"] or (), allow_origins=options["allow_origin"] or (),
-        healthy=lambda: _is_readable(home),
+            token, tokens = make_token()
+    shield = http.Shield(
+        _sdk().http_app(server, options["transport"]), names=http.allowed_names(host, hosts, origins), tokens=tokens,
+        allow_origins=origins, healthy=pool.is_readable,
     )  # fmt: skip
     return shield, token
 
 
-def _guard(options: Mapping[str, Any], ctx: Context) -> ServerGuard:
-    root = options["db_root"] or (ctx.cwd if options["secure"] else None)
-    return _placed(
-        ServerGuard, root, options["max_write_bytes"], max_db_size_mb=options["max_db_size"],
-        allow_roots=options["allow_root"], llm_commands=_commands(options, ctx), cwd=ctx.cwd,
-    )  # fmt: skip
-
-
-def _commands(options: Mapping[str, Any], ctx: Context) -> list[str]:
-    """The model commands that the server was given."""
-    return options["llm"] or [one for one in [ctx.env("MEMCTL_LLM")] if one]
-
-
-def _placed(call: "Callable[..., T]", *args: Any, **options: Any) -> "T":
-    """`call(...)`, whose GuardError becomes an error of the command."""
+def _audit_log(path: str | None, ctx: Context) -> AuditLogger:
     try:
-        return call(*args, **options)
-    except GuardError as exc:
-        raise errors.PlaceRefused(str(exc)) from exc
-
-
-def _asked(ctx: Context, guard: ServerGuard) -> str:
-    """The store that was named; without a name the nearest one, or, inside a --db-root, the one there."""
-    named = ctx.db_flag or ctx.env("MEMCTL_DB")
-    return named or (ctx.db_path if guard.db_root is None else DEFAULT_STORE)
-
-
-def _is_found(ctx: Context, guard: ServerGuard) -> bool:
-    """Whether nobody named the store: then it is trusted only as this user's own."""
-    return not (ctx.db_flag or ctx.env("MEMCTL_DB")) and (guard.db_root is not None or ctx.is_found)
-
-
-def _environ(options: Mapping[str, Any], ctx: Context) -> dict[str, str]:
-    """The settings of the tools: the environment, and over it the server's own flags."""
-    llm = options["llm"]
-    own = {
-        "MEMCTL_FTS": options["fts_tokenizer"],
-        "MEMCTL_BUDGET": options["inject_budget"],
-        "MEMCTL_LLM": llm[0] if llm else None,
-    }
-    return dict(ctx.environ) | {name: str(value) for name, value in own.items() if value is not None}
-
-
-def _audit(options: Mapping[str, Any], ctx: Context) -> AuditLogger:
-    path = options["audit_log"]
-    if path is None:
-        return AuditLogger(None)
-    try:
-        return AuditLogger(ctx.absolute(path))
+        return AuditLogger(None if path is None else ctx.absolute(path))
     except OSError as exc:
         why = exc.strerror or str(exc)
         raise errors.UsageError(f"--audit-log: cannot write to '{path}': {why}", command="serve") from exc
@@ -206,26 +168,28 @@ def _audit(options: Mapping[str, Any], ctx: Context) -> AuditLogger:
 # --- running ---------------------------------------------------------------------------------------------------------
 
 
-def run(built: Built, options: Mapping[str, Any], ctx: Context) -> None:
+def run(built: BuiltServer, options: Mapping[str, Any], ctx: Context) -> None:
     """Serve until the input ends or a signal comes."""
-    if options["transport"] not in _HTTP and (sys.stdin is None or sys.stdout is None):
+    if built.shield is None and (sys.stdin is None or sys.stdout is None):
         raise errors.StreamsClosed
-    built.home.open()
-    ctx.note(f"memctl MCP server (db={built.home.db_path})")
+    built.pool.open()
+    ctx.note(f"memctl MCP server (db={built.pool.db_path})")
     try:
-        if options["transport"] in _HTTP:
-            _serve_http(built, options, ctx)
-        else:
+        if built.shield is None:
+            from memctl.mcp import stdio
+
             ctx.note("Transport: stdio (local). Press Ctrl+C to stop.")
-            _sdk().run_stdio(built.server, lambda code: _end(built.home, code))
+            stdio.run(_sdk().low_level(built.server), lambda code: _end(built.pool, code))
+        else:
+            _serve_http(built, options, ctx)
     finally:
         _end_models()
-        if not built.home.close(GRACE_SECONDS):
+        if not built.pool.close(GRACE_SECONDS):
             _exit(0)
 
 
-def _serve_http(built: Built, options: Mapping[str, Any], ctx: Context) -> None:
-    from memctl.mcp import http_serve
+def _serve_http(built: BuiltServer, options: Mapping[str, Any], ctx: Context) -> None:
+    from memctl.mcp import http
 
     host, transport = options["host"], options["transport"]
     if host in ("0.0.0.0", "::", ""):  # noqa: S104 - said, not bound to
@@ -237,27 +201,15 @@ def _serve_http(built: Built, options: Mapping[str, Any], ctx: Context) -> None:
             ctx.warn(f"Token of this run, for callers to send as Authorization: Bearer {built.token}")
 
     try:
-        http_serve.serve(built.shield, host=host, port=options["port"], started=started)
+        http.serve(built.shield, host=host, port=options["port"], started=started)
     except OSError as exc:
         raise errors.AddressTaken(host=host, port=options["port"], reason=exc.strerror or str(exc)) from exc
 
 
-def _is_readable(home: Home) -> bool:
-    """Whether the store can be opened, or may still be made, for `/health`."""
-    if not os.path.lexists(home.db_path):
-        return True
-    try:
-        with home.context(writes=False) as ctx:
-            ctx.allow(READ)
-            return bool(ctx.db.path)
-    except errors.MemctlError:
-        return False
-
-
-def _end(home: Home, code: int) -> None:
+def _end(pool: HandlePool, code: int) -> None:
     """End the process at once, whatever threads are doing; writes that are going on have a moment to finish."""
     _end_models()
-    home.close(GRACE_SECONDS)
+    pool.close(GRACE_SECONDS)
     _exit(code)
 
 
@@ -278,60 +230,51 @@ def _exit(code: int) -> None:
 # --- the module's own door -------------------------------------------------------------------------------------------
 
 
+class _ServerParser(ArgumentParser):
+    """The command line of `memctl serve`, read as that command reads it, for programs that want a namespace."""
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """The global options and the parameters of `serve`, each with its setting or default."""
+        from memctl.cli import help as pages
+        from memctl.cli import parser
+        from memctl.ops.start.serve import serve
+
+        given = parser.Given()
+        words = list(sys.argv[1:] if args is None else args)
+        try:
+            # --rate-limit, which is how it is anyway, is documented for this door alone.
+            values = parser.parse(serve, [word for word in words if word != "--rate-limit"], given)
+            if values is None:
+                sys.stdout.write("".join(f"{line}\n" for line in pages.page(serve)))
+                self.exit()
+            ctx = Context(db=given.db, config=given.config)
+            values = {param.name: ctx.setting(param) for param in serve.params()} | values
+        except errors.MemctlError as exc:
+            self.error(exc.message)
+        found = Namespace() if namespace is None else namespace
+        vars(found).update(values, rate_limit=not values["no_rate_limit"])
+        vars(found).update(db=ctx.db_flag or ctx.env("MEMCTL_DB"), config=given.config, verbose=given.verbose)
+        return found
+
+
 def build_parser() -> ArgumentParser:
     """The parser of `python -m memctl.mcp.server`: the parameters of `serve`, and those that every command has."""
-    from memctl.ops.start.serve import serve
-
-    ctx = Context()
-    parser = ArgumentParser(prog="memctl-mcp", description=f"{serve.summary}.", allow_abbrev=False)
-    parser.add_argument("--db", default=ctx.env("MEMCTL_DB"), help="the store (else the nearest .memory/memory.db)")
-    parser.add_argument("--config", help="the config file (else config.json beside the store)")
-    parser.add_argument("-v", "--verbose", action="store_true", help="let the SDK say what it does on stderr")
-    for param in serve.params():
-        how: dict[str, Any] = {"dest": param.name, "help": param.arg.help, "default": ctx.setting(param)}
-        flags: tuple[str, ...] = param.arg.flags
-        if param.name == "no_rate_limit":  # documented as --rate-limit / --no-rate-limit
-            flags = (flags[0].replace("--no-", "--"),)
-            how |= {"dest": "rate_limit", "action": BooleanOptionalAction, "default": not how["default"]}
-        elif param.scalar is bool:
-            how["action"] = "store_true"
-        else:
-            how |= {"type": _checked(param), "choices": param.choices or None, "metavar": param.arg.metavar}
-            how |= {"nargs": "+"} if param.many else {}
-        parser.add_argument(*flags, **how)
-    return parser
+    return _ServerParser(prog="memctl-mcp", usage="memctl-mcp [OPTIONS], as of `memctl serve`", add_help=False)
 
 
-def _checked(param: Any) -> Any:
-    from argparse import ArgumentTypeError
-
-    def value(text: str) -> Any:
-        try:
-            return param.check(param._scalar(text))
-        except ValueError as exc:
-            raise ArgumentTypeError(str(exc)) from exc
-
-    return value
-
-
-def _options(args: Namespace) -> dict[str, Any]:
-    """The parameters of `serve` from parsed words; what a caller left out has its default."""
+def _from_arguments(args: Namespace) -> tuple[dict[str, Any], Context]:
+    """The parameters of `serve` and the surroundings from parsed words; what a caller left out has its default."""
     from memctl.ops.start.serve import serve
 
     given = dict(vars(args))
     if "rate_limit" in given:
         given["no_rate_limit"] = not given["rate_limit"]
-    return {param.name: given.get(param.name, param.default) for param in serve.params()}
 
-
-def _context(args: Namespace) -> Context:
     def say(line: str) -> None:
-        sys.stderr.write(line + "\n")
+        sys.stderr.write(f"{line}\n")
 
-    return Context(
-        db=getattr(args, "db", None), config=getattr(args, "config", None), say=say,
-        verbose=getattr(args, "verbose", False),
-    )  # fmt: skip
+    ctx = Context(db=given.get("db"), config=given.get("config"), verbose=given.get("verbose", False), say=say)
+    return {param.name: given.get(param.name, param.default) for param in serve.params()}, ctx
 
 
 def create_server(args: Namespace) -> "tuple[Any, MemoryStore]":
@@ -341,36 +284,33 @@ def create_server(args: Namespace) -> "tuple[Any, MemoryStore]":
     """
     from memctl.api import MemoryStore
 
-    class Store(MemoryStore):
+    class ServerStore(MemoryStore):
         """The store of a server."""
 
         def close(self) -> None:
             """Close the server's handles too; what is being written has a moment to finish."""
-            built.home.close(GRACE_SECONDS)
+            built.pool.close(GRACE_SECONDS)
             super().close()
 
-    ctx = _context(args)
-    options = _options(args)
-    built = build(options, ctx)
-    with built.home.context(writes=True) as inside:
+    built = build(*_from_arguments(args))
+    with built.pool.context(writes=True) as inside:
         inside.allow("create")
         _ = inside.db  # which refuses a store of somebody else
         tokenizer, wal = inside.tokenizer, inside.config.store.wal_mode
-    return built.server, Store(built.home.db_path, wal, tokenizer)
+    return built.server, ServerStore(built.pool.db_path, wal, tokenizer)
 
 
 def main(argv: list[str] | None = None) -> int:
     """`python -m memctl.mcp.server`; the exit code."""
-    try:
-        args = build_parser().parse_args(argv)
-        from memctl.ops.start.serve import serve, text
+    from memctl.ops.start.serve import serve
 
-        ctx = _context(args)
-        result = serve(ctx, **_options(args))
-        for line in text(result):
-            sys.stdout.write(line + "\n")
+    try:
+        options, ctx = _from_arguments(build_parser().parse_args(argv))
+        for line in serve.text(serve(ctx, **options)):
+            sys.stdout.write(f"{line}\n")
     except errors.MemctlError as exc:
-        sys.stderr.write(f"memctl-mcp: {exc}\n" + (f"hint: {exc.advice()}\n" if exc.advice() else ""))
+        hint = f"hint: {exc.advice()}\n" if exc.advice() else ""
+        sys.stderr.write(f"memctl-mcp: {exc}\n{hint}")
         return exc.exit_code
     except KeyboardInterrupt:
         return 130

@@ -1,13 +1,20 @@
-"""The tools: every operation that has a tool name, behind the defence.
+"""The tools: every operation that has a tool name, behind the middleware, and what a call of one answers.
 
-`register_memory_tools` puts them on a server of the SDK, or on any object that has `tool()`: there they are plain
-functions that return a dict.
+A tool for programs answers with its structured result, and with the same JSON as text for clients that know no
+structure. A tool for models answers in prose: a client that finds structure shows the model only that, so there is
+none; what the text leaves out is in `_meta`, which models do not see. An error is a result like any other.
+
+`register_memory_tools` puts the tools on any object that has `tool()`, as plain functions that return a dict.
 """
+
+import json
+from typing import NamedTuple
 
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.errors import MemctlError
-from memctl.mcp import catalog, project, results
-from memctl.mcp.results import Answer
+from memctl.mcp import project
+from memctl.mcp.middleware import error_answer
+from memctl.operation import utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,10 +22,9 @@ if TYPE_CHECKING:
     from memctl.api import MemoryStore
     from memctl.config import MemoryConfig
     from memctl.mcp.audit import AuditLogger
-    from memctl.mcp.catalog import Listed
-    from memctl.mcp.defence import Defence
     from memctl.mcp.guard import ServerGuard
-    from memctl.mcp.home import Guest, Home, Served
+    from memctl.mcp.handle_pool import HandlePool, LentStore
+    from memctl.mcp.middleware import ToolMiddleware
     from memctl.mcp.project import Tool
     from memctl.mcp.rate_limiter import RateLimiter
     from memctl.mcp.session import SessionTracker
@@ -26,73 +32,104 @@ if TYPE_CHECKING:
 
     Say = Callable[[str], None]
 
-#: So many warnings of one call are passed on.
+#: Where the structured result is when the model was given prose.
+META_KEY = "memctl/result"
+#: An argument that is no value of its parameter is the only error that the protocol marks, as documented.
+_MARKED = "argument-invalid"
+#: Warnings of one call that are passed on.
 _WARNINGS = 20
 
 
-class Desk:
-    """Where calls come in: it lets the defence judge them, runs them at home, and words the answer."""
+class ToolAnswer(NamedTuple):
+    """The structured result, and the prose where the model reads that."""
 
-    def __init__(self, home: "Home | Guest", defence: "Defence") -> None:
-        self.home, self.defence = home, defence
+    data: dict[str, Any]
+    prose: str | None = None
+
+    def wire(self) -> dict[str, Any]:
+        """The fields of a CallToolResult, by their names on the wire."""
+        data, prose = self
+        if prose is not None and data.get("status") not in ("error", "rate_limited"):
+            _, rest = _sendable({key: value for key, value in data.items() if value != prose})
+            text = {"type": "text", "text": utf8(prose)}
+            return {"content": [text], "isError": False, "_meta": {META_KEY: rest}}
+        json_text, data = _sendable(data)
+        out = {"content": [{"type": "text", "text": json_text}], "isError": data.get("code") == _MARKED}
+        return out if prose is not None else out | {"structuredContent": data}
+
+
+def as_json(data: dict[str, Any]) -> str:
+    """A result as one line of JSON."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def _sendable(data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The JSON of a result, and the result as it can be sent: bytes of a path that are no text become U+FFFD."""
+    text = as_json(data)
+    sound = utf8(text)
+    return (text, data) if sound is text or sound == text else (sound, json.loads(sound))
+
+
+class ToolRunner:
+    """Where calls come in: the middleware judges them, the pool lends them a store, and the answer is worded."""
+
+    def __init__(self, pool: "HandlePool | LentStore", middleware: "ToolMiddleware") -> None:
+        self.pool, self.middleware = pool, middleware
 
     def call(
         self, tool: "Tool", arguments: "dict[str, Any]", session: str | None = None, progress: "Say | None" = None
-    ) -> Answer:
+    ) -> ToolAnswer:
         """Run a tool; always an answer, never an exception."""
         given = tool.named(arguments)
         prose: str | None = "" if tool.op.prose else None
 
         def run() -> dict[str, Any]:
             nonlocal prose
-            values = tool.values(given)
-            data, prose = self._run(tool, values, progress)
+            data, prose = self._run(tool, tool.values(given), progress)
             return data
 
         names = frozenset(one.name for one in tool.inputs)
-        data = self.defence.call(tool.name, tool.op.access, given, run, session=session, parameters=names)
-        return Answer(data, prose)
+        data = self.middleware.call(tool.name, tool.op.access, given, run, session=session, parameters=names)
+        return ToolAnswer(data, prose)
 
-    def _run(self, tool: "Tool", values: dict[str, Any], progress: "Say | None") -> Answer:
+    def _run(self, tool: "Tool", values: dict[str, Any], progress: "Say | None") -> ToolAnswer:
         warnings: list[str] = []
         remarks: list[str] = []
-        home = self.home.context(writes=tool.writes, say=warnings.append, note=remarks.append, progress=progress)
-        words: str | None = None
+        lines: str | None = None
         try:
-            with home as ctx:
-                ctx.metrics, ctx.bounds = self.defence.metrics, self.defence.bounds
-                data, words = _done(tool, ctx, values | tool.settings(ctx, values))
+            with self.pool.context(
+                writes=tool.writes, say=warnings.append, note=remarks.append, progress=progress
+            ) as ctx:
+                ctx.metrics, ctx.bounds = self.middleware.metrics, self.middleware.bounds
+                values |= tool.settings(ctx, values)
+                result = tool.op(ctx, **values)
+                data: dict[str, Any] = {"status": "ok"} | result.as_dict()
+                is_json = values.get("output_format") == "json"
+                if tool.op.prose and not is_json:
+                    lines = "\n".join(tool.op.text(result))
+                try:
+                    result.settle()
+                except MemctlError as exc:  # the counts stand, and what they amount to is said as well
+                    data |= error_answer(exc.as_dict())
+                if tool.op.prose and is_json:
+                    lines = as_json(data)
         except MemctlError as exc:
             if not warnings:
                 raise
-            data = _error(exc)  # what was said on the way tells why
+            data = error_answer(exc.as_dict())  # what was said on the way tells why
         if warnings:
             data["warnings"] = warnings[:_WARNINGS]
-        return Answer(data, None if words is None else results.prose_of(words, data, remarks))
-
-    def plain(self, tool: "Tool", arguments: "dict[str, Any]") -> dict[str, Any]:
-        """The structured result alone."""
-        return self.call(tool, arguments).data
+        return ToolAnswer(data, None if lines is None else _prose(lines, data, remarks))
 
 
-def _done(tool: "Tool", ctx: "Served", values: dict[str, Any]) -> Answer:
-    """The result of an operation, and its words where the model reads these."""
-    result = tool.op(ctx, **values)
-    data: dict[str, Any] = {"status": "ok"} | result.as_dict()
-    prose = tool.op.prose and values.get("output_format") != "json"
-    words = "\n".join(tool.op.text(result)) if prose else ""
-    try:
-        result.settle()
-    except MemctlError as exc:  # the counts stand, and what they amount to is said as well
-        data |= _error(exc)
-    if prose:
-        return Answer(data, words)
-    return Answer(data, results.as_json(data) if tool.op.prose else None)
-
-
-def _error(exc: MemctlError) -> dict[str, Any]:
-    error = exc.as_dict()
-    return {"status": "error", "code": error.pop("error")} | error
+def _prose(lines: str, data: dict[str, Any], remarks: list[str]) -> str:
+    """What the model reads: the lines; when there are none, what to try; then what went wrong on the way."""
+    parts = [lines]
+    if not lines:
+        said = (one.partition("] ")[2] if one.startswith("[") else one for one in remarks)
+        hint = str(data.get("hint") or "Nothing was found.")
+        parts = [hint, *(one for one in said if one != hint and not one.startswith("No "))]
+    return "\n\n".join([*parts, *(f"Note: {one}" for one in data.get("warnings", ()))])
 
 
 def register_memory_tools(
@@ -107,40 +144,17 @@ def register_memory_tools(
     audit: "AuditLogger | None" = None,
     toolset: str = "full",
 ) -> None:
-    """Put the memory tools on `mcp`: a server of the SDK, or an object with a decorator factory `tool()`.
+    """Put the memory tools on `mcp`, an object with a decorator factory `tool()`, as a server of the SDK is one.
 
-    They work on the store that is given, one call at a time; what is None of the defence is off.
+    They work on the store that is given, one call at a time; what is None of the middleware is off.
     """
-    from memctl.mcp.defence import Defence
-    from memctl.mcp.home import Guest
-    from memctl.mcp.metrics import Metrics
+    from memctl.mcp.handle_pool import LentStore
+    from memctl.mcp.middleware import Metrics, ToolMiddleware
 
-    home = Guest(store, policy, config)
-    defence = Defence(
+    pool = LentStore(store, policy, config)
+    runner = ToolRunner(pool, ToolMiddleware(
         guard=guard, rate_limiter=rate_limiter, audit=audit, sessions=session_tracker, metrics=Metrics(),
-        db_path=home.db_path,
-    )  # fmt: skip
-    desk = Desk(home, defence)
-    if any(kind.__module__.partition(".")[0] == "mcp" for kind in type(mcp).__mro__):
-        put(mcp, desk, catalog.chosen(toolset))
-    else:
-        for tool in project.tools(toolset):
-            mcp.tool()(tool.function(desk.plain))
-
-
-def put(server: Any, desk: Desk, tools: "list[Listed]") -> None:
-    """Offer tools on a server of the SDK."""
-    from memctl.mcp import sdk
-
-    for listed in tools:
-        sdk.add_tool(
-            server, _on_the_wire(desk, listed), name=listed.name, description=listed.description, schema=listed.schema,
-            answer=listed.answer, annotations=listed.annotations,
-        )  # fmt: skip
-
-
-def _on_the_wire(desk: Desk, listed: "Listed") -> "Callable[..., dict[str, Any]]":
-    def call(arguments: dict[str, Any], session: str | None, progress: "Say | None") -> dict[str, Any]:
-        return results.wire(desk.call(listed.tool, arguments, session, progress))
-
-    return call
+        db_path=pool.db_path,
+    ))  # fmt: skip
+    for tool in project.tools(toolset):
+        mcp.tool()(tool.function(lambda tool, arguments: runner.call(tool, arguments).data))

@@ -35,8 +35,8 @@ TABLE: dict[str, Row] = {
     "ingest": Row(
         "memctl.ops.write.ingest", "Store documents as raw passages, kept out of recall until promoted", "Write"
     ),
-    "mount": Row("memctl.ops.write.mount", "Register a folder that feeds the store", "Write"),
-    "sync": Row("memctl.ops.write.sync", "Bring the store up to date with its folders", "Write"),
+    "mount": Row("memctl.ops.write.folders", "Register a folder that feeds the store", "Write"),
+    "sync": Row("memctl.ops.write.folders", "Bring the store up to date with its folders", "Write"),
     "push": Row("memctl.ops.recall.block", "Ingest sources, then print what answers a question as one block", "Recall"),
     "remember": Row("memctl.ops.write.statements", "Store one statement and print its id", "Write"),
     "propose": Row("memctl.ops.write.statements", "Store what a model proposes to remember", "Write", cli=False),
@@ -96,7 +96,7 @@ TABLE: dict[str, Row] = {
     "trust": Row("memctl.ops.care.trust", "Say that a store is trusted, though somebody else made it", "Care"),
     "untrust": Row("memctl.ops.care.trust", "Trust a store no longer", "Care"),
     "reindex": Row("memctl.ops.care.index", "Make the full-text index anew, with another tokenizer if wanted", "Care"),
-    "metrics": Row("memctl.ops.start.metrics", "Count what the running server did, tool by tool", "Care", cli=False),
+    "metrics": Row("memctl.ops.start.serve", "Count what the running server did, tool by tool", "Care", cli=False),
 }
 
 

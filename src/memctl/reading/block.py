@@ -40,7 +40,7 @@ class Recalled(Result):
     def as_dict(self) -> dict[str, Any]:
         """The block, a catalog of the items in it, and how the search was answered."""
         from memctl.reading.hints import hint
-        from memctl.text.block.forms import format_search_results
+        from memctl.text.block.block import format_search_results
 
         delivered = set(self.block.ids)
         items = format_search_results([i for i in self.items if i.id in delivered], "")
@@ -140,7 +140,7 @@ def _frame(form: BlockForm, kind: str, budget: int, matched: int) -> "Frame":
     if form.frame == "none":
         return frames.Bare()
     if form.frame == "compact":
-        return frames.Headless() if form.no_header else frames.Compact()
+        return frames.Compact(header=not form.no_header)
     return frames.Full(None if form.no_header else header_lines(kind, budget, matched), budget)
 
 
@@ -205,13 +205,11 @@ def deliver(reader: Reader, found: Found, *, near: bool = False) -> "Ranked":
     else:
         records.sort(key=lambda item: -scores[item.id])
         places = {i: passages.UntrustedPosition(*places.get(i, ())) for i in scores}
-    fit = delivery.judge_items(ctx, records, places, past=reader.filters.as_of is not None)
-    fit.tell(ctx, reader.command)
-    records, places = fit.items, fit.places
+    judged = delivery.judge_items(ctx, records, places, past=reader.filters.as_of is not None)
+    judged.tell(ctx, reader.command)
+    records, places = judged.items, judged.places
     if redaction is not None:
-        from memctl.reading import redaction as redacting
-
-        records, places = redacting.shown(redaction, records), redacting.places(redaction, places)
+        records, places = delivery.redact_items(redaction, records, places)
     name = None if redaction is None else (lambda item_id: redaction.field("id", item_id))
     cwd = current_folder(ctx)
     said = labels.read(ctx.db, records, cwd, near=near, name=name)

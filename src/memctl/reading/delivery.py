@@ -1,15 +1,21 @@
 """What a block may hold by today's rules: items that they have not seen are judged again before a model gets them.
 
 Nothing is written: an item that fails is left out, or shown without its secret, and stderr says what puts the store
-right. Where the rules have seen all that is delivered, which is the usual case, they are not even loaded.
+right. Where the rules have seen all that is delivered, which is the usual case, they are not even loaded. A view
+(`--redact`) then shows what is left of it, in every field.
 """
 
 from collections.abc import Mapping, Sequence
 
+from memctl.annotations import TYPE_CHECKING
 from memctl.context import Context
 from memctl.store import rule_versions
 from memctl.store.documents.passages import SourcePosition
 from memctl.types import MemoryItem
+
+if TYPE_CHECKING:
+    from memctl.policy.redaction import Redaction
+    from memctl.store.search.index import Candidate
 
 
 class Delivery:
@@ -89,3 +95,32 @@ def items_for_people(ctx: Context, items: Sequence[MemoryItem], label: str) -> l
     free = items_for_models(ctx, items, label)
     silent = {"title": "", "content": "", "tags": [], "entities": [], "injectable": False}
     return [free.get(item.id) or MemoryItem.from_dict(item.to_dict() | silent) for item in items]
+
+
+def redact_items(
+    redaction: "Redaction", items: Sequence[MemoryItem], places: Mapping[str, SourcePosition]
+) -> tuple[list[MemoryItem], dict[str, SourcePosition]]:
+    """Items and places as a view shows them; each item keeps its own id, by which its use is counted."""
+    shown = []
+    for item in items:
+        copy = MemoryItem.from_dict(redaction.record(item.to_dict()))
+        copy.id = item.id
+        shown.append(copy)
+    return shown, {i: place._replace(anchor=redaction.text(place.anchor)) for i, place in places.items()}
+
+
+def redact_candidates(ctx: Context, redaction: "Redaction", candidates: "Sequence[Candidate]") -> None:
+    """Change search hits to what a view shows of them."""
+    import json
+
+    from memctl.store.items.items import get_many
+    from memctl.store.items.rows import load_strings
+
+    sources = {item.id: item.provenance.source_id for item in get_many(ctx.db, [c.id for c in candidates])}
+    for c in candidates:
+        line = redaction.record({
+            "id": c.id, "title": c.title, "content": c.content, "tags": load_strings(c.tags), "scope": c.scope,
+            "provenance": {"source_id": sources.get(c.id, "")},
+        })  # fmt: skip
+        c.id, c.title, c.content, c.scope = line["id"], line["title"], line["content"], line["scope"]
+        c.tags = json.dumps(line["tags"], ensure_ascii=False)

@@ -50,9 +50,9 @@ class Reader:
         self.weights = _weights(ctx)
         self.redaction: Redaction | None = None
         if request.redact not in ("full", "S3"):
-            from memctl.reading.redaction import redaction
+            from memctl.policy import redaction
 
-            self.redaction = redaction(ctx, request.redact)
+            self.redaction = redaction.Redaction(request.redact, ctx.policy)
 
     def find(self, query: str, limit: int, *, count: bool = False, filters: Filters | None = None) -> Found:
         """The best items for a question or some words; `filters` in place of the request's own."""
@@ -156,7 +156,7 @@ def read_filters(ctx: Context, request: ReadRequest, command: str, *, injectable
     since, until, as_of = _moments(request)
     below = request.below
     if request.mount is not None:
-        from memctl.folders.registered import mount_named
+        from memctl.folders.mounted import mount_named
 
         below = os.path.join(mount_named(ctx, request.mount, command)["path"], "")
     return Filters(

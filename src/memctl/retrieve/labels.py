@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from memctl.store.database import Database
 from memctl.store.documents import mounts
 from memctl.store.items import items as stored
-from memctl.text.block.block import Passage, display_path
+from memctl.text.block.block import BlockEntry, display_path
 from memctl.text.clean import one_line
 from memctl.types import MemoryItem
 
@@ -46,7 +46,7 @@ class Labels:
                 return one_line(f"{name}/{inside}" if len(self._roots) > 1 else inside)
         return "/".join(shown.split("/")[-NAMES:]) if shown.startswith("/") else shown
 
-    def put(self, p: Passage, item: MemoryItem) -> Passage:
+    def put(self, p: BlockEntry, item: MemoryItem) -> BlockEntry:
         """The passage with what is said around it."""
         source = item.provenance.source_id
         return p._replace(

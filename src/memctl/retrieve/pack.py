@@ -7,7 +7,7 @@ from memctl.retrieve.find import Found
 from memctl.retrieve.labels import Labels
 from memctl.store.documents.passages import SourcePosition
 from memctl.text.block import block
-from memctl.text.block.block import Block, Passage
+from memctl.text.block.block import Block, BlockEntry
 from memctl.text.block.excerpt import Weighed, cost, stems
 from memctl.text.block.frames import Compact, Frame
 from memctl.text.query import Query
@@ -65,7 +65,7 @@ def build_block(ranked: Ranked, frame: Frame, budget: int) -> Block:
     return block.build(passages(ranked, budget), frame, budget, ranked.words)
 
 
-def passages(ranked: Ranked, budget: int, *, whole: bool = False) -> list[Passage]:
+def passages(ranked: Ranked, budget: int, *, whole: bool = False) -> list[BlockEntry]:
     """What a block of so many tokens chooses from, in the order in which it gives room.
 
     Repeats are dropped. What ranks first stands first; then comes whatever adds most to those before it. Looking ends
@@ -73,10 +73,10 @@ def passages(ranked: Ranked, budget: int, *, whole: bool = False) -> list[Passag
     """
     room = budget * CHARS_PER_TOKEN
     said = repeats.Heard()
-    found: list[tuple[MemoryItem, Passage]] = []
+    found: list[tuple[MemoryItem, BlockEntry]] = []
     taken = 0
     for item in ranked.items:
-        passage = block.passage(item, ranked.places.get(item.id), ranked.cwd)
+        passage = block.block_entry(item, ranked.places.get(item.id), ranked.cwd)
         if said.again("\n".join(passage.lines) or passage.title):
             continue
         found.append((item, passage if ranked.labels is None else ranked.labels.put(passage, item)))
@@ -87,7 +87,7 @@ def passages(ranked: Ranked, budget: int, *, whole: bool = False) -> list[Passag
     return _newer_first([found[at][1] for at in order])
 
 
-def _newer_first(passages: list[Passage]) -> list[Passage]:
+def _newer_first(passages: list[BlockEntry]) -> list[BlockEntry]:
     """The same, but of statements that are alike the newer one stands in the better place."""
     said = {at: _words(p) for at, p in enumerate(passages) if p.date and not p.chunk}
     out = list(passages)
@@ -101,7 +101,7 @@ def _newer_first(passages: list[Passage]) -> list[Passage]:
     return out
 
 
-def _words(p: Passage) -> frozenset[str]:
+def _words(p: BlockEntry) -> frozenset[str]:
     if len(p.lines) > STATEMENT_LINES:
         return frozenset()
     return frozenset(" ".join((p.heading, *p.lines)).casefold().split())

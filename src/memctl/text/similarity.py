@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-#: Of longer texts only the beginning and the end are compared, so many characters each (twice as many in all).
+#: Of longer texts only the beginning and the end are compared: this many characters of each.
 READ = 100_000
-#: The order of characters is compared in the first and the last so many of them: it costs their product at worst.
+#: The order of characters is compared in the first and the last ORDER of them: it costs their product at worst.
 ORDER = 2000
 
 _PUNCTUATION = {ord(char): None for char in "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"}

@@ -103,7 +103,7 @@ _UNSPACED = (
 #: What forms of English words end in, and how much of the word is left at least.
 _ENDINGS = ("ing", "ed", "es", "s", "er")
 _STEM = 3
-#: An utterance of so few words with one thing named in it names it for the conversation's sake.
+#: An utterance of at most this many words with one thing named in it names it for the conversation's sake.
 _SHORT = 4
 #: A longer text says more than that, whatever its words.
 _CHATTER_WORDS = 25

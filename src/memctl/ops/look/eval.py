@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from memctl import errors
 from memctl.annotations import Annotated, Any
 from memctl.context import Context
-from memctl.lifecycle.import_ import read_lines
+from memctl.lifecycle.jsonl import number_lines
 from memctl.operation import READ, Arg, Fields, Result, operation
 from memctl.parameters import ReadRequest
 from memctl.reading.request import Reader, drop_weak, pool_size
@@ -145,7 +145,7 @@ def _read(ctx: Context, file: str) -> list[Question]:
         with nullcontext(ctx.stdin) if file == "-" else open(name, "rb") as stream:
             if stream is None:
                 raise errors.EmptyInput
-            questions, bad = evaluate.read(read_lines(stream), tell)
+            questions, bad = evaluate.read(number_lines(stream), tell)
     except OSError as exc:
         raise errors.FileMissing(path=name, reason=exc.strerror or str(exc)) from exc
     if bad:

@@ -27,10 +27,10 @@ class ShownItem(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """The item as export writes it: `source`, `withheld` and `importance` where there is something to say."""
-        from memctl.lifecycle.record import to_dict
+        from memctl.lifecycle.jsonl import make_line
 
         more = {"trust": self.stranger} if self.stranger else {}
-        return to_dict(self.item, self.place, self.withheld, self.importance) | more
+        return make_line(self.item, self.place, self.withheld, self.importance) | more
 
     @property
     def stranger(self) -> str:
@@ -260,12 +260,12 @@ class ReadItems(Result):
         return {"status": "ok", "items": rows, "found": len(rows), "requested": self.requested}
 
     def _row(self, item: "MemoryItem") -> dict[str, Any]:
-        from memctl.lifecycle.record import to_dict
+        from memctl.lifecycle.jsonl import make_line
 
         matters = self.importance.get(item.id)
         if item.id not in self.held:
-            return to_dict(item, self.places.get(item.id), "raw" if item.id in self.raw else "", matters)
-        row = to_dict(item, None, "policy", matters)
+            return make_line(item, self.places.get(item.id), "raw" if item.id in self.raw else "", matters)
+        row = make_line(item, None, "policy", matters)
         return row | {"title": "", "content": "", "tags": [], "entities": [], "quarantined": True}
 
     def settle(self) -> None:

@@ -58,7 +58,7 @@ def session(
     action: Annotated[Literal["list", "show", "delete"], Arg("what to do")],
     id: Annotated[str | None, Arg("the session: show and delete", metavar="SESSION-ID")] = None,
     *,
-    limit: Annotated[int, Arg("at most so many, the newest", "-k", "--limit", ge=1, le=100_000)] = 50,
+    limit: Annotated[int, Arg("at most this many, the newest", "-k", "--limit", ge=1, le=100_000)] = 50,
     yes: Annotated[bool, Arg("delete: do it; without this, only say what would go", "--yes")] = False,
 ) -> SessionList | SessionDeletion:
     """Look at recorded conversations, or delete one.
@@ -224,22 +224,22 @@ def session_store(
     in the session's scope, with the session as their source.
     """
     from memctl.ingest import turns
-    from memctl.parameters import writes
-    from memctl.text import echo
+    from memctl.parameters import WriteTarget
+    from memctl.text.block import markers
     from memctl.types import MemoryProvenance
     from memctl.writing import StatementBatch, parse_proposals, store_proposals
 
-    given = echo.without_injected(response_text)[0]
+    given = markers.without_injected(response_text)[0]
     parsed = parse_proposals(ctx, given)
     entries = [(found.proposal.title, found, ()) for found in parsed.proposals]
     unusable = [("", None, [problem]) for problem in parsed.problems]
     with ctx.db.atomic():
-        filed = None if workspace is None else writes(ctx, workspace, "")[0]
+        target = WriteTarget(workspace=workspace)
+        filed = None if workspace is None else target.place(ctx)[0]
         session = turns.begin_session(ctx.db, ctx.policy, session_id, scope=filed, fixed=workspace is not None)
+        target.scope = session.scope
         source = ("doc", source_doc) if source_doc else ("tool", f"memory_propose:{session.id}")
-        batch = StatementBatch(
-            ctx, "memory_propose", scope=session.scope, workspace=workspace, source=MemoryProvenance(*source)
-        )
+        batch = StatementBatch(ctx, "memory_propose", target, MemoryProvenance(*source))
         done = store_proposals(batch, [*entries, *unusable], "session")
         answer = parsed.rest if parsed.structured else given
         turn = turns.record_answer(ctx.db, ctx.policy, session.id, answer)

@@ -14,7 +14,7 @@ from memctl.parameters import ReadIn, seen_through
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from memctl.lifecycle.import_ import Counts
+    from memctl.lifecycle.import_ import ImportCounts
     from memctl.store.database import Database
 
 
@@ -126,17 +126,17 @@ def export(
     names, IP addresses and hashes, public also without paths, file names, mail addresses, personal data and item ids.
     Both are without secrets that older rules let in.
     """
-    from memctl.lifecycle.export import lines
-    from memctl.reading.redaction import redaction
+    from memctl.lifecycle.jsonl import export_lines
+    from memctl.policy.redaction import Redaction
     from memctl.store.filters import Filters
 
     scopes = None if scope is None else (scope,)
     filters = Filters(scopes=scopes, tier=tier, type=type, archived=include_archived)
     filters = seen_through(ctx, workspace, filters)
-    view = None if redact in ("full", "S3") else redaction(ctx, redact)
+    view = None if redact in ("full", "S3") else Redaction(redact, ctx.policy)
     from itertools import islice
 
-    return Exported(ctx, islice(lines(ctx.db, filters, view), offset, None), offset)
+    return Exported(ctx, islice(export_lines(ctx.db, filters, view), offset, None), offset)
 
 
 def export_text(result: Exported) -> Iterator[str]:
@@ -157,7 +157,7 @@ class Imported(Result):
 
     __slots__ = ("counts", "dry_run")
 
-    def __init__(self, counts: "Counts", *, dry_run: bool) -> None:
+    def __init__(self, counts: "ImportCounts", *, dry_run: bool) -> None:
         self.counts, self.dry_run = counts, dry_run
 
     def settle(self) -> None:
@@ -229,7 +229,7 @@ def import_(
     return Imported(counts, dry_run=dry_run)
 
 
-def _failure_reason(done: "Counts") -> str:
+def _failure_reason(done: "ImportCounts") -> str:
     counts = (
         (done.errors, "line(s) had errors"), (done.skipped_policy, "refused by policy"),
         (done.skipped_dedup, "duplicate"), (done.skipped_conflict, "with an id that is taken"),

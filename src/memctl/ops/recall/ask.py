@@ -4,54 +4,19 @@ import os
 from collections.abc import Iterator
 
 from memctl import errors
-from memctl.annotations import TYPE_CHECKING, Annotated, Any
-from memctl.answering.models import (
-    Llm,
-    LlmMode,
-    MaxCalls,
-    Model,
-    ProtocolArg,
-    QueryThreshold,
-    StableSteps,
-    Stream,
-    SystemPrompt,
-    Threshold,
-    Timeout,
-    command_of,
-    least_coverage,
-    refuse_both,
-    streaming,
-    tell_end,
-)
-from memctl.answering.models import system_prompt as words_of
+from memctl.annotations import Annotated, Any
+from memctl.answering.answer import GAP, Ground, GroundedAnswer, Model, ModelOptions, least_coverage
 from memctl.context import Context
-from memctl.folders.visiting import MountMode, SyncMode, Visit, brought_in, structure, sync_state
-from memctl.operation import CREATE, Arg, Result, operation
+from memctl.folders.mounted import MountMode, SyncMode, Visit, brought_in, structure, sync_state
+from memctl.llm.citations import REQUEST, Citation, check_citations
+from memctl.operation import CREATE, Arg, Fields, Result, operation
 from memctl.parameters import Budget, ReadRequest
+from memctl.text.block.block import Block
+from memctl.text.clean import one_line
+from memctl.text.tokens import CHARS_PER_TOKEN
 
-if TYPE_CHECKING:
-    from memctl.answering.grounding import Ground, Grounded
-    from memctl.llm.citations import Citation
-    from memctl.llm.command import Spend
-    from memctl.llm.controller import LoopPlan
-    from memctl.text.block.block import Block
-
-#: So many citations that lead nowhere are named one by one.
+#: Citations that lead nowhere and are named one by one.
 _LINES = 20
-
-Cite = Annotated[bool, Arg("ask for citations, and check them against what the model was given", "--cite", mcp="full")]
-InspectCap = Annotated[
-    int, Arg("at most so many of these tokens for the folder's structure", "--inspect-cap", ge=0,
-             mcp_help="tokens for the structure")
-]  # fmt: skip
-Sync = Annotated[
-    SyncMode, Arg("read files that changed: when there are some, always or never", "--sync", mcp_name="sync_mode",
-                  mcp_help="")
-]  # fmt: skip
-Leaving = Annotated[
-    MountMode, Arg("ephemeral leaves the store as it is: nothing is mounted or stored", "--mount-mode", mcp="full")
-]
-Ignore = Annotated[list[str] | None, Arg("patterns of files to pass over", "--ignore", metavar="PATTERN", mcp="full")]
 
 
 class Asked(Result):
@@ -66,11 +31,11 @@ class Asked(Result):
     verbatim = True
 
     def __init__(
-        self, ctx: Context, visit: Visit, grounded: "Grounded", spend: "Spend", *, counted: bool, streamed: bool
-    ) -> None:
-        self.ctx, self.visit, self.grounded, self.spend = ctx, visit, grounded, spend
-        self.counted, self.streamed = counted, streamed
-        self.citations: list[Citation] | None = None
+        self, ctx: Context, visit: Visit, grounded: GroundedAnswer, model: Model, citations: list[Citation] | None,
+        *, counted: bool,
+    ) -> None:  # fmt: skip
+        self.ctx, self.visit, self.grounded, self.citations = ctx, visit, grounded, citations
+        self.spend, self.streamed, self.counted = model.spend, model.streamed, counted
 
     def as_dict(self) -> dict[str, Any]:
         """The answer and the documented counts."""
@@ -133,23 +98,40 @@ def ask(
     path: Annotated[str, Arg("the folder", path=True)],
     question: Annotated[str, Arg("what you want to know")],
     *,
-    llm: Llm = None,
-    cite: Cite = False,
+    options: Annotated[
+        ModelOptions,
+        Fields(
+            "llm cite budget inspect_cap protocol max_calls threshold query_threshold stable_steps sync no_sync "
+            "mount_mode ignore system_prompt llm_mode timeout stream"
+        ),
+    ],
+    cite: Annotated[
+        bool, Arg("ask for citations, and check them against what the model was given", "--cite", mcp="full")
+    ] = False,
     budget: Budget = 2200,
-    inspect_cap: InspectCap = 600,
-    protocol: ProtocolArg = "passive",
-    max_calls: MaxCalls = 1,
-    threshold: Threshold = 0.92,
-    query_threshold: QueryThreshold = 0.90,
-    stable_steps: StableSteps = 2,
-    sync: Sync = "auto",
+    inspect_cap: Annotated[
+        int,
+        Arg(
+            "at most this many of these tokens for the folder's structure",
+            "--inspect-cap",
+            ge=0,
+            mcp_help="tokens for the structure",
+        ),
+    ] = 600,
+    sync: Annotated[
+        SyncMode,
+        Arg(
+            "read files that changed: when there are some, always or never", "--sync", mcp_name="sync_mode", mcp_help=""
+        ),
+    ] = "auto",
     no_sync: Annotated[bool, Arg("the same as --sync never", "--no-sync", mcp=False)] = False,
-    mount_mode: Leaving = "persist",
-    ignore: Ignore = None,
-    system_prompt: SystemPrompt = None,
-    llm_mode: LlmMode = "stdin",
-    timeout: Timeout = 300.0,
-    stream: Stream = False,
+    mount_mode: Annotated[
+        MountMode,
+        Arg("ephemeral leaves the store as it is: nothing is mounted or stored", "--mount-mode", mcp="full"),
+    ] = "persist",
+    ignore: Annotated[
+        list[str] | None, Arg("patterns of files to pass over", "--ignore", metavar="PATTERN", mcp="full")
+    ] = None,
 ) -> Asked:
     """Ask a model about a folder.
 
@@ -160,64 +142,49 @@ def ask(
     """
     if inspect_cap >= budget:
         raise errors.UsageError(f"inspect_cap ({inspect_cap}) must be less than budget ({budget})", command="ask")
-    refuse_both(ctx, "ask", stream=stream)
     if not question.strip():
         raise errors.UsageError("the question is empty", command="ask")
-    from memctl.folders.registered import canonical_folder
+    from memctl.folders.mounted import canonical_folder
 
-    model = Model(ctx, command_of(ctx, llm, llm_mode, timeout), "ask")
-    plan = _plan(
-        words_of(ctx, system_prompt, "ask"), cite=cite, protocol=protocol, max_calls=max_calls, threshold=threshold,
-        query_threshold=query_threshold, stable_steps=stable_steps, budget=budget,
-    )  # fmt: skip
+    model = Model(ctx, options, "ask")
+    plan = model.plan(budget, REQUEST if cite else "")
     folder = canonical_folder(ctx, path, "ask")
     when: SyncMode = "never" if no_sync else sync
     with brought_in(ctx, folder, when, mount_mode, {"ignore": ignore}) as (here, visit):
         first, shape, ground = _look(here, visit, question, budget, inspect_cap)
         try:
-            with streaming(ctx, wanted=stream) as out:
-                grounded = ground.answer(model, plan, question, first, before=shape, stream=out)
+            grounded = ground.answer(model, plan, question, first, before=shape)
         finally:
-            model.tell()
-    result = Asked(ctx, visit, grounded, model.spend, counted=mount_mode == "persist", streamed=out is not None)
-    tell_end(ctx, "ask", grounded.result)
-    if cite:
-        result.citations = _checked(ctx, result)
-    return result
+            model.tell_spend()
+    model.tell_end(grounded.result)
+    citations = _check(ctx, grounded, visit) if cite else None
+    return Asked(ctx, visit, grounded, model, citations, counted=mount_mode == "persist")
 
 
-def _plan(own_words: str, *, cite: bool, **bounds: Any) -> "LoopPlan":
-    from memctl.llm.citations import REQUEST
-    from memctl.llm.controller import LoopPlan
-
-    words = [own_words.strip(), REQUEST if cite else ""]
-    return LoopPlan(system_prompt="\n\n".join(part for part in words if part), **bounds)
-
-
-def _look(ctx: Context, visit: Visit, question: str, budget: int, cap: int) -> "tuple[Block, str, Ground]":
+def _look(ctx: Context, visit: Visit, question: str, budget: int, cap: int) -> tuple[Block, str, Ground]:
     """What the folder has for the question, its structure, and where more is to be had, all within the budget.
 
     `ctx` is the context whose store holds the folder's passages.
     """
-    from memctl.answering.grounding import Ground, room_after
-
     report = structure(ctx, visit.root)
     if visit.mount is not None:
         report.note_syncs([sync_state(ctx, visit.mount, visit.stale)])
     shape = report.block(cap) if cap else ""
     request = ReadRequest(all_scopes=True, below=visit.root.prefix, min_coverage=least_coverage(ctx))
     ground = Ground(ctx, request, "ask")
-    first = ground.block(question, room_after(budget, shape))
+    taken = len(shape + GAP) if shape else 0
+    first = ground.block(question, max(0, budget * CHARS_PER_TOKEN - taken) // CHARS_PER_TOKEN)
     ctx.note(f"[ask] Context: {len(shape)} chars inspect + {len(first.text)} chars recall ({len(first.ids)} items)")
     return first, shape, ground
 
 
-def _checked(ctx: Context, asked: Asked) -> "list[Citation]":
+def _check(ctx: Context, grounded: GroundedAnswer, visit: Visit) -> list[Citation]:
     """The answer's citations; those that were not in the context are named."""
-    from memctl.llm.citations import check_citations
-    from memctl.text.clean import one_line
+    from memctl.reading.block import current_folder
+    from memctl.text.block.block import display_path
 
-    found = check_citations(asked.grounded.result.answer, asked.grounded.places, below=_shown_prefix(ctx, asked.visit))
+    below = display_path(os.path.join(visit.folder, ""), current_folder(ctx))  # how the context shows the folder
+    found = check_citations(grounded.result.answer, grounded.places, below=below)
     unknown = [citation.source for citation in found if not citation.known]
     for source in unknown[:_LINES]:
         ctx.warn(f"[ask] Citation not in the context: {one_line(source)}")
@@ -228,14 +195,6 @@ def _checked(ctx: Context, asked: Asked) -> "list[Citation]":
     else:
         ctx.note(f"[ask] {len(found)} citation(s), {len(unknown)} of them not in the context")
     return found
-
-
-def _shown_prefix(ctx: Context, visit: Visit) -> str:
-    """What the paths of the folder's files begin with in the context."""
-    from memctl.reading.block import current_folder
-    from memctl.text.block.block import display_path
-
-    return display_path(os.path.join(visit.folder, ""), current_folder(ctx))
 
 
 def text(result: Asked) -> Iterator[str]:

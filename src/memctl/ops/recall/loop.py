@@ -3,20 +3,26 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 
 from memctl import errors
-from memctl.annotations import TYPE_CHECKING, Annotated, Any
-from memctl.answering import models
+from memctl.annotations import Annotated, Any
+from memctl.answering.answer import Ground, Model, ModelOptions, least_coverage
 from memctl.context import Context
+from memctl.llm.command import Spend
+from memctl.llm.controller import (
+    CONVERGED,
+    LoopPlan,
+    LoopResult,
+    LoopTrace,
+    read_trace_file,
+    trace_file_line,
+)
+from memctl.llm.controller import replay as replay_loop
 from memctl.operation import READ, REQUIRED, Arg, Fields, Result, operation
 from memctl.parameters import ReadRequest
-from memctl.reading.block import find_passages
-from memctl.reading.request import Reader, block_budget
-
-if TYPE_CHECKING:
-    from memctl.llm.command import Spend
-    from memctl.llm.controller import LoopPlan, LoopResult, LoopTrace
+from memctl.reading.request import block_budget
+from memctl.text.clean import clean
+from memctl.text.tokens import estimate
 
 
 class Looped(Result):
@@ -25,7 +31,7 @@ class Looped(Result):
     __slots__ = ("ctx", "exit_code", "result", "spend", "streamed")
     verbatim = True
 
-    def __init__(self, ctx: Context, result: "LoopResult", spend: "Spend", *, failed: bool, streamed: bool) -> None:
+    def __init__(self, ctx: Context, result: LoopResult, spend: Spend, *, failed: bool, streamed: bool) -> None:
         self.ctx, self.result, self.spend, self.streamed = ctx, result, spend, streamed
         self.exit_code = 1 if failed else 0
 
@@ -48,13 +54,11 @@ class Replayed(Result):
     __slots__ = ("traces",)
     verbatim = True
 
-    def __init__(self, traces: "tuple[LoopTrace, ...]") -> None:
+    def __init__(self, traces: tuple[LoopTrace, ...]) -> None:
         self.traces = traces
 
     def as_dict(self) -> dict[str, Any]:
         """The trace, and how the loop ended."""
-        from memctl.llm.controller import CONVERGED
-
         last = self.traces[-1].action
         return {
             "status": "ok", "iterations": len(self.traces), "converged": last in CONVERGED, "stop_reason": last,
@@ -96,14 +100,15 @@ def loop(
     initial_context: Annotated[
         str | None, Arg("what is known so far, such as a block of recall", cli=False, mcp_default=REQUIRED)
     ] = None,
-    llm: models.Llm = None,
-    llm_mode: models.LlmMode = "stdin",
-    protocol: models.ProtocolArg = "json",
-    system_prompt: models.SystemPrompt = None,
-    max_calls: models.MaxCalls = 3,
-    threshold: models.Threshold = 0.92,
-    query_threshold: models.QueryThreshold = 0.90,
-    stable_steps: models.StableSteps = 2,
+    options: Annotated[
+        ModelOptions,
+        Fields(
+            "llm llm_mode protocol system_prompt max_calls threshold query_threshold stable_steps no_stop_on_no_new "
+            "request strict timeout stream",
+            protocol={"default": "json"},
+            max_calls={"default": 3},
+        ),
+    ],
     no_stop_on_no_new: Annotated[
         bool, Arg("go on when a query brings nothing new into the context", "--no-stop-on-no-new", mcp="full")
     ] = False,
@@ -120,8 +125,6 @@ def loop(
         bool,
         Arg("an answer without directive is an error; so is a loop that does not converge", "--strict", mcp="full"),
     ] = False,
-    timeout: models.Timeout = 300.0,
-    stream: models.Stream = False,
     trace: Annotated[bool, Arg("a JSON line for each call, on stderr", "--trace", mcp=False)] = False,
     trace_file: Annotated[str | None, _file("write these lines, and what --replay needs", "--trace-file")] = None,
     replay: Annotated[str | None, _file("print the trace of a recorded loop; asks no model", "--replay")] = None,
@@ -135,49 +138,28 @@ def loop(
     """
     if replay is not None:
         return _replay(ctx, replay, query)
-    from memctl.llm.controller import LoopPlan
-
     if not query.strip():
         raise errors.UsageError("the question is empty", command="loop")
-    models.refuse_both(ctx, "loop", stream=stream)
-    model = models.Model(ctx, models.command_of(ctx, llm, llm_mode, timeout), "loop")
-    words = models.system_prompt(ctx, system_prompt, "loop")
+    model = Model(ctx, options, "loop")
     context = _context(ctx, initial_context)
-    plan = LoopPlan(
-        protocol, max_calls, threshold, query_threshold, stable_steps, not no_stop_on_no_new, strict,
-        block_budget(ctx, request), words,
-    )  # fmt: skip
-    if protocol != "passive" and max_calls > 1:
+    plan = model.plan(block_budget(ctx, request), stop_on_no_new=not no_stop_on_no_new, strict=strict)
+    if plan.protocol != "passive" and plan.max_calls > 1:
         _ = ctx.db  # a store that is missing is an error now, not after a call was paid for
-    request.auto, request.min_coverage = True, models.least_coverage(ctx)
-    recall = partial(find_passages, Reader(ctx, request, "loop", injectable=True))
-    with _tracing(ctx, plan, query, trace, trace_file) as on_trace:
-        result = _run(model, plan, query, context, stream=stream, recall=recall, on_trace=on_trace)
-    streamed = stream and ctx.emit is not None
-    return Looped(ctx, result, model.spend, failed=strict and not result.converged, streamed=streamed)
-
-
-def _run(
-    model: models.Model, plan: "LoopPlan", query: str, context: str, *, stream: bool, **hooks: Any
-) -> "LoopResult":
-    from memctl.llm.controller import run_loop
-    from memctl.text.tokens import estimate
-
+    request.auto, request.min_coverage = True, least_coverage(ctx)
+    ground = Ground(ctx, request, "loop")
     size = estimate(context)
-    if size > plan.budget:
-        model.ctx.warn(f"[loop] The context has ~{size} tokens; what is best in it within {plan.budget} is used.")
-    try:
-        with models.streaming(model.ctx, wanted=stream) as out:
-            result = run_loop(plan, context, query, ask=model, stream=out, **hooks)
-    finally:
-        model.tell()
-    models.tell_end(model.ctx, "loop", result)
-    return result
+    with _tracing(ctx, plan, query, trace, trace_file) as on_trace:
+        if size > plan.budget:
+            ctx.warn(f"[loop] The context has ~{size} tokens; what is best in it within {plan.budget} is used.")
+        try:
+            result = model.run(plan, context, query, ground.recall, on_trace)
+        finally:
+            model.tell_spend()
+        model.tell_end(result)
+    return Looped(ctx, result, model.spend, failed=strict and not result.converged, streamed=model.streamed)
 
 
 def _context(ctx: Context, given: str | None) -> str:
-    from memctl.text.clean import clean
-
     if given is None:
         if "stdin" in ctx.tty or ctx.stdin is None:
             raise errors.NoContext
@@ -189,21 +171,19 @@ def _context(ctx: Context, given: str | None) -> str:
 
 @contextmanager
 def _tracing(
-    ctx: Context, plan: "LoopPlan", question: str, trace: bool, path: str | None
-) -> "Iterator[Callable[[LoopTrace], None]]":
+    ctx: Context, plan: LoopPlan, question: str, trace: bool, path: str | None
+) -> Iterator[Callable[[LoopTrace], None]]:
     """What takes the entries of the trace: a file, else stderr when that was asked for, else nobody."""
     if path is None:
         yield (lambda entry: ctx.note(entry.line())) if trace else (lambda _: None)
         return
-    from memctl.llm.controller import trace_file_line
-
     try:
         file = open(ctx.absolute(path), "wb", buffering=0)  # noqa: SIM115 - closed below
     except OSError as exc:
         raise errors.TraceUnwritable(path=path, reason=exc.strerror) from exc
     with file:
 
-        def write(entry: "LoopTrace") -> None:
+        def write(entry: LoopTrace) -> None:
             line = (trace_file_line(entry, plan, question) + "\n").encode("utf-8", "replace")
             try:
                 while line:  # unbuffered, it takes what it can
@@ -215,8 +195,6 @@ def _tracing(
 
 
 def _replay(ctx: Context, path: str, question: str) -> Replayed:
-    from memctl.llm.controller import read_trace_file, replay
-
     full = ctx.absolute(path)
     if not os.path.exists(full):
         raise errors.TraceMissing(path=path)
@@ -227,7 +205,7 @@ def _replay(ctx: Context, path: str, question: str) -> Replayed:
         raise errors.FileMissing(path=path, reason=exc.strerror) from exc
     if recorded.plan is not None and question != recorded.question:
         ctx.note(f"[loop] The recorded question was another: {recorded.question}")
-    return Replayed(replay(path, recorded))
+    return Replayed(replay_loop(path, recorded))
 
 
 def text(result: Looped | Replayed) -> Iterator[str]:

@@ -151,10 +151,10 @@ def search(
             if limit and reader.filters.scopes is not None and reader.redaction is None:
                 reader.tell_other_scopes(query)
     if reader.redaction is not None:
-        from memctl.reading.redaction import hide
+        from memctl.reading.delivery import redact_candidates
 
         names = [c.id for c in found.candidates]
-        hide(ctx, request.redact, found.candidates)
+        redact_candidates(ctx, reader.redaction, found.candidates)
         hidden = {c.id: hidden[name] for name, c in zip(names, found.candidates, strict=True) if name in hidden}
     return Hits(ctx, query, found, reader.filters, hidden, explain=explain)
 

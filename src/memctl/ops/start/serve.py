@@ -1,10 +1,10 @@
-"""memctl serve: the MCP server."""
+"""memctl serve, the MCP server; and memory_metrics, what a running server did so far."""
 
 from collections.abc import Iterator
 
 from memctl.annotations import Annotated, Any, Literal
 from memctl.context import Context
-from memctl.errors import UsageError
+from memctl.errors import FileMissing, UsageError
 from memctl.operation import NONE, Arg, Result, Toolset, operation
 
 #: What a server is started with; each is one of the parameters of `serve`.
@@ -41,7 +41,9 @@ WritesPerMinute = Annotated[
 ReadsPerMinute = Annotated[
     int, Arg("reading calls of a session", "--reads-per-minute", env="MEMCTL_READS_PER_MINUTE", ge=1, le=10**6)
 ]
-BurstFactor = Annotated[float, Arg("so many times as many may come at once", "--burst-factor", ge=1, le=1000)]
+BurstFactor = Annotated[
+    float, Arg("calls that may come at once, in minutes of the two limits above", "--burst-factor", ge=1, le=1000)
+]
 Proposals = Annotated[
     int, Arg("statements that memory_propose takes in one turn", "--max-proposals-per-turn", ge=1, le=10**6)
 ]
@@ -49,7 +51,7 @@ WriteBytes = Annotated[
     int, Arg("bytes of one write", "--max-write-bytes", env="MEMCTL_MAX_WRITE_BYTES", ge=1, le=10**9)
 ]
 StoreSize = Annotated[
-    float | None, Arg("a store over so many MB is not written to", "--max-db-size", metavar="MB", ge=0)
+    float | None, Arg("largest size, in MB, of a store that is written to", "--max-db-size", metavar="MB", ge=0)
 ]
 AuditLog = Annotated[
     str | None, Arg("append a line for each call to this file (else stderr)", "--audit-log", metavar="FILE", path=True)
@@ -70,7 +72,7 @@ AllowOrigin = Annotated[
 ]
 
 
-class Served(Result):
+class ServerRun(Result):
     """A server that has ended, or was only looked at."""
 
     __slots__ = ("db", "tools", "version")
@@ -119,7 +121,7 @@ def serve(
     no_token: NoToken = False,
     allow_host: AllowHost = None,
     allow_origin: AllowOrigin = None,
-) -> Served:
+) -> ServerRun:
     """Serve the memory to AI clients over the Model Context Protocol.
 
     Needs the Python SDK: pip install 'memctl[mcp]'. Without --transport it speaks on standard input and output, as
@@ -127,22 +129,28 @@ def serve(
     stored. docs/mcp.md has the tools, and the configuration of each client.
     """  # fmt: skip
     options = {name: value for name, value in locals().items() if name != "ctx"}
-    _no_idle_guard(options)
+    _refuse_idle_guards(options)
     from memctl.mcp import server
 
-    found = server.build(options, ctx)
-    names = [tool.name for tool in found.tools]
+    built = server.build(options, ctx)
+    names = [entry.name for entry in built.tools]
     if check:
         from memctl import __version__
 
-        server.check_named(options, ctx)
-        found.check()
-        return Served(found.home.db_path, names, __version__)
-    server.run(found, options, ctx)
-    return Served(found.home.db_path, names)
+        _check_named(server.model_commands(options, ctx), allow_root or [], ctx)
+        built.check()
+        return ServerRun(built.pool.db_path, names, __version__)
+    server.run(built, options, ctx)
+    return ServerRun(built.pool.db_path, names)
 
 
-def _no_idle_guard(options: dict[str, Any]) -> None:
+def serve_text(result: ServerRun) -> Iterator[str]:
+    """What a check found; nothing of a server that has ended."""
+    if result.version:
+        yield f"memctl MCP server OK (v{result.version}, db={result.db})"
+
+
+def _refuse_idle_guards(options: dict[str, Any]) -> None:
     """Raise UsageError for a guard of the HTTP server where there is none: it would seem to guard something."""
     if options["no_token"] and options["token_file"] is not None:
         raise UsageError("--no-token and --token-file do not go together", command="serve")
@@ -152,7 +160,68 @@ def _no_idle_guard(options: dict[str, Any]) -> None:
             raise UsageError(f"{flag} is for a server that is reached over HTTP (--transport)", command="serve")
 
 
-def text(result: Served) -> Iterator[str]:
-    """What a check found; nothing of a server that has ended."""
-    if result.version:
-        yield f"memctl MCP server OK (v{result.version}, db={result.db})"
+def _check_named(commands: list[str], folders: list[str], ctx: Context) -> None:
+    """Whether the commands and folders that were named are there: a server starts without them, and refuses later.
+
+    Raises ModelMissing, ModelUnusable and FileMissing.
+    """
+    import os
+
+    from memctl.llm.command import ModelCommand
+
+    for command in commands:
+        ModelCommand.parse(command)
+    for folder in folders:
+        if not os.path.isdir(ctx.absolute(folder)):
+            raise FileMissing(path=folder, reason="--allow-root names no folder")
+
+
+# --- memory_metrics --------------------------------------------------------------------------------------------------
+
+
+class ServerCounts(Result):
+    """The server's counters, as `mcp.middleware` gives them."""
+
+    __slots__ = ("counts",)
+
+    def __init__(self, counts: dict[str, Any]) -> None:
+        self.counts = counts
+
+    def as_dict(self) -> dict[str, Any]:
+        """The sums, and the tools by name."""
+        return {"status": "ok"} | self.counts
+
+
+@operation(
+    access=NONE,
+    tool="memory_metrics",
+    about="Show how this memory server is doing: calls, errors, latency and bytes of each tool since it started.",
+    answer={
+        "uptime_seconds": "number",
+        "calls": "integer",
+        "errors": "integer",
+        "rate_limited": "integer",
+        "tools": "object",
+    },
+    idempotent=True,
+)
+def metrics(ctx: Context, tool_name: Annotated[str | None, Arg("only this tool", "--tool")] = None) -> ServerCounts:
+    """Count what the running server did, tool by tool.
+
+    Calls, errors, rate-limited calls, the median and the 95th percentile of the last 512 calls in milliseconds, and
+    the bytes of text that came in and went out.
+    """
+    if ctx.metrics is None:
+        raise UsageError("metrics are those of a running server", command="serve")
+    return ServerCounts(ctx.metrics.as_dict(tool_name))
+
+
+def metrics_text(result: ServerCounts) -> Iterator[str]:
+    """A line for the sums and one for each tool."""
+    n = result.counts
+    yield f"{n['calls']} calls, {n['errors']} errors, {n['rate_limited']} rate-limited in {n['uptime_seconds']} s"
+    for name, one in n["tools"].items():
+        yield (
+            f"{name}: {one['calls']} calls, {one['errors']} errors, {one['rate_limited']} rate-limited, "
+            f"p50 {one['p50_ms']} ms, p95 {one['p95_ms']} ms, {one['bytes_in']} bytes in, {one['bytes_out']} out"
+        )

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
-from memctl.names import DEFAULT_SCOPE, SOURCE_KINDS, ItemType, Tier
-from memctl.operation import CREATE, Arg, Result, operation
-from memctl.parameters import HowEstablished, WriteIn
+from memctl.names import SOURCE_KINDS, ItemType
+from memctl.operation import CREATE, Arg, Fields, Result, operation
+from memctl.parameters import WriteTarget
 from memctl.text import clean, proposals
 from memctl.text.utterance import is_empty_talk
 from memctl.types import MemoryProvenance
@@ -76,19 +76,9 @@ def remember(
     ] = None,
     *,
     type: Annotated[ItemType, Arg("what sort of statement it is", "--type")] = "note",
-    tags: Annotated[list[str] | None, Arg("its tags", "--tags", comma=True)] = None,
-    tier: HowEstablished = "stm",
-    scope: Annotated[str, Arg("the scope to store in", "--scope")] = DEFAULT_SCOPE,
-    workspace: WriteIn = None,
+    target: Annotated[WriteTarget, Fields("tags tier scope workspace title why source")],
     title: Annotated[str | None, Arg("its title (default: its first line)", "--title")] = None,
     why: Annotated[str | None, Arg("the reason, kept with it as a last paragraph", "--why")] = None,
-    source: Annotated[
-        str | None,
-        Arg(
-            "where it is from: FILE, FILE:LINE, an address, or KIND:ID with the kind chat, doc, tool or mixed",
-            "--source",
-        ),
-    ] = None,
     confidence: Annotated[float, Arg("how sure it is", "--confidence", ge=0, le=1)] = 0.5,
     importance: Annotated[
         float | None, Arg("how much it matters; 0.5 is as much as any other", "--importance", ge=0, le=1)
@@ -107,10 +97,8 @@ def remember(
     elif clean.is_blank(given):
         raise errors.UsageError("the statement is empty", command="remember")
     content = clean.statement(without_injected(ctx, given, "remember"))
-    batch = StatementBatch(
-        ctx, "memctl-remember", scope=scope, workspace=workspace, tags=tags or (), tier=tier,
-        source=_named_source(ctx, source) if source else None,
-    )  # fmt: skip
+    source = _named_source(ctx, target.source) if target.source else None
+    batch = StatementBatch(ctx, "memctl-remember", target, source)
     item = batch.add(batch.statement(content, title or "", type=type, confidence=confidence), importance)
     reason = clean.statement(why or "")
     if reason:
@@ -177,11 +165,8 @@ def write(
     title: Annotated[str, Arg("one line that says what it is about")],
     content: Annotated[str, Arg("the statement, at most 2000 characters")],
     *,
-    tags: Annotated[list[str] | None, Arg("its tags", "--tags", comma=True)] = None,
-    tier: Annotated[Tier, Arg("how established it is", "--tier")] = "stm",
+    target: Annotated[WriteTarget, Fields("tags tier type scope workspace", tier={"env": None, "config": None})],
     type: Annotated[ItemType, Arg("what sort of statement it is", "--type")] = "note",
-    scope: Annotated[str, Arg("the scope to store in", "--scope")] = DEFAULT_SCOPE,
-    workspace: WriteIn = None,
     importance: Annotated[float | None, Arg("how much it matters", "--importance", ge=0, le=1, mcp="full")] = None,
 ) -> Remembered:
     """Store one finished item.
@@ -191,7 +176,7 @@ def write(
     """
     from memctl.ingest.statements import StatementOutcome
 
-    batch = StatementBatch(ctx, "memory_write", scope=scope, workspace=workspace, tags=tags or (), tier=tier)
+    batch = StatementBatch(ctx, "memory_write", target)
     item = batch.add(batch.statement(content, title, type=type), importance)
     if clean.is_blank(content):
         return Remembered(StatementOutcome("rejected", item.title, reasons=("Content is empty",)))
@@ -223,8 +208,7 @@ def propose(
         Arg("{title, content, type, tags, why_store, provenance_hint: {source_kind, source_id}}: a list of these"),
     ],
     *,
-    scope: Annotated[str, Arg("the scope to store in", "--scope")] = DEFAULT_SCOPE,
-    workspace: WriteIn = None,
+    target: Annotated[WriteTarget, Fields("scope workspace")],
     source_doc: Annotated[str | None, Arg("the document they are from, where they name no source", "--source")] = None,
 ) -> Proposals:
     """Store what a model proposes to remember.
@@ -233,7 +217,7 @@ def propose(
     One without why_store is stored for policy.quarantine_expiry_hours only: said again with a reason, it stays.
     """
     source = MemoryProvenance("doc", source_doc) if source_doc else None
-    batch = StatementBatch(ctx, "memory_propose", scope=scope, workspace=workspace, source=source)
+    batch = StatementBatch(ctx, "memory_propose", target, source)
     titles = (entry.get("title") if isinstance(entry, Mapping) else None for entry in items)
     named = (clean.one_line(title) if isinstance(title, str) else "" for title in titles)
     entries = ((title, *proposals.checked(entry)) for title, entry in zip(named, items, strict=True))
@@ -294,12 +278,12 @@ class Pulled(Result):
 def pull(
     ctx: Context,
     *,
-    tags: Annotated[list[str] | None, Arg("tags for everything stored, after its own", "--tags", comma=True)] = None,
+    target: Annotated[
+        WriteTarget,
+        Fields("tags title type scope tier workspace", tags={"help": "tags for everything stored, after its own"}),
+    ],
     title: Annotated[str | None, Arg("title of a note made from plain text", "--title")] = None,
     type: Annotated[ItemType, Arg("type of a note made from plain text", "--type")] = "note",
-    scope: Annotated[str, Arg("the scope to store in", "--scope")] = DEFAULT_SCOPE,
-    tier: HowEstablished = "stm",
-    workspace: WriteIn = None,
     tee: Annotated[bool, Arg("pass the input on to standard output", "--tee")] = False,
 ) -> Pulled:
     """Store what an LLM wrote, from standard input.
@@ -314,7 +298,7 @@ def pull(
     source. Without --json and --tee nothing is printed on stdout; --tee passes the answer on, without the proposals
     in it.
     """
-    batch = StatementBatch(ctx, "memctl-pull", scope=scope, workspace=workspace, tags=tags or (), tier=tier)
+    batch = StatementBatch(ctx, "memctl-pull", target)
     if tee and ctx.json:
         raise errors.UsageError("--tee prints the answer, --json what became of it", command="pull")
     given = read_stdin(ctx, "pull")

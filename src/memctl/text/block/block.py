@@ -4,53 +4,41 @@ The budget is a promise: header, passages and footer together, with the line bre
 more. Passages are taken in the order given; one that is too long is cut, one that does not fit does not stop the rest.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import ids
 from memctl.text import trust
-from memctl.text.block.escaping import escaped
-from memctl.text.block.excerpt import CUT, Excerpt, Weighed, excerpt, opened
+from memctl.text.block.excerpt import CUT, Excerpt, Weighed, cost, excerpt, opened
 from memctl.text.block.frames import META_CHARS, Frame, Full
-from memctl.text.clean import one_line
-from memctl.text.echo import HEADER
+from memctl.text.block.markers import HEADER, escaped
+from memctl.text.clean import one_line, union
 from memctl.text.tokens import CHARS_PER_TOKEN
 
 if TYPE_CHECKING:
     import re
 
+    from memctl.store.documents.passages import SourcePosition
+
 #: The version that `format_injection_block` writes; what `recall` prints by default is `frames.Compact.version`.
 FORMAT_VERSION = 1
 
 #: Of several passages none gets more than this share of the room before the others had theirs, and of many none more
-#: than so many characters: a question is answered more often by many short passages than by a few long ones.
+#: than SHARE characters: a question is answered more often by many short passages than by a few long ones.
 FAIR_SHARE = 0.4
 SHARE = 700
 #: A cut passage shorter than this (characters) is not worth its frame; the first one may be as short as the second.
 LEAST = 160
 LEAST_FIRST = 60
 
-#: A heading in the frame has at most so many characters: the nearest that the text does not say, not the whole way.
+#: How long a heading in the frame may be, in characters: the nearest that the text does not say, not the whole way.
 HEADING = 48
-#: The heading may stand in so many of the first lines of the text itself.
+#: The heading may stand in this many of the first lines of the text itself.
 LOOKED_AT = 6
 _DAY = 10
 
 
-class Place(Protocol):
-    """Where in its source an item stands (`memctl.store.documents.sources.Source`)."""
-
-    @property
-    def position(self) -> int | None: ...  # noqa: D102
-    @property
-    def line_start(self) -> int | None: ...  # noqa: D102
-    @property
-    def line_end(self) -> int | None: ...  # noqa: D102
-    @property
-    def anchor(self) -> str: ...  # noqa: D102
-
-
-class Passage(NamedTuple):
+class BlockEntry(NamedTuple):
     """What the block shows of an item, or of several that follow each other in one source.
 
     ids     the items
@@ -109,7 +97,7 @@ class Block(NamedTuple):
     ids: tuple[str, ...]
     items: int
     tokens: int
-    shown: tuple[Passage, ...] = ()
+    shown: tuple[BlockEntry, ...] = ()
 
 
 def format_injection_block(
@@ -120,7 +108,7 @@ def format_injection_block(
     fts_strategy: str | None = None,
     fts_dropped_terms: Sequence[str] | None = None,
     *,
-    places: Mapping[str, Place] | None = None,
+    places: Mapping[str, "SourcePosition"] | None = None,
     cwd: str = "",
     words: Sequence[str] = (),
 ) -> str:
@@ -129,7 +117,7 @@ def format_injection_block(
     places  item id -> where it stands in its source; cwd: paths below it are shown relative to it
     words   stems of the query: a passage that must be cut keeps the lines that have them
     """
-    passages = [passage(item, (places or {}).get(_id(item)), cwd) for item in items]
+    passages = [block_entry(item, (places or {}).get(_id(item)), cwd) for item in items]
     head = header_lines(injection_type, budget_tokens, len(items) if total_matched is None else total_matched)
     frame = Full(head + strategy_lines(fts_strategy, fts_dropped_terms), budget_tokens)
     return build(passages, frame, budget_tokens, words).text
@@ -155,14 +143,12 @@ def strategy_lines(strategy: str | None, dropped: Sequence[str] | None = None) -
     return [f"fts_strategy: {one_line(strategy)}" + (f" (dropped: {words})" if words else "")]
 
 
-def build(passages: Sequence[Passage], frame: Frame, budget_tokens: int, words: Weighed = ()) -> Block:
+def build(passages: Sequence[BlockEntry], frame: Frame, budget_tokens: int, words: Weighed = ()) -> Block:
     """Fit passages into the budget and write the block; what frames do not take, the passages get.
 
     Those that follow each other share a frame; what that spares is given out once more. `words` are stems in lower
     case, with what each weighs (see `excerpt`).
     """
-    from memctl.text.block.runs import joined
-
     budget = budget_tokens * CHARS_PER_TOKEN
     room = budget - frame.around(len(passages))
     written = joined(_fit(passages, frame, room, words), frame)
@@ -172,13 +158,13 @@ def build(passages: Sequence[Passage], frame: Frame, budget_tokens: int, words: 
     spared = budget - len(text) - 1
     if spared >= LEAST:
         again = joined(_fit(passages, frame, room + spared, words), frame)
-        more, cost = frame.write(again)
+        more, more_used = frame.write(again)
         if len(more) < budget:
-            written, text, used = again, more, cost
+            written, text, used = again, more, more_used
     return Block(text, tuple(i for p in written for i in p.ids), len(written), used, tuple(written))
 
 
-# --- one passage ------------------------------------------------------------------------------------------------
+# --- one passage ------------------------------------------------------------------------------------------------------
 
 
 #: The fields of an item that a block shows.
@@ -188,19 +174,30 @@ _SHOWN = (
 )  # fmt: skip
 
 
-def passage(item: Any, place: Place | None = None, cwd: str = "") -> Passage:
+def block_entry(item: Any, place: "SourcePosition | None" = None, cwd: str = "") -> BlockEntry:
     """What the block shows of one item (a MemoryItem, or a dict that may lack keys)."""
     data: Mapping[str, Any] = item if isinstance(item, Mapping) else item.fields(_SHOWN)
     source = data.get("provenance") or {}
     kind, source_id = str(source.get("source_kind") or ""), str(source.get("source_id") or "")
-    lines = _content_lines(str(data.get("content") or ""))
-    chunk, span = _stand(place, source.get("chunk_ids") or ())
+    chunk_ids, hashes = source.get("chunk_ids") or (), source.get("content_hashes") or ()
+    content = str(data.get("content") or "")
+    lines = _without_blank_ends([line.translate(_CONTROLS).rstrip() for line in content.splitlines()])
+    chunk, span = _stand(place, chunk_ids)
     path = display_path(source_id, cwd) if kind == "doc" and source_id and chunk else ""
-    if kind == "doc" and lines and lines[0].startswith("[path:"):
-        lines, path, chunk, span = _legacy(lines, source_id, (path, chunk, span), cwd)
-    hashes = source.get("content_hashes") or ()
+    stated = place_line(lines[0], source_id) if kind == "doc" and lines and lines[0].startswith("[path:") else None
+    if stated:  # the content of older stores begins with its own place and may end with a [camel: …] line
+        camel = len(lines) > 1 and lines[-1].startswith("[camel: ") and lines[-1].endswith("]")
+        lines = _without_blank_ends(lines[1:-1] if camel else lines[1:])
+        path = path or display_path(source_id or stated[1], cwd)
+        chunk, span = chunk or stated[2], span or (int(stated[3]), int(stated[4]))
     title = str(data.get("title") or "")
-    return Passage(
+    anchor = one_line(place.anchor, META_CHARS) if place is not None and path and span is None else ""
+    said_source = one_line(kind + (f":{source_id}" if source_id else ""), META_CHARS)
+    if "trust:" in said_source.lower():  # a source cannot say itself how far it is trusted
+        import re
+
+        said_source = re.sub("(?i)trust:", lambda found: found[0][:-1] + "\\:", said_source)
+    return BlockEntry(
         ids=(_id(item),),
         tier=one_line(str(data.get("tier") or "stm")),
         validation=one_line(str(data.get("validation") or "unverified")),
@@ -210,54 +207,37 @@ def passage(item: Any, place: Place | None = None, cwd: str = "") -> Passage:
         path=path,
         chunk=chunk,
         span=span,
-        provenance=_named(one_line(kind + (f":{source_id}" if source_id else ""), META_CHARS))
-        + (f" | {one_line(str(hashes[0])[:16])}..." if hashes else ""),
+        provenance=said_source + (f" | {one_line(str(hashes[0])[:16])}..." if hashes else ""),
         tags=[one_line(str(tag)) for tag in data.get("tags") or ()],
         confidence=float(data.get("confidence", 0.5)),
         entities=[one_line(str(entity)) for entity in data.get("entities") or ()],
-        anchor=_anchor(place, str(data.get("title", ""))) if path and span is None else "",
-        trust=getattr(place, "trust", "") or trust.told(kind, source_id, source.get("chunk_ids") or ()),
+        anchor="" if anchor in str(data.get("title", "")) else anchor,  # a heading path says no more than the title
+        trust=getattr(place, "trust", "") or trust.told(kind, source_id, chunk_ids),
         source=f"{kind}:{source_id}" if source_id else "",
         handle=_id(item),
-        heading=one_line(near_heading(title, lines, path) if path else said_title(title, lines), HEADING),
+        heading=one_line(_heading(title, lines, path), HEADING),
         date="" if path else one_line(str(data.get("created_at") or ""))[:_DAY],
         moment=str(data.get("created_at") or ""),
     )
 
 
-def _named(source: str) -> str:
-    """A source as it calls itself, which cannot say how far it is trusted: `trust:` in it gets a backslash."""
-    if "trust:" not in source.lower():
-        return source
-    import re
+def _heading(title: str, lines: Sequence[str], path: str) -> str:
+    """What a title says that neither the path nor the first lines of the passage say anyway; "" if nothing.
 
-    return re.sub("(?i)trust:", lambda found: found[0][:-1] + "\\:", source)
-
-
-def said_title(title: str, lines: Sequence[str]) -> str:
-    """The title of a statement, "" where its text begins with it anyway."""
-    bare = " ".join(title.split()).rstrip("….: ").casefold()
-    text = " ".join(" ".join(lines[:LOOKED_AT]).split()).lstrip("#* ").casefold()
-    return "" if not bare or bare == "(untitled)" or text.startswith(bare) else title
-
-
-def near_heading(title: str, lines: Sequence[str], path: str) -> str:
-    """The nearest part of a heading path that neither the path nor the first lines of the passage say anyway."""
-    said = _letters(path.rpartition("/")[2].partition(".")[0]), _letters(" ".join(lines[:LOOKED_AT]))
-    parts = [
-        part for part in title.split(" > ") if (bare := _letters(part)) and bare != said[0] and bare not in said[1]
-    ]
+    Of a document's heading path that is the nearest part, of a statement the whole.
+    """
+    first_lines = " ".join(lines[:LOOKED_AT])
+    if not path:
+        bare = " ".join(title.split()).rstrip("….: ").casefold()
+        said = " ".join(first_lines.split()).lstrip("#* ").casefold()
+        return "" if not bare or bare == "(untitled)" or said.startswith(bare) else title
+    name, text = _letters(path.rpartition("/")[2].partition(".")[0]), _letters(first_lines)
+    parts = [part for part in title.split(" > ") if (bare := _letters(part)) and bare != name and bare not in text]
     return parts[-1] if parts else ""
 
 
 def _letters(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())
-
-
-def _anchor(place: Place | None, title: str) -> str:
-    """The page, slide or sheet; a heading path is none, the title says it already."""
-    anchor = one_line(place.anchor, META_CHARS) if place is not None else ""
-    return "" if anchor in title else anchor
 
 
 def display_path(path: str, cwd: str) -> str:
@@ -270,31 +250,13 @@ def _id(item: Any) -> str:
     return str(item.get("id", "") if isinstance(item, Mapping) else item.id)
 
 
-def _stand(place: Place | None, chunk_ids: Sequence[Any]) -> tuple[str, tuple[int, int] | None]:
+def _stand(place: "SourcePosition | None", chunk_ids: Sequence[Any]) -> tuple[str, tuple[int, int] | None]:
     """The chunk and the lines to display; older stores only have `path:3` among the chunk ids."""
     if place is not None and place.position is not None:
         known = place.line_start is not None and place.line_end is not None
         return str(place.position), (place.line_start or 0, place.line_end or 0) if known else None
     tail = str(chunk_ids[0]).rpartition(":")[2] if chunk_ids else ""
     return (tail if tail.isdecimal() else ""), None
-
-
-_Standing = tuple[str, str, "tuple[int, int] | None"]
-
-
-def _legacy(
-    lines: list[str], source_id: str, known: _Standing, cwd: str
-) -> tuple[list[str], str, str, tuple[int, int] | None]:
-    """Content of older stores begins with its own place line and may end with a [camel: …] line: take them out."""
-    found = place_line(lines[0], source_id)
-    if found is None:
-        return lines, *known
-    lines = lines[1:]
-    if lines and lines[-1].startswith("[camel: ") and lines[-1].endswith("]"):
-        lines = lines[:-1]
-    path, chunk, span = known
-    path = path or display_path(source_id or found[1], cwd)
-    return _without_blank_ends(lines), path, chunk or found[2], span or (int(found[3]), int(found[4]))
 
 
 def place_line(line: str, source_id: str) -> "re.Match[str] | None":
@@ -308,10 +270,6 @@ def place_line(line: str, source_id: str) -> "re.Match[str] | None":
 _CONTROLS = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160)))
 
 
-def _content_lines(content: str) -> list[str]:
-    return _without_blank_ends([line.translate(_CONTROLS).rstrip() for line in content.splitlines()])
-
-
 def _without_blank_ends(lines: list[str]) -> list[str]:
     start, end = 0, len(lines)
     while start < end and not lines[start]:
@@ -321,12 +279,12 @@ def _without_blank_ends(lines: list[str]) -> list[str]:
     return lines[start:end]
 
 
-# --- fitting ----------------------------------------------------------------------------------------------------
+# --- fitting ----------------------------------------------------------------------------------------------------------
 
 
-def _fit(passages: Sequence[Passage], frame: Frame, room: int, words: Weighed) -> list[Passage]:
+def _fit(passages: Sequence[BlockEntry], frame: Frame, room: int, words: Weighed) -> list[BlockEntry]:
     frames = [frame.cost(p, len(passages)) for p in passages]
-    bodies = [frame.body(p) for p in passages]
+    bodies = [cost(p.lines, frame.line_cost) for p in passages]
     fair = int(room * FAIR_SHARE) if len(passages) > 1 else room
     fair = min(fair, max(SHARE, room // max(1, len(passages))))
     shares = _shares(frames, bodies, fair, room)
@@ -357,23 +315,137 @@ def _shares(frames: Sequence[int], bodies: Sequence[int], fair: int, room: int) 
     return shares
 
 
-def _cut(p: Passage, cut: Excerpt, *, marked: bool) -> Passage:
+def _cut(p: BlockEntry, cut: Excerpt, *, marked: bool) -> BlockEntry:
     """What is left of a passage; a cut between two lines needs no mark where the frame says which lines are shown."""
-    span, lines = p.span, cut.lines
+    span, lines = p.span, list(cut.lines)
     if span and span[1] - span[0] + 1 == len(p.lines):  # line for line as in the source: say which are shown
         span = (span[0] + cut.first, span[0] + cut.last)
         if not marked:
-            opening = lines[: len(lines) - cut.shown]
-            lines = [*opening, *_unmarked(lines[len(opening) :], p.lines[cut.first], p.lines[cut.last])]
+            first, last = p.lines[cut.first], p.lines[cut.last]
+            at = len(lines) - cut.shown
+            whole = f"{CUT} {first.lstrip()}"
+            if lines[at] == whole or (cut.shown == 1 and lines[at] == f"{CUT} {first.strip()} {CUT}"):
+                lines[at] = first + lines[at].removeprefix(whole)
+            if lines[-1] == f"{last.rstrip()} {CUT}":
+                lines[-1] = last
     left_out = (cut.first > 0 or lines[0].startswith(CUT), cut.last < len(p.lines) - 1 or lines[-1].endswith(CUT))
     return p._replace(lines=lines, span=span, cut=left_out)
 
 
-def _unmarked(lines: list[str], first: str, last: str) -> list[str]:
-    """The lines without the marks of cuts that go between two lines; `first` and `last` are what they were."""
-    out = list(lines)
-    if out[0] == f"{CUT} {first.lstrip()}" or (len(out) == 1 and out[0] == f"{CUT} {first.lstrip().rstrip()} {CUT}"):
-        out[0] = first + out[0].removeprefix(f"{CUT} {first.lstrip()}")
-    if out[-1] == f"{last.rstrip()} {CUT}":
-        out[-1] = last
+# --- passages that follow each other in one source, written as one ----------------------------------------------------
+
+
+def joined(passages: Sequence[BlockEntry], frame: Frame) -> list[BlockEntry]:
+    """Passages that belong together become one, in the place of the best of them; the order is else kept.
+
+    Passages of a document do when the lines shown of one go on where those of the other end. Turns of a conversation
+    do in the order in which they were said, each with its speaker. Other parts of one document share its line, a mark
+    between them. (In version 1 turns and parts stand for themselves.)
+    """
+    out = dict(enumerate(passages))
+    by_source: dict[tuple[str, str], list[int]] = {}
+    for rank, p in enumerate(passages):
+        turn = frame.version > 1 and not p.path and p.source.startswith("chat:")
+        if p.chunk.isdecimal() and (turn or (p.path and p.span)):
+            by_source.setdefault((p.path, p.source), []).append(rank)
+    for ranks in by_source.values():
+        ranks.sort(key=lambda rank: (int(passages[rank].chunk), rank))
+        for run in _runs(ranks, passages):
+            for rank in run:
+                del out[rank]
+            out[min(run)] = _run_together([passages[rank] for rank in run], passages[min(run)])
+    found = [out[rank] for rank in sorted(out)]
+    if frame.version == 1:
+        return found
+    parts: dict[tuple[str, str], list[BlockEntry]] = {}
+    for number, p in enumerate(found):
+        key = (p.path, p.source) if p.path and p.span else ("", str(number))
+        parts.setdefault(key, []).append(p)
+    return [_parts_together(many) if len(many) > 1 else many[0] for many in parts.values()]
+
+
+def _runs(ranks: Sequence[int], passages: Sequence[BlockEntry]) -> list[list[int]]:
+    """Those of some passages of one source, in its order, that follow each other: two or more at a time."""
+    runs: list[list[int]] = []
+    for rank in ranks:
+        here, before = passages[rank], passages[runs[-1][-1]] if runs else None
+        next_in_source = before is not None and int(here.chunk) == int(before.chunk) + 1
+        if before is not None and next_in_source and not (here.path and (before.cut[1] or here.cut[0])):
+            runs[-1].append(rank)
+        else:
+            runs.append([rank])
+    return [run for run in runs if len(run) > 1]
+
+
+def _run_together(run: Sequence[BlockEntry], best: BlockEntry) -> BlockEntry:
+    """A run of passages of a document, or turns in the order in which they were said; the first names the day."""
+    first, last = run[0], run[-1]
+    merged = best._replace(
+        ids=tuple(i for p in run for i in p.ids), chunk=f"{first.chunk}-{last.chunk}", handle=first.handle
+    )
+    if not first.path:
+        facts = tuple(dict.fromkeys(fact for p in run for fact in p.facts))
+        lines = [line for p in run for line in spoken(p)]
+        return merged._replace(lines=lines, heading="", date=first.date, facts=facts)
+    lines, tags, entities = list(first.lines), list(first.tags), list(first.entities)
+    end = first.span[1] if first.span else 0
+    for p in run[1:]:
+        start, stop = p.span or (end + 1, end)
+        if start > end + 1:
+            lines.append("")
+        overlap = max(0, end + 1 - start)
+        exact = stop - start + 1 == len(p.lines)  # only then do line numbers say which lines are doubled
+        lines += p.lines[overlap:] if exact else p.lines
+        end = max(end, stop)
+        tags, entities = union(tags, p.tags), union(entities, p.entities)
+    return merged._replace(
+        lines=lines, span=(first.span[0] if first.span else 0, end), tags=tags, entities=entities,
+        heading=first.heading, cut=(first.cut[0], last.cut[1]),
+    )  # fmt: skip
+
+
+def spoken(p: BlockEntry) -> list[str]:
+    """The lines of a turn with who said it."""
+    if not p.heading or not p.lines:
+        return p.lines
+    return [f"{p.heading}: {p.lines[0]}", *p.lines[1:]]
+
+
+def _parts_together(parts: Sequence[BlockEntry]) -> BlockEntry:
+    """Parts of one document become one, in the place of the best of them and in the document's order."""
+    best, ordered = parts[0], sorted(parts, key=lambda p: p.span or (0, 0))
+    lines: list[str] = []
+    for p in ordered:
+        lines += [CUT, *p.lines] if lines else p.lines
+    spans = tuple(p.span for p in ordered if p.span)
+    same = {p.heading for p in parts} == {best.heading}
+    return best._replace(
+        ids=tuple(dict.fromkeys(i for p in ordered for i in p.ids)), lines=lines, chunk=ordered[0].chunk,
+        span=(spans[0][0], max(last for _, last in spans)), spans=spans, heading=best.heading if same else "",
+        handle=ordered[0].handle,
+    )  # fmt: skip
+
+
+# --- the other documented forms of items for a model ------------------------------------------------------------------
+
+
+def format_combined_prompt(user_question: str, inject_block: str, mode_hint: str = "") -> str:
+    """A prompt with the question first and the block behind it as reference."""
+    parts = ["## User Question (answer THIS; do not modify or reinterpret it)", "", user_question, ""]
+    if mode_hint == "exploration":
+        parts += ["Mode: exploration. Explain from the context below; do not read or edit files.", ""]
+    elif mode_hint == "modification":
+        parts += ["Mode: modification. Read a file before you change it; never edit using chunk content.", ""]
+    if inject_block.strip():
+        parts += ["## Additional Context (reference only)", "", inject_block, ""]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def format_search_results(items: Iterable[Any], query: str) -> list[dict[str, Any]]:  # noqa: ARG001 - documented
+    """Items as short dicts: id, title, tier, type, tags, confidence, validation, content_preview (200 characters)."""
+    out = []
+    keys = ("id", "title", "tier", "type", "tags", "confidence", "validation")
+    for item in items:
+        data = item if isinstance(item, Mapping) else item.fields((*keys, "content"))
+        out.append({key: data.get(key) for key in keys} | {"content_preview": str(data.get("content") or "")[:200]})
     return out

@@ -17,7 +17,8 @@ LONG_LINE = 200
 AGAIN = 0.3
 #: What it adds to a stretch to begin where a paragraph, a list item or a block of code does, and to end there.
 BORDER = 0.1
-#: A first line of at most so many characters is kept before a stretch from further down, if so many are left for that.
+#: A first line of at most this many characters is kept before a stretch from further down, if at least
+#: LEAST_AFTER_OPENING characters are left for that.
 OPENING = 120
 LEAST_AFTER_OPENING = 200
 
@@ -25,7 +26,7 @@ LEAST_AFTER_OPENING = 200
 class Excerpt:
     """Some lines of a text, and the zero-based numbers of the first and the last.
 
-    shown  so many of the lines at the end are these; the one before them, if there is one, is what the text opens with
+    shown  how many of the lines at the end are these; the one before them, if there is one, is what the text opens with
     """
 
     __slots__ = ("first", "last", "lines", "shown")
@@ -35,8 +36,8 @@ class Excerpt:
         self.shown = len(lines) if shown < 0 else shown
 
 
-class _Unit:
-    """A line or a sentence of one; `cost` in characters. `opens`: a paragraph, a list item, a block of code begins."""
+class _Piece:
+    """A line or a part of one; `cost` in characters. `opens`: a paragraph, a list item, a block of code begins."""
 
     __slots__ = ("cost", "line", "opens", "starts_line", "text")
 
@@ -57,25 +58,23 @@ def cost(lines: Iterable[str], line_cost: int = LINE_COST) -> int:
 
 
 def opened(lines: Sequence[str], limit: int, words: Weighed = (), line_cost: int = LINE_COST) -> Excerpt | None:
-    """The same as `excerpt`, after the first line where that says what it is all about: a heading, a definition."""
+    """The same as `excerpt`, after the first line where that says what it is all about: a heading, a definition.
+
+    Such a line is short, and marked or underlined, or has the next one below it.
+    """
     cut = excerpt(lines, limit, words, line_cost)
-    if cut is None or cut.first == 0 or not _introduces(lines):
+    if cut is None or cut.first == 0 or not 0 < len(lines[0]) <= OPENING:
         return cut
+    first, second = lines[0], lines[1]
+    underlined = len(second) >= 3 and not second[0].isalnum() and second.strip(second[0]) == ""
+    below = bool(second) and len(second) - len(second.lstrip()) > len(first) - len(first.lstrip())
     room = limit - cost(lines[:1], line_cost)
-    rest = excerpt(lines, room, words, line_cost) if room >= LEAST_AFTER_OPENING else None
+    if room < LEAST_AFTER_OPENING or not (first.startswith("#") or underlined or below):
+        return cut
+    rest = excerpt(lines, room, words, line_cost)
     if rest is None or rest.first == 0:
         return cut
-    return Excerpt([lines[0], *rest.lines], rest.first, rest.last, len(rest.lines))
-
-
-def _introduces(lines: Sequence[str]) -> bool:
-    """Whether the first of some lines is a short one that is underlined or marked, or has the next one below it."""
-    first, second = lines[0], lines[1]
-    if not first or len(first) > OPENING:
-        return False
-    underlined = len(second) >= 3 and not second[0].isalnum() and second.strip(second[0]) == ""
-    below = len(second) - len(second.lstrip()) > len(first) - len(first.lstrip())
-    return first.startswith("#") or underlined or (bool(second) and below)
+    return Excerpt([first, *rest.lines], rest.first, rest.last, len(rest.lines))
 
 
 def excerpt(lines: Sequence[str], limit: int, words: Weighed = (), line_cost: int = LINE_COST) -> Excerpt | None:
@@ -89,62 +88,61 @@ def excerpt(lines: Sequence[str], limit: int, words: Weighed = (), line_cost: in
     room = limit - line_cost - 2 * (len(CUT) + 1)
     if room < 1:
         return None
-    units = [unit for number, line in enumerate(lines) for unit in _units(number, line, room, line_cost)]
-    _mark_openings(units)
-    start, end = _best_window(units, room + line_cost, _held(units, words), line_cost)
-    while start < end and not units[start].text.strip():
+    pieces = [piece for number, line in enumerate(lines) for piece in _pieces(number, line, room, line_cost)]
+    _mark_openings(pieces)
+    start, end = _best_window(pieces, room + line_cost, _weights(pieces, words), line_cost)
+    while start < end and not pieces[start].text.strip():
         start += 1
-    while end > start and not units[end - 1].text.strip():
+    while end > start and not pieces[end - 1].text.strip():
         end -= 1
     if start == end:
         return None
-    out = _lines(units[start:end])
+    out: list[str] = []
+    for piece in pieces[start:end]:
+        if piece.starts_line or not out:
+            out.append(piece.text)
+        else:
+            out[-1] += " " + piece.text
     if start > 0:
         out[0] = f"{CUT} {out[0].lstrip()}"
-    if end < len(units):
+    if end < len(pieces):
         out[-1] = f"{out[-1].rstrip()} {CUT}"
-    return Excerpt(out, units[start].line, units[end - 1].line)
+    return Excerpt(out, pieces[start].line, pieces[end - 1].line)
 
 
-def _lines(units: Sequence[_Unit]) -> list[str]:
-    out: list[str] = []
-    for unit in units:
-        if unit.starts_line or not out:
-            out.append(unit.text)
-        else:
-            out[-1] += " " + unit.text
-    return out
-
-
-def _units(number: int, line: str, room: int, line_cost: int) -> Iterator[_Unit]:
-    first = True
+def _pieces(number: int, line: str, room: int, line_cost: int) -> Iterator[_Piece]:
+    """A line whole; a long one in sentences, and a sentence longer than `room` cut at blanks where there are any."""
+    starts_line = True
     if not line:
-        yield _Unit(number, line, first, line_cost)
-    for sentence in sentences(line) if len(line) > min(LONG_LINE, room) else (line,):
-        for piece in _hard(sentence, room):
-            yield _Unit(number, piece, first, line_cost)
-            first = False
+        yield _Piece(number, line, starts_line, line_cost)
+    for text in sentences(line) if len(line) > min(LONG_LINE, room) else (line,):
+        start = 0
+        while start < len(text):
+            end = len(text)
+            if end - start > room:
+                blank = text.rfind(" ", start + room // 2, start + room)
+                end = blank if blank > start else start + room
+            yield _Piece(number, text[start:end], starts_line, line_cost)
+            starts_line = False
+            start = end + 1 if text[end : end + 1] == " " else end
 
 
 _FENCES = ("```", "~~~")
 _BULLETS = ("- ", "* ", "+ ", "• ", "#")
 
 
-def _mark_openings(units: Sequence[_Unit]) -> None:
+def _mark_openings(pieces: Sequence[_Piece]) -> None:
     """Note where a paragraph, a heading, a list item or a fenced block begins; nothing begins inside such a block."""
     fenced, blank = False, True
-    for unit in units:
-        bare = unit.text.lstrip() if unit.starts_line else ""
+    for piece in pieces:
+        bare = piece.text.lstrip() if piece.starts_line else ""
         fence = bare.startswith(_FENCES)
         if not fenced:
-            unit.opens = bool(bare) and (blank or fence or _is_item(bare))
+            number = bare.partition(" ")[0]
+            item = bare.startswith(_BULLETS) or (number[-1:] in ".)" and number[:-1].isdigit())
+            piece.opens = bool(bare) and (blank or fence or item)
         fenced ^= fence
-        blank = unit.starts_line and not bare
-
-
-def _is_item(bare: str) -> bool:
-    number = bare.partition(" ")[0]
-    return bare.startswith(_BULLETS) or (number[-1:] in ".)" and number[:-1].isdigit())
+        blank = piece.starts_line and not bare
 
 
 def sentences(line: str) -> Iterator[str]:
@@ -161,22 +159,10 @@ def sentences(line: str) -> Iterator[str]:
         yield line[start:]
 
 
-def _hard(text: str, room: int) -> Iterator[str]:
-    """Pieces of at most `room` characters, cut at blanks where there are any."""
-    start = 0
-    while len(text) - start > room:
-        blank = text.rfind(" ", start + room // 2, start + room)
-        end = blank if blank > start else start + room
-        yield text[start:end]
-        start = end + 1 if text[end] == " " else end
-    if start < len(text):
-        yield text[start:]
-
-
-def _held(units: Sequence[_Unit], words: Weighed) -> list[list[tuple[int, float]]]:
-    """For each unit the words in it, as (number, weight)."""
-    low = [unit.text.lower() for unit in units]
-    out: list[list[tuple[int, float]]] = [[] for _ in units]
+def _weights(pieces: Sequence[_Piece], words: Weighed) -> list[list[tuple[int, float]]]:
+    """For each piece the words in it, as (number, weight)."""
+    low = [piece.text.lower() for piece in pieces]
+    out: list[list[tuple[int, float]]] = [[] for _ in pieces]
     weights = words if isinstance(words, Mapping) else None
     for number, word in enumerate(words):
         where = [i for i, text in enumerate(low) if word in text]
@@ -195,39 +181,35 @@ class _Tally:
         self.times: dict[int, int] = {}
         self.weight = 0.0
 
-    def add(self, held: Sequence[tuple[int, float]]) -> None:
+    def count(self, held: Sequence[tuple[int, float]], step: int) -> None:
+        """Take the words of a piece in (step 1) or out (step -1)."""
         for number, weight in held:
             times = self.times.get(number, 0)
-            self.weight += weight * (AGAIN / times if times else 1.0)
-            self.times[number] = times + 1
-
-    def drop(self, held: Sequence[tuple[int, float]]) -> None:
-        for number, weight in held:
-            times = self.times[number] - 1
-            self.weight -= weight * (AGAIN / times if times else 1.0)
-            self.times[number] = times
+            others = min(times, times + step)
+            self.weight += step * weight * (AGAIN / others if others else 1.0)
+            self.times[number] = times + step
 
 
 def _best_window(
-    units: Sequence[_Unit], room: int, held: Sequence[Sequence[tuple[int, float]]], line_cost: int
+    pieces: Sequence[_Piece], room: int, held: Sequence[Sequence[tuple[int, float]]], line_cost: int
 ) -> tuple[int, int]:
-    """The stretch of units within `room` that weighs most; the earliest of equals."""
+    """The stretch of pieces within `room` that weighs most; the earliest of equals."""
     best, best_weight = (0, 0), -1.0
     end, size, tally = 0, 0, _Tally()
-    for start, unit in enumerate(units):
+    for start, piece in enumerate(pieces):
         if end < start:
             end, size, tally = start, 0, _Tally()
         # A window that starts inside a line pays for a line start there.
-        extra = 0 if unit.starts_line else line_cost
-        while end < len(units) and size + units[end].cost + extra <= room:
-            size += units[end].cost
-            tally.add(held[end])
+        extra = 0 if piece.starts_line else line_cost
+        while end < len(pieces) and size + pieces[end].cost + extra <= room:
+            size += pieces[end].cost
+            tally.count(held[end], 1)
             end += 1
         if end > start:
-            whole = unit.opens + (end == len(units) or units[end].opens)
+            whole = piece.opens + (end == len(pieces) or pieces[end].opens)
             weight = tally.weight * (1 + BORDER * whole)
             if weight > best_weight + 1e-9:
                 best, best_weight = (start, end), weight
-            size -= unit.cost
-            tally.drop(held[start])
+            size -= piece.cost
+            tally.count(held[start], -1)
     return best

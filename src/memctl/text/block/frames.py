@@ -7,12 +7,12 @@ alone. docs/formats.md has the grammar of both versions.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from memctl.text.block.markers import COMPACT, FOOTER, HEADER
 from memctl.text.clean import one_line
-from memctl.text.echo import COMPACT, FOOTER, HEADER
 from memctl.text.tokens import CHARS_PER_TOKEN
 
 if TYPE_CHECKING:
-    from memctl.text.block.block import Passage
+    from memctl.text.block.block import BlockEntry
 
 #: The name of a frame, as `--frame` and `recall.frame` say it.
 FrameName = Literal["compact", "full", "none"]
@@ -30,21 +30,17 @@ class Frame:
     version = 2
     line_cost = 1
 
-    def around(self, count: int) -> int:
-        """What stands around so many passages costs at most, in characters, the last line break included."""
-        raise NotImplementedError
+    def around(self, count: int) -> int:  # noqa: ARG002 - nothing stands around them
+        """What stands around `count` passages costs at most, in characters, the last line break included."""
+        return 0
 
-    def cost(self, p: "Passage", count: int) -> int:
-        """What one of `count` passages costs without its content, at most."""
-        raise NotImplementedError
+    def cost(self, p: "BlockEntry", count: int) -> int:  # noqa: ARG002 - the same for all
+        """What one of `count` passages costs without its content, at most: here the blank line after it."""
+        return 1
 
-    def write(self, passages: Sequence["Passage"]) -> tuple[str, int]:
+    def write(self, passages: Sequence["BlockEntry"]) -> tuple[str, int]:
         """The block without its final line break, and its cost in tokens with it."""
         raise NotImplementedError
-
-    def body(self, p: "Passage") -> int:
-        """What the content of a passage costs, in characters."""
-        return sum(len(line) for line in p.lines) + self.line_cost * len(p.lines)
 
 
 def tokens_of(text: str) -> int:
@@ -56,42 +52,41 @@ def tokens_of(text: str) -> int:
 
 
 class Compact(Frame):
-    """Version 2: a line for each passage, its content indented by one blank, so that no content line can be one."""
+    """Version 2: a line for each passage, its content indented by one blank, so that no content line can be one.
+
+    Without `header` (`--no-header`) the passages stand alone.
+    """
 
     line_cost = 2
     head = f"{HEADER}\n{COMPACT}, best first\n"
 
+    def __init__(self, *, header: bool = True) -> None:
+        self.header = header
+
     def around(self, count: int) -> int:
         """The header and the footer."""
-        return len(self.head) + len(self._footer(count)) + 1
+        return len(self.head) + len(compact_footer(count)) + 1 if self.header else 0
 
-    def cost(self, p: "Passage", count: int) -> int:  # noqa: ARG002 - the rank is not in it
+    def cost(self, p: "BlockEntry", count: int) -> int:  # noqa: ARG002 - the rank is not in it
         """The line of a passage, with line numbers as long as they can get when it is cut."""
         widest = p._replace(span=(p.span[1], p.span[1])) if p.span else p
         return max(len(compact_line(p)), len(compact_line(widest))) + 1
 
-    def write(self, passages: Sequence["Passage"]) -> tuple[str, int]:
-        """Header, passages, footer."""
-        text = self.head + self.inside(passages) + self._footer(len(passages))
-        return text, tokens_of(text)
-
-    def inside(self, passages: Sequence["Passage"]) -> str:
-        """The passages, each line with its line break.
+    def write(self, passages: Sequence["BlockEntry"]) -> tuple[str, int]:
+        """Header, passages, footer.
 
         A statement of which there is nothing else to say does not repeat the day of the one above it.
         """
-        out: list[str] = []
+        out = [self.head] if self.header else []
         day = ""
         for p in passages:
             same = p.date == day and not p.heading and not _facts(p)
             day = p.date
             out.append(f"{compact_line(p._replace(date='') if same else p)}\n")
             out += [f" {line}".rstrip() + "\n" for line in p.lines]
-        return "".join(out)
-
-    @staticmethod
-    def _footer(count: int) -> str:
-        return compact_footer(count)
+        text = "".join(out)
+        text = text + compact_footer(len(passages)) if self.header else text.removesuffix("\n")
+        return text, tokens_of(text)
 
 
 def compact_footer(count: int) -> str:
@@ -99,20 +94,7 @@ def compact_footer(count: int) -> str:
     return f"{FOOTER}{count}) ---"
 
 
-class Headless(Compact):
-    """Version 2 without header and footer (`--no-header`)."""
-
-    def around(self, count: int) -> int:  # noqa: ARG002 - nothing stands around them
-        """Nothing."""
-        return 0
-
-    def write(self, passages: Sequence["Passage"]) -> tuple[str, int]:
-        """The passages with their lines."""
-        text = self.inside(passages).removesuffix("\n")
-        return text, tokens_of(text)
-
-
-def compact_line(p: "Passage") -> str:
+def compact_line(p: "BlockEntry") -> str:
     """`[a3185e] docs/auth.md:12-19 > Tokens; ltm`, or `[a3185e] 2026-11-20 Auth decision; trust: low (model)`."""
     parts = (" > ", compact_place(p), p.heading) if p.path else (" ", p.date, p.heading)
     said = parts[0].join(part for part in parts[1:] if part)
@@ -121,28 +103,29 @@ def compact_line(p: "Passage") -> str:
     return line.rstrip()
 
 
-def compact_place(p: "Passage") -> str:
-    """Where a passage of a document stands, as an answer would cite it; "" for what stands in none."""
-    return f"{_quoted(p.path)}:{place_within(p)}" if p.path else ""
+def compact_place(p: "BlockEntry") -> str:
+    """Where a passage of a document stands, as an answer would cite it; "" for what stands in none.
+
+    The path is as it is, in JSON's quotes where a character of it could be taken for one of the line's own.
+    """
+    if not p.path:
+        return ""
+    path = p.path
+    if any(mark in path for mark in ':;>"'):
+        import json
+
+        path = json.dumps(path, ensure_ascii=False)
+    return f"{path}:{place_within(p)}"
 
 
-def place_within(p: "Passage") -> str:
+def place_within(p: "BlockEntry") -> str:
     """Where in its document a passage stands: lines, a page or the like, else its number."""
     if p.span:
         return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in p.spans or [p.span])
     return p.anchor or f"chunk {p.chunk}"
 
 
-def _quoted(path: str) -> str:
-    """A path as it is, in JSON's quotes where a character of it could be taken for one of the line's own."""
-    if not any(mark in path for mark in ':;>"'):
-        return path
-    import json
-
-    return json.dumps(path, ensure_ascii=False)
-
-
-def _facts(p: "Passage") -> list[str]:
+def _facts(p: "BlockEntry") -> list[str]:
     """What is not the usual about a passage: its tier, its validation, whose word it is, what it stands for."""
     out = [] if p.tier == "stm" else [p.tier]
     if p.validation != "unverified":
@@ -158,15 +141,7 @@ def _facts(p: "Passage") -> list[str]:
 class Bare(Frame):
     """The passages alone, a blank line between them (`--frame none`)."""
 
-    def around(self, count: int) -> int:  # noqa: ARG002 - nothing stands around them
-        """Nothing."""
-        return 0
-
-    def cost(self, p: "Passage", count: int) -> int:  # noqa: ARG002 - the same for all
-        """The blank line after it."""
-        return 1
-
-    def write(self, passages: Sequence["Passage"]) -> tuple[str, int]:
+    def write(self, passages: Sequence["BlockEntry"]) -> tuple[str, int]:
         """Their contents."""
         text = "\n\n".join("\n".join(p.lines) for p in passages)
         return text, tokens_of(text)
@@ -186,53 +161,53 @@ class Full(Frame):
 
     def around(self, count: int) -> int:
         """Header and footer with the longest number that `used` can be: it has no more digits than the budget."""
-        return 0 if self.head is None else len(_full_text(self.head, [], 10**self._digits - 1, count)) + 1
+        return 0 if self.head is None else len(self._text([], 10**self._digits - 1, count)) + 1
 
-    def cost(self, p: "Passage", count: int) -> int:
+    def cost(self, p: "BlockEntry", count: int) -> int:
         """The lines around it; line numbers may grow to those of its end when it is cut."""
         widest = p._replace(span=(p.span[1], p.span[1])) if p.span else p
-        frame = [*_full_head(p if len(str(p.span)) > len(str(widest.span)) else widest), *_full_tail(p), ""]
+        frame = [*self._above(p if len(str(p.span)) > len(str(widest.span)) else widest), *self._below(p), ""]
         return sum(len(line) + 1 for line in frame) + len(f"[{count}] ")
 
-    def write(self, passages: Sequence["Passage"]) -> tuple[str, int]:
+    def write(self, passages: Sequence["BlockEntry"]) -> tuple[str, int]:
         """The block, which says its own cost."""
-        rendered = [f"[{rank}] {_full(p)}" for rank, p in enumerate(passages, 1)]
+        rendered = []
+        for rank, p in enumerate(passages, 1):
+            lines = [*self._above(p), *(f"    {line}" for line in p.lines), *self._below(p), ""]
+            rendered.append(f"[{rank}] " + "\n".join(lines))
         if self.head is None:  # each passage ends in a line break; the last one's ends the output
             text = "\n".join(rendered).removesuffix("\n")
             return text, tokens_of(text)
         used = 0
         while True:
-            text = _full_text(self.head, rendered, used, len(rendered))
+            text = self._text(rendered, used, len(rendered))
             now = tokens_of(text)
             if now <= used:  # a smaller number with fewer digits may still say a little too much, never too little
                 return text, used
             used = now
 
+    def _text(self, rendered: Sequence[str], used: int, count: int) -> str:
+        footer = f"{FOOTER}format_version=1, {count} items, {used} tokens) ---"
+        return "\n".join([*(self.head or ()), f"used: {used}", "", *rendered, footer])
 
-def _full_text(head: Sequence[str], rendered: Sequence[str], used: int, count: int) -> str:
-    footer = f"{FOOTER}format_version=1, {count} items, {used} tokens) ---"
-    return "\n".join([*head, f"used: {used}", "", *rendered, footer])
+    @staticmethod
+    def _above(p: "BlockEntry") -> list[str]:
+        """The lines above a passage: what it is called and where it stands."""
+        title = f"[{p.tier.upper()}:{p.validation}] {p.type} — {p.title}"
+        if not p.path:
+            return [title]
+        where = f" lines:{p.span[0]}-{p.span[1]}" if p.span else f" at:{p.anchor}" if p.anchor else ""
+        return [title, f"    [path:{p.path} chunk:{p.chunk}{where}]"]
 
-
-def _full(p: "Passage") -> str:
-    return "\n".join([*_full_head(p), *(f"    {line}" for line in p.lines), *_full_tail(p), ""])
-
-
-def _full_head(p: "Passage") -> list[str]:
-    title = f"[{p.tier.upper()}:{p.validation}] {p.type} — {p.title}"
-    if not p.path:
-        return [title]
-    where = f" lines:{p.span[0]}-{p.span[1]}" if p.span else f" at:{p.anchor}" if p.anchor else ""
-    return [title, f"    [path:{p.path} chunk:{p.chunk}{where}]"]
-
-
-def _full_tail(p: "Passage") -> list[str]:
-    out = [
-        f"    provenance: {p.provenance}",
-        *([f"    trust: {p.trust}"] if p.trust else []),
-        f"    tags: {one_line(', '.join(p.tags), META_CHARS) or 'none'}",
-        f"    confidence: {p.confidence:.2f}",
-    ]
-    if p.entities:
-        out.append(f"    entities: {one_line(', '.join(p.entities), META_CHARS)}")
-    return out
+    @staticmethod
+    def _below(p: "BlockEntry") -> list[str]:
+        """The lines below a passage: where it comes from, and what else is known of it."""
+        out = [
+            f"    provenance: {p.provenance}",
+            *([f"    trust: {p.trust}"] if p.trust else []),
+            f"    tags: {one_line(', '.join(p.tags), META_CHARS) or 'none'}",
+            f"    confidence: {p.confidence:.2f}",
+        ]
+        if p.entities:
+            out.append(f"    entities: {one_line(', '.join(p.entities), META_CHARS)}")
+        return out

@@ -8,18 +8,19 @@ how much, and the last line is `[...truncated]`. The budget holds for everything
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from memctl.text.block.markers import STRUCTURE as HEADER
+from memctl.text.block.markers import TRUNCATED
 from memctl.text.clean import one_line
-from memctl.text.echo import STRUCTURE as HEADER
-from memctl.text.echo import TRUNCATED
 from memctl.text.tokens import CHARS_PER_TOKEN
 
 FORMAT_VERSION = 1
 
-#: Where not everything fits, the tree gets so many times the room of another section.
+#: Where not everything fits, the tree gets this many times the room of another section.
 _TREE_SHARE = 2
+_TREE = "Tree:"
 
 
-class Section(NamedTuple):
+class StructureSection(NamedTuple):
     """A title and the lines below it."""
 
     title: str
@@ -31,7 +32,7 @@ class Section(NamedTuple):
         return len(self.title) + 2 + sum(len(row) + 1 for row in self.rows)
 
 
-def block(stats: Mapping[str, Any], label: str, budget_tokens: int, tree: Callable[[int], list[str]]) -> str:
+def structure_block(stats: Mapping[str, Any], label: str, budget_tokens: int, tree: Callable[[int], list[str]]) -> str:
     """The block without a final line break; "" when the budget has no room for a line.
 
     stats  as `ingest.inspect.report` makes them; label: the folder's name, "" for the whole store
@@ -40,7 +41,16 @@ def block(stats: Mapping[str, Any], label: str, budget_tokens: int, tree: Callab
     room = budget_tokens * CHARS_PER_TOKEN - 1
     if not stats["total_files"]:
         return _cut([HEADER, "No files found."], room)
-    head = _head(stats, label)
+    head = [
+        HEADER,
+        f"format_version: {FORMAT_VERSION}",
+        "injection_type: structure_inspect",
+        *([f"mount: {one_line(label)}"] if label else []),
+        "",
+        f"Total files: {stats['total_files']}",
+        f"Total chunks: {stats['total_chunks']}",
+        f"Total size: {size_text(stats['total_size'])}",
+    ]
     sections = [section for section in _documented(stats) if section.rows]
     room -= _length(head)
     if sum(section.cost for section in sections) > room:
@@ -50,7 +60,7 @@ def block(stats: Mapping[str, Any], label: str, budget_tokens: int, tree: Callab
         if section.rows and used + section.cost <= room:
             sections.append(section)
             used += section.cost
-    return _written(head, [*sections, _tree(tree, room - used)])
+    return _written(head, [*sections, StructureSection(_TREE, tree(room - used - len(_TREE) - 2))])
 
 
 def size_text(size: int) -> str:
@@ -62,20 +72,7 @@ def size_text(size: int) -> str:
     return f"{size / 1024:.1f} KB" if size < 1024 * 1024 else f"{size / (1024 * 1024):.1f} MB"
 
 
-def _head(stats: Mapping[str, Any], label: str) -> list[str]:
-    return [
-        HEADER,
-        f"format_version: {FORMAT_VERSION}",
-        "injection_type: structure_inspect",
-        *([f"mount: {one_line(label)}"] if label else []),
-        "",
-        f"Total files: {stats['total_files']}",
-        f"Total chunks: {stats['total_chunks']}",
-        f"Total size: {size_text(stats['total_size'])}",
-    ]
-
-
-def _documented(stats: Mapping[str, Any]) -> list[Section]:
+def _documented(stats: Mapping[str, Any]) -> list[StructureSection]:
     folders = sorted(stats["per_folder"].items(), key=lambda one: (-one[1]["chunk_count"], one[0]))
     largest = [
         f"- {one_line(f['path'])} ({size_text(f['size_bytes'])}, {f['chunk_count']} chunks)"
@@ -83,24 +80,24 @@ def _documented(stats: Mapping[str, Any]) -> list[Section]:
     ]
     extensions = sorted(stats["per_extension"].items(), key=lambda one: (-one[1], one[0]))
     return [
-        Section(
+        StructureSection(
             "Folders:",
             [
                 f"- {one_line(name)}/ ({n['file_count']} files, {n['chunk_count']} chunks, {size_text(n['size'])})"
                 for name, n in folders
             ],
         ),
-        Section("Largest files:", largest),
-        Section("Extensions:", [f"- {one_line(ext)}: {count}" for ext, count in extensions]),
-        Section("Observations:", [f"- {line}" for line in stats["observations"]]),
+        StructureSection("Largest files:", largest),
+        StructureSection("Extensions:", [f"- {one_line(ext)}: {count}" for ext, count in extensions]),
+        StructureSection("Observations:", [f"- {line}" for line in stats["observations"]]),
     ]
 
 
-def _further(stats: Mapping[str, Any]) -> list[Section]:
+def _further(stats: Mapping[str, Any]) -> list[StructureSection]:
     languages = sorted(stats["languages"].items(), key=lambda one: (-one[1]["chunks"], one[0]))
     return [
-        Section("Staleness:", [_sync_row(mount) for mount in stats["staleness"]["mounts"]]),
-        Section(
+        StructureSection("Staleness:", [_sync_row(mount) for mount in stats["staleness"]["mounts"]]),
+        StructureSection(
             "Languages:",
             [
                 f"- {one_line(name)} ({n['files']} files, {n['chunks']} chunks, {size_text(n['size'])})"
@@ -121,15 +118,10 @@ def _sync_row(mount: Mapping[str, Any]) -> str:
     return f"- {one_line(mount['label'])}: synced {when} UTC, {_STATES[mount['stale']]}{unread}"
 
 
-def _tree(tree: Callable[[int], list[str]], room: int) -> Section:
-    title = "Tree:"
-    return Section(title, tree(room - len(title) - 2))
-
-
 # --- fitting ----------------------------------------------------------------------------------------------------
 
 
-def _shortened(head: list[str], sections: list[Section], room: int, tree: Callable[[int], list[str]]) -> str:
+def _shortened(head: list[str], sections: list[StructureSection], room: int, tree: Callable[[int], list[str]]) -> str:
     """All sections in a fair share each, the tree in what they leave; `room` is what the head leaves."""
     room -= len(TRUNCATED) + 1
     if room < 0:
@@ -142,25 +134,23 @@ def _shortened(head: list[str], sections: list[Section], room: int, tree: Callab
         left -= 1
         kept[section.title] = part
     parts = [part for part in kept.values() if part is not None]
-    return _written(head, [*parts, _tree(tree, room)]) + "\n" + TRUNCATED
+    return _written(head, [*parts, StructureSection(_TREE, tree(room - len(_TREE) - 2))]) + "\n" + TRUNCATED
 
 
-def _part(section: Section, room: int) -> Section:
+def _part(section: StructureSection, room: int) -> StructureSection:
     """The section, or as many of its first rows as fit with a row that counts the others."""
     if section.cost <= room:
         return section
-    room -= len(section.title) + 2 + len(_more(len(section.rows))) + 1
+    more = "- … and {} more"
+    room -= len(section.title) + 2 + len(more.format(len(section.rows))) + 1
     rows = []
     for row in section.rows:
         room -= len(row) + 1
         if room < 0:
             break
         rows.append(row)
-    return Section(section.title, [*rows, _more(len(section.rows) - len(rows))] if rows else [])
-
-
-def _more(count: int) -> str:
-    return f"- … and {count} more"
+    left_out = more.format(len(section.rows) - len(rows))
+    return StructureSection(section.title, [*rows, left_out] if rows else [])
 
 
 def _cut(lines: list[str], room: int) -> str:
@@ -179,7 +169,7 @@ def _length(lines: Sequence[str]) -> int:
     return sum(map(len, lines)) + len(lines) - 1
 
 
-def _written(head: list[str], sections: list[Section]) -> str:
+def _written(head: list[str], sections: list[StructureSection]) -> str:
     lines = list(head)
     for section in sections:
         if section.rows:

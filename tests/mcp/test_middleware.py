@@ -14,14 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memctl import errors
-from memctl.mcp import catalog
+from memctl.mcp import project
 from memctl.mcp.audit import AuditLogger
-from memctl.mcp.defence import Defence
-from memctl.mcp.grant import FULL, Grant, current_grant, granted
 from memctl.mcp.guard import GuardError, ServerGuard
-from memctl.mcp.metrics import Metrics
+from memctl.mcp.middleware import Metrics, ToolMiddleware
 from memctl.mcp.rate_limiter import RateLimiter, RateLimitExceeded
 from memctl.mcp.session import SessionTracker
+from memctl.mcp.tokens import FULL, Grant, current_grant, granted
 
 KEYS = ["v", "ts", "rid", "tool", "sid", "db", "outcome", "d", "ms"]
 #: All that `d` may hold, tool by tool, in schema v1.
@@ -32,9 +31,6 @@ DETAILS = {
     "memory_propose": "proposed accepted rejected quarantined bytes",
     "memory_write": "bytes hash preview policy",
     "memory_read": "ids",
-    "memory_consolidate": "merged archived",
-    "memory_eco": "action",
-    "memory_diff": "id1 identical",
     "memory_mount": "action path",
     "memory_sync": "synced new updated",
     "memory_inspect": "format path",
@@ -43,18 +39,16 @@ DETAILS = {
     "memory_import": "items imported skipped errors bytes",
     "memory_loop": "iterations stop_reason",
     "memory_reindex": "tokenizer_changed items_indexed dry_run tokenizer_change",
-    "memory_promote": "id from_tier to_tier",
-    "memory_reset": "dry_run preserve_mounts total_records",
     "memory_stats": "",
     "memory_status": "",
     "memory_metrics": "",
     "memory_new_one": "",
 }
-OUTCOMES = {"ok", "error", "rejected", "rate_limited", "not_found", "invalid_tier", "already_at_tier"}
+OUTCOMES = {"ok", "error", "rejected", "rate_limited"}
 
 
 class Server:
-    """A defence with everything on, its log, and a clock that stands still."""
+    """The middleware with everything on, its log, and a clock that stands still."""
 
     def __init__(self, folder: Path, **how: Any) -> None:
         self.out = io.StringIO()
@@ -68,7 +62,7 @@ class Server:
             "db_path": str(folder / "m.db"),
         }
         self.parts = parts | how
-        self.defence = Defence(**self.parts)
+        self.middleware = ToolMiddleware(**self.parts)
         self.runs = 0
 
     def call(
@@ -84,7 +78,7 @@ class Server:
             self.runs += 1
             return {"status": "ok"} if run is None else run()
 
-        return self.defence.call(tool, access, args, counted, session=session)
+        return self.middleware.call(tool, access, args, counted, session=session)
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -195,15 +189,6 @@ def test_the_end_of_the_program_passes_through_and_is_logged(server: Server, exc
     assert server.lines[0]["outcome"] == "error"
 
 
-@pytest.mark.parametrize(
-    ("code", "outcome"),
-    [("item-not-found", "not_found"), ("already-at-tier", "already_at_tier"), ("store-busy", "error")],
-)
-def test_promotions_say_why_not(server: Server, code: str, outcome: str) -> None:
-    server.call("memory_promote", "write", lambda: {"status": "error", "code": code}, id="MEM-1")
-    assert server.lines[0]["outcome"] == outcome
-
-
 # --- limits ----------------------------------------------------------------------------------------------------------
 
 
@@ -249,7 +234,7 @@ def test_a_turn_ends_with_a_question_and_with_silence(server: Server, question: 
     assert server.call("memory_propose", "write", items={"content": "one"})["status"] == "rate_limited"
     server.now += 60
     assert server.call("memory_propose", "write", items={"content": "one"})["status"] == "ok"
-    state = server.defence.sessions.get_or_create()
+    state = server.middleware.sessions.get_or_create()
     assert state.turn_count == 1
     assert state.writes_this_turn == 2 + (access == "create")
 
@@ -276,7 +261,9 @@ def test_sizes_places_and_programs(server: Server) -> None:
         ({"path": "a/../../b"}, "Path traversal rejected"),
         ({"llm_cmd": "touch pwned"}, "Command refused"),
     ):
-        answer = server.defence.call("memory_new_one", "write", dict(arguments), lambda: {"status": "ok", "ran": True})
+        answer = server.middleware.call(
+            "memory_new_one", "write", dict(arguments), lambda: {"status": "ok", "ran": True}
+        )
         assert (answer["status"], answer["code"]) == ("error", "refused")
         assert answer["message"].startswith(start)
         assert answer["hint"]
@@ -347,7 +334,7 @@ def test_a_token_cannot_have_more_by_opening_sessions(server: Server) -> None:
 def test_a_token_that_is_bound_to_a_workspace(server: Server) -> None:
     def call(tool: str = "memory_recall", takes: str = "query scope all_scopes workspace", **arguments: Any) -> Any:
         with granted(Grant("docs", writes=True, workspace="docs")):
-            answer = server.defence.call(
+            answer = server.middleware.call(
                 tool,
                 "read",
                 arguments,
@@ -376,7 +363,7 @@ def test_the_document_says_what_the_log_may_hold() -> None:
     page = (Path(__file__).parents[2] / "docs" / "mcp-security.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(memory_\w+)` \| ([^|]*) \|$", page, re.MULTILINE)
     documented = {tool: set(re.findall(r"`(\w+)`", cell)) for tool, cell in rows}
-    there = {listed.name for listed in catalog.chosen("full")}
+    there = {listed.name for listed in project.catalog("full")}
     assert documented == {tool: set(keys.split()) for tool, keys in DETAILS.items() if keys and tool in there}
     named = set(re.findall(r"`(memory_\w+)`", page))
     assert named <= there | {"memory_complete"}, "it names tools that there are"
@@ -429,7 +416,7 @@ def test_any_call_gets_an_answer_and_one_line(
             raise errors.StoreBusy(path="m.db", seconds=3)
         return outcome
 
-    answer = server.defence.call(tool, access, arguments, run, session="s\n")
+    answer = server.middleware.call(tool, access, arguments, run, session="s\n")
     assert isinstance(answer, dict)
     if outcome is None or outcome is errors.StoreBusy:
         assert answer["status"] in {"error", "rate_limited"}

@@ -1,0 +1,284 @@
+"""What loop, ask and chat share: the options of a model, asking it, and answers from what the store has."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from memctl import errors
+from memctl.annotations import Annotated, Literal
+from memctl.context import Context
+from memctl.llm.citations import ContextPlace, context_places
+from memctl.llm.command import LIMIT, ModelAnswer, ModelCommand, Spend, run
+from memctl.llm.controller import LoopPlan, LoopResult, LoopTrace, Recall, run_loop
+from memctl.llm.working import RecalledPassages
+from memctl.operation import Arg, Group
+from memctl.parameters import ReadRequest
+from memctl.reading.block import find_passages
+from memctl.reading.request import Reader
+from memctl.text.block import block
+from memctl.text.block.block import Block, BlockEntry
+from memctl.text.block.excerpt import stems
+from memctl.text.block.frames import Compact, place_within
+from memctl.text.query import analyse
+
+KEY = "llm.command"
+_LEAST = "recall.min_coverage"
+#: Between two parts of a context.
+GAP = "\n\n"
+
+
+class ModelOptions(Group):
+    """Which model is asked, how, and within which bounds."""
+
+    llm: Annotated[
+        str | None,
+        Arg("the model command, in shell words", "--llm", env="MEMCTL_LLM", metavar="CMD", mcp="full",
+            mcp_name="llm_cmd", mcp_help="another of the commands that the server was started with"),
+    ] = None  # fmt: skip
+    llm_mode: Annotated[
+        Literal["stdin", "file"],
+        Arg("how it gets the prompt: on stdin, or in a file named last", "--llm-mode", config="llm.mode",
+            metavar="MODE", mcp=False),
+    ] = "stdin"  # fmt: skip
+    timeout: Annotated[
+        float,
+        Arg("seconds it may take for one answer", "--timeout", config="llm.timeout", ge=0.1, le=86_400,
+            mcp_help="seconds per answer"),
+    ] = 300.0  # fmt: skip
+    protocol: Annotated[
+        Literal["json", "regex", "passive"],
+        Arg("how it says whether it needs more", "--protocol", metavar="NAME", mcp_help=""),
+    ] = "passive"
+    max_calls: Annotated[int, Arg("ask it at most this often", "--max-calls", ge=1, le=1000, mcp_help="")] = 1
+    threshold: Annotated[
+        float,
+        Arg("answers at least this alike are the same", "--threshold", ge=0, le=1,
+            mcp_help="likeness that counts as the same"),
+    ] = 0.92  # fmt: skip
+    query_threshold: Annotated[
+        float, Arg("a query at least this alike to the last is the same", "--query-threshold", ge=0, le=1, mcp_help="")
+    ] = 0.90
+    stable_steps: Annotated[
+        int,
+        Arg("this many answers in a row that stay the same end it", "--stable-steps", ge=1, le=1000, mcp_help=""),
+    ] = 2
+    system_prompt: Annotated[
+        str | None,
+        Arg("your own words, before the context; or a file that holds them", "--system-prompt", metavar="TEXT|FILE",
+            mcp=False),
+    ] = None  # fmt: skip
+    stream: Annotated[bool, Arg("print the last answer while it is being made", "--stream", mcp=False)] = False
+
+
+def model_command(ctx: Context, options: ModelOptions) -> ModelCommand:
+    """The model command: the flag, else MEMCTL_LLM, else `llm.command` of a file named with --config.
+
+    A config.json that was merely found beside the store may come with a folder somebody else made: it must not make us
+    run a program, and stderr says that it does not. Raises ModelUnnamed, ModelUnusable and ModelMissing.
+    """
+    named = options.llm if options.llm is not None else ctx.env("MEMCTL_LLM")
+    if named is None and ctx.is_configured(KEY) and ctx.config.value(KEY):
+        if ctx.config_flag is None:
+            ctx.warn(
+                f"{ctx.config_path}: {KEY} is not used: a config file that was not named with --config "
+                "may not say which program is run"
+            )
+        else:
+            named = ctx.config.value(KEY)
+    if named is None:
+        raise errors.ModelUnnamed
+    return ModelCommand.parse(named, options.llm_mode, options.timeout)
+
+
+class Model:
+    """The model of a command. It is asked by calling it, and counts in `spend` what that costs.
+
+    Under -v what it says on stderr is passed on, line by line. `label` begins what is said about it.
+    """
+
+    def __init__(self, ctx: Context, options: ModelOptions, label: str) -> None:
+        if options.stream and ctx.json:
+            raise errors.UsageError("--stream prints the answer as it comes, --json when it is whole", command=label)
+        self.ctx, self.options, self.label = ctx, options, label
+        self.command = model_command(ctx, options)
+        self.spend = Spend()
+
+    def __call__(self, prompt: str, on_text: Callable[[str], None] | None = None) -> ModelAnswer:
+        """Its answer. Raises ModelFailed, ModelTimeout, ModelMissing and ModelUnusable."""
+        heard = self.ctx.warn if self.ctx.verbose else None
+        answer = run(self.command, prompt, on_text=on_text, stderr=heard, spend=self.spend)
+        if answer.truncated:
+            self.ctx.warn(f"[{self.label}] the answer was cut after {LIMIT >> 20} MB, and the command stopped")
+        return answer
+
+    def plan(self, budget: int, further_words: str = "", **bounds: bool) -> LoopPlan:
+        """The bounds of a loop with this model; `further_words` stand after those of --system-prompt."""
+        options = self.options
+        words = [self._system_prompt().strip(), further_words]
+        return LoopPlan(
+            protocol=options.protocol, max_calls=options.max_calls, threshold=options.threshold,
+            query_threshold=options.query_threshold, stable_steps=options.stable_steps, budget=budget,
+            system_prompt=GAP.join(part for part in words if part), **bounds,
+        )  # fmt: skip
+
+    def _system_prompt(self) -> str:
+        """The words of --system-prompt, or of the file that it names. Raises FileMissing."""
+        given = self.options.system_prompt
+        if not given:
+            return ""
+        path = self.ctx.absolute(given) if "\n" not in given and "\0" not in given else ""
+        if not path or not os.path.exists(path):
+            if path and " " not in given and ("/" in given or given.endswith((".txt", ".md"))):
+                self.ctx.warn(
+                    f"[{self.label}] --system-prompt: there is no file {given}, so these are the words themselves"
+                )
+            return given
+        try:
+            with open(path, "rb") as file:
+                return file.read().decode("utf-8-sig", "replace")
+        except OSError as exc:
+            raise errors.FileMissing(path=given, reason=exc.strerror) from exc
+
+    def run(
+        self,
+        plan: LoopPlan,
+        context: str,
+        question: str,
+        recall: Recall,
+        on_trace: Callable[[LoopTrace], None] | None = None,
+    ) -> LoopResult:
+        """Ask it until one of the plan's bounds is reached; with --stream the answer is printed while it is made."""
+        emit = self.ctx.emit if self.options.stream else None
+        begun = False
+
+        def print_piece(piece: str) -> None:
+            nonlocal begun
+            begun = True
+            if emit is not None:
+                emit(piece)
+
+        stream = None if emit is None else print_piece
+        try:
+            return run_loop(plan, context, question, ask=self, recall=recall, stream=stream, on_trace=on_trace)
+        except (errors.MemctlError, KeyboardInterrupt):
+            if begun:  # a line that breaks off is ended
+                print_piece("\n")
+            raise
+
+    @property
+    def streamed(self) -> bool:
+        """Whether answers are printed while they are made."""
+        return self.options.stream and self.ctx.emit is not None
+
+    def tell_spend(self) -> None:
+        """Say on stderr what was spent, if anything was."""
+        if self.spend.calls:
+            self.ctx.note(f"[{self.label}] spent {self.spend.line()}")
+
+    def tell_oddities(self, result: LoopResult) -> None:
+        """Say what is wrong with an answer that was taken as it is."""
+        if result.stop_reason == "unparsable":  # only --protocol json has such answers
+            self.ctx.warn(
+                f"[{self.label}] The answer has no JSON object with need_more and stop, as --protocol json asks for; "
+                "it is taken as it is (--protocol passive asks for none)."
+            )
+        if not result.answer:
+            self.ctx.warn(f"[{self.label}] The model gave no answer.")
+
+    def tell_end(self, result: LoopResult) -> None:
+        """Say how a loop ended, after what is wrong with its answer."""
+        self.tell_oddities(result)
+        how = f"stop={result.stop_reason}, converged={result.converged}"
+        self.ctx.note(f"[{self.label}] {result.iterations} iteration(s), {how}")
+
+
+def least_coverage(ctx: Context) -> float:
+    """What config.json says of `recall.min_coverage`, for commands that have no flag for it."""
+    return float(ctx.config.value(_LEAST)) if ctx.is_configured(_LEAST) else 0.0
+
+
+# --- answers from the store ---------------------------------------------------------------------------------------
+
+
+class AnswerSource(NamedTuple):
+    """Something that the model was given: where it stands (None for what stands in no document), title, items."""
+
+    place: ContextPlace | None
+    title: str
+    ids: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return str(self.place) if self.place else self.ids[0]
+
+
+class GroundedAnswer(NamedTuple):
+    """An answer and what it was made from.
+
+    result   how the loop ended
+    ids      the items that the model was given, those of the first call first
+    places   where they stand, as the last context said it
+    sources  the same with titles; what was in an earlier context only is left out
+    """
+
+    result: LoopResult
+    ids: tuple[str, ...]
+    places: list[ContextPlace]
+    sources: list[AnswerSource]
+
+
+class Ground:
+    """Where answers are looked for: the same request for the first recall and for every refined one."""
+
+    def __init__(self, ctx: Context, request: ReadRequest, command: str) -> None:
+        self.reader = Reader(ctx, request, command, injectable=True)
+        self._passages: dict[str, BlockEntry] = {}
+
+    def recall(self, query: str, budget: int) -> RecalledPassages:
+        """The passages for a query, best first."""
+        found = find_passages(self.reader, query, budget)
+        self._passages.update({item_id: p for p in found.passages for item_id in p.ids})
+        return found
+
+    def block(self, query: str, budget: int) -> Block:
+        """What there is for a question as one block within a budget."""
+        self._passages.clear()
+        found = self.recall(query, budget)
+        return block.build(found.passages, Compact(), budget, stems(analyse(query)))
+
+    def answer(self, model: Model, plan: LoopPlan, question: str, first: Block, *, before: str = "") -> GroundedAnswer:
+        """Ask the model, with `before` and the first block as context; more is recalled if the protocol asks for it.
+
+        The plan's budget is that of the whole context, `before` included.
+        """
+        context = GAP.join(part for part in (before, first.text) if part)
+        on_trace = (lambda trace: model.ctx.warn(trace.line())) if model.ctx.verbose else None
+        result = model.run(plan, context, question, self.recall, on_trace)
+        ids = (*first.ids, *(i for i in result.ids if i not in first.ids))
+        places = context_places(result.context)
+        sources = list(_sources(ids, self._passages, places))
+        return GroundedAnswer(result._replace(context=""), ids, places, sources)  # a long chat keeps many of these
+
+
+def _sources(
+    ids: tuple[str, ...], passages: Mapping[str, BlockEntry], places: list[ContextPlace]
+) -> Iterator[AnswerSource]:
+    left = dict.fromkeys(places)
+    for item_id in ids:
+        p = passages.get(item_id)
+        if p is None or p.ids[0] != item_id:
+            continue
+        if not p.path:
+            yield AnswerSource(None, p.title, p.ids)
+            continue
+        for place in [one for one in left if _shows(one, p)]:
+            del left[place]
+            yield AnswerSource(place, p.title, p.ids)
+
+
+def _shows(place: ContextPlace, p: BlockEntry) -> bool:
+    """Whether a place in the context shows some of a passage."""
+    if place.path != p.path:
+        return False
+    if place.lines is not None and p.span is not None:
+        return any(place.lines[0] <= last and first <= place.lines[1] for first, last in p.spans or [p.span])
+    return str(place) == f"{p.path}:{place_within(p)}"

@@ -1,0 +1,333 @@
+"""A chat in progress: turns that are answered from the store, commands between them, and what is recorded of it."""
+
+from collections.abc import Sequence
+
+from memctl import errors, ids
+from memctl.annotations import TYPE_CHECKING, Annotated, Any
+from memctl.answering.answer import GAP, Ground, GroundedAnswer, Model, least_coverage
+from memctl.context import Context
+from memctl.ingest import turns
+from memctl.item_policy import holding_rules
+from memctl.llm import terminal
+from memctl.llm.command import Spend
+from memctl.llm.controller import LoopPlan
+from memctl.llm.working import Exchange, session_block
+from memctl.names import DEFAULT_SCOPE
+from memctl.operation import CREATE, Arg, Group
+from memctl.parameters import ReadRequest, WriteTarget
+from memctl.reading.block import explain_delivery
+from memctl.store import sessions
+from memctl.store.filters import Filters
+from memctl.store.items import items
+from memctl.text import clean
+from memctl.text.block import markers
+from memctl.text.tokens import estimate
+from memctl.types import MemoryProvenance
+from memctl.writing import StatementBatch, tell_outcomes
+
+if TYPE_CHECKING:
+    from memctl.folders.mounted import Visit
+    from memctl.ingest.statements import StatementOutcome, StatementOutcomes
+
+#: What sessions that were recorded here name as their client.
+CLIENT = "memctl chat"
+#: Phrases by which an answer says that its context was too thin (contract of older memctl).
+UNSURE = (
+    "insufficient", "cannot find", "not enough context", "no information", "unclear", "unable to determine",
+    "no relevant", "not available",
+)  # fmt: skip
+_TITLE_CHARS = 80
+#: Lines of a kind, and ids, that are printed of what was stored.
+_LINES = 10
+
+
+class ChatOptions(Group):
+    """What the model is told of earlier turns, and what is kept of a chat."""
+
+    session: Annotated[bool, Arg("let the model see the turns before", "--session")] = False
+    history_turns: Annotated[int, Arg("at most this many of them", "--history-turns", ge=0, le=1000)] = 5
+    session_budget: Annotated[
+        int, Arg("and at most this many characters, beside --budget", "--session-budget", ge=0, le=4_000_000)
+    ] = 4000
+    store: Annotated[bool, Arg("store answers as notes, and record the turns as a session", "--store")] = False
+    tags: Annotated[list[str] | None, Arg("tags for stored answers, beside chat", "--tags", comma=True)] = None
+    resume: Annotated[
+        str | None,
+        Arg("go on with a recorded session, by its id or `last`; with --session and --store", "--resume", metavar="ID"),
+    ] = None
+
+
+def find_session(ctx: Context, name: str) -> sessions.Session:
+    """A session that was recorded: by its id, or the `last` one of a chat. Raises SessionNotFound."""
+    if name == "last":
+        found = next((one for one in sessions.list_sessions(ctx.db) if one.client == CLIENT), None)
+    else:
+        found = sessions.get_session(ctx.db, name)
+    if found is None:
+        raise errors.SessionNotFound(id=name)
+    return found
+
+
+class ChatRecorder:
+    """Stores answers as notes and records turns, in a scope and in the session with this id."""
+
+    def __init__(self, ctx: Context, scope: str, tags: Sequence[str], session: str = "") -> None:
+        self.ctx, self.scope = ctx, scope
+        self.tags = clean.union(list(tags), ["chat"])
+        self.session = session or f"{scope}:{ids.new_id('CHAT')}"
+        self._begun = bool(session)
+
+    def store(self, question: str, answer: str, title: str = "") -> list[str]:
+        """Store an answer as a note, in parts when it is long; the ids of what is new in the store."""
+        content, repeated = markers.without_injected(answer)
+        if clean.is_blank(content):
+            why = "only repeats injected memory" if repeated else "is empty"
+            self.ctx.warn(f"[chat] Not stored: the answer {why}")
+            return []
+        source = MemoryProvenance("chat", f"memctl-chat:{self.session}" if self._begun else "memctl-chat")
+        batch = StatementBatch(self.ctx, "memctl-chat", WriteTarget(scope=self.scope, tags=self.tags), source)
+        batch.add(batch.statement(content, clean.one_line(title) or clean.one_line(question, _TITLE_CHARS)))
+        self.ctx.allow(CREATE)
+        kept = batch.store_long("chat-store")
+        self._tell(kept)
+        return [outcome.id for outcome in kept.stored]
+
+    def record(self, question: str, answer: str, sources: Sequence[str]) -> int:
+        """Append a turn to the session; its number."""
+        self.ctx.allow(CREATE)
+        done = turns.record_turn(
+            self.ctx.db, self.ctx.policy, self.session, question, answer, sources, scope=self.scope, client=CLIENT
+        )
+        self._begun = True
+        if done.redacted:
+            self.ctx.warn("[chat] Policy blotted something out of the recorded turn")
+        if not done.injectable:
+            self.ctx.warn("[chat] The recorded turn speaks to a model: it is kept for you, and given to none")
+        return done.number
+
+    def take_back(self, stored: Sequence[str], turn: int) -> None:
+        """Archive what a turn stored, and delete the turn from the session."""
+        self.ctx.allow(CREATE)
+        with self.ctx.db.atomic():
+            gone = [item_id for item_id in stored if items.archive(self.ctx.db, item_id, "forget")]
+            if turn:
+                sessions.drop_turn(self.ctx.db, self.session, turn)
+        if gone:
+            self.ctx.note(f"[chat] Archived: {', '.join(gone)}")
+
+    def _tell(self, kept: "StatementOutcomes") -> None:
+        def line(outcome: "StatementOutcome") -> str:
+            reasons = "; ".join(outcome.reasons)
+            if outcome.kind == "rejected":
+                return f"Not stored, rejected by policy: {reasons}"
+            if outcome.kind == "duplicate":
+                return f"Known already: {outcome.id}"
+            return f"Stored as {outcome.id}, but quarantined and kept out of recall: {reasons}"
+
+        warn, note = self.ctx.warn, self.ctx.note
+        tell_outcomes(
+            "chat", kept.outcomes, line, (("rejected", warn), ("quarantined", warn), ("duplicate", note)), _LINES
+        )
+        if kept.redacted:
+            warn(f"[chat] Policy redacted {kept.redacted} part(s) of what was stored")
+        stored = [outcome.id for outcome in kept.stored if not outcome.quarantined]
+        if stored:
+            parts = f"{len(stored)} notes: " if len(stored) > 1 else "note "
+            note(f"[chat] Stored as {parts}{', '.join(stored[:_LINES])}{', …' * (len(stored) > _LINES)}")
+
+
+class PastTurn:
+    """What a chat remembers of a turn.
+
+    exchange  what the window shows of it, as policy leaves it; None when it is in no window
+    stored    ids of notes that hold the answer; number: of the recorded turn, 0 when it is not recorded
+    """
+
+    __slots__ = ("exchange", "number", "stored", "title")
+
+    def __init__(self, title: str, exchange: Exchange | None, number: int = 0) -> None:
+        self.title, self.exchange, self.number = title, exchange, number
+        self.stored: list[str] = []
+
+
+class ChatTurn:
+    """A question that was answered, what its answer was made from, and where that was looked for."""
+
+    __slots__ = ("answer", "ground", "grounded", "past", "question", "spend")
+
+    def __init__(self, question: str, grounded: GroundedAnswer, ground: Ground, spend: Spend, past: PastTurn) -> None:
+        self.question, self.answer, self.grounded, self.spend = question, grounded.result.answer, grounded, spend
+        self.ground, self.past = ground, past
+
+    def as_dict(self) -> dict[str, Any]:
+        """The turn as `--json` prints it."""
+        done = self.grounded.result
+        return {
+            "question": self.question, "answer": self.answer, "sources": [str(one) for one in self.grounded.sources],
+            "recall_items_used": len(self.grounded.ids), "loop_iterations": done.iterations,
+            "converged": done.converged, "stop_reason": done.stop_reason, "truncated": done.truncated,
+            "stored_ids": list(self.past.stored), "spend": self.spend.as_dict(),
+        }  # fmt: skip
+
+
+class Conversation:
+    """The state of a chat. What is recalled is of `scope` (None: of every one), or of the visited folder."""
+
+    def __init__(
+        self, model: Model, plan: LoopPlan, options: ChatOptions, recorder: ChatRecorder, visit: "Visit | None",
+        embedder: str | None,
+    ) -> None:  # fmt: skip
+        self.ctx, self.model, self.plan, self.options = model.ctx, model, plan, options
+        self.recorder, self.visit, self.embedder = recorder, visit, embedder
+        self.spend = Spend()
+        self.turns: list[PastTurn] = []
+        self.last: ChatTurn | None = None
+        self._start = 0  # of the turns that the window may show
+        self.recall_from(recorder.scope, folder=visit is not None)
+
+    def recall_from(self, scope: str | None, *, folder: bool = False) -> None:
+        """Recall from here on from a scope (and global), from every scope (None), or from the folder."""
+        below = self.visit.root.prefix if folder and self.visit is not None else None
+        request = ReadRequest(
+            scope=scope or DEFAULT_SCOPE, all_scopes=scope is None or below is not None, below=below,
+            embedder=self.embedder, min_coverage=least_coverage(self.ctx),
+        )  # fmt: skip
+        self._ground = Ground(self.ctx, request, "chat")
+        if below is not None and self.visit is not None:
+            self.place = f"the folder {self.ctx.policy.redact(self.visit.folder)}"
+        elif scope is None:
+            self.place = "every scope"
+        else:
+            self.place = " and ".join(f"the scope {clean.one_line(name)}" for name in Filters.read_set(scope) or ())
+
+    def resume(self) -> int:
+        """Take up the recorded turns of the session, as far as the window shows them; how many."""
+        for turn in sessions.list_turns(self.ctx.db, self.recorder.session, self.options.history_turns):
+            exchange = self._exchange(turn.question, turn.answer) if turn.injectable else None
+            self.turns.append(PastTurn(clean.one_line(turn.question, _TITLE_CHARS), exchange, turn.number))
+        return len(self.turns)
+
+    # --- one turn ------------------------------------------------------------------------------------------------
+
+    def ask(self, question: str) -> ChatTurn:
+        """Answer a question; it is in the window from now on. Raises what a model's failure raises."""
+        plan, before = self.plan, self._window()
+        first = self._ground.block(question, plan.budget)
+        if not first.ids:
+            self.ctx.note("[chat] No matching items.")
+        # The budget is that of what is recalled: the window has its own.
+        roomy = plan._replace(budget=plan.budget + (estimate(before + GAP) if before else 0))
+        spend = self.model.spend = Spend()
+        try:
+            grounded = self._ground.answer(self.model, roomy, question, first, before=before)
+        finally:
+            self.spend.add(spend)
+        past = PastTurn(clean.one_line(question, _TITLE_CHARS), self._exchange(question, grounded.result.answer))
+        self.turns.append(past)
+        self.last = ChatTurn(question, grounded, self._ground, spend, past)
+        return self.last
+
+    def _window(self) -> str:
+        options = self.options
+        if not options.session:
+            return ""
+        shown = [turn.exchange for turn in self.turns[self._start :] if turn.exchange is not None]
+        return session_block(shown, options.history_turns, options.session_budget)
+
+    def _exchange(self, question: str, answer: str) -> Exchange | None:
+        """What the window may show of a turn: as much as it has room for, secrets and injected memory taken out."""
+        if not self.options.session:
+            return None
+        answer = markers.without_injected(answer)[0].strip()
+        if not answer:
+            return None
+        texts = []
+        for text in (question, answer):
+            judged = self.ctx.policy.judge(text[: self.options.session_budget])
+            if holding_rules(judged.findings):
+                self.ctx.warn("[chat] Policy keeps this turn out of the session: it speaks to a model")
+                return None
+            texts.append(judged.text)
+        return Exchange(*texts)
+
+    def settle(self, turn: ChatTurn) -> None:
+        """What is done once an answer is out: uses are counted, and it is stored when that was asked for."""
+        if turn.grounded.ids:
+            items.mark_used(self.ctx.db, turn.grounded.ids, action="recall")
+        self.model.tell_oddities(turn.grounded.result)
+        if turn.answer and self.options.store:
+            sources = [str(source) for source in turn.grounded.sources]
+            turn.past.number = self.recorder.record(turn.question, turn.answer, sources)
+            turn.past.stored += self.recorder.store(turn.question, turn.answer)
+        if self.plan.protocol == "passive" and any(phrase in turn.answer.lower() for phrase in UNSURE):
+            self.ctx.note("[info] Tip: rerun with --protocol json --max-calls 3, so that the model can ask for more")
+        self.ctx.close()  # the next question may be long in coming
+
+    # --- commands to the chat ------------------------------------------------------------------------------------
+
+    def obey(self, command: terminal.ChatCommand) -> bool:
+        """Do what a command says, on stderr; whether the chat goes on."""
+        name, rest = command
+        told: list[str] = []
+        if name == "quit":
+            return False
+        if name == "help":
+            told = terminal.help_lines()
+        elif name == "forget":
+            self._forget(rest)
+        elif name == "scope":
+            self._change_scope(rest)
+        elif name == "clear":
+            self._start = len(self.turns)
+            self.ctx.note("[chat] The session starts anew.")
+        elif name in terminal.COMMANDS:
+            told = self._about_last(name, rest)
+        else:
+            guess, name = terminal.nearest_command(name), clean.one_line(name, 40)
+            meant = f"; did you mean /{guess}?" if guess else ""
+            told = [f"[chat] There is no /{name}{meant} (/help lists what there is; //{name} asks it)"]
+        for line in told:
+            self.ctx.warn(line)
+        self.ctx.close()
+        return True
+
+    def _about_last(self, name: str, rest: str) -> list[str]:
+        """Do /save, or say what /sources and /why say of the last answer."""
+        turn = self.last
+        if turn is None:
+            return ["[chat] There is no answer yet."]
+        if name == "save":
+            turn.past.stored += self.recorder.store(turn.question, turn.answer, rest)
+            return []
+        if name == "sources":
+            told = [f"{source}  {source.title}" for source in turn.grounded.sources]
+            return told or ["[chat] Nothing was recalled for the last answer."]
+        done = turn.grounded.result
+        return [
+            *explain_delivery(turn.ground.reader, turn.question, self.plan.budget, turn.grounded.ids),
+            f"[chat] {done.iterations} iteration(s), stop={done.stop_reason}; spent {turn.spend.line()}",
+        ]
+
+    def _forget(self, item_id: str) -> None:
+        """Archive one item, whoever stored it, or take back the last turn."""
+        if item_id and items.get(self.ctx.db, item_id) is None:
+            self.ctx.warn(f"[chat] Item not found: {clean.one_line(item_id)}")
+        elif item_id:
+            self.recorder.take_back([item_id], 0)
+        elif not self.turns:
+            self.ctx.warn("[chat] There is no turn to forget.")
+        else:
+            past = self.turns.pop()
+            self._start = min(self._start, len(self.turns))
+            self.last = None
+            if past.stored or past.number:
+                self.recorder.take_back(past.stored, past.number)
+            self.ctx.note(f"[chat] Forgotten: {past.title}")
+
+    def _change_scope(self, wanted: str) -> None:
+        if wanted == "folder" and self.visit is None:
+            self.ctx.warn("[chat] There is no folder: --folder PATH gives one")
+            return
+        if wanted:
+            self.recall_from(None if wanted == "all" else wanted, folder=wanted == "folder")
+        self.ctx.warn(f"[chat] Recalls from {self.place}")

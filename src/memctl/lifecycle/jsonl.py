@@ -1,0 +1,314 @@
+"""Items as JSON lines: a backup, or the way into another store. How they are exported, and how a line is read.
+
+Reading is strict. A wrong value is an InvalidLine that names the field, what was expected, and what kind of value there
+was (never the value itself: it may be a secret in the wrong place); nothing that another command could stumble over
+gets into an item.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+from memctl.names import TIERS, VALIDATIONS
+from memctl.store.database import Database
+from memctl.store.documents import passages
+from memctl.store.documents.passages import SourcePosition
+from memctl.store.filters import Filters
+from memctl.store.items import attributes, items
+from memctl.store.quarantine import standings
+from memctl.text import jsons
+from memctl.types import MemoryItem, MemoryProvenance
+
+if TYPE_CHECKING:
+    from memctl.policy.redaction import Redaction
+
+#: A longer line is an error: nothing we write comes near, and a file without line ends must not fill the memory.
+LINE_BYTES = 32 * 1024 * 1024
+_BATCH = 500  # items that are in memory at once
+_ID_CHARS = 200
+_MAX_INTEGER = 2**63 - 1  # what an SQLite integer holds
+_TIME = r"(\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?)(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
+_RULE_ID = r"[a-z0-9][a-z0-9-]{0,63}"
+#: Control characters and line breaks, which would forge lines in what is printed.
+_BREAKS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029), " ")
+
+
+class InvalidLine(ValueError):
+    """Why a line is no item: one sentence."""
+
+
+class ItemLine(NamedTuple):
+    """An item as a line gave it.
+
+    given_id    the line's own id, "" when it had none
+    withheld    why the item is not injectable: raw, policy, or "" where nobody says it
+    held_by     the rules for which policy holds it back, where they are known
+    importance  how much it matters; None: not said
+    """
+
+    item: MemoryItem
+    given_id: str = ""
+    place: SourcePosition | None = None
+    withheld: str = ""
+    importance: float | None = None
+    held_by: tuple[str, ...] = ()
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def export_lines(db: Database, filters: Filters, redaction: "Redaction | None" = None) -> Iterator[dict[str, Any]]:
+    """The line of each item that passes the filters, newest change first (ties by id), all from one moment.
+
+    `redaction`: the view in which each field leaves; None is as it is stored.
+    """
+    with nullcontext() if db.conn.in_transaction else db.snapshot():  # one moment for all batches
+        found = items.iterate(db, filters)
+        while batch := list(islice(found, _BATCH)):
+            ids = [item.id for item in batch]
+            places, matter = passages.get_positions(db, ids), attributes.get_importance(db, ids)
+            reasons, held = items.withheld_reasons(db, ids), standings(db, [i for i in batch if not i.injectable])
+            for item in batch:
+                rules = held[item.id].rules if item.id in held else ()
+                line = make_line(item, places.get(item.id), reasons.get(item.id, ""), matter.get(item.id), rules)
+                yield line if redaction is None else redaction.record(line)
+
+
+def make_line(
+    item: MemoryItem,
+    place: SourcePosition | None = None,
+    withheld: str = "",
+    importance: float | None = None,
+    held_by: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """The line for an item: its 22 fields, then what is to be said besides.
+
+    `source` for a passage (its position, lines and anchor there), `withheld` ("raw" or "policy") for an item that is
+    not injectable for a known reason, `held_by` for the rules, where they are known, and `importance` where somebody
+    said it.
+    """
+    line = item.to_dict()
+    if place is not None:
+        lines = None if place.line_start is None else [place.line_start, place.line_end]
+        line["source"] = {"position": place.position, "lines": lines, "anchor": place.anchor}
+    if withheld and not item.injectable:
+        line["withheld"] = withheld
+        if held_by:
+            line["held_by"] = list(held_by)
+    if importance is not None:
+        line["importance"] = importance
+    return line
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def number_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
+    """Each line that is not blank with its 1-based number; None for one that is too long. A BOM is passed over."""
+    number = 0
+    while data := stream.readline(LINE_BYTES + 1):
+        number += 1
+        long = len(data) > LINE_BYTES
+        while long and not data.endswith(b"\n"):
+            data = stream.readline(LINE_BYTES)
+            if not data:
+                break
+        if number == 1 and not long:
+            data = data.removeprefix(b"\xef\xbb\xbf")
+        if long:
+            yield number, None
+        elif data.strip():
+            yield number, data.rstrip(b"\r\n")
+
+
+def parse_line(data: bytes) -> ItemLine:
+    """The item of one line. Raises InvalidLine."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as exc:
+        raise InvalidLine(f"Malformed: not UTF-8 (byte 0x{data[exc.start]:02x} at place {exc.start + 1})") from None
+    try:
+        value, end = jsons.read(text, jsons.after_blanks(text))
+    except ValueError as exc:
+        place = getattr(exc, "pos", 0) + 1
+        raise InvalidLine(f"Malformed JSON: {getattr(exc, 'msg', exc)} (at character {place})") from None
+    if text[end:].strip():
+        raise InvalidLine(f"Malformed JSON: something follows the value (at character {end + 1})")
+    return read_item(value)
+
+
+def read_item(value: object) -> ItemLine:
+    """The item of a line that is parsed already; keys that no item has are passed over. Raises InvalidLine."""
+    if not isinstance(value, dict):
+        raise InvalidLine(f"expected an object, got {jsons.kind_of(value)}")
+    if "content" not in value:
+        raise InvalidLine("content is missing")
+    fields = _check_fields(value, _FIELDS)
+    more = _check_fields({key: one for key, one in value.items() if one is not None}, _MORE)
+    given_id, withheld = fields.pop("id", None) or "", more.get("withheld", "")
+    if withheld:
+        fields["injectable"] = False
+    item = MemoryItem(id=given_id, **fields) if given_id else MemoryItem(**fields)
+    held_by = tuple(more.get("held_by", ())) if withheld == "policy" else ()
+    return ItemLine(item, given_id, more.get("source"), withheld, more.get("importance"), held_by)
+
+
+class _UnexpectedValue(ValueError):
+    def __init__(self, expected: str, value: object) -> None:
+        super().__init__(f"expected {expected}, got {jsons.kind_of(value)}")
+
+
+def _check_fields(value: object, checks: Mapping[str, Callable[[Any], Any]], within: str = "") -> dict[str, Any]:
+    """Those fields of an object that there are checks for, as these return them. Raises InvalidLine."""
+    if not isinstance(value, dict):
+        raise _UnexpectedValue("an object", value)
+    out = {}
+    for name, check in checks.items():
+        if name in value:
+            try:
+                out[name] = check(value[name])
+            except InvalidLine:  # of an object in the object
+                raise
+            except ValueError as exc:
+                raise InvalidLine(f"{within}{name}: {exc}") from None
+    return out
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise _UnexpectedValue("a string", value)
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("holds half of a surrogate pair, which is no text") from None
+    return value.replace("\0", "")
+
+
+def _line(value: object) -> str:
+    text = _text(value)
+    return text if text.isprintable() else text.translate(_BREAKS)
+
+
+def _id(value: object) -> str:
+    text = _line(value).strip()
+    if not text or len(text) > _ID_CHARS:
+        raise ValueError(f"expected 1 to {_ID_CHARS} characters, got {len(text)}")
+    return text
+
+
+def _time(value: object) -> str:
+    text = _text(value)
+    # What fromisoformat takes differs from one Python to the next; this does not.
+    parts = re.fullmatch(_TIME, text, re.ASCII)
+    try:
+        if parts is None:
+            raise ValueError
+        datetime.fromisoformat(parts[1])
+    except ValueError:
+        raise ValueError("expected a date such as 2026-11-20T15:50:26+00:00, got another string") from None
+    return text
+
+
+def _words(value: object) -> list[str]:
+    if not isinstance(value, list):
+        raise _UnexpectedValue("a list of strings", value)
+    for word in value:
+        if not isinstance(word, str):
+            raise _UnexpectedValue("a list of strings", word)
+    return [_line(word) for word in value]
+
+
+def _links(value: object) -> list[dict[str, str]]:
+    if not isinstance(value, list):
+        raise _UnexpectedValue("a list of objects", value)
+    for link in value:
+        if not isinstance(link, dict):
+            raise _UnexpectedValue("a list of objects", link)
+    return [{_line(key): _line(word) for key, word in link.items()} for link in value]
+
+
+def _share(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise _UnexpectedValue("a number from 0 to 1", value)
+    return float(value)
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MAX_INTEGER:
+        raise _UnexpectedValue("a whole number, 0 or more", value)
+    return value
+
+
+def _flag(value: object) -> bool:
+    # Dumps of other programs have the 0 and 1 of the database.
+    if not isinstance(value, bool) and value not in (0, 1):
+        raise _UnexpectedValue("true or false", value)
+    return bool(value)
+
+
+def _rule_ids(value: object) -> list[str]:
+    return [word for word in _words(value) if re.fullmatch(_RULE_ID, word, re.ASCII)]
+
+
+def _position(value: object) -> SourcePosition:
+    place = _check_fields(value, _POSITION, "source.")
+    start, end = place.get("lines") or (None, None)
+    return SourcePosition(place.get("position"), start, end, place.get("anchor", ""))
+
+
+def _span(value: object) -> tuple[int, int]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise _UnexpectedValue("two line numbers", value)
+    return _count(value[0]), _count(value[1])
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[object], str]:
+    def check(value: object) -> str:
+        if not isinstance(value, str) or value not in words:
+            raise _UnexpectedValue(f"one of {', '.join(words)}", value)
+        return value
+
+    return check
+
+
+def _optional(check: Callable[[object], Any]) -> Callable[[object], Any]:
+    return lambda value: None if value is None else check(value)
+
+
+_PROVENANCE: dict[str, Callable[[Any], Any]] = {
+    "source_kind": _line, "source_id": _line, "chunk_ids": _words, "content_hashes": _words, "created_at": _time,
+}  # fmt: skip
+_POSITION: dict[str, Callable[[Any], Any]] = {
+    "position": _optional(_count), "lines": _optional(_span), "anchor": _line,
+}  # fmt: skip
+_FIELDS: dict[str, Callable[[Any], Any]] = {
+    "id": _optional(_id),
+    "tier": _one_of(TIERS),
+    "type": _line,
+    "title": _line,
+    "content": _text,
+    "tags": _words,
+    "entities": _words,
+    "links": _links,
+    "provenance": lambda value: MemoryProvenance(**_check_fields(value, _PROVENANCE, "provenance.")),
+    "confidence": _share,
+    "validation": _one_of(VALIDATIONS),
+    "scope": _line,
+    "expires_at": _optional(_time),
+    "usage_count": _count,
+    "last_used_at": _optional(_time),
+    "created_at": _time,
+    "updated_at": _time,
+    "rule_id": _optional(_line),
+    "corpus_id": _optional(_line),
+    "superseded_by": _optional(_id),
+    "archived": _flag,
+    "injectable": _flag,
+}
+#: What an export says besides; null says nothing.
+_MORE: dict[str, Callable[[Any], Any]] = {
+    "withheld": _one_of(("raw", "policy")), "source": _position, "importance": _share, "held_by": _rule_ids,
+}  # fmt: skip

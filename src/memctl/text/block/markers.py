@@ -1,0 +1,196 @@
+"""What a block is known by: its header and footer, and the lines between.
+
+Blocks that a model repeats are found and taken out, so that recall does not feed itself; content that could be taken
+for a block's own lines gets a backslash; and a block is read back.
+"""
+
+from typing import Any
+
+from memctl.text.tokens import estimate
+
+HEADER = "## Memory (Injected)"
+FOOTER = "--- End Memory ("
+#: The block of `inspect`, which ends where its rows do.
+STRUCTURE = "## Structure (Injected)"
+#: What the second line of a block of version 2 begins with.
+COMPACT = "format_version: 2"
+TRUNCATED = "[...truncated]"
+_SECTIONS = ("Folders:", "Largest files:", "Extensions:", "Observations:", "Staleness:", "Languages:", "Tree:")
+_TOTALS = ("format_version", "injection_type", "mount", "Total files", "Total chunks", "Total size")
+
+
+def without_injected(text: str) -> tuple[str, int]:
+    """The text without the injection blocks in it, and how many there were.
+
+    A block goes from its header to its footer, or to where lines stop looking like a block when that comes first (it
+    was cut off, and what follows is somebody's own): its `key: value` head, the line of each passage (`[1] [STM:...]`,
+    in version 2 `[a3185e] ...`), and lines indented by four blanks (in version 2 by one). A structure block goes as
+    far as its sections and their rows do.
+    """
+    count = 0
+    for header, end_of_block in ((HEADER, _block_end), (STRUCTURE, _structure_end)):
+        kept: list[str] = []
+        start = 0
+        while (at := _line_starting(text, header, start)) >= 0:
+            kept.append(text[start:at])
+            start, count = end_of_block(text, at), count + 1
+        text = "".join((*kept, text[start:]))
+    return text, count
+
+
+def _line_starting(text: str, mark: str, start: int) -> int:
+    """Where a line begins (up to three blanks allowed before it) with `mark`; -1 when none does."""
+    at = text.find(mark, start)
+    while at >= 0:
+        line = at - (len(text[max(0, at - 3) : at]) - len(text[max(0, at - 3) : at].rstrip(" ")))
+        if line == 0 or text[line - 1] == "\n":
+            return line
+        at = text.find(mark, at + len(mark))
+    return -1
+
+
+def _block_end(text: str, at: int) -> int:
+    end, in_head, compact = text.find("\n", at) + 1 or len(text), True, False
+    while end < len(text):
+        following = text.find("\n", end) + 1 or len(text)
+        line = text[end:following].rstrip()
+        bare = line.lstrip(" ")
+        if bare.startswith(FOOTER) and len(line) - len(bare) <= 3:
+            return following
+        if line and not _belongs(line, in_head=in_head, compact=compact):
+            return end
+        compact = compact or (in_head and line.startswith(COMPACT))
+        in_head = in_head and bool(line)
+        end = following
+    return end
+
+
+def _belongs(line: str, *, in_head: bool, compact: bool) -> bool:
+    """Whether a line looks like one of a block."""
+    if compact:
+        handle, bracket, rest = line[1:].partition("]")
+        names_passage = line.startswith("[") and bool(bracket and handle) and " " not in handle
+        return line.startswith(" ") or (names_passage and rest[:1] in ("", " "))
+    if line.startswith("    ") or (line.startswith("[") and "] [" in line[:16]):
+        return True
+    key, colon, _ = f"{line} ".partition(": ")
+    return in_head and bool(colon) and key.replace("_", "").isalpha()
+
+
+def _structure_end(text: str, at: int) -> int:
+    end, in_head = text.find("\n", at) + 1 or len(text), True
+    while end < len(text):
+        following = text.find("\n", end) + 1 or len(text)
+        line = text[end:following].strip()
+        if line == TRUNCATED:
+            return following
+        in_head = in_head and not line.startswith("Folders:")
+        # A row ends in counts, is an extension's, or tells of a sync or of what was left out; a model's own does not.
+        telling = line.endswith(")") or line.startswith(("- .", "- (", "- …")) or " synced" in line
+        total = in_head and ": " in line and line.partition(": ")[0] in _TOTALS
+        if line and not (line in _SECTIONS or (line.startswith("- ") and telling) or total):
+            return end
+        end = following
+    return end
+
+
+# --- content lines that look like the block's own ---------------------------------------------------------------------
+
+#: Lines of the frame that say where a passage comes from, and who speaks in a conversation: a text must say neither of
+#: itself.
+_OURS = ("trust:", "provenance:", "user:", "assistant:", "system:", "human:", "developer:")
+#: Tags in which prompts keep what they give to a model apart: a text must not end or begin one.
+_APART = (
+    "memory", "memories", "context", "system", "system-reminder", "instructions", "prompt", "user", "human",
+    "assistant", "document", "documents", "injected", "tool_result", "function_results",
+)  # fmt: skip
+#: The least number of hexadecimal digits of a short id in a block.
+_SHORTEST_ID = 6
+_HEX = frozenset("0123456789abcdef")
+
+
+def escaped(line: str) -> str:
+    """A content line that looks like the block's own gets a backslash, so that no reader takes it for one.
+
+    It is looked at as it is seen: compatible forms as the usual ones, dashes as hyphens, nothing invisible. A soft
+    hyphen is seen or not, as the reader has it: with it as a hyphen, and without it.
+    """
+    looks: tuple[str, ...] = (line,)
+    if not line.isascii():
+        import unicodedata
+
+        seen = "".join(
+            "-" if unicodedata.category(char) == "Pd" or char == "\u2212" else char
+            for char in unicodedata.normalize("NFKC", line)
+            if unicodedata.category(char) not in ("Cf", "Mn", "Me") or char == "\u00ad"
+        )
+        looks = (seen.replace("\u00ad", "-"), seen.replace("\u00ad", ""))
+    if not any(_is_ours(look.lstrip()) for look in looks):
+        return line
+    start = len(line) - len(line.lstrip())
+    return f"{line[:start]}\\{line[start:]}"
+
+
+def _is_ours(bare: str) -> bool:
+    if bare.startswith("["):
+        inside, _, rest = bare[1:].partition("]")
+        numbered = inside.strip().isdigit() and rest.lstrip().startswith("[")
+        handle = inside.partition("+")[0]
+        is_id = handle.startswith("MEM-") or (len(handle) >= _SHORTEST_ID and not set(handle.lower()) - _HEX)
+        return bare.startswith("[path:") or numbered or (rest[:1] == " " and is_id)
+    if bare.startswith("<"):
+        name = bare[1:30].lstrip("/ ").partition(">")[0].partition(" ")[0]
+        return ">" in bare and name.lower() in _APART
+    return bare.startswith((HEADER, "--- End Memory")) or bare[:11].lower().startswith(_OURS)
+
+
+# --- a block read back ------------------------------------------------------------------------------------------------
+
+#: The line of a passage in version 2: its path, and its chunk where it has neither lines nor a page.
+_PLACE_COMPACT = (
+    r"^\[[^\]\s]+\] (?!\d{4}-\d\d-\d\d(?:[ ;]|$))(.+?):"
+    r"(?:\d+(?:-\d+)?(?:, \d+(?:-\d+)?)*|chunk (\d+\S*)|[A-Za-z][^;>\n]*?)(?: > .*|; .*)?$"
+)
+_PLACE_FULL = r"^\s*\[path:(.+?) chunk:(\S+?)(?: (?:lines|at):.+?)?\]\s*$"
+_NOT_TELLING = (
+    "#", "[", "\\", "---", "provenance:", "trust:", "tags:", "confidence:", "entities:", "format_version:",
+    "injection_type:", "generated_at:", "budget_tokens:", "matched:", "used:", "fts_strategy:",
+)  # fmt: skip
+
+
+def parse_injection_block(text: str) -> dict[str, Any]:
+    """What a block says in short: source, chunk, tokens_used, matched and a first telling line (insight).
+
+    A block of version 2 does not say how much matched, nor which chunk a passage with lines is.
+    """
+    import re
+
+    compact = re.search(rf"^{COMPACT}\b", text, re.MULTILINE)
+    place = re.search(_PLACE_COMPACT if compact else _PLACE_FULL, text, re.MULTILINE)
+    if compact:
+        matched = re.findall(r"^--- End Memory \((\d+)\) ---\s*$", text, re.MULTILINE)
+        used = estimate(text.rstrip("\n") + "\n")
+    else:
+        matched = re.findall(r"^matched: (\d+)", text, re.MULTILINE)
+        footer = re.findall(r"^--- End Memory \(.*?(\d+) tokens\) ---\s*$", text, re.MULTILINE)
+        said = re.findall(r"^used: (\d+)", text, re.MULTILINE)
+        used = int(footer[-1] if footer else said[0] if said else 0)
+    path = place[1] if place else "unknown"
+    return {
+        "source": (path if compact else path.replace("\\", "/")).rpartition("/")[2],
+        "chunk": (place[2] if place else None) or "?",
+        "tokens_used": used,
+        "matched": int(matched[0]) if matched else 0,
+        "insight": _insight(text[place.end() :] if place else ""),
+    }
+
+
+def _insight(text: str) -> str:
+    fenced = False
+    for raw in text.splitlines():
+        line = raw.strip()
+        if line.startswith(("```", "~~~")):
+            fenced = not fenced
+        elif not fenced and len(line) >= 20 and not line.startswith(_NOT_TELLING):
+            return line[:120]
+    return "(no extractable content)"
