@@ -164,20 +164,18 @@ _DATA = lazy_regex(r"""(?<![A-Za-z])(?:data|stringData)["']?:""")
 def k8s_value(match: Match[str]) -> bool:
     """A base64 value of a Kubernetes secret that is not empty talk."""
     value = value_of(match)
-    if is_placeholder(value) or entropy(value) < 2.5 or _says_nothing(value) or not _in_secret(match):
+    if is_placeholder(value) or entropy(value) < 2.5 or _says_nothing(value):
         return False
-    return not value.isalpha() or (len(value) % 4 == 0 and not _CAMEL.fullmatch(value))
-
-
-def _in_secret(match: Match[str]) -> bool:
-    """Whether the match stands among the data of a manifest that says it is a Secret."""
+    # It stands among the data of a manifest that says it is a Secret.
     text, start, end = match.string, match.start(), match.end()
     lo = max(0, start - _MANIFEST, text.rfind("\n---", 0, start), text.rfind("\nkind:", 0, start))
     data = [found.end() for found in _DATA.finditer(text, lo, start)]
     if not data or _SECTION.search(text, data[-1], start):
         return False
     stop = text.find("\n---", end, end + _MANIFEST)
-    return _KIND.search(text, lo, end + _MANIFEST if stop < 0 else stop) is not None
+    if _KIND.search(text, lo, end + _MANIFEST if stop < 0 else stop) is None:
+        return False
+    return not value.isalpha() or (len(value) % 4 == 0 and not _CAMEL.fullmatch(value))
 
 
 #: What ends the data of a manifest: a key that begins a line.
