@@ -23,10 +23,9 @@ StorePath = Annotated[
 class Trusted(Result):
     """A store that is trusted from now on, and what that lets count."""
 
-    __slots__ = ("counts", "how", "path")
-
-    def __init__(self, path: str, how: str, counts: dict[str, Any]) -> None:
-        self.path, self.how, self.counts = path, how, counts
+    path: str
+    how: str
+    counts: dict[str, Any]
 
     def as_dict(self) -> dict[str, Any]:
         """Path, how it came to be trusted, and what is in it."""
@@ -56,10 +55,7 @@ class Trusted(Result):
 class TrustedStores(Result):
     """The stores that are known."""
 
-    __slots__ = ("entries",)
-
-    def __init__(self, entries: "list[TrustEntry]") -> None:
-        self.entries = entries
+    entries: "list[TrustEntry]"
 
     def as_dict(self) -> dict[str, Any]:
         """The rows."""
@@ -196,10 +192,7 @@ def trust_text(result: Trusted | TrustedStores) -> Iterator[str]:
 class Untrusted(Result):
     """The store that is not trusted any more."""
 
-    __slots__ = ("path",)
-
-    def __init__(self, path: str) -> None:
-        self.path = path
+    path: str
 
     def as_dict(self) -> dict[str, Any]:
         """Its path."""

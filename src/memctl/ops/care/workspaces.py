@@ -18,10 +18,7 @@ _NAME_CHARS = 100
 class Workspaces(Result):
     """Some workspaces."""
 
-    __slots__ = ("found",)
-
-    def __init__(self, found: "list[Workspace]") -> None:
-        self.found = found
+    found: "list[Workspace]"
 
     def as_dict(self) -> dict[str, Any]:
         """Their fields."""
@@ -31,10 +28,7 @@ class Workspaces(Result):
 class SavedWorkspace(Result):
     """A workspace as it is saved now."""
 
-    __slots__ = ("workspace",)
-
-    def __init__(self, workspace: "Workspace") -> None:
-        self.workspace = workspace
+    workspace: "Workspace"
 
     def as_dict(self) -> dict[str, Any]:
         """Its fields."""
@@ -44,10 +38,8 @@ class SavedWorkspace(Result):
 class RemovedWorkspace(Result):
     """Whether a workspace was forgotten."""
 
-    __slots__ = ("name", "removed")
-
-    def __init__(self, name: str, removed: bool) -> None:
-        self.name, self.removed = name, removed
+    name: str
+    removed: bool
 
     def as_dict(self) -> dict[str, Any]:
         """The name, and whether it was one."""
@@ -95,7 +87,12 @@ def workspace(
     from memctl.store import workspaces
 
     if action == "delete":
-        return RemovedWorkspace(wanted, delete_workspace(ctx, wanted))
+        if wanted == workspaces.DEFAULT_WORKSPACE:
+            raise UsageError("the workspace default is always there", command="workspace")
+        if not workspaces.remove_workspace(ctx.db, wanted):
+            raise WorkspaceNotFound(name=wanted)
+        ctx.note(f"[workspace] {wanted} deleted; its items stay")
+        return RemovedWorkspace(wanted, removed=True)
     ctx.narrow(READ)
     if action == "show":
         return SavedWorkspace(workspaces.named_workspace(ctx.db, wanted))
@@ -152,18 +149,6 @@ def save_workspace(
                 ctx.refuse_to_tools("change a workspace that a person has made", "memctl workspace set")
             return there  # saving it would make it the tool's
         return workspaces.put_workspace(ctx.db, wanted, by_tool=ctx.bounds is not None)
-
-
-def delete_workspace(ctx: Context, name: str) -> bool:
-    """Forget a workspace; its items stay. Raises WorkspaceNotFound, and UsageError for the one that is always there."""
-    from memctl.store import workspaces
-
-    if name == workspaces.DEFAULT_WORKSPACE:
-        raise UsageError("the workspace default is always there", command="workspace")
-    if not workspaces.remove_workspace(ctx.db, name):
-        raise WorkspaceNotFound(name=name)
-    ctx.note(f"[workspace] {name} deleted; its items stay")
-    return True
 
 
 def workspace_lines(one: "Workspace") -> Iterator[str]:
@@ -246,9 +231,7 @@ def workspace_register(
     )
 
 
-def workspace_register_text(result: SavedWorkspace) -> Iterator[str]:
-    """Its fields."""
-    return workspace_lines(result.workspace)
+workspace_register_text = workspace_text
 
 
 # --- workspace remove ------------------------------------------------------------------------------------------------

@@ -32,12 +32,11 @@ _TRUST = {
 class Status(Result):
     """The documented keys; without a store only the first four."""
 
-    __slots__ = ("config", "counts", "eco", "mounts", "path")
-
-    def __init__(
-        self, path: str, eco: str, counts: dict[str, Any], mounts: list[dict[str, Any]], config: str | None = None
-    ) -> None:
-        self.path, self.eco, self.counts, self.mounts, self.config = path, eco, counts, mounts, config
+    path: str
+    eco: str
+    counts: dict[str, Any]
+    mounts: list[dict[str, Any]]
+    config: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Counts, the state of the index, and when a folder was last looked at."""
@@ -71,7 +70,10 @@ def status(ctx: Context) -> Status:
     keys = (
         "total_items", "by_tier", "by_type", "fts5_available", "fts_tokenizer", "fts_tokenizer_mismatch", "fts_state",
     )  # fmt: skip
-    loosened, ignored = _config_findings(ctx)
+    try:
+        _ = ctx.config
+    except MemctlError as exc:  # whoever needs it fails; here it is only told
+        ctx.warn(str(exc))
     scans = [events.last_time(ctx.db, ["memory_inspect", "sync"]), *(folder.get("last_sync_at") for folder in folders)]
     counts = {key: found[key] for key in keys} | {
         "mounts": len(folders),
@@ -79,7 +81,7 @@ def status(ctx: Context) -> Status:
         "events_count": found["events_count"],
         "sessions": sessions.count_sessions(ctx.db),
         "workspaces": len(workspaces.list_workspaces(ctx.db)),
-        "trust": trust_of(ctx), "config_loosens": loosened, "config_ignored": ignored,
+        "trust": trust_of(ctx), "config_loosens": ctx.loosens, "config_ignored": ctx.ignored,
     }  # fmt: skip
     if found["fts_tokenizer_mismatch"]:
         ctx.warn("Tokenizer mismatch — run: memctl reindex")
@@ -91,15 +93,6 @@ def trust_of(ctx: Context) -> str:
     if not ctx.is_found:
         return "named"
     return "trusted" if ctx.db.trusted else "found"
-
-
-def _config_findings(ctx: Context) -> tuple[list[str], list[str]]:
-    """The keys of the config file that loosen or name something, and those that would and do not count."""
-    try:
-        _ = ctx.config
-    except MemctlError as exc:  # whoever needs it fails; here it is only told
-        ctx.warn(str(exc))
-    return ctx.loosens, ctx.ignored
 
 
 def _eco_mode(folder: str) -> str:
@@ -145,10 +138,8 @@ def status_text(result: Status) -> Iterator[str]:
 class Stats(Result):
     """The counts, under their documented keys."""
 
-    __slots__ = ("counts", "path")
-
-    def __init__(self, counts: dict[str, Any], path: str) -> None:
-        self.counts, self.path = counts, path
+    counts: dict[str, Any]
+    path: str
 
     def as_dict(self) -> dict[str, Any]:
         """The counts, `status`, and the version of the block's format."""
@@ -245,10 +236,10 @@ _TITLE_CHARS = 160
 class Digest(Result):
     """The counts, and the newest titles of each type, as far as the budget goes."""
 
-    __slots__ = ("by_type", "lines", "scope", "total")
-
-    def __init__(self, scope: str, total: int, by_type: dict[str, int], lines: list[str]) -> None:
-        self.scope, self.total, self.by_type, self.lines = scope, total, by_type, lines
+    scope: str
+    total: int
+    by_type: dict[str, int]
+    lines: list[str]
 
     def as_dict(self) -> dict[str, Any]:
         """The counts and the page."""
