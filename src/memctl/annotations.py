@@ -4,19 +4,13 @@ A type checker sees typing's own. At run time a subscript of these is a `types.G
 given in `__origin__` and `__args__` and joins with `| None` as typing's do.
 """
 
-__all__ = ["TYPE_CHECKING", "Annotated", "Any", "Literal", "args_of", "dataclass_transform", "origin_of"]
+__all__ = ["TYPE_CHECKING", "Annotated", "Any", "Literal", "args_of", "origin_of"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Annotated, Any, Literal
-
-    from typing_extensions import dataclass_transform
 else:
     from types import GenericAlias
-
-    def dataclass_transform():
-        """Tell a type checker that the fields of subclasses are the parameters of their constructors."""
-        return lambda cls: cls
 
     class Any:
         """Any type."""

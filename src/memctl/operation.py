@@ -6,7 +6,7 @@ This module imports nothing heavy: it is on the path of every command.
 
 from collections.abc import Callable, Iterator, Mapping
 
-from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal, args_of, dataclass_transform, origin_of
+from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal, args_of, origin_of
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -371,12 +371,9 @@ def operation(
     return wrap
 
 
-@dataclass_transform()
+@dataclass_transform(kw_only_default=True)
 class Result:
-    """What an operation returns. Subclasses are small records; the faces only use these methods.
-
-    The fields of a subclass are its annotations, in order; the constructor takes them as a dataclass does, whose
-    module costs 10 ms at start-up. A default is the class's attribute.
+    """What an operation returns: a record of its annotated attributes; the faces only use these methods.
 
     `as_dict` is the structured result; `as_json` differs only where the command line's documented `--json` shape does
     (an array or an iterator, printed as an array while it runs). `exit_code` is what the command ends with.
@@ -386,9 +383,8 @@ class Result:
     exit_code = 0
     verbatim = False
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        for name, value in (*zip(type(self).__annotations__, values, strict=False), *named.items()):
-            setattr(self, name, value)
+    def __init__(self, **given: Any) -> None:
+        vars(self).update(given)
 
     def as_dict(self) -> dict[str, Any]:
         """The result as JSON-ready data."""

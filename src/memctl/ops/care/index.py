@@ -15,7 +15,7 @@ from memctl.store.schema import tokenizer as resolve
 from memctl.store.search import fts, vectors
 
 if TYPE_CHECKING:
-    from memctl.retrieve.embedder import Embedder
+    from memctl.retrieve.embedding import Embedder
 
 
 #: Only what may be given to a model is given to an embedder.
@@ -78,10 +78,12 @@ def embed(
     if model is None:
         raise errors.EmbedderMissing
     _check_one_model(ctx, model.model, replace=replace)
-    from memctl.retrieve.meaning import learn, weight_of
+    from memctl.retrieve.embedding import learn_weight, learned_weight
 
     todo = vectors.pending_items(ctx.db, model.model, EMBEDDABLE)
-    result = Embedded(model.model, kept=items.count(ctx.db, EMBEDDABLE) - len(todo), left=len(todo), dry_run=dry_run)
+    result = Embedded(
+        model=model.model, kept=items.count(ctx.db, EMBEDDABLE) - len(todo), left=len(todo), dry_run=dry_run
+    )
     now = todo if limit is None else todo[:limit]
     if dry_run:
         most = _max_chars(ctx)
@@ -93,9 +95,9 @@ def embed(
         ctx.note(f"[embed] would send {len(now)} texts ({chars} characters) to {model.where}")
         return result
     _embed_items(ctx, model, now, result)
-    result.weight = weight_of(ctx.db, model.model)
+    result.weight = learned_weight(ctx.db, model.model)
     if result.weight is None or LEARN_SHARE * result.done > result.kept:
-        result.weight = learn(ctx.db, model, EMBEDDABLE, float(ctx.config.value("embeddings.seconds")))
+        result.weight = learn_weight(ctx.db, model, EMBEDDABLE, float(ctx.config.value("embeddings.seconds")))
     events.log(ctx.db, "embed", None, {"model": model.model, "embedded": result.done})
     ctx.note(f"[embed] {result.done} embedded, {result.kept} kept, {result.left} left; weight {result.weight:.2f}")
     return result
@@ -108,7 +110,7 @@ def _delete_vectors(ctx: Context, *, dry_run: bool) -> Embedded:
             vectors.delete_vectors(ctx.db)
             events.log(ctx.db, "embed", None, {"forgotten": count})
     ctx.note(f"[embed] {'would forget' if dry_run else 'forgot'} {count} vectors")
-    return Embedded("", forgotten=count, dry_run=dry_run)
+    return Embedded(model="", forgotten=count, dry_run=dry_run)
 
 
 def _check_one_model(ctx: Context, model: str, *, replace: bool) -> None:
@@ -247,7 +249,12 @@ def reindex(
         raise errors.StoreFailed(path=ctx.db.path, reason="this SQLite has no full-text search (FTS5)")
     after = resolve(tokenizer) if tokenizer is not None else before
     if dry_run:
-        return _report(ctx, Reindexed(before, after, items.count(ctx.db, Filters()), 0.0, dry_run=True, steps=steps))
+        return _report(
+            ctx,
+            Reindexed(
+                before=before, after=after, count=items.count(ctx.db, Filters()), seconds=0.0, dry_run=True, steps=steps
+            ),
+        )
     if after != before:
         ctx.refuse_to_tools("change how the memory is indexed", "memctl reindex --tokenizer")
     start = ids.monotonic()
@@ -259,7 +266,9 @@ def reindex(
         placed = passages.complete_positions(ctx.db)
         count = fts.rebuild_index(ctx.db, after, progress)
         seconds = ids.monotonic() - start
-        done = Reindexed(before, after, count, seconds, dry_run=False, steps=steps, placed=placed)
+        done = Reindexed(
+            before=before, after=after, count=count, seconds=seconds, dry_run=False, steps=steps, placed=placed
+        )
         events.log(ctx.db, "reindex", None, done.details())
     return _report(ctx, done)
 

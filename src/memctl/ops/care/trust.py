@@ -96,7 +96,7 @@ def trust(
     vouched for as it is now. docs/trust.md tells the whole of it.
     """
     if listed:
-        return TrustedStores(registry.entries())
+        return TrustedStores(entries=registry.entries())
     store = store_at(ctx, path)
     entry = registry.find(store)
     counts = _describe(ctx, store)
@@ -109,7 +109,7 @@ def trust(
     if not registry.add(store, store_id, how, when, vouched):
         raise errors.TrustUnwritable(path=store, folder=state.folder())
     vouching.note_mounts(store)
-    return Trusted(store, how, counts)
+    return Trusted(path=store, how=how, counts=counts)
 
 
 def store_at(ctx: Context, path: str | None) -> str:
@@ -219,11 +219,11 @@ def untrust(
     if not os.path.lexists(store):
         if not registry.forget(store):
             raise errors.StoreMissing(path=store)
-        return Untrusted(store)
+        return Untrusted(path=store)
     store = store_at(ctx, path)
     if not registry.add(store, "", registry.UNTRUSTED, ids.timestamp_seconds()):
         raise errors.TrustUnwritable(path=store, folder=state.folder())
-    return Untrusted(store)
+    return Untrusted(path=store)
 
 
 def untrust_text(result: Untrusted) -> Iterator[str]:

@@ -83,7 +83,7 @@ def workspace(
             ctx, wanted, scope=scope, read=read, corpus=corpus, budget=budget, description=description
         )
         ctx.note(f"[workspace] {saved.name} saved")
-        return SavedWorkspace(saved)
+        return SavedWorkspace(workspace=saved)
     from memctl.store import workspaces
 
     if action == "delete":
@@ -92,11 +92,11 @@ def workspace(
         if not workspaces.remove_workspace(ctx.db, wanted):
             raise WorkspaceNotFound(name=wanted)
         ctx.note(f"[workspace] {wanted} deleted; its items stay")
-        return RemovedWorkspace(wanted, removed=True)
+        return RemovedWorkspace(name=wanted, removed=True)
     ctx.narrow(READ)
     if action == "show":
-        return SavedWorkspace(workspaces.named_workspace(ctx.db, wanted))
-    return Workspaces(workspaces.list_workspaces(ctx.db))
+        return SavedWorkspace(workspace=workspaces.named_workspace(ctx.db, wanted))
+    return Workspaces(found=workspaces.list_workspaces(ctx.db))
 
 
 def _checked_name(action: str, name: str | None, given: list[str]) -> str:
@@ -191,7 +191,7 @@ def workspace_list(
     """List the workspaces."""
     from memctl.store import workspaces
 
-    return Workspaces([workspaces.named_workspace(ctx.db, name)] if name else workspaces.list_workspaces(ctx.db))
+    return Workspaces(found=[workspaces.named_workspace(ctx.db, name)] if name else workspaces.list_workspaces(ctx.db))
 
 
 def workspace_list_text(result: Workspaces) -> Iterator[str]:
@@ -225,7 +225,7 @@ def workspace_register(
 ) -> SavedWorkspace:
     """Make a workspace, or change what is given of one."""
     return SavedWorkspace(
-        save_workspace(
+        workspace=save_workspace(
             ctx, name.strip(), scope=scope, read=read_scopes, corpus=corpus_id, budget=budget, description=description
         )
     )
@@ -255,7 +255,7 @@ def workspace_remove(ctx: Context, name: Annotated[str, Arg("its name")]) -> Rem
     there = workspaces.get_workspace(ctx.db, wanted)
     if there is not None and wanted != workspaces.DEFAULT_WORKSPACE and not workspaces.is_by_tool(ctx.db, wanted):
         ctx.refuse_to_tools("forget a workspace that a person has made", "memctl workspace delete")
-    return RemovedWorkspace(wanted, workspaces.remove_workspace(ctx.db, wanted))
+    return RemovedWorkspace(name=wanted, removed=workspaces.remove_workspace(ctx.db, wanted))
 
 
 def workspace_remove_text(result: RemovedWorkspace) -> Iterator[str]:

@@ -71,7 +71,14 @@ def show(
         from memctl.reading import delivery
 
         (item,) = delivery.items_for_people(ctx, [item], "show")
-    return ShownItem(ctx, item, place.get(item.id), withheld, matters.get(item.id), ctx.db.trusted)
+    return ShownItem(
+        ctx=ctx,
+        item=item,
+        place=place.get(item.id),
+        withheld=withheld,
+        importance=matters.get(item.id),
+        trusted=ctx.db.trusted,
+    )
 
 
 def show_text(result: ShownItem) -> Iterator[str]:
@@ -207,7 +214,7 @@ def list_(
         found = delivery.items_for_people(ctx, found, "list")
     held = [item.id for item in found if not item.injectable]
     withheld = items.withheld_reasons(ctx.db, held) if held else {}
-    return ItemList(ctx, found, total, withheld, past=filters.as_of is not None)
+    return ItemList(ctx=ctx, items=found, total=total, withheld=withheld, past=filters.as_of is not None)
 
 
 def list_text(result: ItemList) -> Iterator[str]:
@@ -306,7 +313,16 @@ def read(
     given = {item.id: item for item in fit.items}
     shown = [given.get(item.id, item) for item in found]
     held, matter = {item.id for item in found} - given.keys(), attributes.get_importance(ctx.db, [i.id for i in found])
-    return ReadItems(ctx, shown, fit.places, held, raw, len(wanted), matter, ctx.db.trusted)
+    return ReadItems(
+        ctx=ctx,
+        items=shown,
+        places=fit.places,
+        held=held,
+        raw=raw,
+        requested=len(wanted),
+        importance=matter,
+        trusted=ctx.db.trusted,
+    )
 
 
 def _visible_through(ctx: Context, found: "list[MemoryItem]", workspace: str | None) -> "list[MemoryItem]":

@@ -60,7 +60,7 @@ def status(ctx: Context) -> Status:
     """
     path, eco = ctx.db_path, _eco_mode(ctx.cwd)
     if not os.path.exists(path):
-        return Status(path, eco, {}, [])
+        return Status(path=path, eco=eco, counts={}, mounts=[])
     from memctl.store import sessions, workspaces
     from memctl.store.contents import count_contents
     from memctl.store.documents import mounts
@@ -85,7 +85,7 @@ def status(ctx: Context) -> Status:
     }  # fmt: skip
     if found["fts_tokenizer_mismatch"]:
         ctx.warn("Tokenizer mismatch — run: memctl reindex")
-    return Status(path, eco, counts, folders, ctx.config_path)
+    return Status(path=path, eco=eco, counts=counts, mounts=folders, config=ctx.config_path)
 
 
 def trust_of(ctx: Context) -> str:
@@ -179,7 +179,7 @@ def stats(
     from memctl.store.filters import Filters
 
     seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))
-    return Stats(count(ctx.db, seen.scopes, seen.corpus_id), ctx.db_path)
+    return Stats(counts=count(ctx.db, seen.scopes, seen.corpus_id), path=ctx.db_path)
 
 
 def stats_text(result: Stats) -> Iterator[str]:
@@ -281,7 +281,9 @@ def digest(
     name = " and ".join(filters.scopes or ()) or "all scopes"
     if not counts:
         ctx.note("[digest] Nothing is remembered here.")
-    return Digest(name, sum(counts.values()), counts, list(_page_lines(name, counts, newest, budget)))
+    return Digest(
+        scope=name, total=sum(counts.values()), by_type=counts, lines=list(_page_lines(name, counts, newest, budget))
+    )
 
 
 def _page_lines(name: str, counts: dict[str, int], newest: "dict[str, list[MemoryItem]]", budget: int) -> Iterator[str]:

@@ -135,7 +135,7 @@ def export(
     view = None if redact in ("full", "S3") else Redaction(redact, ctx.policy)
     from itertools import islice
 
-    return Exported(ctx, islice(export_lines(ctx.db, filters, view), offset, None), offset)
+    return Exported(_ctx=ctx, _lines=islice(export_lines(ctx.db, filters, view), offset, None), _offset=offset)
 
 
 def export_text(result: Exported) -> Iterator[str]:
@@ -227,7 +227,7 @@ def import_(
         f"[import]{' (dry run)' if dry_run else ''} {counts.imported} imported, {counts.skipped_dedup} dedup, "
         f"{counts.skipped_policy} policy, {counts.errors} error(s)"
     )
-    return Imported(counts, dry_run=dry_run)
+    return Imported(counts=counts, dry_run=dry_run)
 
 
 @contextmanager

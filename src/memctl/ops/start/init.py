@@ -81,7 +81,7 @@ def init(
     ignore = _write_new(os.path.join(folder, ".gitignore"), "*.db\n*.db-wal\n*.db-shm\n")
     _write_new(config, _config_text(tokenizer))
     _tell(ctx, folder, db, config, ignore if not exists else "", moved)
-    return Initialized(db, config, created=bool(moved) or not exists, moved=moved)
+    return Initialized(db=db, config=config, created=bool(moved) or not exists, moved=moved)
 
 
 def text(result: Initialized) -> Iterator[str]:
