@@ -14,7 +14,7 @@ from memctl.llm.working import RecalledPassages
 from memctl.operation import Arg, Group
 from memctl.parameters import ReadRequest
 from memctl.reading.block import find_passages
-from memctl.reading.request import Reader
+from memctl.reading.request import Retriever
 from memctl.text.block import block
 from memctl.text.block.block import Block, BlockEntry
 from memctl.text.block.excerpt import stems
@@ -230,12 +230,12 @@ class Ground:
     """Where answers are looked for: the same request for the first recall and for every refined one."""
 
     def __init__(self, ctx: Context, request: ReadRequest, command: str) -> None:
-        self.reader = Reader(ctx, request, command, injectable=True)
+        self.retriever = Retriever(ctx, request, command, injectable=True)
         self._passages: dict[str, BlockEntry] = {}
 
     def recall(self, query: str, budget: int) -> RecalledPassages:
         """The passages for a query, best first."""
-        found = find_passages(self.reader, query, budget)
+        found = find_passages(self.retriever, query, budget)
         self._passages.update({item_id: p for p in found.passages for item_id in p.ids})
         return found
 

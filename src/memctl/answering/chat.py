@@ -304,7 +304,7 @@ class Conversation:
             return told or ["[chat] Nothing was recalled for the last answer."]
         done = turn.grounded.result
         return [
-            *explain_delivery(turn.ground.reader, turn.question, self.plan.budget, turn.grounded.ids),
+            *explain_delivery(turn.ground.retriever, turn.question, self.plan.budget, turn.grounded.ids),
             f"[chat] {done.iterations} iteration(s), stop={done.stop_reason}; spent {turn.spend.line()}",
         ]
 
