@@ -63,7 +63,7 @@ def match_substrings(db: Database, query: Query, filters: Filters, limit: int) -
     if not found:
         return Matches([], 0)
     items = max(index_size(db), len(found))
-    # What a needle weighs that so many items have, as in `retrieve.rank`; some even when all have it.
+    # What a needle weighs that so many items have, as in `retrieve.ranking`; some even when all have it.
     counts = (sum(map(bool, column)) for column in list(zip(*found, strict=True))[1:])
     weights = [max(0.01, math.log1p((items - count + 0.5) / (count + 0.5))) for count in counts]
     every = sum(weights)
