@@ -270,9 +270,11 @@ class Operation:
 
     @property
     def text(self) -> Callable[[Any], Iterator[str]]:
-        """The lines that people read of a result: `NAME_text` of the function's module, or its `text`."""
+        """The lines that people read of a result: `NAME_text` of the function's module, its `text`, or a report's."""
         found = self.fn.__globals__
-        text: Callable[[Any], Iterator[str]] = found.get(f"{self.fn.__name__.rstrip('_')}_text") or found["text"]
+        text: Callable[[Any], Iterator[str]] = (
+            found.get(f"{self.fn.__name__.rstrip('_')}_text") or found.get("text") or _report_lines
+        )
         return text
 
     @property
@@ -356,17 +358,20 @@ def operation(
     return wrap
 
 
+@dataclass_transform(kw_only_default=True)
 class Result:
-    """What an operation returns. Subclasses are small records; the faces only use these methods.
+    """What an operation returns: a record of its annotated attributes; the faces only use these methods.
 
     `as_dict` is the structured result; `as_json` differs only where the command line's documented `--json` shape does
     (an array or an iterator, printed as an array while it runs). `exit_code` is what the command ends with.
     `verbatim` says that the text is data for a program (JSON lines, the block), printed byte for byte into a pipe.
     """
 
-    __slots__ = ()
     exit_code = 0
     verbatim = False
+
+    def __init__(self, **given: Any) -> None:
+        vars(self).update(given)
 
     def as_dict(self) -> dict[str, Any]:
         """The result as JSON-ready data."""
@@ -378,3 +383,20 @@ class Result:
 
     def settle(self) -> None:
         """Bookkeeping after the answer is out (use counts, say); must never fail because a store is read-only."""
+
+
+class Report(Result):
+    """A result that is made whole: its data, and the lines that people read of it. It needs no `text` of its own."""
+
+    __slots__ = ("data", "exit_code", "lines")
+
+    def __init__(self, data: dict[str, Any], lines: list[str], exit_code: int = 0) -> None:
+        self.data, self.lines, self.exit_code = data, lines, exit_code
+
+    def as_dict(self) -> dict[str, Any]:
+        """The data."""
+        return self.data
+
+
+def _report_lines(result: Report) -> Iterator[str]:
+    return iter(result.lines)
