@@ -215,7 +215,7 @@ def test_rows_of_the_config_hold_when_files_are_ingested(doc: Callable[..., str]
 # --- properties ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(before=st.text(alphabet="ab \n\té漢", max_size=60), after=st.text(alphabet="ab \n", max_size=60))
 def test_lines_and_columns_are_those_of_an_editor(before: str, after: str) -> None:
     from memctl.extract import LIMITS

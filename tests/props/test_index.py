@@ -77,7 +77,7 @@ def check(path: str) -> None:
     db.close()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(steps=STEPS)
 def test_whatever_writes_in_any_order(tmp_path_factory, steps: list[tuple[str, str, str, bool]]) -> None:  # type: ignore[no-untyped-def]
     path = str(tmp_path_factory.mktemp("index") / "memory.db")

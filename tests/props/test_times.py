@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memctl import ids
@@ -68,7 +68,7 @@ def do(db: Any, step: tuple[str, int, str], number: int) -> None:
         items.update(db, chosen, {"content": f"{word} again"} if kind == "reword" else {"tags": [word]})
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(steps=st.lists(STEPS, min_size=1, max_size=8))
 def test_looking_back_shows_what_was_seen(monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, int, str]]) -> None:
     clock = [NOW]

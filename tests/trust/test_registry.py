@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import memctl
@@ -208,7 +208,6 @@ def test_a_list_that_others_may_have_written_does_not_count(kind: str, tmp_path:
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1), st.binary(min_size=1, max_size=8))
-@settings(deadline=None)
 def test_any_path_comes_back(text: str, raw: bytes) -> None:
     for name in (text, os.fsdecode(raw.replace(b"\0", b""))):
         entry = TrustEntry("made", "2026", 1, 2, 3, "STO-1", "", f"/x/{name}")

@@ -77,7 +77,7 @@ def test_an_id_has_one_name_in_one_answer() -> None:
     assert redaction.text("see MEM-00000000000d") != redaction.text("see MEM-00000000000e")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(alphabet="ab./\\:@~-_ 1é漢\n", max_size=200))
 def test_any_text_is_taken_and_public_says_no_more_than_internal(text: str) -> None:
     for view in ("public", "internal"):
