@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from memctl import errors
-from memctl.annotations import TYPE_CHECKING, Any, Literal
+from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.folders.documents import ingest_run, limits, report_changes, store_files
 from memctl.ingest.plan import FileReport, IngestOutcome, IngestPlan, make_plan
 from memctl.ingest.prepare import Options, recipe_of
 from memctl.ingest.sources import Target
 from memctl.names import DEFAULT_SCOPE
-from memctl.operation import CREATE, READ, WRITE, utf8
+from memctl.operation import CREATE, READ, WRITE, Arg, Group, utf8
 from memctl.paths import real_path
 from memctl.store.documents import mounts
 from memctl.store.documents.corpus import DocumentRoot
@@ -217,6 +217,28 @@ def sync_mount(
 #
 # It is mounted and synced first, as far as that was asked for. What is done is said on stderr under `[inspect]`,
 # whichever command does it.
+
+
+class VisitOptions(Group):
+    """How a folder is brought in before a command speaks of it."""
+
+    sync: Annotated[
+        SyncMode,
+        Arg("sync the folder: if files changed, always, or never", "--sync", mcp_name="sync_mode", mcp_help=""),
+    ] = "auto"
+    no_sync: Annotated[bool, Arg("the same as --sync never", "--no-sync", mcp=False)] = False
+    mount_mode: Annotated[
+        MountMode,
+        Arg("ephemeral: leave the store unchanged, mount and store nothing", "--mount-mode", mcp="full"),
+    ] = "persist"
+    ignore: Annotated[list[str] | None, Arg("patterns of files to skip", "--ignore", metavar="PATTERN", mcp="full")] = (
+        None
+    )
+
+    @property
+    def when(self) -> SyncMode:
+        """When the folder is synced."""
+        return "never" if self.no_sync else self.sync
 
 
 class Visit:

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.folders.mounted import (
-    MountMode,
-    SyncMode,
     Visit,
+    VisitOptions,
     bring_in,
     canonical_folder,
     mount_at,
@@ -17,7 +16,7 @@ from memctl.folders.mounted import (
     structure,
     sync_state,
 )
-from memctl.operation import CREATE, READ, Arg, Result, operation
+from memctl.operation import CREATE, READ, Arg, Fields, Result, operation
 from memctl.parameters import Budget
 from memctl.store.documents import mounts
 
@@ -99,22 +98,14 @@ def inspect(
     *,
     mount: OneMount = None,
     budget: Budget = 2200,
-    sync: Annotated[
-        SyncMode,
-        Arg(
-            "read files that changed: when there are some, always or never",
-            "--sync",
-            mcp_name="sync_mode",
-            mcp_help="read changed files first",
+    visiting: Annotated[
+        VisitOptions,
+        Fields(
+            "sync no_sync mount_mode ignore",
+            sync={"mcp_help": "read changed files first"},
+            mount_mode={"help": "ephemeral forgets a mount that this run made; its passages stay"},
         ),
-    ] = "auto",
-    no_sync: Annotated[bool, Arg("the same as --sync never", "--no-sync", mcp=False)] = False,
-    mount_mode: Annotated[
-        MountMode, Arg("ephemeral forgets a mount that this run made; its passages stay", "--mount-mode", mcp="full")
-    ] = "persist",
-    ignore: Annotated[
-        list[str] | None, Arg("patterns of files to pass over", "--ignore", metavar="PATTERN", mcp="full")
-    ] = None,
+    ],
     scope: Annotated[
         str | None, Arg("file passages in this scope; count only those in it and in global", "--scope", mcp="full")
     ] = None,
@@ -128,20 +119,19 @@ def inspect(
     to the folder; of several mounts, each path begins with the name of its own. Without a folder nothing is written.
     """
     ctx.narrow(READ)  # nothing is written unless a folder is mounted or synced
-    when: SyncMode = "never" if no_sync else sync
     as_text = output_format == "text"
     if path is None:
-        report = _report_known(ctx, mount, scope, look=when != "never")
+        report = _report_known(ctx, mount, scope, look=visiting.when != "never")
         return Inspected(report, budget, as_text=as_text)
     if mount is not None:
         ctx.warn("--mount filter ignored when positional path is provided")
     folder = canonical_folder(ctx, path, "inspect")
     visit = Visit(folder, mount_at(ctx, folder))
     try:
-        bring_in(ctx, visit, when, mount_mode, {"ignore": ignore, "scope": scope})
+        bring_in(ctx, visit, visiting.when, visiting.mount_mode, {"ignore": visiting.ignore, "scope": scope})
         report = structure(ctx, visit.root, scope)
     finally:
-        if visit.made and visit.mount is not None and mount_mode == "ephemeral":
+        if visit.made and visit.mount is not None and visiting.mount_mode == "ephemeral":
             mounts.remove(ctx.db, visit.mount["mount_id"])  # its passages stay
             visit.gone = True
             ctx.note("[inspect] Ephemeral: mount removed")

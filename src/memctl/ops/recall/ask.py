@@ -7,7 +7,7 @@ from memctl import errors
 from memctl.annotations import Annotated, Any
 from memctl.answering.answer import GAP, Ground, GroundedAnswer, Model, ModelOptions, least_coverage
 from memctl.context import Context
-from memctl.folders.mounted import MountMode, SyncMode, Visit, brought_in, structure, sync_state
+from memctl.folders.mounted import Visit, VisitOptions, brought_in, canonical_folder, structure, sync_state
 from memctl.llm.citations import REQUEST, Citation, check_citations
 from memctl.operation import CREATE, Arg, Fields, Result, operation
 from memctl.parameters import Budget, ReadRequest
@@ -98,8 +98,8 @@ def ask(
     options: Annotated[
         ModelOptions,
         Fields(
-            "llm cite budget inspect_cap protocol max_calls threshold query_threshold stable_steps sync no_sync "
-            "mount_mode ignore system_prompt llm_mode timeout stream"
+            "llm cite budget inspect_cap protocol max_calls threshold query_threshold stable_steps visiting "
+            "system_prompt llm_mode timeout stream"
         ),
     ],
     cite: Annotated[
@@ -115,18 +115,7 @@ def ask(
             mcp_help="tokens for the structure",
         ),
     ] = 600,
-    sync: Annotated[
-        SyncMode,
-        Arg("sync the folder: if files changed, always, or never", "--sync", mcp_name="sync_mode", mcp_help=""),
-    ] = "auto",
-    no_sync: Annotated[bool, Arg("the same as --sync never", "--no-sync", mcp=False)] = False,
-    mount_mode: Annotated[
-        MountMode,
-        Arg("ephemeral: leave the store unchanged, mount and store nothing", "--mount-mode", mcp="full"),
-    ] = "persist",
-    ignore: Annotated[
-        list[str] | None, Arg("patterns of files to skip", "--ignore", metavar="PATTERN", mcp="full")
-    ] = None,
+    visiting: Annotated[VisitOptions, Fields("sync no_sync mount_mode ignore")],
 ) -> Asked:
     """Ask a model about a folder.
 
@@ -139,13 +128,10 @@ def ask(
         raise errors.UsageError(f"inspect_cap ({inspect_cap}) must be less than budget ({budget})", command="ask")
     if not question.strip():
         raise errors.UsageError("the question is empty", command="ask")
-    from memctl.folders.mounted import canonical_folder
-
     model = Model(ctx, options, "ask")
     plan = model.plan(budget, REQUEST if cite else "")
     folder = canonical_folder(ctx, path, "ask")
-    when: SyncMode = "never" if no_sync else sync
-    with brought_in(ctx, folder, when, mount_mode, {"ignore": ignore}) as (here, visit):
+    with brought_in(ctx, folder, visiting.when, visiting.mount_mode, {"ignore": visiting.ignore}) as (here, visit):
         first, shape, ground = _look(here, visit, question, budget, inspect_cap)
         try:
             grounded = ground.answer(model, plan, question, first, before=shape)
@@ -153,7 +139,7 @@ def ask(
             model.tell_spend()
     model.tell_end(grounded.result)
     citations = _check(ctx, grounded, visit) if cite else None
-    counted = mount_mode == "persist"
+    counted = visiting.mount_mode == "persist"
     return Asked(ctx=ctx, visit=visit, grounded=grounded, model=model, citations=citations, counted=counted)
 
 

@@ -10,7 +10,7 @@ from memctl.annotations import Annotated, Any
 from memctl.answering.answer import Model, ModelOptions
 from memctl.answering.chat import ChatOptions, ChatRecorder, ChatTurn, Conversation, find_session
 from memctl.context import Context
-from memctl.folders.mounted import SyncMode, Visit, bring_in
+from memctl.folders.mounted import SyncMode, Visit, VisitOptions, bring_in, canonical_folder, mount_at
 from memctl.ingest.turns import check_session_id
 from memctl.llm import terminal
 from memctl.names import DEFAULT_SCOPE
@@ -102,7 +102,7 @@ def chat(
     options: Annotated[
         ModelOptions,
         Fields(
-            "llm protocol max_calls threshold budget scope folder sync no_sync source how system_prompt llm_mode "
+            "llm protocol max_calls threshold budget scope folder visiting source how system_prompt llm_mode "
             "timeout embedder stream"
         ),
     ],
@@ -114,8 +114,7 @@ def chat(
         str | None,
         Arg("recall from this folder only; it is mounted and synced first", "--folder", metavar="PATH", path=True),
     ] = None,
-    sync: Annotated[SyncMode, Arg("sync the folder: if files changed, always, or never", "--sync")] = "auto",
-    no_sync: Annotated[bool, Arg("the same as --sync never", "--no-sync")] = False,
+    visiting: Annotated[VisitOptions, Fields("sync no_sync")],
     source: Annotated[
         list[str] | None,
         Arg("files, folders or glob patterns to ingest first", "--source", metavar="SOURCE", path=True),
@@ -143,9 +142,9 @@ def chat(
         check_session_id(ctx.policy, recorder.session)  # an id that is refused is an error now, not at the first turn
     if source:
         _ingest(ctx, source, scope)
-    if folder is None and (no_sync or sync != "auto"):
+    if folder is None and visiting.when != "auto":
         ctx.warn("[chat] --sync and --no-sync are for --folder: not used")
-    visit = None if folder is None else _visit(ctx, folder, "never" if no_sync else sync)
+    visit = None if folder is None else _visit(ctx, folder, visiting.when)
     if how.store:
         ctx.allow(CREATE)
     _ = ctx.db  # a store that is missing is an error now, not after the first question
@@ -166,8 +165,6 @@ def _ingest(ctx: Context, sources: list[str], scope: str) -> None:
 
 
 def _visit(ctx: Context, folder: str, when: SyncMode) -> Visit:
-    from memctl.folders.mounted import canonical_folder, mount_at
-
     path = canonical_folder(ctx, folder, "chat")
     visit = Visit(path, mount_at(ctx, path))
     bring_in(ctx, visit, when, "persist", {})

@@ -18,7 +18,7 @@ from memctl.llm.controller import (
     trace_file_line,
 )
 from memctl.llm.controller import replay as replay_loop
-from memctl.operation import READ, REQUIRED, Arg, Fields, Result, operation
+from memctl.operation import READ, REQUIRED, Arg, Fields, Group, Result, operation
 from memctl.parameters import ReadRequest
 from memctl.reading.request import block_budget
 from memctl.text.clean import clean
@@ -67,6 +67,29 @@ class Replayed(Result):
         }  # fmt: skip
 
 
+#: What of a read request the loop offers.
+_READ = Fields(
+    "budget scope all_scopes workspace embedder redact",
+    budget={"default": 2200},
+    scope={"mcp": "full", "mcp_default": ..., "mcp_help": None},
+    redact={"help": "who may see what is recalled; RAGIX says S0, S2, S3"},
+)
+
+
+class TraceOptions(Group):
+    """Where the trace of a loop goes, or which recorded one is read instead."""
+
+    trace: Annotated[bool, Arg("a JSON line for each call, on stderr", "--trace", mcp=False)] = False
+    trace_file: Annotated[
+        str | None,
+        Arg("write these lines, and what --replay needs", "--trace-file", metavar="FILE", path=True, mcp=False),
+    ] = None
+    replay: Annotated[
+        str | None,
+        Arg("print the trace of a recorded loop; no model is asked", "--replay", metavar="FILE", path=True, mcp=False),
+    ] = None
+
+
 @operation(
     access=READ,
     tool="memory_loop",
@@ -109,28 +132,12 @@ def loop(
     no_stop_on_no_new: Annotated[
         bool, Arg("continue when a query brings nothing new into the context", "--no-stop-on-no-new", mcp="full")
     ] = False,
-    request: Annotated[
-        ReadRequest,
-        Fields(
-            "budget scope all_scopes workspace embedder redact",
-            budget={"default": 2200},
-            scope={"mcp": "full", "mcp_default": ..., "mcp_help": None},
-            redact={"help": "who may see what is recalled; RAGIX says S0, S2, S3"},
-        ),
-    ],
+    request: Annotated[ReadRequest, _READ],
     strict: Annotated[
         bool,
         Arg("an answer without directive is an error; so is a loop that does not converge", "--strict", mcp="full"),
     ] = False,
-    trace: Annotated[bool, Arg("a JSON line for each call, on stderr", "--trace", mcp=False)] = False,
-    trace_file: Annotated[
-        str | None,
-        Arg("write these lines, and what --replay needs", "--trace-file", metavar="FILE", path=True, mcp=False),
-    ] = None,
-    replay: Annotated[
-        str | None,
-        Arg("print the trace of a recorded loop; no model is asked", "--replay", metavar="FILE", path=True, mcp=False),
-    ] = None,
+    tracing: Annotated[TraceOptions, Fields("trace trace_file replay")],
 ) -> Looped | Replayed:
     """Let a model answer from standard input, and ask memory for more, within bounds.
 
@@ -139,18 +146,21 @@ def loop(
     --max-calls. What a query finds takes its room from the rest of the context, within --budget, and no passage is
     given twice. Only the answer goes to stdout.
     """
-    if replay is not None:
-        return _replay(ctx, replay, query)
+    if tracing.replay is not None:
+        return _replay(ctx, tracing.replay, query)
     if not query.strip():
         raise errors.UsageError("the question is empty", command="loop")
     model = Model(ctx, options, "loop")
+    context = _read_context(ctx, initial_context)  # up to its end: the command before the pipe may make the store
     plan = model.plan(block_budget(ctx, request), stop_on_no_new=not no_stop_on_no_new, strict=strict)
     if plan.protocol != "passive" and plan.max_calls > 1:
         _ = ctx.db  # a store that is missing is an error now, not after a call was paid for
     request.auto, request.min_coverage = True, least_coverage(ctx)
     ground = Ground(ctx, request, "loop")
-    context = _read_context(ctx, initial_context, plan.budget)
-    with _tracing(ctx, plan, query, trace, trace_file) as on_trace:
+    size = estimate(context)
+    if size > plan.budget:
+        ctx.warn(f"[loop] The context has ~{size} tokens; what is best in it within {plan.budget} is used.")
+    with _trace_taker(ctx, plan, query, tracing) as on_trace:
         try:
             result = model.run(plan, context, query, ground.recall, on_trace)
         finally:
@@ -160,7 +170,7 @@ def loop(
     return Looped(ctx=ctx, result=result, spend=model.spend, streamed=model.streamed, exit_code=exit_code)
 
 
-def _read_context(ctx: Context, given: str | None, budget: int) -> str:
+def _read_context(ctx: Context, given: str | None) -> str:
     """What is known so far, from standard input where it is not given. Raises NoContext and EmptyContext."""
     if given is None:
         if "stdin" in ctx.tty or ctx.stdin is None:
@@ -168,20 +178,17 @@ def _read_context(ctx: Context, given: str | None, budget: int) -> str:
         given = ctx.stdin_text()
     if not given.strip():
         raise errors.EmptyContext
-    context = clean(given).strip()
-    size = estimate(context)
-    if size > budget:
-        ctx.warn(f"[loop] The context has ~{size} tokens; what is best in it within {budget} is used.")
-    return context
+    return clean(given).strip()
 
 
 @contextmanager
-def _tracing(
-    ctx: Context, plan: LoopPlan, question: str, trace: bool, path: str | None
+def _trace_taker(
+    ctx: Context, plan: LoopPlan, question: str, tracing: TraceOptions
 ) -> Iterator[Callable[[LoopTrace], None]]:
     """What takes the entries of the trace: a file, else stderr when that was asked for, else nobody."""
+    path = tracing.trace_file
     if path is None:
-        yield (lambda entry: ctx.note(entry.line())) if trace else (lambda _: None)
+        yield (lambda entry: ctx.note(entry.line())) if tracing.trace else (lambda _: None)
         return
     try:
         file = open(ctx.absolute(path), "wb", buffering=0)  # noqa: SIM115 - closed below
