@@ -4,6 +4,7 @@ It is the privileged door: `write_item` stores what it is given. Programs that s
 ask `MemoryPolicy` first, as every command does.
 """
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial, wraps
@@ -71,10 +72,20 @@ class MemoryStore:
 
     @cached_property
     def _search(self) -> "Callable[..., SearchResult]":
-        from memctl import retrieve
-        from memctl.reading.embedding import of_store
+        """A search with the weights and the embedder of the config.json beside the store; in memory there are none.
 
-        return partial(retrieve.search, self._db, **of_store(self._db.path))
+        MEMCTL_EMBEDDER names another embedder; what cannot be reached is a RuntimeWarning.
+        """
+        from memctl import retrieve
+
+        if self._db.path == ":memory:":
+            return partial(retrieve.search, self._db)
+        from memctl.context import Context
+        from memctl.parameters import ReadRequest
+        from memctl.reading.request import Retriever
+
+        retriever = Retriever(Context(db=os.path.abspath(self._db.path), say=_warn_caller), ReadRequest(), "search")
+        return partial(retrieve.search, self._db, meaning=retriever.meaning, weights=retriever.weights)
 
     @_locked
     def close(self) -> None:
@@ -397,3 +408,14 @@ def _filters(
         scopes=None if scope is None else (scope,), tier=tier, type=type_filter, corpus_id=corpus_id,
         archived=not exclude_archived,
     )  # fmt: skip
+
+
+def _warn_caller(message: str) -> None:
+    """Say something as a warning about the line outside of memctl that called it."""
+    import sys
+    import warnings
+
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "memctl":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, RuntimeWarning, stacklevel=level)
