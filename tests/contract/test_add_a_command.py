@@ -47,8 +47,8 @@ answer = StandIn.tools["memory_tags"](start="rel")
 
 import os
 sys.path.append(sys.argv[3])
-os.makedirs("elsewhere")
-os.chdir("elsewhere")
+os.makedirs(sys.argv[1] + "/elsewhere")
+os.chdir(sys.argv[1] + "/elsewhere")
 exec(sys.argv[4])
 test_tags_are_listed_once()
 print(json.dumps({"found": found, "schema": listed.schema(), "answer": answer, "pages": pages, "catalog": catalog}))
@@ -64,7 +64,7 @@ def test_the_page_makes_a_command(tmp_path: Path) -> None:
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "README.md", tmp_path)
     (tmp_path / "scripts" / "__init__.py").touch()
-    made, row, its_test = blocks("python")
+    made, row, its_test = blocks("py")
     for block in (made, row):
         name, _, text = block.removeprefix("# ").partition("\n")
         path = tmp_path / name
