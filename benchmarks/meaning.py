@@ -37,13 +37,13 @@ def recall10(db: str, asked: "Sequence[Question]", embedder: str) -> float:
 
 def weight(db: str) -> float:
     """What the vectors may count in this store."""
-    from memctl.retrieve.meaning import weight_of
+    from memctl.retrieve.embedding import learned_weight
     from memctl.store import connect
     from memctl.store.search import vectors
 
     store = connect.open_read(db)
     try:
-        return max((weight_of(store, model) or 0.0 for model in vectors.count_by_model(store)), default=0.0)
+        return max((learned_weight(store, model) or 0.0 for model in vectors.count_by_model(store)), default=0.0)
     finally:
         store.close()
 

@@ -46,13 +46,13 @@ def shifted(db: str) -> bool:
 def found(db: str, asked: "list[Question]", recency: float, use: float) -> tuple[float, float]:
     """Recall at 10 and the mean reciprocal rank, uses counted after each question."""
     from benchmarks import recall
+    from memctl.names import STRENGTH
     from memctl.retrieve.find import search
-    from memctl.retrieve.strength import Weights
     from memctl.store import connect
     from memctl.store.filters import Filters
     from memctl.store.items import items
 
-    weights, per = Weights(recency=recency, use=use), []
+    weights, per = STRENGTH | {"recency": recency, "use": use}, []
     with closing(connect.open_write(db, create=False)) as store:
         for question in asked:
             filters = Filters(Filters.read_set(question.scope))

@@ -19,7 +19,7 @@ from memctl.store.search import fts, vectors
 from memctl.types import CorpusMetadata, MemoryEvent, MemoryItem, MemoryLink, SearchMeta
 
 if TYPE_CHECKING:
-    from memctl.retrieve.find import Found
+    from memctl.retrieve.ranking import SearchResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -48,7 +48,7 @@ class MemoryStore:
         self._db.name_columns()
         self._lock = threading.RLock()
         self._fts_tokenizer = fts.tokenizer_of(self._db) or resolve_tokenizer(fts_tokenizer)
-        self._last_found: Found | None = None
+        self._last_found: SearchResult | None = None
 
     @property
     def _conn(self) -> Any:
@@ -65,12 +65,12 @@ class MemoryStore:
 
     @property
     def _last_search_meta(self) -> SearchMeta | None:
-        from memctl.retrieve import find
+        from memctl.retrieve.explain import describe
 
-        return None if self._last_found is None else find.describe(self._db, self._last_found)
+        return None if self._last_found is None else describe(self._db, self._last_found)
 
     @cached_property
-    def _search(self) -> "Callable[..., Found]":
+    def _search(self) -> "Callable[..., SearchResult]":
         from memctl import retrieve
         from memctl.reading.embedding import of_store
 

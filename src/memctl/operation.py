@@ -371,17 +371,20 @@ def operation(
     return wrap
 
 
+@dataclass_transform(kw_only_default=True)
 class Result:
-    """What an operation returns. Subclasses are small records; the faces only use these methods.
+    """What an operation returns: a record of its annotated attributes; the faces only use these methods.
 
     `as_dict` is the structured result; `as_json` differs only where the command line's documented `--json` shape does
     (an array or an iterator, printed as an array while it runs). `exit_code` is what the command ends with.
     `verbatim` says that the text is data for a program (JSON lines, the block), printed byte for byte into a pipe.
     """
 
-    __slots__ = ()
     exit_code = 0
     verbatim = False
+
+    def __init__(self, **given: Any) -> None:
+        vars(self).update(given)
 
     def as_dict(self) -> dict[str, Any]:
         """The result as JSON-ready data."""

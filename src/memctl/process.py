@@ -58,8 +58,8 @@ class Program:
         self._selector = DefaultSelector()
         for pipe, event, act in (
             (self.process.stdin, EVENT_WRITE, self._feed),
-            (self.process.stdout, EVENT_READ, self._read_stdout),
-            (self.process.stderr, EVENT_READ, self._read_stderr),
+            (self.process.stdout, EVENT_READ, self._take_stdout),
+            (self.process.stderr, EVENT_READ, self._take_stderr),
         ):
             if pipe is not None:
                 os.set_blocking(pipe.fileno(), False)
@@ -69,21 +69,23 @@ class Program:
         """Feed and read the program until it has ended; False when the deadline passed or it wrote too much."""
         from subprocess import TimeoutExpired
 
-        if self.process is None:
+        process = self.process
+        if process is None:
             raise ValueError("the program was not started")
         try:
-            if not self._exchange_pipes(self.process, deadline):
+            if not self._exchange_pipes(process, deadline):
                 return False
-            self.status = self.process.wait(max(0.0, deadline - ids.monotonic()))
+            self.status = process.wait(max(0.0, deadline - ids.monotonic()))
         except TimeoutExpired:
             return False
         finally:
             self._selector.close()
-            for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            for pipe in (process.stdin, process.stdout, process.stderr):
                 if pipe is not None:
                     with suppress(OSError):
                         pipe.close()
-            self._take_stderr("", last=True)
+            if self._line and self._on_line is not None:
+                self._on_line(self._line.rstrip("\r"))
         return True
 
     def _exchange_pipes(self, process: Popen[bytes], deadline: float) -> bool:
@@ -95,7 +97,15 @@ class Program:
                 return bool(ended)
             ready = self._selector.select(min(TICK, deadline - now))
             for key, _ in ready:
-                key.data(key.fileobj)
+                pipe: IO[bytes] = key.fileobj  # type: ignore[assignment]
+                try:
+                    done = key.data(pipe)
+                except BlockingIOError:
+                    continue
+                if done:
+                    self._selector.unregister(pipe)
+                    with suppress(OSError):
+                        pipe.close()
             if self.truncated:
                 return False
             if process.poll() is not None:
@@ -104,20 +114,19 @@ class Program:
                 ended = ended or ids.monotonic() + GRACE
         return True
 
-    def _feed(self, pipe: IO[bytes]) -> None:
+    # Each of these acts on a pipe that is ready, and says whether nothing more is to come. All raise BlockingIOError.
+
+    def _feed(self, pipe: IO[bytes]) -> bool:
         try:
             self._unsent = self._unsent[os.write(pipe.fileno(), self._unsent[:_PIECE]) :]
         except BlockingIOError:
-            return
+            raise
         except OSError:  # the program reads no further: a program may do that
-            self._unsent = self._unsent[:0]
-        if not self._unsent:
-            self._close(pipe)
+            return True
+        return not self._unsent
 
-    def _read_stdout(self, pipe: IO[bytes]) -> None:
-        data = self._read(pipe)
-        if data is None:
-            return
+    def _take_stdout(self, pipe: IO[bytes]) -> bool:
+        data = os.read(pipe.fileno(), _PIECE)
         if len(data) > self._room:
             data, self.truncated = data[: self._room], True
         self._room -= len(data)
@@ -126,37 +135,20 @@ class Program:
             self.pieces.append(text)
             if self._on_text is not None:
                 self._on_text(text)
+        return not data
 
-    def _read_stderr(self, pipe: IO[bytes]) -> None:
-        data = self._read(pipe)
-        if data is not None:
-            self._take_stderr(self._err.decode(data, final=not data))
-
-    def _take_stderr(self, text: str, *, last: bool = False) -> None:
+    def _take_stderr(self, pipe: IO[bytes]) -> bool:
+        data = os.read(pipe.fileno(), _PIECE)
+        text = self._err.decode(data, final=not data)
         self._tail = (self._tail + text)[-TAIL:]
-        if self._on_line is None:
-            return
-        *lines, self._line = (self._line + text).split("\n")
-        if self._line and (last or len(self._line) > TAIL):
-            lines.append(self._line)
-            self._line = ""
-        for line in lines:
-            self._on_line(line.rstrip("\r"))
-
-    def _read(self, pipe: IO[bytes]) -> bytes | None:
-        """The next bytes of a pipe: None when there are none yet, empty when it has ended."""
-        try:
-            data = os.read(pipe.fileno(), _PIECE)
-        except BlockingIOError:
-            return None
-        if not data:
-            self._close(pipe)
-        return data
-
-    def _close(self, pipe: IO[bytes]) -> None:
-        self._selector.unregister(pipe)
-        with suppress(OSError):
-            pipe.close()
+        if self._on_line is not None:
+            *lines, self._line = (self._line + text).split("\n")
+            if len(self._line) > TAIL:
+                lines.append(self._line)
+                self._line = ""
+            for line in lines:
+                self._on_line(line.rstrip("\r"))
+        return not data
 
     def stderr_tail(self) -> str:
         """The end of its stderr on one line, after a colon; empty when it wrote nothing there."""

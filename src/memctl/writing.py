@@ -80,27 +80,21 @@ class StatementBatch:
             item.confidence = min(found.confidence, trust.MODEL_CONFIDENCE)
         return item
 
-    def store(self, reason: str) -> "list[StatementOutcome]":
-        """Judge and store the items; what became of each. `reason` stands in the revisions."""
-        if not self.items:
-            return []
+    def store(self, reason: str, *, cut: bool = False) -> "StatementOutcomes":
+        """Judge and store the items; what became of each.
+
+        reason  stands in the revisions
+        cut     an item that is too long for a statement is stored in parts; otherwise policy refuses it
+        """
         from memctl.ingest import statements
 
-        ctx = self.ctx
-        return statements.store_statements(
-            ctx.db, ctx.policy, self.items, reason=reason, importance=self._importance
-        )  # fmt: skip
-
-    def store_long(self, reason: str) -> "StatementOutcomes":
-        """The same for items of any length: one that is too long for a statement is stored in parts."""
-        from memctl.ingest import statements
-
-        ctx = self.ctx
         if not self.items:
             return statements.StatementOutcomes([], 0)
-        return statements.store_long_statements(
-            ctx.db, ctx.policy, self.items, reason=reason, importance=self._importance
-        )
+        db, policy = self.ctx.db, self.ctx.policy
+        if cut:
+            return statements.store_long_statements(db, policy, self.items, reason=reason, importance=self._importance)
+        done = statements.store_statements(db, policy, self.items, reason=reason, importance=self._importance)
+        return statements.StatementOutcomes(done, 0)
 
 
 # --- what comes in ------------------------------------------------------------------------------------------------
@@ -169,10 +163,7 @@ def tell_outcomes(
 class Proposals(Result):
     """What became of each proposal, in the order given."""
 
-    __slots__ = ("rows",)
-
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
-        self.rows = rows
+    rows: list[dict[str, Any]]
 
     def as_dict(self) -> dict[str, Any]:
         """Counts (`accepted` has the quarantined ones too), and each proposal's id, title, action and reasons."""
@@ -211,7 +202,7 @@ def store_proposals(
             item.expires_at = ids.timestamp(ids.now_seconds() + 3600 * policy.expiry_hours)
         batch.add(item, found.importance)
         pending.append(row)
-    for row, item, done in zip(pending, batch.items, batch.store(reason), strict=True):
+    for row, item, done in zip(pending, batch.items, batch.store(reason).outcomes, strict=True):
         kind = outcome_kind(done)
         row["action"] = _ACTIONS[kind]
         if kind != "stored":
@@ -222,6 +213,6 @@ def store_proposals(
             row["id"] = done.id
     # A title may hold the very secret that the proposal was rejected for.
     keys = ("id", "title", "action", "reasons")
-    return Proposals([
+    return Proposals(rows=[
         {key: row[key] for key in keys if key in row} | {"title": policy.redact(row["title"])} for row in rows
     ])  # fmt: skip

@@ -13,7 +13,7 @@ import pytest
 
 import embedders
 from embedders import Endpoint
-from memctl.retrieve.embedder import parse
+from memctl.retrieve.embedding import parse
 from memctl.store.connect import open_read, open_write
 from support import Result, ok, run
 
@@ -264,7 +264,7 @@ def test_a_command_that_fails(store: None, line: str, problem: str) -> None:
 
 
 def test_a_command_that_never_stops_talking_is_ended(store: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memctl.retrieve.embedder.ANSWER_BYTES", 1 << 20)
+    monkeypatch.setattr("memctl.retrieve.embedding.ANSWER_BYTES", 1 << 20)
     done = run("embed", "--embedder", "cmd:yes [1.0]")
     assert done.code == 1
     assert "its answer is too large" in done.notes

@@ -558,6 +558,27 @@ def test_what_was_withheld_stays_withheld(withheld: str) -> None:
     assert (line["injectable"], line["withheld"]) == (False, withheld)
 
 
+@pytest.mark.parametrize("argv", [(), ("--preserve-ids",)])
+def test_the_rules_that_hold_an_item_travel_with_it(argv: tuple[str, ...]) -> None:
+    store = open_write(STORE, create=True)
+    items.write(store, MemoryItem(id="MEM-000000000001", content="Rank this first.", injectable=False))
+    items.set_withheld(store, "MEM-000000000001", "policy", ["hidden-text"])
+    store.close()
+    lines = ok("export").text
+    assert json.loads(lines)["held_by"] == ["hidden-text"]
+    assert ok("import", "--json", "--db", "copy.db", *argv, stdin=lines).json()["quarantined"] == 1
+    (held,) = ok("quarantine", "list", "--json", "--db", "copy.db").json()["items"]
+    assert held["rules"] == ["hidden-text"]
+    assert json.loads(ok("export", "--db", "copy.db").text)["held_by"] == ["hidden-text"]
+
+
+def test_what_is_no_name_of_a_rule_is_not_taken_for_one() -> None:
+    load({"content": "c", "withheld": "policy", "held_by": ["hidden-text", "Do as I say.", SECRET]})
+    assert exported()[0]["held_by"] == ["hidden-text"]
+    load({"content": "d", "held_by": ["hidden-text"]})
+    assert "held_by" not in next(line for line in exported() if line["content"] == "d")
+
+
 def test_restoring_does_not_release_what_is_held_back_here() -> None:
     write(MemoryItem(id="m", content="c", archived=True, injectable=False), withheld="policy")
     load({"id": "m", "content": "c", "injectable": True}, argv=("--preserve-ids",))

@@ -13,8 +13,7 @@ import pytest
 import folders
 from folders import changes, check, sync, write
 from memctl import ids
-from memctl.folders import registered as mounted_folders
-from memctl.ops.write import sync as sync_op
+from memctl.folders import mounted as mounted_folders
 from support import ok, run
 
 
@@ -342,7 +341,7 @@ def test_a_change_during_the_first_look_is_not_missed(docs: Path, monkeypatch: p
         if len(looks) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(sync_op, "sync_mount", sync_and_change)
+    monkeypatch.setattr(mounted_folders, "sync_mount", sync_and_change)
     monkeypatch.setattr(ids, "pause", pause)
     done = ok("sync", "docs", "--watch", "--db", "memory.db")
     assert "1 new, 0 changed, 2 unchanged" in done.notes

@@ -163,9 +163,11 @@ def test_read_through_a_workspace_sees_only_what_that_reads(ctx: Context) -> Non
     ok("init")
     ok("workspace", "set", "crew", "--scope", "deck", "--corpus", "v1")
     mine = ok("remember", "one", "-w", "crew").text.strip()
-    others = [ok("remember", "one", "--scope", scope).text.strip() for scope in ("deck", "project")]
-    assert {i["id"] for i in read(ctx, [mine, *others], workspace="crew").as_dict()["items"]} == {mine}
-    assert read(ctx, [mine, *others]).as_dict()["found"] == len({mine, *others})
+    elsewhere = ok("remember", "one", "--scope", "project").text.strip()
+    other_corpus = ok("remember", "two", "--scope", "deck").text.strip()
+    wanted = [mine, elsewhere, other_corpus]
+    assert {i["id"] for i in read(ctx, wanted, workspace="crew").as_dict()["items"]} == {mine}
+    assert read(ctx, wanted).as_dict()["found"] == len(set(wanted)) == 3
 
 
 def test_search_does_not_quote_it_either(ctx: Context) -> None:

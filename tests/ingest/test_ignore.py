@@ -10,9 +10,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from memctl.ingest import rules
-from memctl.ingest.ignore import MAX_PATTERN, Rules, fits, of_command, parse, translate
-from memctl.ingest.rules import RuleFiles
+from memctl.ingest.ignore import (
+    MAX_PATTERN,
+    IgnorePatterns,
+    RuleFiles,
+    parse_rules,
+    parse_typed_rules,
+    path_test,
+)
 from memctl.ingest.walk import walk
 
 GIT = shutil.which("git")
@@ -63,7 +68,7 @@ def decided(files: RuleFiles, tree: Path, path: str) -> str:
         here = [entry for entry in (".gitignore", ".memctlignore") if (tree / base / entry).is_file()]
         scope = files.inside(scope, str(tree / base), base, here)
         folder = n < len(parts) - 1 or (tree / path).is_dir()
-        rule = scope.rule(name, base + name, folder)
+        rule = scope.find(name, base + name, is_folder=folder)
         found = ("!" if rule.negated else "") + rule.place if rule else ""
         if rule and not rule.negated:
             break
@@ -157,19 +162,19 @@ def test_git_agrees_about_any_patterns(
 
 @given(st.text(max_size=60), st.text(max_size=30))
 def test_any_text_is_a_pattern(pattern: str, path: str) -> None:
-    compiled = Rules(parse(pattern, "f"))
+    compiled = IgnorePatterns(parse_rules(pattern, "f"))
     for folder in (True, False):
-        compiled.find(path.rpartition("/")[2], path, folder)
-    assert fits(pattern)(path) in {True, False}
+        compiled.find(path.rpartition("/")[2], path, is_folder=folder)
+    assert path_test(pattern)(path) in {True, False}
 
 
 @given(st.lists(LINES, max_size=12), st.lists(NAMES, min_size=1, max_size=3))
 def test_many_patterns_together_decide_as_each_alone(lines: list[str], parts: list[str]) -> None:
     path, name = "/".join(parts), parts[-1]
-    rules = parse("\n".join(lines), "f")
+    rules = parse_rules("\n".join(lines), "f")
     for folder in (True, False):
-        alone = [rule for rule in rules if Rules([rule]).find(name, path, folder)]
-        assert Rules(rules).find(name, path, folder) == (alone[-1] if alone else None)
+        alone = [rule for rule in rules if IgnorePatterns([rule]).find(name, path, is_folder=folder)]
+        assert IgnorePatterns(rules).find(name, path, is_folder=folder) == (alone[-1] if alone else None)
 
 
 @pytest.mark.parametrize("places", [(0, 1), (3, 40), (40, 3), (0, 99), (65, 66)])
@@ -177,7 +182,7 @@ def test_the_last_of_many_patterns_decides(places: tuple[int, int]) -> None:
     lines = [f"{n}-?" for n in range(100)]
     for place in places:
         lines[place] = f"[xyz]-?{'*' * place}"
-    found = Rules(parse("\n".join(lines), "f")).find("x-1", "x-1", folder=False)
+    found = IgnorePatterns(parse_rules("\n".join(lines), "f")).find("x-1", "x-1", is_folder=False)
     assert found is not None
     assert found.place == f"f:{max(places) + 1}"
 
@@ -196,25 +201,24 @@ def test_the_last_of_many_patterns_decides(places: tuple[int, int]) -> None:
     ],
 )
 def test_hostile_patterns_end(pattern: str, path: str) -> None:
-    assert not fits(pattern)(path)
+    assert not path_test(pattern)(path)
 
 
 def test_a_pattern_longer_than_any_path_is_left_out() -> None:
-    assert parse("a" * MAX_PATTERN + "\n" + "a" * (MAX_PATTERN + 1), "f")[0].place == "f:1"
-    assert len(parse("a" * MAX_PATTERN + "\n" + "a" * (MAX_PATTERN + 1), "f")) == 1
+    assert parse_rules("a" * MAX_PATTERN + "\n" + "a" * (MAX_PATTERN + 1), "f")[0].place == "f:1"
+    assert len(parse_rules("a" * MAX_PATTERN + "\n" + "a" * (MAX_PATTERN + 1), "f")) == 1
 
 
 def test_one_character_is_one_character_in_any_script() -> None:
-    assert fits("?.md")("é.md")
-    assert fits("[é-ö].md")("ö.md")
+    assert path_test("?.md")("é.md")
+    assert path_test("[é-ö].md")("ö.md")
 
 
 @pytest.mark.parametrize("pattern", ["a[b", "a\\", "[[:nope:]]", "["])
 def test_what_cannot_be_understood_fits_nothing_and_can_be_told(pattern: str) -> None:
-    rules = Rules(of_command([pattern, "ok"], "/top"))
+    rules = IgnorePatterns(parse_typed_rules([pattern, "ok"], "/top"))
     assert [rule.text for rule in rules.broken] == [pattern]
-    assert rules.find(pattern, pattern, folder=False) is None
-    assert translate(pattern) is None
+    assert rules.find(pattern, pattern, is_folder=False) is None
 
 
 @pytest.mark.parametrize(
@@ -229,13 +233,13 @@ def test_what_cannot_be_understood_fits_nothing_and_can_be_told(pattern: str) ->
     ],
 )
 def test_patterns_that_are_typed(pattern: str, path: str, fit: bool) -> None:
-    rules = Rules(of_command([pattern], "/top"))
-    assert (rules.find(os.path.basename(path), path, folder=True) is not None) == fit
+    rules = IgnorePatterns(parse_typed_rules([pattern], "/top"))
+    assert (rules.find(os.path.basename(path), path, is_folder=True) is not None) == fit
 
 
 @pytest.fixture(autouse=True)
 def only_git_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """No defaults of ours, and no settings of the user's."""
-    monkeypatch.setattr(rules, "DEFAULTS", ())
+    monkeypatch.setattr("memctl.ingest.ignore.DEFAULTS", ())
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(name)

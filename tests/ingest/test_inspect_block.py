@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.config import InspectConfig
-from memctl.ingest.inspect import File, Report
-from memctl.ingest.tree import lines, tree
+from memctl.ingest.inspect import Report, ReportedFile, make_tree, tree_lines
 from memctl.text.block.markers import STRUCTURE as HEADER
 from memctl.text.block.markers import TRUNCATED
 from memctl.text.block.structure import size_text
@@ -17,13 +16,13 @@ from support import golden
 SYNC = {"mount_id": "MNT-1", "label": "d1", "last_sync_at": "2026-11-20T12:34:56.000000+00:00", "stale": False}
 
 
-def file(path: str, chunks: int = 1, size: int = 37) -> File:
+def file(path: str, chunks: int = 1, size: int = 37) -> ReportedFile:
     folder, _, name = path.rpartition("/")
     dot = name.rfind(".")
-    return File(folder or ".", name, size, chunks, name[dot:] if dot > 0 else "(none)", "markdown")
+    return ReportedFile(folder or ".", name, size, chunks, name[dot:] if dot > 0 else "(none)", "markdown")
 
 
-def made(files: list[File], label: str = "d1") -> Report:
+def made(files: list[ReportedFile], label: str = "d1") -> Report:
     return Report(files, label, InspectConfig())
 
 
@@ -149,7 +148,7 @@ def test_equal_stores_give_equal_blocks(budget: int) -> None:
 
 
 def grown(*files: tuple[str, int], room: int = 10_000) -> list[str]:
-    return lines(tree((*path.rpartition("/")[::2], chunks) for path, chunks in files), room)
+    return tree_lines(make_tree((*path.rpartition("/")[::2], chunks) for path, chunks in files), room)
 
 
 def test_folders_come_first_and_lonely_ones_share_a_line() -> None:
@@ -200,7 +199,7 @@ FILES = st.lists(st.builds(file, PATH, st.integers(0, 50), st.integers(0, 5000))
 
 @given(FILES, NAME, st.one_of(st.integers(-2, 60), st.integers(0, 1500)))
 def test_whatever_files_are_called_the_block_keeps_its_budget_and_its_shape(
-    files: list[File], label: str, budget: int
+    files: list[ReportedFile], label: str, budget: int
 ) -> None:
     report = made(files, label)
     report.note_syncs([SYNC | {"label": label}])
@@ -215,9 +214,9 @@ def test_whatever_files_are_called_the_block_keeps_its_budget_and_its_shape(
 
 
 @given(FILES, st.integers(-5, 2000))
-def test_the_tree_counts_every_file_once(files: list[File], room: int) -> None:
+def test_the_tree_counts_every_file_once(files: list[ReportedFile], room: int) -> None:
     once = {(f.folder, f.name): f for f in files}.values()
-    found = lines(tree(("" if f.folder == "." else f.folder, f.name, f.chunks) for f in once), room)
+    found = tree_lines(make_tree(("" if f.folder == "." else f.folder, f.name, f.chunks) for f in once), room)
     assert sum(len(line) + 1 for line in found) <= max(room, 0)
     if found:
         top = [line for line in found if line.startswith("- ")]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl.ingest.rules import FIXED, MAX_BYTES
+from memctl.ingest.ignore import FIXED, MAX_BYTES
 from memctl.ingest.sources import resolve
 from memctl.ingest.walk import walk
 

@@ -12,11 +12,9 @@ from typing import Any
 import pytest
 
 from memctl.extract import Limits
-from memctl.ingest import answers, workers
-from memctl.ingest import worker as worker_module
-from memctl.ingest.prepare import Options, Passage, Prepared, Preparer
-from memctl.ingest.worker import Worker
-from memctl.ingest.workers import Job, Team
+from memctl.ingest import workers
+from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, Preparer, read_tasks
+from memctl.ingest.workers import Team, Worker
 from memctl.store.documents.corpus import IngestedFile
 from memctl.store.documents.passages import SourcePosition
 
@@ -40,7 +38,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How processes are started."""
     if request.param == "spawned":
-        monkeypatch.setattr(worker_module, "_may_fork", lambda: False)
+        monkeypatch.setattr(workers, "_may_fork", lambda: False)
 
 
 @pytest.fixture(autouse=True)
@@ -51,13 +49,12 @@ def nothing_stays() -> Iterator[None]:
         os.waitpid(-1, os.WNOHANG)
 
 
-def job(path: Path) -> Job:
-    return Job(str(path), path.stat().st_size, None)
+def job(path: Path) -> FileTask:
+    return FileTask(str(path), path.stat().st_size)
 
 
-def prepare(paths: list[Path], seconds: float = 30, processes: int = 2, size: int = 0) -> list[Prepared]:
-    with Team(Preparer(Options(limits=Limits(seconds=seconds)), None), processes) as team:
-        return list(team.prepare(map(job, paths), size))
+def prepare(paths: list[Path], seconds: float = 30, processes: int = 0) -> list[Prepared]:
+    return list(read_tasks(Preparer(Options(limits=Limits(seconds=seconds)), None), map(job, paths), processes))
 
 
 def heard(done: list[Prepared]) -> list[str]:
@@ -67,11 +64,11 @@ def heard(done: list[Prepared]) -> list[str]:
 
 
 @pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("size", [0, workers.WORTHWHILE])
-def test_one_that_hangs_is_stopped_and_the_others_go_on(fake: Any, tmp_path: Path, size: int) -> None:
+@pytest.mark.parametrize("processes", [0, 2])
+def test_one_that_hangs_is_stopped_and_the_others_go_on(fake: Any, tmp_path: Path, processes: int) -> None:
     acts = ["first", "sleep", "second", "sleep", "third"]
     paths = [fake.make(tmp_path / f"{n}.docx", act) for n, act in enumerate(acts)]
-    done = prepare(paths, seconds=1, size=size)
+    done = prepare(paths, seconds=1, processes=processes)
     late = "reading it took more than 1 seconds (ingest.max_seconds in config.json)"
     assert heard(done) == ["read first", late, "read second", late, "read third"]
     assert [one.path for one in done] == [str(path) for path in paths]
@@ -114,7 +111,7 @@ def test_a_crash_in_a_bundle_loses_only_its_own_file(
     monkeypatch.setattr(workers, "needs_worker", lambda _path: False)  # so that they travel together
     acts = ["crash" if n == 7 else f"file {n}" for n in range(20)]
     paths = [fake.make(tmp_path / f"{n:02}.docx", act) for n, act in enumerate(acts)]
-    done = heard(prepare(paths, size=workers.WORTHWHILE))
+    done = heard(prepare(paths, processes=2))
     assert done == ["its reader crashed" if n == 7 else f"read file {n}" for n in range(20)]
 
 
@@ -128,8 +125,8 @@ def test_results_come_in_order_and_are_those_of_one_process(
     for n in range(60):
         paths.append(tmp_path / f"{n:02}.md")
         paths[-1].write_text(f"# Title {n}\n\n" + f"Words of file {n}. " * (997 * n % 400))
-    alone = prepare(paths, processes=1)
-    together = prepare(paths, processes=processes, size=workers.WORTHWHILE)
+    alone = prepare(paths)
+    together = prepare(paths, processes=processes)
     assert [one._replace(file=None) for one in together] == [one._replace(file=None) for one in alone]
     assert [one.file and one.file.sha256 for one in together] == [one.file and one.file.sha256 for one in alone]
 
@@ -144,7 +141,7 @@ def test_what_stops_a_thread_is_told_to_who_waits_for_it(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(Team, "_worker", fail)
     with pytest.raises(OSError, match="no more processes"):
-        prepare(paths, size=workers.WORTHWHILE)
+        prepare(paths, processes=2)
 
 
 class Told:
@@ -152,7 +149,7 @@ class Told:
 
     limits = Limits()
 
-    def read(self, _path: str, _known: str | None) -> int:
+    def read(self, _path: str, _sha256: str | None) -> int:
         return os.nice(0)
 
     def answer(self, value: Any, _path: str) -> Any:
@@ -160,7 +157,7 @@ class Told:
 
 
 def test_who_writes_goes_before_who_reads() -> None:
-    worker = worker_module.start(Told())
+    worker = workers.start(Told())
     try:
         assert worker.ask([("a", None)], 30) == [min(19, os.nice(0) + 2)]
     finally:
@@ -174,15 +171,15 @@ def test_closed_in_the_middle_it_starts_nothing_new(tmp_path: Path, monkeypatch:
     for n in range(300):
         paths.append(tmp_path / f"{n:03}.md")
         paths[-1].write_text("Words. " * 2000)
-    started = []
+    started, real = [], workers.start
 
     def start(*args: Any) -> Worker:
-        started.append(worker_module.start(*args))
+        started.append(real(*args))
         return started[-1]
 
     monkeypatch.setattr(workers, "start", start)
     with Team(Preparer(Options(), None), 2) as team:
-        next(iter(team.prepare(map(job, paths), workers.WORTHWHILE)))
+        next(iter(team.prepare(map(job, paths))))
     assert len(started) == 2
 
 
@@ -191,8 +188,7 @@ def test_a_file_that_is_the_same_is_not_prepared(tmp_path: Path) -> None:
     path.write_text("Words.\n")
     (first,) = prepare([path])
     assert first.file is not None and first.passages
-    with Team(Preparer(Options(), None), 1) as team:
-        (again,) = team.prepare([Job(str(path), 7, first.file.sha256)], 7)
+    (again,) = read_tasks(Preparer(Options(), None), [job(path)._replace(sha256=first.file.sha256)])
     assert (again.passages, again.problem) == (None, "")
 
 
@@ -212,11 +208,11 @@ class Liar:
     def __init__(self, said: object) -> None:
         self.said = said
 
-    def read(self, path: str, known: str | None) -> object:  # noqa: ARG002
+    def read(self, path: str, sha256: str | None) -> object:  # noqa: ARG002
         return self.said
 
     def answer(self, value: Any, path: str) -> Prepared:
-        return answers.prepared(value, path)
+        return workers.check_prepared(value, path)
 
 
 FILE = ["/x/a.docx", "00", [], 1, 2, 3, "r", ".docx", None, None, None, 4]
@@ -236,17 +232,17 @@ PASSAGE = ["t", "c", "sha256:00", [0, None, None, "a"], False, []]
     ids=str,
 )  # fmt: skip
 def test_a_reader_that_was_taken_over_can_say_nothing_but_a_wrong_text(said: object) -> None:
-    worker = worker_module.start(Liar(said))
+    worker = workers.start(Liar(said))
     assert worker.ask([("/x/a.docx", None)], 30) is None
     worker.end()
 
 
 def test_what_a_reader_says_comes_through() -> None:
-    worker = worker_module.start(Liar(["/x/a.docx", FILE, [PASSAGE], ["tag"], ["note \ud800"], "", False]))
+    worker = workers.start(Liar(["/x/a.docx", FILE, [PASSAGE], ["tag"], ["note \ud800"], "", False]))
     found = worker.ask([("/x/a.docx", None)], 30)
     worker.end()
     place = SourcePosition(0, None, None, "a")
-    passage = Passage("t", "c", "sha256:00", place)
+    passage = PreparedPassage("t", "c", "sha256:00", place)
     file = IngestedFile("/x/a.docx", "00", (), 1, 2, 3, "r", ".docx", ctime_ns=4)
     assert found == [Prepared("/x/a.docx", file, [passage], ["tag"], ("note \ud800",))]
 
@@ -255,4 +251,4 @@ def test_an_answer_is_no_pickle(tmp_path: Path) -> None:
     pipe = tmp_path / "answer"
     pipe.write_bytes((8).to_bytes(8, "big") + b"\x80\x04K\x05.abc")
     with pipe.open("rb") as source, pytest.raises(ValueError):  # noqa: PT011
-        answers.receive(source)
+        workers.receive(source)

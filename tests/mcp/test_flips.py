@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from memctl import MemoryStore
-from memctl.ingest import below, bulk, prepare, walk
+from memctl.folders import mounted
+from memctl.ingest import prepare, walk
+from memctl.ingest.run import IngestRun
 from memctl.mcp.guard import ServerGuard
-from memctl.ops.write import sync
 
 Tools = dict[str, Callable[..., dict[str, Any]]]
 
@@ -38,13 +39,13 @@ def flip(folder: str, diary: Path) -> None:
 #: Whatever is called between a check and a use: the flip happens right before it, or right after it.
 HOOKS: list[tuple[Any, str, str]] = [
     (ServerGuard, "check_arguments", "after"),
-    (sync, "canonical_folder", "before"),
-    (sync, "canonical_folder", "after"),
-    (sync, "sync_mount", "before"),
-    (walk, "listing", "before"),
-    (bulk.Ingest, "_prepared", "before"),
+    (mounted, "canonical_folder", "before"),
+    (mounted, "canonical_folder", "after"),
+    (mounted, "sync_mount", "before"),
+    (walk, "list_folder", "before"),
+    (IngestRun, "_prepared", "before"),
     (prepare, "read_file", "before"),
-    (below, "_opened", "before"),
+    (walk, "open_inside", "before"),
 ]
 
 
@@ -112,7 +113,7 @@ def test_a_thread_that_flips_all_the_time(plain: Tools, store: MemoryStore, diar
 
 
 def content(path: str, *roots: str) -> bytes:
-    with os.fdopen(below.open_file(path, roots, os.O_RDONLY), "rb") as file:
+    with os.fdopen(walk.open_file(path, roots, os.O_RDONLY), "rb") as file:
         return file.read()
 
 
@@ -133,7 +134,7 @@ def test_what_a_path_leads_to_must_be_in_a_root(scratch: Path, diary: Path) -> N
 )
 def test_no_part_of_a_listed_folder_is_a_link(path: str, scratch: Path, diary: Path) -> None:
     Path("docs/out").symlink_to(diary)
-    with pytest.raises(OSError), below.listing(str(scratch / path), [str(scratch)]):  # noqa: PT011 - of many sorts
+    with pytest.raises(OSError), walk.list_folder(str(scratch / path), [str(scratch)]):  # noqa: PT011 - of many sorts
         pass
 
 
@@ -141,9 +142,9 @@ def test_the_entries_of_a_folder_are_as_ever(scratch: Path, diary: Path) -> None
     Path("docs/out").symlink_to(diary)
     seen = []
     for roots in (None, [str(scratch)]):
-        with below.listing(str(scratch / "docs"), roots) as found:
+        with walk.list_folder(str(scratch / "docs"), roots) as found:
             seen.append(sorted(
-                (one.name, one.path, one.is_dir(follow_symlinks=False), one.is_symlink(),
+                (one.name, one.is_dir(follow_symlinks=False), one.is_symlink(),
                  one.stat(follow_symlinks=False).st_ino) for one in found
             ))  # fmt: skip
     assert seen[0] == seen[1]

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.query import normalize_query
-from memctl.retrieve.explain import reasons
-from memctl.retrieve.find import describe, search
+from memctl.retrieve.explain import describe, reasons
+from memctl.retrieve.find import search
 from memctl.retrieve.terms import terms_of
 from memctl.store.connect import MEMORY, open_write
 from memctl.store.database import Database

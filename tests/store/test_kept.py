@@ -7,7 +7,8 @@ import pytest
 
 from memctl import ids
 from memctl.errors import StoreFailed
-from memctl.retrieve.find import describe, search
+from memctl.retrieve.explain import describe
+from memctl.retrieve.find import search
 from memctl.store import as_of, database
 from memctl.store.connect import open_read, open_write
 from memctl.store.database import Database
@@ -221,16 +222,16 @@ def test_a_search_leaves_no_transaction_open(db: Database, monkeypatch: pytest.M
 
 
 def test_a_search_sees_one_moment_of_the_store(db: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memctl.retrieve import rank
+    from memctl.retrieve import ranking, terms
 
     other = open_write(path)
-    known = rank._look_up
+    known = terms.look_up_terms
 
     def meanwhile(*args: object) -> object:
         items.write(other, turn(50, "alpha alpha alpha"))
         return known(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(rank, "_look_up", meanwhile)
+    monkeypatch.setattr(ranking, "look_up_terms", meanwhile)
     during = search(db, "alpha", filters=Filters(), limit=30)
     assert "MEM-50" not in [c.id for c in during.candidates]
     monkeypatch.undo()

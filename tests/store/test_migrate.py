@@ -1,6 +1,8 @@
 """Older files open, work, and still open in the program that wrote them."""
 
 import sqlite3
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from memctl import errors
 from memctl.store import connect, migrate, schema
 from memctl.store.connect import open_read, open_write
+from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
 from memctl.store.search import fts
@@ -132,6 +135,64 @@ def test_migration_numbers_are_in_order_and_named() -> None:
     assert len({m.name for m in migrate.MIGRATIONS}) == len(migrate.MIGRATIONS)
     assert migrate.MIGRATIONS[-1].number == connect.MIGRATION
     assert str(schema.SCHEMA_VERSION) == connect.SCHEMA_VERSION
+
+
+@pytest.mark.parametrize("number", [step.number for step in migrate.MIGRATIONS])
+def test_a_step_that_fails_leaves_the_file_as_the_step_before(
+    old: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shape_with(script: str) -> dict[str, list[tuple[object, ...]]]:
+        with monkeypatch.context() as patch:
+            steps = [s._replace(script=script) if s.number == number else s for s in migrate.MIGRATIONS]
+            patch.setattr(migrate, "MIGRATIONS", tuple(steps))
+            with pytest.raises(errors.StoreIncomplete):
+                open_write(old)
+        return shape(old)
+
+    broken = "SELECT no_such_column;\n"
+    assert shape_with(broken) == shape_with(migrate.MIGRATIONS[number - 1].script + broken)
+    db = open_write(old)
+    assert [row[0] for row in db.rows("SELECT number FROM memctl_migrations")] == [s.number for s in migrate.MIGRATIONS]
+    check_index(db)
+    db.close()
+
+
+def test_two_that_migrate_at_once_do_each_step_once(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one has seen an outdated file, and waits at the first step while the first one is in it."""
+    waiting, failed = threading.Event(), list[errors.MemctlError]()
+
+    def open_late() -> None:
+        try:
+            open_write(old).close()
+        except errors.MemctlError as exc:
+            failed.append(exc)
+            waiting.set()
+
+    late = threading.Thread(target=open_late)
+
+    class Steps(tuple[migrate.Migration, ...]):
+        __slots__ = ()
+
+        def __iter__(self) -> Iterator[migrate.Migration]:
+            if threading.current_thread() is late:
+                waiting.set()
+            return super().__iter__()
+
+    def index_slowly(db: Database, tokenizer: str | None) -> bool:
+        if threading.current_thread() is not late and not waiting.is_set():
+            late.start()
+            assert waiting.wait(60)
+        return ensure_index(db, tokenizer)
+
+    ensure_index = fts.ensure_index
+    monkeypatch.setattr(fts, "ensure_index", index_slowly)
+    monkeypatch.setattr(migrate, "MIGRATIONS", Steps(migrate.MIGRATIONS))
+    db = open_write(old)
+    late.join()
+    assert failed == []
+    assert [row[0] for row in db.rows("SELECT number FROM memctl_migrations")] == [s.number for s in migrate.MIGRATIONS]
+    check_index(db)
+    db.close()
 
 
 def test_an_unknown_tokenizer_changes_nothing(path: str) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from memctl.retrieve.find import describe, search
+from memctl.retrieve.explain import describe
+from memctl.retrieve.find import search
 from memctl.retrieve.terms import terms_of
 from memctl.store.connect import open_read, open_write
 from memctl.store.database import Database
@@ -275,8 +276,7 @@ def test_covered_asks_the_index(db: Database) -> None:
 def test_one_or_two_letters_are_no_beginning(store: Database) -> None:
     put(store, "zebra crossing")  # all words with c would have to be read for this
     hits = search(store, "zebra-c crossing", filters=Filters(), limit=5)
-    assert hits.ranking is not None
-    assert {term.word for term in hits.ranking.terms} == {"zebra", "crossing"}
+    assert {term.word for term in hits.terms} == {"zebra", "crossing"}
     meta = describe(store, hits)
     assert (meta.strategy, meta.dropped_terms) == ("REDUCED_AND", ["zebra-c"])
 
@@ -298,7 +298,7 @@ def test_the_expression_is_quoted_words_only() -> None:
 def test_common_words_find_nothing_while_rarer_ones_do_unless_all_is_wanted(
     db: Database, monkeypatch: pytest.MonkeyPatch, limit: int, more: int
 ) -> None:
-    for module in ("terms", "rank"):
+    for module in ("terms", "ranking"):
         monkeypatch.setattr(f"memctl.retrieve.{module}.COMMON", 8)
     for n in range(20):
         put(db, f"common {n}", id=f"MEM-{n}", scope="other")
@@ -315,7 +315,7 @@ def test_common_words_find_nothing_while_rarer_ones_do_unless_all_is_wanted(
 def test_of_common_words_only_the_items_with_all_of_them_come_first(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("terms", "rank"):
+    for module in ("terms", "ranking"):
         monkeypatch.setattr(f"memctl.retrieve.{module}.COMMON", 8)
     for n in range(20):
         put(db, f"alpha {n}", id=f"MEM-a{n}")

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from memctl.retrieve.explain import reasons, words
-from memctl.retrieve.find import Found, search
+from memctl.retrieve.find import search
+from memctl.retrieve.ranking import SearchResult
 from memctl.store.connect import open_read, open_write
 from memctl.store.database import Database
 from memctl.store.filters import Filters
@@ -24,11 +25,11 @@ def turn(db: Database, session: str, position: int, content: str, **fields: Any)
     return put(db, content, id=f"MEM-{session}-{position}", provenance=source, **fields)
 
 
-def find(db: Database, text: str, limit: int = 20, **filters: Any) -> Found:
+def find(db: Database, text: str, limit: int = 20, **filters: Any) -> SearchResult:
     return search(db, text, filters=Filters(**filters), limit=limit)
 
 
-def ids(found: Found) -> list[str]:
+def ids(found: SearchResult) -> list[str]:
     return [c.id for c in found.candidates]
 
 
@@ -59,9 +60,7 @@ def test_what_changed_in_some_version_stands_behind_what_explains_it(db: Databas
 
 
 def news_in(db: Database, question: str) -> dict[int, float]:
-    ranking = find(db, question).ranking
-    assert ranking is not None
-    return dict(ranking.parts).get("news", {})
+    return dict(find(db, question).parts).get("news", {})
 
 
 @pytest.mark.parametrize("path", ["src/releases/news.py", "docs/changes-of-state.dat", "docs/topics/migrations.txt"])
@@ -90,8 +89,7 @@ def test_a_word_finds_its_items_however_many_the_rarer_ones_have(db: Database) -
     hits = {c.id for c in find(db, "foreign checks sqlite", limit=-1).candidates}
     assert "MEM-answer" in hits
     few = find(db, "foreign checks sqlite", limit=10)
-    assert few.ranking is not None
-    assert [term.word for term in few.ranking.terms] == ["foreign"], "a third of the store, or 1200 matches, is enough"
+    assert [term.word for term in few.terms] == ["foreign"], "a third of the store, or 1200 matches, is enough"
 
 
 # --- neighbours and sources -------------------------------------------------------------------------------------
@@ -120,7 +118,7 @@ def test_a_turn_right_beside_a_better_one_makes_room_for_what_was_said_elsewhere
     turn(db, "S1", 1, "Tomatoes in the garden need much water.")
     turn(db, "S2", 4, "The garden got a pond this year, and it is full of frogs, newts and water lilies.")
     found = find(db, "tomatoes in the garden")
-    parts = dict(found.ranking.parts) if found.ranking else {}
+    parts = dict(found.parts)
     rows = {c.id: c.row for c in found.candidates}
     best = found.candidates[0].row
     assert {best, *parts["beside"]} == {rows["MEM-S1-0"], rows["MEM-S1-1"]}, "the best keeps all, one alone too"
@@ -131,9 +129,7 @@ def test_passages_of_a_document_keep_what_they_have_beside_better_ones(db: Datab
     for position, text in enumerate(("Tomatoes in the garden.", "The garden has tomatoes, too.")):
         source = MemoryProvenance(source_kind="doc", source_id="g.md", chunk_ids=[f"g.md:{position}"])
         put(db, text, id=f"MEM-{position}", provenance=source)
-    ranking = find(db, "tomatoes in the garden").ranking
-    assert ranking is not None
-    assert "beside" not in dict(ranking.parts)
+    assert "beside" not in dict(find(db, "tomatoes in the garden").parts)
 
 
 def test_an_answer_stands_before_its_question(db: Database) -> None:

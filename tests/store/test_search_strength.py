@@ -1,5 +1,6 @@
 """Ranking by what is known beside the words: newness, use, importance, validation; each can be turned off."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 from pathlib import Path
@@ -10,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore
+from memctl.names import STRENGTH
 from memctl.retrieve.explain import reasons
-from memctl.retrieve.find import Found, search
-from memctl.retrieve.strength import Weights
+from memctl.retrieve.find import search
+from memctl.retrieve.ranking import SearchResult
+from memctl.retrieve.strength import shares
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import attributes, items
@@ -21,7 +24,7 @@ from memctl.types import MemoryItem
 from support import ok, run
 
 SETTINGS = Path(".memory/config.json")
-NONE = Weights(recency=0, use=0, importance=0, validation=0)
+NONE = {"recency": 0, "recency_days": 1, "use": 0, "importance": 0, "validation": 0}
 
 
 def ago(days: float) -> str:
@@ -39,11 +42,11 @@ def put(db: Database, name: str, **fields: Any) -> str:
     return item.id
 
 
-def find(db: Database, weights: Weights | None = None, **filters: Any) -> Found:
+def find(db: Database, weights: Mapping[str, float] = STRENGTH, **filters: Any) -> SearchResult:
     return search(db, "who set the deploy window?", filters=Filters(**filters), weights=weights)
 
 
-def parts(found: Found, item_id: str) -> dict[str, float]:
+def parts(found: SearchResult, item_id: str) -> dict[str, float]:
     return reasons(found, next(c for c in found.candidates if c.id == item_id))
 
 
@@ -99,13 +102,13 @@ def test_items_that_are_alike_in_it_keep_their_scores_in_proportion(db: Database
         items.write(db, MemoryItem(id=f"MEM-{n}", content="deploy window " + "and other words " * n))
     now, plain = find(db).candidates, find(db, NONE).candidates
     assert [c.id for c in now] == [c.id for c in plain]
-    shares = [one.score / other.score for one, other in zip(now, plain, strict=True)]
-    assert shares == pytest.approx([shares[0]] * len(now))
+    ratios = [one.score / other.score for one, other in zip(now, plain, strict=True)]
+    assert ratios == pytest.approx([ratios[0]] * len(now))
 
 
 def test_half_of_the_newness_is_left_after_recency_days(db: Database) -> None:
     put(db, "Ann", created_at=ago(10))
-    weights = Weights(recency=0.4, recency_days=10)
+    weights = STRENGTH | {"recency": 0.4, "recency_days": 10}
     assert parts(find(db, weights), "MEM-Ann")["recency"] == pytest.approx(
         0.2 * find(db, NONE).candidates[0].score, abs=1e-4
     )
@@ -154,15 +157,14 @@ days = st.none() | st.integers(-(10**9), 10**9)
 def test_no_life_counts_more_than_its_weights(
     made: int | None, uses: int, used: int | None, matters: float | None, today: int
 ) -> None:
-    weights = Weights()
-    for name, share in weights.parts(candidate, ItemUsage(made, uses, used, matters), today):
-        assert abs(share) <= getattr(weights, name)
+    for name, share in shares(candidate, ItemUsage(made, uses, used, matters), today, STRENGTH):
+        assert abs(share) <= STRENGTH[name]
 
 
 @pytest.mark.parametrize("ages", [range(0, 400, 40)])
 def test_newer_never_counts_less(ages: range) -> None:
-    shares = [dict(Weights().parts(candidate, ItemUsage(1000 - age, 0, None, None), 1000))["recency"] for age in ages]
-    assert all(newer > older for newer, older in pairwise(shares))
+    found = [dict(shares(candidate, ItemUsage(1000 - age, 0, None, None), 1000, STRENGTH))["recency"] for age in ages]
+    assert all(newer > older for newer, older in pairwise(found))
 
 
 # --- through the doors ------------------------------------------------------------------------------------------

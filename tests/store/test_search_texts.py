@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from memctl.retrieve.explain import reasons, words
-from memctl.retrieve.find import Found, search
+from memctl.retrieve.find import search
+from memctl.retrieve.ranking import SearchResult
 from memctl.store.connect import MEMORY, open_write
 from memctl.store.database import Database
 from memctl.store.filters import Filters
@@ -20,11 +21,11 @@ def put(db: Database, content: str, **fields: Any) -> None:
     items.write(db, MemoryItem(content=content, **fields))
 
 
-def find(db: Database, text: str, limit: int = 20) -> Found:
+def find(db: Database, text: str, limit: int = 20) -> SearchResult:
     return search(db, text, filters=Filters(), limit=limit)
 
 
-def ids(found: Found) -> list[str]:
+def ids(found: SearchResult) -> list[str]:
     return [c.id for c in found.candidates]
 
 

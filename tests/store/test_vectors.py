@@ -14,7 +14,7 @@ from memctl import errors
 from memctl.context import open_context
 from memctl.ops.care.index import embed
 from memctl.ops.recall.search import search
-from memctl.retrieve.embedder import Embedder, parse
+from memctl.retrieve.embedding import Embedder, parse
 from memctl.store.connect import open_read, open_write
 from memctl.store.database import Database
 from memctl.store.filters import Filters

@@ -27,7 +27,7 @@ def passages(*chunks: tuple[MemoryItem, SourcePosition]) -> list[BlockEntry]:
 
 def kept(*chunks: tuple[MemoryItem, SourcePosition], budget: int = 10_000) -> list[str]:
     items, places = [item for item, _ in chunks], {item.id: place for item, place in chunks}
-    return [p.chunk for p in packing.passages(Ranked(items, places, []), budget)]
+    return [p.chunk for p in packing.choose_passages(Ranked(items, places, []), budget)]
 
 
 def test_neighbours_become_one_in_the_place_of_the_best() -> None:
@@ -137,7 +137,7 @@ def test_what_adds_nothing_waits_behind_what_does() -> None:
     said = ("the gateway retries", "the gateway retries again", "the alarm rings")
     items = [MemoryItem(id=f"MEM-{n}", content=text, created_at="2026-01-01") for n, text in enumerate(said)]
     words = {"gateway": 1.0, "retri": 1.0, "alarm": 2.0}
-    order = packing.passages(Ranked(items, {}, words), 500)
+    order = packing.choose_passages(Ranked(items, {}, words), 500)
     assert [p.ids[0] for p in order] == ["MEM-0", "MEM-2", "MEM-1"]
 
 
@@ -145,7 +145,7 @@ def test_what_ranks_first_stands_first_and_one_document_does_not_take_all() -> N
     items = [chunk(2 * n, 20 * n + 1, f"gateway part {n}")[0] for n in range(4)]
     items.append(chunk(40, 1, "gateway elsewhere", "/w/other.md")[0])
     scores = {item.id: 1.0 - n / 100 for n, item in enumerate(items)}
-    order = packing.passages(Ranked(items, {}, {"gateway": 1.0}, scores=scores), 500)
+    order = packing.choose_passages(Ranked(items, {}, {"gateway": 1.0}, scores=scores), 500)
     assert [p.ids[0] for p in order][:2] == ["MEM-0", "MEM-40"]
 
 

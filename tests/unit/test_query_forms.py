@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl.retrieve.guess import distance
+from memctl.retrieve.terms import edit_distance
 from memctl.text.languages import french_stem, irregular
 from memctl.text.query import analyse
 
@@ -50,12 +50,12 @@ def test_the_language_of_a_query(text: str, french: bool) -> None:
      ("", "ab", 2), ("rotaet", "rotate", 1), ("authentcaton", "authentication", 2)],
 )  # fmt: skip
 def test_distance_counts_slips(a: str, b: str, apart: int) -> None:
-    assert distance(a, b, 5) == distance(b, a, 5) == apart
-    assert distance(a, b, 2) == min(apart, 3)
+    assert edit_distance(a, b, 5) == edit_distance(b, a, 5) == apart
+    assert edit_distance(a, b, 2) == min(apart, 3)
 
 
 @given(a=st.text("abc", max_size=8), b=st.text("abc", max_size=8), most=st.integers(0, 3))
 def test_distance_is_symmetric_and_bounded(a: str, b: str, most: int) -> None:
-    apart = distance(a, b, most)
-    assert apart == distance(b, a, most) <= most + 1
+    apart = edit_distance(a, b, most)
+    assert apart == edit_distance(b, a, most) <= most + 1
     assert (apart == 0) == (a == b)

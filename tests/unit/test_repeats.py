@@ -2,7 +2,7 @@
 
 import pytest
 
-from memctl.retrieve.repeats import Heard, Said
+from memctl.retrieve.repeats import BlockTexts, ComparedText
 
 LONG = " ".join(f"word{n}" for n in range(40))
 
@@ -26,16 +26,16 @@ LONG = " ".join(f"word{n}" for n in range(40))
     ],
 )
 def test_what_says_the_same(text: str, other: str, said: bool) -> None:
-    assert Said(text).within(Said(other)) is said
+    assert ComparedText(text).is_within(ComparedText(other)) is said
 
 
 def test_the_first_of_several_stays() -> None:
-    heard = Heard()
-    assert [heard.again(text) for text in ("a b c", "A B C.", "c b a", "a b c\nd e")] == [False, True, False, False]
+    heard = BlockTexts()
+    assert [heard.repeats(text) for text in ("a b c", "A B C.", "c b a", "a b c\nd e")] == [False, True, False, False]
 
 
 @pytest.mark.parametrize("text", ["short", LONG, LONG.upper(), f"{LONG}.", LONG.replace(" ", "\n", 5)])
 def test_what_was_heard_is_heard_again(text: str) -> None:
-    heard = Heard()
-    assert not heard.again(LONG + "\nThe end of short.")
-    assert heard.again(text) is (text != "short")
+    heard = BlockTexts()
+    assert not heard.repeats(LONG + "\nThe end of short.")
+    assert heard.repeats(text) is (text != "short")

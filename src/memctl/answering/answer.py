@@ -14,7 +14,7 @@ from memctl.llm.working import RecalledPassages
 from memctl.operation import Arg, Group
 from memctl.parameters import ReadRequest
 from memctl.reading.block import find_passages
-from memctl.reading.request import Reader
+from memctl.reading.request import Retriever
 from memctl.text.block import block
 from memctl.text.block.block import Block, BlockEntry
 from memctl.text.block.excerpt import stems
@@ -70,38 +70,35 @@ class ModelOptions(Group):
     stream: Annotated[bool, Arg("print the last answer while it is being made", "--stream", mcp=False)] = False
 
 
-def model_command(ctx: Context, options: ModelOptions) -> ModelCommand:
-    """The model command: the flag, else MEMCTL_LLM, else `llm.command` of a file named with --config.
-
-    A config.json that was merely found beside the store may come with a folder somebody else made: it must not make us
-    run a program, and stderr says that it does not. Raises ModelUnnamed, ModelUnusable and ModelMissing.
-    """
-    named = options.llm if options.llm is not None else ctx.env("MEMCTL_LLM")
-    if named is None and ctx.is_configured(KEY) and ctx.config.value(KEY):
-        if ctx.config_flag is None:
-            ctx.warn(
-                f"{ctx.config_path}: {KEY} is not used: a config file that was not named with --config "
-                "may not say which program is run"
-            )
-        else:
-            named = ctx.config.value(KEY)
-    if named is None:
-        raise errors.ModelUnnamed
-    return ModelCommand.parse(named, options.llm_mode, options.timeout)
-
-
 class Model:
     """The model of a command. It is asked by calling it, and counts in `spend` what that costs.
 
-    Under -v what it says on stderr is passed on, line by line. `label` begins what is said about it.
+    Its command is that of the flag, else of MEMCTL_LLM, else `llm.command` of a file named with --config: a config.json
+    that was merely found beside the store may come with a folder somebody else made, so it must not make us run a
+    program, and stderr says that it does not. Raises ModelUnnamed, ModelUnusable, ModelMissing, and UsageError.
+
+    label     begins what is said about it on stderr; under -v that is what it says on its own stderr, too
+    streamed  answers are printed while they are made
     """
 
     def __init__(self, ctx: Context, options: ModelOptions, label: str) -> None:
         if options.stream and ctx.json:
             raise errors.UsageError("--stream prints the answer as it comes, --json when it is whole", command=label)
         self.ctx, self.options, self.label = ctx, options, label
-        self.command = model_command(ctx, options)
+        self.streamed = options.stream and ctx.emit is not None
         self.spend = Spend()
+        named = options.llm if options.llm is not None else ctx.env("MEMCTL_LLM")
+        if named is None and ctx.is_configured(KEY) and ctx.config.value(KEY):
+            if ctx.config_flag is None:
+                ctx.warn(
+                    f"{ctx.config_path}: {KEY} is not used: a config file that was not named with --config "
+                    "may not say which program is run"
+                )
+            else:
+                named = ctx.config.value(KEY)
+        if named is None:
+            raise errors.ModelUnnamed
+        self.command = ModelCommand.parse(named, options.llm_mode, options.timeout)
 
     def __call__(self, prompt: str, on_text: Callable[[str], None] | None = None) -> ModelAnswer:
         """Its answer. Raises ModelFailed, ModelTimeout, ModelMissing and ModelUnusable."""
@@ -148,7 +145,7 @@ class Model:
         on_trace: Callable[[LoopTrace], None] | None = None,
     ) -> LoopResult:
         """Ask it until one of the plan's bounds is reached; with --stream the answer is printed while it is made."""
-        emit = self.ctx.emit if self.options.stream else None
+        emit = self.ctx.emit if self.streamed else None
         begun = False
 
         def print_piece(piece: str) -> None:
@@ -164,11 +161,6 @@ class Model:
             if begun:  # a line that breaks off is ended
                 print_piece("\n")
             raise
-
-    @property
-    def streamed(self) -> bool:
-        """Whether answers are printed while they are made."""
-        return self.options.stream and self.ctx.emit is not None
 
     def tell_spend(self) -> None:
         """Say on stderr what was spent, if anything was."""
@@ -230,12 +222,12 @@ class Ground:
     """Where answers are looked for: the same request for the first recall and for every refined one."""
 
     def __init__(self, ctx: Context, request: ReadRequest, command: str) -> None:
-        self.reader = Reader(ctx, request, command, injectable=True)
+        self.retriever = Retriever(ctx, request, command, injectable=True)
         self._passages: dict[str, BlockEntry] = {}
 
     def recall(self, query: str, budget: int) -> RecalledPassages:
         """The passages for a query, best first."""
-        found = find_passages(self.reader, query, budget)
+        found = find_passages(self.retriever, query, budget)
         self._passages.update({item_id: p for p in found.passages for item_id in p.ids})
         return found
 

@@ -1,6 +1,7 @@
 """A chat in progress: turns that are answered from the store, commands between them, and what is recorded of it."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
@@ -26,7 +27,7 @@ from memctl.types import MemoryProvenance
 from memctl.writing import StatementBatch, tell_outcomes
 
 if TYPE_CHECKING:
-    from memctl.folders.visiting import Visit
+    from memctl.folders.mounted import Visit
     from memctl.ingest.statements import StatementOutcome, StatementOutcomes
 
 #: What sessions that were recorded here name as their client.
@@ -88,7 +89,7 @@ class ChatRecorder:
         batch = StatementBatch(self.ctx, "memctl-chat", WriteTarget(scope=self.scope, tags=self.tags), source)
         batch.add(batch.statement(content, clean.one_line(title) or clean.one_line(question, _TITLE_CHARS)))
         self.ctx.allow(CREATE)
-        kept = batch.store_long("chat-store")
+        kept = batch.store("chat-store", cut=True)
         self._tell(kept)
         return [outcome.id for outcome in kept.stored]
 
@@ -150,20 +151,20 @@ class PastTurn:
         self.stored: list[str] = []
 
 
-class ChatTurn:
+class ChatTurn(NamedTuple):
     """A question that was answered, what its answer was made from, and where that was looked for."""
 
-    __slots__ = ("answer", "ground", "grounded", "past", "question", "spend")
-
-    def __init__(self, question: str, grounded: GroundedAnswer, ground: Ground, spend: Spend, past: PastTurn) -> None:
-        self.question, self.answer, self.grounded, self.spend = question, grounded.result.answer, grounded, spend
-        self.ground, self.past = ground, past
+    question: str
+    grounded: GroundedAnswer
+    ground: Ground
+    spend: Spend
+    past: PastTurn
 
     def as_dict(self) -> dict[str, Any]:
         """The turn as `--json` prints it."""
         done = self.grounded.result
         return {
-            "question": self.question, "answer": self.answer, "sources": [str(one) for one in self.grounded.sources],
+            "question": self.question, "answer": done.answer, "sources": [str(one) for one in self.grounded.sources],
             "recall_items_used": len(self.grounded.ids), "loop_iterations": done.iterations,
             "converged": done.converged, "stop_reason": done.stop_reason, "truncated": done.truncated,
             "stored_ids": list(self.past.stored), "spend": self.spend.as_dict(),
@@ -211,7 +212,10 @@ class Conversation:
 
     def ask(self, question: str) -> ChatTurn:
         """Answer a question; it is in the window from now on. Raises what a model's failure raises."""
-        plan, before = self.plan, self._window()
+        plan, options, before = self.plan, self.options, ""
+        if options.session:
+            shown = [turn.exchange for turn in self.turns[self._start :] if turn.exchange is not None]
+            before = session_block(shown, options.history_turns, options.session_budget)
         first = self._ground.block(question, plan.budget)
         if not first.ids:
             self.ctx.note("[chat] No matching items.")
@@ -226,13 +230,6 @@ class Conversation:
         self.turns.append(past)
         self.last = ChatTurn(question, grounded, self._ground, spend, past)
         return self.last
-
-    def _window(self) -> str:
-        options = self.options
-        if not options.session:
-            return ""
-        shown = [turn.exchange for turn in self.turns[self._start :] if turn.exchange is not None]
-        return session_block(shown, options.history_turns, options.session_budget)
 
     def _exchange(self, question: str, answer: str) -> Exchange | None:
         """What the window may show of a turn: as much as it has room for, secrets and injected memory taken out."""
@@ -255,11 +252,12 @@ class Conversation:
         if turn.grounded.ids:
             items.mark_used(self.ctx.db, turn.grounded.ids, action="recall")
         self.model.tell_oddities(turn.grounded.result)
-        if turn.answer and self.options.store:
+        answer = turn.grounded.result.answer
+        if answer and self.options.store:
             sources = [str(source) for source in turn.grounded.sources]
-            turn.past.number = self.recorder.record(turn.question, turn.answer, sources)
-            turn.past.stored += self.recorder.store(turn.question, turn.answer)
-        if self.plan.protocol == "passive" and any(phrase in turn.answer.lower() for phrase in UNSURE):
+            turn.past.number = self.recorder.record(turn.question, answer, sources)
+            turn.past.stored += self.recorder.store(turn.question, answer)
+        if self.plan.protocol == "passive" and any(phrase in answer.lower() for phrase in UNSURE):
             self.ctx.note("[info] Tip: rerun with --protocol json --max-calls 3, so that the model can ask for more")
         self.ctx.close()  # the next question may be long in coming
 
@@ -297,14 +295,14 @@ class Conversation:
         if turn is None:
             return ["[chat] There is no answer yet."]
         if name == "save":
-            turn.past.stored += self.recorder.store(turn.question, turn.answer, rest)
+            turn.past.stored += self.recorder.store(turn.question, turn.grounded.result.answer, rest)
             return []
         if name == "sources":
             told = [f"{source}  {source.title}" for source in turn.grounded.sources]
             return told or ["[chat] Nothing was recalled for the last answer."]
         done = turn.grounded.result
         return [
-            *explain_delivery(turn.ground.reader, turn.question, self.plan.budget, turn.grounded.ids),
+            *explain_delivery(turn.ground.retriever, turn.question, self.plan.budget, turn.grounded.ids),
             f"[chat] {done.iterations} iteration(s), stop={done.stop_reason}; spent {turn.spend.line()}",
         ]
 

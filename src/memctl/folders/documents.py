@@ -1,23 +1,26 @@
 """What the commands that read documents share: sources in, counts out."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from memctl import errors, ids
-from memctl.annotations import Any
+from memctl.annotations import TYPE_CHECKING, Any
 from memctl.context import Context
 from memctl.extract import Limits
-from memctl.ingest.bulk import Ingest, Progress, Run
-from memctl.ingest.outcome import Outcome
+from memctl.ingest.plan import IngestOutcome
 from memctl.ingest.prepare import Options
+from memctl.ingest.run import IngestRun
 from memctl.ingest.sources import resolve
 from memctl.paths import real_path
 
-#: A progress line is drawn at most this often, in seconds.
+if TYPE_CHECKING:
+    from memctl.ingest.run import Progress
+
+#: In seconds: a progress line is drawn at most this often.
 REDRAW = 0.1
 
 
-def ingest_sources(ctx: Context, label: str, sources: Sequence[str], options: Options) -> Outcome:
+def ingest_sources(ctx: Context, label: str, sources: Sequence[str], options: Options) -> IngestOutcome:
     """Ingest what the sources name and say in counts what happened, under `[label]` on stderr.
 
     Raises SourceNotFound, NothingStored when a tag, the scope or the corpus holds a secret, NothingReadable when no
@@ -28,11 +31,14 @@ def ingest_sources(ctx: Context, label: str, sources: Sequence[str], options: Op
         if ctx.policy.judge_fields(tags=words, document=False).action == "reject":
             raise errors.NothingStored(reason=f"policy refuses the {what}")
     folders = [real_path(path) for path in map(ctx.absolute, sources) if os.path.isdir(path)]
-    run = ingest_run(ctx, label, options)
-    outcome = run.run(resolve(sources, ctx.cwd, never=store_files(ctx)), ctx.stdin_bytes, folders)
-    report(ctx, label, outcome)
-    refuse_if_nothing_was_readable(outcome)
-    return outcome
+    done = ingest_run(ctx, label, options).run(
+        resolve(sources, ctx.cwd, never=store_files(ctx)), ctx.stdin_bytes, folders
+    )
+    read = done.new + done.changed + done.refiled + done.moved
+    ctx.note(f"[{label}] Ingested {len(done.item_ids)} chunks from {read} file(s) ({done.unchanged} skipped)")
+    report_changes(ctx, label, done)
+    refuse_if_nothing_was_readable(done)
+    return done
 
 
 def register_corpus(ctx: Context, corpus_id: str | None, scope: str) -> None:
@@ -52,13 +58,11 @@ def register_corpus(ctx: Context, corpus_id: str | None, scope: str) -> None:
             events.log(ctx.db, "corpus_register", None, {"corpus_id": corpus_id, "parent": None})
 
 
-def ingest_run(ctx: Context, label: str, options: Options, **how: Any) -> Ingest:
-    """A run that talks to the context's user; `how` are fields of `Run`."""
-    watch = _Watch(ctx, label) if ctx.watched else None
-    return Ingest(
-        ctx.db, options, ctx.policy, warn=ctx.warn, progress=watch,
-        run=Run(workers=ctx.config.ingest.workers, **how),
-    )  # fmt: skip
+def ingest_run(ctx: Context, label: str, options: Options, **how: Any) -> IngestRun:
+    """A run that talks to the context's user; `how` are further arguments of `IngestRun`."""
+    watch = _ProgressLine(ctx, label) if ctx.watched else None
+    workers = ctx.config.ingest.workers
+    return IngestRun(ctx.db, options, ctx.policy, warn=ctx.warn, progress=watch, workers=workers, **how)
 
 
 def limits(ctx: Context) -> Limits:
@@ -73,49 +77,37 @@ def store_files(ctx: Context) -> list[str]:
     return [*(ctx.db_path + end for end in ("", "-wal", "-shm", "-journal")), *config]
 
 
-def refuse_if_nothing_was_readable(done: Outcome) -> None:
+def refuse_if_nothing_was_readable(done: IngestOutcome) -> None:
     """Raise NothingReadable when files were given and not one of them could be read."""
     if done.failed and len(done.failed) == done.files:
         raise errors.NothingReadable(count=done.files)
 
 
-class _Watch:
+class _ProgressLine:
     """Draws how far a run is: files, rate, and the time left."""
 
     def __init__(self, ctx: Context, label: str) -> None:
-        self._draw: Callable[[str], None] = ctx.progress
-        self._label = label
+        self._ctx, self._label = ctx, label
         self._start = self._drawn = ids.monotonic()
 
-    def __call__(self, at: Progress) -> None:
+    def __call__(self, at: "Progress") -> None:
         now = ids.monotonic()
         if now - self._drawn < REDRAW and at.done < at.files:
             return
         self._drawn = now
         if not at.files:
-            self._draw(f"[{self._label}] looking: {at.done} files")
+            self._ctx.progress(f"[{self._label}] looking: {at.done} files")
             return
         parts = [f"[{self._label}] {at.done}/{at.files} files"]
         seconds = now - self._start
         if at.bytes_done and seconds > 1:
             rate = at.bytes_done / seconds
-            left = (at.bytes - at.bytes_done) / rate
-            parts += [f"{rate / 1e6:.1f} MB/s", f"{_clock(left)} left"]
-        self._draw(", ".join(parts) + f": {os.path.basename(at.path)}")
+            minutes, rest = divmod(round((at.bytes - at.bytes_done) / rate), 60)
+            parts += [f"{rate / 1e6:.1f} MB/s", f"{f'{minutes} min ' if minutes else ''}{rest} s left"]
+        self._ctx.progress(", ".join(parts) + f": {os.path.basename(at.path)}")
 
 
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-def report(ctx: Context, label: str, done: Outcome) -> None:
-    """The counts of a run, one line a kind, only kinds that happened."""
-    ctx.note(f"[{label}] Ingested {len(done.item_ids)} chunks from {done.processed} file(s) ({done.unchanged} skipped)")
-    report_changes(ctx, label, done)
-
-
-def report_changes(ctx: Context, label: str, done: Outcome) -> None:
+def report_changes(ctx: Context, label: str, done: IngestOutcome) -> None:
     """What beside new files there is to say of a run."""
     if done.changed:
         ctx.note(f"[{label}] Changed files: {done.changed} ({done.kept} chunks kept, {done.superseded} superseded, "

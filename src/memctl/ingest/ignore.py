@@ -1,4 +1,9 @@
-"""The patterns of ignore files, with the meaning they have for git.
+"""Ignore files: what their patterns mean, and which of them hold in which folder of a walk.
+
+From the weakest to the strongest: ours, .git/info/exclude, .gitignore, .memctlignore (of each the nearest folder
+first), and what the user typed. Inside a git work tree the ignore files between its top and the folder that is walked
+hold too, as they do for git; a repository within another has only its own .gitignore files. A user's global excludes
+are not asked: what a folder holds for memctl must not depend on the machine.
 
 A pattern is translated once, into a dictionary entry or a branch of one regular expression, so that a name costs about
 the same whether a file holds five patterns or fifty. A star that another one follows takes the nearest fit and never
@@ -6,9 +11,12 @@ gives it back, which is right for globs and keeps hostile patterns linear. One t
 bytes: `?` and `[...]` stand for one character here, so that `?.md` fits `é.md`.
 """
 
+import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
+
+from memctl import errors
 
 #: A longer pattern fits no path that a system can open.
 MAX_PATTERN = 4096
@@ -24,12 +32,12 @@ _ASCII_CLASSES = {
 }  # fmt: skip
 
 
-class Rule(NamedTuple):
+class IgnoreRule(NamedTuple):
     """One pattern. `place` says where it stands, for people: ".gitignore:3".
 
     body     the pattern without `!` and the slashes at its ends
     by_name  it is compared with a name at any depth, not with the path below the folder of its file
-    vague    it consists of wildcards only, like `!*/`
+    is_vague it consists of wildcards only, like `!*/`
     """
 
     text: str
@@ -40,12 +48,12 @@ class Rule(NamedTuple):
     by_name: bool
 
     @property
-    def vague(self) -> bool:
+    def is_vague(self) -> bool:
         """Whether it names nothing."""
         return not self.body.strip("*?/")
 
 
-class Rules:
+class IgnorePatterns:
     """The patterns of one ignore file; the last one that fits decides.
 
     `base` is the folder of the file, with a slash at its end, relative to where the paths given to `find` start ("" if
@@ -54,7 +62,7 @@ class Rules:
 
     __slots__ = ("_base", "_files", "_folders", "broken", "rules")
 
-    def __init__(self, rules: Iterable[Rule], base: str = "") -> None:
+    def __init__(self, rules: Iterable[IgnoreRule], base: str = "") -> None:
         every = list(rules)
         patterns = [_pattern(rule) for rule in every]
         self.rules = [rule for rule, pattern in zip(every, patterns, strict=True) if pattern is not None]
@@ -65,33 +73,35 @@ class Rules:
         files = [(n, pattern) for n, pattern in enumerate(known) if not self.rules[n].folders_only]
         self._files = _Table(files, self.rules) if len(files) < len(known) else self._folders
 
-    def find(self, name: str, path: str, folder: bool) -> Rule | None:
+    def find(self, name: str, path: str, *, is_folder: bool) -> IgnoreRule | None:
         """The rule that decides about the entry with this name and path, if one does. It may be a negated one."""
-        n = (self._folders if folder else self._files).find(name, path, self._base)
+        n = (self._folders if is_folder else self._files).find(name, path, self._base)
         return self.rules[n] if n >= 0 else None
 
 
-def parse(text: str, place: str) -> list[Rule]:
+def parse_rules(text: str, place: str) -> list[IgnoreRule]:
     """The rules in the text of an ignore file called `place`. Lines longer than a path can be are left out."""
     out = []
     for number, line in enumerate(text.split("\n"), start=1):
         if line and not line.startswith("#") and len(line) <= MAX_PATTERN:
-            pattern = _trimmed(line.removesuffix("\r").partition("\0")[0])
-            out.append(rule_of(pattern, f"{place}:{number}"))
+            pattern = line.removesuffix("\r").partition("\0")[0]
+            bare = pattern.rstrip(" ")  # blanks at the end go, but not one after a backslash
+            is_kept = len(bare) < len(pattern) and (len(bare) - len(bare.rstrip("\\"))) % 2
+            out.append(parse_rule(bare + " " if is_kept else bare, f"{place}:{number}"))
     return out
 
 
-def rule_of(text: str, place: str) -> Rule:
+def parse_rule(text: str, place: str) -> IgnoreRule:
     """One pattern as a rule."""
     negated = text.startswith("!")
     body = text[negated:]
     folders_only = body.endswith("/")
     body = body[: len(body) - folders_only]
     by_name = "/" not in body
-    return Rule(text, place, body.removeprefix("/"), negated, folders_only, by_name)
+    return IgnoreRule(text, place, body.removeprefix("/"), negated, folders_only, by_name)
 
 
-def of_command(patterns: Iterable[str], root: str, place: str = "--ignore") -> list[Rule]:
+def parse_typed_rules(patterns: Iterable[str], root: str, place: str = "--ignore") -> list[IgnoreRule]:
     """The rules in patterns that a user typed, relative to the folder `root`; `./a` and `ROOT/a` are its own `a`."""
     out = []
     for pattern in patterns:
@@ -100,28 +110,20 @@ def of_command(patterns: Iterable[str], root: str, place: str = "--ignore") -> l
             body = body[1:]
         elif body.startswith(root + "/"):
             body = body[len(root) :]
-        out.append(rule_of(mark + body, place))
+        out.append(parse_rule(mark + body, place))
     return out
 
 
-def fits(pattern: str) -> Callable[[str], bool]:
+def path_test(pattern: str) -> Callable[[str], bool]:
     """A test for whole paths: does this pattern, relative to where they start, fit? A broken one fits nothing."""
-    regex = translate(pattern)
+    regex = _Translation(pattern).regex()
     if regex is None:
         return lambda _: False
     match = re.compile(regex, re.DOTALL).fullmatch
     return lambda path: match(path) is not None
 
 
-def _trimmed(line: str) -> str:
-    # Blanks at the end go, but not one after a backslash.
-    bare = line.rstrip(" ")
-    blanks = len(line) - len(bare)
-    slashes = len(bare) - len(bare.rstrip("\\"))
-    return bare + " " if blanks and slashes % 2 else bare
-
-
-class _Pattern(NamedTuple):
+class _Translated(NamedTuple):
     """A translated pattern: a text to compare with, a tail such as ".log" that names end with, or a regex."""
 
     literal: str | None = None
@@ -129,14 +131,14 @@ class _Pattern(NamedTuple):
     regex: str = ""
 
 
-def _pattern(rule: Rule) -> _Pattern | None:
+def _pattern(rule: IgnoreRule) -> _Translated | None:
     if _SPECIAL.isdisjoint(rule.body):
-        return _Pattern(literal=rule.body)
+        return _Translated(literal=rule.body)
     tail = rule.body[1:]
     if rule.by_name and rule.body.startswith("*.") and _SPECIAL.isdisjoint(tail) and "." not in tail[1:]:
-        return _Pattern(tail=tail)
-    regex = translate(rule.body)
-    return None if regex is None else _Pattern(regex=regex)
+        return _Translated(tail=tail)
+    regex = _Translation(rule.body).regex()
+    return None if regex is None else _Translated(regex=regex)
 
 
 class _Table:
@@ -144,7 +146,7 @@ class _Table:
 
     __slots__ = ("_has_paths", "_names", "_paths", "_tails", "_wild_name", "_wild_path")
 
-    def __init__(self, patterns: Iterable[tuple[int, _Pattern]], rules: list[Rule]) -> None:
+    def __init__(self, patterns: Iterable[tuple[int, _Translated]], rules: list[IgnoreRule]) -> None:
         self._names: dict[str, int] = {}
         self._tails: dict[str, int] = {}
         self._paths: dict[str, int] = {}
@@ -170,18 +172,22 @@ class _Table:
                 best = max(n, best)
         if self._wild_name is not None:
             best = max(self._wild_name(name), best)
-        return max(best, self._by_path(path[base:])) if self._has_paths else best
-
-    def _by_path(self, path: str) -> int:
-        n = self._paths.get(path, -1)
-        return n if self._wild_path is None else max(n, self._wild_path(path))
+        if self._has_paths:
+            path = path[base:]
+            best = max(best, self._paths.get(path, -1))
+            if self._wild_path is not None:
+                best = max(best, self._wild_path(path))
+        return best
 
 
 def _last_of(numbers: dict[str, int]) -> Callable[[str], int] | None:
     """A function that tells the highest number whose regex fits a text, or -1; None if there are no regexes."""
     # Of several branches that fit, a regex takes the first, so the last pattern stands first. Blocks, because the time
     # for a branch grows with the number of groups before it.
-    branches = [f"(?P<r{n}>{_renamed(regex, n)})" for regex, n in sorted(numbers.items(), key=lambda item: -item[1])]
+    branches = []
+    for regex, n in sorted(numbers.items(), key=lambda item: -item[1]):
+        unique = regex.replace("(?P<s", f"(?P<s{n}_").replace("(?P=s", f"(?P=s{n}_")  # group names, in the whole
+        branches.append(f"(?P<r{n}>{unique})")
     blocks = [
         re.compile("|".join(branches[at : at + _BLOCK]), re.DOTALL).fullmatch for at in range(0, len(branches), _BLOCK)
     ]
@@ -196,18 +202,8 @@ def _last_of(numbers: dict[str, int]) -> Callable[[str], int] | None:
     return number if blocks else None
 
 
-def _renamed(regex: str, n: int) -> str:
-    # Group names are unique in a regex, and these are joined into one.
-    return regex.replace("(?P<s", f"(?P<s{n}_").replace("(?P=s", f"(?P=s{n}_")
-
-
-def translate(pattern: str) -> str | None:
-    """The pattern as a regular expression for `fullmatch` with DOTALL; None if it can fit nothing."""
-    return _Translation(pattern).regex()
-
-
 class _Translation:
-    """One pass over a pattern, which is a row of pieces with stars between them.
+    """One pass over a pattern, which is a row of pieces with stars between them, to a regex for `fullmatch` (DOTALL).
 
     A star runs within one name or, as `**`, over whole folders. `_done` is what no later star can change.
     """
@@ -222,6 +218,7 @@ class _Translation:
         self._gap = ""  # the `**` that opened this stretch of names
 
     def regex(self) -> str | None:
+        """The pattern as a regular expression; None if it can fit nothing."""
         at = 0
         while at < len(self._pattern):
             step = self._step(at)
@@ -327,7 +324,7 @@ def _bracket(pattern: str, at: int) -> tuple[str, int] | None:
                 before, at = "", end + 1
                 continue
         is_range = pattern[at : at + 1] == "-" and before != "" and pattern[at + 1 : at + 2] not in ("", "]")
-        taken = _one(pattern, at + is_range)
+        taken = _character(pattern, at + is_range)
         if taken is None:
             return None
         char, at = taken
@@ -344,7 +341,198 @@ def _bracket(pattern: str, at: int) -> tuple[str, int] | None:
     return (f"(?!/)[{''.join(items)}]" if items else "(?!)"), at
 
 
-def _one(pattern: str, at: int) -> tuple[str, int] | None:
+def _character(pattern: str, at: int) -> tuple[str, int] | None:
     """The character at `at`, or the one that a backslash there protects, and what comes after."""
     at += pattern[at : at + 1] == "\\"
     return (pattern[at], at + 1) if at < len(pattern) else None
+
+
+MEMCTLIGNORE, GITIGNORE, GIT = ".memctlignore", ".gitignore", ".git"
+
+#: Names whose presence changes what is read of a folder.
+TELLING = frozenset((MEMCTLIGNORE, GITIGNORE, GIT, "pyvenv.cfg", "CACHEDIR.TAG"))
+
+#: An ignore file that is larger is none that a person or a tool has written for git.
+MAX_BYTES = 256 * 1024
+
+#: Folders that are never walked when they are met; no pattern takes that back. A user can still name one.
+FIXED = {
+    **dict.fromkeys((".git", ".hg", ".svn", ".bzr", ".jj", "_darcs"), "the files of a version control system"),
+    ".memory": "a store's folder",
+}  # fmt: skip
+
+#: What else holds nothing to remember: installed packages, caches, leftovers of editors, files written by tools.
+DEFAULTS = (
+    "node_modules/", "bower_components/", "jspm_packages/", ".pnpm-store/", "site-packages/", "__pypackages__/",
+    ".venv/", "venv/", ".venvs/", ".tox/", ".nox/", ".direnv/", ".bundle/", "CVS/", ".idea/", ".eggs/", "*.egg-info/",
+    "__pycache__/", ".mypy_cache/", ".ruff_cache/", ".pytest_cache/", ".hypothesis/", ".ipynb_checkpoints/",
+    ".cache/", ".gradle/", ".terraform/", ".next/", ".nuxt/", ".svelte-kit/", ".angular/", ".parcel-cache/", ".turbo/",
+    ".dart_tool/", ".stack-work/",
+    "*~", ".#*", r"\#*#", "._*", "*.swp", "*.swo",
+    "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "packages.lock.json", "conda-lock.yml",
+    ".terraform.lock.hcl", "*.min.js", "*.min.css",
+)  # fmt: skip
+
+_TAG = b"Signature: 8a477f597d28d172789f06886806bc55"
+
+
+class IgnoreScope(NamedTuple):
+    """The rules in a folder: of .memctlignore and of git, nearest first, and all together, strongest first."""
+
+    own: tuple[IgnorePatterns, ...]
+    git: tuple[IgnorePatterns, ...]
+    every: tuple[IgnorePatterns, ...]
+
+    def find(self, name: str, path: str, *, is_folder: bool) -> IgnoreRule | None:
+        """The rule that decides about this entry of the folder, if one does; a negated one keeps it."""
+        for patterns in self.every:
+            found = patterns.find(name, path, is_folder=is_folder)
+            if found is not None:
+                # `!*/` opens the folders that its own file closed with `*`: it does not mean node_modules.
+                is_vague = found.negated and found.is_vague
+                return (is_vague and self.every[-1].find(name, path, is_folder=is_folder)) or found
+        return None
+
+
+class RuleFiles:
+    """Finds and reads the ignore files for one walk below `root`, a canonical path.
+
+    `lead` is `root` relative to the top of its work tree, with a slash at its end ("" when it is the top, or there is
+    none): paths given to the rules start there. `problems`: the (path, reason) of ignore files that were not used.
+    """
+
+    def __init__(self, root: str, ignore: Iterable[str] = ()) -> None:
+        self.root = root
+        self.problems: list[tuple[str, str]] = []
+        top = root  # the nearest folder from the root upward that holds `.git`, if one does
+        while not os.path.lexists(os.path.join(top, GIT)):
+            if os.path.dirname(top) == top:
+                top = root
+                break
+            top = os.path.dirname(top)
+        self.lead = root[len(top) :].strip("/") + "/" if root != top else ""
+        typed = IgnorePatterns(parse_typed_rules(ignore, root), self.lead)
+        self._typed = (typed,) if typed.rules else ()
+        self._ours = IgnorePatterns(parse_rule(text, "memctl's defaults") for text in DEFAULTS)
+        self.start = self._above(top)
+
+    def inside(self, scope: IgnoreScope, folder: str, base: str, present: Collection[str]) -> IgnoreScope:
+        """The rules in `folder`, `base` for short, given those above it and which of the TELLING names it holds."""
+        own, git = scope.own, scope.git
+        if GIT in present:
+            git = self._read(_exclude_file(folder), base)
+        if GITIGNORE in present:
+            git = (*self._read(os.path.join(folder, GITIGNORE), base), *git)
+        if MEMCTLIGNORE in present:
+            own = (*self._read(os.path.join(folder, MEMCTLIGNORE), base), *own)
+        return scope if (own, git) == (scope.own, scope.git) else self._scope(own, git)
+
+    def why_not(self, path: str, *, is_folder: bool) -> str:
+        """Why a walk would not come to `path`, which is below the root; "" if it would. Links are not looked at."""
+        scope, folder, base = self.start, self.root, self.lead
+        told = len(self.problems)
+        parts = path[len(self.root) :].strip("/").split("/")
+        reason = ""
+        for n, name in enumerate(parts):
+            present = _present_in(folder)
+            reason = reason or (tagged(folder, present) if n else "")
+            if reason:
+                break
+            scope = self.inside(scope, folder, base, present)
+            walked = is_folder or n < len(parts) - 1
+            reason = left_out(scope, name, base + name, is_folder=walked)[0]
+            folder, base = os.path.join(folder, name), f"{base}{name}/"
+        del self.problems[told:]  # the walk itself tells them
+        return reason
+
+    def _above(self, top: str) -> IgnoreScope:
+        """The rules that hold where the root is. If they leave out the root itself, none: the user has named it."""
+        scope, folder, base = self._scope((), ()), top, ""
+        for name in self.lead.split("/")[:-1]:
+            scope = self.inside(scope, folder, base, _present_in(folder))
+            rule = scope.find(name, base + name, is_folder=True)
+            if rule is not None and not rule.negated:
+                return self._scope((), ())
+            folder, base = os.path.join(folder, name), f"{base}{name}/"
+        return scope
+
+    def _scope(self, own: tuple[IgnorePatterns, ...], git: tuple[IgnorePatterns, ...]) -> IgnoreScope:
+        return IgnoreScope(own, git, (*self._typed, *own, *git, self._ours))
+
+    def _read(self, path: str, base: str) -> tuple[IgnorePatterns, ...]:
+        if not os.path.lexists(path):
+            return ()
+        try:
+            text = _text(path)
+        except errors.DocumentUnreadable as exc:
+            self.problems.append((path, f"its patterns are not used: {exc.fields['reason']}"))
+            return ()
+        shown = os.path.relpath(path, self.root)
+        if any(len(line) > MAX_PATTERN for line in text.split("\n")):
+            self.problems.append((path, f"its patterns of more than {MAX_PATTERN} characters are not used"))
+        rules = IgnorePatterns(parse_rules(text, shown), base)
+        return (rules,) if rules.rules else ()
+
+
+def left_out(scope: IgnoreScope, name: str, path: str, *, is_folder: bool) -> tuple[str, bool]:
+    """Why the rules leave an entry out ("" if they do not), and whether a rule has asked for it by name."""
+    if is_folder and name in FIXED:
+        return FIXED[name], False
+    rule = scope.find(name, path, is_folder=is_folder)
+    if rule is None:
+        return "", False
+    return ("", not rule.is_vague) if rule.negated else (f"ignored by {rule.place}: {rule.text}", False)
+
+
+def tagged(folder: str, present: Collection[str]) -> str:
+    """What a folder says about itself by a file in it, if that is a reason to leave it out."""
+    if "pyvenv.cfg" in present:
+        return "a virtual environment (it holds pyvenv.cfg)"
+    if "CACHEDIR.TAG" in present:
+        from memctl.ingest.prepare import read_file
+
+        try:
+            data = read_file(os.path.join(folder, "CACHEDIR.TAG"), MAX_BYTES)[0]
+        except errors.DocumentUnreadable:
+            return ""
+        if data.startswith(_TAG):
+            return "a cache (it holds CACHEDIR.TAG)"
+    return ""
+
+
+def _present_in(folder: str) -> list[str]:
+    """Which of the TELLING names a folder holds."""
+    return [name for name in TELLING if os.path.lexists(os.path.join(folder, name))]
+
+
+def _exclude_file(folder: str) -> str:
+    """Where the repository of a work tree has its own patterns ("" if that is nowhere).
+
+    A linked work tree has a file for `.git`, and its patterns are where those of the main one are.
+    """
+    git = os.path.join(folder, GIT)
+    if not os.path.isdir(git):
+        word, _, place = _first_text(git).partition(":")
+        if word != "gitdir":
+            return ""
+        git = os.path.join(folder, place.strip())
+        git = os.path.join(git, _first_text(os.path.join(git, "commondir")))
+    return os.path.join(os.path.normpath(git), "info", "exclude")
+
+
+def _first_text(path: str) -> str:
+    try:
+        return _text(path).strip().replace("\0", "")
+    except errors.DocumentUnreadable:
+        return ""
+
+
+def _text(path: str) -> str:
+    from memctl.ingest.prepare import read_file
+
+    if os.path.islink(path):  # git does not follow them either
+        raise errors.DocumentUnreadable(path=path, reason="it is a link")
+    data = read_file(path, MAX_BYTES)[0]
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise errors.DocumentUnreadable(path=path, reason="it is UTF-16, and git reads UTF-8")
+    return data.decode("utf-8-sig", "surrogateescape")

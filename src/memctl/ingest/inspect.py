@@ -4,13 +4,13 @@ Which files belong to a folder is decided by their path, so nested folders and o
 special. Files are named relative to the folder, and no name is shown before policy has seen it.
 """
 
+import heapq
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl.extract import kind_of, suffix_of
-from memctl.ingest.tree import lines, tree
 from memctl.store.database import Database
 from memctl.store.documents import corpus, mounts
 from memctl.store.documents.corpus import FileSummary
@@ -48,7 +48,7 @@ class Root(NamedTuple):
         return os.path.join(self.path, "")
 
 
-class File(NamedTuple):
+class ReportedFile(NamedTuple):
     """A file as it is reported; `folder` is relative to the root, `.` for the root itself."""
 
     folder: str
@@ -67,10 +67,10 @@ class File(NamedTuple):
 class Report:
     """The documented statistics of some files, and the two texts that are made to a budget."""
 
-    def __init__(self, files: Sequence[File], label: str, limits: "InspectConfig") -> None:
+    def __init__(self, files: Sequence[ReportedFile], label: str, limits: "InspectConfig") -> None:
         self.files, self.label = files, label
         self.stats = _stats(files, limits)
-        self._root = tree(("" if f.folder == "." else f.folder, f.name, f.chunks) for f in files)
+        self._root = make_tree(("" if f.folder == "." else f.folder, f.name, f.chunks) for f in files)
 
     def note_syncs(self, syncs: Sequence[dict[str, Any]]) -> None:
         """Add what is known of the last syncs: mount_id, label, last_sync_at, stale (None = not looked)."""
@@ -84,7 +84,7 @@ class Report:
 
     def tree(self, room: int) -> list[str]:
         """The lines of the tree in at most so many characters."""
-        return lines(self._root, room)
+        return tree_lines(self._root, room)
 
     def block(self, budget_tokens: int) -> str:
         """The structure block within a budget, without a final line break."""
@@ -121,22 +121,19 @@ def roots(db: Database) -> list[Root]:
     known = mounts.list_mounts(db)
     for path, name in sorted((mount["path"], mount["name"]) for mount in known):
         if not (out and path.startswith(out[-1].prefix)):
-            out.append(Root(path, _unlike(name or base_name(path), taken)))
+            label = wanted = name or base_name(path)
+            number = 1
+            while label in taken:
+                number += 1
+                label = f"{wanted}-{number}"
+            taken.add(label)
+            out.append(Root(path, label))
     return out
 
 
 def base_name(path: str) -> str:
     """What a folder without a name is called: the last part of its path."""
     return os.path.basename(path.rstrip(os.sep)) or "root"
-
-
-def _unlike(label: str, taken: set[str]) -> str:
-    number, made = 1, label
-    while made in taken:
-        number += 1
-        made = f"{label}-{number}"
-    taken.add(made)
-    return made
 
 
 # --- where files are --------------------------------------------------------------------------------------------
@@ -152,7 +149,10 @@ def _placed(held: Sequence[FileSummary], known: Sequence[Root]) -> list[str]:
     for file in held:
         at = bisect_right(prefixes, file.path) - 1
         homes.append(at if at >= 0 and file.path.startswith(prefixes[at]) else -1)
-    common = _common(f.path for f, at in zip(held, homes, strict=True) if at < 0 and not f.rel_path)
+    stray = (file.path for file, at in zip(held, homes, strict=True) if at < 0 and not file.rel_path)
+    folders = {os.path.dirname(path) for path in stray if os.path.isabs(path)}
+    common = os.path.commonpath(folders) if folders else ""
+    common = "" if common == os.path.dirname(common) else common + os.sep  # the root is no folder in common
     several = len(set(homes)) > 1
     out = []
     for file, at in zip(held, homes, strict=True):
@@ -168,21 +168,22 @@ def _placed(held: Sequence[FileSummary], known: Sequence[Root]) -> list[str]:
     return out
 
 
-def _common(paths: Iterable[str]) -> str:
-    """The folder that all these files are below, as their paths begin; "" when it is none but the root."""
-    folders = {os.path.dirname(path) for path in paths if os.path.isabs(path)}
-    common = os.path.commonpath(folders) if folders else ""
-    return "" if common == os.path.dirname(common) else common + os.sep
-
-
-def _files(held: Sequence[FileSummary], placed: Sequence[str], policy: "MemoryPolicy | None") -> Iterator[File]:
+def _files(held: Sequence[FileSummary], placed: Sequence[str], policy: "MemoryPolicy | None") -> Iterator[ReportedFile]:
     parts = [path.rpartition("/") for path in placed]
     folders = list(dict.fromkeys(folder for folder, _, _ in parts))
     safe = dict(zip(folders, shown(folders, policy), strict=True))
     names = shown([name for _, _, name in parts], policy)
     for file, (folder, _, raw), name in zip(held, parts, names, strict=True):
         ext = (file.ext or os.path.splitext(raw)[1].lower()) if name == raw else ""
-        yield File(safe[folder] or ".", name, _size(file), file.chunks, ext or _NO_SUFFIX, _language(raw))
+        size = file.size
+        if not isinstance(size, int):  # an older program recorded none, or no number
+            try:
+                size = os.stat(file.path).st_size
+            except (OSError, ValueError):
+                size = 0
+        kind = kind_of(raw)
+        language = kind.language or _FORMATS.get(suffix_of(raw)) or kind.kind
+        yield ReportedFile(safe[folder] or ".", name, size, file.chunks, ext or _NO_SUFFIX, language)
 
 
 def shown(names: list[str], policy: "MemoryPolicy | None") -> list[str]:
@@ -193,25 +194,10 @@ def shown(names: list[str], policy: "MemoryPolicy | None") -> list[str]:
     return [_WITHHELD if one.action == "quarantine" else one.text for one in judged]
 
 
-def _size(file: FileSummary) -> int:
-    """The recorded size; where an older program recorded none, or no number, that of the file as it is now."""
-    if isinstance(file.size, int):
-        return file.size
-    try:
-        return os.stat(file.path).st_size
-    except (OSError, ValueError):
-        return 0
-
-
-def _language(name: str) -> str:
-    kind = kind_of(name)
-    return kind.language or _FORMATS.get(suffix_of(name)) or kind.kind
-
-
 # --- statistics -------------------------------------------------------------------------------------------------
 
 
-def _stats(files: Sequence[File], limits: "InspectConfig") -> dict[str, Any]:
+def _stats(files: Sequence[ReportedFile], limits: "InspectConfig") -> dict[str, Any]:
     folders = _sums(files, lambda f: f.folder, ("file_count", "chunk_count", "size"))
     extensions: dict[str, int] = {}
     for file in files:
@@ -236,7 +222,9 @@ def _stats(files: Sequence[File], limits: "InspectConfig") -> dict[str, Any]:
     }
 
 
-def _sums(files: Iterable[File], key: Callable[[File], str], names: tuple[str, str, str]) -> dict[str, dict[str, int]]:
+def _sums(
+    files: Iterable[ReportedFile], key: Callable[[ReportedFile], str], names: tuple[str, str, str]
+) -> dict[str, dict[str, int]]:
     """Files, passages and bytes by what `key` says, in alphabetical order."""
     found: dict[str, list[int]] = {}
     for file in files:
@@ -275,3 +263,153 @@ def _thin(folders: dict[str, dict[str, int]], share: float) -> Iterator[str]:
         count = folders[folder]["file_count"]
         if count >= _WORTH_A_WORD:
             yield f"{one_line(folder)}/ has low chunk density ({density[folder]:.1f} chunks/file, {count} files)"
+
+
+# --- a tree of the files ----------------------------------------------------------------------------------------------
+#
+# It fits into a number of characters: what holds most passages is shown, the rest is counted. Folders open one after
+# the other, the one with most passages first, and their largest entries come first; what stays closed says how much is
+# in it. The lines themselves are in alphabetical order.
+
+#: Longer names are cut: one of 4000 characters would push everything else out.
+_NAME_CHARS = 80
+#: No line is shorter: `- a (1 chunk)`.
+_LEAST = 14
+
+
+class TreeNode:
+    """A folder or a file: its name, what is in it, and for folders its entries by name."""
+
+    __slots__ = ("chunks", "entries", "files", "folder", "name")
+
+    def __init__(self, name: str, *, folder: bool) -> None:
+        self.name, self.folder = name, folder
+        self.files = 0 if folder else 1
+        self.chunks = 0
+        self.entries: dict[tuple[str, bool], TreeNode] = {}  # a redacted name may stand for a folder and for a file
+
+    def line(self, depth: int) -> str:
+        """The folder or file on one line, `depth` folders below the root."""
+        name, inner = one_line(self.name, _NAME_CHARS), self.inner()
+        if not self.folder:
+            return f"{'  ' * depth}- {name} ({_count(self.chunks, 'chunk')})"
+        if inner is not self:
+            node, names = self, [self.name]
+            while node is not inner:
+                (node,) = node.entries.values()
+                names.append(node.name)
+            name = one_line("/".join(names), _NAME_CHARS)
+        return f"{'  ' * depth}- {name}/ ({_count(self.files, 'file')}, {_count(self.chunks, 'chunk')})"
+
+    def inner(self) -> "TreeNode":
+        """The folder that a chain of folders, each alone in the one above, ends in."""
+        node = self
+        while len(node.entries) == 1:
+            (only,) = node.entries.values()
+            if not only.folder:
+                break
+            node = only
+        return node
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def _rest(depth: int, files: int, chunks: int) -> str:
+    return f"{'  ' * depth}- … and {_count(files, 'more file')} ({_count(chunks, 'chunk')})"
+
+
+def make_tree(files: Iterable[tuple[str, str, int]]) -> TreeNode:
+    """The root over files given as (folder with `/` between its parts and "" for the root, name, passages)."""
+    root = TreeNode("", folder=True)
+    folders = {"": [root]}
+    for folder, name, chunks in files:
+        way = folders.get(folder)
+        if way is None:
+            way = folders[folder] = [root]
+            for part in folder.split("/"):
+                node = way[-1].entries.get((part, True))
+                if node is None:
+                    node = way[-1].entries[part, True] = TreeNode(part, folder=True)
+                way.append(node)
+        leaf = way[-1].entries.get((name, False))
+        if leaf is None:
+            leaf = way[-1].entries[name, False] = TreeNode(name, folder=False)
+        else:  # two names that policy blotted out alike
+            leaf.files += 1
+        leaf.chunks += chunks
+        for node in way:
+            node.files += 1
+            node.chunks += chunks
+    return root
+
+
+class _OpenFolder:
+    """A folder whose entries are being shown."""
+
+    __slots__ = ("depth", "node", "shown", "total", "waiting")
+
+    def __init__(self, node: TreeNode, depth: int) -> None:
+        self.node, self.depth = node, depth
+        found = sorted(node.entries.values(), key=lambda n: (-n.chunks, not n.folder, n.name))
+        self.total, self.waiting = len(found), iter(found)
+        self.shown: dict[TreeNode, _OpenFolder | None] = {}
+
+    def price(self, line: str) -> int:
+        """What one more line costs, with the line that counts those not shown: paid for first, given back last."""
+        spare = len(_rest(self.depth, self.node.files, self.node.chunks)) + 1 if self.total > 1 else 0
+        cost = len(line) + 1
+        if not self.shown:
+            cost += spare
+        if len(self.shown) + 1 == self.total:
+            cost -= spare
+        return cost
+
+
+def tree_lines(root: TreeNode, room: int) -> list[str]:
+    """The tree in at most `room` characters, a line break after each line counted; [] when nothing fits."""
+    top = _OpenFolder(root, 0)
+    queue: list[tuple[int, int, int, _OpenFolder, TreeNode]] = []
+    turn = 0
+
+    def wait(opened: _OpenFolder) -> None:
+        nonlocal turn
+        node = next(opened.waiting, None)
+        if node is not None:
+            turn += 1
+            heapq.heappush(queue, (-node.chunks, opened.depth, turn, opened, node))
+
+    wait(top)
+    while queue and room >= _LEAST:
+        *_, opened, node = heapq.heappop(queue)
+        cost = opened.price(node.line(opened.depth))
+        if cost <= room:
+            room -= cost
+            below = _OpenFolder(node.inner(), opened.depth + 1) if node.folder else None
+            opened.shown[node] = below
+            if below is not None:
+                wait(below)
+        wait(opened)
+    return list(_written(top))
+
+
+def _written(top: _OpenFolder) -> Iterator[str]:
+    stack: list[tuple[_OpenFolder, Iterator[TreeNode]]] = [(top, _by_name(top))]
+    while stack:
+        opened, nodes = stack[-1]
+        node = next(nodes, None)
+        if node is None:
+            stack.pop()
+            if 0 < len(opened.shown) < opened.total:
+                files = opened.node.files - sum(n.files for n in opened.shown)
+                yield _rest(opened.depth, files, opened.node.chunks - sum(n.chunks for n in opened.shown))
+            continue
+        yield node.line(opened.depth)
+        below = opened.shown[node]
+        if below is not None:
+            stack.append((below, _by_name(below)))
+
+
+def _by_name(opened: _OpenFolder) -> Iterator[TreeNode]:
+    return iter(sorted(opened.shown, key=lambda n: (not n.folder, n.name)))

@@ -2,23 +2,24 @@
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from memctl import errors, ids
-from memctl.extract import LIMITS, Document, Hidden, Limits, anchor_at, document
-from memctl.ingest import below
+from memctl.extract import LIMITS, Document, Hidden, Limits, anchor_at, document, needs_worker
 from memctl.store.documents.corpus import IngestedFile, make_stand_in
 from memctl.store.documents.passages import SourcePosition
 
 if TYPE_CHECKING:
-    from memctl.item_policy import JudgedDocument
+    from memctl.ingest.workers import Team
     from memctl.policy import MemoryPolicy
-    from memctl.text.chunking import Passage as Piece
 
 #: Passages aim at this many tokens, so that several fit a budget; --chunk-tokens is the bound, this the target.
 TARGET_TOKENS = 200
+
+#: In bytes: a larger file is read by a process of its own even where others are not, because that can be stopped.
+LARGE = 500_000
 
 #: Hidden passages stand so far from others that none is taken for the next one.
 _APART = 10
@@ -42,13 +43,24 @@ class Options(NamedTuple):
     limits: Limits = LIMITS
     roots: tuple[str, ...] | None = None  # nothing is read outside of these folders, whatever links do meanwhile
 
-    def recipe(self, rules: str) -> str:
-        """A word that changes when a file would come out differently though its bytes are the same."""
-        how = repr((3, TARGET_TOKENS, rules, *self[:6], self.limits.rows))
-        return f"{crc32(how.encode()):08x}"
+
+class FileTask(NamedTuple):
+    """A file to read.
+
+    size        in bytes, as far as known
+    is_known    the store holds it
+    is_current  it would come out the same today, so that equal bytes need no further work
+    sha256      the hash of the bytes that need no preparing, if there is one
+    """
+
+    path: str
+    size: int
+    is_known: bool = False
+    is_current: bool = False
+    sha256: str | None = None
 
 
-class Passage(NamedTuple):
+class PreparedPassage(NamedTuple):
     """A passage as it will be stored. `quarantined`: the rules that keep it from being injected."""
 
     title: str
@@ -68,7 +80,7 @@ class Prepared(NamedTuple):
 
     path: str
     file: IngestedFile | None
-    passages: list[Passage] | None = None
+    passages: list[PreparedPassage] | None = None
     tags: Sequence[str] = ()
     notes: tuple[str, ...] = ()
     problem: str = ""
@@ -78,10 +90,15 @@ class Prepared(NamedTuple):
 def read_file(path: str, max_bytes: int, roots: Sequence[str] | None = None) -> tuple[bytes, os.stat_result]:
     """The bytes of a regular file. Raises DocumentUnreadable with the reason in words; never blocks on a pipe.
 
-    roots  folders that the file must be in (see `below`); None: it may be anywhere
+    roots  folders that the file must be in, whatever links do meanwhile; None: it may be anywhere
     """
     try:
-        fd = os.open(path, _MODE) if roots is None else below.open_file(path, roots, _MODE)
+        if roots is None:
+            fd = os.open(path, _MODE)
+        else:
+            from memctl.ingest.walk import open_file
+
+            fd = open_file(path, roots, _MODE)
         with os.fdopen(fd, "rb", buffering=0) as file:
             info = os.fstat(fd)
             if not stat.S_ISREG(info.st_mode):
@@ -101,41 +118,49 @@ def too_large(size: int, limit: int) -> str:
     return f"{size / mega:.0f} MB is over the limit of {limit // mega} MB (ingest.max_file_mb in config.json)"
 
 
-def record(path: str, sha256: str, size: int, info: os.stat_result | None, asked: float) -> IngestedFile:
-    """What the store keeps of a file's state, as it was `asked` for at that time in seconds.
+def recipe_of(options: Options, policy: "MemoryPolicy | None") -> str:
+    """A word that changes when a file would be cut, judged or filed in another way though its bytes are the same."""
+    from memctl.store import rule_versions
 
-    A time stamp too fresh to be trusted is left out: next time the hash decides.
-    """
-    steady = info is not None and not any(_is_fresh(ns, asked) for ns in (info.st_mtime_ns, info.st_ctime_ns))
-    return IngestedFile(
-        path=path,
-        sha256=sha256,
-        size=size,
-        mtime_ns=info.st_mtime_ns if info and steady else None,
-        ctime_ns=info.st_ctime_ns if info and steady else None,
-        inode=None if info is None else info.st_ino,
-        ext=os.path.splitext(path)[1].lower() or None,
-    )
+    rules = "" if policy is None else rule_versions.name_rules(policy.switches)
+    how = repr((3, TARGET_TOKENS, rules, *options[:6], options.limits.rows))
+    return f"{crc32(how.encode()):08x}"
 
 
-def _is_fresh(stamp_ns: int, asked: float) -> bool:
-    resolution = _FINE_NS if stamp_ns % 10_000_000 else _COARSE_NS
-    return stamp_ns > asked * 1e9 - resolution
-
-
-def signed(recipe: str, sha256: str) -> str:
+def sign_recipe(recipe: str, sha256: str) -> str:
     """The recipe as a record keeps it: a record that another program has written since does not fit its hash."""
     return f"{recipe}:{sha256[:12]}"
 
 
+def read_tasks(preparer: "Preparer", tasks: Iterable[FileTask], workers: int = 0) -> Iterator[Prepared]:
+    """The files, in order: by so many processes side by side; with none here, but for what must be possible to stop."""
+    if workers:
+        from memctl.ingest import workers as processes
+
+        with processes.Team(preparer, workers) as several:
+            yield from several.prepare(tasks)
+        return
+    team: Team | None = None
+    try:
+        for task in tasks:
+            if task.size < LARGE and not needs_worker(task.path):
+                yield preparer.read(task.path, task.sha256)
+            else:
+                if team is None:
+                    from memctl.ingest import workers as processes
+
+                    team = processes.Team(preparer, 1)
+                yield team.prepare_one(task)
+    finally:
+        if team is not None:
+            team.close()
+
+
 class Preparer:
-    """Reads, extracts, cuts and judges file after file, with one set of options.
+    """Reads, extracts, cuts and judges file after file, with one set of options."""
 
-    `recipe`: what `Options.recipe` made of the options and the policy.
-    """
-
-    def __init__(self, options: Options, policy: "MemoryPolicy | None", recipe: str = "") -> None:
-        self.options, self.policy, self.recipe = options, policy, recipe
+    def __init__(self, options: Options, policy: "MemoryPolicy | None") -> None:
+        self.options, self.policy, self.recipe = options, policy, recipe_of(options, policy)
         self._tags: dict[tuple[str, str], list[str]] = {}
 
     @property
@@ -145,69 +170,102 @@ class Preparer:
 
     def warm_up(self) -> None:
         """Load what every text needs, so that processes forked from this one need not load it each."""
-        self.prepare(record("", "", 0, None, 0), b"")
+        self.prepare("", b"")
 
-    def read(self, path: str, known: str | None) -> Prepared:
-        """A file by its path. `known`: the hash of the bytes that need not be prepared again, if there is one."""
+    def read(self, path: str, sha256: str | None) -> Prepared:
+        """A file by its path. `sha256`: the hash of the bytes that need not be prepared again, if there is one."""
         try:
             asked = ids.now_seconds()
             data, info = read_file(path, self.options.limits.bytes, self.options.roots)
         except errors.DocumentUnreadable as exc:
-            seen = (
-                None if isinstance(exc.__cause__, OSError) else IngestedFile(path, "")
-            )  # too large, or no file any more
-            return Prepared(path, seen, problem=str(exc.fields.get("reason", exc.message)))
-        file = record(path, ids.bytes_hash(data), len(data), info, asked)
-        if file.sha256 == known:
-            return Prepared(path, file._replace(recipe=signed(self.recipe, file.sha256)))
-        return self.prepare(file, data)
+            unopened = isinstance(exc.__cause__, OSError)  # else it is too large, or no file any more
+            return Prepared(path, None if unopened else IngestedFile(path, ""), problem=_reason(exc))
+        return self.prepare(path, data, info, asked, sha256)
 
     def answer(self, value: object, path: str) -> Prepared:
         """What `read` gave, of the JSON that it became between processes."""
-        from memctl.ingest.answers import prepared
+        from memctl.ingest.workers import check_prepared
 
-        return prepared(value, path)
+        return check_prepared(value, path)
 
-    def prepare(self, file: IngestedFile, data: bytes) -> Prepared:
-        """A file whose bytes are here."""
-        file = file._replace(recipe=signed(self.recipe, file.sha256))
+    def prepare(
+        self,
+        path: str,
+        data: bytes,
+        info: os.stat_result | None = None,
+        asked: float = 0,
+        known: str | None = None,
+    ) -> Prepared:
+        """A file whose bytes are here; `info` was `asked` for at that time in seconds, `known` is as for `read`.
+
+        A time stamp too fresh to be trusted is left out of the record: next time the hash decides.
+        """
+        sha256 = ids.bytes_hash(data)
+        stamps = (info.st_mtime_ns, info.st_ctime_ns) if info else ()
+        fresh = any(ns > asked * 1e9 - (_FINE_NS if ns % 10_000_000 else _COARSE_NS) for ns in stamps)
+        file = IngestedFile(
+            path,
+            sha256,
+            size=len(data),
+            mtime_ns=info.st_mtime_ns if info and not fresh else None,
+            ctime_ns=info.st_ctime_ns if info and not fresh else None,
+            inode=info.st_ino if info else None,
+            recipe=sign_recipe(self.recipe, sha256),
+            ext=os.path.splitext(path)[1].lower() or None,
+        )
+        if sha256 == known:
+            return Prepared(path, file)
         try:
-            return self._prepare(file, data)
+            doc = document(data, os.path.basename(path), self.options.limits)
+            passages = self._cut(path, doc)
         except errors.DocumentUnreadable as exc:
             lasting = not exc.fields.get("lacking")  # a library that is missing today
-            return Prepared(file.path, file, problem=str(exc.fields.get("reason", exc.message)), lasting=lasting)
+            return Prepared(path, file, problem=_reason(exc), lasting=lasting)
+        count = 0 if doc.lines_are_source else len(doc.hidden)  # comments in Markdown are nothing unusual
+        hidden = (f"{'1 stretch' if count == 1 else f'{count:,} stretches'} of hidden text",) if count else ()
+        return Prepared(path, file, passages, self.tags(path), (*doc.notes, *hidden))
 
-    def _prepare(self, file: IngestedFile, data: bytes) -> Prepared:
+    def _cut(self, path: str, doc: Document) -> list[PreparedPassage]:
+        """The passages of a document, those of what it hides behind the others."""
         from memctl.item_policy import JudgedDocument
-        from memctl.text.chunking import chunk
+        from memctl.text.chunking import chunk, title_of
 
-        options, policy = self.options, self.policy
-        name = os.path.basename(file.path)
-        doc = document(data, name, options.limits)
-        judged = JudgedDocument(policy, file.path, doc.text) if policy else None
+        options = self.options
+        judged = JudgedDocument(self.policy, path, doc.text) if self.policy else None
         text = judged.text if judged else doc.text
-        title = self._title(doc._replace(text=text), name, judged)
-        target = min(TARGET_TOKENS, options.chunk_tokens)
-        cut = chunk(
-            text, kind=doc.kind, language=doc.language, max_tokens=options.chunk_tokens, target_tokens=target,
-            breaks=doc.breaks,
-        )  # fmt: skip
-        passages = []
+        name = os.path.basename(path)
+        stem = os.path.splitext(name)[0]
+        title = title_of(doc._replace(text=text), name) if options.infer else stem
+        if judged:  # where policy lets no title stand, the file's name does
+            title = judged.judge_label(title, is_part=title in text)
+            title = title or judged.judge_label(stem, is_part=False) or "untitled"
+        out = []
         suspect = None if judged is None or judged.is_clear else judged
-        for number, piece in enumerate(cut):
-            start, end = (piece.start, piece.end) if doc.lines_are_source else (None, None)
+        for number, piece in enumerate(
+            chunk(
+                text, kind=doc.kind, language=doc.language, max_tokens=options.chunk_tokens,
+                target_tokens=min(TARGET_TOKENS, options.chunk_tokens), breaks=doc.breaks,
+            )
+        ):  # fmt: skip
             heading = suspect.judge_label(piece.heading) if suspect else piece.heading
-            place = SourcePosition(number, start, end, self._anchor(doc, piece, judged) or heading)
+            anchor = anchor_at(doc.anchors, piece.start, piece.end) if doc.anchors else ""
+            if judged and anchor:  # sheets have names, so policy sees it
+                anchor = judged.judge_label(anchor, is_part=False)
+            start, end = (piece.start, piece.end) if doc.lines_are_source else (None, None)
+            place = SourcePosition(number, start, end, anchor or heading)
             redacted = suspect is not None and suspect.is_redacted(piece.text)
             rules = suspect.rules_holding(piece) if suspect else ()
-            passages.append(
-                Passage(full_title(title, heading), piece.text, ids.content_hash(piece.text), place, redacted, rules)
-            )
-        for hidden in _by_place(doc.hidden):
-            passages += self._hidden(hidden, file.path, title, (passages[-1].place.position or 0) if passages else 0)
-        return Prepared(file.path, file, passages, self.tags(file.path), (*doc.notes, *_note_hidden(doc)))
+            full_title = _full_title(title, heading)
+            out.append(PreparedPassage(full_title, piece.text, ids.content_hash(piece.text), place, redacted, rules))
+        by_place: dict[str, list[Hidden]] = {}
+        for one in doc.hidden:
+            by_place.setdefault(one.place, []).append(one)
+        for where, some in by_place.items():  # of several texts at one place no line is said
+            hidden = some[0] if len(some) == 1 else Hidden("\n".join(one.text for one in some), where)
+            out += self._cut_hidden(hidden, path, title, (out[-1].place.position or 0) if out else 0)
+        return out
 
-    def _hidden(self, hidden: Hidden, path: str, title: str, last: int) -> list[Passage]:
+    def _cut_hidden(self, hidden: Hidden, path: str, title: str, last: int) -> list[PreparedPassage]:
         """The passages of a text that the document hides: each says so, and none follows on another.
 
         What addresses anybody is kept from models, whatever else policy finds in it.
@@ -219,36 +277,19 @@ class Preparer:
         judged = JudgedDocument(self.policy, path, hidden.text) if self.policy else None
         text = judged.text if judged else hidden.text
         speaks = (RULE,) if judged and addresses_anybody(hidden.text) else ()
-        anchor = judged.judge_label(hidden.anchor, is_part=False) if judged else hidden.anchor
+        anchor = (judged.judge_label(hidden.anchor, is_part=False) if judged else hidden.anchor) or "hidden text"
         target = min(TARGET_TOKENS, self.options.chunk_tokens)
         out = []
         for number, piece in enumerate(chunk(text, max_tokens=self.options.chunk_tokens, target_tokens=target), 1):
             before = hidden.line - 1
             start, end = (before + piece.start, before + piece.end) if hidden.line else (None, None)
-            place = SourcePosition(last + number * _APART, start, end, anchor or "hidden text")
+            place = SourcePosition(last + number * _APART, start, end, anchor)
             redacted = judged is not None and judged.is_redacted(piece.text)
             rules = judged.rules_holding(piece) if judged else ()
-            called, digest = full_title(title, "hidden text"), ids.content_hash(piece.text)
-            out.append(Passage(called, piece.text, digest, place, redacted, tuple(dict.fromkeys([*rules, *speaks]))))
+            held_by = tuple(dict.fromkeys([*rules, *speaks]))
+            called = _full_title(title, "hidden text")
+            out.append(PreparedPassage(called, piece.text, ids.content_hash(piece.text), place, redacted, held_by))
         return out
-
-    def _anchor(self, doc: Document, piece: "Piece", judged: "JudgedDocument | None") -> str:
-        """The page, slide or sheet that a passage comes from; sheets have names, so policy sees it."""
-        if not doc.anchors:
-            return ""
-        anchor = anchor_at(doc.anchors, piece.start, piece.end)
-        return judged.judge_label(anchor, is_part=False) if judged else anchor
-
-    def _title(self, doc: Document, name: str, judged: "JudgedDocument | None") -> str:
-        """The document's title, or its file's name where policy lets no title stand; both are judged."""
-        stem = os.path.splitext(name)[0]
-        from memctl.text.chunking import title_of
-
-        title = title_of(doc, name) if self.options.infer else stem
-        if judged is None:
-            return title
-        label = judged.judge_label(title, is_part=title in doc.text) or judged.judge_label(stem, is_part=False)
-        return label or "untitled"
 
     def shown(self, path: str) -> str:
         """A path as it may be printed and logged."""
@@ -270,28 +311,16 @@ class Preparer:
         key = (os.path.dirname(path), os.path.splitext(path)[1].lower())
         if key not in self._tags:
             inferred = inferred_tags(path) if self.options.infer else []
-            is_clean = self.policy.is_clean if self.policy else None
-            safe = [tag for tag in inferred if is_clean is None or is_clean(tag, document=True)]
+            safe = [tag for tag in inferred if self.policy is None or self.policy.is_clean(tag, document=True)]
             self._tags[key] = list(dict.fromkeys([*self.options.tags, *safe]))
         return self._tags[key]
 
 
-def _by_place(hidden: Sequence[Hidden]) -> Iterable[Hidden]:
-    """Hidden texts, one for each place; of several together no line is said."""
-    found: dict[str, list[Hidden]] = {}
-    for one in hidden:
-        found.setdefault(one.place, []).append(one)
-    for place, some in found.items():
-        yield some[0] if len(some) == 1 else Hidden("\n".join(one.text for one in some), place)
+def _reason(exc: errors.DocumentUnreadable) -> str:
+    return str(exc.fields.get("reason", exc.message))
 
 
-def _note_hidden(doc: Document) -> tuple[str, ...]:
-    """What is said of a document with hidden text."""
-    count = 0 if doc.lines_are_source else len(doc.hidden)  # comments in Markdown are nothing unusual
-    return (f"{'1 stretch' if count == 1 else f'{count:,} stretches'} of hidden text",) if count else ()
-
-
-def full_title(title: str, heading: str) -> str:
+def _full_title(title: str, heading: str) -> str:
     """The document's title and where in it the passage stands, said once."""
     if not heading or heading == title:
         return title

@@ -12,7 +12,7 @@ from memctl.ingest.sources import STDIN, Target
 from memctl.policy.addressing import RULE, addresses_anybody
 
 if TYPE_CHECKING:
-    from memctl.ingest.worker import Worker
+    from memctl.ingest.workers import Worker
     from memctl.policy import Finding, MemoryPolicy
 
 
@@ -77,13 +77,13 @@ class Scanner:
 
     def answer(self, value: object, path: str) -> list[Spot] | str:  # noqa: ARG002 - what a worker calls
         """What `read` gave, of the JSON that it became between processes."""
-        from memctl.ingest.answers import rows
+        from memctl.ingest.workers import check_rows
 
-        return rows(value, Spot, len(Spot._fields))
+        return check_rows(value, Spot, len(Spot._fields))
 
     def _elsewhere(self, path: str) -> list[Spot]:
         """The findings in a file that a process of its own reads, which is stopped when it takes too long."""
-        from memctl.ingest.worker import start
+        from memctl.ingest.workers import start
 
         if self._worker is None:
             self._worker = start(self)

@@ -1,6 +1,6 @@
 """The one gate through which a statement gets into the store: one form, policy, duplicates, one transaction.
 
-A statement is a short text that somebody (a person, a model) says; documents go through `ingest.bulk`. A statement that
+A statement is a short text that somebody (a person, a model) says; documents go through `ingest.run`. A statement that
 the store knows already adds what is new about it (tags, entities, sources, confidence, importance) to the item there.
 """
 

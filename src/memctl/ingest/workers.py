@@ -1,44 +1,56 @@
-"""Files prepared side by side, and files that other people's code reads: in processes of their own.
+"""Files read in processes of their own: side by side, or because other people's code reads them.
 
 A process that takes too long over a file is killed, one that dies takes no other file with it. Results come in the
-order of the tasks, whoever is done first.
+order of the tasks, whoever is done first. Tasks go through a pipe, and what was read comes back, both as JSON.
+
+A process touches no store. It ends when its input does, which also happens when its parent is killed. Where that is
+safe it is a fork of its parent, which costs 5 ms; else a new interpreter, which costs 80. A file can be made to take
+over the library that reads it: what comes back must then be nothing but a wrong text, no object of its choosing, no
+other file's name, no value of another kind than is stored. So every field of an answer is checked.
 """
 
+import json
 import os
+import pickle
+import signal
+import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import starmap
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from memctl.extract import needs_worker
-from memctl.ingest.prepare import Prepared, Preparer
-from memctl.ingest.worker import Worker, start
+from memctl.ingest.prepare import FileTask, Prepared, PreparedPassage, Preparer
+from memctl.store.documents.corpus import IngestedFile
+from memctl.store.documents.passages import SourcePosition
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-#: Starting processes pays from this many bytes on.
-WORTHWHILE = 3_000_000
-#: A file of so many bytes is read by a process of its own even where that does not pay: that can be stopped.
-LARGE = 500_000
+    from memctl.extract import Limits
+
 #: Files travel together until they have this many bytes, or there are this many of them.
 BUNDLE_BYTES, BUNDLE_FILES = 400_000, 64
 #: How many bundles may be done before an earlier one is.
 AHEAD = 24
 
 
-class Job(NamedTuple):
-    """A file to prepare. `known`: the hash of the bytes that need no preparing, if there is one."""
+#: In bytes: a reader that wants more address space fails with MemoryError instead of taking the machine down.
+MEMORY = 4 << 30
+#: In bytes: what a pipe from a worker holds, a bundle of text as its passages; systems allow that without privileges.
+ANSWER = 1 << 20
+#: How many bytes tell the length of a message.
+_LENGTH = 8
+#: In bytes: a longer message is none of ours, one file's text is far below.
+LONGEST = 2 << 30
 
-    path: str
-    size: int
-    known: str | None
+_CHILD = "import sys; sys.path[:] = {path!r}; from memctl.ingest.workers import serve_stdin; serve_stdin()"
+_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 
 class Team:
-    """Prepares files, itself or through workers; close it, or use it with `with`.
-
-    workers: how many processes at most; 0 means that text is read here, and only foreign formats by one process.
-    """
+    """Prepares files through at most so many `workers`; close it, or use it with `with`."""
 
     def __init__(self, preparer: Preparer, workers: int) -> None:
         self._preparer, self._wanted = preparer, workers
@@ -62,65 +74,52 @@ class Team:
             self._pool.shutdown(cancel_futures=True)
         self._pool = None
 
-    def is_side_by_side(self, size: int) -> bool:
-        """Whether so many bytes are read by several processes."""
-        return self._wanted > 0 and size >= WORTHWHILE
+    def prepare(self, tasks: Iterable[FileTask]) -> Iterator[Prepared]:
+        """The files, in order, read side by side."""
+        from concurrent.futures import ThreadPoolExecutor
 
-    def prepare(self, jobs: Iterable[Job], size: int) -> Iterator[Prepared]:
-        """The jobs' files, in order; `size`: the bytes of all of them together."""
-        side_by_side = self.is_side_by_side(size)
-        bundles = _bundles(jobs, BUNDLE_BYTES if side_by_side else 0)
-        if not side_by_side:
-            for bundle in bundles:
-                yield from self._run(bundle) if _apart(bundle) else self._here(bundle)
-            return
+        self._preparer.warm_up()
+        while len(self._idle) < self._wanted:  # before there are threads, so that they can be forks
+            self._idle.append(self._start())
+        # One thread for each process: it writes, waits and reads; the work is done in the process.
+        self._pool = ThreadPoolExecutor(self._wanted)
         waiting: deque[Future[list[Prepared]]] = deque()
-        for bundle in bundles:
-            waiting.append(self._threads().submit(self._run, bundle))
+        for bundle in _bundles(tasks):
+            waiting.append(self._pool.submit(self._read, bundle))
             if len(waiting) >= AHEAD:
                 yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
 
-    def _here(self, bundle: list[Job]) -> list[Prepared]:
-        return [self._preparer.read(job.path, job.known) for job in bundle]
+    def prepare_one(self, task: FileTask) -> Prepared:
+        """A file, read by one process."""
+        return self._read([task])[0]
 
-    def _threads(self) -> Any:
-        """One thread for each process: it writes, waits and reads; the work is done in the process."""
-        if self._pool is None:
-            self._preparer.warm_up()
-            while len(self._idle) < self._wanted:  # before there are threads, so that they can be forks
-                self._idle.append(self._started())
-            from concurrent.futures import ThreadPoolExecutor  # while they begin
-
-            self._pool = ThreadPoolExecutor(self._wanted)
-        return self._pool
-
-    def _run(self, bundle: list[Job]) -> list[Prepared]:
+    def _read(self, bundle: list[FileTask]) -> list[Prepared]:
         if self._closed:  # nobody waits for these any more
             return []
         worker = self._worker()
         used, worker.used = worker.used, True
-        seconds = self._preparer.options.limits.seconds * (1 if _foreign(bundle) else 10)
-        found = worker.ask([(job.path, job.known) for job in bundle], seconds)
+        seconds = self._preparer.options.limits.seconds * (1 if needs_worker(bundle[0].path) else 10)
+        found = worker.ask([(task.path, task.sha256) for task in bundle], seconds)
         if found is not None:
             if not worker.late:
                 self._idle.append(worker)
             return found
         if len(bundle) > 1:  # one of them is to blame
-            return [one for job in bundle for one in self._run([job])]
+            return [one for task in bundle for one in self._read([task])]
         if used and not worker.late:  # or one that it has read before
-            return self._run(bundle)
+            return self._read(bundle)
         took = f"reading it took more than {seconds:.0f} seconds (ingest.max_seconds in config.json)"
         return [Prepared(bundle[0].path, None, problem=took if worker.late else "its reader crashed")]
 
-    def _worker(self) -> Worker:
+    def _worker(self) -> "Worker":
         try:
             return self._idle.pop()
         except IndexError:
-            return self._started()
+            return self._start()
 
-    def _started(self) -> Worker:
+    def _start(self) -> "Worker":
         worker = start(self._preparer, self._all)
         self._all.append(worker)
         if self._closed:
@@ -128,29 +127,20 @@ class Team:
         return worker
 
 
-def _foreign(bundle: list[Job]) -> bool:
-    return needs_worker(bundle[0].path)
-
-
-def _apart(bundle: list[Job]) -> bool:
-    """Whether these files are read by another process also where text is read here."""
-    return _foreign(bundle) or bundle[0].size >= LARGE
-
-
-def _bundles(jobs: Iterable[Job], size: int) -> Iterator[list[Job]]:
-    """Jobs that travel together, in order; a file that other people's code reads travels alone."""
-    bundle: list[Job] = []
-    total = 0
-    for job in jobs:
-        alone = needs_worker(job.path)
-        if bundle and (alone or total >= size or len(bundle) >= BUNDLE_FILES):
+def _bundles(tasks: Iterable[FileTask]) -> Iterator[list[FileTask]]:
+    """Tasks that travel together, in order; a file that other people's code reads travels alone."""
+    bundle: list[FileTask] = []
+    size = 0
+    for task in tasks:
+        alone = needs_worker(task.path)
+        if bundle and (alone or size >= BUNDLE_BYTES or len(bundle) >= BUNDLE_FILES):
             yield bundle
-            bundle, total = [], 0
-        bundle.append(job)
-        total += job.size
+            bundle, size = [], 0
         if alone:
-            yield bundle
-            bundle, total = [], 0
+            yield [task]
+            continue
+        bundle.append(task)
+        size += task.size
     if bundle:
         yield bundle
 
@@ -164,3 +154,270 @@ def usual_workers() -> int:
     except AttributeError:  # not Linux
         found = os.cpu_count() or 1
     return found if found > 1 else 0
+
+
+# --- one process ------------------------------------------------------------------------------------------------------
+
+
+class Reader(Protocol):
+    """Who reads files in the process; it goes there with the fork, or pickled. Nothing comes back from there so."""
+
+    @property
+    def limits(self) -> "Limits":
+        """What reading may cost."""
+
+    def read(self, path: str, sha256: str | None) -> Any:
+        """What becomes of a file. `sha256`: the hash of the bytes that need no reading, if there is one."""
+
+    def answer(self, value: Any, path: str) -> Any:
+        """The same of the JSON that it became on its way. Raises ValueError when it cannot be an answer."""
+
+
+class Worker:
+    """A process as its parent sees it: files go in, prepared ones come out."""
+
+    def __init__(self, reader: Reader, pid: int, tasks: IO[bytes], answers: IO[bytes]) -> None:
+        self.reader, self.pid, self.tasks, self.answers = reader, pid, tasks, answers
+        self.late = self.used = False
+        self._ended = False
+
+    def ask(self, files: list[tuple[str, str | None]], seconds: float) -> list[Any] | None:
+        """What it makes of these files, each with the hash that needs no preparing.
+
+        None when it died over them, or was killed because it took longer than `seconds`.
+        """
+        from threading import Timer
+
+        def stop() -> None:
+            if not self._ended:
+                self.late = True
+                with suppress(ProcessLookupError):
+                    os.kill(self.pid, signal.SIGKILL)
+
+        watch = Timer(seconds, stop)
+        watch.daemon = True
+        watch.start()
+        try:
+            send(files, self.tasks)
+            read = receive(self.answers)
+            found = [self.reader.answer(one, path) for one, (path, _) in zip(read, files, strict=True)]
+        except (OSError, EOFError, ValueError, TypeError):  # it is gone, `end` closed the pipes, or it talks nonsense
+            self.end()
+            return None
+        finally:
+            watch.cancel()
+        return found
+
+    def end(self) -> None:
+        """Stop it at once."""
+        if self._ended:
+            return
+        self._ended = True
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        for pipe in (self.tasks, self.answers):
+            with suppress(OSError):  # what it had not read yet
+                pipe.close()
+        with suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+
+def start(reader: Reader, siblings: Iterable[Worker] = ()) -> Worker:
+    """A new worker. `siblings`: those that run already, whose pipes it must not keep open."""
+    return _forked(reader, siblings) if _may_fork() else _spawned(reader)
+
+
+def _may_fork() -> bool:
+    # Another thread may hold a lock that a fork would never see released; elsewhere system libraries forbid it.
+    import threading
+
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
+def _forked(reader: Reader, siblings: Iterable[Worker]) -> Worker:
+    import fcntl
+
+    child_reads, parent_writes = os.pipe()
+    parent_reads, child_writes = os.pipe()
+    with suppress(AttributeError, OSError):  # Python's and the system's limits
+        # The pipe holds all of an answer: its writer can go on reading while its reader does something else.
+        fcntl.fcntl(child_writes, fcntl.F_SETPIPE_SZ, ANSWER)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            for end in (parent_writes, parent_reads, *(w.tasks.fileno() for w in siblings if not w.tasks.closed)):
+                os.close(end)
+            os.dup2(2, 1)  # a library that prints must not speak in our output
+            sys.stdout = sys.stderr
+            serve(reader, os.fdopen(child_reads, "rb"), os.fdopen(child_writes, "wb"))
+        finally:
+            os._exit(0)
+    os.close(child_reads)
+    os.close(child_writes)
+    return Worker(reader, pid, os.fdopen(parent_writes, "wb"), os.fdopen(parent_reads, "rb"))
+
+
+def _spawned(reader: Reader) -> Worker:
+    from subprocess import PIPE, Popen
+
+    child = [sys.executable, "-c", _CHILD.format(path=[os.path.abspath(folder) for folder in sys.path])]
+    # In a session of its own: ^C in a terminal reaches it before it can say that it does not mind.
+    process = Popen(child, stdin=PIPE, stdout=PIPE, cwd=os.sep, start_new_session=True)  # noqa: S603 - ourselves
+    if process.stdin is None or process.stdout is None:
+        raise OSError("no pipes to a new process")
+    process.returncode = 0  # `Worker.end` waits for it
+    worker = Worker(reader, process.pid, process.stdin, process.stdout)
+    with suppress(OSError):  # it died at once: `ask` will say so
+        pickle.dump(reader, worker.tasks, pickle.HIGHEST_PROTOCOL)
+        worker.tasks.flush()
+    return worker
+
+
+# --- in the new process --------------------------------------------------------------------------------------------
+
+
+def serve_stdin() -> None:
+    """The life of a new interpreter that serves through standard input and output."""
+    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    reader: Reader = pickle.load(source)  # noqa: S301 - from the process that started this one
+    serve(reader, source, sink)
+
+
+def serve(reader: Reader, source: IO[bytes], sink: IO[bytes]) -> None:
+    """Answer until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides; it closes our input
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _bound_memory()
+    with suppress(AttributeError, OSError):  # Windows has no such thing, and a sandbox may forbid it
+        os.nice(2)  # let our parent run first: otherwise it is still writing when there is nothing more to read
+    _end_with(source.fileno())
+    while True:
+        try:
+            files: list[tuple[str, str | None]] = receive(source)
+        except EOFError:
+            return
+        _bound_time(reader.limits.seconds)
+        send([reader.read(path, sha256) for path, sha256 in files], sink)
+        _bound_time(None)
+
+
+def _end_with(source: int) -> None:
+    """End when the other end of a pipe is closed, whatever a reader is doing: our parent may have been killed."""
+    import select
+    from threading import Thread
+
+    if not hasattr(select, "poll"):  # Windows
+        return
+
+    def watch() -> None:
+        other_end = select.poll()
+        other_end.register(source, 0)  # asks for nothing but its closing
+        other_end.poll()
+        os._exit(0)
+
+    Thread(target=watch, daemon=True).start()
+
+
+def _bound_time(seconds: float | None) -> None:
+    """The last resort for a reader that hangs and lets no thread of ours run, when no parent is there to stop it."""
+    if hasattr(signal, "alarm"):
+        signal.alarm(0 if seconds is None else 60 + int(min(20 * seconds, 1e6)))
+
+
+def _bound_memory() -> None:
+    try:
+        import resource
+    except ImportError:  # not a Unix
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    bounds = [limit for limit in (soft, hard, MEMORY) if limit != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_AS, (min(bounds), hard))
+
+
+# --- what travels -----------------------------------------------------------------------------------------------------
+
+
+def send(message: object, sink: IO[bytes]) -> None:
+    """Write a value as JSON; named tuples become lists."""
+    data = _encode(message).encode("utf-8", "surrogatepass")
+    sink.write(len(data).to_bytes(_LENGTH, "big"))
+    sink.write(data)
+    sink.flush()
+
+
+def receive(source: IO[bytes]) -> Any:
+    """The next value. Raises EOFError where there is none, ValueError for what is none of ours."""
+    size = int.from_bytes(_exactly(source, _LENGTH), "big")
+    if size > LONGEST:
+        raise ValueError("the message is too long")
+    try:
+        return json.loads(_exactly(source, size).decode("utf-8", "surrogatepass"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _exactly(source: IO[bytes], size: int) -> bytes:
+    data = source.read(size)
+    if len(data) < size:
+        raise EOFError
+    return data
+
+
+def check_prepared(value: Any, path: str) -> Prepared:
+    """The answer for the file at `path`. Raises ValueError when it is none."""
+    its_path, file, passages, tags, notes, problem, lasting = _checked(list, value)
+    if its_path != path:
+        raise ValueError("an answer about another file")
+    cut = None if passages is None else [_checked_passage(*one) for one in _checked(list, passages)]
+    record = None if file is None else _checked_file(file, path)
+    notes = tuple(_checked_texts(notes))
+    return Prepared(path, record, cut, _checked_texts(tags), notes, _checked(str, problem), _checked(bool, lasting))
+
+
+def _checked_file(value: Any, path: str) -> IngestedFile:
+    fields = dict(zip(IngestedFile._fields, _checked(list, value), strict=True))
+    if fields["path"] != path or fields["item_ids"]:  # which items a file has is not for its reader to say
+        raise ValueError("a record of another file")
+    for name, one in fields.items():
+        if name in ("size", "mtime_ns", "inode", "ctime_ns"):
+            _checked(int, 0 if one is None else one)
+        elif name in ("ext", "mount_id", "rel_path", "lang_hint"):
+            _checked(str, "" if one is None else one)
+        elif name in ("sha256", "recipe"):
+            _checked(str, one)
+    return IngestedFile(**fields | {"item_ids": ()})
+
+
+def _checked_passage(*value: Any) -> PreparedPassage:
+    title, content, digest, place, redacted, quarantined = value
+    position, start, end, anchor = place
+    lines = [None if one is None else _checked(int, one) for one in (position, start, end)]
+    if title.__class__ is content.__class__ is digest.__class__ is anchor.__class__ is str:
+        where = SourcePosition(lines[0], lines[1], lines[2], anchor)
+        held_by = tuple(_checked_texts(quarantined))
+        return PreparedPassage(title, content, digest, where, _checked(bool, redacted), held_by)
+    raise ValueError("a passage that is none")
+
+
+def check_rows(value: Any, shape: type, width: int) -> list[Any] | str:
+    """A text, or records of this shape whose fields are texts or whole numbers."""
+    if isinstance(value, str):
+        return value
+    found: Sequence[Any] = _checked(list, value)
+    if any(len(_checked(list, row)) != width or any(not isinstance(one, str | int) for one in row) for row in found):
+        raise ValueError("a record that is none")
+    return list(starmap(shape, found))
+
+
+def _checked_texts(value: Any) -> list[str]:
+    found: list[str] = _checked(list, value)
+    if any(one.__class__ is not str for one in found):
+        raise ValueError("a text that is none")
+    return found
+
+
+def _checked(kind: type, value: Any) -> Any:
+    if value.__class__ is not kind:
+        raise ValueError(f"no {kind.__name__}")
+    return value

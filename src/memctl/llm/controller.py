@@ -116,13 +116,6 @@ class LoopResult(NamedTuple):
     ids: tuple[str, ...] = ()
     truncated: bool = False
 
-    def as_dict(self) -> dict[str, Any]:
-        """The documented keys."""
-        return {
-            "answer": self.answer, "iterations": self.iterations, "converged": self.converged,
-            "stop_reason": self.stop_reason, "traces": [trace.as_dict() for trace in self.traces],
-        }  # fmt: skip
-
 
 def decide(plan: LoopPlan, state: LoopState, said: Directive, sim: float | None) -> tuple[LoopState, str]:
     """What an answer leads to: RECALL with its query, or the reason to stop.

@@ -102,18 +102,18 @@ class Directive(NamedTuple):
 
 
 def parse_directive(output: str, protocol: str = "json") -> Directive:
-    """Read an answer by a protocol. Raises ValueError for an unknown one."""
+    """Read an answer by a protocol. Raises ValueError for an unknown one.
+
+    json     an object with need_more, query, rationale, stop; see parse_json_directive
+    regex    lines that begin with NEED_MORE: and QUERY:, in any case, also marked up; the answer is the whole output
+    passive  the whole output is the answer
+    """
     if protocol == "json":
         return parse_json_directive(output)
-    if protocol == "regex":
-        return parse_regex_directive(output)
     if protocol == "passive":
         return Directive(output.strip(), stop=True)
-    raise ValueError(f"unknown protocol: {protocol}")
-
-
-def parse_regex_directive(output: str) -> Directive:
-    """Lines that begin with NEED_MORE: and QUERY:, in any case, also marked up; the answer is the whole output."""
+    if protocol != "regex":
+        raise ValueError(f"unknown protocol: {protocol}")
     query, rationale = "", ""
     for match in re.finditer(_MARKED_LINES, output):
         value = match["value"].strip("*_`\"' ")

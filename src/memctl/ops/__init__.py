@@ -35,8 +35,8 @@ TABLE: dict[str, Row] = {
     "ingest": Row(
         "memctl.ops.write.ingest", "Store documents as raw passages, kept out of recall until promoted", "Write"
     ),
-    "mount": Row("memctl.ops.write.mount", "Register a folder that feeds the store", "Write"),
-    "sync": Row("memctl.ops.write.sync", "Bring the store up to date with its folders", "Write"),
+    "mount": Row("memctl.ops.write.folders", "Register a folder that feeds the store", "Write"),
+    "sync": Row("memctl.ops.write.folders", "Bring the store up to date with its folders", "Write"),
     "push": Row("memctl.ops.recall.block", "Ingest sources, then print what answers a question as one block", "Recall"),
     "remember": Row("memctl.ops.write.statements", "Store one statement and print its id", "Write"),
     "propose": Row("memctl.ops.write.statements", "Store what a model proposes to remember", "Write", cli=False),

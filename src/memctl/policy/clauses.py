@@ -102,7 +102,7 @@ class _Phrase(NamedTuple):
     tongues: int
 
 
-class _Meaning(NamedTuple):
+class Meaning(NamedTuple):
     """What a word says by itself: concepts and languages as bits; and the phrases it begins, by their second word.
 
     `possible` are its concepts and those of its phrases.
@@ -114,21 +114,18 @@ class _Meaning(NamedTuple):
     possible: int
 
 
-class ConceptBits(NamedTuple):
-    """Which bit stands for which concept, and for which language."""
-
-    concepts: dict[str, int]
-    tongues: dict[str, int]
-
-
 @cache
-def concept_bits() -> ConceptBits:
-    """The bits of all concepts and languages."""
-    tongues = {**lexicon.SPACED, **lexicon.DENSE}
-    known = sorted({name for words in tongues.values() for name in words})
-    concepts = {name: 1 << n for n, name in enumerate([*known, "url"])}
-    concepts["act"] = sum(concepts[name] for name in _ACT.split())
-    return ConceptBits(concepts, {name: 1 << n for n, name in enumerate(tongues)})
+def concept_bits() -> dict[str, int]:
+    """The bit of each concept; `url` is an address, `act` all that an addressed reader may be told to do."""
+    tables = (*lexicon.SPACED.values(), *lexicon.DENSE.values())
+    bits = {name: 1 << n for n, name in enumerate([*sorted({name for table in tables for name in table}), "url"])}
+    bits["act"] = sum(bits[name] for name in _ACT.split())
+    return bits
+
+
+#: The bit of each language.
+_TONGUES = {name: 1 << n for n, name in enumerate((*lexicon.SPACED, *lexicon.DENSE))}
+_EVERY_TONGUE = (1 << len(_TONGUES)) - 1
 
 
 def without_accents(word: str) -> str:
@@ -151,56 +148,62 @@ def keywords(concepts: Iterable[str], *, rare: bool = True) -> str:
     concepts = list(concepts)
     plain = {concept.rstrip("-"): concept.endswith("-") for concept in concepts if concept[0] != "="}
     words = dict.fromkeys(concept[1:] for concept in concepts if concept[0] == "=")
-    for tongue, table in lexicon.SPACED.items():
+    for tongue in lexicon.SPACED:
         for name, seldom in plain.items():
-            for entry in table.get(name, "").split():
-                stem = entry.rstrip("*")
-                parts = [stem] if stem.isalnum() else re.split(r"[_'.-]", stem)
-                whole = len(parts) == 1 and not seldom
-                if seldom or rare:
-                    parts = [part for part in parts if whole or part not in _COMMON]
-                part = max(parts, key=len, default="")
-                if not part:
-                    continue
-                star = "*" if len(stem) < len(entry) and stem.endswith(part) else ""
-                words[part + star] = None
-                if tongue != "vi":  # whose words without accents are those of other languages
-                    words[_entry_without_accents(part) + star] = None
+            words |= dict.fromkeys(_opening_words(tongue, name, rare=rare, seldom=seldom))
     for name in plain:
         words |= dict.fromkeys(w for w in lexicon.ANYWHERE.get(name, "").split() if w.strip("*").isalnum())
     return " ".join(words)
 
 
+@cache
+def _opening_words(tongue: str, concept: str, *, rare: bool, seldom: bool) -> tuple[str, ...]:
+    """A word of each entry of a concept in one language, with and without accents."""
+    words = []
+    for entry in lexicon.SPACED[tongue].get(concept, "").split():
+        stem = entry.rstrip("*")
+        if stem.isalnum():
+            part = "" if seldom and stem in _COMMON else stem
+        else:
+            parts = re.split(r"[_'.-]", stem)
+            part = max((part for part in parts if not (rare or seldom) or part not in _COMMON), key=len, default="")
+        if not part:
+            continue
+        star = "*" if len(stem) < len(entry) and stem.endswith(part) else ""
+        words.append(part + star)
+        if tongue != "vi" and not part.isascii():  # whose words without accents are those of other languages
+            words.append(_entry_without_accents(part) + star)
+    return tuple(words)
+
+
 class WordMeanings:
     """The words of all languages, ready to be looked up."""
 
-    __slots__ = ("_dense", "_exact", "_head", "_known", "_phrases", "_said", "_sizes", "_stems", "_tails")
+    __slots__ = ("_exact", "_head", "_known", "_phrases", "_sizes", "_stems", "_tails", "dense", "dense_word")
 
     def __init__(self) -> None:
-        bits = concept_bits()
         self._exact: dict[str, tuple[int, int]] = {}
         self._stems: dict[str, tuple[int, int]] = {}
         self._phrases: dict[str, dict[str, list[_Phrase]]] = {}
         self._tails: set[str] = set()  # words with which phrases go on
-        self._said: dict[str, tuple[int, int]] = {}
-        self._known: dict[str, _Meaning | None] = {}
-        everywhere = (1 << len(bits.tongues)) - 1
-        self._enter(lexicon.ANYWHERE, everywhere)
+        self.dense: dict[str, tuple[int, int]] = {}  # words of languages without blanks
+        self._known: dict[str, Meaning | None] = {}
+        self._enter(lexicon.ANYWHERE, _EVERY_TONGUE)
         for tongue, table in lexicon.SPACED.items():
-            self._enter(table, bits.tongues[tongue])
+            self._enter(table, _TONGUES[tongue])
         for tongue, table in lexicon.DENSE.items():
             for name, words in table.items():
                 for entry in words.lower().split():
-                    _add(self._said, entry.replace("_", " "), bits.concepts[name], bits.tongues[tongue])
+                    _add(self.dense, entry.replace("_", " "), concept_bits()[name], _TONGUES[tongue])
         self._sizes: dict[str, list[int]] = {}  # how long the stems are that begin with these letters
         self._head = min(map(len, self._stems))
         for head, size in sorted({(stem[: self._head], len(stem)) for stem in self._stems}):
             self._sizes.setdefault(head, []).append(size)
-        self._dense = lazy_regex("|".join(map(re.escape, sorted(self._said, key=lambda said: -len(said)))))
+        self.dense_word = lazy_regex("|".join(map(re.escape, sorted(self.dense, key=lambda said: -len(said)))))
 
     def _enter(self, table: dict[str, str], tongues: int) -> None:
         for name, words in table.items():
-            concepts = concept_bits().concepts[name]
+            concepts = concept_bits()[name]
             for entry in words.split():
                 first, *rest = [_entry_without_accents(part) for part in entry.split("_")]
                 if rest:
@@ -212,7 +215,7 @@ class WordMeanings:
                 else:
                     _add(self._exact, first, concepts, tongues)
 
-    def meaning(self, said: str) -> _Meaning | None:
+    def meaning(self, said: str) -> Meaning | None:
         """What one word says; of `l'utilisateur` and `envoie-les` what their parts say."""
         if said in self._known:
             return self._known[said]
@@ -230,44 +233,20 @@ class WordMeanings:
                     more = self._exact.get(part, (0, 0)) if len(part) > 1 else (0, 0)
                     concepts, tongues = concepts | more[0], tongues | more[1]
         if not simple and _URL.match(word):
-            concepts, tongues = concepts | concept_bits().concepts["url"], -1
+            concepts, tongues = concepts | concept_bits()["url"], -1
         phrases = self._phrases.get(word)
         possible = reduce(or_, [phrase.concepts for some in (phrases or {}).values() for phrase in some], concepts)
-        found = _Meaning(concepts, tongues, phrases, possible) if possible else None
+        found = Meaning(concepts, tongues, phrases, possible) if possible else None
         if len(self._known) > _KNOWN:
             self._known.clear()
         if len(said) <= _WORD_SIZE:
             self._known[said] = found
         return found
 
-    def meanings(self, words: list[str]) -> list[_Meaning | None]:
+    def of_words(self, words: list[str]) -> list[Meaning | None]:
         """What each of these words says."""
         known = self._known
         return [known[word] if word in known else self.meaning(word) for word in words]
-
-    def words(self, text: str, start: int, end: int, *, dense: bool = False) -> list[ClauseWord]:
-        """The words of a clause that mean something."""
-        said = _WORD.findall(text, start, end)
-        spans = [match.span() for match in _WORD.finditer(text, start, end)]
-        found = []
-        for number, meaning in enumerate(self.meanings(said)):
-            if meaning is None:
-                continue
-            concepts, tongues, phrases, _ = meaning
-            last = number
-            if phrases and number + 1 < len(said):
-                for rest, more, where in phrases.get(without_accents(said[number + 1]), ()):
-                    if tuple(map(without_accents, said[number + 2 : number + 1 + len(rest)])) == rest[1:]:
-                        concepts, tongues, last = concepts | more, tongues | where, max(last, number + len(rest))
-            if concepts:
-                found.append(ClauseWord(concepts, tongues, number, last, spans[number][0], spans[last][1]))
-        if dense:  # each word of a language without blanks counts as one more word of the clause
-            starts = [lo for lo, _ in spans]
-            for count, match in enumerate(self._dense.finditer(text, start, end)):
-                concepts, tongues = self._said[match.group()]
-                number = bisect_right(starts, match.start()) + count
-                found.append(ClauseWord(concepts, tongues, number, number, *match.span()))
-        return found
 
     def word_at(self, text: str, place: int) -> tuple[int, int]:
         """The concepts and languages of the word at this place; -1 where it only begins phrases, and none is there."""
@@ -281,10 +260,6 @@ class WordMeanings:
             if not any(after[: len(phrase.rest)] == phrase.rest for phrase in begun):
                 return -1, 0
         return meaning.concepts, meaning.tongues
-
-    def dense_places(self, text: str) -> list[int]:
-        """Where in a text words of languages without blanks stand, in order."""
-        return [match.start() for match in self._dense.finditer(text)]
 
 
 def _add(table: dict[str, tuple[int, int]], word: str, concepts: int, tongues: int) -> None:
@@ -312,54 +287,44 @@ class _Need(NamedTuple):
 class Clause:
     """A clause of a text in lower case; its words are read when they are first asked for."""
 
-    __slots__ = ("_concepts", "_possible", "_words", "end", "low", "start")
+    __slots__ = ("_dense", "_meanings", "_said", "_words", "concepts", "end", "low", "start")
 
-    def __init__(self, low: str, start: int, end: int) -> None:
-        self.low, self.start, self.end = low, start, end
-        self._possible = self._concepts = -1
+    def __init__(self, low: str, start: int, end: int, *, dense: bool = False) -> None:
+        self.low, self.start, self.end, self._dense = low, start, end, dense
+        self._said = _WORD.findall(low, start, end)
+        self._meanings = word_meanings().of_words(self._said)
         self._words: list[ClauseWord] | None = None
+        #: The concepts that it may have, told without a look at how its phrases go on; after `words`, those it has.
+        self.concepts = reduce(or_, [meaning.possible for meaning in self._meanings if meaning is not None], 0)
+        if dense:
+            self.words()
 
-    @property
-    def possible(self) -> int:
-        """The concepts that it may have, told without a look at how its phrases go on: quick."""
-        if self._possible < 0:
-            self._possible = 0
-            for meaning in word_meanings().meanings(_WORD.findall(self.low, self.start, self.end)):
-                if meaning is not None:
-                    self._possible |= meaning.possible
-        return self._possible
-
-    @property
-    def words(self) -> list[ClauseWord]:
-        """Its words that mean something."""
-        if self._words is None:
-            self._words = word_meanings().words(self.low, self.start, self.end)
-        return self._words
-
-    @property
-    def concepts(self) -> int:
-        """The concepts of its words."""
-        if self._concepts < 0:
-            self._concepts = reduce(or_, [word.concepts for word in self.words], 0)
-        return self._concepts
-
-
-class DenseClause(Clause):
-    """A clause that has words of languages without blanks."""
-
-    __slots__ = ()
-
-    @property
-    def possible(self) -> int:
-        """The concepts of its words."""
-        return self.concepts
-
-    @property
     def words(self) -> list[ClauseWord]:
         """Its words that mean something; each of a language without blanks counts as one more word of the clause."""
-        if self._words is None:
-            self._words = word_meanings().words(self.low, self.start, self.end, dense=True)
-        return self._words
+        if self._words is not None:
+            return self._words
+        said, found = self._said, []
+        spans = [match.span() for match in _WORD.finditer(self.low, self.start, self.end)]
+        for number, meaning in enumerate(self._meanings):
+            if meaning is None:
+                continue
+            concepts, tongues, phrases, _ = meaning
+            last = number
+            if phrases and number + 1 < len(said):
+                for rest, more, where in phrases.get(without_accents(said[number + 1]), ()):
+                    if tuple(map(without_accents, said[number + 2 : number + 1 + len(rest)])) == rest[1:]:
+                        concepts, tongues, last = concepts | more, tongues | where, max(last, number + len(rest))
+            if concepts:
+                found.append(ClauseWord(concepts, tongues, number, last, spans[number][0], spans[last][1]))
+        if self._dense:
+            meanings, starts = word_meanings(), [lo for lo, _ in spans]
+            for count, match in enumerate(meanings.dense_word.finditer(self.low, self.start, self.end)):
+                concepts, tongues = meanings.dense[match.group()]
+                number = bisect_right(starts, match.start()) + count
+                found.append(ClauseWord(concepts, tongues, number, number, *match.span()))
+        self._words = found
+        self.concepts = reduce(or_, [word.concepts for word in found], 0)
+        return found
 
 
 class ClauseReader:
@@ -370,7 +335,7 @@ class ClauseReader:
     def __init__(self, low: str) -> None:
         self.low = low
         self._clauses: dict[int, Clause] = {}
-        self._dense: list[DenseClause] | None = None
+        self._dense: list[Clause] | None = None
 
     def around(self, places: Iterable[int]) -> Iterator[Clause]:
         """The clauses in which these places lie, in order, each once."""
@@ -386,14 +351,14 @@ class ClauseReader:
                 self._clauses[start] = clause = Clause(low, start, done)
             yield clause
 
-    def dense(self) -> list[DenseClause]:
+    def dense(self) -> list[Clause]:
         """The clauses in which words of languages without blanks stand."""
         if self._dense is None:
             self._dense = []
-            places, start = word_meanings().dense_places(self.low), 0
+            places, start = [match.start() for match in word_meanings().dense_word.finditer(self.low)], 0
             for end in [*(match.end() for match in _END.finditer(self.low)), len(self.low)]:
                 if bisect_left(places, start) < bisect_left(places, end):
-                    self._dense.append(DenseClause(self.low, start, end))
+                    self._dense.append(Clause(self.low, start, end, dense=True))
                 start = end
         return self._dense
 
@@ -419,7 +384,7 @@ class OrderMatcher:
     )  # fmt: skip
 
     def __init__(self, clause: str, *, dense: bool) -> None:
-        bits, tongues = concept_bits()
+        bits = concept_bits()
         self._alternatives = [
             [
                 _Need(
@@ -436,7 +401,7 @@ class OrderMatcher:
         self._orders = reduce(or_, [need.concepts & verbs for need in firsts if not need.negated], 0)
         self._plain = reduce(or_, [need.concepts & ~verbs for need in firsts if not need.negated], 0)
         self._leading = sum(bits[name] for name in ("when", "if_you", "model", "note"))
-        self._english = tongues["en"]
+        self._english = _TONGUES["en"]
         self._negation = bits["not"]
         self._governing = sum(bits[name] for name in _GOVERNING.split())
 
@@ -450,13 +415,10 @@ class OrderMatcher:
             clauses = reader.around(place for place in places if self._is_worth_reading(low, place))
         for clause in clauses:
             for needs in self._alternatives:
-                if all(need.concepts & clause.possible for need in needs) and all(
-                    need.concepts & clause.concepts for need in needs
-                ):
-                    span = self._match(needs, clause)
-                    if span:
-                        spans.append(span)
-                        break
+                span = self._match(needs, clause) if _has_all(clause, needs) else None
+                if span:
+                    spans.append(span)
+                    break
         return spans
 
     def _is_worth_reading(self, low: str, place: int) -> bool:
@@ -472,7 +434,7 @@ class OrderMatcher:
 
     def _match(self, needs: list[_Need], clause: Clause) -> tuple[int, int] | None:
         first = needs[0]
-        for anchor in clause.words:
+        for anchor in clause.words():
             if not anchor.concepts & first.concepts or not self._fits(anchor, first, clause):
                 continue
             used, tongues = [anchor], anchor.tongues
@@ -503,7 +465,7 @@ class OrderMatcher:
             and other.tongues & word.tongues
             and not word.start <= other.start < word.end
             and before <= other.number - word.number <= after
-            for other in clause.words
+            for other in clause.words()
         )
         return denied == need.negated
 
@@ -513,7 +475,7 @@ class OrderMatcher:
         other, reach = (used[-1], _CLOSE) if need.close else (used[0], _SPAN)
         follows = len(used) == 1 and tongues == self._english and used[0].concepts & first.concepts & self._governing
         best, least = None, sys.maxsize
-        for word in clause.words:
+        for word in clause.words():
             if word.concepts & need.concepts and word.tongues & tongues and word not in used:
                 distance = word.number - other.last if word.number > other.number else other.number - word.last
                 if follows and not (word.number > other.number and distance <= _NEAR):
@@ -530,6 +492,15 @@ class OrderMatcher:
             return True
         led = _led(clause.low, anchor.start)
         return led != "" and (led != "," or clause.concepts & self._leading != 0)
+
+
+def _has_all(clause: Clause, needs: list[_Need]) -> bool:
+    """Whether a clause has the concepts that are needed; its words are read only where it may have them."""
+    for need in needs:
+        if not need.concepts & clause.concepts:
+            return False
+    clause.words()  # from here on its concepts are those that it has
+    return all(need.concepts & clause.concepts for need in needs)
 
 
 def _led(low: str, place: int) -> str:

@@ -136,15 +136,15 @@ class MemoryPolicy:
     """
 
     __slots__ = (
-        "_engine", "_off", "_path", "_project", "expiry_hours", "max_content_length", "require_provenance_for",
+        "_engines", "_off", "_path", "_project", "expiry_hours", "max_content_length", "require_provenance_for",
     )  # fmt: skip
 
-    def __init__(self, config: Any = None, *, engine: Engine | None = None) -> None:
+    def __init__(self, config: Any = None) -> None:
         self.max_content_length: int = getattr(config, "max_content_length", 2000)
         self.require_provenance_for = list(getattr(config, "require_provenance_for", ["mtm", "ltm"]))
         self.expiry_hours: float = getattr(config, "quarantine_expiry_hours", 72)
         self._off = frozenset(kind for kind, key in _SWITCHES.items() if not getattr(config, key, True))
-        self._engine = engine
+        self._engines: dict[bool, Engine] = {}  # for statements and for documents
         self._project: Project | None = None
         if any(getattr(config, key, None) for key in ("silenced_rules", "rules", "allow")):
             from memctl.policy.project import project_of
@@ -321,19 +321,22 @@ class MemoryPolicy:
             hits = self._hits(text, document=document)
         return text
 
-    def _hits(self, text: str, *, document: bool = False, marks: bool = True) -> list[Hit]:
-        """The hits in a text that count: of kinds that are switched on, and that nothing lets pass.
-
-        Of a document those are only marked that are examples in a text about such things.
-        """
-        if self._engine is not None:
-            engine = self._engine
-        elif self._project is not None:
+    def _engine_for(self, *, document: bool) -> Engine:
+        if self._project is not None:
             engine = self._project.engine(document=document)
         else:
             from memctl.policy.engine import built_in_engine
 
             engine = built_in_engine(document=document)
+        self._engines[document] = engine
+        return engine
+
+    def _hits(self, text: str, *, document: bool = False, marks: bool = True) -> list[Hit]:
+        """The hits in a text that count: of kinds that are switched on, and that nothing lets pass.
+
+        Of a document those are only marked that are examples in a text about such things.
+        """
+        engine = self._engines.get(document) or self._engine_for(document=document)
         hits = engine.scan_long(text, MOST_FINDINGS + 1 if document else sys.maxsize)
         if self._off:
             hits = [h for h in hits if h.rule.kind not in self._off]

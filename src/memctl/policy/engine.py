@@ -6,7 +6,7 @@ Cost is linear in the length of the text: every pattern is bounded, and windows 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from itertools import islice
 
@@ -99,10 +99,9 @@ class Engine:
 
     def _secret_reach(self, text: str, candidates: Candidates) -> int:
         """How many characters a secret may go on that began in this text; 0 when it is no long one."""
-        rules = self._far.keys() & candidates.rules
-        if not rules:
+        if self._far.keys().isdisjoint(candidates.rules):
             return 0
-        low = text.lower()
+        low, rules = text.lower(), self._far.keys() & candidates.rules
         return min(max(self._far[i] if _any_in(low, self._plans[i][0]) else 0 for i in rules), _LONGEST)
 
     def scan(self, text: str, candidates: Candidates | None = None) -> list[Hit]:
@@ -171,6 +170,8 @@ class Engine:
         reader: ClauseReader | None = None
         for index in candidates.rules:
             cues, anchor, as_it_is, digits = self._plans[index]
+            if cues and not _any_in(low, cues):
+                continue
             rule = self.rules[index]
             if index in self._orders:
                 reader = reader or ClauseReader(low)
@@ -178,8 +179,6 @@ class Engine:
                 if order is None:
                     self._orders[index] = order = OrderMatcher(rule.clause, dense=rule.keywords == "#cjk")
                 spans = order.spans(reader, positions.keywords(anchor))
-            elif cues and not _any_in(low, cues):
-                continue
             elif digits:
                 pattern = self.compiled.get(index) or self._compile(index)
                 spans = pattern.within(text if as_it_is else low, positions.numbers(digits, rule.before, rule.reach))
@@ -206,14 +205,12 @@ def _piece_end(text: str, start: int, size: int) -> int:
     return text.rfind("\n", start + size // 2, start + size) + 1 or start + size
 
 
-def _any_in(low: str, cues: Iterable[str]) -> bool:
+def _any_in(low: str, cues: Collection[str]) -> bool:
     """Whether a text holds one of these cues, or there are none."""
-    none = True
     for cue in cues:
         if cue in low:
             return True
-        none = False
-    return none
+    return not cues
 
 
 @cache

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from re import Match
 
 from memctl.policy.prefilter import FIRST_WORD_BIT, Candidates
-from memctl.policy.regex import first_characters, lazy_regex
+from memctl.policy.regex import lazy_regex
 from memctl.policy.rule import Rule
 
 #: What follows a name that is given a value, or compared with one.
@@ -20,8 +20,7 @@ _ALPHANUMERIC = frozenset("0123456789abcdefghijklmnopqrstuvwxyz")
 _NOTHING: frozenset[str] = frozenset()
 
 _WORD = lazy_regex(r"\w+")
-_WORD_START, _WORD_CHARACTER = lazy_regex(r"\b\w"), lazy_regex(r"\w")
-_USES_BEFORE_ANALYSIS = 200  # texts in which an expression was tried before it pays to know its first characters
+_WORD_START = lazy_regex(r"\b\w")
 _MANY_POSITIONS = 24  # keywords in one text from which on it pays to remember what was tried around them
 _SEEN_BEFORE, _SEEN_AFTER = 32, 48  # characters that checks look at around a match
 #: What an expression begins with that matches at the beginning of a word only, where a keyword stands.
@@ -34,13 +33,14 @@ class KeywordPositions:
     low: the text in lower case.
     """
 
-    __slots__ = ("_assigned", "_by_anchor", "_by_word", "_candidates", "_low", "_numbers")
+    __slots__ = ("_assigned", "_by_anchor", "_by_word", "_candidates", "_given", "_low", "_numbers")
 
     def __init__(self, low: str, candidates: Candidates) -> None:
         self._low, self._candidates = low, candidates
         self._by_anchor: dict[int, list[int]] = {}
         self._by_word: dict[bytes, list[int]] = {}
         self._assigned: dict[int, list[int]] = {}
+        self._given: dict[int, bool] = {}  # by position, whether a value is given to what stands there
         self._numbers: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
 
     def keywords(self, anchor: int) -> list[int]:
@@ -51,8 +51,10 @@ class KeywordPositions:
                 positions = [0]
             else:
                 words = [b"@"] if anchor == 1 else [word for word, bits in self._candidates.words if bits & anchor]
-                found = [self._of_word(word) for word in words]
-                positions = found[0] if len(found) == 1 else sorted([place for places in found for place in places])
+                if len(words) == 1:
+                    positions = self._of_word(words[0])
+                else:
+                    positions = sorted([place for word in words for place in self._of_word(word)])
             self._by_anchor[anchor] = positions
         return positions
 
@@ -76,8 +78,14 @@ class KeywordPositions:
         """Those positions of `keywords` after which a value is given to what stands there."""
         positions = self._assigned.get(anchor)
         if positions is None:
-            match, low = _ASSIGNED.match, self._low
-            self._assigned[anchor] = positions = [place for place in self.keywords(anchor) if match(low, place)]
+            given, match, low = self._given, _ASSIGNED.match, self._low
+            positions = []
+            for place in self.keywords(anchor):
+                if place not in given:
+                    given[place] = match(low, place) is not None
+                if given[place]:
+                    positions.append(place)
+            self._assigned[anchor] = positions
         return positions
 
     def numbers(self, digits: int, before: int, after: int) -> list[tuple[int, int]]:
@@ -99,10 +107,7 @@ class KeywordPositions:
 class RulePattern:
     """A rule's expression and check, and how it is tried: at word starts, in windows, or over the whole text."""
 
-    __slots__ = (
-        "_at_keyword", "_before", "_check", "_everywhere", "_headed", "_inside", "_inside_word", "_uses",
-        "_word_starts", "regex",
-    )  # fmt: skip
+    __slots__ = ("_at_keyword", "_before", "_check", "_everywhere", "_headed", "_inside", "regex")
 
     def __init__(self, rule: Rule, *, everywhere: bool) -> None:
         self.regex = re.compile(rule.pattern, re.MULTILINE)
@@ -110,18 +115,11 @@ class RulePattern:
         self._headed = not everywhere and _all_begin(rule.pattern, "\\b")
         self._inside = rule.before == 0
         self._at_keyword = self._inside and _all_begin(rule.pattern.removeprefix("(?i)"), _BORDERS)
-        self._word_starts, self._inside_word = _WORD_START, _WORD_CHARACTER
-        self._uses = 0
         self._before = rule.reach if 250 < rule.reach <= 1000 else rule.before
         self._check = _check_named(rule.check, rule.kind) if rule.check else None
 
     def spans(self, hay: str, positions: list[int], reach: int) -> list[tuple[int, int]]:
         """Where the expression matches near keywords at `positions` and the check agrees."""
-        self._uses += 1
-        if self._uses == _USES_BEFORE_ANALYSIS:
-            letters = first_characters(self.regex.pattern)
-            if letters:
-                self._word_starts, self._inside_word = re.compile(rf"\b{letters}"), re.compile(letters)
         if self._inside or self._headed:
             return self._at_starts(hay, positions, reach)
         if self._everywhere:
@@ -143,16 +141,25 @@ class RulePattern:
         again.
         """
         spans, match, check, inside, at_keyword = [], self.regex.match, self._check, self._inside, self._at_keyword
+        before = self._before
         failed: set[str] | None = set() if len(positions) > _MANY_POSITIONS else None
         done, around = 0, ""
         for position in positions:
             if failed is not None:
-                around = hay[max(0, position - self._before - _SEEN_BEFORE) : position + reach + _SEEN_AFTER]
+                around = hay[max(0, position - before - _SEEN_BEFORE) : position + reach + _SEEN_AFTER]
                 if around in failed:
                     continue
             if at_keyword and position < done:
                 continue
-            for start in (position,) if at_keyword else self._starts(hay, position, done):
+            starts: Iterable[int]
+            if at_keyword:
+                starts = (position,)
+            elif inside:
+                word = _WORD.match(hay, max(done, position))
+                starts = range(*word.span()) if word else ()
+            else:
+                starts = [m.start() for m in _WORD_START.finditer(hay, max(done, position - before), position + 1)]
+            for start in starts:
                 found = match(hay, start, (start if inside else position) + reach)
                 if found:
                     if check is None or check(found):
@@ -166,17 +173,6 @@ class RulePattern:
                     failed.add(around)
             done = max(done, position + 1)
         return spans
-
-    def _starts(self, hay: str, position: int, done: int) -> Sequence[int]:
-        """Where a match may begin that belongs to the keyword at `position`, from `done` on."""
-        if not self._inside:
-            found = self._word_starts.finditer(hay, max(done, position - self._before), position + 1)
-        else:
-            word = _WORD.match(hay, max(done, position))
-            if word is None:
-                return ()
-            found = self._inside_word.finditer(hay, *word.span())
-        return [start.start() for start in found]
 
 
 def _check_named(name: str, kind: str) -> Callable[[Match[str]], bool]:

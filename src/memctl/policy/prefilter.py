@@ -8,7 +8,7 @@ keywords are there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from memctl.policy.normalise import is_suspicious
@@ -17,6 +17,7 @@ from memctl.policy.rule import SIGNS, Rule
 
 _KNOWN_WORDS = 60_000  # words remembered between texts, about 5 MB; forgotten all at once when full
 _KNOWN_OPENINGS = 20_000
+_FEW_WORDS = 400  # new words until which keywords that stand within words are looked for one by one
 _KNOWN_GROUPS = 5_000
 _LEAST = 4  # characters of a word worth a look at its digits
 _VALUE_WORD = 8
@@ -112,15 +113,15 @@ class Prefilter:
     """
 
     __slots__ = (
-        "_also", "_by_bit", "_contains", "_enough", "_exact", "_first", "_known", "_needs", "_opened", "_opening_signs",
-        "_plain", "_prefix", "_shaped", "_shapes", "_sizes", "_within", "anchors",
+        "_also", "_by_bit", "_contains", "_enough", "_exact", "_first", "_known", "_may_contain", "_met", "_needs",
+        "_opened", "_opening_signs", "_plain", "_prefix", "_shaped", "_shapes", "_sizes", "_within", "anchors",
     )  # fmt: skip
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self._exact: dict[bytes, int] = {}
         self._prefix: dict[bytes, int] = {}
         self._within: dict[bytes, int] = {}
-        self._shapes: list[tuple[re.Pattern[bytes], int]] = []
+        self._shapes: list[tuple[bytes, int]] = []
         self._by_bit: dict[int, list[int]] = {}
         self.anchors: list[int] = []
         first_groups = dict(SIGNS)
@@ -156,25 +157,31 @@ class Prefilter:
             self._enter([word for word in name.split() if word not in SIGNS], bit)
             self._also += [(SIGNS[word], bit) for word in name.split() if word in SIGNS]
         for word in _CORE:
-            _add(self._exact, word.translate(_ROT13), SIGNS["#rot13"])
-            _add(self._exact, word[::-1], SIGNS["#reversed"])
+            for disguised, sign in ((word.translate(_ROT13), "#rot13"), (word[::-1], "#reversed")):
+                self._exact[disguised] = self._exact.get(disguised, 0) | SIGNS[sign]
         self._sizes: dict[bytes, list[int]] = {}  # how long the beginnings are that begin with these two characters
         for head, size in sorted({(prefix[:2], len(prefix)) for prefix in self._prefix}):
             self._sizes.setdefault(head, []).append(size)
         self._contains = _any_of(self._within)
-        self._shaped = re.compile(b"|".join(shape.pattern for shape, _ in self._shapes) or b"(?!)")
+        self._shaped = lazy_regex(b"|".join(shape for shape, _ in self._shapes) or b"(?!)")
+        self._may_contain: Callable[[bytes], object] = self._contains_any
+        self._met = 0
         self._plain: set[bytes] = set()  # words that say nothing
         self._known: dict[bytes, int] = {}  # words that say something, and what
         self._opened: dict[int, tuple[int, ...]] = {}  # by the bits of a word, places in _needs
 
     def _enter(self, group: list[str], bit: int) -> None:
         """Let the keywords of a group stand for a bit."""
-        for word in group:
-            if word[0] == "/":
-                self._shapes.append((re.compile(word[1:-1].encode()), bit))
-            else:
-                table = self._within if word[0] == "*" else self._prefix if word[-1] == "*" else self._exact
-                _add(table, word.strip("*").encode(), bit)
+        for keyword in group:
+            word, table = keyword.encode(), self._exact
+            if keyword[0] == "/":
+                self._shapes.append((word[1:-1], bit))
+                continue
+            if keyword[0] == "*":
+                word, table = word[1:-1], self._within
+            elif keyword[-1] == "*":
+                word, table = word[:-1], self._prefix
+            table[word] = table.get(word, 0) | bit
 
     def candidates(self, text: str) -> Candidates:
         """The rules that `text` may break."""
@@ -219,7 +226,7 @@ class Prefilter:
         else:
             bits |= self._mixed(word)
             may_hold = word.translate(None, _SILENT) != b""
-        if may_hold and self._contains.search(word):
+        if may_hold and self._may_contain(word):
             for found in self._contains.finditer(word):
                 bits |= self._within[found.group()]
         if bits & _VALUE or len(word) > _LONG_WORD:
@@ -232,6 +239,13 @@ class Prefilter:
         else:
             self._plain.add(word)
         return bits
+
+    def _contains_any(self, word: bytes) -> bool:
+        """Whether a keyword stands within a word; the expression for all of them is worth its making for many words."""
+        self._met += 1
+        if self._met > _FEW_WORDS:
+            self._may_contain = self._contains.search
+        return any(part in word for part in self._within)
 
     def _mixed(self, word: bytes) -> int:
         """The signs of a word that is not all letters: digits among them, a length that only encodings have."""
@@ -248,7 +262,7 @@ class Prefilter:
                     if head.translate(None, _HEXADECIMAL) or _says_something(head):
                         bits |= _BLOB
         if self._shaped.fullmatch(word):
-            bits |= sum(bit for shape, bit in self._shapes if shape.fullmatch(word))
+            bits |= sum(bit for shape, bit in self._shapes if re.fullmatch(shape, word))
         return bits
 
     def _rules(self, bits: int, hot: list[tuple[bytes, int]]) -> tuple[int, ...]:
@@ -263,7 +277,12 @@ class Prefilter:
             places.update(opened[signs] if signs in opened else self._opened_by(signs))
         for _, seen in hot:
             places.update(opened[seen] if seen in opened else self._opened_by(seen))
-        return tuple([index for index, need in [needs[place] for place in sorted(places)] if bits & need == need])
+        rules = []
+        for place in sorted(places):
+            index, need = needs[place]
+            if not need or bits & need == need:
+                rules.append(index)
+        return tuple(rules)
 
     def _opened_by(self, seen: int) -> tuple[int, ...]:
         """The places in `_needs` of the rules that a word or signs with these bits open."""
@@ -279,17 +298,13 @@ class Prefilter:
         return made
 
 
-def _add(table: dict[bytes, int], word: bytes, bit: int) -> None:
-    table[word] = table.get(word, 0) | bit
-
-
 def _any_of(parts: Iterable[bytes]) -> re.Pattern[bytes]:
     """An expression for any of `parts`, the longest first; by first letter, so that few are tried at each place."""
     by_letter: dict[bytes, list[bytes]] = {}
     for part in sorted(parts, key=lambda part: -len(part)):
         by_letter.setdefault(part[:1], []).append(re.escape(part[1:]))
     branches = [re.escape(letter) + b"(?:" + b"|".join(rest) + b")" for letter, rest in by_letter.items()]
-    return re.compile(b"|".join(branches) or b"(?!)")
+    return lazy_regex(b"|".join(branches) or b"(?!)")
 
 
 def _wide_signs(text: str, raw: bytes) -> tuple[bytes, int]:

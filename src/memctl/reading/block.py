@@ -5,8 +5,9 @@ from memctl.annotations import TYPE_CHECKING, Any
 from memctl.context import Context
 from memctl.operation import Result
 from memctl.parameters import BlockForm, ReadRequest
-from memctl.reading.request import Reader, block_budget
-from memctl.retrieve.find import Found, describe
+from memctl.reading.request import Retriever, block_budget
+from memctl.retrieve.explain import describe, reasons
+from memctl.retrieve.ranking import SearchResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,24 +107,33 @@ def recall_block(
     prompt = Prompt(ctx, query, propose=form.propose) if form.prompt or form.propose else None
     budget = block_budget(ctx, request)
     room = budget if prompt is None else prompt.room(budget)
-    reader = Reader(ctx, request, command, injectable=True)
+    retriever = Retriever(ctx, request, command, injectable=True)
     # How many items match: counting them takes a twentieth of the time.
     count = form.frame == "full" or not ctx.prints_text
-    past = reader.filters.as_of is not None
-    with reader.looking_back():
-        found, abstained = reader.find_for_block(query, budget, count=count)
+    past = retriever.filters.as_of is not None
+    with retriever.looking_back():
+        found, abstained = retriever.find_for_block(query, budget, count=count)
         with ctx.db.cached_reads():
-            ranked = deliver(reader, found)
+            ranked = deliver(retriever, found)
             # What the rules have left out just now does not count: that it has the words would tell what it says.
             matched = found.total - (len(found.candidates) - len(ranked.items))
             frame = _frame(form, kind, room, matched)
             block = build_block(ranked, frame, room)
             meta = describe(ctx.db, found)
         result = Recalled(
-            ctx, query, block, ranked.items, matched, meta, reader.redaction, prompt, version=frame.version, past=past
+            ctx,
+            query,
+            block,
+            ranked.items,
+            matched,
+            meta,
+            retriever.redaction,
+            prompt,
+            version=frame.version,
+            past=past,
         )
         if not abstained:
-            _tell(reader, result, room)
+            _tell(retriever, result, room)
     return result
 
 
@@ -144,39 +154,37 @@ def _frame(form: BlockForm, kind: str, budget: int, matched: int) -> "Frame":
     return frames.Full(None if form.no_header else header_lines(kind, budget, matched), budget)
 
 
-def _tell(reader: Reader, result: Recalled, budget: int) -> None:
+def _tell(retriever: Retriever, result: Recalled, budget: int) -> None:
     """Say what the block holds, or why it is empty."""
-    ctx, block = reader.ctx, result.block
+    ctx, block = retriever.ctx, result.block
     if block.text:
-        ctx.note(f"{reader.prefix}{block.items} items, ~{block.tokens} tokens")
+        ctx.note(f"{retriever.prefix}{block.items} items, ~{block.tokens} tokens")
     elif result.items:
-        ctx.warn(f"{reader.prefix}The budget of {budget} tokens is too small for any item.")
-    elif reader.find_any(result.query):
-        ctx.note(f"{reader.prefix}No injectable items matched.")
+        ctx.warn(f"{retriever.prefix}The budget of {budget} tokens is too small for any item.")
+    elif retriever.find_any(result.query):
+        ctx.note(f"{retriever.prefix}No injectable items matched.")
     else:
-        ctx.note(f"{reader.prefix}No matching items.")
-        if reader.filters.scopes is not None and result.redaction is None:
-            reader.tell_other_scopes(result.query)
+        ctx.note(f"{retriever.prefix}No matching items.")
+        if retriever.filters.scopes is not None and result.redaction is None:
+            retriever.tell_other_scopes(result.query)
 
 
-def find_passages(reader: Reader, query: str, budget: int) -> "RecalledPassages":
+def find_passages(retriever: Retriever, query: str, budget: int) -> "RecalledPassages":
     """The passages that a block for a question would choose from, best first: what a loop recalls with.
 
     All of them, for a caller who has some already, with paths as people read them.
     """
     from memctl.llm.working import RecalledPassages
-    from memctl.retrieve import pack
+    from memctl.retrieve.pack import choose_passages
 
-    found, _ = reader.find_for_block(query, budget)
-    return RecalledPassages(pack.passages(deliver(reader, found, near=True), budget, whole=True), found.total)
+    found, _ = retriever.find_for_block(query, budget)
+    return RecalledPassages(choose_passages(deliver(retriever, found, near=True), budget, whole=True), found.total)
 
 
-def explain_delivery(reader: Reader, query: str, budget: int, given: tuple[str, ...]) -> list[str]:
+def explain_delivery(retriever: Retriever, query: str, budget: int, given: tuple[str, ...]) -> list[str]:
     """How the search for a question was answered, and what the scores of the items that were given are made of."""
-    from memctl.retrieve.explain import reasons
-
-    found, _ = reader.find_for_block(query, budget)
-    meta = describe(reader.ctx.db, found)
+    found, _ = retriever.find_for_block(query, budget)
+    meta = describe(retriever.ctx.db, found)
     lines = [f"{found.total} item(s) match ({meta.strategy}: {', '.join(meta.effective_terms) or 'no words'})"]
     for c in found.candidates:
         if c.id in given:
@@ -185,18 +193,17 @@ def explain_delivery(reader: Reader, query: str, budget: int, given: tuple[str, 
     return lines
 
 
-def deliver(reader: Reader, found: Found, *, near: bool = False) -> "Ranked":
+def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) -> "Ranked":
     """The candidates that may be given to a model, best first, with what is said around them, as the view shows them.
 
-    What the rules in force have not seen is judged by them before. `near`: see `labels.read`.
+    What the rules in force have not seen is judged by them before. `near`: see `memctl.retrieve.pack.Labels`.
     """
     from memctl.reading import delivery
-    from memctl.retrieve import labels
-    from memctl.retrieve.pack import Ranked, weigh_words
+    from memctl.retrieve.pack import Ranked, read_labels, weigh_words
     from memctl.store.documents import passages
     from memctl.store.items import items
 
-    ctx, redaction = reader.ctx, reader.redaction
+    ctx, redaction = retriever.ctx, retriever.redaction
     scores = {c.id: c.score for c in found.candidates}
     records = items.get_cached(ctx.db, scores)
     places = passages.get_positions(ctx.db, scores)
@@ -205,14 +212,14 @@ def deliver(reader: Reader, found: Found, *, near: bool = False) -> "Ranked":
     else:
         records.sort(key=lambda item: -scores[item.id])
         places = {i: passages.UntrustedPosition(*places.get(i, ())) for i in scores}
-    judged = delivery.judge_items(ctx, records, places, past=reader.filters.as_of is not None)
-    judged.tell(ctx, reader.command)
+    judged = delivery.judge_items(ctx, records, places, past=retriever.filters.as_of is not None)
+    judged.tell(ctx, retriever.command)
     records, places = judged.items, judged.places
     if redaction is not None:
         records, places = delivery.redact_items(redaction, records, places)
     name = None if redaction is None else (lambda item_id: redaction.field("id", item_id))
     cwd = current_folder(ctx)
-    said = labels.read(ctx.db, records, cwd, near=near, name=name)
+    said = read_labels(ctx.db, records, cwd, near=near, name=name)
     return Ranked(records, places, weigh_words(found), scores=scores, labels=said, cwd=cwd)
 
 

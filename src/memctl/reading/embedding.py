@@ -5,8 +5,7 @@ from memctl.annotations import TYPE_CHECKING, Any
 from memctl.context import Context
 
 if TYPE_CHECKING:
-    from memctl.retrieve.embedder import Embedder
-    from memctl.retrieve.meaning import Meaning
+    from memctl.retrieve.embedding import Embedder, Meaning
 
 KEY = "embeddings.embedder"
 OFF = "none"
@@ -23,12 +22,12 @@ def chosen(ctx: Context, named: str | None) -> "Embedder | None":
     spec = (str(ctx.config.value(KEY)) if found else named or "").strip()
     if not spec or spec == OFF:
         return None
-    from memctl.retrieve.embedder import Command, parse
+    from memctl.retrieve.embedding import CommandEmbedder, parse
 
     beside = found and ctx.config_flag is None
     key = None if beside else ctx.env("MEMCTL_EMBEDDER_KEY")
     embedder = parse(spec, ollama_host=ctx.env("OLLAMA_HOST"), key=key)
-    if beside and (isinstance(embedder, Command) or not embedder.local):
+    if beside and (isinstance(embedder, CommandEmbedder) or not embedder.local):
         raise errors.SettingInvalid(
             origin=f"{ctx.config_path}: {KEY}",
             message="name a command or another host with --embedder, MEMCTL_EMBEDDER, or a file given to --config",
@@ -49,10 +48,10 @@ def of_store(path: str) -> dict[str, Any]:
         return {}
     ctx = Context(db=os.path.abspath(path), say=lambda said: warnings.warn(said, RuntimeWarning, stacklevel=8))
     from memctl.parameters import ReadRequest
-    from memctl.reading.request import Reader
+    from memctl.reading.request import Retriever
 
-    reader = Reader(ctx, ReadRequest(), "search")
-    return {"meaning": reader.meaning, "weights": reader.weights}
+    retriever = Retriever(ctx, ReadRequest(), "search")
+    return {"meaning": retriever.meaning, "weights": retriever.weights}
 
 
 def meaning(ctx: Context, named: str | None) -> "Meaning | None":
@@ -62,6 +61,6 @@ def meaning(ctx: Context, named: str | None) -> "Meaning | None":
     embedder = chosen(ctx, named)
     if embedder is None:
         return None
-    from memctl.retrieve.meaning import Meaning
+    from memctl.retrieve.embedding import Meaning
 
     return Meaning(embedder, float(ctx.config.value("embeddings.question_seconds")), ctx.warn)

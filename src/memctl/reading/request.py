@@ -1,23 +1,25 @@
 """From a read request to what answers a question: filters, candidates, and whether they are enough.
 
-Whatever searches for an operation goes through a `Reader`: search, recall, eval, and the models of loop, ask and chat.
-What a block is made of is `memctl.reading.block`'s.
+Whatever searches for an operation goes through a `Retriever`: search, recall, eval, and the models of loop, ask and
+chat. What a block is made of is `memctl.reading.block`'s.
 """
 
 import os
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING
 from memctl.context import Context
+from memctl.names import STRENGTH
 from memctl.parameters import ReadRequest
-from memctl.retrieve.find import Found, search
+from memctl.retrieve.find import search
+from memctl.retrieve.ranking import SearchResult
 from memctl.store.filters import Filters
 
 if TYPE_CHECKING:
     from memctl.policy.redaction import Redaction
-    from memctl.retrieve.meaning import Meaning
-    from memctl.retrieve.strength import Weights
+    from memctl.retrieve.embedding import Meaning
 
 #: Bytes of a config file that are searched for a word; a larger file is refused by whoever parses it.
 MOST_OF_CONFIG = 5 << 20
@@ -30,8 +32,11 @@ FLOOR = 0.35
 #: How many candidates of other scopes are looked at, and how many of their scopes are named.
 ELSEWHERE, SCOPES_NAMED = 20, 5
 
+#: The settings of `memctl.names.STRENGTH`.
+STRENGTH_KEYS = ("recall.recency", "recall.recency_days", "recall.use", "recall.importance", "recall.validation")
 
-class Reader:
+
+class Retriever:
     """A read request that can be asked as often as needed: what it names is looked up once.
 
     filters    what is read
@@ -54,7 +59,7 @@ class Reader:
 
             self.redaction = redaction.Redaction(request.redact, ctx.policy)
 
-    def find(self, query: str, limit: int, *, count: bool = False, filters: Filters | None = None) -> Found:
+    def find(self, query: str, limit: int, *, count: bool = False, filters: Filters | None = None) -> SearchResult:
         """The best items for a question or some words; `filters` in place of the request's own."""
         return search(
             self.ctx.db, query, filters=filters or self.filters, limit=limit, count=count, meaning=self.meaning,
@@ -65,22 +70,22 @@ class Reader:
         """Whether any item answers, one that is kept from models too."""
         return bool(search(self.ctx.db, query, filters=self.filters.replace(injectable=False), limit=1).candidates)
 
-    def find_for_block(self, query: str, budget: int, *, count: bool = True) -> tuple[Found, bool]:
+    def find_for_block(self, query: str, budget: int, *, count: bool = True) -> tuple[SearchResult, bool]:
         """The candidates for a block of so many tokens, and whether there are none because they answer too little."""
         found = self.find(query, pool_size(budget), count=count)
         abstained = self.abstains(found)
         drop_weak(found)
         return found, abstained
 
-    def abstains(self, found: Found) -> bool:
+    def abstains(self, found: SearchResult) -> bool:
         """Whether what was found answers too little of the question; then it is emptied, and stderr says so.
 
-        With `auto` nobody asked, and the rule for that decides too (`memctl.retrieve.coverage.worth_saying`).
+        With `auto` nobody asked, and the rule for that decides too (`memctl.retrieve.explain.worth_saying`).
         """
         least, auto = self.request.min_coverage, self.request.auto
         if not found.candidates or (least <= 0 and not auto):
             return False
-        from memctl.retrieve.coverage import coverage, worth_saying
+        from memctl.retrieve.explain import coverage, worth_saying
 
         if auto and not worth_saying(found):
             why = "Nothing is worth saying unasked."
@@ -97,7 +102,7 @@ class Reader:
         """Where reads see the store as it was at the moment that the request names, if it names one."""
         return looking_back(self.ctx, self.filters)
 
-    def held_back(self, found: Found) -> dict[str, str]:
+    def held_back(self, found: SearchResult) -> dict[str, str]:
         """The items whose words policy keeps from models, and by which rules; none where a person reads the answer."""
         suspects = [c.id for c in found.candidates if not c.injectable]
         if "stdout" in self.ctx.tty or (not suspects and self.ctx.db.trusted):
@@ -133,7 +138,7 @@ def pool_size(budget: int) -> int:
     return max(LEAST, min(MOST, budget // TOKENS_PER_CANDIDATE), budget // TOKENS_OF_PASSAGE)
 
 
-def drop_weak(found: Found) -> None:
+def drop_weak(found: SearchResult) -> None:
     """Leave out the candidates that are not worth a place in a block."""
     best = found.candidates[0].score if found.candidates else 0.0
     found.candidates = [c for c in found.candidates if c.score >= FLOOR * best]
@@ -156,7 +161,7 @@ def read_filters(ctx: Context, request: ReadRequest, command: str, *, injectable
     since, until, as_of = _moments(request)
     below = request.below
     if request.mount is not None:
-        from memctl.folders.registered import mount_named
+        from memctl.folders.mounted import mount_named
 
         below = os.path.join(mount_named(ctx, request.mount, command)["path"], "")
     return Filters(
@@ -214,17 +219,11 @@ def _meaning(ctx: Context, named: str | None) -> "Meaning | None":
     return meaning(ctx, named)
 
 
-def _weights(ctx: Context) -> "Weights | None":
-    """What config.json says of how much it counts to be new, used, important and verified; None when nothing."""
+def _weights(ctx: Context) -> Mapping[str, float]:
+    """How much it counts to be new, used, important and verified, as config.json says."""
     if not _config_mentions(ctx, b'"recall"'):
-        return None
-    from memctl.retrieve.strength import Weights
-
-    value = ctx.config.value
-    return Weights(
-        recency=value("recall.recency"), recency_days=value("recall.recency_days"), use=value("recall.use"),
-        importance=value("recall.importance"), validation=value("recall.validation"),
-    )  # fmt: skip
+        return STRENGTH
+    return {key.removeprefix("recall."): ctx.config.value(key) for key in STRENGTH_KEYS}
 
 
 def _config_mentions(ctx: Context, word: bytes) -> bool:

@@ -1,5 +1,6 @@
-"""From candidates to passages: search, score, packing into a token budget."""
+"""From a question to passages: search, score, packing into a token budget."""
 
-from memctl.retrieve.find import Found, search
+from memctl.retrieve.find import search
+from memctl.retrieve.ranking import SearchResult
 
-__all__ = ["Found", "search"]
+__all__ = ["SearchResult", "search"]

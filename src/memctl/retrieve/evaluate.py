@@ -30,7 +30,7 @@ class Question(NamedTuple):
     phrases: tuple[str, ...] = ()
 
 
-class Judged(NamedTuple):
+class QuestionResult(NamedTuple):
     """How a question was answered.
 
     found    the items that were found, best first
@@ -57,7 +57,7 @@ def tells(block: str, phrases: Sequence[str]) -> bool:
     return any(" ".join(phrase.casefold().split()) in said for phrase in phrases)
 
 
-def answered(judged: Sequence[Judged]) -> float:
+def answered(judged: Sequence[QuestionResult]) -> float:
     """The share of the questions with phrases whose block says one of them."""
     told = [one.told for one in judged if one.told is not None]
     return sum(told) / len(told) if told else 0.0
@@ -149,7 +149,7 @@ def _kind(value: object) -> str:
 # --- judging ----------------------------------------------------------------------------------------------------
 
 
-def judge(question: Question, found: Sequence[MemoryItem]) -> Judged:
+def judge(question: Question, found: Sequence[MemoryItem]) -> QuestionResult:
     """What of a question's sources is among the items found."""
     wanted = {key(one): one for one in question.expected}
     rank = 0
@@ -160,16 +160,16 @@ def judge(question: Question, found: Sequence[MemoryItem]) -> Judged:
         for name in named:
             del wanted[name]
     missing = set(wanted.values())
-    return Judged(question, tuple(found), tuple(one for one in question.expected if one in missing), rank)
+    return QuestionResult(question, tuple(found), tuple(one for one in question.expected if one in missing), rank)
 
 
-def recall(judged: Sequence[Judged]) -> float:
+def recall(judged: Sequence[QuestionResult]) -> float:
     """The mean share of the expected sources that were found, of the questions that name some."""
     shares = [one.recall for one in judged if one.question.expected]
     return sum(shares) / len(shares) if shares else 0.0
 
 
-def mrr(judged: Sequence[Judged]) -> float:
+def mrr(judged: Sequence[QuestionResult]) -> float:
     """The mean of 1 / the place of the first expected source; 0 where there is none."""
     asked = sum(1 for one in judged if one.question.expected)
     return sum(1 / one.rank for one in judged if one.rank) / asked if asked else 0.0

@@ -1,28 +1,163 @@
-"""Why an item stands where it stands: what each reason, and each word, added to its score."""
+"""How a search was answered: its strategy, the share of the question that is covered, and what each score is made of.
 
-from memctl.retrieve.find import Found
-from memctl.retrieve.rank import worth
+Coverage is for callers that want nothing rather than what merely shares a word. As in ranking, a word weighs more, the
+fewer items of the scopes that are read have it. A word that no item has weighs most, so a question about what the store
+does not know is covered badly, whatever else it says. The figure is a share, the same for a store of ten items and of
+a million; unlike a score, it can be compared with a fixed bound.
+"""
+
+import math
+from collections.abc import Mapping
+
+from memctl.retrieve.ranking import SearchResult, word_score
+from memctl.store.database import Database
+from memctl.store.search import index
 from memctl.store.search.index import Candidate
+from memctl.types import SearchMeta
 
-#: Scores are told with so many decimals.
+REINDEX_HINT = (
+    "this index does not stem words, so other forms of a word may be missed; memctl reindex --tokenizer en changes that"
+)
+#: Decimals that scores are told with.
 DECIMALS = 4
 _NOTHING = 10**-DECIMALS
 
+#: The best of the first hits counts: what covers most need not stand first.
+FIRST = 3
+#: The scopes are taken for part of a text of this many more items, in which none of the words is: else, in a store of
+#: three items, a word that one of them has would weigh next to nothing beside a word that none has.
+BACKGROUND = 1000
+#: What a guess at an unknown word is worth here beside its worth in ranking: it may be no answer at all.
+GUESSED = 0.5
+#: What an automatic recall needs: the best of the first hits covers this share of the question's weight …
+LEAST_SHARE = 0.43
+#: … and words that weigh this much together: one rare word, or some that are less so.
+LEAST_WEIGHT = 5.0
 
-def reasons(found: Found, c: Candidate) -> dict[str, float]:
+
+# --- in the documented words ------------------------------------------------------------------------------------
+
+
+def describe(db: Database, result: SearchResult) -> SearchMeta:
+    """How the search was answered, in the documented words: what the best hit covers of the query's terms.
+
+    AND: all of them. PREFIX_AND: all, some only as the beginning of a word. REDUCED_AND: at least half.
+    OR_FALLBACK: fewer, or there is no hit. LIKE: found by substring.
+    """
+    terms = list(result.query.terms)
+    strategy, effective, dropped = _strategy(db, result, terms)
+    hint = None
+    if len(terms) > 1 and strategy in {"OR_FALLBACK", "PREFIX_AND", "LIKE"}:
+        hint = REINDEX_HINT if index.has_index(db) and not index.is_stemming(db) else None
+    return SearchMeta(strategy, terms, effective, dropped, result.total, hint)
+
+
+def _strategy(db: Database, result: SearchResult, terms: list[str]) -> tuple[str, list[str], list[str]]:
+    """The strategy, the terms that the best hit has, and those that it lacks."""
+    if result.like or not index.has_index(db):
+        return ("AND" if result.query.blank else "LIKE"), terms, []
+    if not terms:
+        return "AND", [], []
+    if not result.candidates:
+        return "OR_FALLBACK", terms, []
+    from memctl.store.search.words import covered_terms
+
+    best = result.candidates[0]
+    exact = covered_terms(db, best, terms)
+    if all(exact):
+        return "AND", terms, []
+    missing = [term for term, there in zip(terms, exact, strict=True) if not there]
+    if all(covered_terms(db, best, missing, prefix=True)):
+        return "PREFIX_AND", terms, []
+    effective = [term for term, there in zip(terms, exact, strict=True) if there]
+    if not effective:  # only parts of its words, or their beginnings, were found
+        return "OR_FALLBACK", terms, []
+    return ("REDUCED_AND" if 2 * len(effective) >= len(terms) else "OR_FALLBACK"), effective, missing
+
+
+# --- of each score ----------------------------------------------------------------------------------------------
+
+
+def reasons(result: SearchResult, c: Candidate) -> dict[str, float]:
     """What each reason added to the score, in the order they were weighed; what added nothing is left out."""
-    added = {} if found.ranking is None else {name: part.get(c.row, 0.0) for name, part in found.ranking.parts}
+    added = {name: part.get(c.row, 0.0) for name, part in result.parts}
     added["substring"] = c.score - sum(added.values())
-    return _told(added)
+    return _round_scores(added)
 
 
-def words(found: Found, c: Candidate) -> dict[str, float]:
+def words(result: SearchResult, c: Candidate) -> dict[str, float]:
     """What each word, piece or pair that was looked up added to the reason `words`."""
-    if found.ranking is None:
-        return {}
-    ranking = found.ranking
-    return _told({t.word: worth(ranking.idf(t), t.rows[c.row]) for t in ranking.terms if c.row in t.rows})
+    return _round_scores({t.word: word_score(result.idf(t), t.rows[c.row]) for t in result.terms if c.row in t.rows})
 
 
-def _told(added: dict[str, float]) -> dict[str, float]:
+def _round_scores(added: dict[str, float]) -> dict[str, float]:
     return {name: round(value, DECIMALS) for name, value in added.items() if abs(value) >= _NOTHING}
+
+
+# --- of the question --------------------------------------------------------------------------------------------
+
+
+def coverage(result: SearchResult) -> float:
+    """The share of the question's weight that one of the first hits holds, 0 to 1; 1 for a blank question."""
+    return _coverage_and_weight(result)[0]
+
+
+def worth_saying(result: SearchResult) -> bool:
+    """Whether there is anything worth giving to somebody who did not ask for it.
+
+    Three things decide: what kind of utterance it is (talk of a session is answered by no memory), what share of the
+    question is covered, and how much weight that is.
+    """
+    from memctl.text.utterance import is_chatter
+
+    if not result.candidates or is_chatter(result.query.text):
+        return False
+    share, weight = _coverage_and_weight(result)
+    return share >= LEAST_SHARE and (weight is None or weight >= LEAST_WEIGHT)
+
+
+def _coverage_and_weight(result: SearchResult) -> tuple[float, float | None]:
+    """This share, and the weight itself: the summed rarity of the words held; None where words are not weighed."""
+    if result.query.blank:
+        return 1.0, None
+    first = result.candidates[:FIRST]
+    if result.like or not result.query.terms:
+        from memctl.store.search.words import make_needles
+
+        needles = [needle.casefold() for needle in make_needles(result.query)]
+        texts = [f"{c.title}\n{c.content}\n{c.tags}".casefold() for c in first]
+        return max((sum(needle in text for needle in needles) / len(needles) for text in texts), default=0.0), None
+    weighed = _weigh_terms(result)
+    every = sum(weight for weight, _, _, _ in weighed)
+    most = 0.0
+    for c in first:
+        text, held = f"{c.title}\n{c.content}".lower(), 0.0
+        for weight, worth, rows, root in weighed:
+            held += weight * worth * (root in text if rows is None else c.row in rows)
+        most = max(most, held)
+    return (most / every if every else 0.0), most
+
+
+def _weigh_terms(result: SearchResult) -> list[tuple[float, float, "Mapping[int, float] | None", str]]:
+    """What each word weighs, the share of it that a match is worth, which rows hold it, and its root.
+
+    The rows are None for a common word, which was not looked up.
+    """
+    looked_up = {term.word: term for term in result.terms if term.whole}
+    common = {term.word: term for term in result.rest if term.whole}
+    items = result.items + BACKGROUND
+
+    def rarity(having: int) -> float:
+        return math.log1p((items - having + 0.5) / (having + 0.5))
+
+    out: list[tuple[float, float, Mapping[int, float] | None, str]] = []
+    for word in result.query.terms:
+        term = looked_up.get(word) or common.get(word)
+        if term is None or (word in looked_up and not term.rows):  # nothing here has it
+            out.append((rarity(0), 0.0, {}, ""))
+            continue
+        weight, worth = rarity(len(term.rows) or min(term.found, result.items)), term.forms[0][1]
+        if worth < 1.0:  # no item has the word itself, only what it may have meant
+            weight, worth = rarity(0), GUESSED * worth
+        out.append((weight, worth, term.rows if word in looked_up else None, term.root))
+    return out

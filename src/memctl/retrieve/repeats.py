@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memctl.retrieve.find import Found
+    from memctl.retrieve.ranking import SearchResult
 
 #: A text of fewer different words must be there word for word.
 LONG = 20
@@ -19,7 +19,7 @@ MAY_MISS = 0.05
 ALIKE = 0.9
 #: What a repeat in a list keeps of its score, for each time that its text was there: what is new comes before it.
 KEPT = 0.5
-#: So many of the best are looked at, and so much of a text.
+#: How many of the best are looked at, and how many characters of each text.
 LOOKED_AT = 100
 READ = 4000
 
@@ -31,7 +31,31 @@ _STOPS, _END = ".!?;:", "|"
 _PROBES, _PROBE = 6, 12
 
 
-class Said:
+def demote(result: "SearchResult", limit: int) -> None:
+    """Put repeats of better hits behind what is new among the best.
+
+    The second of its kind keeps half of its score, the third a quarter, and so on, and says so. Nothing is taken out.
+    Looking ends when `limit` hits (negative: LOOKED_AT) are told apart.
+    """
+    wanted = LOOKED_AT if limit < 0 else min(limit, LOOKED_AT)
+    texts = _ListedTexts()
+    lost: dict[int, float] = {}
+    for c in result.candidates[:LOOKED_AT]:
+        if len(texts.times) >= wanted:
+            break
+        times = texts.count_before((c.content.strip() or c.title)[:READ].casefold())
+        if times:
+            lost[c.row] = -c.score * (1 - KEPT**times)
+            c.score += lost[c.row]
+    if lost:
+        from memctl.store.search.index import sort_candidates
+
+        result.candidates = sort_candidates(result.candidates)
+        lost.pop(0, None)  # what was found by substring has no row; its score is told whole
+        result.parts.append(("repeat", lost))
+
+
+class ComparedText:
     """A text as it is compared: its words in order, without case and the marks around them, and each of them once.
 
     sentences  the words with a mark where a sentence or a line ends
@@ -52,94 +76,98 @@ class Said:
                 sentences.append(_END)
         self.line, self.words, self.sentences = line, set(line), " ".join(sentences)
 
-    def within(self, other: "Said") -> bool:
+    def is_within(self, other: "ComparedText") -> bool:
         """Whether `other` says all of it: "use it" is not said by "do not use it", so whole sentences count."""
         if self.line == other.line or (self.line and self.sentences in other.sentences):
             return True
         missing = self.words - other.words
-        return len(self.words) >= LONG and len(missing) <= MAY_MISS * len(self.words) and not any(map(_tells, missing))
+        if len(self.words) < LONG or len(missing) > MAY_MISS * len(self.words):
+            return False
+        return not any(  # a number or a negation makes another statement
+            word in _NEGATION or word.endswith(("n't", "n\u2019t")) or any(char.isdigit() for char in word)
+            for word in missing
+        )
 
 
-def _tells(word: str) -> bool:
-    """Whether a single word makes another statement: a number, a negation."""
-    return word in _NEGATION or word.endswith(("n't", "n\u2019t")) or any(char.isdigit() for char in word)
-
-
-def demote(found: "Found", limit: int) -> None:
-    """Put repeats of better hits behind what is new among the best.
-
-    The second of its kind keeps half of its score, the third a quarter, and so on, and says so. Nothing is taken out.
-    Looking ends when `limit` hits (negative: LOOKED_AT) are told apart.
-    """
-    wanted = LOOKED_AT if limit < 0 else min(limit, LOOKED_AT)
-    told = _Told()
-    lost: dict[int, float] = {}
-    for c in found.candidates[:LOOKED_AT]:
-        if len(told.times) >= wanted:
-            break
-        times = told.before((c.content.strip() or c.title)[:READ].casefold())
-        if times:
-            lost[c.row] = -c.score * (1 - KEPT**times)
-            c.score += lost[c.row]
-    if lost:
-        from memctl.store.search.index import sort_candidates
-
-        found.candidates = sort_candidates(found.candidates)
-        if found.ranking is not None:
-            lost.pop(0, None)  # what was found by substring has no row; its score is told whole
-            found.ranking.parts.append(("repeat", lost))
-
-
-class _Told:
+class _ListedTexts:
     """The texts of a list so far, each with how often it was there, and all those of about one length in a row."""
 
-    __slots__ = ("_rows", "_said", "times")
+    __slots__ = ("_compared", "_rows", "times")
 
     def __init__(self) -> None:
         self.times: dict[str, int] = {}
-        self._said: dict[str, Said] = {}
+        self._compared: dict[str, ComparedText] = {}
         self._rows: dict[int, str] = {}
 
-    def before(self, text: str) -> int:
+    def count_before(self, text: str) -> int:
         """How often this text, or one that says the same, was there; from now on once more."""
-        there = text if text in self.times else self._twin(text)
+        there = text if text in self.times else self._find_twin(text)
         if there is not None:
             self.times[there] += 1
             return self.times[there] - 1
         self.times[text] = 1
-        length = _about(len(text))
+        length = _length_class(len(text))
         self._rows[length] = f"{self._rows.get(length, '')}\n{text}"
         return 0
 
-    def _twin(self, text: str) -> str | None:
+    def _find_twin(self, text: str) -> str | None:
         """The first of the texts that says what `text` says, and the other way round."""
         least, most = ALIKE * len(text), len(text) / ALIKE
-        probes = _probes(text)
-        rows = [self._rows[length] for length in range(_about(least), _about(most) + 1) if length in self._rows]
-        if not any(_likely(probes, row) for row in rows):
+        probes = _take_probes(text)
+        classes = range(_length_class(least), _length_class(most) + 1)
+        if not any(_may_hold(probes, self._rows[length]) for length in classes if length in self._rows):
             return None
         for other in self.times:
-            if least <= len(other) <= most and _likely(probes, other):
+            if least <= len(other) <= most and _may_hold(probes, other):
                 for one in (text, other):
-                    if one not in self._said:
-                        self._said[one] = Said(one)
-                if self._said[text].within(self._said[other]) and self._said[other].within(self._said[text]):
+                    if one not in self._compared:
+                        self._compared[one] = ComparedText(one)
+                mine, its = self._compared[text], self._compared[other]
+                if mine.is_within(its) and its.is_within(mine):
                     return other
         return None
 
 
-def _about(length: float) -> int:
+class BlockTexts:
+    """The texts of a block so far: they tell whether a further one says something that none of them says."""
+
+    __slots__ = ("_compared", "_row")
+
+    def __init__(self) -> None:
+        self._compared: dict[str, ComparedText | None] = {}  # None: it was not compared yet
+        self._row = ""  # all of them
+
+    def repeats(self, text: str) -> bool:
+        """Whether one of them says all of `text`; if none does, it is one of them from now on."""
+        folded = text.casefold()
+        probes = _take_probes(folded)
+        compared = None
+        if _may_hold(probes, self._row):
+            for other, known in self._compared.items():
+                if not _may_hold(probes, other):
+                    continue
+                compared = compared or ComparedText(folded)
+                its = known or ComparedText(other)
+                self._compared[other] = its
+                if compared.is_within(its):
+                    return True
+        self._compared[folded] = compared
+        self._row = f"{self._row}\n{folded}"
+        return False
+
+
+def _length_class(length: float) -> int:
     """A number for lengths that are much the same."""
     return int(math.log2(max(length, 1)) * 16)
 
 
-def _probes(text: str) -> list[str]:
+def _take_probes(text: str) -> list[str]:
     """Pieces of a text from a few places: most pairs of texts are told apart by them. None of a short one."""
     step = len(text) // _PROBES
     return [text[at : at + _PROBE] for at in range(0, step * _PROBES, step)] if step > _PROBE else []
 
 
-def _likely(probes: Sequence[str], other: str) -> bool:
+def _may_hold(probes: Sequence[str], other: str) -> bool:
     """Whether half of the pieces are in another text; in a row of texts they are if they are in one of these."""
     may_miss = len(probes) // 2
     for probe in probes:
@@ -148,31 +176,3 @@ def _likely(probes: Sequence[str], other: str) -> bool:
             if may_miss < 0:
                 return False
     return True
-
-
-class Heard:
-    """The texts of a block so far: it tells whether a further one says something that none of them says."""
-
-    __slots__ = ("_row", "_said", "_texts")
-
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-        self._row = ""  # of them
-        self._said: dict[str, Said] = {}
-
-    def again(self, text: str) -> bool:
-        """Whether one of them says all of `text`; if none does, it is one of them from now on."""
-        folded = text.casefold()
-        probes = _probes(folded)
-        if _likely(probes, self._row):
-            for other in self._texts:
-                if _likely(probes, other) and self._of(folded).within(self._of(other)):
-                    return True
-        self._texts.append(folded)
-        self._row = f"{self._row}\n{folded}"
-        return False
-
-    def _of(self, text: str) -> Said:
-        if text not in self._said:
-            self._said[text] = Said(text)
-        return self._said[text]

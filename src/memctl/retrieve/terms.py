@@ -1,6 +1,10 @@
-"""From a query to what the index is asked: each word with its other forms, the pieces of identifiers, pairs."""
+"""From a query to the terms that the index is asked for: words with their other forms, pieces of identifiers, pairs.
 
-from collections.abc import Mapping
+A word that the index does not know is taken for what it may have meant: the beginning of words, a slip, a piece of
+words.
+"""
+
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from memctl.store.database import Database
@@ -22,8 +26,30 @@ PREFIX_MIN_LEN = 5
 
 LIGATURES = (("œ", "oe"), ("æ", "ae"), ("ß", "ss"))
 
-#: A word that so many items have does not find items: it only counts in those that rarer words found.
+#: A word that this many items have does not find items: it only counts in those that rarer words found.
 COMMON = 5000
+#: Words are looked up, the rarest first, until they have this many matches: as many as a third of the store has items
+#: (what is in more of them tells little, and only counts in what was found), but LEAST in a small store, and in a
+#: large one no more than COST, which are read in some 25 ms.
+SHARE = 3
+LEAST, COST = 1200, 12_000
+
+#: What a guess at an unknown word counts beside the word itself.
+GUESSED_BEGINNING = 0.8
+SLIP = 0.7
+PIECE = 0.5
+#: A word of fewer letters is no slip of another one; one of LONG letters may have two slips.
+SLIP_MIN_LEN = 4
+LONG = 9
+#: The stem that the index keeps has at least STEM letters, and the ending it cut off at most ENDING.
+STEM = 5
+ENDING = 4
+#: A stem with one of these is a word that has this stem.
+ENDINGS = ("ment", "s", "e", "ation", "er", "y", "ity", "able", "al")
+#: How many words are taken for what was meant, at most.
+MEANT = 5
+#: The pieces of words are looked for in stores of at most this many items.
+SMALL = 50_000
 
 Forms = list[tuple[str, float]]
 
@@ -38,10 +64,11 @@ class Term:
     pair    whether it is two words of the query written as one
     forms   FTS5 expressions that find it, with what each counts
     counts  how many rows of the index each of these matches (COMMON: that many or more)
+    found   how many items have it, about; COMMON for that many or more
     rows    how strongly each item holds it, by rowid; empty before it was looked up
     """
 
-    __slots__ = ("counts", "forms", "pair", "root", "rows", "weight", "whole", "word")
+    __slots__ = ("counts", "forms", "found", "pair", "root", "rows", "weight", "whole", "word")
 
     def __init__(
         self, word: str, forms: Forms, weight: float = 1.0, *, whole: bool = False, pair: bool = False
@@ -49,17 +76,19 @@ class Term:
         self.word, self.forms, self.weight, self.whole, self.pair = word, forms, weight, whole, pair
         self.root = stem(word)
         self.counts: list[int] = []
+        self.found = 0
         self.rows: Mapping[int, float] = {}
 
     def count(self, db: Database) -> int:
-        """How many items have it, about; COMMON for that many or more."""
+        """Count how many items have it."""
         self.counts = [index.count_matches(db, expression, COMMON) for expression, _ in self.forms]
+        self.found = min(COMMON, sum(self.counts))
         return self.found
 
     @property
-    def found(self) -> int:
-        """What `count` found."""
-        return min(COMMON, sum(self.counts))
+    def expression(self) -> str:
+        """The FTS5 expression that finds any of its forms."""
+        return " OR ".join(expression for expression, _ in self.forms)
 
     def look_up(self, db: Database, filters: Filters, size: int) -> None:
         """Find out which items have it, and how strongly; the strongest of its forms counts."""
@@ -79,6 +108,40 @@ class Term:
             self.rows = rows
 
 
+def known_terms(db: Database, query: Query) -> list[Term]:
+    """The terms that some item has, the rarest first; for a word that none has, what it may have meant."""
+    asked = terms_of(query, stems=index.is_stemming(db))
+    pairs = [term for term in asked if term.pair]
+    if pairs and not index.count_matches(db, " OR ".join(term.expression for term in pairs), 1):
+        asked = asked[: -len(pairs)]
+    known = [term for term in asked if term.count(db)]
+    unknown = [term for term in asked if term.whole and not term.found]
+    for term in unknown:
+        term.forms = guess_forms(db, term.word, pieces=not known)
+    known += [term for term in unknown if term.count(db)]
+    return sorted(known, key=lambda term: term.found)
+
+
+def look_up_terms(
+    db: Database, terms: Sequence[Term], filters: Filters, wanted: int, size: int
+) -> tuple[list[Term], list[Term]]:
+    """The terms that find items, looked up, and the rest; what no item of the scopes has is neither.
+
+    wanted  how many items are to be found; negative: all
+    size    how many items the index has
+    """
+    rows: set[int] = set()
+    matches, most = 0, min(COST, max(LEAST, size // SHARE))
+    for at, term in enumerate(terms):
+        enough = bool(rows) if term.found >= COMMON else matches + term.found > most and len(rows) >= wanted
+        if wanted >= 0 and (enough or (term.found >= COMMON and not rows)):
+            return [term for term in terms[:at] if term.rows], list(terms[at:])
+        term.look_up(db, filters, size)
+        rows.update(term.rows)
+        matches += term.found
+    return [term for term in terms if term.rows], []
+
+
 def terms_of(query: Query, *, stems: bool) -> list[Term]:
     """What to look for; `stems`: whether the index stems words."""
     words = {stem(word): word for word in reversed(query.terms)}  # of two forms of a word the first is asked for
@@ -96,11 +159,11 @@ def _forms(word: str, query: Query, stems: bool) -> Forms:
     forms = [(index.quote_phrase(word), 1.0)]
     if not stems:
         if len(word) >= PREFIX_MIN_LEN and index.is_long_enough_prefix(stem(word)):
-            forms = [(beginning(stem(word)), 1.0)]
+            forms = [(_prefix(stem(word)), 1.0)]
         elif len(word) == PREFIX_MIN_LEN - 1 and word[-1] in "sS":  # JWTs
             forms.append((index.quote_phrase(word[:-1]), 1.0))
     elif query.french and len(word) >= FRENCH_MIN_LEN and word.isalpha():
-        forms.append((beginning(french_stem(word)), BEGINNING))
+        forms.append((_prefix(french_stem(word)), BEGINNING))
     low = word.lower()
     for one, two in LIGATURES:  # to the index it is a letter of its own
         if one in low:
@@ -113,6 +176,86 @@ def _forms(word: str, query: Query, stems: bool) -> Forms:
     return forms
 
 
-def beginning(word: str) -> str:
+def _prefix(word: str) -> str:
     """The FTS5 expression for words that begin like this."""
     return index.quote_phrase(word) + "*"
+
+
+# --- what an unknown word may have meant ------------------------------------------------------------------------------
+
+
+def guess_forms(db: Database, word: str, *, pieces: bool) -> Forms:
+    """FTS5 expressions for what was meant, with what each counts; [] when nothing comes near.
+
+    With `pieces`, also words that have it inside: that means reading the whole vocabulary.
+    """
+    low = word.lower()
+    if index.is_long_enough_prefix(low) and index.count_matches(db, _prefix(low), 1):
+        return [(_prefix(low), GUESSED_BEGINNING)]
+    if not low.isalnum():
+        return []
+    slips = _find_slips(db, low) if len(low) >= SLIP_MIN_LEN and low.isalpha() else []
+    if slips:
+        return [(_expression_for(db, term), SLIP) for term in slips]
+    if pieces and len(low) >= SLIP_MIN_LEN and index.index_size(db) <= SMALL:
+        from memctl.store.search.words import words_with
+
+        return [(_expression_for(db, term), PIECE) for term in words_with(db, stem(low), MEANT)]
+    return []
+
+
+def _expression_for(db: Database, term: str) -> str:
+    """An expression that finds a word as the index keeps it: not every stem has itself for a stem."""
+    asked = (index.quote_phrase(term + ending) for ending in ("", *ENDINGS))
+    return next((phrase for phrase in asked if index.count_matches(db, phrase, 1)), index.quote_phrase(term))
+
+
+def _find_slips(db: Database, low: str) -> list[str]:
+    """Words of the index that are one slip away (two in a long word), the nearest and most frequent first."""
+    from memctl.store.search.words import words_from
+
+    most = 2 if len(low) >= LONG else 1
+    found = []
+    short, letters = stem(low), set(low)
+    shortest = min(len(low) - ENDING, len(short) - most)
+    for term, items in words_from(db, low[:2], shortest, len(low) + most):
+        if len(set(term) - letters) > most + term.endswith("i"):  # each of these letters would be a slip
+            continue
+        apart = _slips_apart(low, short, term, most)
+        if apart <= most:
+            found.append((apart, -items, term))
+    nearest = min(found, default=(0, 0, ""))[0]
+    return [term for apart, _, term in sorted(found)[:MEANT] if apart == nearest]
+
+
+def _slips_apart(low: str, short: str, term: str, most: int) -> int:
+    """How many slips from a word of the index, which may be a stem: deploi stands for deploy and for deployment.
+
+    `short` is the word without a common ending.
+    """
+    whole = term[:-1] + "y" if term.endswith("i") else term
+    apart = edit_distance(low, whole, most)
+    if short != low or whole != term:
+        apart = min(apart, edit_distance(short, term, most))
+    if STEM <= len(term) < len(low) <= len(term) + ENDING:
+        apart = min(apart, 1 + edit_distance(low[: len(term)], whole, most - 1))
+    return apart
+
+
+def edit_distance(a: str, b: str, most: int) -> int:
+    """How many letters must be put in, left out, changed or swapped to make `b` of `a`; most + 1 for more."""
+    here, there = set(a), set(b)  # each slip explains one letter that the other has not
+    if abs(len(a) - len(b)) > most or len(here - there) > most or len(there - here) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, char in enumerate(a, 1):
+        before, last, row = row, before, [i]
+        for j, other in enumerate(b, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (char != other))
+            if last and j > 1 and char == b[j - 2] and a[i - 2] == other:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return most + 1
+    return min(row[-1], most + 1)

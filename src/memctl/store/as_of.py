@@ -38,7 +38,9 @@ def view_as_of(db: Database, moment: str) -> Iterator[None]:
 
 
 def _create_views(db: Database, moment: str) -> None:
-    base = _item_source(db)
+    # The items are read from the table, or from the view that completes the table of an older file.
+    older = db.value("SELECT sql FROM sqlite_temp_master WHERE type = 'view' AND name = 'memory_items'")
+    base = f"({str(older).partition(' AS ')[2]})" if older else "main.memory_items"
     changed = list(_changed_since(db, moment))
     db.run(f"CREATE TEMP TABLE memctl_then (at INTEGER PRIMARY KEY, {', '.join(rows.COLUMNS)})")
     marks = ", ".join("?" * (1 + len(rows.COLUMNS)))
@@ -54,13 +56,12 @@ def _create_views(db: Database, moment: str) -> None:
         f"WHERE {utc_of('m.created_at')} <= '{moment}'"
     )
     if any(reworded for _, _, reworded in changed):
-        _rebuild_temp_index(db)
+        from memctl.store import schema
 
-
-def _item_source(db: Database) -> str:
-    """What the items are read from: the table, or the view that completes the table of an older file."""
-    older = db.value("SELECT sql FROM sqlite_temp_master WHERE type = 'view' AND name = 'memory_items'")
-    return f"({str(older).partition(' AS ')[2]})" if older else "main.memory_items"
+        tokenizer = fts.tokenizer_of(db)
+        if tokenizer is not None:
+            db.run(schema.fts_table(tokenizer).replace("CREATE VIRTUAL TABLE ", "CREATE VIRTUAL TABLE temp.", 1))
+            db.run("INSERT INTO temp.memory_items_fts(memory_items_fts) VALUES ('rebuild')")
 
 
 def _changed_since(db: Database, moment: str) -> Iterator[tuple[int, tuple[Any, ...], bool]]:
@@ -100,13 +101,3 @@ def _state_at(item: MemoryItem, revisions: list[dict[str, Any]], moment: str) ->
         return MemoryItem.from_dict(state)
     except (ValueError, TypeError):  # another program's snapshot
         return None
-
-
-def _rebuild_temp_index(db: Database) -> None:
-    from memctl.store import schema
-
-    tokenizer = fts.tokenizer_of(db)
-    if tokenizer is None:
-        return
-    db.run(schema.fts_table(tokenizer).replace("CREATE VIRTUAL TABLE ", "CREATE VIRTUAL TABLE temp.", 1))
-    db.run("INSERT INTO temp.memory_items_fts(memory_items_fts) VALUES ('rebuild')")

@@ -72,7 +72,8 @@ def _probe(path: str, mode: str) -> Database | None:
             conn.close()
         error = translate(exc, path)
         # A full disk has no room for the files that SQLite keeps beside a store while it is read.
-        full = isinstance(error, errors.StoreFull) and not safety.size_of(path + "-wal")
+        log = path + "-wal"
+        full = isinstance(error, errors.StoreFull) and not (os.path.exists(log) and os.path.getsize(log))
         if full or isinstance(error, errors.StoreReadOnly):
             return None
         raise error from exc

@@ -1,5 +1,6 @@
 """All that a store holds: counted, and deleted."""
 
+from contextlib import suppress
 from typing import Any
 
 from memctl import errors
@@ -7,22 +8,42 @@ from memctl.store.database import Database, placeholders
 from memctl.store.items import events
 from memctl.store.search import fts
 
+#: The tables a reset empties; mounts only when asked.
+_CLEARED_TABLES = (
+    "memory_items", "memory_revisions", "memory_embeddings", "memory_links", "memory_palace_locations",
+    "memory_events", "corpus_hashes", "corpus_metadata", "memory_sources", "memory_withheld", "memory_files",
+    "memory_gone_files", "memory_unread_files", "memory_sessions", "memory_turns", "memory_importance",
+)  # fmt: skip
+
 
 def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_id: str | None = None) -> dict[str, Any]:
     """Counts of active items by tier, type and scope, and the state of the full-text index (documented keys).
 
     With `scopes` or a corpus, items, events and embeddings are those of these scopes and that corpus alone.
     """
-    inside = _condition(scopes, corpus_id)
-    active = _count(db, "archived = 0", inside)
+    within, values = "", list[str]()
+    if scopes is not None:
+        within, values = f" AND scope IN ({placeholders(scopes)})", list(scopes)
+    if corpus_id is not None:
+        within, values = f"{within} AND corpus_id = ?", [*values, corpus_id]
+    of_these = f" WHERE item_id IN (SELECT id FROM memory_items WHERE 1{within})" if within else ""
+
+    def count(where: str) -> int:
+        return int(db.value(f"SELECT count(*) FROM memory_items WHERE {where}{within}", values))
+
+    def count_by(column: str) -> dict[str, int]:
+        sql = f"SELECT {column}, count(*) FROM memory_items WHERE archived = 0{within}"
+        return dict(db.rows(f"{sql} GROUP BY {column} ORDER BY {column}", values))
+
+    active = count("archived = 0")
     tokenizer = fts.tokenizer_of(db) if db.has("memory_items_fts") else None
     stored = db.meta("fts_tokenizer")
     return {
         "total_items": active,
-        "by_tier": _count_by(db, "tier", inside),
-        "by_type": _count_by(db, "type", inside),
-        "events_count": _count_of(db, "memory_events", "item_id", inside),
-        "embeddings_count": _count_of(db, "memory_embeddings", "item_id", inside),
+        "by_tier": count_by("tier"),
+        "by_type": count_by("type"),
+        "events_count": int(db.value(f"SELECT count(*) FROM memory_events{of_these}", values)),
+        "embeddings_count": int(db.value(f"SELECT count(*) FROM memory_embeddings{of_these}", values)),
         "fts5_available": tokenizer is not None,
         "fts_tokenizer": tokenizer,
         "fts_tokenizer_stored": stored or None,
@@ -30,56 +51,11 @@ def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_i
         "fts_reindex_count": int(db.meta("fts_reindex_count") or 0),
         "fts_tokenizer_mismatch": bool(stored) and tokenizer is not None and stored != tokenizer,
         "fts_state": fts.index_state(db),
-        "by_scope": _count_by(db, "scope", inside),
-        "archived_items": _count(db, "1", inside) - active,
-        "withheld_items": _count(db, "archived = 0 AND injectable = 0", inside),
-        "files": _count_of(db, "corpus_hashes", "", ("", ())),
+        "by_scope": count_by("scope"),
+        "archived_items": count("1") - active,
+        "withheld_items": count("archived = 0 AND injectable = 0"),
+        "files": int(db.value("SELECT count(*) FROM corpus_hashes")),
     }
-
-
-_Condition = tuple[str, tuple[str, ...]]
-
-
-def _condition(scopes: tuple[str, ...] | None, corpus_id: str | None) -> _Condition:
-    """A further condition on memory_items, and its values; empty where everything counts."""
-    more, values = "", list[str]()
-    if scopes is not None:
-        more, values = f" AND scope IN ({placeholders(list(scopes))})", list(scopes)
-    if corpus_id is not None:
-        more, values = f"{more} AND corpus_id = ?", [*values, corpus_id]
-    return more, tuple(values)
-
-
-def _count(db: Database, where: str, inside: _Condition) -> int:
-    return int(db.value(f"SELECT count(*) FROM memory_items WHERE {where}{inside[0]}", inside[1]))
-
-
-def _count_of(db: Database, table: str, key: str, inside: _Condition) -> int:
-    """Rows of another table; with a condition only those that belong to an item within it."""
-    more, values = inside
-    members = f" WHERE {key} IN (SELECT id FROM memory_items WHERE 1{more})" if more else ""
-    return int(db.value(f"SELECT count(*) FROM {table}{members}", values))
-
-
-def _count_by(db: Database, column: str, inside: _Condition) -> dict[str, int]:
-    more, values = inside
-    return dict(
-        db.rows(
-            f"SELECT {column}, count(*) FROM memory_items WHERE archived = 0{more} GROUP BY {column} ORDER BY {column}",
-            values,
-        )
-    )
-
-
-# --- reset -----------------------------------------------------------------------------------------------------------
-
-
-#: The tables a reset empties; mounts only when asked.
-_CLEARED_TABLES = (
-    "memory_items", "memory_revisions", "memory_embeddings", "memory_links", "memory_palace_locations",
-    "memory_events", "corpus_hashes", "corpus_metadata", "memory_sources", "memory_withheld", "memory_files",
-    "memory_gone_files", "memory_unread_files", "memory_sessions", "memory_turns", "memory_importance",
-)  # fmt: skip
 
 
 def reset_store(db: Database, *, preserve_mounts: bool, dry_run: bool) -> dict[str, Any]:
@@ -93,15 +69,8 @@ def reset_store(db: Database, *, preserve_mounts: bool, dry_run: bool) -> dict[s
             cleared = [t for t, n in counts.items() if n]
             events.log(db, "reset", None, {"preserve_mounts": preserve_mounts, "tables_cleared": cleared})
     if not dry_run:
-        _shrink(db)
+        with suppress(errors.MemctlError):  # another reader may hold the file
+            db.run("VACUUM")  # which may renumber rows
+            fts.ensure_index(db, None)
+            db.run("PRAGMA wal_checkpoint(TRUNCATE)")
     return {"dry_run": dry_run} | counts
-
-
-def _shrink(db: Database) -> None:
-    # Best effort: another reader may hold the file. VACUUM may renumber rows.
-    try:
-        db.run("VACUUM")
-        fts.ensure_index(db, None)
-        db.run("PRAGMA wal_checkpoint(TRUNCATE)")
-    except errors.MemctlError:
-        return

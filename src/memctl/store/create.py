@@ -9,6 +9,8 @@ from memctl.store.database import BUSY_SECONDS, FAILURES, Database, translate
 
 #: In `schema_meta`: the random id by which the registry of trusted stores knows the file.
 STORE_ID_KEY = "memctl_store_id"
+#: What SQLite keeps beside a database while it is open, or after a crash.
+SIDE_FILES = ("-wal", "-shm", "-journal")
 _IGNORE = "*\n"
 #: Seconds that marking a store waits for another writer: it can be done next time.
 _PATIENCE = 1.0
@@ -41,7 +43,8 @@ def create_store(path: str, tokenizer: str | None, *, wal: bool, found: bool) ->
             db.run("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
             db.close()
-        fsync_file(part)
+        with open(part, "rb+") as file:
+            os.fsync(file.fileno())
         info, when, config = os.stat(part), ids.timestamp_seconds(), registry.UNVOUCHED if stranger else ""
         registry.announce(part, path, store_id, when, config)
         link_into_place(part, path)
@@ -57,7 +60,8 @@ def create_store(path: str, tokenizer: str | None, *, wal: bool, found: bool) ->
         raise translate(exc, path) from exc
     finally:
         for suffix in ("", *SIDE_FILES):
-            remove_file(part + suffix)
+            with suppress(OSError):
+                os.unlink(part + suffix)
 
 
 def _hide_from_git(folder: str) -> None:
@@ -91,22 +95,6 @@ def mark_store(path: str, store_id: str) -> str:
     return store_id
 
 
-# --- atomic file -----------------------------------------------------------------------------------------------------
-
-
-#: What SQLite keeps beside a database while it is open, or after a crash.
-SIDE_FILES = ("-wal", "-shm", "-journal")
-
-
-def fsync_file(path: str) -> None:
-    """Wait until a file is on the disk."""
-    fd = os.open(path, os.O_RDWR)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
 def link_into_place(part: str, path: str) -> None:
     """Give a file its name; when another process has made one there meanwhile, that one stays: it is as good."""
     try:
@@ -116,9 +104,3 @@ def link_into_place(part: str, path: str) -> None:
     except OSError:  # no hard links here (some network and FAT file systems)
         if not os.path.exists(path):
             os.replace(part, path)
-
-
-def remove_file(path: str) -> None:
-    """Delete a file, if it is there and may be deleted."""
-    with suppress(OSError):
-        os.unlink(path)

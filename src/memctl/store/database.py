@@ -121,12 +121,29 @@ class Database:
         for statement in statements:
             self.run(statement)
 
+    def upsert(self, table: str, columns: str, rows: Iterable[Values]) -> None:
+        """Insert rows of these columns, or change the rows that have the same first column."""
+        key, *others = columns.split()
+        self.run_many(
+            f"INSERT INTO {table}({', '.join((key, *others))}) VALUES ({placeholders((key, *others))}) "
+            f"ON CONFLICT({key}) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in others)}",
+            rows,
+        )
+
     def rows(self, sql: str, values: Values = ()) -> list[Any]:
         """All rows of a query."""
         try:
             return self.conn.execute(sql, values).fetchall()
         except FAILURES as exc:
             return list(self._each_again(exc, sql, values))
+
+    def rows_for(self, sql: str, keys: Iterable[object], *before: object) -> Iterator[Any]:
+        """The rows of a query for many keys, as many at a time as a statement can bind.
+
+        `?*` in it stands for placeholders of the keys, and `before` are bound before these.
+        """
+        for batch in batches(list(keys), BATCH // max(1, sql.count("?*"))):
+            yield from self.rows(sql.replace("?*", placeholders(batch)), [*before, *batch * sql.count("?*")])
 
     def each(self, sql: str, values: Values = ()) -> Iterator[Any]:
         """The rows of a query one by one, for many that are not wanted all at once."""
@@ -182,10 +199,7 @@ class Database:
 
     def set_meta(self, key: str, value: str) -> None:
         """Set a value of `schema_meta`."""
-        self.run(
-            "INSERT INTO schema_meta(key, value) VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-            (key, value),
-        )
+        self.upsert("schema_meta", "key value", [(key, value)])
 
     def schema_version(self) -> int:
         """SQLite's count of changes of the schema: VACUUM and every CREATE and DROP by any program add to it."""
@@ -341,7 +355,7 @@ class Database:
         return int(self.value("PRAGMA data_version")), self.conn.total_changes
 
 
-def batches(values: list[str], size: int = BATCH) -> Iterable[list[str]]:
+def batches(values: list[Any], size: int = BATCH) -> Iterable[list[Any]]:
     """Slices that fit into one statement's bound values."""
     return (values[i : i + size] for i in range(0, len(values), size))
 

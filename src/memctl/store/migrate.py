@@ -3,7 +3,6 @@
 A step is never edited once released; a new one is appended. Steps only add: what older memctl and RAGIX expect stays.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from memctl import errors, ids
@@ -13,11 +12,11 @@ from memctl.store.search import fts
 
 
 class Migration(NamedTuple):
-    """One numbered step."""
+    """One numbered step: the statements of `script`."""
 
     number: int
     name: str
-    apply: Callable[[Database, str | None], None]
+    script: str
 
 
 #: Columns that older files lack: table -> column -> definition.
@@ -48,7 +47,10 @@ def migrate(db: Database, tokenizer: str | None = None) -> None:
             _apply(db, step, tokenizer)
         db.look()
     if fts.ensure_index(db, tokenizer):
-        fts.note_triggers_compared(db)
+        version = db.schema_version()
+        if db.value(f"SELECT schema_version FROM {fts.STATE}") != version:  # so that nobody compares the triggers again
+            with db.atomic():
+                db.run(f"UPDATE {fts.STATE} SET schema_version = ?", (version,))
 
 
 def check_writable(db: Database) -> None:
@@ -85,15 +87,11 @@ def check_readable(db: Database) -> None:
     for table, columns in LATER_COLUMNS.items():
         missing = {c: d for c, d in columns.items() if c not in _columns(db, table)}
         if missing and db.has(table):
-            _view(db, table, missing)
-
-
-def _view(db: Database, table: str, missing: dict[str, str]) -> None:
-    # A temporary view of the same name stands before the table; `rowid` is named so that the index still joins.
-    extra = ", ".join(f"{'1' if 'DEFAULT 1' in d else 'NULL'} AS {c}" for c, d in missing.items())
-    db.run("PRAGMA query_only = OFF")
-    db.run(f"CREATE TEMP VIEW {table} AS SELECT rowid AS rowid, *, {extra} FROM main.{table}")
-    db.run("PRAGMA query_only = ON")
+            # A temporary view of the same name stands before the table; `rowid` is named so that the index still joins.
+            extra = ", ".join(f"{'1' if 'DEFAULT 1' in d else 'NULL'} AS {c}" for c, d in missing.items())
+            db.run("PRAGMA query_only = OFF")
+            db.run(f"CREATE TEMP VIEW {table} AS SELECT rowid AS rowid, *, {extra} FROM main.{table}")
+            db.run("PRAGMA query_only = ON")
 
 
 def _refuse_newer(db: Database) -> None:
@@ -127,7 +125,15 @@ def _apply(db: Database, step: Migration, tokenizer: str | None) -> None:
     with db.atomic():
         if _applied(db, step.number):  # another process did it while we waited
             return
-        step.apply(db, tokenizer)
+        if step.number == 1:
+            _complete_shared_tables(db)
+        db.run_script(schema.statements(step.script))
+        if step.number == 1:
+            for key, value in (("created_by", "memctl"), ("created_at", ids.timestamp_sql())):
+                db.run("INSERT INTO schema_meta(key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", (key, value))
+            db.set_meta("schema_version", str(schema.SCHEMA_VERSION))
+        if step.number in (1, 6):
+            fts.ensure_index(db, tokenizer)
         db.run(
             "INSERT INTO memctl_migrations(number, name, applied_at) VALUES (?, ?, ?)",
             (step.number, step.name, ids.timestamp()),
@@ -144,54 +150,26 @@ def _columns(db: Database, table: str) -> set[str]:
     return {row[1] for row in db.rows(f"PRAGMA table_info({table})")}
 
 
-# --- the steps -------------------------------------------------------------------------------------------------------
-
-
-def _shared_tables(db: Database, tokenizer: str | None) -> None:
-    """Everything older memctl and RAGIX know, completed where their file is older than version 2."""
+def _complete_shared_tables(db: Database) -> None:
+    """Add the columns that a file older than version 2 lacks."""
     for table, columns in LATER_COLUMNS.items():
         present = _columns(db, table)
         for column, definition in columns.items():
             if present and column not in present:
                 db.run(f"ALTER TABLE {table} ADD COLUMN {column} {definition}")
-    db.run_script(schema.statements(schema.SHARED_TABLES + schema.SIDE_TABLES))
-    for key, value in (("created_by", "memctl"), ("created_at", ids.timestamp_sql())):
-        db.run("INSERT INTO schema_meta(key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", (key, value))
-    db.set_meta("schema_version", str(schema.SCHEMA_VERSION))
-    fts.ensure_index(db, tokenizer)
-
-
-def _first_revisions(db: Database, _tokenizer: str | None) -> None:
-    """Passages of bulk ingest keep their first revision in the row until somebody changes it."""
-    db.run_script(schema.statements(schema.REVISION_TRIGGERS))
-
-
-def _folders(db: Database, _tokenizer: str | None) -> None:
-    """Synced folders: change times, files that are gone for now, the scope of a mount."""
-    db.run_script(schema.statements(schema.FOLDER_TABLES))
-
-
-def _sessions(db: Database, _tokenizer: str | None) -> None:
-    """Conversations with their turns, and saved views."""
-    db.run_script(schema.statements(schema.SESSION_TABLES))
-
-
-def _importance(db: Database, _tokenizer: str | None) -> None:
-    """How much an item matters."""
-    db.run_script(schema.statements(schema.IMPORTANCE_TABLE))
-
-
-def _truthful_index(db: Database, tokenizer: str | None) -> None:
-    """A full-text index that knows whether it fits the items (an older one is made anew); indexes to list and count."""
-    db.run_script(schema.statements(schema.READING_INDEXES))
-    fts.ensure_index(db, tokenizer)
 
 
 MIGRATIONS = (
-    Migration(1, "shared and side tables", _shared_tables),
-    Migration(2, "first revisions of ingested passages", _first_revisions),
-    Migration(3, "synced folders", _folders),
-    Migration(4, "sessions and workspaces", _sessions),
-    Migration(5, "importance of items", _importance),
-    Migration(6, "state of the full-text index, indexes to list and count", _truthful_index),
+    # Everything older memctl and RAGIX know.
+    Migration(1, "shared and side tables", schema.SHARED_TABLES + schema.SIDE_TABLES),
+    # Passages of bulk ingest keep their first revision in the row until somebody changes it.
+    Migration(2, "first revisions of ingested passages", schema.REVISION_TRIGGERS),
+    # Change times, files that are gone for now, the scope of a mount.
+    Migration(3, "synced folders", schema.FOLDER_TABLES),
+    # Conversations with their turns, and saved views.
+    Migration(4, "sessions and workspaces", schema.SESSION_TABLES),
+    # How much an item matters.
+    Migration(5, "importance of items", schema.IMPORTANCE_TABLE),
+    # A full-text index that knows whether it fits the items; an older one is made anew.
+    Migration(6, "state of the full-text index, indexes to list and count", schema.READING_INDEXES),
 )

@@ -40,15 +40,25 @@ _COMPUTED = (
     "OR t.name LIKE 'corpus!_%' ESCAPE '!') LIMIT 1"
 )
 
+_INDEX = (
+    r"create virtual table \"?memory_items_fts\"? using fts5\(title,content,tags,entities,"
+    r"content=['\"]?memory_items['\"]?,content_rowid=['\"]?rowid['\"]?(,tokenize=['\"][a-z0-9_. -]+['\"])?\)"
+)
+
 #: Bytes of one cell or row at most; in a store that was found, where no honest one holds more than a passage.
 CELL_BYTES, FOUND_CELL_BYTES = 64 << 20, 2 << 20
 #: `Connection.setlimit` is of Python 3.11; the numbers are SQLite's (SQLITE_LIMIT_LENGTH and _ATTACHED).
 _LENGTH, _ATTACHED = 0, 7
+#: What stands in a URI as it is.
+_URI_PLAIN = frozenset("/.-_~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
 def connect(path: str, mode: str, timeout: float) -> sqlite3.Connection:
     """A connection to the file at `path`, opened in this mode of SQLite's URIs; without one, to no file on the disk."""
-    uri = f"file:{_quoted(os.path.abspath(path))}?{mode}" if mode else f"file:{path}"
+    uri = f"file:{path}"
+    if mode:  # urllib.parse.quote would do, at 4 ms of start-up
+        raw = os.fsencode(os.path.abspath(path))
+        uri = f"file:{''.join(chr(byte) if chr(byte) in _URI_PLAIN else f'%{byte:02X}' for byte in raw)}?{mode}"
     conn = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=timeout, check_same_thread=False)
     conn.execute("PRAGMA cell_size_check = ON")
     if hasattr(conn, "setlimit"):
@@ -61,14 +71,6 @@ def limit_cells(conn: sqlite3.Connection, size: int) -> None:
     """Let no cell or row be larger than `size` bytes: whoever reads one gets StoreOversized. Not on Python 3.10."""
     if hasattr(conn, "setlimit"):
         conn.setlimit(_LENGTH, size)
-
-
-def _quoted(path: str) -> str:
-    # urllib.parse.quote would do, at 4 ms of start-up.
-    return "".join(chr(b) if b in _PLAIN else f"%{b:02X}" for b in os.fsencode(path))
-
-
-_PLAIN = frozenset(b"/.-_~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
 def read_modes(path: str) -> tuple[str, ...]:
@@ -89,14 +91,6 @@ def why_unreadable(path: str) -> str:
     return (
         "it was left with unfinished writes (a -wal file) that only somebody who may write to its folder can bring in"
     )
-
-
-def size_of(path: str) -> int:
-    """Bytes of a file; 0 when it is not there."""
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return 0
 
 
 def check_files(path: str) -> None:
@@ -141,23 +135,16 @@ def check_schema(db: "Database") -> None:
 
 
 def check_virtual_tables(db: "Database") -> None:
-    """Refuse virtual tables beside the index. Raises StoreUnsafe."""
-    for name, sql in db.rows("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%'"):
-        if name != "memory_items_fts" or not _is_index(str(sql)):
-            raise _undeclared(db, "virtual table", name)
+    """Refuse virtual tables but the full-text one as memctl and RAGIX make it, whatever its tokenizer.
 
-
-def _is_index(sql: str) -> bool:
-    """Whether this is the full-text table as memctl and RAGIX make it, whatever its tokenizer."""
+    Raises StoreUnsafe.
+    """
     import re
 
-    return bool(
-        re.fullmatch(
-            r"create virtual table \"?memory_items_fts\"? using fts5\(title,content,tags,entities,"
-            r"content=['\"]?memory_items['\"]?,content_rowid=['\"]?rowid['\"]?(,tokenize=['\"][a-z0-9_. -]+['\"])?\)",
-            re.sub(r"\s*([(),=])\s*", r"\1", " ".join(sql.split()).lower()),
-        )
-    )
+    for name, sql in db.rows("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%'"):
+        plain = re.sub(r"\s*([(),=])\s*", r"\1", " ".join(str(sql).split()).lower())
+        if name != "memory_items_fts" or not re.fullmatch(_INDEX, plain):
+            raise _undeclared(db, "virtual table", name)
 
 
 def check_triggers(db: "Database") -> None:
@@ -165,17 +152,13 @@ def check_triggers(db: "Database") -> None:
 
     A store that was only found runs no trigger; one that is to be trusted will.
     """
-    known = _known_triggers()
-    for name, sql in db.rows("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"):
-        if _plain(str(sql)) not in known:
-            raise _undeclared(db, "trigger", name)
-
-
-def _known_triggers() -> set[str]:
     from memctl.store import schema
 
     scripts = (schema.FTS_TRIGGERS, schema.REVISION_TRIGGERS, _OLDER)
-    return {_plain(one) for script in scripts for one in schema.statements(script)}
+    known = {_plain(one) for script in scripts for one in schema.statements(script)}
+    for name, sql in db.rows("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"):
+        if _plain(str(sql)) not in known:
+            raise _undeclared(db, "trigger", name)
 
 
 def _plain(sql: str) -> str:

@@ -50,7 +50,7 @@ def open_untrusted(path: str) -> Database:
     try:
         migrate.check_readable(db)
         db.run("PRAGMA query_only = OFF")
-        _stand_before(db)
+        _create_views(db)
         db.run("PRAGMA query_only = ON")
     except BaseException:
         db.close()
@@ -77,9 +77,10 @@ def open_raw(path: str) -> Database:
     return db
 
 
-def _stand_before(db: Database) -> None:
+def _create_views(db: Database) -> None:
     there = {row[1] for row in db.rows("PRAGMA main.table_info(memory_items)")}
-    columns = [f"{_shown(name, there)} AS {name}" for name in rows.COLUMNS]
+    shown = {name: _SHOWN_INSTEAD.get(name, "{0}").format(f"m.{name}") for name in there}
+    columns = [f"{shown.get(name) or _MISSING_COLUMNS.get(name, 'NULL')} AS {name}" for name in rows.COLUMNS]
     db.run("DROP VIEW IF EXISTS temp.memory_items")
     db.run(
         f"CREATE TEMP VIEW memory_items AS SELECT m.rowid AS rowid, {', '.join(columns)} FROM main.memory_items AS m"
@@ -92,12 +93,6 @@ def _stand_before(db: Database) -> None:
             "CREATE TEMP VIEW schema_meta AS SELECT key, value FROM main.schema_meta "
             "WHERE key IN ('schema_version', 'created_by', 'created_at', 'fts_tokenizer', 'fts_indexed_at')"
         )
-
-
-def _shown(name: str, there: set[str]) -> str:
-    if name not in there:
-        return _MISSING_COLUMNS.get(name, "NULL")
-    return _SHOWN_INSTEAD.get(name, "{0}").format(f"m.{name}")
 
 
 def recent_files(db: Database, most: int) -> list[tuple[object, ...]]:

@@ -101,11 +101,7 @@ def put_workspace(db: Database, wanted: Workspace, *, by_tool: bool = False) -> 
             (wanted.name, wanted.scope, wanted.corpus_id or "", wanted.description, ids.timestamp()),
         )
         reads = rows.dump_json(list(wanted.read_scopes)) if wanted.read_scopes else None
-        db.run(
-            "INSERT INTO memory_workspace_options(name, read_scopes, budget) VALUES (?, ?, ?) "
-            "ON CONFLICT(name) DO UPDATE SET read_scopes = excluded.read_scopes, budget = excluded.budget",
-            (wanted.name, reads, wanted.budget),
-        )
+        db.upsert("memory_workspace_options", "name read_scopes budget", [(wanted.name, reads, wanted.budget)])
         return get_workspace(db, wanted.name) or wanted
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 TITLE_CHARS = 200
 
 _NOT_IN_A_LINE = frozenset(("Cc", "Cf", "Zl", "Zp", "Zs"))
-_JOINERS = "\u200c\u200d"  # they make words and emoji
+_JOINERS = frozenset("\u200c\u200d")  # they make words and emoji
 
 
 def clean(text: str) -> str:
@@ -42,15 +42,12 @@ def one_line(text: str, limit: int = TITLE_CHARS) -> str:
         return " ".join(text.split())
     text = clean(text[: 8 * limit])
     if not text.isprintable():
-        text = "".join(" " if _breaks_line(char) else char for char in text)
+        breaks = {char for char in text if unicodedata.category(char) in _NOT_IN_A_LINE} - _JOINERS
+        text = "".join([" " if char in breaks else char for char in text])
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-
-
-def _breaks_line(char: str) -> bool:
-    return unicodedata.category(char) in _NOT_IN_A_LINE and char not in _JOINERS
 
 
 def escaped(text: str) -> str:

@@ -78,35 +78,37 @@ def is_encoding(name: str) -> bool:
 def _decoded(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
-            return _as_declared(data[len(mark) :], encoding)
+            text = _strictly_decoded(data[len(mark) :], encoding)
+            if text is not None:
+                return text, encoding, ()
+            note = f"damaged {encoding.upper()}: what could not be read was replaced"
+            return data[len(mark) :].decode(encoding, "replace"), encoding, (note,)
+    text = _strictly_decoded(data, "utf-8")
     if b"\0" in data:
-        wide = _wide(data)
+        wide = _wide(data, valid=text is not None)
         if wide:
             return wide[0], wide[1], ()
     if _is_binary(data):
         raise DocumentUnreadable(path=name, reason="it is binary, not text")
+    return _not_utf8(data, name) if text is None else (text, "utf-8", ())
+
+
+def _strictly_decoded(data: bytes, encoding: str) -> str | None:
+    """The text, None where the data are not valid in this encoding."""
     try:
-        return data.decode(), "utf-8", ()
-    except UnicodeDecodeError:
-        return _not_utf8(data, name)
+        return data.decode(encoding)
+    except (LookupError, UnicodeDecodeError):
+        return None
 
 
-def _as_declared(data: bytes, encoding: str) -> tuple[str, str, tuple[str, ...]]:
-    try:
-        return data.decode(encoding), encoding, ()
-    except UnicodeDecodeError:
-        text = data.decode(encoding, "replace")
-        return text, encoding, (f"damaged {encoding.upper()}: what could not be read was replaced",)
-
-
-def _wide(data: bytes) -> tuple[str, str] | None:
-    """UTF-16 or UTF-32 without a byte order mark, known by where its NULs stand."""
+def _wide(data: bytes, *, valid: bool) -> tuple[str, str] | None:
+    """UTF-16 or UTF-32 without a byte order mark, known by where its NULs stand; `valid`: it may be UTF-8 as well."""
     sample = data[: _SAMPLE // 4 * 4]
     nuls = [sample[place::4].count(0) for place in range(4)]
     quarter = max(1, len(sample) // 4)
     even, odd = nuls[0] + nuls[2], nuls[1] + nuls[3]
     # Few NULs may be slips in plain text, which read as UTF-16 would be Chinese; real Chinese is not valid UTF-8.
-    some = 1 if not _is_utf8(data) else max(2, quarter * 6 // 10)
+    some = max(2, quarter * 6 // 10) if valid else 1
     likely = (
         (min(nuls[2:]) * 10 > quarter * 9, "utf-32-le"),
         (min(nuls[:2]) * 10 > quarter * 9, "utf-32-be"),
@@ -114,25 +116,11 @@ def _wide(data: bytes) -> tuple[str, str] | None:
         (even >= some and even > 20 * odd, "utf-16-be"),
     )
     for encoding in [encoding for yes, encoding in likely if yes]:
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        if _is_readable(text[:4096]):
+        text = _strictly_decoded(data, encoding) or ""
+        readable = sum(char.isprintable() or char in "\t\n\v\f\r\ufeff" for char in text[:4096])
+        if text and readable * 100 >= min(len(text), 4096) * 97:
             return text, encoding
     return None
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        return bool(data.decode())
-    except UnicodeDecodeError:
-        return False
-
-
-def _is_readable(text: str) -> bool:
-    good = sum(1 for char in text if char.isprintable() or char in "\t\n\v\f\r\ufeff")
-    return good * 100 >= len(text) * 97
 
 
 def _is_binary(data: bytes) -> bool:
@@ -169,10 +157,8 @@ def _declared(data: bytes) -> tuple[str, str, tuple[str, ...]] | None:
     encoding = match[1].decode().lower() if match else ""
     if not encoding.startswith(_DECLARABLE):
         return None
-    try:
-        return data.decode(encoding), encoding, (f"read as {encoding}, as it declares",)
-    except (LookupError, UnicodeDecodeError):
-        return None
+    text = _strictly_decoded(data, encoding)
+    return None if text is None else (text, encoding, (f"read as {encoding}, as it declares",))
 
 
 def _western(data: bytes, high: bytes) -> tuple[str, str, tuple[str, ...]] | None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from functools import cache
 from typing import Any
 
 
@@ -14,15 +12,16 @@ def read(text: str, start: int = 0) -> tuple[Any, int]:
     Raises ValueError when there is none, and for NaN, infinity, and what is nested too deeply to read.
     """
     try:
-        return _decoder().raw_decode(text, start)
+        return json.JSONDecoder(parse_constant=_refuse).raw_decode(text, start)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
 
 def after_blanks(text: str, start: int = 0) -> int:
     """Where the white space (or byte order mark) that begins at `start` ends."""
-    found = _blanks().match(text, start)
-    return found.end() if found else start
+    while text[start : start + 1].isspace() or text[start : start + 1] == "\ufeff":
+        start += 1
+    return start
 
 
 def loaded(value: object) -> object:
@@ -57,28 +56,14 @@ def kind_of(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return _kind_of_number(value)
+        if abs(value) >= 10**18:
+            return "a very large number"
+        kind = "a whole number" if isinstance(value, int) else "a fraction"
+        return "a negative number" if value < 0 else kind
     if isinstance(value, str):
         return "a string"
     return "null" if value is None else "a list" if isinstance(value, list) else "an object"
 
 
-def _kind_of_number(value: float) -> str:
-    if abs(value) >= 10**18:
-        return "a very large number"
-    if value < 0:
-        return "a negative number"
-    return "a whole number" if isinstance(value, int) else "a fraction"
-
-
-@cache
-def _decoder() -> json.JSONDecoder:
-    def refuse(word: str) -> float:
-        raise ValueError(f"{word} is no JSON number")
-
-    return json.JSONDecoder(parse_constant=refuse)
-
-
-@cache
-def _blanks() -> re.Pattern[str]:
-    return re.compile(r"[\s\ufeff]*")
+def _refuse(word: str) -> float:
+    raise ValueError(f"{word} is no JSON number")

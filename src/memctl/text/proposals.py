@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Any, NamedTuple
 
 from memctl.text import clean, jsons
@@ -59,7 +58,7 @@ def parse(
 
     strategy: "tool" reads tool calls and JSON, "delimiter" reads delimiter blocks and JSON, "both" reads all of them.
     """
-    finder = _Finder(tools=strategy != "delimiter")
+    finder = _ProposalFinder(tools=strategy != "delimiter")
     rest = finder.whole(text)
     if rest is None:
         rest = text
@@ -72,10 +71,10 @@ def parse(
 def checked(entry: Any) -> tuple[Proposed | None, list[str]]:
     """One proposal that is JSON already, or None when it is none; and what is wrong with it or with parts of it."""
     problems: list[str] = []
-    return _Check("", problems).proposed(entry), problems
+    return _ProposalCheck("", problems).proposed(entry), problems
 
 
-class _Finder:
+class _ProposalFinder:
     """Collects proposals and problems from the pieces of one text."""
 
     __slots__ = ("count", "problems", "proposals", "structured", "tools")
@@ -127,7 +126,8 @@ class _Finder:
     def _block(self, body: str, opening: str, *, closed: bool) -> bool:
         # A model that speaks of the delimiter before it uses it: the block begins at its last mention.
         for piece in (body, body.rpartition(opening)[2]) if opening in body else (body,):
-            inner = _unfenced(piece).strip()
+            fences = list(_fences(piece)) if "```" in piece or "~~~" in piece else []
+            inner = (piece[fences[0][1] : fences[0][2]] if len(fences) == 1 else piece).strip()
             entries, end = self._read(inner)
             if entries is not None and end < len(inner):
                 entries = None
@@ -208,12 +208,12 @@ class _Finder:
         self.structured = True
         for entry in entries:
             self.count += 1
-            checked = _Check(f"proposal {self.count}", self.problems).proposed(entry)
+            checked = _ProposalCheck(f"proposal {self.count}", self.problems).proposed(entry)
             if checked is not None:
                 self.proposals.append(checked)
 
 
-class _Check:
+class _ProposalCheck:
     """Types one proposal's values; what has the wrong type is left out, with a line that says so."""
 
     __slots__ = ("label", "problems")
@@ -290,7 +290,7 @@ class _Check:
         if not isinstance(value, dict):
             self._problem("provenance_hint", "an object", value)
             return {}
-        inner = _Check(": ".join(filter(None, (self.label, "provenance_hint"))), self.problems)
+        inner = _ProposalCheck(": ".join(filter(None, (self.label, "provenance_hint"))), self.problems)
         hint: dict[str, Any] = {name: inner._text(value, name) for name in ("source_kind", "source_id")}
         hint.update({name: inner._words(value, name) for name in ("chunk_ids", "content_hashes")})
         return {name: held for name, held in hint.items() if held}
@@ -323,22 +323,10 @@ def _all_proposals(entries: list[Any]) -> bool:
     )
 
 
-def _unfenced(body: str) -> str:
-    if "```" not in body and "~~~" not in body:
-        return body
-    blocks = list(_fences(body))
-    return body[blocks[0][1] : blocks[0][2]] if len(blocks) == 1 else body
-
-
-@cache
-def _fence() -> re.Pattern[str]:
-    return re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
-
-
 def _fences(text: str) -> Iterator[tuple[int, int, int, int]]:
     """Each fenced block marked json or unmarked: where it starts, where its body starts and ends, where it ends."""
     start, body, mark, language = 0, 0, "", ""
-    for fence in _fence().finditer(text):
+    for fence in re.finditer(r"^ {0,3}(`{3,}|~{3,})", text, re.MULTILINE):
         line_end = text.find("\n", fence.end())
         line_end = len(text) if line_end < 0 else line_end
         info = text[fence.end() : line_end].strip()

@@ -15,7 +15,7 @@ from memctl.store.schema import tokenizer as resolve
 from memctl.store.search import fts, vectors
 
 if TYPE_CHECKING:
-    from memctl.retrieve.embedder import Embedder
+    from memctl.retrieve.embedding import Embedder
 
 
 #: Only what may be given to a model is given to an embedder.
@@ -79,7 +79,7 @@ def embed(
     if model is None:
         raise errors.EmbedderMissing
     _check_one_model(ctx, model.model, replace=replace)
-    from memctl.retrieve.meaning import learn, weight_of
+    from memctl.retrieve.embedding import learn_weight, learned_weight
 
     todo = vectors.pending_items(ctx.db, model.model, EMBEDDABLE)
     result = Embedded(model.model, kept=_count_given(ctx) - len(todo), left=len(todo), dry_run=dry_run)
@@ -94,9 +94,9 @@ def embed(
         ctx.note(f"[embed] would send {len(now)} texts ({chars} characters) to {model.where}")
         return result
     _embed_items(ctx, model, now, result)
-    result.weight = weight_of(ctx.db, model.model)
+    result.weight = learned_weight(ctx.db, model.model)
     if result.weight is None or LEARN_SHARE * result.done > result.kept:
-        result.weight = learn(ctx.db, model, EMBEDDABLE, float(ctx.config.value("embeddings.seconds")))
+        result.weight = learn_weight(ctx.db, model, EMBEDDABLE, float(ctx.config.value("embeddings.seconds")))
     events.log(ctx.db, "embed", None, {"model": model.model, "embedded": result.done})
     ctx.note(f"[embed] {result.done} embedded, {result.kept} kept, {result.left} left; weight {result.weight:.2f}")
     return result

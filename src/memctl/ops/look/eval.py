@@ -9,10 +9,10 @@ from memctl.context import Context
 from memctl.lifecycle.jsonl import number_lines
 from memctl.operation import READ, Arg, Fields, Result, operation
 from memctl.parameters import ReadRequest
-from memctl.reading.request import Reader, drop_weak, pool_size
+from memctl.reading.request import Retriever, drop_weak, pool_size
 from memctl.retrieve import evaluate
-from memctl.retrieve.evaluate import Judged, Question
-from memctl.retrieve.find import Found
+from memctl.retrieve.evaluate import Question, QuestionResult
+from memctl.retrieve.ranking import SearchResult
 from memctl.store.filters import Filters
 
 #: So many lines that cannot be used are told one by one.
@@ -24,7 +24,7 @@ class Evaluated(Result):
 
     __slots__ = ("budget", "exit_code", "judged", "k", "unknown")
 
-    def __init__(self, judged: list[Judged], k: int, unknown: set[str], budget: int, *, failed: bool) -> None:
+    def __init__(self, judged: list[QuestionResult], k: int, unknown: set[str], budget: int, *, failed: bool) -> None:
         self.judged, self.k, self.unknown, self.budget = judged, k, unknown, budget
         self.exit_code = 1 if failed else 0
 
@@ -39,7 +39,7 @@ class Evaluated(Result):
         return evaluate.mrr(self.judged)
 
     @property
-    def phrased(self) -> list[Judged]:
+    def phrased(self) -> list[QuestionResult]:
         """The questions that name a phrase their block must say."""
         return [one for one in self.judged if one.told is not None]
 
@@ -49,7 +49,7 @@ class Evaluated(Result):
         return evaluate.answered(self.judged)
 
     @property
-    def misses(self) -> list[Judged]:
+    def misses(self) -> list[QuestionResult]:
         """The questions of which not every expected source was found, or whose block says none of the phrases."""
         return [one for one in self.judged if one.missing or one.told is False]
 
@@ -113,16 +113,16 @@ def eval(
     """
     questions = _read(ctx, file)
     most = limit if all(not question.phrases for question in questions) else max(limit, pool_size(budget))
-    reader = Reader(ctx, request, "eval", injectable=injectable)
+    retriever = Retriever(ctx, request, "eval", injectable=injectable)
     judged, searched = [], set()
     for question in questions:
         ctx.progress(f"[eval] line {question.line}")
-        filters = reader.filters
+        filters = retriever.filters
         if question.scope is not None and not request.all_scopes:
             filters = Filters(Filters.read_set(question.scope), injectable=injectable)
         searched.add(filters.scopes)
-        found = reader.find(question.text, most, filters=filters)
-        told = _told(reader, found, question, budget) if question.phrases else None
+        found = retriever.find(question.text, most, filters=filters)
+        told = _told(retriever, found, question, budget) if question.phrases else None
         judged.append(_judged(ctx, question, found, limit)._replace(told=told))
     result = Evaluated(judged, limit, set(), budget, failed=False)
     result.unknown = _unknown(ctx, result, Filters(_union(searched), injectable=injectable))
@@ -155,22 +155,22 @@ def _read(ctx: Context, file: str) -> list[Question]:
     return questions
 
 
-def _judged(ctx: Context, question: Question, found: Found, limit: int) -> Judged:
+def _judged(ctx: Context, question: Question, found: SearchResult, limit: int) -> QuestionResult:
     from memctl.store.items import items
 
     return evaluate.judge(question, items.get_many(ctx.db, [c.id for c in found.candidates[:limit]]))
 
 
-def _told(reader: Reader, found: Found, question: Question, budget: int) -> bool:
+def _told(retriever: Retriever, found: SearchResult, question: Question, budget: int) -> bool:
     """Whether the block that recall gives for the question says one of its phrases."""
     from memctl.reading.block import deliver
     from memctl.retrieve.pack import build_block
     from memctl.text.block.frames import Compact
 
     free = [c for c in found.candidates if c.injectable][: pool_size(budget)]
-    best = Found(found.query, free, found.total, found.like, found.ranking)
+    best = found.with_candidates(free, found.total)
     drop_weak(best)
-    return evaluate.tells(build_block(deliver(reader, best), Compact(), budget).text, question.phrases)
+    return evaluate.tells(build_block(deliver(retriever, best), Compact(), budget).text, question.phrases)
 
 
 def _union(searched: "set[tuple[str, ...] | None]") -> tuple[str, ...] | None:

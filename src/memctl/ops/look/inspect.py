@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
-from memctl.folders.visiting import (
+from memctl.folders.mounted import (
     MountMode,
     SyncMode,
     Visit,
     bring_in,
-    forget,
+    canonical_folder,
+    mount_at,
+    mount_named,
     root_of,
     staleness,
     structure,
@@ -17,6 +19,7 @@ from memctl.folders.visiting import (
 )
 from memctl.operation import CREATE, READ, Arg, Result, operation
 from memctl.parameters import Budget
+from memctl.store.documents import mounts
 
 if TYPE_CHECKING:
     from memctl.ingest.inspect import Report
@@ -28,9 +31,8 @@ class Inspected(Result):
     __slots__ = ("as_text", "budget", "report", "visit")
     verbatim = True
 
-    def __init__(self, report: "Report", budget: int, visit: Visit | None = None) -> None:
-        self.report, self.budget, self.visit = report, budget, visit
-        self.as_text = False
+    def __init__(self, report: "Report", budget: int, visit: Visit | None = None, *, as_text: bool) -> None:
+        self.report, self.budget, self.visit, self.as_text = report, budget, visit, as_text
 
     def as_dict(self) -> dict[str, Any]:
         """What `--json` prints; or, where text was asked for, the block and few numbers."""
@@ -125,12 +127,12 @@ def inspect(
     state of the last sync, the languages, and a tree in which the parts with most passages are open. Paths are relative
     to the folder; of several mounts, each path begins with the name of its own. Without a folder nothing is written.
     """
-    from memctl.folders.registered import canonical_folder, mount_at
-
     ctx.narrow(READ)  # nothing is written unless a folder is mounted or synced
     when: SyncMode = "never" if no_sync else sync
+    as_text = output_format == "text"
     if path is None:
-        return _as_asked(_known_files(ctx, mount, budget, scope, look=when != "never"), output_format)
+        report = _report_known(ctx, mount, scope, look=when != "never")
+        return Inspected(report, budget, as_text=as_text)
     if mount is not None:
         ctx.warn("--mount filter ignored when positional path is provided")
     folder = canonical_folder(ctx, path, "inspect")
@@ -139,28 +141,22 @@ def inspect(
         bring_in(ctx, visit, when, mount_mode, {"ignore": ignore, "scope": scope})
         report = structure(ctx, visit.root, scope)
     finally:
-        if visit.made and mount_mode == "ephemeral":
-            forget(ctx, visit)
+        if visit.made and visit.mount is not None and mount_mode == "ephemeral":
+            mounts.remove(ctx.db, visit.mount["mount_id"])  # its passages stay
+            visit.gone = True
+            ctx.note("[inspect] Ephemeral: mount removed")
     if visit.mount is not None:
         report.note_syncs([sync_state(ctx, visit.mount, visit.stale)])
-    return _as_asked(Inspected(report, budget, visit), output_format)
+    return Inspected(report, budget, visit, as_text=as_text)
 
 
-def _as_asked(result: Inspected, output_format: str | None) -> Inspected:
-    result.as_text = output_format == "text"
-    return result
-
-
-def _known_files(ctx: Context, key: str | None, budget: int, scope: str | None, *, look: bool) -> Inspected:
+def _report_known(ctx: Context, key: str | None, scope: str | None, *, look: bool) -> "Report":
     """The report on what the store knows, of one mount or of all files; folders are only looked at."""
-    from memctl.folders.registered import mount_named
-    from memctl.store.documents import mounts
-
     known = mounts.list_mounts(ctx.db) if key is None else [mount_named(ctx, key, "inspect")]
     root = None if key is None else root_of(known[0]["path"], known[0])
     report = structure(ctx, root, scope)
     report.note_syncs([sync_state(ctx, one, staleness(ctx, one) if look else None) for one in known])
-    return Inspected(report, budget)
+    return report
 
 
 def text(result: Inspected) -> Iterator[str]:

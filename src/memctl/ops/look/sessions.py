@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 class SessionList(Result):
     """Some sessions; one alone with its turns."""
 
-    __slots__ = ("found", "turns")
-
-    def __init__(self, found: "list[Session]", turns: "list[SessionTurn] | None" = None) -> None:
-        self.found, self.turns = found, turns
+    found: "list[Session]"
+    turns: "list[SessionTurn] | None" = None
 
     def as_dict(self) -> dict[str, Any]:
         """The sessions' fields; of one alone, its fields and its turns."""
@@ -32,10 +30,8 @@ class SessionList(Result):
 class SessionDeletion(Result):
     """A session that is deleted, or would be."""
 
-    __slots__ = ("dry_run", "session")
-
-    def __init__(self, session: "Session", *, dry_run: bool) -> None:
-        self.session, self.dry_run = session, dry_run
+    session: "Session"
+    dry_run: bool
 
     def as_dict(self) -> dict[str, Any]:
         """Its id and how many turns it has."""
@@ -81,16 +77,16 @@ def session(
         found = sessions.list_sessions(ctx.db, limit)
         if not found:
             ctx.note("[session] No sessions.")
-        return SessionList(found)
+        return SessionList(found=found)
     one = sessions.get_session(ctx.db, wanted)
     if one is None:
         raise SessionNotFound(id=wanted)
     if action == "show":
-        return SessionList([one], sessions.list_turns(ctx.db, wanted, limit))
+        return SessionList(found=[one], turns=sessions.list_turns(ctx.db, wanted, limit))
     if yes:
         sessions.delete_session(ctx.db, wanted)
     ctx.note(f"[session] {one.turns} turn(s) {'deleted' if yes else 'to delete; --yes does it'}")
-    return SessionDeletion(one, dry_run=not yes)
+    return SessionDeletion(session=one, dry_run=not yes)
 
 
 def session_text(result: SessionList | SessionDeletion) -> Iterator[str]:
@@ -121,15 +117,14 @@ def session_text(result: SessionList | SessionDeletion) -> Iterator[str]:
 class InjectedTurn(Result):
     """The context for a model, and the turn it belongs to."""
 
-    __slots__ = ("_system", "found", "turn")
-
-    def __init__(self, found: "Recalled", system: str, turn: int) -> None:
-        self.found, self._system, self.turn = found, system, turn
+    found: "Recalled"
+    system_context: str
+    turn: int
 
     @property
     def context(self) -> str:
         """What was given, then the block."""
-        return "\n\n".join(part for part in (self._system, self.found.shown()) if part)
+        return "\n\n".join(part for part in (self.system_context, self.found.shown()) if part)
 
     def as_dict(self) -> dict[str, Any]:
         """The context, how many items are in it, and what its block costs."""
@@ -178,7 +173,7 @@ def session_inject(
     request = ReadRequest(budget=budget_tokens, scope=session.scope, workspace=workspace)
     found = recall_block(ctx, query, request, configured_form(ctx), command="session", kind="session_inject")
     turn = turns.record_turn(ctx.db, ctx.policy, session.id, query, "", found.block.ids)
-    return InjectedTurn(found, system_context, turn.number)
+    return InjectedTurn(found=found, system_context=system_context, turn=turn.number)
 
 
 def session_inject_text(result: InjectedTurn) -> Iterator[str]:
@@ -189,10 +184,9 @@ def session_inject_text(result: InjectedTurn) -> Iterator[str]:
 class AnsweredTurn(Result):
     """What became of the proposals in an answer, and the turn they belong to."""
 
-    __slots__ = ("proposals", "redacted", "turn")
-
-    def __init__(self, found: "Proposals", turn: int, redacted: bool) -> None:
-        self.proposals, self.turn, self.redacted = found, turn, redacted
+    proposals: "Proposals"
+    turn: int
+    redacted: bool
 
     def as_dict(self) -> dict[str, Any]:
         """The counts and rows of `memory_propose`, the turn, and whether secrets were blotted out of the answer."""
@@ -243,7 +237,7 @@ def session_store(
         done = store_proposals(batch, [*entries, *unusable], "session")
         answer = parsed.rest if parsed.structured else given
         turn = turns.record_answer(ctx.db, ctx.policy, session.id, answer)
-    return AnsweredTurn(done, turn.number, turn.redacted)
+    return AnsweredTurn(proposals=done, turn=turn.number, redacted=turn.redacted)
 
 
 def session_store_text(result: AnsweredTurn) -> Iterator[str]:

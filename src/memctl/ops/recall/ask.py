@@ -7,7 +7,7 @@ from memctl import errors
 from memctl.annotations import Annotated, Any
 from memctl.answering.answer import GAP, Ground, GroundedAnswer, Model, ModelOptions, least_coverage
 from memctl.context import Context
-from memctl.folders.visiting import MountMode, SyncMode, Visit, brought_in, structure, sync_state
+from memctl.folders.mounted import MountMode, SyncMode, Visit, brought_in, structure, sync_state
 from memctl.llm.citations import REQUEST, Citation, check_citations
 from memctl.operation import CREATE, Arg, Fields, Result, operation
 from memctl.parameters import Budget, ReadRequest
@@ -24,18 +24,15 @@ class Asked(Result):
 
     citations  None when they were not asked for
     counted    what the model was given counts as used
-    streamed   the answer is on stdout already
     """
 
-    __slots__ = ("citations", "counted", "ctx", "grounded", "spend", "streamed", "visit")
     verbatim = True
-
-    def __init__(
-        self, ctx: Context, visit: Visit, grounded: GroundedAnswer, model: Model, citations: list[Citation] | None,
-        *, counted: bool,
-    ) -> None:  # fmt: skip
-        self.ctx, self.visit, self.grounded, self.citations = ctx, visit, grounded, citations
-        self.spend, self.streamed, self.counted = model.spend, model.streamed, counted
+    ctx: Context
+    visit: Visit
+    grounded: GroundedAnswer
+    model: Model
+    citations: list[Citation] | None
+    counted: bool
 
     def as_dict(self) -> dict[str, Any]:
         """The answer and the documented counts."""
@@ -53,7 +50,7 @@ class Asked(Result):
             "stop_reason": done.stop_reason,
             "truncated": done.truncated,
             "sources": [str(source) for source in self.grounded.sources],
-            "spend": self.spend.as_dict(),
+            "spend": self.model.spend.as_dict(),
         }
         if self.citations is not None:
             out["citations"] = [found._asdict() for found in self.citations]
@@ -144,7 +141,7 @@ def ask(
         raise errors.UsageError(f"inspect_cap ({inspect_cap}) must be less than budget ({budget})", command="ask")
     if not question.strip():
         raise errors.UsageError("the question is empty", command="ask")
-    from memctl.folders.registered import canonical_folder
+    from memctl.folders.mounted import canonical_folder
 
     model = Model(ctx, options, "ask")
     plan = model.plan(budget, REQUEST if cite else "")
@@ -158,7 +155,8 @@ def ask(
             model.tell_spend()
     model.tell_end(grounded.result)
     citations = _check(ctx, grounded, visit) if cite else None
-    return Asked(ctx, visit, grounded, model, citations, counted=mount_mode == "persist")
+    counted = mount_mode == "persist"
+    return Asked(ctx=ctx, visit=visit, grounded=grounded, model=model, citations=citations, counted=counted)
 
 
 def _look(ctx: Context, visit: Visit, question: str, budget: int, cap: int) -> tuple[Block, str, Ground]:
@@ -199,5 +197,5 @@ def _check(ctx: Context, grounded: GroundedAnswer, visit: Visit) -> list[Citatio
 
 def text(result: Asked) -> Iterator[str]:
     """The answer, unless it is there already."""
-    if not result.streamed:
+    if not result.model.streamed:
         yield result.grounded.result.answer

@@ -10,7 +10,7 @@ from memctl.annotations import Annotated, Any
 from memctl.answering.answer import Model, ModelOptions
 from memctl.answering.chat import ChatOptions, ChatRecorder, ChatTurn, Conversation, find_session
 from memctl.context import Context
-from memctl.folders.visiting import SyncMode, Visit, bring_in
+from memctl.folders.mounted import SyncMode, Visit, bring_in
 from memctl.ingest.turns import check_session_id
 from memctl.llm import terminal
 from memctl.names import DEFAULT_SCOPE
@@ -25,16 +25,12 @@ class Chat(Result):
     """A chat: it goes on while what it says is printed.
 
     interactive  somebody types the questions: Ctrl-C stops an answer, not the chat
-    streamed     answers are printed while they are made
     """
 
-    __slots__ = ("conversation", "ctx", "interactive", "streamed")
     verbatim = True
-
-    def __init__(self, conversation: Conversation) -> None:
-        self.conversation, self.ctx = conversation, conversation.ctx
-        self.streamed = conversation.model.streamed
-        self.interactive = "stdin" in self.ctx.tty
+    ctx: Context
+    conversation: Conversation
+    interactive: bool
 
     def as_dict(self) -> dict[str, Any]:
         """All turns, once the questions have ended."""
@@ -136,7 +132,7 @@ def chat(
     """
     model = Model(ctx, options, "chat")
     plan = model.plan(budget)
-    options.stream = (options.stream or "stdout" in ctx.tty) and not ctx.json
+    model.streamed = (options.stream or "stdout" in ctx.tty) and not ctx.json and ctx.emit is not None
     ctx.narrow(READ)
     before = find_session(ctx, how.resume) if how.resume is not None else None
     if before is not None:
@@ -156,7 +152,7 @@ def chat(
     conversation = Conversation(model, plan, how, recorder, visit, embedder)
     _greet(conversation, conversation.resume() if before else 0)
     ctx.close()
-    return Chat(conversation)
+    return Chat(ctx=ctx, conversation=conversation, interactive="stdin" in ctx.tty)
 
 
 def _ingest(ctx: Context, sources: list[str], scope: str) -> None:
@@ -170,7 +166,7 @@ def _ingest(ctx: Context, sources: list[str], scope: str) -> None:
 
 
 def _visit(ctx: Context, folder: str, when: SyncMode) -> Visit:
-    from memctl.folders.registered import canonical_folder, mount_at
+    from memctl.folders.mounted import canonical_folder, mount_at
 
     path = canonical_folder(ctx, folder, "chat")
     visit = Visit(path, mount_at(ctx, path))
@@ -226,11 +222,11 @@ def text(result: Chat) -> Iterator[str]:
     emit = result.ctx.emit
     for turn in result.turns():
         if emit is None:
-            yield turn.answer
+            yield turn.grounded.result.answer
             yield ""
             continue
         try:
-            emit("\n" if result.streamed else turn.answer + "\n\n")
+            emit("\n" if result.conversation.model.streamed else turn.grounded.result.answer + "\n\n")
         except KeyboardInterrupt:
             if not result.interactive:
                 raise

@@ -28,17 +28,21 @@ from memctl.text.tokens import estimate
 class Looped(Result):
     """How a loop ended; the uses of what it recalled are counted when the answer is out."""
 
-    __slots__ = ("ctx", "exit_code", "result", "spend", "streamed")
     verbatim = True
-
-    def __init__(self, ctx: Context, result: LoopResult, spend: Spend, *, failed: bool, streamed: bool) -> None:
-        self.ctx, self.result, self.spend, self.streamed = ctx, result, spend, streamed
-        self.exit_code = 1 if failed else 0
+    ctx: Context
+    result: LoopResult
+    spend: Spend
+    streamed: bool
+    exit_code: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """The documented keys, what was recalled on the way, and what was spent."""
-        more = {"item_ids": list(self.result.ids), "truncated": self.result.truncated, "spend": self.spend.as_dict()}
-        return {"status": "ok"} | self.result.as_dict() | more
+        done = self.result
+        return {
+            "status": "ok", "answer": done.answer, "iterations": done.iterations, "converged": done.converged,
+            "stop_reason": done.stop_reason, "traces": [trace.as_dict() for trace in done.traces],
+            "item_ids": list(done.ids), "truncated": done.truncated, "spend": self.spend.as_dict(),
+        }  # fmt: skip
 
     def settle(self) -> None:
         """Count the use of what was recalled; a store that cannot be written to counts nothing."""
@@ -51,11 +55,8 @@ class Looped(Result):
 class Replayed(Result):
     """The trace of a recorded loop."""
 
-    __slots__ = ("traces",)
     verbatim = True
-
-    def __init__(self, traces: tuple[LoopTrace, ...]) -> None:
-        self.traces = traces
+    traces: tuple[LoopTrace, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """The trace, and how the loop ended."""
@@ -64,10 +65,6 @@ class Replayed(Result):
             "status": "ok", "iterations": len(self.traces), "converged": last in CONVERGED, "stop_reason": last,
             "traces": [trace.as_dict() for trace in self.traces],
         }  # fmt: skip
-
-
-def _file(help: str, flag: str) -> Arg:
-    return Arg(help, flag, metavar="FILE", path=True, mcp=False)
 
 
 @operation(
@@ -126,8 +123,14 @@ def loop(
         Arg("an answer without directive is an error; so is a loop that does not converge", "--strict", mcp="full"),
     ] = False,
     trace: Annotated[bool, Arg("a JSON line for each call, on stderr", "--trace", mcp=False)] = False,
-    trace_file: Annotated[str | None, _file("write these lines, and what --replay needs", "--trace-file")] = None,
-    replay: Annotated[str | None, _file("print the trace of a recorded loop; asks no model", "--replay")] = None,
+    trace_file: Annotated[
+        str | None,
+        Arg("write these lines, and what --replay needs", "--trace-file", metavar="FILE", path=True, mcp=False),
+    ] = None,
+    replay: Annotated[
+        str | None,
+        Arg("print the trace of a recorded loop; asks no model", "--replay", metavar="FILE", path=True, mcp=False),
+    ] = None,
 ) -> Looped | Replayed:
     """Let a model answer from standard input, and ask memory for more, within bounds.
 
@@ -141,32 +144,35 @@ def loop(
     if not query.strip():
         raise errors.UsageError("the question is empty", command="loop")
     model = Model(ctx, options, "loop")
-    context = _context(ctx, initial_context)
     plan = model.plan(block_budget(ctx, request), stop_on_no_new=not no_stop_on_no_new, strict=strict)
     if plan.protocol != "passive" and plan.max_calls > 1:
         _ = ctx.db  # a store that is missing is an error now, not after a call was paid for
     request.auto, request.min_coverage = True, least_coverage(ctx)
     ground = Ground(ctx, request, "loop")
-    size = estimate(context)
+    context = _read_context(ctx, initial_context, plan.budget)
     with _tracing(ctx, plan, query, trace, trace_file) as on_trace:
-        if size > plan.budget:
-            ctx.warn(f"[loop] The context has ~{size} tokens; what is best in it within {plan.budget} is used.")
         try:
             result = model.run(plan, context, query, ground.recall, on_trace)
         finally:
             model.tell_spend()
         model.tell_end(result)
-    return Looped(ctx, result, model.spend, failed=strict and not result.converged, streamed=model.streamed)
+    exit_code = 1 if strict and not result.converged else 0
+    return Looped(ctx=ctx, result=result, spend=model.spend, streamed=model.streamed, exit_code=exit_code)
 
 
-def _context(ctx: Context, given: str | None) -> str:
+def _read_context(ctx: Context, given: str | None, budget: int) -> str:
+    """What is known so far, from standard input where it is not given. Raises NoContext and EmptyContext."""
     if given is None:
         if "stdin" in ctx.tty or ctx.stdin is None:
             raise errors.NoContext
         given = ctx.stdin_text()
     if not given.strip():
         raise errors.EmptyContext
-    return clean(given).strip()
+    context = clean(given).strip()
+    size = estimate(context)
+    if size > budget:
+        ctx.warn(f"[loop] The context has ~{size} tokens; what is best in it within {budget} is used.")
+    return context
 
 
 @contextmanager
@@ -205,7 +211,7 @@ def _replay(ctx: Context, path: str, question: str) -> Replayed:
         raise errors.FileMissing(path=path, reason=exc.strerror) from exc
     if recorded.plan is not None and question != recorded.question:
         ctx.note(f"[loop] The recorded question was another: {recorded.question}")
-    return Replayed(replay_loop(path, recorded))
+    return Replayed(traces=replay_loop(path, recorded))
 
 
 def text(result: Looped | Replayed) -> Iterator[str]:

@@ -6,9 +6,9 @@ from memctl.annotations import Annotated, Any
 from memctl.context import Context
 from memctl.operation import MARK_OFF, MARK_ON, READ, Arg, Fields, Result, operation
 from memctl.parameters import ReadRequest
-from memctl.reading.request import Reader, looking_back
-from memctl.retrieve.find import Found
-from memctl.store.filters import Filters
+from memctl.reading.request import Retriever
+from memctl.retrieve.ranking import SearchResult
+from memctl.store.search import index
 from memctl.store.search.index import Candidate
 
 PREVIEW_CHARS = 200
@@ -23,25 +23,25 @@ BLANK: dict[str, Any] = {"title": "", "tags": [], "content_preview": "", "snippe
 class Hits(Result):
     """What a search found, best first."""
 
-    __slots__ = ("color", "ctx", "explain", "filters", "found", "hidden", "query", "trusted")
+    __slots__ = ("color", "ctx", "explain", "found", "hidden", "query", "retriever", "trusted")
 
     def __init__(
-        self, ctx: Context, query: str, found: Found, filters: Filters, hidden: dict[str, str], *, explain: bool = False
+        self, retriever: Retriever, query: str, found: SearchResult, hidden: dict[str, str], *, explain: bool = False
     ) -> None:
-        self.ctx, self.query, self.found, self.filters, self.explain = ctx, query, found, filters, explain
+        self.ctx, self.retriever, self.query, self.found, self.explain = retriever.ctx, retriever, query, found, explain
         self.hidden = hidden  # ids of items whose words are not shown, and why
-        self.color, self.trusted = ctx.color, ctx.db.trusted
+        self.color, self.trusted = self.ctx.color, self.ctx.db.trusted
 
     def as_dict(self) -> dict[str, Any]:
         """The items, how many there are, how the search was answered, and what to try next."""
         from memctl.reading.hints import hint
-        from memctl.retrieve.find import describe
+        from memctl.retrieve.explain import describe
 
         items = self._for_models()
         # What is left out must not show in how the search was answered either: that would tell which words it has.
         shown = {row["id"] for row in items}
         best = [c for c in self.found.candidates if c.id in shown]
-        meta = describe(self.ctx.db, Found(self.found.query, best, len(best), self.found.like, self.found.ranking))
+        meta = describe(self.ctx.db, self.found.with_candidates(best, len(best)))
         words = hint(self.query, meta, found=bool(items))
         return {
             "status": "ok", "count": len(items), "items": items,
@@ -58,9 +58,9 @@ class Hits(Result):
         from memctl.store.items import items
 
         found = self.found.candidates
-        with looking_back(self.ctx, self.filters):
+        with self.retriever.looking_back():
             stored = {item.id: item for item in items.get_many(self.ctx.db, [c.id for c in found])}
-        past = self.filters.as_of is not None
+        past = self.retriever.filters.as_of is not None
         free = delivery.items_for_models(self.ctx, list(stored.values()), "search", past=past)
         rows = []
         for row, c in zip(self.as_json(), found, strict=True):
@@ -79,13 +79,22 @@ class Hits(Result):
 
     def as_json(self) -> list[dict[str, Any]]:
         """The documented array; `[]` when nothing was found."""
-        rows = [_entry(c, self.found) | (_explained(c, self.found) if self.explain else {})
-                for c in self.found.candidates]  # fmt: skip
-        for row in rows:
-            if row["id"] in self.hidden:
+        rows = []
+        for c in self.found.candidates:
+            row: dict[str, Any] = {
+                "id": c.id, "tier": c.tier, "type": c.type, "title": c.title, "tags": _tags(c),
+                "confidence": c.confidence, "content_preview": c.content[:PREVIEW_CHARS], "scope": c.scope,
+            }  # fmt: skip
+            if not c.injectable:
+                row["quarantined"] = True
+            row |= {"score": round(c.score, 6), "snippet": " ".join(snippet(c, self.found).split())}
+            if self.explain:
+                row["explain"] = _explain_score(c, self.found)
+            if c.id in self.hidden:
                 row.update(BLANK, quarantined=True)
             if not self.trusted:
                 row["trust"] = _stranger()
+            rows.append(row)
         return rows
 
 
@@ -137,50 +146,33 @@ def search(
     words do not count, forms of a word are one word, and identifiers are also found by their parts. Items that are
     kept from models are shown with a mark; of those that policy holds back, the words only on a terminal.
     """
-    reader = Reader(ctx, request, "search", prefix="")
-    with reader.looking_back():
-        found = reader.find(query, limit)
-        hidden = {} if quarantined else reader.held_back(found)
+    retriever = Retriever(ctx, request, "search", prefix="")
+    with retriever.looking_back():
+        found = retriever.find(query, limit)
+        hidden = {} if quarantined else retriever.held_back(found)
         if hidden and not found.query.blank:  # to a model that asks for a word, a line without words tells enough
             found.candidates[:] = [c for c in found.candidates if c.id not in hidden]
         if found.candidates:
-            if not reader.abstains(found):
-                _hint(ctx, found)
+            if not retriever.abstains(found) and len(found.query.terms) > 1 and not index.is_stemming(ctx.db):
+                from memctl.retrieve.explain import describe
+
+                hint = describe(ctx.db, found).morphological_hint
+                if hint:
+                    ctx.note(f"Hint: {hint}")
         else:
             ctx.note("No results found.")
-            if limit and reader.filters.scopes is not None and reader.redaction is None:
-                reader.tell_other_scopes(query)
-    if reader.redaction is not None:
+            if limit and retriever.filters.scopes is not None and retriever.redaction is None:
+                retriever.tell_other_scopes(query)
+    if retriever.redaction is not None:
         from memctl.reading.delivery import redact_candidates
 
         names = [c.id for c in found.candidates]
-        redact_candidates(ctx, reader.redaction, found.candidates)
+        redact_candidates(ctx, retriever.redaction, found.candidates)
         hidden = {c.id: hidden[name] for name, c in zip(names, found.candidates, strict=True) if name in hidden}
-    return Hits(ctx, query, found, reader.filters, hidden, explain=explain)
-
-
-def _hint(ctx: Context, found: Found) -> None:
-    """Say when other forms of the words may have been missed."""
-    from memctl.retrieve.find import describe
-    from memctl.store.search.index import is_stemming
-
-    if len(found.query.terms) > 1 and not is_stemming(ctx.db):
-        hint = describe(ctx.db, found).morphological_hint
-        if hint:
-            ctx.note(f"Hint: {hint}")
+    return Hits(retriever, query, found, hidden, explain=explain)
 
 
 # --- for people and machines ------------------------------------------------------------------------------------
-
-
-def _entry(c: Candidate, found: Found) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "id": c.id, "tier": c.tier, "type": c.type, "title": c.title, "tags": _tags(c),
-        "confidence": c.confidence, "content_preview": c.content[:PREVIEW_CHARS], "scope": c.scope,
-    }  # fmt: skip
-    if not c.injectable:
-        entry["quarantined"] = True
-    return entry | {"score": round(c.score, 6), "snippet": " ".join(snippet(c, found).split())}
 
 
 def _stranger() -> str:
@@ -189,19 +181,10 @@ def _stranger() -> str:
     return STRANGER
 
 
-def _explained(c: Candidate, found: Found) -> dict[str, Any]:
+def _explain_score(c: Candidate, found: SearchResult) -> dict[str, dict[str, float]]:
     from memctl.retrieve.explain import reasons, words
 
-    return {"explain": {"reasons": reasons(found, c), "words": words(found, c)}}
-
-
-def _why(c: Candidate, found: Found) -> Iterator[str]:
-    """The score and its parts, as lines."""
-    parts: dict[str, dict[str, float]] = _explained(c, found)["explain"]
-    reasons = " + ".join(f"{name} {value:g}" for name, value in parts["reasons"].items())
-    yield f"score {c.score:.4g}" + (f" = {reasons}" if reasons else "")
-    if parts["words"]:
-        yield "words: " + ", ".join(f"{word} {value:g}" for word, value in parts["words"].items())
+    return {"reasons": reasons(found, c), "words": words(found, c)}
 
 
 def _tags(c: Candidate) -> list[str]:
@@ -216,7 +199,7 @@ def _tags(c: Candidate) -> list[str]:
     return load_strings(c.tags)
 
 
-def snippet(c: Candidate, found: Found) -> str:
+def snippet(c: Candidate, found: SearchResult) -> str:
     """The stretch of the content that speaks most of the query, on one line."""
     from memctl.text.block.excerpt import excerpt, stems
 
@@ -250,11 +233,16 @@ def text(hits: Hits) -> Iterator[str]:
         if line and line != one_line(c.title):
             yield f"    {marked(line, found) if hits.color else line}"
         if hits.explain:
-            yield from (f"    {one_line(line, EXPLAIN_CHARS)}" for line in _why(c, found))
+            parts = _explain_score(c, found)
+            reasons = " + ".join(f"{name} {value:g}" for name, value in parts["reasons"].items())
+            yield f"    {one_line(f'score {c.score:.4g}' + (f' = {reasons}' if reasons else ''), EXPLAIN_CHARS)}"
+            if parts["words"]:
+                words = ", ".join(f"{word} {value:g}" for word, value in parts["words"].items())
+                yield f"    {one_line(f'words: {words}', EXPLAIN_CHARS)}"
         yield ""
 
 
-def marked(line: str, found: Found) -> str:
+def marked(line: str, found: SearchResult) -> str:
     """The line with the words of the query between marks (see `memctl.operation.MARK_ON`)."""
     from memctl.text.query import stem
 

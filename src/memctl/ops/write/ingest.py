@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from memctl.annotations import Annotated, Any, Literal
 from memctl.context import Context
 from memctl.folders.documents import ingest_sources, limits, register_corpus
-from memctl.ingest.outcome import Outcome
+from memctl.ingest.plan import IngestOutcome
 from memctl.ingest.prepare import Options
 from memctl.operation import CREATE, Arg, Result, operation
 from memctl.parameters import WriteIn, writes
@@ -16,7 +16,7 @@ class Ingested(Result):
 
     __slots__ = ("corpus", "outcome", "scope")
 
-    def __init__(self, outcome: Outcome, scope: str, corpus: str | None) -> None:
+    def __init__(self, outcome: IngestOutcome, scope: str, corpus: str | None) -> None:
         self.outcome, self.scope, self.corpus = outcome, scope, corpus
 
     def as_dict(self) -> dict[str, Any]:

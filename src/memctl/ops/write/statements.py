@@ -36,10 +36,7 @@ _LINES = 20
 class Remembered(Result):
     """What became of one statement: the id of the item that holds it now, and what policy said of it."""
 
-    __slots__ = ("outcome",)
-
-    def __init__(self, outcome: "StatementOutcome") -> None:
-        self.outcome = outcome
+    outcome: "StatementOutcome"
 
     def as_dict(self) -> dict[str, Any]:
         """`status` ok, duplicate (the item was there) or rejected; `action` accept, quarantine or reject."""
@@ -106,7 +103,7 @@ def remember(
     limit, size = ctx.policy.max_content_length, len(item.content)
     if size > limit and type != "pointer":
         raise errors.TextTooLong(limit=limit, size=size)
-    done = batch.store("remember")[0]
+    done = batch.store("remember").outcomes[0]
     if done.kind == "rejected":
         ctx.warn(f"[remember] {'; '.join(done.reasons)}")
         raise errors.NothingStored(reason="rejected by policy")
@@ -116,7 +113,7 @@ def remember(
         ctx.note("[remember] known already" + ("; what is new about it was added" if done.changed else ""))
     elif not done.quarantined:
         ctx.note("[remember] stored")
-    return Remembered(done)
+    return Remembered(outcome=done)
 
 
 def _named_source(ctx: Context, source: str) -> MemoryProvenance:
@@ -179,8 +176,8 @@ def write(
     batch = StatementBatch(ctx, "memory_write", target)
     item = batch.add(batch.statement(content, title, type=type), importance)
     if clean.is_blank(content):
-        return Remembered(StatementOutcome("rejected", item.title, reasons=("Content is empty",)))
-    return Remembered(batch.store("write")[0])
+        return Remembered(outcome=StatementOutcome("rejected", item.title, reasons=("Content is empty",)))
+    return Remembered(outcome=batch.store("write").outcomes[0])
 
 
 def write_text(result: Remembered) -> Iterator[str]:
@@ -323,7 +320,7 @@ def pull(
     else:
         ctx.note("[pull] no structured proposals found — storing as single note")
         batch.add(batch.statement(parsed.rest, clean.one_line(title or "") or _note_title(parsed.rest), type=type))
-    kept = batch.store_long("pull")
+    kept = batch.store("pull", cut=True)
     done = Pulled(kept, problems=len(parsed.problems), empty=empty)
     _tell_pulled(batch, done, kept, structured=parsed.structured)
     if not (done.stored or done.duplicate) and (done.rejected or done.problems):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memctl import ids
-from memctl.store.database import Database, batches, placeholders, prefix_end
+from memctl.store.database import Database, prefix_end
 from memctl.store.filters import Filters
 from memctl.store.items import rows
 from memctl.types import CorpusMetadata
@@ -48,21 +48,20 @@ class FileSummary(NamedTuple):
 
 def get_files(db: Database, paths: Iterable[str]) -> dict[str, IngestedFile]:
     """What the store knows of these files; files it has not met are left out."""
-    out: dict[str, IngestedFile] = {}
-    join, extra = "", "NULL, NULL, '', NULL"
+    join, extra, changed = "", "NULL, NULL, ''", "NULL"
     if db.has("memory_files"):
         join = "LEFT JOIN memory_files AS f ON f.file_path = c.file_path"
         changed = "f.ctime_ns" if db.has("memory_gone_files") else "NULL"  # they came together
-        extra = f"f.mtime_ns, f.inode, coalesce(f.recipe, ''), {changed}"
-    for batch in batches(list(paths)):
-        for path, sha, item_ids, size, mtime_ns, inode, recipe, ctime_ns, ext, mount, rel, lang in db.rows(
-            f"SELECT c.file_path, c.sha256, c.item_ids, c.size_bytes, {extra}, c.ext, c.mount_id, c.rel_path, "
-            f"c.lang_hint FROM corpus_hashes AS c {join} WHERE c.file_path IN ({placeholders(batch)})",
-            batch,
-        ):
-            held = tuple(rows.load_strings(item_ids))
-            out[path] = IngestedFile(path, sha, held, size, mtime_ns, inode, recipe, ext, mount, rel, lang, ctime_ns)
-    return out
+        extra = "f.mtime_ns, f.inode, coalesce(f.recipe, '')"
+    found = db.rows_for(
+        f"SELECT c.file_path, c.sha256, c.item_ids, c.size_bytes, {extra}, c.ext, c.mount_id, c.rel_path, c.lang_hint, "
+        f"{changed} FROM corpus_hashes AS c {join} WHERE c.file_path IN (?*)",
+        paths,
+    )
+    return {
+        path: IngestedFile(path, sha256, tuple(rows.load_strings(item_ids)), *more)
+        for path, sha256, item_ids, *more in found
+    }
 
 
 def put_files(db: Database, files: Iterable[IngestedFile]) -> None:
@@ -70,23 +69,18 @@ def put_files(db: Database, files: Iterable[IngestedFile]) -> None:
     files = list(files)
     now = ids.timestamp()
     with db.atomic():
-        db.run_many(
-            "INSERT INTO corpus_hashes(file_path, sha256, chunk_count, item_ids, ingested_at, mount_id, rel_path, ext, "
-            "size_bytes, mtime_epoch, lang_hint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-            "ON CONFLICT(file_path) DO UPDATE SET sha256 = excluded.sha256, chunk_count = excluded.chunk_count, "
-            "item_ids = excluded.item_ids, ingested_at = excluded.ingested_at, mount_id = excluded.mount_id, "
-            "rel_path = excluded.rel_path, ext = excluded.ext, size_bytes = excluded.size_bytes, "
-            "mtime_epoch = excluded.mtime_epoch, lang_hint = excluded.lang_hint",
+        db.upsert(
+            "corpus_hashes",
+            "file_path sha256 chunk_count item_ids ingested_at mount_id rel_path ext size_bytes mtime_epoch lang_hint",
             [
                 (f.path, f.sha256, len(f.item_ids), json.dumps(f.item_ids), now, f.mount_id, f.rel_path, f.ext,
                  f.size, None if f.mtime_ns is None else f.mtime_ns // 1_000_000_000, f.lang_hint)
                 for f in files
             ],
         )  # fmt: skip
-        db.run_many(
-            "INSERT INTO memory_files(file_path, mtime_ns, inode, recipe, ctime_ns) VALUES (?, ?, ?, ?, ?) "
-            "ON CONFLICT(file_path) DO UPDATE SET mtime_ns = excluded.mtime_ns, inode = excluded.inode, "
-            "recipe = excluded.recipe, ctime_ns = excluded.ctime_ns",
+        db.upsert(
+            "memory_files",
+            "file_path mtime_ns inode recipe ctime_ns",
             [(f.path, f.mtime_ns, f.inode, f.recipe, f.ctime_ns) for f in files],
         )
 
@@ -176,26 +170,16 @@ def file_rows(db: Database, where: str = "1", values: tuple[object, ...] = ()) -
 
 def put_corpus(db: Database, corpus: CorpusMetadata) -> None:
     """Record a document set, or bring its row up to date."""
+    names = CorpusMetadata.__slots__
     with db.atomic():
-        db.run(
-            "INSERT INTO corpus_metadata(corpus_id, corpus_label, parent_corpus_id, doc_count, item_count, scope, "
-            "ingested_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(corpus_id) DO UPDATE SET "
-            "corpus_label = excluded.corpus_label, parent_corpus_id = excluded.parent_corpus_id, "
-            "doc_count = excluded.doc_count, item_count = excluded.item_count, scope = excluded.scope, "
-            "ingested_at = excluded.ingested_at",
-            (corpus.corpus_id, corpus.corpus_label, corpus.parent_corpus_id, corpus.doc_count, corpus.item_count,
-             corpus.scope, corpus.ingested_at),
-        )  # fmt: skip
+        db.upsert("corpus_metadata", " ".join(names), [[getattr(corpus, name) for name in names]])
 
 
 def list_corpora(db: Database, scope: str | None = None) -> list[CorpusMetadata]:
     """The document sets, by id."""
     where, values = ("scope = ?", (scope,)) if scope is not None else ("1", ())
-    found = db.rows(
-        "SELECT corpus_id, corpus_label, parent_corpus_id, doc_count, item_count, scope, ingested_at "
-        f"FROM corpus_metadata WHERE {where} ORDER BY corpus_id",
-        values,
-    )
+    columns = ", ".join(CorpusMetadata.__slots__)
+    found = db.rows(f"SELECT {columns} FROM corpus_metadata WHERE {where} ORDER BY corpus_id", values)
     return [CorpusMetadata(*row) for row in found]
 
 
@@ -261,7 +245,7 @@ class GoneFile(NamedTuple):
     item_ids: tuple[str, ...]
 
 
-#: The recipe of a record that nobody else has changed ends in its hash (see `ingest.delta.signed`).
+#: The recipe of a record that nobody else has changed ends in its hash (see `ingest.prepare.sign_recipe`).
 _SEEN = (
     "SELECT c.file_path, c.size_bytes, f.mtime_ns, f.ctime_ns, f.inode, "
     "f.recipe IS ? || ':' || substr(c.sha256, 1, 12), c.mount_id "
@@ -273,14 +257,14 @@ def paths_with(db: Database, hashes: Iterable[str]) -> dict[str, list[str]]:
     """The known files whose bytes have these hashes, and then those that were known before they were gone."""
     out: dict[str, list[str]] = {}
     if db.has("memory_gone_files"):
-        for batch in batches(sorted(set(hashes)), 400):  # each is bound twice
-            for sha256, path in db.rows(
-                f"SELECT sha256, file_path FROM (SELECT sha256, file_path, 0 AS gone FROM corpus_hashes "
-                f"WHERE sha256 IN ({placeholders(batch)}) UNION ALL SELECT sha256, file_path, 1 FROM memory_gone_files "
-                f"WHERE sha256 IN ({placeholders(batch)}) AND item_ids <> '[]') ORDER BY gone, file_path",
-                [*batch, *batch],
-            ):
-                out.setdefault(sha256, []).append(path)
+        for sha256, path in db.rows_for(
+            "SELECT sha256, file_path FROM (SELECT sha256, file_path, 0 AS gone FROM corpus_hashes "
+            "WHERE sha256 IN (?*) UNION ALL SELECT sha256, file_path, 1 FROM memory_gone_files WHERE sha256 IN (?*) "
+            "AND item_ids <> '[]') "
+            "ORDER BY gone, file_path",
+            sorted(set(hashes)),
+        ):
+            out.setdefault(sha256, []).append(path)
     return out
 
 
@@ -292,17 +276,15 @@ def get_seen_below(db: Database, prefix: str, recipe: str) -> dict[str, SeenFile
         found = db.rows(older, (prefix, prefix_end(prefix)))
         return {path: SeenFile(None, None, None, None, current=False, mount_id=of) for path, of in found}
     found = db.rows(f"{_SEEN} WHERE c.file_path >= ? AND c.file_path < ?", (recipe, prefix, prefix_end(prefix)))
-    return {row[0]: SeenFile(*row[1:]) for row in found}
+    return {path: SeenFile(*seen) for path, *seen in found}
 
 
 def get_seen(db: Database, paths: Iterable[str], recipe: str) -> dict[str, SeenFile]:
     """These files as they were last read; those the store has not met are left out."""
-    out: dict[str, SeenFile] = {}
-    if db.has("memory_gone_files"):
-        for batch in batches(list(paths)):
-            for row in db.rows(f"{_SEEN} WHERE c.file_path IN ({placeholders(batch)})", (recipe, *batch)):
-                out[row[0]] = SeenFile(*row[1:])
-    return out
+    if not db.has("memory_gone_files"):
+        return {}
+    found = db.rows_for(f"{_SEEN} WHERE c.file_path IN (?*)", paths, recipe)
+    return {path: SeenFile(*seen) for path, *seen in found}
 
 
 class UnreadFile(NamedTuple):
@@ -337,16 +319,10 @@ def count_unread(db: Database, prefix: str) -> int:
 
 def put_unread(db: Database, files: Mapping[str, UnreadFile], recipe: str) -> None:
     """Remember files that could not be read."""
-    if not files:
-        return
-    with db.atomic():
-        db.run_many(
-            "INSERT INTO memory_unread_files(file_path, size, mtime_ns, ctime_ns, inode, reason, recipe) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(file_path) DO UPDATE SET size = excluded.size, "
-            "mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns, inode = excluded.inode, "
-            "reason = excluded.reason, recipe = excluded.recipe",
-            [(path, *file, recipe) for path, file in files.items()],
-        )
+    if files:
+        with db.atomic():
+            columns = "file_path size mtime_ns ctime_ns inode reason recipe"
+            db.upsert("memory_unread_files", columns, [(path, *file, recipe) for path, file in files.items()])
 
 
 def forget_unread(db: Database, paths: Iterable[str]) -> None:
@@ -364,24 +340,17 @@ def record_gone(db: Database, files: Mapping[str, GoneFile]) -> None:
     """Remember what was archived of files, so that items can come back with their text."""
     now = ids.timestamp()
     with db.atomic():
-        db.run_many(
-            "INSERT INTO memory_gone_files(file_path, sha256, item_ids, gone_at) VALUES (?, ?, ?, ?) "
-            "ON CONFLICT(file_path) DO UPDATE SET sha256 = excluded.sha256, item_ids = excluded.item_ids, "
-            "gone_at = excluded.gone_at",
+        db.upsert(
+            "memory_gone_files",
+            "file_path sha256 item_ids gone_at",
             [(path, gone.sha256, json.dumps(gone.item_ids), now) for path, gone in files.items()],
         )
 
 
 def get_gone(db: Database, paths: Iterable[str]) -> dict[str, GoneFile]:
     """What was archived of these files earlier on; files without such are left out."""
-    out: dict[str, GoneFile] = {}
-    for batch in batches(list(paths)):
-        for path, sha256, item_ids in db.rows(
-            f"SELECT file_path, sha256, item_ids FROM memory_gone_files WHERE file_path IN ({placeholders(batch)})",
-            batch,
-        ):
-            out[path] = GoneFile(sha256, tuple(rows.load_strings(item_ids)))
-    return out
+    found = db.rows_for("SELECT file_path, sha256, item_ids FROM memory_gone_files WHERE file_path IN (?*)", paths)
+    return {path: GoneFile(sha256, tuple(rows.load_strings(item_ids))) for path, sha256, item_ids in found}
 
 
 def forget_gone(db: Database, paths: Iterable[str]) -> None:
@@ -392,18 +361,11 @@ def forget_gone(db: Database, paths: Iterable[str]) -> None:
 
 def archived_by_ingest(db: Database, item_ids: Sequence[str]) -> list[str]:
     """Those of these archived items that following their document archived, and nobody else."""
-    out: list[str] = []
-    for batch in batches(list(item_ids)):
-        out += [
-            row[0]
-            for row in db.rows(
-                "SELECT item_id, reason, max(revision_num) FROM memory_revisions "
-                f"WHERE item_id IN ({placeholders(batch)}) GROUP BY item_id",
-                batch,
-            )
-            if row[1] == "ingest"
-        ]
-    return out
+    found = db.rows_for(
+        "SELECT item_id, reason, max(revision_num) FROM memory_revisions WHERE item_id IN (?*) GROUP BY item_id",
+        item_ids,
+    )
+    return [item_id for item_id, reason, _ in found if reason == "ingest"]
 
 
 def unlink_superseding(db: Database, item_ids: Sequence[str]) -> None:

@@ -43,17 +43,9 @@ def put(
             (mount_id, path, name, patterns, lang_hint, ids.timestamp(), patterns),
         )
         if scope is not None:
-            db.run(
-                "INSERT INTO memory_mount_options(mount_id, scope) VALUES (?, ?) "
-                "ON CONFLICT(mount_id) DO UPDATE SET scope = excluded.scope",
-                (mount_id, scope),
-            )
+            db.upsert("memory_mount_options", "mount_id scope", [(mount_id, scope)])
         if chunk_tokens is not None:
-            db.run(
-                "INSERT INTO schema_meta(key, value) VALUES (?, ?) "
-                "ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-                (_CHUNK_TOKENS + mount_id, str(chunk_tokens)),
-            )
+            db.set_meta(_CHUNK_TOKENS + mount_id, str(chunk_tokens))
         if lang_hint is not None:
             db.run("UPDATE corpus_hashes SET lang_hint = ? WHERE mount_id = ?", (lang_hint, mount_id))
         if known is None:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from memctl import ids
-from memctl.store.database import Database, batches, placeholders
+from memctl.store.database import Database
 from memctl.store.items import rows
 from memctl.store.items.items import UNCHANGED
 from memctl.text.trust import STRANGER
@@ -28,30 +28,19 @@ class UntrustedPosition(SourcePosition):
     trust = STRANGER
 
 
-def get_positions(db: Database, ids: Iterable[str]) -> dict[str, SourcePosition]:
+def get_positions(db: Database, item_ids: Iterable[str]) -> dict[str, SourcePosition]:
     """The places of these items; those without one are left out."""
     if not db.has("memory_sources"):
         return {}
-    out: dict[str, SourcePosition] = {}
-    for batch in batches(list(ids)):
-        for row in db.rows(
-            "SELECT item_id, position, line_start, line_end, anchor FROM memory_sources "
-            f"WHERE item_id IN ({placeholders(batch)})",
-            batch,
-        ):
-            out[row[0]] = SourcePosition(*row[1:])
-    return out
+    sql = "SELECT item_id, position, line_start, line_end, anchor FROM memory_sources WHERE item_id IN (?*)"
+    return {item_id: SourcePosition(*place) for item_id, *place in db.rows_for(sql, item_ids)}
 
 
 def set_positions(db: Database, places: Mapping[str, SourcePosition]) -> None:
     """Set the places of these items."""
     with db.atomic():
-        db.run_many(
-            "INSERT INTO memory_sources(item_id, position, line_start, line_end, anchor) VALUES (?, ?, ?, ?, ?) "
-            "ON CONFLICT(item_id) DO UPDATE SET position = excluded.position, line_start = excluded.line_start, "
-            "line_end = excluded.line_end, anchor = excluded.anchor",
-            [(item_id, *place) for item_id, place in places.items()],
-        )
+        columns = "item_id position line_start line_end anchor"
+        db.upsert("memory_sources", columns, [(item_id, *place) for item_id, place in places.items()])
 
 
 def complete_positions(db: Database) -> int:
@@ -118,7 +107,7 @@ def bulk_insert(db: Database, row_values: Sequence[tuple[Any, ...]], reason: str
     details = json.dumps({"reason": reason, "rules": db.rules} if db.rules else {"reason": reason})
     new = (ids.new_ids(prefix, len(row_values)) for prefix in ("REV", "EVT"))
     columns = dict(zip(_STAGED_COLUMNS, (*zip(*row_values, strict=True), *new), strict=True))
-    shared = {name: values[0] for name, values in columns.items() if name != "id" and _are_equal(values)}
+    shared = {name: held[0] for name, held in columns.items() if name != "id" and held.count(held[0]) == len(held)}
     own = {name: values for name, values in columns.items() if name not in shared}
     db.run(_CREATE_STAGED)
     fill = f"INSERT INTO temp.memctl_staged({', '.join(own)}) VALUES ({', '.join('?' * len(own))})"
@@ -127,31 +116,15 @@ def bulk_insert(db: Database, row_values: Sequence[tuple[Any, ...]], reason: str
         "number": 1, "snapshot": UNCHANGED, "reason": reason, "action": "write", "details": details,
         "now": ids.timestamp(),
     }  # fmt: skip
-    with _index_in_batches(db):
-        for table, sources in _TABLES.items():
-            _take_over(db, table, sources, shared)
+    # Let the index hold a batch before it writes. What is set is stored: it must be set back, before the commit.
+    configure = "INSERT INTO memory_items_fts(memory_items_fts, rank) VALUES (?, ?)"
+    before = _USUAL | {k: v for k, v in db.rows("SELECT k, v FROM memory_items_fts_config") if k in _USUAL}
+    db.run_many(configure, _BATCH.items())
+    for table, sources in _TABLES.items():
+        taken = ", ".join("?" if source in shared else source for source in sources.values())
+        db.run(
+            f"INSERT INTO {table}({', '.join(sources)}) SELECT {taken} FROM temp.memctl_staged ORDER BY at",
+            [shared[source] for source in sources.values() if source in shared],
+        )
+    db.run_many(configure, before.items())
     db.run("DELETE FROM temp.memctl_staged")
-
-
-def _are_equal(values: Sequence[Any]) -> bool:
-    return values.count(values[0]) == len(values)
-
-
-def _take_over(db: Database, table: str, sources: Mapping[str, str], shared: Mapping[str, Any]) -> None:
-    taken = ", ".join("?" if source in shared else source for source in sources.values())
-    values = [shared[source] for source in sources.values() if source in shared]
-    db.run(f"INSERT INTO {table}({', '.join(sources)}) SELECT {taken} FROM temp.memctl_staged ORDER BY at", values)
-
-
-@contextmanager
-def _index_in_batches(db: Database) -> Iterator[None]:
-    """Let the index hold a batch before it writes. What is set is stored: it must be set back, before the commit."""
-    before = dict(db.rows("SELECT k, v FROM memory_items_fts_config"))
-    _configure(db, _BATCH)
-    yield
-    _configure(db, {name: before.get(name, usual) for name, usual in _USUAL.items()})
-
-
-def _configure(db: Database, values: dict[str, int]) -> None:
-    for name, value in values.items():
-        db.run("INSERT INTO memory_items_fts(memory_items_fts, rank) VALUES (?, ?)", (name, value))

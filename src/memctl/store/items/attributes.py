@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from memctl import ids
-from memctl.store.database import Database, batches, placeholders
+from memctl.store.database import Database
 from memctl.store.items import events
 from memctl.types import MemoryLink
 
@@ -32,14 +32,12 @@ def links_of(db: Database, item_id: str) -> list[MemoryLink]:
 def superseded_by_each(db: Database, item_ids: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
     """What these items stand for: item id -> the older ones and when each was made ("" if it is gone), newest first."""
     out: dict[str, list[tuple[str, str]]] = {}
-    if not db.has("memory_links"):
-        return out
-    for batch in batches(list(item_ids)):
-        for src, dst, made in db.rows(
+    if db.has("memory_links"):
+        for src, dst, made in db.rows_for(
             "SELECT l.src_id, l.dst_id, i.created_at FROM memory_links AS l "
-            f"LEFT JOIN memory_items AS i ON i.id = l.dst_id WHERE l.src_id IN ({placeholders(batch)}) "
+            "LEFT JOIN memory_items AS i ON i.id = l.dst_id WHERE l.src_id IN (?*) "
             "AND l.rel = 'supersedes' ORDER BY l.src_id, i.created_at DESC, l.dst_id",
-            batch,
+            item_ids,
         ):
             out.setdefault(src, []).append((dst, str(made or "")))
     return out
@@ -51,12 +49,8 @@ def superseded_by_each(db: Database, item_ids: Sequence[str]) -> dict[str, list[
 def set_pin(db: Database, item_id: str, place: tuple[str, str, str, str]) -> None:
     """Pin an item to (domain, room, shelf, card)."""
     with db.atomic():
-        db.run(
-            "INSERT INTO memory_palace_locations(item_id, domain, room, shelf, card, assigned_at) "
-            "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT(item_id) DO UPDATE SET domain = excluded.domain, "
-            "room = excluded.room, shelf = excluded.shelf, card = excluded.card, assigned_at = excluded.assigned_at",
-            (item_id, *place, ids.timestamp()),
-        )
+        columns = "item_id domain room shelf card assigned_at"
+        db.upsert("memory_palace_locations", columns, [(item_id, *place, ids.timestamp())])
 
 
 def list_pins(db: Database, where: str, values: tuple[object, ...]) -> list[dict[str, str]]:
@@ -77,18 +71,12 @@ def list_pins(db: Database, where: str, values: tuple[object, ...]) -> list[dict
 NEUTRAL_IMPORTANCE = 0.5
 
 
-def get_importance(db: Database, ids: Iterable[str]) -> dict[str, float]:
+def get_importance(db: Database, item_ids: Iterable[str]) -> dict[str, float]:
     """The importance of these items; those of neutral importance are left out."""
     if not db.has("memory_importance"):
         return {}
-    out: dict[str, float] = {}
-    for batch in batches(list(ids)):
-        out.update(
-            db.rows(
-                f"SELECT item_id, importance FROM memory_importance WHERE item_id IN ({placeholders(batch)})", batch
-            )
-        )
-    return out
+    sql = "SELECT item_id, importance FROM memory_importance WHERE item_id IN (?*)"
+    return dict(db.rows_for(sql, item_ids))
 
 
 def set_importance(db: Database, values: Mapping[str, float]) -> None:
@@ -96,15 +84,10 @@ def set_importance(db: Database, values: Mapping[str, float]) -> None:
     if not values:
         return
     said = [(item_id, value) for item_id, value in values.items() if value != NEUTRAL_IMPORTANCE]
-    neutral = [item_id for item_id, value in values.items() if value == NEUTRAL_IMPORTANCE]
+    neutral = [(item_id,) for item_id, value in values.items() if value == NEUTRAL_IMPORTANCE]
     with db.atomic():
-        db.run_many(
-            "INSERT INTO memory_importance(item_id, importance) VALUES (?, ?) "
-            "ON CONFLICT(item_id) DO UPDATE SET importance = excluded.importance",
-            said,
-        )
-        for batch in batches(neutral):
-            db.run(f"DELETE FROM memory_importance WHERE item_id IN ({placeholders(batch)})", batch)
+        db.upsert("memory_importance", "item_id importance", said)
+        db.run_many("DELETE FROM memory_importance WHERE item_id = ?", neutral)
 
 
 def inherit_importance(db: Database, replaced: Iterable[tuple[str, str]]) -> None:

@@ -73,10 +73,8 @@ def get(db: Database, item_id: str) -> MemoryItem | None:
 def get_many(db: Database, item_ids: Iterable[str]) -> list[MemoryItem]:
     """The items with these ids, in the order asked; unknown ids are left out."""
     wanted = list(item_ids)
-    found: dict[str, MemoryItem] = {}
-    for batch in batches(wanted):
-        for row in db.rows(f"SELECT {rows.SELECT} FROM memory_items AS i WHERE i.id IN ({placeholders(batch)})", batch):
-            found[row[0]] = rows.to_item(row, db.path)
+    held = db.rows_for(f"SELECT {rows.SELECT} FROM memory_items AS i WHERE i.id IN (?*)", wanted)
+    found = {row[0]: rows.to_item(row, db.path) for row in held}
     return [found[i] for i in wanted if i in found]
 
 
@@ -126,43 +124,38 @@ def ids_by_hash(db: Database, hashes: Iterable[str]) -> dict[str, list[ContentHo
     out: dict[str, list[ContentHolder]] = {}
     for batch in batches(sorted(set(hashes)), 400):  # each is bound twice
         keys = [h[7:19] for h in batch]
-        for content_hash, *known in db.rows(
+        for content_hash, item_id, scope, archived in db.rows(
             # The plus: by the index of keys. SQLite takes `content_hash IN (?)` for a constant, puts it into the key's
             # expression, finds no index for that and reads the whole table.
             f"SELECT content_hash, id, scope, archived FROM memory_items WHERE {HASH_KEY} IN ({placeholders(keys)}) "
             f"AND +content_hash IN ({placeholders(batch)}) ORDER BY created_at, id",
             [*keys, *batch],
         ):
-            out.setdefault(content_hash, []).append(ContentHolder(known[0], known[1], bool(known[2])))
+            out.setdefault(content_hash, []).append(ContentHolder(item_id, scope, bool(archived)))
     return out
 
 
 def get_summaries(db: Database, item_ids: Iterable[str]) -> dict[str, ItemSummary]:
     """These items without their contents; unknown ids are left out."""
-    out: dict[str, ItemSummary] = {}
-    for batch in batches(list(item_ids)):
-        for item_id, content_hash, tags, scope, corpus_id, injectable, archived in db.rows(
-            "SELECT id, content_hash, tags, scope, corpus_id, injectable, archived FROM memory_items "
-            f"WHERE id IN ({placeholders(batch)})",
-            batch,
-        ):
-            held = tuple(rows.load_strings(tags))
-            out[item_id] = ItemSummary(item_id, content_hash, held, scope, corpus_id, bool(injectable), bool(archived))
-    return out
+    sql = "SELECT id, content_hash, tags, scope, corpus_id, injectable, archived FROM memory_items WHERE id IN (?*)"
+    return {
+        item_id: ItemSummary(
+            item_id, content_hash, tuple(rows.load_strings(tags)), scope, corpus_id, bool(injectable), bool(archived)
+        )
+        for item_id, content_hash, tags, scope, corpus_id, injectable, archived in db.rows_for(sql, item_ids)
+    }
 
 
 def passages_by_document(db: Database, paths: Iterable[str]) -> dict[str, list[str]]:
     """Active passages by the document they say they come from, oldest first; reads through the whole table."""
     out: dict[str, list[str]] = {}
-    for batch in batches(list(paths)):
-        for path, item_id, provenance in db.rows(
-            "SELECT iif(json_valid(provenance_json), json_extract(provenance_json, '$.source_id'), NULL) AS path, id, "
-            f"provenance_json FROM memory_items WHERE archived = 0 AND path IN ({placeholders(batch)}) "
-            "ORDER BY created_at, id",
-            batch,
-        ):
-            if rows.load_provenance(provenance).is_passage:  # a statement about a document is none of its passages
-                out.setdefault(path, []).append(item_id)
+    for path, item_id, provenance in db.rows_for(
+        "SELECT iif(json_valid(provenance_json), json_extract(provenance_json, '$.source_id'), NULL) AS path, id, "
+        "provenance_json FROM memory_items WHERE archived = 0 AND path IN (?*) ORDER BY created_at, id",
+        paths,
+    ):
+        if rows.load_provenance(provenance).is_passage:  # a statement about a document is none of its passages
+            out.setdefault(path, []).append(item_id)
     return out
 
 
@@ -170,12 +163,7 @@ def withheld_reasons(db: Database, item_ids: Iterable[str]) -> dict[str, str]:
     """Why items are not injectable: id -> "raw" or "policy"; items without a recorded reason are left out."""
     if not db.has("memory_withheld"):
         return {}
-    out: dict[str, str] = {}
-    for batch in batches(list(item_ids)):
-        out.update(
-            db.rows(f"SELECT item_id, reason FROM memory_withheld WHERE item_id IN ({placeholders(batch)})", batch)
-        )
-    return out
+    return dict(db.rows_for("SELECT item_id, reason FROM memory_withheld WHERE item_id IN (?*)", item_ids))
 
 
 def revisions(db: Database, item_id: str) -> list[dict[str, Any]]:
@@ -234,24 +222,17 @@ def write_rows(
     new = (ids.new_ids(prefix, len(row_values)) for prefix in ("REV", "EVT"))
     written = list(zip(row_values, states, *new, strict=True))
     with db.atomic():
-        _upsert(db, row_values)
+        # A statement whose triggers write to the full-text index makes FTS5 flush what it holds: one statement a row
+        # takes three times as long as some hundred rows at once.
+        for start in range(0, len(row_values), _ROWS):
+            part = row_values[start : start + _ROWS]
+            db.run(
+                f"INSERT INTO memory_items({', '.join(rows.COLUMNS)}) VALUES {', '.join([_VALUES] * len(part))} "
+                f"ON CONFLICT(id) DO UPDATE SET {_REPLACED}",
+                [value for row in part for value in row],
+            )
         db.run_many(_REVISION, [(rev, row[0], row[0], state, row[16], reason) for row, state, rev, _ in written])
         db.run_many(_EVENT, [(event, "write", row[0], details, row[20], now) for row, _, _, event in written])
-
-
-def _upsert(db: Database, row_values: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows, or replace those with their ids, many by one statement.
-
-    Each statement whose triggers write to the full-text index makes FTS5 flush what it holds: one statement a row
-    takes three times as long as some hundred rows at once.
-    """
-    for start in range(0, len(row_values), _ROWS):
-        part = row_values[start : start + _ROWS]
-        db.run(
-            f"INSERT INTO memory_items({', '.join(rows.COLUMNS)}) VALUES {', '.join([_VALUES] * len(part))} "
-            f"ON CONFLICT(id) DO UPDATE SET {_REPLACED}",
-            [value for row in part for value in row],
-        )
 
 
 def update(
@@ -338,7 +319,11 @@ def mark_used(db: Database, item_ids: Iterable[str], action: str = "read") -> bo
         return False
     use = (ids.timestamp(), action, wanted)
     if db.uses is None:
-        return _count(db, [use])
+        try:
+            _add_uses(db, [use])
+        except errors.MemctlError:
+            return False
+        return True
     if len(db.uses) >= MOST_GATHERED:
         return False
     db.uses.append(use)
@@ -349,7 +334,7 @@ def count_uses(db: Database) -> bool:
     """Write down the uses that a handle has gathered; False when the store is too busy: then it has them still."""
     try:
         if db.uses:
-            _count_all(db, db.uses)
+            _add_uses(db, db.uses)
     except errors.StoreBusy:
         return False
     except errors.MemctlError:  # a store that cannot be written to counts nothing
@@ -359,15 +344,7 @@ def count_uses(db: Database) -> bool:
     return True
 
 
-def _count(db: Database, uses: Sequence[Use]) -> bool:
-    try:
-        _count_all(db, uses)
-    except errors.MemctlError:
-        return False
-    return True
-
-
-def _count_all(db: Database, uses: Sequence[Use]) -> None:
+def _add_uses(db: Database, uses: Sequence[Use]) -> None:
     """Add the uses to the items, and an event for each, in one short transaction."""
     much: dict[str, tuple[int, str]] = {}
     for now, _, wanted in uses:

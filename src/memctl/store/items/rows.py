@@ -23,24 +23,25 @@ SELECT = ", ".join(f"i.{c}" for c in COLUMNS)
 
 def to_item(row: tuple[Any, ...], path: str = "") -> MemoryItem:
     """The item a row of COLUMNS holds. Raises StoreCorrupt, which names the store's `path`, for a damaged one."""
-    try:
-        return _to_item(row)
-    except (ValueError, TypeError, OverflowError) as exc:  # no program stores what its table refuses
-        raise errors.StoreCorrupt(path=path, reason=f"item {_text(row[0])}: {exc}") from exc
-
-
-def _to_item(row: tuple[Any, ...]) -> MemoryItem:
     (item_id, tier, type_, title, content, tags, entities, links, source, confidence, validation, scope, expires,
      used, last_used, created, updated, rule, superseded, archived, _hash, corpus, injectable) = row  # fmt: skip
-    return MemoryItem(
-        id=str(item_id), tier=tier, type=type_, title=_text(title), content=_text(content), tags=load_strings(tags),
-        entities=load_strings(entities), links=_links(links), provenance=load_provenance(source),
-        confidence=_number(confidence), validation=validation if validation in VALIDATIONS else "unverified",
-        scope=_text(scope), expires_at=_optional(expires), usage_count=_count(used), last_used_at=_optional(last_used),
-        created_at=_text(created), updated_at=_text(updated), rule_id=_optional(rule),
-        superseded_by=_optional(superseded), archived=bool(archived), corpus_id=_optional(corpus),
-        injectable=bool(injectable),
-    )  # fmt: skip
+    found = load_json(links)
+    try:
+        return MemoryItem(
+            id=str(item_id), tier=tier, type=type_, title=_text(title), content=_text(content),
+            tags=load_strings(tags), entities=load_strings(entities),
+            links=[link for link in found if isinstance(link, dict)] if isinstance(found, list) else [],
+            provenance=load_provenance(source),
+            confidence=float(confidence) if isinstance(confidence, int | float) else 0.5,
+            validation=validation if validation in VALIDATIONS else "unverified", scope=_text(scope),
+            expires_at=_optional(expires),
+            usage_count=int(used) if isinstance(used, int | float) and abs(used) < 1 << 63 else 0,
+            last_used_at=_optional(last_used), created_at=_text(created), updated_at=_text(updated),
+            rule_id=_optional(rule), superseded_by=_optional(superseded), archived=bool(archived),
+            corpus_id=_optional(corpus), injectable=bool(injectable),
+        )  # fmt: skip
+    except (ValueError, TypeError, OverflowError) as exc:  # no program stores what its table refuses
+        raise errors.StoreCorrupt(path=path, reason=f"item {_text(item_id)}: {exc}") from exc
 
 
 def from_item(item: MemoryItem) -> tuple[Any, ...]:
@@ -59,9 +60,9 @@ def from_item(item: MemoryItem) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def load_strings(text: object) -> list[str]:
-    """A JSON array as a list of strings; anything else is an empty list."""
-    value = load_json(text)
+def load_strings(held: object) -> list[str]:
+    """A JSON array, or a list that was one, as a list of strings; anything else is an empty list."""
+    value = held if isinstance(held, list) else load_json(held)
     return [_text(v) for v in value if isinstance(v, str | int | float)] if isinstance(value, list) else []
 
 
@@ -89,22 +90,13 @@ def _dump_strings(words: tuple[str, ...]) -> str:
     return dump_json(words)
 
 
-def _links(text: object) -> list[dict[str, str]]:
-    value = load_json(text)
-    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
-
-
 def load_provenance(text: object) -> MemoryProvenance:
     """Where an item comes from, as its column says it."""
     value = load_json(text)
     source = MemoryProvenance.from_dict(value) if isinstance(value, dict) else MemoryProvenance()
     source.source_kind, source.source_id = _text(source.source_kind), _text(source.source_id)
-    source.chunk_ids, source.content_hashes = _words(source.chunk_ids), _words(source.content_hashes)
+    source.chunk_ids, source.content_hashes = load_strings(source.chunk_ids), load_strings(source.content_hashes)
     return source
-
-
-def _words(held: object) -> list[str]:
-    return [_text(v) for v in held if isinstance(v, str | int | float)] if isinstance(held, list) else []
 
 
 def _text(value: object) -> str:
@@ -115,14 +107,6 @@ def _text(value: object) -> str:
 
 def _optional(value: object) -> str | None:
     return None if value is None else _text(value)
-
-
-def _count(value: object) -> int:
-    return int(value) if isinstance(value, int | float) and abs(value) < 1 << 63 else 0
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.5
 
 
 # --- passages --------------------------------------------------------------------------------------------------------

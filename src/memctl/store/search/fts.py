@@ -51,24 +51,13 @@ def index_state(db: Database) -> str:
         return "unsound"
     if not fits:
         return "unsound"
-    return "sound" if compared == db.schema_version() or _has_our_triggers(db) else "unsound"
-
-
-def note_triggers_compared(db: Database) -> None:
-    """Remember that the triggers were compared, so that the next look need not compare them."""
-    version = db.schema_version()
-    if db.value(f"SELECT schema_version FROM {STATE}") != version:
-        with db.atomic():
-            db.run(f"UPDATE {STATE} SET schema_version = ?", (version,))
-
-
-def _has_our_triggers(db: Database) -> bool:
-    """Whether the triggers are those of this version: older programs make theirs anew when they reindex."""
+    if compared == db.schema_version():
+        return "sound"
     from memctl.store import schema
 
-    ours = {*schema.statements(schema.FTS_TRIGGERS)}
+    # The triggers may not be those of this version: older programs make theirs anew when they reindex.
     held = db.rows("SELECT sql FROM main.sqlite_master WHERE type = 'trigger' AND tbl_name = 'memory_items'")
-    return ours <= {f"{sql};" for (sql,) in held}
+    return "sound" if {*schema.statements(schema.FTS_TRIGGERS)} <= {f"{sql};" for (sql,) in held} else "unsound"
 
 
 # --- making it anew --------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from itertools import pairwise
 from operator import attrgetter
 
 from memctl import errors
-from memctl.store.database import MAX_CACHED, Database
+from memctl.store.database import MAX_CACHED, Database, placeholders
 from memctl.store.filters import Filters
 from memctl.store.search import fts
 
@@ -275,15 +275,12 @@ def count_in_scopes(db: Database, filters: Filters, most: int, size: int) -> int
     known = db.cached("scopes")
     count: int | None = known.get((filters.scopes, most, size))
     if count is None:
-        count = _count_in(db, filters.scopes, most) if has_other_scopes(db, filters.scopes) else min(most, size)
+        count = min(most, size)
+        if has_other_scopes(db, filters.scopes):
+            where = f"scope IN ({placeholders(filters.scopes)})"
+            sql = f"SELECT count(*) FROM (SELECT 1 FROM memory_items WHERE {where} LIMIT ?)"
+            count = int(db.value(sql, [*filters.scopes, most]))
         known[filters.scopes, most, size] = count
-    return count
-
-
-def _count_in(db: Database, scopes: Sequence[str], most: int) -> int:
-    marks = ", ".join("?" * len(scopes))
-    sql = f"SELECT count(*) FROM (SELECT 1 FROM memory_items WHERE scope IN ({marks}) LIMIT ?)"
-    count: int = db.value(sql, [*scopes, most])
     return count
 
 
@@ -328,18 +325,12 @@ def match_strengths(db: Database, expression: str, filters: Filters, rows: int, 
     found: Mapping[int, float] | None = known.get((expression, filters.name()))
     if found is None:
         costs, stay = _costs(db, expression, filters)
-        found = _strengths(costs, rows, matching)
+        limit = (K1 + 1) * max(LEAST_IDF, math.log((max(rows - matching, 0) + 0.5) / (matching + 0.5)))
+        limit = max(limit, -min(costs.values(), default=0.0) / _FULL)  # the index may have counted otherwise
+        found = {row: -K1 * cost / (limit + cost) for row, cost in costs.items()}
         if stay and len(found) <= _WORTH_KEEPING:
             db.cached("strengths", len(found) // 2)[expression, filters.name()] = found
     return found
-
-
-def _strengths(costs: dict[int, float], rows: int, matching: int) -> dict[int, float]:
-    if not costs:
-        return {}
-    limit = (K1 + 1) * max(LEAST_IDF, math.log((max(rows - matching, 0) + 0.5) / (matching + 0.5)))
-    limit = max(limit, -min(costs.values()) / _FULL)  # the index may have counted otherwise
-    return {row: -K1 * cost / (limit + cost) for row, cost in costs.items()}
 
 
 def _costs(db: Database, expression: str, filters: Filters) -> tuple[dict[int, float], bool]:
@@ -414,7 +405,13 @@ def strengths_in_scopes(db: Database, strengths: Mapping[int, float], scopes: Se
     if not strengths or everywhere == here:
         return strengths
     before, after = B / everywhere, B / here
-    lengths = _lengths_of(db, strengths)
+    lengths: dict[int, int] = db.cached("lengths")
+    unknown = [row for row in strengths if row not in lengths]
+    if unknown:
+        db.cached("lengths", len(unknown))
+        lengths.update(dict.fromkeys(unknown, 0))
+        sql = f"SELECT id, sz FROM {FTS}_docsize WHERE id IN (SELECT value FROM json_each(?))"
+        lengths.update((row, _word_count(size)) for row, size in db.rows(sql, [str(unknown)]))
     return {
         row: strength * (1 - B + before * lengths[row]) / (1 - B + after * lengths[row])
         for row, strength in strengths.items()
@@ -430,34 +427,18 @@ def _average_lengths(db: Database, scopes: tuple[str, ...]) -> tuple[float, floa
         items, *words = decode_varints(record or b"\0")
         if items and sum(words):
             everywhere = sum(words) / items
-            known[scopes] = (everywhere, _average_length(db, scopes) or everywhere)
+            lengths = [
+                _word_count(size)
+                for scope in scopes
+                for (size,) in db.rows(
+                    f"SELECT sz FROM {FTS}_docsize "
+                    "WHERE id IN (SELECT rowid FROM memory_items WHERE scope = ? LIMIT ?)",
+                    (scope, SAMPLE),
+                )
+            ]
+            known[scopes] = (everywhere, sum(lengths) / len(lengths) if any(lengths) else everywhere)
     found: tuple[float, float] = known[scopes]
     return found
-
-
-def _average_length(db: Database, scopes: tuple[str, ...]) -> float:
-    lengths: list[int] = []
-    for scope in scopes:
-        sizes = db.rows(
-            f"SELECT sz FROM {FTS}_docsize WHERE id IN (SELECT rowid FROM memory_items WHERE scope = ? LIMIT ?)",
-            (scope, SAMPLE),
-        )
-        lengths += [_word_count(size) for (size,) in sizes]
-    return sum(lengths) / len(lengths) if lengths else 0.0
-
-
-def _lengths_of(db: Database, rows: Iterable[int]) -> Mapping[int, int]:
-    """The lengths of these items."""
-    known: dict[int, int] = db.cached("lengths")
-    unknown = [row for row in rows if row not in known]
-    if unknown:
-        db.cached("lengths", len(unknown))
-        known.update(dict.fromkeys(unknown, 0))
-        sizes = db.rows(
-            f"SELECT id, sz FROM {FTS}_docsize WHERE id IN (SELECT value FROM json_each(?))", [str(unknown)]
-        )
-        known.update((row, _word_count(size)) for row, size in sizes)
-    return known
 
 
 def _word_count(size: bytes) -> int:
@@ -496,14 +477,14 @@ class ItemUsage:
 
 
 def read_usage(db: Database, item_ids: Sequence[str]) -> dict[str, ItemUsage]:
-    """The lives of these items, which are few enough for one statement; those that are gone are left out."""
+    """The usage of these items, which are few enough for one statement; those that are gone are left out."""
     matters, join = "NULL", ""
     if db.has("memory_importance"):
         matters, join = "m.importance", "LEFT JOIN memory_importance AS m ON m.item_id = i.id"
     sql = (
         f"SELECT i.id, {_DAY_OF.format('i.created_at')}, CAST(i.usage_count AS INTEGER), "
         f"{_DAY_OF.format('i.last_used_at')}, {matters} FROM memory_items AS i {join} "
-        f"WHERE i.id IN ({', '.join('?' * len(item_ids))})"
+        f"WHERE i.id IN ({placeholders(item_ids)})"
     )
     return {item_id: ItemUsage(*life) for item_id, *life in db.rows(sql, list(item_ids))}
 

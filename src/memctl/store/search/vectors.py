@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memctl import ids
-from memctl.store.database import BATCH, Database, batches, placeholders
+from memctl.store.database import BATCH, Database, batches
 from memctl.store.filters import Filters
 
 #: So many times more than are wanted, and at least so many, are measured exactly.
@@ -24,11 +24,7 @@ MIN_CANDIDATES = 200
 #: Fewer cosines say nothing about chance.
 MIN_SAMPLE = 5
 _SIGN_BYTE = 3 if sys.byteorder == "little" else 0
-_UPSERT = (
-    "INSERT INTO memory_embeddings(item_id, model_name, dimension, vector, created_at) VALUES (?, ?, ?, ?, ?) "
-    "ON CONFLICT(item_id) DO UPDATE SET model_name = excluded.model_name, dimension = excluded.dimension, "
-    "vector = excluded.vector, created_at = excluded.created_at"
-)
+_COLUMNS = "item_id model_name dimension vector created_at"
 #: Items that are asked for by their ids. CROSS JOIN keeps the ids in the outer loop; left alone, SQLite, which knows
 #: nothing of how many items share a scope or are archived, reads the whole store by such an index.
 _CHOSEN = "json_each(?) AS chosen CROSS JOIN memory_items AS i ON i.id = chosen.value"
@@ -41,7 +37,8 @@ def put_vector(db: Database, item_id: str, vector: Sequence[float], model: str, 
     if len(vector) != dimension:
         raise ValueError(f"the vector has {len(vector)} numbers, not {dimension}")
     with db.atomic():
-        db.run(_UPSERT, (item_id, model, dimension, array("f", vector).tobytes(), ids.timestamp()))
+        row = (item_id, model, dimension, array("f", vector).tobytes(), ids.timestamp())
+        db.upsert("memory_embeddings", _COLUMNS, [row])
 
 
 def get_vector(db: Database, item_id: str) -> tuple[list[float], str] | None:
@@ -118,7 +115,8 @@ def texts_to_embed(db: Database, item_ids: Sequence[str], filters: Filters) -> l
 def put_vectors(db: Database, made: Iterable[tuple[EmbeddingText, "array[float]"]], model: str) -> None:
     """Store the vectors of these texts, all or none."""
     with db.atomic():
-        db.run_many(_UPSERT, [(text.id, model, len(vector), vector.tobytes(), text.time) for text, vector in made])
+        rows = [(text.id, model, len(vector), vector.tobytes(), text.time) for text, vector in made]
+        db.upsert("memory_embeddings", _COLUMNS, rows)
 
 
 def delete_vectors(db: Database) -> int:
@@ -137,11 +135,7 @@ def get_model_note(db: Database, model: str) -> str | None:
 def set_model_note(db: Database, model: str, what: str) -> None:
     """Note something about a model's vectors in this store, instead of what was noted before."""
     with db.atomic():
-        db.run(
-            "INSERT INTO schema_meta(key, value) VALUES ('embeddings', ?) "
-            "ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-            (f"{model}\n{what}",),
-        )
+        db.set_meta("embeddings", f"{model}\n{what}")
 
 
 # --- searching them --------------------------------------------------------------------------------------------------
@@ -259,7 +253,4 @@ def cosines(
 
 def rows_of(db: Database, item_ids: Sequence[str]) -> dict[str, int]:
     """The rowids of these items."""
-    out: dict[str, int] = {}
-    for batch in batches(list(item_ids)):
-        out |= dict(db.rows(f"SELECT id, rowid FROM memory_items WHERE id IN ({placeholders(batch)})", batch))
-    return out
+    return dict(db.rows_for("SELECT id, rowid FROM memory_items WHERE id IN (?*)", item_ids))

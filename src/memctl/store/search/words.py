@@ -28,11 +28,6 @@ MAX_NEEDLES = 24
 MAX_NEEDLE_CHARS = 4000
 
 
-def match_substrings(db: Database, query: Query, filters: Filters, limit: int) -> Matches:
-    """The `limit` best items for a query (a negative limit means all), and how many match."""
-    return _match_needles(db, make_needles(query), filters, limit)
-
-
 def make_needles(query: Query) -> list[str]:
     """What to look for inside the text: pairs of characters of unsegmented runs, other words whole."""
     out: list[str] = []
@@ -43,11 +38,13 @@ def make_needles(query: Query) -> list[str]:
     return [needle[:MAX_NEEDLE_CHARS] for needle in wanted]
 
 
-def _match_needles(db: Database, needles: Sequence[str], filters: Filters, limit: int) -> Matches:
-    """Items that hold any of the needles in title, content or tags; a rare needle counts more, in the title half more.
+def match_substrings(db: Database, query: Query, filters: Filters, limit: int) -> Matches:
+    """The `limit` best items for a query (a negative limit means all), and how many match.
 
-    The score is the share of the needles' weight, 1 when all of them are there.
+    They hold any of the needles in title, content or tags; a rare needle counts more, in the title half more. The
+    score is the share of the needles' weight, 1 when all of them are there.
     """
+    needles = make_needles(query)
     condition, values = filters.where("i")
     hits, patterns = [], []
     for number, needle in enumerate(needles):
@@ -56,7 +53,8 @@ def _match_needles(db: Database, needles: Sequence[str], filters: Filters, limit
             f"{folded(f'i.{name}') if low else f'i.{name}'} LIKE ? ESCAPE '!'" for name in ("title", "content", "tags")
         )
         hits.append(f"2 * ({title}) + ({content} OR {tags}) AS hit{number}")
-        patterns += [_like_pattern(needle.casefold() if low else needle)] * 3
+        pattern = (needle.casefold() if low else needle).translate(_LIKE_ESCAPES)
+        patterns += [f"%{pattern}%"] * 3
     found = db.rows(
         f"SELECT * FROM (SELECT i.rowid AS item, {', '.join(hits)} FROM memory_items AS i WHERE {condition}) "
         f"WHERE {' OR '.join(f'hit{number}' for number in range(len(needles)))}",
@@ -65,7 +63,9 @@ def _match_needles(db: Database, needles: Sequence[str], filters: Filters, limit
     if not found:
         return Matches([], 0)
     items = max(index_size(db), len(found))
-    weights = [_needle_weight(items, sum(map(bool, column))) for column in list(zip(*found, strict=True))[1:]]
+    # What a needle weighs that so many items have, as in `retrieve.ranking`; some even when all have it.
+    counts = (sum(map(bool, column)) for column in list(zip(*found, strict=True))[1:])
+    weights = [max(0.01, math.log1p((items - count + 0.5) / (count + 0.5))) for count in counts]
     every = sum(weights)
     scores = {row: sum(map(mul, weights, map(_NEEDLE_WEIGHTS.__getitem__, held))) / every for row, *held in found}
     least = sorted(scores.values(), reverse=True)[limit - 1] if 0 <= limit < len(scores) else 0.0
@@ -73,19 +73,10 @@ def _match_needles(db: Database, needles: Sequence[str], filters: Filters, limit
     return Matches(best[:limit] if limit >= 0 else best, len(found))
 
 
+#: What means itself in a pattern of LIKE behind the escape character.
+_LIKE_ESCAPES = str.maketrans({char: f"!{char}" for char in "!%_"})
 #: What a needle is worth that is nowhere, in content or tags, in the title, in both.
 _NEEDLE_WEIGHTS = (0.0, 1.0, 1.0, 1.5)
-
-
-def _needle_weight(items: int, having: int) -> float:
-    """What a needle weighs that so many items have, as in `retrieve.rank`; some even when all have it."""
-    return max(0.01, math.log1p((items - having + 0.5) / (having + 0.5)))
-
-
-def _like_pattern(needle: str) -> str:
-    for char in "!%_":
-        needle = needle.replace(char, "!" + char)
-    return f"%{needle}%"
 
 
 def merge_matches(ranked: Matches, like: Matches, limit: int) -> Matches:
@@ -135,21 +126,18 @@ def covered_terms(db: Database, best: Candidate, terms: Sequence[str], *, prefix
     """For each term, whether the index finds it in this item; with `prefix`, also as the beginning of a word."""
     text = f" {' '.join(f'{best.title} {best.content}'.lower().split())} "
     end = "" if prefix else " "
-    asked = [stem(term) if prefix else term for term in terms]
-    return [_stands_in(words, text, end) or _index_finds(db, best, words, prefix) for words in asked]
 
+    def holds(words: str) -> bool:
+        plain = len(words) >= BEGINNING_MIN_LEN and words.isascii() and words.isalnum()
+        if plain and f" {words.lower()}{end}" in text:  # the index need not be asked, which takes longer
+            return True
+        expression = quote_phrase(words) + "*" * prefix
+        if (prefix and not is_long_enough_prefix(words)) or not count_matches(db, expression, 1):
+            return False
+        row = best.row or db.value("SELECT rowid FROM memory_items WHERE id = ?", (best.id,))
+        return db.row(f"SELECT 1 FROM {FTS} WHERE {FTS} MATCH ? AND rowid = ?", (expression, row)) is not None
 
-def _stands_in(word: str, text: str, end: str) -> bool:
-    """Whether a plain word stands behind a blank, and before `end`: the index need not be asked, which takes longer."""
-    return len(word) >= BEGINNING_MIN_LEN and word.isascii() and word.isalnum() and f" {word.lower()}{end}" in text
-
-
-def _index_finds(db: Database, best: Candidate, words: str, prefix: bool) -> bool:
-    expression = quote_phrase(words) + "*" * prefix
-    if (prefix and not is_long_enough_prefix(words)) or not count_matches(db, expression, 1):
-        return False
-    row = best.row or db.value("SELECT rowid FROM memory_items WHERE id = ?", (best.id,))
-    return db.row(f"SELECT 1 FROM {FTS} WHERE {FTS} MATCH ? AND rowid = ?", (expression, row)) is not None
+    return [holds(stem(term) if prefix else term) for term in terms]
 
 
 def items_with_all_prefixes(db: Database, terms: Sequence[str], least: int, limit: int) -> list[str]:

@@ -358,8 +358,8 @@ def joined(passages: Sequence[BlockEntry], frame: Frame) -> list[BlockEntry]:
     if frame.version == 1:
         return found
     parts: dict[tuple[str, str], list[BlockEntry]] = {}
-    for p in found:
-        key = (p.path, p.source) if p.path and p.span else ("", p.ids[0])
+    for number, p in enumerate(found):
+        key = (p.path, p.source) if p.path and p.span else ("", str(number))
         parts.setdefault(key, []).append(p)
     return [_parts_together(many) if len(many) > 1 else many[0] for many in parts.values()]
 

@@ -4,9 +4,9 @@ A short item says little by itself: its neighbours' words count for it as if the
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from memctl.retrieve.rank import NAMED, POOL, SHORT, Ranking, Scores, best
+from memctl.retrieve.ranking import NAMED, POOL, SHORT, Scores, SearchResult, best_rows
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
@@ -17,7 +17,7 @@ from memctl.text.query import Query
 K1 = 1.2
 #: How much of a word counts for the items one and two places away.
 NEAR = (0.6, 0.35)
-#: So many of the best items are looked at with their neighbours; of so many, also neighbours without a match.
+#: The best SPREAD items are looked at with their neighbours; of the best WIDENED, also neighbours without a match.
 SPREAD = 500
 WIDENED = 20
 #: Of passages of documents fewer: each says by itself what it is about, so that neighbours add less, and bring none in.
@@ -39,67 +39,66 @@ REPLY = 0.35
 BESIDE = 0.82
 
 
-def _longer(ratio: float) -> float:
-    """What makes a strength that FTS5 reckoned with an item's length one with less regard for it."""
-    return (1 - FTS_LENGTH + FTS_LENGTH * ratio) / (1 - LENGTH + LENGTH * ratio)
-
-
 class Neighbours:
-    """The scores with what neighbours add, and the reasons that need to know where items stand."""
+    """The scores with what neighbours add, and the reasons that need to know where items stand.
 
-    def __init__(self, db: Database, ranking: Ranking, filters: Filters, *, documents: bool) -> None:
-        self.ranking, self.documents = ranking, documents
-        self.words = words = ranking.parts[0][1]
-        much = PASSAGES if documents else SPREAD
-        rows = best(words, much)[:much]
+    places  the items at hand, by rowid: their source, their position in it
+    lines   by source: position -> rowid
+    own     for each term its strengths in these items, with less regard for their length
+    share   how much neighbours count: half for items of SHORT characters; for longer ones it fades away, since each of
+            them speaks for itself
+    """
+
+    def __init__(self, db: Database, result: SearchResult, filters: Filters, *, documents: bool) -> None:
+        self.documents = documents
+        self.words = words = result.parts[0][1]
+        most = PASSAGES if documents else SPREAD
+        rows = best_rows(words, most)[:most]
         widened = () if documents else rows[:WIDENED]
         beside = {near for row in widened for near in range(row - len(NEAR), row + len(NEAR) + 1)}
         silent = index.filter_rows(db, filters, beside - words.keys())
         self.places = index.read_order(db, [*rows, *silent])
-        self.at: dict[str, dict[int, int]] = {}
+        self.lines: dict[str, dict[int, int]] = {}
         for row in sorted(self.places):
             place = self.places[row]
-            self.at.setdefault(place.source, {})[place.position] = row
-        lengths = {row: place.length for row, place in self.places.items()}
-        self.mean = sum(lengths.values()) / max(1, len(lengths)) or 1.0
-        self.longer = {row: _longer(length / self.mean) for row, length in lengths.items()}
-        # Half for items of SHORT characters; for longer ones it fades away: each of them speaks for itself.
-        self.share = SHORT / (SHORT + self.mean) * min(1.0, SHORT / self.mean)
-        counts = self.share * (OF_PASSAGES if documents else 1)
-        self.steps = [(way * away, much * counts) for away, much in enumerate(NEAR, 1) for way in (-1, 1)]
-        self.own = [self._own(term.rows) for term in ranking.terms]
-        spread = self._spread()
-        self.added = {row: score - words.get(row, 0.0) for row, score in spread.items()}
+            self.lines.setdefault(place.source, {})[place.position] = row
+        mean = sum(place.length for place in self.places.values()) / max(1, len(self.places)) or 1.0
+        ratios = {row: place.length / mean for row, place in self.places.items()}
+        # What makes a strength that FTS5 reckoned with an item's length one with less regard for it.
+        longer = {
+            row: (1 - FTS_LENGTH + FTS_LENGTH * ratio) / (1 - LENGTH + LENGTH * ratio) for row, ratio in ratios.items()
+        }
+        self.own = [
+            {row: term.rows[row] * longer[row] for row in term.rows.keys() & self.places.keys()}
+            for term in result.terms
+        ]
+        self.share = SHORT / (SHORT + mean) * min(1.0, SHORT / mean)
+        spread = self._spread_words(result)
+        result.parts.append(("neighbours", {row: score - words.get(row, 0.0) for row, score in spread.items()}))
         self.scores = words | spread
-        ranking.parts.append(("neighbours", self.added))
 
-    def _own(self, rows: Mapping[int, float]) -> Scores:
-        """A term's strengths in the items at hand, with less regard for their length."""
-        return {row: rows[row] * self.longer[row] for row in rows.keys() & self.places.keys()}
-
-    def _spread(self) -> Scores:
+    def _spread_words(self, result: SearchResult) -> Scores:
+        """The scores of the items at hand when the words of each count, more softly, for those beside it."""
+        counts = self.share * (OF_PASSAGES if self.documents else 1)
+        steps = [(way * away, much * counts) for away, much in enumerate(NEAR, 1) for way in (-1, 1)]
         scores: Scores = dict.fromkeys(self.places, 0.0)
         beside: dict[int, list[tuple[int, float]]] = {}
-        for term, own in zip(self.ranking.terms, self.own, strict=True):
+        for term, own in zip(result.terms, self.own, strict=True):
             strengths = dict(own)
             for row, strength in own.items():
                 if row not in beside:
-                    beside[row] = self._beside(row)
+                    place = self.places[row]
+                    line, at = self.lines[place.source], place.position
+                    found = [(line[at + step], weight) for step, weight in steps if at + step in line]
+                    if place.document:  # a passage that holds none of the words is not brought in by the one beside it
+                        found = [(near, weight) for near, weight in found if near in self.words]
+                    beside[row] = found
                 for near, weight in beside[row]:
                     strengths[near] = strengths.get(near, 0.0) + weight * strength
-            idf = self.ranking.idf(term) * (K1 + 1)
+            idf = result.idf(term) * (K1 + 1)
             for row, strength in strengths.items():
                 scores[row] += idf * strength / (strength + K1)
         return {row: score for row, score in scores.items() if score}
-
-    def _beside(self, row: int) -> list[tuple[int, float]]:
-        """The items beside one, with what its words count for them."""
-        place = self.places[row]
-        line, at = self.at[place.source], place.position
-        found = [(line[at + step], weight) for step, weight in self.steps if at + step in line]
-        if place.document:  # a passage that holds none of the words is not brought in by the one beside it
-            return [(near, weight) for near, weight in found if near in self.words]
-        return found
 
     def reasons(self, head: Sequence[Candidate], query: Query) -> Iterator[tuple[str, Scores]]:
         """What else speaks for the best candidates: a file that is named, the source as a whole, a question before."""
@@ -108,18 +107,32 @@ class Neighbours:
         top = max(c.score for c in head)
         words = {word.lower() for word in (*query.terms, *query.parts)}
         scores = {c.row: c.score for c in head if c.row in self.places}
-        yield "file", {row: NAMED * top for row in scores if self._in_named(row, words)}
-        sources = self._by_source()
+        files = {row: self.places[row].source.rpartition("/")[2].lower() for row in scores}
+        yield (
+            "file",
+            {
+                row: NAMED * top
+                for row, name in files.items()
+                if name in words or ("." in name and name.rpartition(".")[0] in words)
+            },
+        )
+        sources = self._score_sources()
         best = max(sources.values(), default=0.0)
         if best:
-            much = SOURCE * self.share * top / best
-            yield "source", {row: much * sources.get(self.places[row].source, 0.0) for row in scores}
-        yield "reply", dict(self._replies(scores))
+            most = SOURCE * self.share * top / best
+            yield "source", {row: most * sources.get(self.places[row].source, 0.0) for row in scores}
+        replies: Scores = {}
+        for row in scores:
+            place = self.places[row]
+            before = self.lines[place.source].get(place.position - 1)
+            if before is not None and self.places[before].asks and scores.get(before):
+                replies[row] = REPLY * self.share * scores[before]
+        yield "reply", replies
         if self.documents:
-            yield "news", self._news(head, query)
-            yield "definition", self._definitions(head)
+            yield "news", self._score_news(head, query)
+            yield "definition", self._score_definitions(head)
 
-    def _definitions(self, head: Sequence[Candidate]) -> Scores:
+    def _score_definitions(self, head: Sequence[Candidate]) -> Scores:
         """What lifts the first part of a function or class before its other parts: its name and docstring are there."""
         from memctl.text.query import is_program
 
@@ -135,7 +148,7 @@ class Neighbours:
                 added[first.row] = DEFINITION * best - first.score
         return added
 
-    def _news(self, head: Sequence[Candidate], query: Query) -> Scores:
+    def _score_news(self, head: Sequence[Candidate], query: Query) -> Scores:
         """What passages of release notes and change logs lose, when the question is not after these."""
         from memctl.text.query import asks_for_news, tells_news
 
@@ -144,11 +157,7 @@ class Neighbours:
         told = [c for c in head if c.row in self.places and tells_news(self.places[c.row].source, c.title)]
         return {c.row: -NEWS * c.score for c in told}
 
-    def _in_named(self, row: int, words: set[str]) -> bool:
-        name = self.places[row].source.rpartition("/")[2].lower()
-        return name in words or ("." in name and name.rpartition(".")[0] in words)
-
-    def _by_source(self) -> dict[str, float]:
+    def _score_sources(self) -> dict[str, float]:
         """How well each source as a whole answers, its items taken together."""
         every = len({place.source for place in self.places.values()})
         out: dict[str, float] = {}
@@ -162,14 +171,7 @@ class Neighbours:
                 out[source] = out.get(source, 0.0) + idf * much / (much + SOURCE_K1)
         return out
 
-    def _replies(self, scores: Scores) -> Iterator[tuple[int, float]]:
-        for row in scores:
-            place = self.places[row]
-            before = self.at[place.source].get(place.position - 1)
-            if before is not None and self.places[before].asks and scores.get(before):
-                yield row, REPLY * self.share * scores[before]
-
-    def beside(self, head: Sequence[Candidate]) -> Scores:
+    def score_beside(self, head: Sequence[Candidate]) -> Scores:
         """What turns lose for a better one right beside them: so what was said elsewhere finds a place, too."""
         kept = {c.row: c.score for c in head if c.row in self.places and not self.places[c.row].document}
         waiting = sorted(kept, key=kept.__getitem__)[-POOL:]
@@ -177,7 +179,7 @@ class Neighbours:
         while waiting:
             row = waiting.pop()
             left.remove(row)
-            line, at = self.at[self.places[row].source], self.places[row].position
+            line, at = self.lines[self.places[row].source], self.places[row].position
             beside = [near for near in (line.get(at - 1), line.get(at + 1)) if near in left]
             for near in beside:
                 kept[near] *= BESIDE

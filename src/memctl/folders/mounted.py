@@ -1,0 +1,340 @@
+"""A folder that is registered: compared with the store, brought up to date, and reported on.
+
+`mount`, `sync` and `inspect` share it, and `ask` and `chat`, which mount and sync a folder before they speak of it.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from memctl import errors
+from memctl.annotations import TYPE_CHECKING, Any, Literal
+from memctl.context import Context
+from memctl.folders.documents import ingest_run, limits, report_changes, store_files
+from memctl.ingest.plan import FileReport, IngestOutcome, IngestPlan, make_plan
+from memctl.ingest.prepare import Options, recipe_of
+from memctl.ingest.sources import Target
+from memctl.names import DEFAULT_SCOPE
+from memctl.operation import CREATE, READ, WRITE, utf8
+from memctl.paths import real_path
+from memctl.store.documents import mounts
+from memctl.store.documents.corpus import DocumentRoot
+from memctl.store.filters import Filters
+from memctl.text.clean import one_line
+
+if TYPE_CHECKING:
+    from memctl.ingest.inspect import Report, Root
+
+#: A row of `store.mounts.list_mounts`.
+Mount = dict[str, Any]
+
+SyncMode = Literal["auto", "always", "never"]
+MountMode = Literal["persist", "ephemeral"]
+
+#: What a mount says of the files in it, and what it says when nobody said anything.
+NO_OPTIONS: Mount = {"ignore_patterns": [], "lang_hint": None, "scope": None, "chunk_tokens": None}
+
+
+def canonical_folder(ctx: Context, path: str, command: str) -> str:
+    """The canonical path of a folder that is there. Raises UsageError when it is none."""
+    if not path.strip():
+        raise errors.UsageError("The path is empty", command=command)
+    folder = real_path(ctx.absolute(path)) if "\0" not in path else ""
+    if folder:
+        ctx.check_folder(folder)
+    if not os.path.lexists(folder):
+        if folder and mount_at(ctx, folder) is not None:
+            raise errors.UsageError(f"Mount path missing: {folder} (a disk that is not plugged in?)", command=command)
+        raise errors.UsageError(f"Path does not exist: {path}", command=command)
+    if not os.path.isdir(folder):
+        raise errors.UsageError(f"Path is not a directory: {path}", command=command)
+    if not folder.isprintable() and utf8(folder) != folder:
+        raise errors.UsageError("The name of this folder is not UTF-8: rename it", command=command)
+    return folder
+
+
+def mount_at(ctx: Context, folder: str) -> Mount | None:
+    """The mount whose folder this is; None when there is none, or no store yet."""
+    if not os.path.exists(ctx.db_path):
+        return None
+    return next((one for one in mounts.list_mounts(ctx.db) if one["path"] == folder), None)
+
+
+def mount_named(ctx: Context, key: str, command: str) -> Mount:
+    """The mount with this id, name or path. Raises UsageError when there is none."""
+    found = mounts.find_mount(ctx.db, key)
+    if found is None and "\0" not in key:  # which no path has
+        found = mounts.find_mount(ctx.db, real_path(ctx.absolute(key)))
+    if found is None:
+        raise errors.UsageError(f"Mount not found: {key}", command=command)
+    return found
+
+
+def register(
+    ctx: Context,
+    folder: str,
+    *,
+    name: str | None = None,
+    ignore: Sequence[str] | None = None,
+    lang: str | None = None,
+    scope: str | None = None,
+    chunk_tokens: int | None = None,
+    command: str = "mount",
+) -> Mount:
+    """Register a folder, or change the options of its mount: what is None stays.
+
+    Raises UsageError when another mount has the name, NothingStored when policy refuses name, path or patterns, and
+    ToolRefused when a tool would change what a person has mounted.
+    """
+    if name is not None and (not name.strip() or one_line(name) != name or name.startswith("MNT-")):
+        raise errors.UsageError("A mount's name is one short line, and none that looks like an id", command=command)
+    taken = mounts.find_mount(ctx.db, name) if name else None
+    if taken is not None and taken["path"] != folder:
+        raise errors.UsageError(f"Another mount is called {name}: {taken['path']}", command=command)
+    for text in (folder, name or "", scope or "", *(ignore or ())):
+        if ctx.policy.judge(text, field="provenance").redacted:
+            raise errors.NothingStored(reason="policy sees a secret in the path, the name or a pattern")
+    patterns = None if ignore is None else [pattern for pattern in ignore if pattern]
+    given = {"name": name, "ignore_patterns": patterns, "lang_hint": lang, "scope": scope, "chunk_tokens": chunk_tokens}
+    by_tool = ctx.bounds is not None
+    with ctx.db.atomic():
+        if by_tool:
+            _check_mounts_of_persons(ctx, folder, {key: value for key, value in given.items() if value is not None})
+        mount_id = mounts.put(ctx.db, folder, name, patterns, lang, scope, chunk_tokens, by_tool=by_tool)
+    return next(one for one in mounts.list_mounts(ctx.db) if one["mount_id"] == mount_id)
+
+
+def _check_mounts_of_persons(ctx: Context, folder: str, given: Mount) -> None:
+    """Raise ToolRefused when a tool would change the mount of a folder, or of one around it, that a person made.
+
+    A folder within a mount may become one of its own only where that changes nothing about its files.
+    """
+    for one in mounts.list_mounts(ctx.db):
+        if one["path"] == folder:
+            what = "change what a person has mounted"
+            changed = any(one[field] != value for field, value in given.items())
+        else:
+            what = "make a mount of its own of a folder that is in a person's mount, which has options: name that mount"
+            around = folder.startswith(os.path.join(one["path"], ""))
+            changed = around and any(one[field] != given.get(field, usual) for field, usual in NO_OPTIONS.items())
+        if changed and not mounts.is_by_tool(ctx.db, one["mount_id"]):
+            ctx.refuse_to_tools(what, "memctl mount")
+
+
+def all_mounts(ctx: Context) -> list[Mount]:
+    """All mounts, oldest first, but each before those within it: an outer one's run sees what moved between them."""
+    found = mounts.list_mounts(ctx.db)
+    prefixes = [os.path.join(one["path"], "") for one in found]
+    return sorted(found, key=lambda one: sum(map(one["path"].startswith, prefixes)))
+
+
+def mounts_within(ctx: Context, folder: str) -> list[Mount]:
+    """The mounts in a folder, which is none of them, outer ones first."""
+    below = os.path.join(folder, "")
+    every = all_mounts(ctx) if os.path.exists(ctx.db_path) else []
+    return [one for one in every if one["path"].startswith(below) and one["path"] != below]
+
+
+# --- a mount and the store --------------------------------------------------------------------------------------------
+
+
+class MountSync:
+    """A mounted folder that is compared with the store, or brought up to date.
+
+    within      the mounts in it, whose own patterns say what is taken in there
+    scope       goes before the mount's own
+    everywhere  all mounts are being synced: what is forced on files of a mount within is left to that one's run
+    left_out    what a walk of the folder passed over
+    """
+
+    def __init__(self, ctx: Context, mount: Mount, *, scope: str | None = None, everywhere: bool = False) -> None:
+        self.ctx, self.mount = ctx, mount
+        self.within = mounts_within(ctx, mount["path"])
+        self.options = self._options(mount, scope)
+        self.left_out: list[FileReport] = []
+        inner = tuple(self._root(one, scope if everywhere else None) for one in self.within)
+        self.root = self._root(mount, scope)._replace(inner=inner, spare=everywhere)
+
+    def _options(self, mount: Mount, scope: str | None) -> Options:
+        """How the documents of a mount are cut and filed."""
+        ctx = self.ctx
+        chunk_tokens = mount["chunk_tokens"] or ctx.config.ingest.chunk_tokens
+        filed = scope or mount["scope"] or DEFAULT_SCOPE
+        return Options(chunk_tokens, scope=filed, limits=limits(ctx), roots=ctx.readable_roots)
+
+    def _root(self, mount: Mount, scope: str | None) -> DocumentRoot:
+        options = self._options(mount, scope)
+        prefix, recipe = os.path.join(mount["path"], ""), recipe_of(options, self.ctx.policy)
+        return DocumentRoot(mount["mount_id"], prefix, mount["lang_hint"], options.scope, recipe)
+
+    def files(self) -> Iterator[Target]:
+        """The files of the mount as they are now."""
+        from memctl.ingest.walk import walk
+
+        self.ctx.check_folder(self.mount["path"])
+        self.left_out.clear()
+        return walk(
+            self.mount["path"],
+            ignore=self.mount["ignore_patterns"],
+            never=store_files(self.ctx),
+            report=lambda path, reason: self.left_out.append(FileReport(path, "left out", 0, reason)),
+            within={one["path"]: one["ignore_patterns"] for one in self.within},
+            roots=self.ctx.readable_roots,
+        )
+
+    def plan(self, *, full: bool = False) -> IngestPlan:
+        """What a sync has to do; a store that is not there yet knows nothing."""
+        db = self.ctx.db if os.path.exists(self.ctx.db_path) else None
+        return make_plan(db, self.files(), [self.mount["path"]], self.root.recipe, full=full, root=self.root)
+
+    def is_stale(self) -> bool:
+        """Whether files are new, changed, moved or deleted since the last sync. Reads no file."""
+        plan = self.plan()
+        return bool(plan.tasks or plan.lost or self.mount["last_sync_at"] is None)
+
+
+def sync_mount(
+    ctx: Context,
+    mount: Mount,
+    *,
+    full: bool = False,
+    scope: str | None = None,
+    report: bool = False,
+    everywhere: bool = False,
+) -> IngestOutcome:
+    """Bring what the store has of a mounted folder up to date. Files that cannot be read are named and passed over."""
+    sync = MountSync(ctx, mount, scope=scope, everywhere=everywhere)
+    careful = ctx.bounds is not None
+    run = ingest_run(ctx, "sync", sync.options, full=full, report=report, root=sync.root, careful=careful)
+    done = run.run(sync.files(), lambda: b"", [mount["path"]])
+    if report:
+        done.note_left_out(sync.left_out)
+    mounts.mark_synced(ctx.db, mount["mount_id"])
+    return done
+
+
+# --- a folder that a command is about to speak of ---------------------------------------------------------------------
+#
+# It is mounted and synced first, as far as that was asked for. What is done is said on stderr under `[inspect]`,
+# whichever command does it.
+
+
+class Visit:
+    """What a run did with a folder before it reported on it.
+
+    mount   the folder's row, None when nothing is mounted there
+    made    this run mounted it; gone: and took the mount away again
+    synced  the counts of this run's sync, None when there was none; stale: None = not looked
+    """
+
+    __slots__ = ("folder", "gone", "made", "mount", "stale", "synced")
+
+    def __init__(self, folder: str, mount: Mount | None = None) -> None:
+        self.folder, self.mount = folder, mount
+        self.made = self.gone = False
+        self.synced: IngestOutcome | None = None
+        self.stale: bool | None = None
+
+    @property
+    def root(self) -> "Root":
+        """The folder and what it is called."""
+        return root_of(self.folder, self.mount)
+
+
+def bring_in(ctx: Context, visit: Visit, when: SyncMode, mode: MountMode, options: dict[str, Any]) -> None:
+    """Mount and sync the folder as far as was asked for; the store is opened for writing only when something is.
+
+    options  `ignore` and `scope` of a mount that is made now; what is None was not given
+    """
+    folder = visit.folder
+    options = {name: value for name, value in options.items() if value is not None}
+    called = ctx.policy.redact(folder)
+    can_write = not os.path.exists(ctx.db_path) or ctx.db.writable
+    if visit.mount is not None:
+        idle = [f"--{name}" for name in options if name != "scope" or when != "never"]
+        if idle:
+            kept = "not used, the folder was mounted before and its mount is kept as it is"
+            ctx.warn(f"[inspect] {' and '.join(idle)}: {kept}")
+    elif when != "never" or (mode == "persist" and can_write):
+        ctx.allow(CREATE)
+        visit.mount, visit.made = register(ctx, folder, **options, command="inspect"), True
+        ctx.note(f"[inspect] Mounted: {called}")
+    if visit.mount is None or when == "never":
+        ctx.note("[inspect] sync=never — skipping sync")
+        return
+    visit.stale = when == "always" or staleness(ctx, visit.mount)
+    if not visit.stale:
+        ctx.note("[inspect] Store is up-to-date — skipping sync")
+    elif when == "auto" and not visit.made and not can_write:
+        ctx.warn("[inspect] Store is stale, and it cannot be written to — skipping sync")
+    else:
+        ctx.note(f"[inspect] {'sync=always' if when == 'always' else 'Store is stale'} — syncing {called}")
+        ctx.allow(WRITE)
+        done = visit.synced = sync_mount(ctx, visit.mount)
+        counts = f"{done.new} new, {done.changed} changed, {done.unchanged} unchanged, {len(done.item_ids)} chunks"
+        ctx.note(f"[inspect] Synced: {counts}")
+        report_changes(ctx, "inspect", done)
+        visit.mount, visit.stale = mounts.find_mount(ctx.db, visit.mount["mount_id"]) or visit.mount, False
+
+
+@contextmanager
+def brought_in(
+    ctx: Context, folder: str, when: SyncMode, mode: MountMode, options: dict[str, Any]
+) -> Iterator[tuple[Context, Visit]]:
+    """The folder ready to be recalled from, and the context whose store holds its passages.
+
+    mode  ephemeral: the user's store is not written to. A folder that it holds as it is now is read from there; any
+          other is read into a store that no file keeps, with the options of its mount where there is one.
+    """
+    ctx.narrow(READ)
+    visit = Visit(folder, mount_at(ctx, folder))
+    given = {name: value for name, value in options.items() if value is not None}
+    held = visit.mount is not None and when == "auto" and not given and not staleness(ctx, visit.mount)
+    if mode == "persist" or when == "never" or held:
+        bring_in(ctx, visit, when, mode, given)
+        yield ctx, visit
+        return
+    if visit.mount is not None:
+        given = {"name": visit.mount["name"], "ignore": visit.mount["ignore_patterns"], **given}
+        visit.mount = None
+    with ctx.scratch() as twin:
+        for one in mounts_within(ctx, folder):
+            register(twin, one["path"], ignore=one["ignore_patterns"], lang=one["lang_hint"], scope=one["scope"])
+        bring_in(twin, visit, when, mode, given)
+        yield twin, visit
+    visit.gone = True
+    ctx.note("[ask] Ephemeral: mount removed")
+
+
+def staleness(ctx: Context, mount: Mount) -> bool | None:
+    """Whether files changed since the last sync; None when the folder is not there, or may not be looked at."""
+    return MountSync(ctx, mount).is_stale() if ctx.may_read(mount["path"]) and os.path.isdir(mount["path"]) else None
+
+
+# --- the report -------------------------------------------------------------------------------------------------------
+
+
+def root_of(folder: str, mount: Mount | None) -> "Root":
+    """A folder under the name of its mount, else its own."""
+    from memctl.ingest.inspect import Root, base_name
+
+    return Root(folder, (mount and mount["name"]) or base_name(folder))
+
+
+def structure(ctx: Context, root: "Root | None", scope: str | None = None) -> "Report":
+    """What the store knows of the files below a folder, or of all."""
+    from memctl.ingest.inspect import report
+
+    return report(ctx.db, root, ctx.config.inspect, ctx.policy, Filters.read_set(scope))
+
+
+def sync_state(ctx: Context, mount: Mount, stale: bool | None) -> dict[str, Any]:
+    """What is known of a mount's last sync, for `Report.note_syncs`."""
+    from memctl.ingest.inspect import shown
+    from memctl.store.documents.corpus import count_unread
+
+    (label,) = shown([root_of(mount["path"], mount).label], ctx.policy)
+    return {
+        "mount_id": mount["mount_id"], "label": label, "last_sync_at": mount["last_sync_at"], "stale": stale,
+        "unread": count_unread(ctx.db, os.path.join(mount["path"], "")),
+    }  # fmt: skip

@@ -1,0 +1,336 @@
+"""What a run over files has to do, and what it did: every file is looked at, none is opened.
+
+Size, both time stamps and the inode say that a file is as it was; otherwise its hash decides, when it is read.
+"""
+
+import os
+import stat
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from memctl import errors, ids
+from memctl.ingest.prepare import FileTask, PreparedPassage, Preparer, read_file, read_tasks
+from memctl.ingest.sources import STDIN, Target
+from memctl.store.database import Database
+from memctl.store.documents import corpus
+from memctl.store.documents.corpus import DocumentRoot, IngestedFile, SeenFile, UnreadFile
+from memctl.store.items import items
+
+FileStatus = Literal["new", "changed", "moved", "refiled", "unchanged", "deleted", "left out", "failed"]
+
+#: Why a known file is lost.
+DELETED = "deleted"
+LEFT_OUT = "no longer taken in"
+NO_FILE = "no longer a regular file"
+
+
+class FileReport(NamedTuple):
+    """What happened to one file: how many active passages it has now, and why."""
+
+    path: str
+    status: FileStatus
+    chunks: int = 0
+    reason: str = ""
+
+
+def lost_report(path: str, why: str) -> FileReport:
+    """The line for a file whose passages were archived; `why` is DELETED, LEFT_OUT or NO_FILE."""
+    return FileReport(path, "deleted") if why == DELETED else FileReport(path, "left out", 0, why)
+
+
+class IngestOutcome:
+    """What a run did, in counts, and the item ids it made."""
+
+    __slots__ = (
+        "archived", "changed", "deleted", "failed", "files", "item_ids", "kept", "moved", "new", "quarantined",
+        "redacted", "refiled", "reports", "rescoped", "restored", "superseded", "unchanged",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.files = 0  # files found
+        self.new = self.changed = self.unchanged = 0  # files stored for the first time, changed, or skipped
+        self.moved = 0  # files that are now somewhere else, or have another name
+        self.refiled = 0  # files whose text is as before, read again for other tags, scope, rules ...
+        self.deleted = 0  # files that are gone from a folder that was given as a whole, or no longer taken in
+        self.failed: list[Target] = []
+        self.kept = self.superseded = self.archived = 0  # passages of changed files
+        self.restored = 0  # passages that were archived, and whose text is back
+        self.rescoped = 0  # kept passages that were in another scope
+        self.redacted = self.quarantined = 0  # passages
+        self.item_ids: list[str] = []
+        self.reports: list[FileReport] = []
+
+    def count(self, status: FileStatus, path: str, chunks: int = 0, reason: str = "", *, report: bool = True) -> None:
+        """Count a file, and report on it if that is wanted."""
+        setattr(self, status, getattr(self, status) + 1)
+        if report:
+            self.reports.append(FileReport(path, status, chunks, reason))
+
+    def passages(self) -> dict[str, int]:
+        """What happened to passages that were there, and what policy did, by the keys of `--json`."""
+        names = ("kept", "superseded", "archived", "restored", "redacted", "quarantined")
+        return {f"chunks_{name}": getattr(self, name) for name in names}
+
+    def note_left_out(self, left_out: list[FileReport]) -> None:
+        """Report what the walk left out, but for files of which there is a line already."""
+        said = {one.path for one in self.reports}
+        self.reports += [one for one in left_out if one.path not in said]
+
+    def show_paths(self, shown: Callable[[str], str]) -> None:
+        """Let the reports, and what is said of files that failed, name files as they may be shown."""
+        self.reports = [one._replace(path=shown(one.path), reason=shown(one.reason)) for one in self.reports]
+        self.failed = [one._replace(path=shown(one.path), problem=shown(one.problem)) for one in self.failed]
+
+    def add(self, part: "IngestOutcome") -> None:
+        """Take over the counts of a part that has been committed."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(part, name))
+
+
+class IngestPlan:
+    """What a run has to do.
+
+    tasks      files to read, in the order they were found
+    unchanged  files that are as they were
+    failed     files that cannot be read
+    readable   files that could not be read at the time, and are gone
+    lost       known files that are not there any more, or no longer taken in: path -> why
+    """
+
+    __slots__ = ("failed", "lost", "readable", "tasks", "unchanged")
+
+    def __init__(self) -> None:
+        self.tasks: list[FileTask] = []
+        self.unchanged: list[str] = []
+        self.failed: list[Target] = []
+        self.lost: dict[str, str] = {}
+        self.readable: list[str] = []
+
+    def leave(self, done: Collection[str]) -> None:
+        """Take these files as they are: an earlier run will have seen to them."""
+        self.unchanged += [task.path for task in self.tasks if task.path in done]
+        self.tasks = [task for task in self.tasks if task.path not in done]
+        self.lost = {path: why for path, why in self.lost.items() if path not in done}
+
+    @property
+    def files(self) -> int:
+        """How many files were found."""
+        return len(self.tasks) + len(self.unchanged) + len(self.failed)
+
+    def compare(self, target: Target, was: SeenFile | None, root: DocumentRoot | None, *, full: bool) -> None:
+        """Note what there is to do about a file that was found, and that was last read so."""
+        info = target.info
+        if was is None or info is None or target.path == STDIN:
+            self.tasks.append(FileTask(target.path, info.st_size if info else 0, was is not None))
+            return
+        current = was.current and not (full and (root is None or root.forces(target.path)))
+        ours = root is None or was.mount_id == root.of(target.path).mount_id
+        if current and ours and _stamps(info) == was[:4]:
+            self.unchanged.append(target.path)
+        else:
+            self.tasks.append(FileTask(target.path, info.st_size, is_known=True, is_current=current))
+
+
+def make_plan(
+    db: Database | None,
+    targets: Iterable[Target],
+    roots: Sequence[str],
+    recipe: str,
+    *,
+    full: bool = False,
+    root: DocumentRoot | None = None,
+    looked: Callable[[int], None] | None = None,
+) -> IngestPlan:
+    """Compare the files that were found with what the store remembers of them; no store means that all are new.
+
+    roots   folders (canonical paths) that the targets cover: what is known below them and was not found is lost
+    full    read everything again
+    root    the mount that the targets lie in: each is to belong to it, or to the innermost mount within that it lies in
+    looked  called with the number of files found so far
+    """
+    out = IngestPlan()
+    known: dict[str, SeenFile] = {}
+    unread: dict[str, UnreadFile] = {}
+    below = tuple(os.path.join(folder, "") for folder in roots)
+    if db is not None:  # outer folders first: files of mounts within come out by another recipe
+        inner = [(one.prefix, one.recipe) for one in root.inner] if root else []
+        for prefix, how in [*((prefix, recipe) for prefix in below), *inner]:
+            known.update(corpus.get_seen_below(db, prefix, how))
+            unread = {path: was for path, was in unread.items() if not path.startswith(prefix)}
+            unread.update(corpus.get_unread_below(db, prefix, how))
+    waiting: list[Target] = []
+    hidden = corpus.find_stand_ins(unread) if unread else {}
+    for number, target in enumerate(targets, 1):
+        if looked and number % 500 == 0:
+            looked(number)
+        path = target.path
+        if target.problem:
+            out.failed.append(target)
+            continue
+        tried = unread.pop(path, None) or (unread.pop(corpus.stand_in_of(path, hidden), None) if hidden else None)
+        if tried and target.info and not full and _stamps(target.info) == tried[:4]:
+            known.pop(path, None)
+            out.failed.append(target._replace(problem=tried.reason))
+        elif path.startswith(below) or db is None:
+            out.compare(target, known.pop(path, None), root, full=full)
+        else:
+            waiting.append(target)
+    if waiting and db is not None:
+        others = corpus.get_seen(db, [target.path for target in waiting], recipe)
+        for target in waiting:
+            out.compare(target, others.get(target.path), root, full=full)
+    shut = tuple(os.path.join(target.path, "") for target in out.failed)
+    problems = {target.path for target in out.failed}
+    for path, was in sorted(known.items()):
+        ours = was.mount_id is not None and (root is None or root.of(path) is root)
+        why = _why_lost(path, path in problems, ours)
+        if why and not path.startswith(shut):  # what lies in a folder that cannot be read is not lost
+            out.lost[path] = why
+    out.readable = sorted(path for path in unread if root is None or root.of(path) is root or not os.path.lexists(path))
+    return out
+
+
+def _stamps(info: os.stat_result) -> tuple[int, int, int, int]:
+    return (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+
+
+def _why_lost(path: str, failed: bool, ours: bool) -> str:
+    # Only "there is no such file" proves that: a folder that may not be entered, say, proves nothing.
+    try:
+        mode = os.lstat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return DELETED
+    except OSError:
+        return ""
+    if failed:
+        return "" if stat.S_ISREG(mode) else NO_FILE
+    if stat.S_ISDIR(mode):
+        return NO_FILE
+    # It was named by itself at the time, or belongs to a mount within: only what came with a folder goes with it.
+    return LEFT_OUT if ours else ""
+
+
+# --- files that were moved or renamed ---------------------------------------------------------------------------------
+
+
+class MovedFiles:
+    """Files that are not there any more; each can have become one other: those that a plan found to be deleted, then
+    those of other folders.
+    """
+
+    def __init__(self, db: Database, plan: IngestPlan) -> None:
+        self._db = db
+        self._known = {task.path for task in plan.tasks if task.is_known}  # these have a record of their own
+        self._waiting: set[str] = set()
+        self._found: dict[str, str] = {}
+        self._by: dict[tuple[str, object], deque[str]] = {}
+        deleted = [path for path, why in plan.lost.items() if why == DELETED]
+        for path, file in sorted(corpus.get_files(db, deleted).items()) if deleted else ():
+            self._waiting.add(path)
+            for key in _keys(file):
+                self._by.setdefault(key, deque()).append(path)
+
+    def find(self, files: Sequence[IngestedFile]) -> dict[str, str]:
+        """Where these files may have been before, new path -> old path: a file with the same bytes, at best with the
+        same name, else one with the same inode.
+        """
+        strangers = [file for file in files if file.path not in self._known]
+        out = {file.path: self._found[file.path] for file in strangers if file.path in self._found}
+        for keys in zip(*map(_keys, strangers), strict=True) if self._waiting else ():
+            for file, key in zip(strangers, keys, strict=True):  # the best sort of key for all, then the next one
+                queue = self._by.get(key)
+                while queue and file.path not in out:
+                    path = queue.popleft()
+                    if path in self._waiting:
+                        self._waiting.remove(path)
+                        out[file.path] = path
+        self._found |= out
+        taken = set(self._found.values())
+        wanted = [file for file in strangers if file.path not in out and file.size]
+        where = corpus.paths_with(self._db, [file.sha256 for file in wanted])
+        for file in wanted:
+            for path in where.get(file.sha256, ()):
+                if path not in taken and path != file.path and _is_gone(path):
+                    out[file.path] = self._found[file.path] = path
+                    taken.add(path)
+                    break
+        return out
+
+
+def _is_gone(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return os.path.isabs(path)  # what came from standard input never was a file
+    except OSError:
+        return False
+    return False
+
+
+def _keys(file: IngestedFile) -> tuple[tuple[str, object], ...]:
+    """What a file has in common with what it was before it was moved, the surest first."""
+    name = os.path.basename(file.path)
+    return (f"named {name}", file.sha256), ("bytes", file.sha256), ("inode", file.inode or file.path)
+
+
+def is_related(db: Database, old: IngestedFile, passages: Iterable[PreparedPassage]) -> bool:
+    """Whether a file with the inode of `old` is that one, moved and edited, and not another one that was given its
+    inode: then they have nothing in common.
+    """
+    ours = {passage.content_hash for passage in passages}
+    return any(one.content_hash in ours for one in items.get_summaries(db, old.item_ids).values())
+
+
+# --- what a run would do ----------------------------------------------------------------------------------------------
+
+
+def preview(db: Database | None, plan: IngestPlan, preparer: Preparer) -> IngestOutcome:
+    """The counts of files that a run with this plan would end with, and a report on each file.
+
+    Nothing is written, and text is made of a file only to see whether it is one that was moved and edited. A file that
+    can be read, and then turns out to hold no text, is not foreseen.
+    """
+    done = IngestOutcome()
+    done.files = plan.files
+    for path in plan.unchanged:
+        done.count("unchanged", path)
+    done.failed = list(plan.failed)
+    found: dict[str, IngestedFile] = {}
+    for task in plan.tasks:
+        try:
+            preparer.check_path(task.path)
+            data, info = read_file(task.path, preparer.options.limits.bytes)
+        except errors.DocumentUnreadable as exc:
+            done.failed.append(Target(task.path, str(exc.fields["reason"])))
+            continue
+        found[task.path] = IngestedFile(task.path, ids.bytes_hash(data), size=len(data), inode=info.st_ino)
+    done.reports += [FileReport(target.path, "failed", 0, target.problem) for target in done.failed]
+    known = corpus.get_files(db, [task.path for task in plan.tasks if task.is_known]) if db else {}
+    before = _moved_from(db, plan, found, preparer) if db else {}
+    lost = dict(plan.lost)
+    for task in plan.tasks:
+        if task.path not in found:
+            continue
+        was, old = known.get(task.path), before.get(task.path, "")
+        lost.pop(old, None)
+        status: FileStatus = "moved" if old else "new"
+        if was is not None:
+            status = "unchanged" if task.is_current else "refiled"
+            status = "changed" if found[task.path].sha256 != was.sha256 else status
+        done.count(status, task.path, 0, f"was {old}" if old else "")
+    for path, why in lost.items():
+        done.deleted += 1
+        done.reports.append(lost_report(path, why))
+    return done
+
+
+def _moved_from(db: Database, plan: IngestPlan, found: dict[str, IngestedFile], preparer: Preparer) -> dict[str, str]:
+    """Where files were before they were moved."""
+    moved = MovedFiles(db, plan).find(list(found.values()))
+    old = corpus.get_files(db, moved.values())
+    edited = [found[path] for path, was in moved.items() if was in old and old[was].sha256 != found[path].sha256]
+    for prepared in read_tasks(preparer, [FileTask(file.path, file.size or 0) for file in edited]):
+        if not is_related(db, old[moved[prepared.path]], prepared.passages or ()):
+            del moved[prepared.path]
+    return moved
