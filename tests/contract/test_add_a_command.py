@@ -86,7 +86,7 @@ def test_the_page_makes_a_command(tmp_path: Path) -> None:
     assert said == steps
     assert shown["answer"] == {"status": "ok", "tags": ["release"]}
     assert list(shown["schema"]["properties"]) == ["start", "limit"]
-    assert "usage: memctl tags [--limit N] [START]" in shown["pages"]["cli"]
+    assert "usage: memctl tags [START] [--limit N]" in shown["pages"]["cli"]
     assert "A tag is listed once" in shown["pages"]["cli"]
     assert "List the tags of the store" in shown["pages"]["cli"].partition("## tags")[0]  # memctl --help
     assert "memory_tags" in shown["pages"]["mcp"]
