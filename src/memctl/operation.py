@@ -403,8 +403,6 @@ class Result:
 class Report(Result):
     """A result that is made whole: its data, and the lines that people read of it. It needs no `text` of its own."""
 
-    __slots__ = ("data", "exit_code", "lines")
-
     def __init__(self, data: dict[str, Any], lines: list[str], exit_code: int = 0) -> None:
         self.data, self.lines, self.exit_code = data, lines, exit_code
 

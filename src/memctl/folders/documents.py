@@ -11,6 +11,7 @@ from memctl.ingest.plan import IngestOutcome
 from memctl.ingest.prepare import Options
 from memctl.ingest.run import IngestRun
 from memctl.ingest.sources import resolve
+from memctl.item_policy import ItemPolicy
 from memctl.paths import real_path
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def ingest_sources(ctx: Context, label: str, sources: Sequence[str], options: Op
     """
     places = [options.scope, *([options.corpus_id] if options.corpus_id else [])]
     for what, words in (("tags", options.tags), ("scope or the corpus", places)):
-        if ctx.policy.judge_fields(tags=words, document=False).action == "reject":
+        if ItemPolicy(ctx.policy).refuses(*words):
             raise errors.NothingStored(reason=f"policy refuses the {what}")
     folders = [real_path(path) for path in map(ctx.absolute, sources) if os.path.isdir(path)]
     done = ingest_run(ctx, label, options).run(
