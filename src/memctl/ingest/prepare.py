@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
@@ -137,7 +138,7 @@ def read_tasks(preparer: "Preparer", tasks: Iterable[FileTask], workers: int = 0
     if workers:
         from memctl.ingest import workers as processes
 
-        with processes.Team(preparer, workers) as several:
+        with closing(processes.Team(preparer, workers)) as several:
             yield from several.prepare(tasks)
         return
     team: Team | None = None
@@ -150,7 +151,7 @@ def read_tasks(preparer: "Preparer", tasks: Iterable[FileTask], workers: int = 0
                     from memctl.ingest import workers as processes
 
                     team = processes.Team(preparer, 1)
-                yield team.prepare_one(task)
+                yield from team.read([task])
     finally:
         if team is not None:
             team.close()
