@@ -11,12 +11,8 @@ from memctl.config import InspectConfig
 from memctl.ingest import inspect
 from memctl.ingest.inspect import Root, StructureReport, report
 from memctl.policy import MemoryPolicy
-from memctl.store.connect import open_write
-from memctl.store.database import Database
-from memctl.store.documents import corpus, mounts
-from memctl.store.documents.corpus import IngestedFile
-from memctl.store.items import items
 from memctl.types import MemoryItem
+from stores import Database, IngestedFile, corpus, items, mounts, open_write
 
 ROOT = Root("/w/docs", "docs")
 
