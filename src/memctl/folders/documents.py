@@ -38,7 +38,8 @@ def ingest_sources(ctx: Context, label: str, sources: Sequence[str], options: Op
     read = done.new + done.changed + done.refiled + done.moved
     ctx.note(f"[{label}] Ingested {len(done.item_ids)} chunks from {read} file(s) ({done.unchanged} skipped)")
     report_changes(ctx, label, done)
-    refuse_if_nothing_was_readable(done)
+    if done.failed and len(done.failed) == done.files:
+        raise errors.NothingReadable(count=done.files)
     return done
 
 
@@ -76,12 +77,6 @@ def store_files(ctx: Context) -> list[str]:
     """The files of the store itself, which are never read as documents."""
     config = [ctx.config_path] if ctx.config_path else []
     return [*(ctx.db_path + end for end in ("", "-wal", "-shm", "-journal")), *config]
-
-
-def refuse_if_nothing_was_readable(done: IngestOutcome) -> None:
-    """Raise NothingReadable when files were given and not one of them could be read."""
-    if done.failed and len(done.failed) == done.files:
-        raise errors.NothingReadable(count=done.files)
 
 
 class _ProgressLine:
