@@ -8,11 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import support
 from memctl import context, ids
 from memctl.store.database import Database
+
+#: No test looks at a clock: how long an example takes says how busy the machine is.
+settings.register_profile(
+    "suite", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,9 +27,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     support.ACCEPT = bool(config.getoption("--accept"))
-    # No test looks at a clock: how long an example takes says how busy the machine is.
-    settings.register_profile("house", deadline=None)
-    settings.load_profile("house")
     # Started in the background or by nohup, we ignore these, and so would the programs that we start and signal.
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:

@@ -4,13 +4,12 @@ A statement is refused, held back, or stored as it is: somebody chose its words,
 of a document, of the turn of a conversation, and of whatever the store has already, secrets are blotted out, and what
 speaks to a model is held back. What a person decided about an item (`Standing`) stands: findings of the kinds that it
 was released from do nothing to it, and while it is held back it stays as it is held, so that there is something to
-release. A finding of another kind counts (`MemoryPolicy.covered`).
+release. A finding of another kind counts (`MemoryPolicy.covered_kinds`).
 """
 
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import errors
@@ -27,6 +26,11 @@ if TYPE_CHECKING:
 REDACTED = "[REDACTED:"
 #: Why an item is refused for what `references` gives.
 REFUSED = "HARD_BLOCK: a reference, link, rule id or scope holds what no item may"
+#: An id, a hash or a time of our own making, and a plain word: what needs no judge.
+_PLAIN = (
+    r"MEM-[0-9a-f]{12}|sha256:[0-9a-f]{64}|[a-z_]{0,14}|"
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00"
+)
 
 
 class ItemChange(NamedTuple):
@@ -85,17 +89,16 @@ class ItemPolicy:
 
         standing: of an item in the store, for which what the project allows in its document counts, too
         """
-        policy = self._policy
-        if standing is not None:
-            policy = self._within(policy.for_path(item.provenance.source_id), standing)
+        policy = self._policy if standing is None else self._for_stored(item, standing)
+        standing = standing or Standing()
         content = policy.judge(item.content)
         small = policy.judge_fields(item.title, item.tags, item.entities, item.provenance.source_id)
         others = "\n".join(references(item, place))
         further = policy.judge(others).findings if others and not policy.is_clean(others, document=True) else ()
         findings: list[Finding] = [*content.findings, *small.findings, *further]
         redacted = any(f.action == "redact" for f in findings)
-        is_held = standing is not None and standing.is_held and bool(standing.rules or standing.released_from)
-        held_by = () if is_held else holding_rules(findings)
+        stays_held = standing.is_held and bool(standing.rules or standing.released_from)
+        held_by = () if stays_held else holding_rules(findings)
         if not (redacted or held_by):
             return None
         fields: dict[str, Any] = {"injectable": False} if held_by else {}
@@ -107,12 +110,12 @@ class ItemPolicy:
         acting = {"redact": redacted, "quarantine": bool(held_by)}
         rules = tuple(dict.fromkeys(f.rule for f in findings if acting.get(f.action)))
         anchor = place._replace(anchor=policy.redact(place.anchor)) if place and redacted and further else None
-        stays = standing is not None and not standing.is_held and not held_by
-        freed = standing.released_from if standing is not None and stays else None
+        freed = None if standing.is_held or held_by else standing.released_from
         return ItemChange(item.id, fields, redacted, rules, held_by, item.updated_at, anchor, freed)
 
-    def _within(self, policy: "MemoryPolicy", standing: Standing) -> "MemoryPolicy":
-        """The policy without the findings that a person, or the quarantine an item is in, has dealt with."""
+    def _for_stored(self, item: MemoryItem, standing: Standing) -> "MemoryPolicy":
+        """The policy without the findings that its document, a person, or the quarantine it is in has dealt with."""
+        policy = self._policy.for_path(item.provenance.source_id)
         if not standing.is_held and standing.released_from is None:
             return policy
         rules = (*standing.rules, *(standing.released_from or ()))
@@ -131,11 +134,6 @@ class ItemPolicy:
         if not text or self._policy.is_clean(text):
             return False
         return self._policy.judge(text, field="references", document=False).action == "reject"
-
-    def refuses_references(self, item: MemoryItem, place: SourcePosition | None = None) -> bool:
-        """Whether a passage may not be stored for its references; its chunk ids are paths, and are redacted."""
-        chunks = set(item.provenance.chunk_ids)
-        return self.refuses(*(word for word in references(item, place) if word not in chunks))
 
 
 def holding_rules(findings: "Iterable[Finding]") -> tuple[str, ...]:
@@ -161,7 +159,7 @@ def tidy_statement(item: MemoryItem) -> None:
 def references(item: MemoryItem, place: SourcePosition | None = None) -> list[str]:
     """All texts of an item beside its content, title, tags, entities and source, but for ids and hashes of our own."""
     words = (item.id, *_texts(_reference_fields(item)), place.anchor if place else "")
-    return [word for word in words if not _is_plain(word)]
+    return [word for word in words if re.fullmatch(_PLAIN, word, re.ASCII) is None]
 
 
 def _reference_fields(item: MemoryItem) -> dict[str, Any]:
@@ -196,16 +194,6 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, dict):
         return {change(key): _map_texts(one, change) for key, one in value.items()}
     return [_map_texts(one, change) for one in value] if isinstance(value, list) else value
-
-
-def _is_plain(word: str) -> bool:
-    return _plain().fullmatch(word) is not None
-
-
-@cache
-def _plain() -> re.Pattern[str]:
-    stamp = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00"
-    return re.compile(rf"MEM-[0-9a-f]{{12}}|sha256:[0-9a-f]{{64}}|{stamp}|[a-z_]{{0,14}}", re.ASCII)
 
 
 # --- a document, before it is cut into items ----------------------------------------------------------------------

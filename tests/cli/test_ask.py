@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from folders import write
@@ -19,13 +19,8 @@ from memctl import ids
 from memctl.context import open_context
 from memctl.llm import citations
 from memctl.ops.recall.ask import ask
-from memctl.store.connect import open_read
-from memctl.store.documents import mounts
-from memctl.store.filters import Filters
-from memctl.store.items import items
+from stores import STORE, Filters, items, mounts, open_read
 from support import Result, ok, run
-
-STORE = ".memory/memory.db"
 
 
 @pytest.fixture
@@ -216,7 +211,7 @@ def test_what_policy_keeps_from_models_is_not_given(docs: Path) -> None:
     cap=st.integers(0, 899),
     question=st.sampled_from(["gateway", "word7 kingfisher mill", "zeppelin"]),
 )
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15)
 def test_the_context_never_costs_more_than_the_budget(docs: Path, budget: int, cap: int, question: str) -> None:
     if not os.path.exists(STORE):
         for n in range(40):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from folders import guide_and_birds, opened, write
@@ -14,10 +14,9 @@ from memctl import errors
 from memctl.context import open_context
 from memctl.llm import terminal
 from memctl.ops.recall.chat import chat
-from memctl.store import sessions
+from stores import STORE, sessions
 from support import Result, ok, run
 
-STORE = ".memory/memory.db"
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
 
 
@@ -283,7 +282,7 @@ def test_policy_looks_at_the_window_too() -> None:
 
 @example(budget=400, room=1200, turns_shown=2)
 @given(budget=st.integers(1, 400), room=st.integers(0, 1200), turns_shown=st.integers(0, 4))
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8)
 def test_no_prompt_exceeds_the_budgets(scratch: Path, budget: int, room: int, turns_shown: int) -> None:
     if not Path(STORE).exists():
         for n in range(20):

@@ -15,7 +15,7 @@ from memctl.errors import MemctlError
 from memctl.ingest import prepare
 from memctl.operation import CREATE, WRITE, Operation, Param
 from memctl.ops import TABLE
-from memctl.store.connect import open_read
+from stores import open_read
 from support import Result, ok, run
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -217,6 +217,24 @@ def store(monkeypatch: pytest.MonkeyPatch) -> None:
     for resolution in ("_COARSE_NS", "_FINE_NS"):  # what was written just now is kept like what is old
         monkeypatch.setattr(prepare, resolution, 0)
     ok("init", ".memory")
+
+
+def test_a_source_path_may_name_a_person_but_no_account_number() -> None:
+    """Personal data in a path keeps no statement out, but a document is not read from there."""
+    account = "DE89370400440532013000"
+    source = {"source_kind": "doc", "source_id": f"/home/{account}/a.md"}
+    ok("import", stdin=json.dumps({"content": "The heron nests here.", "tier": "mtm", "provenance": source}))
+    assert "The heron nests here." in ok("recall", "heron").text
+    for name in (f"{account}/a.md", f"{account}.md", "jane.doe@corp-mail.org.md"):
+        path = Path("docs") / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"The kingfisher of {name[:2]} nests here.\n")
+    done = run("ingest", "--source", "docs", "--injectable")
+    assert done.notes.count("its path holds what looks like a secret: rename it") == 2
+    assert account not in done.notes + done.text
+    assert len(ok("search", "kingfisher", "--json").json()) == 1
+    assert "kingfisher of ja" in ok("recall", "kingfisher").text
+    assert account not in ok("inspect").text
 
 
 def files_with_the_secret() -> list[Path]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.retrieve import evaluate
@@ -176,11 +176,10 @@ VALUES = st.one_of(st.text(), st.lists(st.text()), st.none())
 OBJECTS = st.dictionaries(st.sampled_from(["q", "expected", "scope", "x"]), VALUES)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.one_of(st.none(), st.binary(max_size=60), OBJECTS.map(lambda value: json.dumps(value).encode()))))
 def test_any_lines_are_questions_or_told(lines: list[bytes | None]) -> None:
     told: list[str] = []
-    questions, bad = evaluate.read(enumerate(lines, 1), told.append)
+    questions, bad = evaluate.read_questions(enumerate(lines, 1), told.append)
     assert len(questions) + bad == len(lines)
     assert len(told) == bad
     for question in questions:

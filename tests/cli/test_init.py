@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memctl.ops.start.init import export_line
-from memctl.store.connect import open_write
-from memctl.store.items import items
 from memctl.types import MemoryItem
+from stores import items, open_write
 from support import ok, run
 
 
@@ -167,7 +166,7 @@ def test_init_prints_one_line_whatever_the_path_is(name: str) -> None:
     assert os.path.exists(f"{name}/memory.db")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12))
 def test_eval_gives_any_path_back(name: str) -> None:
     path = f"/w/{name}/memory.db"

@@ -15,8 +15,7 @@ import pytest
 import folders
 from folders import changes, check, document, sync, write
 from memctl import ids
-from memctl.store.filters import Filters
-from memctl.store.items import items
+from stores import Filters, items
 from support import ok
 
 OLD, NEW, OTHER, THIRD = (
@@ -190,6 +189,22 @@ def test_copied_and_then_moved_and_edited(docs: Path) -> None:
     write(docs / "copy.md", "Other words.\n")
     sync("docs")
     edited(docs)
+
+
+def test_one_lost_file_becomes_one_of_two_that_have_its_bytes(docs: Path) -> None:
+    """No item belongs to two files, and each of the two has all passages."""
+    text, before = (docs / "guide.md").read_bytes(), folders.item_ids()
+    (docs / "guide.md").unlink()
+    for name in ("first.md", "second.md"):
+        write(docs / name, text)
+    done = sync("docs", "--report")
+    assert changes(done) == {"moved": 1, "new": 1}
+    assert sorted(one["reason"] for one in done["files"] if one["status"] in ("moved", "new")) == ["", "was guide.md"]
+    after = folders.item_ids()
+    kept = [key for key, item_id in after.items() if item_id in before.values() and "backup.md" not in key]
+    assert len({key.partition(": ")[0] for key in kept}) == 1
+    assert (len(kept), len(after)) == (2, 6)
+    settle(docs)
 
 
 def test_another_file_that_was_given_the_inode(docs: Path) -> None:

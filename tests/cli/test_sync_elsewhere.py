@@ -46,6 +46,18 @@ def test_a_mounted_folder_that_was_renamed_keeps_its_items(folders: Path) -> Non
     assert ok("recall", "nightjar").text.count("sings at dusk") == 1
 
 
+def test_a_file_that_left_its_mount_becomes_one_of_its_copies_in_another(folders: Path) -> None:
+    before, text = ids_of("nightjar"), (folders / "a" / "q.md").read_bytes()
+    (folders / "a" / "q.md").unlink()
+    for name in ("one.md", "two.md"):
+        (folders / "b" / name).write_bytes(text)
+    done = sync("b")
+    assert (done["files_moved"], done["files_new"]) == (1, 1)
+    after = ids_of("nightjar")
+    assert (len(after), len(set(after))) == (2, 2)
+    assert set(before) < set(after)
+
+
 def test_a_copy_is_no_move(folders: Path) -> None:
     before = ids_of("nightjar")
     (folders / "b" / "copy.md").write_bytes((folders / "a" / "q.md").read_bytes())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memctl.ingest.ignore import (
@@ -141,7 +141,7 @@ def plantable(names: list[str]) -> list[str]:
 
 
 @needs_git
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=250)
 @given(
     names=TREES,
     top=st.lists(LINES, max_size=6),

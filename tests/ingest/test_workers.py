@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,8 +16,7 @@ from memctl.extract import Limits
 from memctl.ingest import workers
 from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, Preparer, read_tasks
 from memctl.ingest.workers import Team, Worker
-from memctl.store.documents.corpus import IngestedFile
-from memctl.store.documents.passages import SourcePosition
+from stores import IngestedFile, SourcePosition
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "fake_docx.py"
 
@@ -139,7 +139,7 @@ def test_what_stops_a_thread_is_told_to_who_waits_for_it(tmp_path: Path, monkeyp
     def fail(*_args: object) -> None:
         raise OSError("no more processes")
 
-    monkeypatch.setattr(Team, "_worker", fail)
+    monkeypatch.setattr(Team, "_start", fail)
     with pytest.raises(OSError, match="no more processes"):
         prepare(paths, processes=2)
 
@@ -178,7 +178,7 @@ def test_closed_in_the_middle_it_starts_nothing_new(tmp_path: Path, monkeypatch:
         return started[-1]
 
     monkeypatch.setattr(workers, "start", start)
-    with Team(Preparer(Options(), None), 2) as team:
+    with closing(Team(Preparer(Options(), None), 2)) as team:
         next(iter(team.prepare(map(job, paths))))
     assert len(started) == 2
 

@@ -10,7 +10,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memctl import errors
@@ -404,7 +404,7 @@ ANSWERS = st.fixed_dictionaries(
 ACCESS = st.sampled_from(["none", "read", "write", "create"])
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=100)
 @given(st.sampled_from(sorted(DETAILS)), ACCESS, ARGUMENTS, ANSWERS | st.just(None) | st.just(errors.StoreBusy))
 def test_any_call_gets_an_answer_and_one_line(
     scratch: Path, tool: str, access: Any, arguments: dict[str, Any], outcome: Any

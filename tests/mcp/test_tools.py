@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memctl import MemoryItem, MemoryPolicy, MemoryStore
@@ -227,7 +227,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(value=JSON)
 def test_whatever_json_comes_there_is_an_answer(plain: Tools, value: Any) -> None:
     for name, function in plain.items():

@@ -43,16 +43,16 @@ def clean_env(home: Path) -> dict[str, str]:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A scratch HOME; the walk to the nearest store ends there."""
+    """A scratch HOME, outside the folder commands run in."""
     folder = tmp_path / "home"
     folder.mkdir()
     return folder
 
 
 @pytest.fixture
-def here(home: Path) -> Path:
+def here(tmp_path: Path) -> Path:
     """The folder commands run in."""
-    folder = home / "here"
+    folder = tmp_path / "here"
     folder.mkdir()
     return folder
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memctl import errors
@@ -11,7 +11,7 @@ from memctl.context import Context, open_context
 from memctl.ingest import turns
 from memctl.ops.write.statements import propose, remember
 from memctl.policy import MemoryPolicy
-from memctl.store import sessions
+from stores import sessions
 
 ANY = st.text(st.characters() | st.sampled_from("\0\r\n\ud800\u202e\u200b:[]{}\"'"), max_size=60)
 JSON = st.recursive(
@@ -20,9 +20,7 @@ JSON = st.recursive(
     max_leaves=6,
 )
 KEYS = st.sampled_from(["title", "content", "tags", "type", "why_store", "provenance_hint", "confidence", "rule_id"])
-calmly = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+calmly = settings(max_examples=60)
 
 
 @pytest.fixture

@@ -7,21 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from memctl.item_policy import tidy_statement
 from memctl.lifecycle import jsonl
 from memctl.lifecycle.import_ import ImportCounts, import_lines
 from memctl.policy import MemoryPolicy
-from memctl.store.connect import MEMORY, open_write
-from memctl.store.database import Database
-from memctl.store.documents import passages
-from memctl.store.documents.passages import SourcePosition
-from memctl.store.filters import Filters
-from memctl.store.items import attributes, items
 from memctl.types import MemoryItem, MemoryProvenance
-from stores import check_index
+from stores import MEMORY, Database, Filters, SourcePosition, attributes, check_index, items, open_write, passages
 
 ALL = Filters(archived=True)
 POLICY = MemoryPolicy()
@@ -117,7 +111,7 @@ def fresh() -> Iterator[Any]:
         db.close()
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(held=STORES, matter=MATTER)
 def test_there_and_back_is_identity(
     fresh: Any, held: list[tuple[MemoryItem, SourcePosition | None, str]], matter: list[float]
@@ -138,7 +132,7 @@ def test_there_and_back_is_identity(
     assert lines_of(copy) == before
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(held=STORES, matter=MATTER)
 def test_with_new_ids_only_ids_and_references_change(
     fresh: Any, held: list[tuple[MemoryItem, SourcePosition | None, str]], matter: list[float]
@@ -172,7 +166,7 @@ JSON = st.recursive(
 NAMES = st.sampled_from([*MemoryItem.__slots__, "source", "withheld", "importance", "other"])
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(
     lines=st.lists(
         st.binary(max_size=40)

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from memctl import MemoryItem, MemoryStore
 from memctl.retrieve import search
-from memctl.store.connect import open_read, open_write
-from memctl.store.filters import Filters
-from stores import check_index, restored
+from stores import Filters, check_index, open_read, open_write, restored
 
 WORDS = ("walrus", "granite", "cobalt", "tundra", "saffron")
 COLUMNS = "id, tier, type, title, content, created_at, updated_at"
@@ -77,7 +75,7 @@ def check(path: str) -> None:
     db.close()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(steps=STEPS)
 def test_whatever_writes_in_any_order(tmp_path_factory, steps: list[tuple[str, str, str, bool]]) -> None:  # type: ignore[no-untyped-def]
     path = str(tmp_path_factory.mktemp("index") / "memory.db")

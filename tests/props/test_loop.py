@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.llm.command import Answer
@@ -46,7 +46,6 @@ CONTEXTS = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(PLANS, CONTEXTS, OUTPUTS, st.lists(ITEMS, min_size=1, max_size=3))
 def test_a_loop_ends_within_its_bounds(
     plan: Plan, context: str, outputs: list[str], memory: list[list[MemoryItem]]

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import folders
@@ -72,7 +72,7 @@ def told(done: dict[str, object]) -> object:
     return rest, [{key: value for key, value in one.items() if key != "chunks"} for one in files]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30)
 @given(rounds=rounds)
 @example(  # two files with the bytes of one that is gone: one of them was it, the other is new
     rounds=[

@@ -3,17 +3,14 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memctl import ids
 from memctl.retrieve.find import search
-from memctl.store import as_of
-from memctl.store.connect import MEMORY, open_write
-from memctl.store.filters import Filters, utc
-from memctl.store.items import items
 from memctl.text import times
 from memctl.types import MemoryItem
+from stores import MEMORY, Filters, as_of, items, open_write, utc
 
 NOW = 1795176000.0
 PIECES = st.sampled_from(
@@ -68,7 +65,7 @@ def do(db: Any, step: tuple[str, int, str], number: int) -> None:
         items.update(db, chosen, {"content": f"{word} again"} if kind == "reword" else {"tags": [word]})
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(steps=st.lists(STEPS, min_size=1, max_size=8))
 def test_looking_back_shows_what_was_seen(monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, int, str]]) -> None:
     clock = [NOW]

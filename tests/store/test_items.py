@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memctl.store.connect import MEMORY, open_read, open_write
@@ -219,7 +219,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 STEP = st.tuples(st.sampled_from(["write", "update", "archive", "supersede", "use", "bulk"]), st.integers(0, 5), TEXT)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(st.lists(STEP, max_size=30))
 def test_the_index_stays_sound_under_any_updates(steps: list[tuple[str, int, str]]) -> None:
     db = open_write(MEMORY)

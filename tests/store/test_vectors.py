@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import embedders
@@ -50,7 +50,7 @@ def ids_of(db: Database, rows: dict[int, float]) -> dict[str, float]:
 NUMBERS = st.lists(st.floats(-1, 1, width=32), min_size=8, max_size=8).filter(lambda v: sum(n * n for n in v) > 1e-6)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(st.lists(NUMBERS, min_size=1, max_size=12), NUMBERS)
 def test_the_nearest_have_their_exact_cosines(made: list[list[float]], asked: list[float]) -> None:
     db = open_write(":memory:")
@@ -145,7 +145,6 @@ def test_a_crooked_note_counts_as_none(tmp_path: Path) -> None:
         assert len(search(ctx, "automobile", embedder="http://127.0.0.1:9/v1#toy").found.candidates) == 1
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.one_of(st.text(), st.tuples(st.sampled_from(["ollama:", "http://", "https://", "cmd:"]), st.text()).map("".join))
 )

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import memctl
@@ -15,10 +15,9 @@ from memctl import registry, state
 from memctl.errors import StoreReadOnly
 from memctl.registry import TrustEntry
 from memctl.store import MemoryStore, create
-from memctl.store.connect import open_write
-from memctl.store.items import items
 from memctl.types import MemoryItem
 from planted import LOW, plant
+from stores import items, open_write
 from support import ok, run, spawn
 
 FACT = "The gateway retries twice."
@@ -208,7 +207,6 @@ def test_a_list_that_others_may_have_written_does_not_count(kind: str, tmp_path:
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1), st.binary(min_size=1, max_size=8))
-@settings(deadline=None)
 def test_any_path_comes_back(text: str, raw: bytes) -> None:
     for name in (text, os.fsdecode(raw.replace(b"\0", b""))):
         entry = TrustEntry("made", "2026", 1, 2, 3, "STO-1", "", f"/x/{name}")

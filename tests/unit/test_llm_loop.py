@@ -22,6 +22,9 @@ from memctl.llm.protocol import Directive
 from memctl.llm.working import Found, WorkingContext, fitted
 from memctl.text.block import block
 from memctl.text.block.block import BlockEntry, format_injection_block
+from memctl.text.block.excerpt import CUT
+from memctl.text.block.frames import Compact, Full
+from memctl.text.block.markers import HEADER
 from memctl.types import MemoryItem, MemoryProvenance
 
 MORE = Directive("Partly.", need_more=True, query="key rotation")
@@ -284,6 +287,36 @@ def test_a_short_part_stays_whole_beside_a_long_one() -> None:
     assert cut.startswith("My own words.\n\n## Memory (Injected)")
     assert cut.endswith("\n\nAnd more of them.")
     assert len(cut) <= 3000
+
+
+def block_with_lines(*, compact: bool) -> str:
+    """A block whose passages say which lines they are: 8-12, 95-109, 990-1004, the last in two parts."""
+    lines = {first: [f"Line {n} is about the weather." for n in range(first, last + 1)]
+             for first, last in ((8, 12), (95, 109), (990, 1004))}  # fmt: skip
+    shown = [
+        passage._replace(lines=lines[first], span=(first, first + len(lines[first]) - 1), path=f"docs/{first}.md",
+                         chunk="3", handle=f"a3185e{first}")
+        for passage, first in zip(passages("a", "b", "c"), lines, strict=True)
+    ]  # fmt: skip
+    shown[2] = shown[2]._replace(lines=[*shown[2].lines, CUT, "And more."], spans=((990, 1004), (1020, 1020)))
+    frame = Compact() if compact else Full([HEADER, "format_version: 1", "budget_tokens: 9000", "matched: 3"], 9000)
+    return block.build(shown, frame, 9000).text
+
+
+@pytest.mark.parametrize("compact", [True, False])
+@pytest.mark.parametrize("words", [(), ("105",), ("weather", "1001")])
+def test_nothing_is_longer_than_its_room(compact: bool, words: tuple[str, ...]) -> None:
+    """Whatever the room is: of a block, of two with words around them, and of words alone."""
+    one = block_with_lines(compact=compact)
+    plain = "\n".join(f"Line {n} of the log." for n in range(40)) + "\n" + "x" * 500
+    both = f"My own words.\n\n{one}\n\nAnd more of them.\n\n{one}\n\nThe end."
+    for text in (one, plain, both, f"{plain}\n\n{one}"):
+        rooms = range(len(text) + 2) if text == one else (*range(0, len(text), 13), len(text) - 1, len(text))
+        for room in rooms:
+            cut = fitted(text, room, words)
+            assert len(cut) <= room, (room, cut)
+            if len(text) <= room:
+                assert cut == text
 
 
 # --- trace and replay --------------------------------------------------------------------------------------------

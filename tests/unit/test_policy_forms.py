@@ -135,7 +135,7 @@ def test_a_match_that_is_sought_inside_a_keyword_begins_in_one(rule: Rule) -> No
     pattern = re.compile(rule.pattern, re.MULTILINE)
     keywords = rule.keywords.split(" + ")[0].split()
 
-    @settings(max_examples=10, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=10, database=None, suppress_health_check=list(HealthCheck))
     @given(st.from_regex(pattern))
     def holds(text: str) -> None:
         match = pattern.search(text)

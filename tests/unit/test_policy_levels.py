@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from memctl.lifecycle import jsonl
 from memctl.policy import MemoryPolicy
 from memctl.policy.redaction import Redaction
-from memctl.store.documents.passages import SourcePosition
 from memctl.types import MemoryItem, MemoryProvenance
+from stores import SourcePosition
 from support import ok
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -77,7 +77,7 @@ def test_an_id_has_one_name_in_one_answer() -> None:
     assert redaction.text("see MEM-00000000000d") != redaction.text("see MEM-00000000000e")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(alphabet="ab./\\:@~-_ 1é漢\n", max_size=200))
 def test_any_text_is_taken_and_public_says_no_more_than_internal(text: str) -> None:
     for view in ("public", "internal"):

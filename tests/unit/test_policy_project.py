@@ -103,7 +103,7 @@ def test_marks_let_weak_signs_and_personal_data_into_documents_only() -> None:
     assert [f.rule for f in plain.findings(sure)] == ["github-token"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=80))
 def test_no_line_is_a_mark_without_a_reason(text: str) -> None:
     found = marks(f"memctl:allow {text}")
@@ -111,7 +111,7 @@ def test_no_line_is_a_mark_without_a_reason(text: str) -> None:
     assert all(why in text for why in found.values())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(alphabet="ab\n ", max_size=40), st.integers(0, 60))
 def test_a_mark_holds_on_its_line(text: str, at: int) -> None:
     whole = f"{text}\nx memctl:allow email -- why\n{text}"

@@ -53,7 +53,7 @@ def test_whatever_a_pattern_matches_contains_one_of_its_cues(rule: Rule) -> None
     assert rule.cue == rule.cue.lower()
     assert any(cue in rule.example.lower() for cue in cues)
 
-    @settings(max_examples=15, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=15, database=None, suppress_health_check=list(HealthCheck))
     @given(st.from_regex(re.compile(rule.pattern, re.MULTILINE)))
     def holds(text: str) -> None:
         assert any(cue in text.lower() for cue in cues)

@@ -50,7 +50,7 @@ def test_it_lies_between_nothing_and_all(a: str, b: str) -> None:
     assert similarity(a, a) == 1.0
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(st.integers(0, 10**6))
 def test_megabytes_are_compared_at_their_ends(seed: int) -> None:
     a = f"begin {seed} " + "word " * 1_000_000 + "end"

@@ -142,7 +142,11 @@ class Context:
         `.memory/memory.db` in the current folder or one above it, else `.memory/memory.db` here.
         """
         if not self._db_path:
-            named = self.db_flag or self.env("MEMCTL_DB") or self._configured_store()
+            named = self.db_flag or self.env("MEMCTL_DB")
+            if not named and self.config_flag is not None and self.is_configured("store.db_path"):
+                # What stands in a file is seen from that file: the same store, wherever the command is given.
+                path = os.path.expanduser(self.config.store.db_path)
+                named = os.path.join(os.path.dirname(self.absolute(self.config_flag)), path)
             self._found = self._found or not named
             self._db_path = self.absolute(named) if named else nearest_store(self.cwd, self.warn_once)
         return self._db_path
@@ -151,16 +155,6 @@ class Context:
     def is_found(self) -> bool:
         """Whether nobody named the store: it is trusted only if it is known to be this user's own."""
         return bool(self.db_path) and self._found
-
-    def _configured_store(self) -> str | None:
-        if self.config_flag is None:
-            return None
-        loaded = self._load()
-        if loaded is None or "store.db_path" not in loaded.given:
-            return None
-        # What stands in a file is seen from that file: the same store, wherever the command is given.
-        path = os.path.expanduser(loaded.config.store.db_path)
-        return os.path.join(os.path.dirname(self.config_path or ""), path)
 
     @property
     def config_path(self) -> str | None:
@@ -197,7 +191,7 @@ class Context:
             raise RuntimeError("this operation did not declare that it uses the store")
         path = self.db_path
         if self._access == READ:
-            db = self._open_read(path)
+            db = self._open_found(path) if self.is_found else connect.open_read(path)
             db.say = self.warn
             return db
         store_id = None
@@ -217,11 +211,9 @@ class Context:
             registry.refresh(path)
         return db
 
-    def _open_read(self, path: str) -> "Database":
+    def _open_found(self, path: str) -> "Database":
         from memctl.store import connect
 
-        if not self.is_found:
-            return connect.open_read(path)
         entry = None if registry.placement_problem(path) else registry.find(path)
         if entry is not None and entry.how != registry.UNTRUSTED:
             db = connect.open_read(path)

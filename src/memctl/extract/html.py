@@ -21,6 +21,8 @@ _ALT = re.compile(r"""\balt\s{0,9}=\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))"""
 _LONGEST_TAG = 8192
 #: Elements whose content is no text, or (title) not here.
 _RAW = ("script", "style", "template", "title", "noembed", "noframes")
+#: What stands between a page's own title and the name of its site.
+_SEPARATORS = (" \u2014 ", " \u2013 ", " - ", " | ", " \u00b7 ", " :: ", " \u00bb ", " \u00ab ", ": ")
 
 
 def read(data: bytes, name: str, limits: Limits) -> Document:  # noqa: ARG001 - what every reader is given
@@ -36,25 +38,17 @@ def convert(source: str) -> tuple[str, str, list[Hidden]]:
     scanner.run()
     writer = scanner.seen
     text = writer.finish()
-    title = _page_title(" ".join(unescape(scanner.title).split()), writer.headings)
-    if title and title not in writer.headings:
-        text = f"# {title}\n\n{text}" if "# " not in text[:2] else f"{title}\n\n{text}"
-    return title, text.strip("\n") + "\n" if text.strip() else "", [Hidden(scanner.unseen.finish())]
-
-
-#: What stands between a page's own title and the name of its site.
-_SEPARATORS = (" \u2014 ", " \u2013 ", " - ", " | ", " \u00b7 ", " :: ", " \u00bb ", " \u00ab ", ": ")
-
-
-def _page_title(title: str, headings: set[str]) -> str:
-    """The title without the site's name, which every page has: the part of it that is a heading of the page."""
-    best = ""
-    for heading in sorted(headings):
+    title = " ".join(unescape(scanner.title).split())
+    best = ""  # the title without the name of the site: the part of it that is a heading of the page
+    for heading in sorted(writer.headings):
         before, _, after = title.partition(heading)
         if heading != title and (before or after) and len(heading) > len(best):
             apart = not before and after.startswith(_SEPARATORS)
             best = heading if apart or (not after and before.endswith(_SEPARATORS)) else best
-    return best or title
+    title = best or title
+    if title and title not in writer.headings:
+        text = f"# {title}\n\n{text}" if "# " not in text[:2] else f"{title}\n\n{text}"
+    return title, text.strip("\n") + "\n" if text.strip() else "", [Hidden(scanner.unseen.finish())]
 
 
 class _Scanner:
@@ -91,7 +85,10 @@ class _Scanner:
             self._writer.text("<")
             return start + 1
         closing, name = source[start + 1] == "/", named[1].lower()
-        end = self._end_of_tag(named.end()) or end
+        if named.end() >= self._unquoted:  # quotes are followed once: no text is looked at twice
+            rest = _REST.match(source, named.end(), named.end() + _LONGEST_TAG)
+            end = rest.end() if rest else end
+            self._unquoted = self._unquoted if rest else named.end() + _LONGEST_TAG
         if closing:
             self._writer.close(name)
             self._hiding.close(name)
@@ -106,16 +103,6 @@ class _Scanner:
         self._writer = self.unseen if self._hiding.active else self.seen
         self._writer.open(name)
         return end
-
-    def _end_of_tag(self, start: int) -> int:
-        """The end of the tag whose name ends at `start`, 0 if its quotes do not close soon. Looks at no text twice."""
-        if start < self._unquoted:
-            return 0
-        rest = _REST.match(self._source, start, start + _LONGEST_TAG)
-        if rest:
-            return rest.end()
-        self._unquoted = start + _LONGEST_TAG
-        return 0
 
     def _declaration(self, start: int) -> int:
         """Skip a comment, a declaration or a processing instruction; an unclosed one is text."""
@@ -370,7 +357,9 @@ class HiddenElements:
         unseen = name == "dialog" and "open" not in look
         if look:
             white = is_white(look.get("color", "")) and not self._behind and not has_background(look)
-            unseen = unseen or white or is_hiding(look) or is_see_through(look)
+            colour, behind = look.get("color", ""), look.get("background-color", look.get("background", ""))
+            clear = colour == "transparent" or _ZERO_ALPHA.match(colour) or (colour and colour == behind)
+            unseen = unseen or white or bool(clear) or is_hiding(look)
         if unseen and name not in (*_VOID, *_PAGE):
             self._open.append(name)
         elif name not in _VOID and has_background(look) and len(self._behind) < _DEEPEST_ELEMENT:
@@ -411,6 +400,8 @@ _ZERO_ALPHA = re.compile(r"(?:rgba|hsla)\([^)]{0,40}[,/]\s*0?\.?0+%?\s*\)")
 _WHITE = re.compile(r"#fff(?:fff)?(?:ff)?\Z|white\Z|rgba?\(\s*25[0-5]\s*[, ]\s*25[0-5]\s*[, ]\s*25[0-5]\b")
 #: In pixels: what lies further to the left or above is not on the screen.
 _FAR = -900
+#: How many points and how many pixels the units of CSS have, where nothing else is said.
+_PIXELS = {"em": 16.0, "rem": 16.0, "%": 10.0, "vw": 10.0, "vh": 10.0}
 _POINTS = {"px": 0.75, "pt": 1.0, "em": 12.0, "rem": 12.0, "%": 0.12, "": 0.75}
 
 
@@ -425,20 +416,16 @@ def is_hiding(style: dict[str, str]) -> bool:
         return True
     if any(_is_zero(style.get(name)) for name in ("opacity", "font-size", "zoom", "scale")):
         return True
-    if _points(style.get("font-size")) <= TINY_POINTS:
+    if _length(style.get("font-size"), _POINTS, 12.0, 12.0) <= TINY_POINTS:
         return True
     transform = style.get("transform", "")
     moves = [style.get(name) for name in ("text-indent", "margin-left", "margin-top")]
     moves += re.findall(r"translate[xy]?\((-[^,)]{1,20})", transform)
     if style.get("position") in ("absolute", "fixed"):
         moves += [style.get(side) for side in ("left", "top", "right", "bottom")]
-    return any(_pixels(move) <= _FAR for move in moves) or "scale(0)" in transform or _is_clipped(style)
-
-
-def is_see_through(style: dict[str, str]) -> bool:
-    """Whether the colour of text is none at all, or that of its own background."""
-    colour, behind = style.get("color", ""), style.get("background-color", style.get("background", ""))
-    return colour == "transparent" or bool(_ZERO_ALPHA.match(colour)) or bool(colour and colour == behind)
+    return (
+        any(_length(move, _PIXELS, 1.0, 0.0) <= _FAR for move in moves) or "scale(0)" in transform or _is_clipped(style)
+    )
 
 
 def is_white(colour: str) -> bool:
@@ -467,13 +454,7 @@ def _is_zero(value: str | None) -> bool:
     return bool(found) and abs(float(found[1])) < 0.02  # type: ignore[index]
 
 
-def _points(value: str | None) -> float:
-    found = _NUMBER.fullmatch(value or "")
-    return float(found[1]) * _POINTS.get(found[2], 12.0) if found else 12.0
-
-
-def _pixels(value: str | None) -> float:
+def _length(value: str | None, units: dict[str, float], other: float, nothing: float) -> float:
+    """A CSS length in the unit of `units`, which has `other` for unknown ones; `nothing` for what is no length."""
     found = _NUMBER.fullmatch((value or "").strip())
-    if not found:
-        return 0.0
-    return float(found[1]) * {"em": 16, "rem": 16, "%": 10, "vw": 10, "vh": 10}.get(found[2], 1)
+    return float(found[1]) * units.get(found[2], other) if found else nothing

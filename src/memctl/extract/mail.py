@@ -60,19 +60,35 @@ class _MailReader:
             words = _header(message, name)
             self.writer.add(f"{name}: {words}" if words else "", "header")
         plain, html, others = self._sorted(message)
-        body = plain or [self._html(part) for part in html]
-        for text in body:
+        for text in plain:
+            self.writer.add(text)
+        for part in [] if plain else html:
+            from memctl.extract.html import convert
+
+            _, text, hidden = convert(_content(part))
+            for one in hidden:
+                self.writer.hide(one.text)
             self.writer.add(text)
         found = [(part, self._text_of(part)) for part in others if not _is_message(part)]
         for part, attached in found:
             if attached is None:
                 self._left_out(f"{_name(part)} ({part.get_content_type()})")
         for part, attached in found:
-            if attached is not None:
-                self._attachment(_name(part), attached, depth)
-        for part in others:
-            if _is_message(part):
-                self._attached_message(part.get_payload(0), depth)
+            if attached is None:
+                continue
+            self.writer.begin_place(f"attachment {_name(part)}", apart=True)
+            self.writer.add(f"{'#' * (depth + 2)} {_name(part)}")
+            for one in attached.hidden:
+                self.writer.hide(one.text)
+            is_prose = attached.kind in ("markdown", "text")
+            self.writer.add(attached.text if is_prose else fenced(attached.text, attached.language))
+        for inner in [part.get_payload(0) for part in others if _is_message(part)]:
+            title = _header(inner, "Subject") or "message"
+            if depth == _DEEPEST:
+                self._left_out(f"{title} (in more than {_DEEPEST} mails)")
+            else:
+                self.writer.begin_place(f"attachment {title}", apart=True)
+                self.message(inner, title, depth + 1)
 
     def _sorted(self, message: Any) -> tuple[list[str], list[Any], list[Any]]:
         """(plain texts, HTML parts, attachments) of one message, those of attached messages not among them."""
@@ -101,22 +117,6 @@ class _MailReader:
         self.writer.add(f"Attachment: {what}", "attachment")
         self.unread += 1
 
-    def _attachment(self, name: str, attached: Document, depth: int) -> None:
-        self.writer.begin_place(f"attachment {name}", apart=True)
-        self.writer.add(f"{'#' * (depth + 2)} {name}")
-        for one in attached.hidden:
-            self.writer.hide(one.text)
-        is_prose = attached.kind in ("markdown", "text")
-        self.writer.add(attached.text if is_prose else fenced(attached.text, attached.language))
-
-    def _attached_message(self, message: Any, depth: int) -> None:
-        subject = _header(message, "Subject") or "message"
-        if depth == _DEEPEST:
-            self._left_out(f"{subject} (in more than {_DEEPEST} mails)")
-            return
-        self.writer.begin_place(f"attachment {subject}", apart=True)
-        self.message(message, subject, depth + 1)
-
     def _text_of(self, part: EmailMessage) -> Document | None:
         """An attachment as a document if its reader is one of text; None if not, or if it cannot be read."""
         name = _name(part)
@@ -131,14 +131,6 @@ class _MailReader:
             return document(data, name, self._limits)
         except Unreadable:
             return None
-
-    def _html(self, part: Any) -> str:
-        from memctl.extract.html import convert
-
-        _, text, hidden = convert(_content(part))
-        for one in hidden:
-            self.writer.hide(one.text)
-        return text
 
 
 def _header(message: Any, name: str) -> str:

@@ -154,7 +154,11 @@ class _OdfBody:
             elif name == "table":
                 self._writer.add_gap()
                 for row in _below(child, ("table-row",)):
-                    self._writer.add_row([self._cell(cell) for cell in _below(row, _CELLS)])
+                    cells = []
+                    for cell in _below(row, _CELLS):
+                        found = [self._inline(paragraph) for paragraph in _below(cell, ("p", "h"))]
+                        cells.append(" ".join(word for text, boxes in found for word in (text, *map(_words, boxes))))
+                    self._writer.add_row(cells)
                 self._writer.add_gap()
             elif name and name not in _SKIPPED and not _is_title(child):
                 self.write(child, depth)
@@ -191,10 +195,6 @@ class _OdfBody:
                 self._comments.append(f"Comment: {_words(aside)}")
         return "".join(parts), [aside for aside in asides if _local(aside) == "frame"]
 
-    def _cell(self, cell: Any) -> str:
-        found = [self._inline(paragraph) for paragraph in _below(cell, ("p", "h"))]
-        return " ".join(words for text, boxes in found for words in (text, *map(_words, boxes)))
-
 
 def _write_sheets(content: Any, odf: Any, hidden: "_HiddenNodes", sheets: SheetWriter) -> None:
     off = {
@@ -215,8 +215,11 @@ def _write_sheets(content: Any, odf: Any, hidden: "_HiddenNodes", sheets: SheetW
                 if text and hidden.is_unseen(cell):
                     unseen.update(range(len(cells) + 1, len(cells) + times + 1))
                 cells += [text] * times
-            if _is_row_hidden(row):
-                unseen.update(range(1, len(cells) + 1))
+            group = row
+            while group is not None and _local(group) in _ROWS:  # a row, or a group that it is in, may be hidden
+                if _attribute(group, "visibility") in _COLLAPSED:
+                    unseen.update(range(1, len(cells) + 1))
+                group = group.parentNode
             if not sheets.row(number, *split_row(cells, unseen)):
                 break
             number += _repeated(row, "number-rows-repeated")  # a row that stands there many times is written once
@@ -359,15 +362,6 @@ def _hidden_columns(table: Any) -> set[int]:
             found.update(range(at, min(at + count, _COLUMNS + 1)))
         at += count
     return found
-
-
-def _is_row_hidden(row: Any) -> bool:
-    """Whether a row, or a group that it is in, is not shown."""
-    while row is not None and _local(row) in _ROWS:
-        if _attribute(row, "visibility") in _COLLAPSED:
-            return True
-        row = row.parentNode
-    return False
 
 
 def _look(style: Any) -> TextLook:

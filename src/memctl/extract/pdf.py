@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from html import unescape
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -314,31 +315,26 @@ class _DrawnText:
 
     def step(self, operands: Any, operator: bytes) -> None:
         """Take an operator into account. One with broken operands changes nothing."""
-        try:
-            numbers = [
+        with suppress(TypeError, ValueError, IndexError, KeyError, OverflowError):
+            given = [
                 float(one) if isinstance(one, int | float) and not isinstance(one, bool) else one for one in operands
             ]
-            self._step(numbers, operator)
-        except (TypeError, ValueError, IndexError, KeyError, OverflowError):
-            return
-
-    def _step(self, given: list[Any], operator: bytes) -> None:
-        if operator == b"q" and len(self._stack) < 1000:
-            self._stack.append(self.state)
-        elif operator == b"Q" and self._stack:
-            self.state = self._stack.pop()
-        elif operator == b"cm":
-            self.state = self.state._replace(matrix=_times(given, self.state.matrix))
-        elif operator == b"gs":
-            self.state = self.state._replace(clear=self._alphas.get(str(given[0]), self.state.clear))
-        elif operator in (b"g", b"rg", b"k", b"sc", b"scn"):
-            self.state = self.state._replace(white=_is_white(given, operator))
-        elif operator == b"cs":
-            self.state = self.state._replace(white=False)
-        elif operator[:1] in (b"T", b"B", b"'", b'"') and operator not in _PAINTING:
-            self._text_step(given, operator)
-        else:
-            self._paint_step(given, operator)
+            if operator == b"q" and len(self._stack) < 1000:
+                self._stack.append(self.state)
+            elif operator == b"Q" and self._stack:
+                self.state = self._stack.pop()
+            elif operator == b"cm":
+                self.state = self.state._replace(matrix=_times(given, self.state.matrix))
+            elif operator == b"gs":
+                self.state = self.state._replace(clear=self._alphas.get(str(given[0]), self.state.clear))
+            elif operator in (b"g", b"rg", b"k", b"sc", b"scn"):
+                self.state = self.state._replace(white=_is_white(given, operator))
+            elif operator == b"cs":
+                self.state = self.state._replace(white=False)
+            elif operator[:1] in (b"T", b"B", b"'", b'"') and operator not in _PAINTING:
+                self._text_step(given, operator)
+            else:
+                self._paint_step(given, operator)
 
     def _text_step(self, given: list[Any], operator: bytes) -> None:
         if operator == b"BT":

@@ -262,39 +262,25 @@ class _Translation:
         # After a beginning without wildcards, git takes `**` for the deep one even in the middle of a name.
         opens = pattern[at - 1 : at] in ("", "/") or _SPECIAL.isdisjoint(pattern[:at])
         if end - at < 2 or not opens or not (end == len(pattern) or pattern.startswith(("/", "\\/"), end)):
-            self._end_part()
-            self._star = "[^/]*"
+            if self._part:  # what stands between this star and one before takes the nearest fit
+                self._done += self._nearest("[^/]*?" + self._part) if self._star else self._part
+            self._part, self._star = "", "[^/]*"
             return end
         self._end_name("")
-        self._close_stretch()
+        if self._gap:  # the names between this `**` and the one before take the nearest fit
+            lazy = self._gap.replace(".*", ".*?").replace(")?", ")??")
+            self._done = self._nearest(lazy + self._done)
+        self._deep.append(self._done)
+        self._done = ""
         if end == len(pattern):
             self._gap = ".*"
             return end
         self._gap = "(?:.*/)?" if pattern[end] == "/" else ".*/"
         return end + (1 if pattern[end] == "/" else 2)
 
-    def _end_part(self) -> None:
-        """A star follows: what stands between it and the star before takes the nearest fit."""
-        if self._star and self._part:
-            self._done += self._nearest("[^/]*?" + self._part)
-        elif self._part:
-            self._done += self._part
-        elif self._star:
-            return
-        self._star = self._part = ""
-
     def _end_name(self, slash: str) -> None:
         self._done += self._star + self._part + slash
         self._star = self._part = ""
-
-    def _close_stretch(self) -> None:
-        """Another `**` follows: the names between it and the one before take the nearest fit."""
-        if self._gap:
-            lazy = self._gap.replace(".*", ".*?").replace(")?", ")??")
-            self._deep.append(self._nearest(lazy + self._done))
-        else:
-            self._deep.append(self._done)
-        self._gap = self._done = ""
 
     def _nearest(self, regex: str) -> str:
         # Looking ahead and then repeating what was seen: an atomic group, also before Python 3.11.
@@ -324,10 +310,11 @@ def _bracket(pattern: str, at: int) -> tuple[str, int] | None:
                 before, at = "", end + 1
                 continue
         is_range = pattern[at : at + 1] == "-" and before != "" and pattern[at + 1 : at + 2] not in ("", "]")
-        taken = _character(pattern, at + is_range)
-        if taken is None:
+        at += is_range
+        at += pattern[at : at + 1] == "\\"  # it protects the character behind it
+        if at >= len(pattern):
             return None
-        char, at = taken
+        char, at = pattern[at], at + 1
         if is_range:
             if before <= char:
                 items.append(f"{re.escape(before)}-{re.escape(char)}")
@@ -339,12 +326,6 @@ def _bracket(pattern: str, at: int) -> tuple[str, int] | None:
     if negated:
         return f"[^/{''.join(items)}]", at
     return (f"(?!/)[{''.join(items)}]" if items else "(?!)"), at
-
-
-def _character(pattern: str, at: int) -> tuple[str, int] | None:
-    """The character at `at`, or the one that a backslash there protects, and what comes after."""
-    at += pattern[at : at + 1] == "\\"
-    return (pattern[at], at + 1) if at < len(pattern) else None
 
 
 MEMCTLIGNORE, GITIGNORE, GIT = ".memctlignore", ".gitignore", ".git"

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
@@ -133,11 +134,11 @@ def sign_recipe(recipe: str, sha256: str) -> str:
 
 
 def read_tasks(preparer: "Preparer", tasks: Iterable[FileTask], workers: int = 0) -> Iterator[Prepared]:
-    """The files, in order: by so many processes side by side; with none here, but for what must be possible to stop."""
+    """The files, in order: read by `workers` processes side by side, or here, but for what must be possible to stop."""
     if workers:
         from memctl.ingest import workers as processes
 
-        with processes.Team(preparer, workers) as several:
+        with closing(processes.Team(preparer, workers)) as several:
             yield from several.prepare(tasks)
         return
     team: Team | None = None
@@ -150,7 +151,7 @@ def read_tasks(preparer: "Preparer", tasks: Iterable[FileTask], workers: int = 0
                     from memctl.ingest import workers as processes
 
                     team = processes.Team(preparer, 1)
-                yield team.prepare_one(task)
+                yield from team.read([task])
     finally:
         if team is not None:
             team.close()
@@ -167,10 +168,6 @@ class Preparer:
     def limits(self) -> Limits:
         """What reading a file may cost."""
         return self.options.limits
-
-    def warm_up(self) -> None:
-        """Load what every text needs, so that processes forked from this one need not load it each."""
-        self.prepare("", b"")
 
     def read(self, path: str, sha256: str | None) -> Prepared:
         """A file by its path. `sha256`: the hash of the bytes that need not be prepared again, if there is one."""

@@ -1,12 +1,13 @@
 """Documents judged without storing them: where in which file policy finds what."""
 
 import os
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memctl import errors
-from memctl.extract import Document, Hidden, Limits, anchor_at, document, needs_worker
+from memctl.extract import Document, Limits, anchor_at, document, needs_worker
 from memctl.ingest.prepare import read_file
 from memctl.ingest.sources import STDIN, Target
 from memctl.policy.addressing import RULE, addresses_anybody
@@ -63,15 +64,14 @@ class Scanner:
             raise errors.DocumentUnreadable(path=target.path, reason=target.problem)
         if target.path == STDIN:
             return self.scan_bytes(stdin(), "<stdin>")
-        return self._elsewhere(target.path) if needs_worker(target.path) else self._here(target.path)
-
-    def _here(self, path: str) -> list[Spot]:
-        return self.scan_bytes(read_file(path, self.limits.bytes)[0], path)
+        if needs_worker(target.path):
+            return self._elsewhere(target.path)
+        return self.scan_bytes(read_file(target.path, self.limits.bytes)[0], target.path)
 
     def read(self, path: str, known: str | None) -> list[Spot] | str:  # noqa: ARG002 - what a worker calls
         """The findings in a file, or why it cannot be read: as the process answers that reads it."""
         try:
-            return self._here(path)
+            return self.scan_bytes(read_file(path, self.limits.bytes)[0], path)
         except errors.DocumentUnreadable as exc:
             return str(exc.fields.get("reason", exc.message))
 
@@ -111,18 +111,16 @@ class Scanner:
             if path != "<stdin>"
         ]  # fmt: skip
         found += self._spots(doc, path, shown, self._policy.findings(doc.text, document=not self._strict))
-        return found + [spot for one in doc.hidden for spot in self._hidden(one, path, shown)]
-
-    def _hidden(self, hidden: Hidden, path: str, shown: str) -> list[Spot]:
-        """The findings in a text that a document hides; that it addresses anybody is one."""
-        doc = Document(hidden.text, "text")
-        spots = self._spots(doc, path, shown, self._policy.findings(hidden.text, document=not self._strict))
-        if addresses_anybody(hidden.text):
-            spots.append(Spot(shown, 1, 1, "injection", RULE, "quarantine"))
-        return [spot._replace(line=spot.line + max(0, hidden.line - 1), place=hidden.anchor) for spot in spots]
+        for hidden in doc.hidden:
+            inner = Document(hidden.text, "text")
+            spots = self._spots(inner, path, shown, self._policy.findings(hidden.text, document=not self._strict))
+            if addresses_anybody(hidden.text):  # which is a finding in what nobody sees
+                spots.append(Spot(shown, 1, 1, "injection", RULE, "quarantine"))
+            found += [s._replace(line=s.line + max(0, hidden.line - 1), place=hidden.anchor) for s in spots]
+        return found
 
     def _spots(self, doc: Document, path: str, shown: str, findings: "Sequence[Finding]") -> list[Spot]:
-        starts = _line_starts(doc.text) if findings else []
+        starts = [0, *(match.end() for match in re.finditer("\n", doc.text))] if findings else []
         spots = []
         for f in findings:
             line = bisect_right(starts, f.start)
@@ -130,11 +128,3 @@ class Scanner:
             allowed = self._policy.why_allowed(path, f, doc.text)
             spots.append(Spot(shown, line, f.start - starts[line - 1] + 1, f.kind, f.rule, f.action, place, allowed))
         return spots
-
-
-def _line_starts(text: str) -> list[int]:
-    starts, at = [0], text.find("\n")
-    while at >= 0:
-        starts.append(at + 1)
-        at = text.find("\n", at + 1)
-    return starts

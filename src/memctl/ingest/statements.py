@@ -221,8 +221,13 @@ class _StatementWriter:
             # What policy holds back must not reach an item that may be injected, but for what a person released there.
             if held and self._is_released(there, verdict):
                 held, reasons = False, ()
-            changed = not held and self._add(there, item)
-            return StatementOutcome("duplicate", item.title, there.id, reasons, held, changed)
+            matters = is_more = False
+            if not held:
+                matters = self.said.rises(there.id, self.importance.get(item.id))
+                is_more = absorb_duplicate(there, item)
+                if is_more and there.id not in self.fresh:
+                    self.changed[there.id] = there
+            return StatementOutcome("duplicate", item.title, there.id, reasons, held, is_more or matters)
         if held:
             self.policy.hold(item, verdict)
             self.held[item.id] = verdict
@@ -237,14 +242,6 @@ class _StatementWriter:
             return False
         standing = standings(self.db, [there])[there.id]
         return self.policy.is_released(standing, {f.rule for f in verdict.findings})
-
-    def _add(self, there: MemoryItem, item: MemoryItem) -> bool:
-        """Add to an item what a duplicate knows besides; whether that was anything."""
-        matters = self.said.rises(there.id, self.importance.get(item.id))
-        changed = absorb_duplicate(there, item)
-        if changed and there.id not in self.fresh:
-            self.changed[there.id] = there
-        return changed or matters
 
 
 def absorb_duplicate(there: MemoryItem, new: MemoryItem) -> bool:

@@ -50,7 +50,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 
 class Team:
-    """Prepares files through at most so many `workers`; close it, or use it with `with`."""
+    """Prepares files through at most `workers` processes, which `close` ends."""
 
     def __init__(self, preparer: Preparer, workers: int) -> None:
         self._preparer, self._wanted = preparer, workers
@@ -58,12 +58,6 @@ class Team:
         self._closed = False
         self._idle: deque[Worker] = deque()
         self._all: list[Worker] = []
-
-    def __enter__(self) -> "Team":  # noqa: PYI034 - typing.Self is 3.11
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Stop all processes, whatever they are doing."""
@@ -78,27 +72,27 @@ class Team:
         """The files, in order, read side by side."""
         from concurrent.futures import ThreadPoolExecutor
 
-        self._preparer.warm_up()
+        self._preparer.prepare("", b"")  # loads what every text needs: the forks need not load it each
         while len(self._idle) < self._wanted:  # before there are threads, so that they can be forks
             self._idle.append(self._start())
         # One thread for each process: it writes, waits and reads; the work is done in the process.
         self._pool = ThreadPoolExecutor(self._wanted)
         waiting: deque[Future[list[Prepared]]] = deque()
         for bundle in _bundles(tasks):
-            waiting.append(self._pool.submit(self._read, bundle))
+            waiting.append(self._pool.submit(self.read, bundle))
             if len(waiting) >= AHEAD:
                 yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
 
-    def prepare_one(self, task: FileTask) -> Prepared:
-        """A file, read by one process."""
-        return self._read([task])[0]
-
-    def _read(self, bundle: list[FileTask]) -> list[Prepared]:
+    def read(self, bundle: list[FileTask]) -> list[Prepared]:
+        """Some files, read by one process, and by another one where that fails."""
         if self._closed:  # nobody waits for these any more
             return []
-        worker = self._worker()
+        try:
+            worker = self._idle.pop()
+        except IndexError:
+            worker = self._start()
         used, worker.used = worker.used, True
         seconds = self._preparer.options.limits.seconds * (1 if needs_worker(bundle[0].path) else 10)
         found = worker.ask([(task.path, task.sha256) for task in bundle], seconds)
@@ -107,17 +101,11 @@ class Team:
                 self._idle.append(worker)
             return found
         if len(bundle) > 1:  # one of them is to blame
-            return [one for task in bundle for one in self._read([task])]
+            return [one for task in bundle for one in self.read([task])]
         if used and not worker.late:  # or one that it has read before
-            return self._read(bundle)
+            return self.read(bundle)
         took = f"reading it took more than {seconds:.0f} seconds (ingest.max_seconds in config.json)"
         return [Prepared(bundle[0].path, None, problem=took if worker.late else "its reader crashed")]
-
-    def _worker(self) -> "Worker":
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return self._start()
 
     def _start(self) -> "Worker":
         worker = start(self._preparer, self._all)
@@ -159,7 +147,7 @@ def usual_workers() -> int:
 # --- one process ------------------------------------------------------------------------------------------------------
 
 
-class Reader(Protocol):
+class FileReader(Protocol):
     """Who reads files in the process; it goes there with the fork, or pickled. Nothing comes back from there so."""
 
     @property
@@ -176,7 +164,7 @@ class Reader(Protocol):
 class Worker:
     """A process as its parent sees it: files go in, prepared ones come out."""
 
-    def __init__(self, reader: Reader, pid: int, tasks: IO[bytes], answers: IO[bytes]) -> None:
+    def __init__(self, reader: FileReader, pid: int, tasks: IO[bytes], answers: IO[bytes]) -> None:
         self.reader, self.pid, self.tasks, self.answers = reader, pid, tasks, answers
         self.late = self.used = False
         self._ended = False
@@ -222,7 +210,7 @@ class Worker:
             os.waitpid(self.pid, 0)
 
 
-def start(reader: Reader, siblings: Iterable[Worker] = ()) -> Worker:
+def start(reader: FileReader, siblings: Iterable[Worker] = ()) -> Worker:
     """A new worker. `siblings`: those that run already, whose pipes it must not keep open."""
     return _forked(reader, siblings) if _may_fork() else _spawned(reader)
 
@@ -234,7 +222,7 @@ def _may_fork() -> bool:
     return sys.platform == "linux" and threading.active_count() == 1
 
 
-def _forked(reader: Reader, siblings: Iterable[Worker]) -> Worker:
+def _forked(reader: FileReader, siblings: Iterable[Worker]) -> Worker:
     import fcntl
 
     child_reads, parent_writes = os.pipe()
@@ -257,7 +245,7 @@ def _forked(reader: Reader, siblings: Iterable[Worker]) -> Worker:
     return Worker(reader, pid, os.fdopen(parent_writes, "wb"), os.fdopen(parent_reads, "rb"))
 
 
-def _spawned(reader: Reader) -> Worker:
+def _spawned(reader: FileReader) -> Worker:
     from subprocess import PIPE, Popen
 
     child = [sys.executable, "-c", _CHILD.format(path=[os.path.abspath(folder) for folder in sys.path])]
@@ -280,15 +268,20 @@ def serve_stdin() -> None:
     """The life of a new interpreter that serves through standard input and output."""
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    reader: Reader = pickle.load(source)  # noqa: S301 - from the process that started this one
+    reader: FileReader = pickle.load(source)  # noqa: S301 - from the process that started this one
     serve(reader, source, sink)
 
 
-def serve(reader: Reader, source: IO[bytes], sink: IO[bytes]) -> None:
+def serve(reader: FileReader, source: IO[bytes], sink: IO[bytes]) -> None:
     """Answer until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides; it closes our input
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _bound_memory()
+    with suppress(ImportError):  # not a Unix
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        bounds = [limit for limit in (soft, hard, MEMORY) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_AS, (min(bounds), hard))
     with suppress(AttributeError, OSError):  # Windows has no such thing, and a sandbox may forbid it
         os.nice(2)  # let our parent run first: otherwise it is still writing when there is nothing more to read
     _end_with(source.fileno())
@@ -325,16 +318,6 @@ def _bound_time(seconds: float | None) -> None:
         signal.alarm(0 if seconds is None else 60 + int(min(20 * seconds, 1e6)))
 
 
-def _bound_memory() -> None:
-    try:
-        import resource
-    except ImportError:  # not a Unix
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    bounds = [limit for limit in (soft, hard, MEMORY) if limit != resource.RLIM_INFINITY]
-    resource.setrlimit(resource.RLIMIT_AS, (min(bounds), hard))
-
-
 # --- what travels -----------------------------------------------------------------------------------------------------
 
 
@@ -348,20 +331,17 @@ def send(message: object, sink: IO[bytes]) -> None:
 
 def receive(source: IO[bytes]) -> Any:
     """The next value. Raises EOFError where there is none, ValueError for what is none of ours."""
-    size = int.from_bytes(_exactly(source, _LENGTH), "big")
+    head = source.read(_LENGTH)
+    size = int.from_bytes(head, "big")
     if size > LONGEST:
         raise ValueError("the message is too long")
+    data = source.read(size)
+    if len(head) < _LENGTH or len(data) < size:
+        raise EOFError
     try:
-        return json.loads(_exactly(source, size).decode("utf-8", "surrogatepass"))
+        return json.loads(data.decode("utf-8", "surrogatepass"))
     except RecursionError:
         raise ValueError("nested too deeply") from None
-
-
-def _exactly(source: IO[bytes], size: int) -> bytes:
-    data = source.read(size)
-    if len(data) < size:
-        raise EOFError
-    return data
 
 
 def check_prepared(value: Any, path: str) -> Prepared:

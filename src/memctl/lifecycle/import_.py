@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from memctl import ids
-from memctl.item_policy import REFUSED, ItemPolicy, tidy_statement
+from memctl.item_policy import REFUSED, ItemPolicy, references, tidy_statement
 from memctl.lifecycle.jsonl import LINE_BYTES, InvalidLine, ItemLine, number_lines, parse_line
 from memctl.store import rule_versions
 from memctl.store.database import Database
@@ -323,20 +323,18 @@ class _ImportRun:
 
     def _rewrite_references(self, item: MemoryItem, waiting: dict[str, list[str]] | None = None) -> bool:
         """Point an item's references to the ids that the lines have here; whether any changed."""
-
-        def here(old: str) -> str:
-            new = self.alias.get(old)
-            if new is None and waiting is not None:
+        source, alias = item.provenance, self.alias
+        before = (item.superseded_by, item.links, source.chunk_ids)
+        chunks = [] if source.is_passage else source.chunk_ids  # a passage's are places in its document
+        named = [item.superseded_by or "", *chunks, *(v for link in item.links for k, v in link.items() if k != "rel")]
+        for old in named:
+            if old and old not in alias and waiting is not None:
                 waiting.setdefault(old, []).append(item.id)
-            return old if new is None else new
-
-        before = (item.superseded_by, item.links, item.provenance.chunk_ids)
-        if item.superseded_by:
-            item.superseded_by = here(item.superseded_by)
-        item.links = [{k: v if k == "rel" else here(v) for k, v in link.items()} for link in item.links]
-        if not item.provenance.is_passage:  # a passage's chunk ids are places in its document
-            item.provenance.chunk_ids = [here(chunk) for chunk in item.provenance.chunk_ids]
-        return before != (item.superseded_by, item.links, item.provenance.chunk_ids)
+        item.superseded_by = alias.get(item.superseded_by or "", item.superseded_by)
+        item.links = [{k: v if k == "rel" else alias.get(v, v) for k, v in link.items()} for link in item.links]
+        if not source.is_passage:
+            source.chunk_ids = [alias.get(chunk, chunk) for chunk in chunks]
+        return before != (item.superseded_by, item.links, source.chunk_ids)
 
 
 # --- pure parts ------------------------------------------------------------------------------------------------------
@@ -356,7 +354,8 @@ def _judge_line(policy: "MemoryPolicy", number: int, line: ItemLine) -> tuple[_J
         change = items.redact(item, place=line.place)
         if change is None:
             return _JudgedLine(number, line, rules=line.held_by), []
-        if items.refuses_references(item, line.place):
+        chunks = set(source.chunk_ids)  # these are paths: they are redacted
+        if items.refuses(*(word for word in references(item, line.place) if word not in chunks)):
             return None, [REFUSED]
         line = line._replace(item=change.apply_to(item), place=change.place or line.place)
         return _JudgedLine(number, line, change.redacted, tuple(sorted({*change.held_by, *line.held_by}))), []
@@ -385,7 +384,7 @@ def distrust_line(db: Database | None, line: ItemLine) -> ItemLine:
     item.usage_count, item.last_used_at = 0, None
     item.created_at, item.updated_at = min(item.created_at, now), now
     source = item.provenance
-    source.source_kind = trust.claimed(source.source_kind, "tool")
+    source.source_kind = trust.claimed(source.source_kind.strip(), "tool")
     is_document = source.source_kind.strip().lower() == "doc"
     files = corpus.get_files(db, [source.source_id]) if is_document and db is not None else {}
     is_known = source.content_hashes == [f"sha256:{file.sha256}" for file in files.values() if file.sha256] != []

@@ -146,13 +146,13 @@ def read_item(value: object) -> ItemLine:
         raise InvalidLine(f"expected an object, got {jsons.kind_of(value)}")
     if "content" not in value:
         raise InvalidLine("content is missing")
-    fields = _check_fields(value, _FIELDS)
-    more = _check_fields({key: one for key, one in value.items() if one is not None}, _MORE)
-    given_id, withheld = fields.pop("id", None) or "", more.get("withheld", "")
+    fields, more = _check_fields(value, _FIELDS), _check_fields(value, _MORE)
+    given_id, withheld = fields.pop("id", None) or "", more.get("withheld") or ""
     if withheld:
         fields["injectable"] = False
     item = MemoryItem(id=given_id, **fields) if given_id else MemoryItem(**fields)
-    held_by = tuple(more.get("held_by", ())) if withheld == "policy" else ()
+    rules = (more.get("held_by") or ()) if withheld == "policy" else ()
+    held_by = tuple(word for word in rules if re.fullmatch(_RULE_ID, word, re.ASCII))
     return ItemLine(item, given_id, more.get("source"), withheld, more.get("importance"), held_by)
 
 
@@ -161,19 +161,28 @@ class _UnexpectedValue(ValueError):
         super().__init__(f"expected {expected}, got {jsons.kind_of(value)}")
 
 
-def _check_fields(value: object, checks: Mapping[str, Callable[[Any], Any]], within: str = "") -> dict[str, Any]:
+def _check_fields(value: object, checks: Mapping[str, "_Check"], within: str = "") -> dict[str, Any]:
     """Those fields of an object that there are checks for, as these return them. Raises InvalidLine."""
     if not isinstance(value, dict):
         raise _UnexpectedValue("an object", value)
-    out = {}
+    out: dict[str, Any] = {}
     for name, check in checks.items():
-        if name in value:
-            try:
-                out[name] = check(value[name])
-            except InvalidLine:  # of an object in the object
-                raise
-            except ValueError as exc:
-                raise InvalidLine(f"{within}{name}: {exc}") from None
+        if name not in value:
+            continue
+        given = value[name]
+        try:
+            if given is None and name in _NULLABLE:
+                out[name] = None
+            elif not isinstance(check, tuple):
+                out[name] = check(given)
+            elif isinstance(given, str) and given in check:
+                out[name] = given
+            else:
+                raise _UnexpectedValue(f"one of {', '.join(check)}", given)
+        except InvalidLine:  # of an object in the object
+            raise
+        except ValueError as exc:
+            raise InvalidLine(f"{within}{name}: {exc}") from None
     return out
 
 
@@ -249,10 +258,6 @@ def _flag(value: object) -> bool:
     return bool(value)
 
 
-def _rule_ids(value: object) -> list[str]:
-    return [word for word in _words(value) if re.fullmatch(_RULE_ID, word, re.ASCII)]
-
-
 def _position(value: object) -> SourcePosition:
     place = _check_fields(value, _POSITION, "source.")
     start, end = place.get("lines") or (None, None)
@@ -265,28 +270,19 @@ def _span(value: object) -> tuple[int, int]:
     return _count(value[0]), _count(value[1])
 
 
-def _one_of(words: tuple[str, ...]) -> Callable[[object], str]:
-    def check(value: object) -> str:
-        if not isinstance(value, str) or value not in words:
-            raise _UnexpectedValue(f"one of {', '.join(words)}", value)
-        return value
-
-    return check
-
-
-def _optional(check: Callable[[object], Any]) -> Callable[[object], Any]:
-    return lambda value: None if value is None else check(value)
-
-
-_PROVENANCE: dict[str, Callable[[Any], Any]] = {
+#: What checks a field: a function that gives the value back, or the words that it may be.
+_Check = Callable[[Any], Any] | tuple[str, ...]
+_NULLABLE = frozenset((
+    "id", "expires_at", "last_used_at", "rule_id", "corpus_id", "superseded_by", "position", "lines", "withheld",
+    "source", "importance", "held_by",
+))  # fmt: skip
+_PROVENANCE: dict[str, _Check] = {
     "source_kind": _line, "source_id": _line, "chunk_ids": _words, "content_hashes": _words, "created_at": _time,
 }  # fmt: skip
-_POSITION: dict[str, Callable[[Any], Any]] = {
-    "position": _optional(_count), "lines": _optional(_span), "anchor": _line,
-}  # fmt: skip
-_FIELDS: dict[str, Callable[[Any], Any]] = {
-    "id": _optional(_id),
-    "tier": _one_of(TIERS),
+_POSITION: dict[str, _Check] = {"position": _count, "lines": _span, "anchor": _line}
+_FIELDS: dict[str, _Check] = {
+    "id": _id,
+    "tier": TIERS,
     "type": _line,
     "title": _line,
     "content": _text,
@@ -295,20 +291,20 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "links": _links,
     "provenance": lambda value: MemoryProvenance(**_check_fields(value, _PROVENANCE, "provenance.")),
     "confidence": _share,
-    "validation": _one_of(VALIDATIONS),
+    "validation": VALIDATIONS,
     "scope": _line,
-    "expires_at": _optional(_time),
+    "expires_at": _time,
     "usage_count": _count,
-    "last_used_at": _optional(_time),
+    "last_used_at": _time,
     "created_at": _time,
     "updated_at": _time,
-    "rule_id": _optional(_line),
-    "corpus_id": _optional(_line),
-    "superseded_by": _optional(_id),
+    "rule_id": _line,
+    "corpus_id": _line,
+    "superseded_by": _id,
     "archived": _flag,
     "injectable": _flag,
 }
-#: What an export says besides; null says nothing.
-_MORE: dict[str, Callable[[Any], Any]] = {
-    "withheld": _one_of(("raw", "policy")), "source": _position, "importance": _share, "held_by": _rule_ids,
+#: What an export says besides.
+_MORE: dict[str, _Check] = {
+    "withheld": ("raw", "policy"), "source": _position, "importance": _share, "held_by": _words,
 }  # fmt: skip

@@ -7,8 +7,7 @@ text that people can see.
 
 from __future__ import annotations
 
-import re
-from functools import cache
+from memctl.policy.regex import lazy_regex
 
 #: The finding's name where a hidden text addresses anybody.
 RULE = "hidden-text"
@@ -41,12 +40,10 @@ _PLEASE = "please|must|shall|kindly|bitte|veuillez|s'il vous plaît|por favor|pe
 _UNDIVIDED = "请|請|你|您|忽略|無視|无视|指示|してください|しなさい|あなた|당신|하세요|하십시오|무시"
 
 
+_START = r"(?:\A|\n|[.:;!?,>)\]])[ \t\"'*_#>-]{0,8}|\b(?:and|then|also|to)[ ]"
+_ADDRESS = lazy_regex(rf"(?<!\w)(?:{_YOU}|{_MACHINES}|{_PLEASE})(?!\w)|(?:{_START})(?:{_DO})(?![\w-])|{_UNDIVIDED}")
+
+
 def addresses_anybody(text: str) -> bool:
     """Whether a text names a reader or a model, or begins a sentence with what to do."""
-    return bool(_pattern().search(text.casefold().replace("\u2019", "'")))
-
-
-@cache
-def _pattern() -> re.Pattern[str]:
-    start = r"(?:\A|\n|[.:;!?,>)\]])[ \t\"'*_#>-]{0,8}|\b(?:and|then|also|to)[ ]"
-    return re.compile(rf"(?<!\w)(?:{_YOU}|{_MACHINES}|{_PLEASE})(?!\w)|(?:{start})(?:{_DO})(?![\w-])|{_UNDIVIDED}")
+    return bool(_ADDRESS.search(text.casefold().replace("\u2019", "'")))

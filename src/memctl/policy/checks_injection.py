@@ -6,15 +6,50 @@ Rules name their check.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from re import Match
 
 from memctl.policy.regex import lazy_regex
 
 
-def override(match: Match[str]) -> bool:
-    """An override of orders: not `skip the input`, not negated (`don't forget the rules`)."""
-    before = match.string[max(0, match.start() - 24) : match.start()]
-    return re.search(r"(?:\b(?:not|never|to\s+not|don'?t|cannot|can'?t|won'?t|no)\s+)$", before) is None
+def _beside(pattern: str, *, before: int = 0, after: int = 0, absent: bool = False) -> Callable[[Match[str]], bool]:
+    """The check that an expression is found, or is absent, in so many characters before or after a match.
+
+    With neither, it is looked for in the whole text.
+    """
+    expression = lazy_regex(pattern)
+
+    def counts(match: Match[str]) -> bool:
+        stretch = match.string
+        if before:
+            stretch = stretch[max(0, match.start() - before) : match.start()]
+        elif after:
+            stretch = stretch[match.end() : match.end() + after]
+        return (expression.search(stretch) is None) == absent
+
+    return counts
+
+
+#: An override of orders: not `skip the input`, not negated (`don't forget the rules`).
+override = _beside(r"(?:\b(?:not|never|to\s+not|don'?t|cannot|can'?t|won'?t|no)\s+)$", before=24, absent=True)
+#: Nothing right before the match forbids what it says.
+not_denied = _beside(
+    r"\b(?:not|never|cannot|no|without|shouldn'?t|don'?t|must\s?n'?t)\b[^.!?\n]{0,24}$", before=40, absent=True
+)
+#: The match begins a line or a sentence, or follows a word that orders.
+ordered = _beside(r"\A\Z|\n\Z|(?:[.!?:]\s+|\b(?:you\s+must|please|now|then|must|immediately)\s+)$", before=24)
+#: The match begins a sentence or follows words that give an order.
+told = _beside(
+    r"\n\Z|(?:^|[.!?:;,\"'\u201c\u201d`()\[\]*>#\\=-]\s{0,3}|\b(?:please|and|then|now|to|you|just|or|must|first|me|so|will|"
+    r"shall|should|can|could|let'?s|your|my|with|going|must\s+now|follow)\s+)$",
+    before=16,
+)
+#: A tag that frames an order to the model.
+tag_order = _beside(r"message|instruction|you\b|please|must|task|ignore", after=300)
+#: Only where the text speaks of a model, a role or a game.
+persona = _beside(
+    r"\b(?:ai|chatgpt|gpt\S*|openai|chatbot|persona|character|role|roleplay|language\s+model|jailbreak|dan)\b"
+)
 
 
 def heading_turns(match: Match[str]) -> bool:
@@ -46,59 +81,6 @@ def prompt_tag(match: Match[str]) -> bool:
 def bracket(match: Match[str]) -> bool:
     """`[SYSTEM]` that speaks: followed by words, or carrying them."""
     return re.search(r"[:\s]\s*\w{2,}", match.string[match.start() + 7 : match.end() + 40]) is not None
-
-
-def tag_order(match: Match[str]) -> bool:
-    """A tag that frames an order to the model."""
-    return (
-        re.search(r"message|instruction|you\b|please|must|task|ignore", match.string[match.end() : match.end() + 300])
-        is not None
-    )
-
-
-def persona(match: Match[str]) -> bool:
-    """Only where the text speaks of a model, a role or a game."""
-    return (
-        re.search(
-            r"\b(?:ai|chatgpt|gpt\S*|openai|chatbot|persona|character|role|roleplay|language\s+model|jailbreak|dan)\b",
-            match.string,
-        )
-        is not None
-    )
-
-
-_DENIED = lazy_regex(r"\b(?:not|never|cannot|no|without|shouldn'?t|don'?t|must\s?n'?t)\b[^.!?\n]{0,24}$")
-
-
-def not_denied(match: Match[str]) -> bool:
-    """Whether nothing right before the match forbids what it says."""
-    return _DENIED.search(match.string, max(0, match.start() - 40), match.start()) is None
-
-
-_ORDER_BEFORE = lazy_regex(
-    r"(?:^|[.!?:;,\"'\u201c\u201d`()\[\]*>#\\=-]\s{0,3}|\b(?:please|and|then|now|to|you|just|or|must|first|me|so|will|shall|should|can|could|let'?s|"
-    r"your|my|with|going|must\s+now|follow)\s+)$"
-)
-
-
-_ORDERED = lazy_regex(r"(?:[.!?:]\s+|\b(?:you\s+must|please|now|then|must|immediately)\s+)$")
-
-
-def ordered(match: Match[str]) -> bool:
-    """Whether the match begins a line or a sentence, or follows a word that orders."""
-    start = match.start()
-    before = match.string[max(0, start - 24) : start]
-    return not before or before[-1] == "\n" or _ORDERED.search(before) is not None
-
-
-def told(match: Match[str]) -> bool:
-    """Whether the match begins a sentence or follows words that give an order."""
-    start = match.start()
-    return (
-        start == 0
-        or match.string[start - 1] == "\n"
-        or _ORDER_BEFORE.search(match.string[max(0, start - 16) : start]) is not None
-    )
 
 
 #: A verb that says what for, not what to do: "to copy the text above, you would …".

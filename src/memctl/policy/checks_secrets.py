@@ -7,6 +7,7 @@ a credential. Code, names and words are none.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import pairwise
 from math import log2
 from re import Match
@@ -90,29 +91,37 @@ def crypt_hash(match: Match[str]) -> bool:
 _LINE = 120  # characters before a value that may say what it is
 _SHOWN = lazy_regex(r"(?i)\b(?:examples?|assert\w*|expect(?:ed)?)\b")
 
-_SAID = lazy_regex(r"(?i)x{4,}|your|example|token|secret|placeholder|insert|replace|redacted")
+
+def _value_check(*, never: str, distinct: int = 0, randomness: float = 0) -> Callable[[Match[str]], bool]:
+    """The check that a value has enough distinct characters and bits a character, and nothing that no secret has."""
+    filler = lazy_regex(never)
+
+    def counts(match: Match[str]) -> bool:
+        value = value_of(match)
+        return len(set(value)) >= distinct and entropy(value) >= randomness and filler.search(value) is None
+
+    return counts
 
 
-def typed(match: Match[str]) -> bool:
-    """A value where only a token can stand: anything but a placeholder, were it typed for a test."""
-    value = value_of(match)
-    return len(set(value)) > 1 and not _FILLER.fullmatch(value) and _SAID.search(value) is None
-
-
-def aws_id(match: Match[str]) -> bool:
-    """An access key id: ids that end in EXAMPLE are samples; one repeated letter is still an id somebody typed."""
-    return not value_of(match).endswith("EXAMPLE")
+#: A value where only a token can stand: anything but a placeholder, were it typed for a test.
+typed = _value_check(
+    distinct=2,
+    never=r"\A[xX0*.a-]{6,}\Z|(?i:x{4,}|your|example|token|secret|placeholder|insert|replace|redacted)",
+)
+#: An access key id: ids that end in EXAMPLE are samples; one repeated letter is still an id somebody typed.
+aws_id = _value_check(never=r"EXAMPLE\Z")
+#: A Slack token: real ones hold groups of digits and a random part.
+slack = _value_check(randomness=2.5, never=r"(?is)\A.{4}.*?(?:x{5,}|a{6,}|(?:1234-){2})")
+#: Three parts, each random enough to be a token rather than a picture of one.
+jwt = _value_check(randomness=3, never=r"\.\.\.")
+#: The value beside a provider's name, in the provider's own alphabet and length: only fillers are none.
+filled = _value_check(distinct=6, never=r"(.)\1{5,}|[<>${}*]")
 
 
 def mixed_case(match: Match[str]) -> bool:
     """A strong token in both cases: file hashes and module names have one."""
     value = value_of(match)
     return strong(match) and value[3:] != value[3:].lower() and value[3:] != value[3:].upper()
-
-
-def slack(match: Match[str]) -> bool:
-    """A Slack token: real ones hold groups of digits and a random part."""
-    return entropy(value_of(match)) >= 2.5 and not re.search(r"(?i)x{5,}|a{6,}|(?:1234-){2}", value_of(match)[4:])
 
 
 def docker_auth(match: Match[str]) -> bool:
@@ -155,20 +164,18 @@ _DATA = lazy_regex(r"""(?<![A-Za-z])(?:data|stringData)["']?:""")
 def k8s_value(match: Match[str]) -> bool:
     """A base64 value of a Kubernetes secret that is not empty talk."""
     value = value_of(match)
-    if is_placeholder(value) or entropy(value) < 2.5 or _says_nothing(value) or not _in_secret(match):
+    if is_placeholder(value) or entropy(value) < 2.5 or _says_nothing(value):
         return False
-    return not value.isalpha() or (len(value) % 4 == 0 and not _CAMEL.fullmatch(value))
-
-
-def _in_secret(match: Match[str]) -> bool:
-    """Whether the match stands among the data of a manifest that says it is a Secret."""
+    # It stands among the data of a manifest that says it is a Secret.
     text, start, end = match.string, match.start(), match.end()
     lo = max(0, start - _MANIFEST, text.rfind("\n---", 0, start), text.rfind("\nkind:", 0, start))
     data = [found.end() for found in _DATA.finditer(text, lo, start)]
     if not data or _SECTION.search(text, data[-1], start):
         return False
     stop = text.find("\n---", end, end + _MANIFEST)
-    return _KIND.search(text, lo, end + _MANIFEST if stop < 0 else stop) is not None
+    if _KIND.search(text, lo, end + _MANIFEST if stop < 0 else stop) is None:
+        return False
+    return not value.isalpha() or (len(value) % 4 == 0 and not _CAMEL.fullmatch(value))
 
 
 #: What ends the data of a manifest: a key that begins a line.
@@ -236,12 +243,6 @@ def named(match: Match[str]) -> bool:
 #: Some letters typed three times and more: abcd1234abcd1234abcd1234.
 _UNIT = lazy_regex(r"(?i)([a-z0-9]{4,12}?)\1{2}")
 _NO_KEY = lazy_regex(r"(?i)::|hash|idempoten|checksum|digest|fingerprint")
-
-
-def filled(match: Match[str]) -> bool:
-    """The value beside a provider's name, in the provider's own alphabet and length: only fillers are none."""
-    value = value_of(match)
-    return len(set(value)) >= 6 and not _RUNS.search(value) and re.search(r"[<>${}*]", value) is None
 
 
 def named_exact(match: Match[str]) -> bool:
@@ -322,11 +323,6 @@ def key_body(match: Match[str]) -> bool:
 
 
 _ILLUSTRATION = lazy_regex(r"(?i)\b(?:example|demonstration|illustration) purposes\b")
-
-
-def jwt(match: Match[str]) -> bool:
-    """Three parts, each random enough to be a token rather than a picture of one."""
-    return entropy(match.group()) >= 3 and "..." not in match.group()
 
 
 def base64_pair(match: Match[str]) -> bool:

@@ -321,22 +321,17 @@ class MemoryPolicy:
             hits = self._hits(text, document=document)
         return text
 
-    def _engine_for(self, *, document: bool) -> Engine:
-        if self._project is not None:
-            engine = self._project.engine(document=document)
-        else:
-            from memctl.policy.engine import built_in_engine
-
-            engine = built_in_engine(document=document)
-        self._engines[document] = engine
-        return engine
-
     def _hits(self, text: str, *, document: bool = False, marks: bool = True) -> list[Hit]:
         """The hits in a text that count: of kinds that are switched on, and that nothing lets pass.
 
         Of a document those are only marked that are examples in a text about such things.
         """
-        engine = self._engines.get(document) or self._engine_for(document=document)
+        engine = self._engines.get(document)
+        if engine is None:
+            from memctl.policy.engine import built_in_engine
+
+            home = self._project.engine if self._project is not None else built_in_engine
+            self._engines[document] = engine = home(document=document)
         hits = engine.scan_long(text, MOST_FINDINGS + 1 if document else sys.maxsize)
         if self._off:
             hits = [h for h in hits if h.rule.kind not in self._off]

@@ -83,10 +83,6 @@ def _rewrite(text: str, pattern: re.Pattern[str], form: Callable[[re.Match[str]]
     return NormalisedText("".join(out), lambda: _way_back(cuts, len(text)))
 
 
-def _nothing(_match: re.Match[str]) -> str:
-    return ""
-
-
 def _way_back(cuts: list[tuple[int, int, int]], size: int) -> list[int]:
     """Where each character of a rewritten text comes from, and its end, by the (start, end, new length) of the cuts."""
     at: list[int] = []
@@ -140,7 +136,8 @@ def lower(text: str) -> str:
 
 # --- characters ---------------------------------------------------------------------------------------------------
 
-_SUSPECT = lazy_regex(
+#: Characters that are read as others: invisible ones, accents, other forms, lookalikes.
+SUSPICIOUS = lazy_regex(
     "[\u00a0\u00ad\u0300-\u036f\u0370-\u03ff\u0400-\u052f\u064b-\u0652\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u115f\u1160\u13a0-\u13ff"
     "\u1d00-\u1dbf\u200b-\u200f\u2010\u2011\u2028-\u202f\u205f-\u206f\u2070-\u209f\u2100-\u214f\u2460-\u24ff\u3164\ua4d0-\ua4ff"
     "\ufe00-\ufe0f\ufeff\uff02-\uff07\uff0a\uff0b\uff0d-\uff1a\uff1c-\uff1e\uff20-\uffef\U0001d400-\U0001d7ff\U0001f130-\U0001f189\U000e0000-\U000e01ef]"
@@ -158,15 +155,10 @@ _LIKE = {
 _LOOKALIKES = {like: latin for latin, likes in _LIKE.items() for like in likes}
 
 
-def is_suspicious(letters: str) -> bool:
-    """Whether some of these characters are read as others: invisible ones, accents, other forms, lookalikes."""
-    return _SUSPECT.search(letters) is not None
-
-
 def fold(text: str) -> NormalisedText | None:
     """Without invisible characters and accents, compatibility forms and lookalikes as plain letters; None if equal."""
     wide = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
-    if not is_suspicious(wide):
+    if not SUSPICIOUS.search(wide):
         return None
     plain = {ord(c): form for c in set(wide) if (form := _fold_character(c)) is not None}
     if all(len(form) == 1 for form in plain.values()):
@@ -305,11 +297,11 @@ _LEET = str.maketrans("013457@$", "oieastas")
 def _letter_games(text: str, signs: int, *, spaced: bool) -> Iterator[NormalisedText | None]:
     if spaced:  # `i g n o r e   a l l` is `ignore all`: single separators vanish, wider gaps stay; `4 1 1 1` is `4111`
         yield _rewrite(text, _SPACED, lambda match: match.group()[::2])
-        yield _rewrite(text, _SPACED_DIGITS, _nothing)
+        yield _rewrite(text, _SPACED_DIGITS, lambda _: "")
     if _wrapped(text):  # numbers that line breaks cut; of a long text the lines are those of tables
-        yield _rewrite(text, _WRAPPED, _nothing)
+        yield _rewrite(text, _WRAPPED, lambda _: "")
     if "-\n" in text:
-        yield _rewrite(text, _HYPHEN, _nothing)
+        yield _rewrite(text, _HYPHEN, lambda _: "")
     if "<!--" in text:
         yield _rewrite(text, _COMMENT, _between_words)
     if signs & SIGNS["#rot13"]:
@@ -331,18 +323,7 @@ def mended(text: str, start: int, position: int) -> Iterator[NormalisedText]:
     Lines and string pieces are glued together, the most of them first: what follows the token's last piece may look
     like one more. Then groups of four are.
     """
-    ends, joints = _pieces(text, position)
-    for last in range(len(ends) - 1, 0, -1):
-        yield _glued(text, start, ends[last], joints[:last])
-    groups = _PIECES.match(text, position, position + _TOKEN)
-    if groups:
-        blanks = [(at, at + 1) for at in range(position, groups.end()) if text[at] == " "]
-        yield _glued(text, start, groups.end(), blanks)
-
-
-def _pieces(text: str, position: int) -> tuple[list[int], list[tuple[int, int]]]:
-    """Where the pieces of a broken token end, and what stands between them."""
-    ends: list[int] = []
+    ends: list[int] = []  # where its pieces end, and what stands between them
     joints: list[tuple[int, int]] = []
     piece = _RUN.match(text, position)
     while piece and len(ends) < _MOST_PIECES:
@@ -352,22 +333,20 @@ def _pieces(text: str, position: int) -> tuple[list[int], list[tuple[int, int]]]
             break
         joints.append(joint.span())
         piece = _RUN.match(text, joint.end())
-    return ends, joints
+    for last in range(len(ends) - 1, 0, -1):
+        yield _without(text, start, ends[last], joints[:last])
+    groups = _PIECES.match(text, position, position + _TOKEN)
+    if groups:
+        blanks = [(at, at + 1) for at in range(position, groups.end()) if text[at] == " "]
+        yield _without(text, start, groups.end(), blanks)
 
 
-def _glued(text: str, start: int, end: int, gaps: list[tuple[int, int]]) -> NormalisedText:
-    """A piece of a text without the gaps."""
-    at = start
-    parts = []
-    for lo, hi in gaps:
-        parts.append(text[at:lo])
-        at = hi
-    parts.append(text[at:end])
-
-    def back() -> list[int]:
-        return [i + start for i in _way_back([(lo - start, hi - start, 0) for lo, hi in gaps], end - start)]
-
-    return NormalisedText("".join(parts), back)
+def _without(text: str, start: int, end: int, gaps: list[tuple[int, int]]) -> NormalisedText:
+    """A piece of a text without some gaps."""
+    borders = [start, *(border for gap in gaps for border in gap), end]
+    parts = [text[lo:hi] for lo, hi in zip(borders[::2], borders[1::2], strict=True)]
+    cuts = [(lo - start, hi - start, 0) for lo, hi in gaps]
+    return NormalisedText("".join(parts), lambda: [i + start for i in _way_back(cuts, end - start)])
 
 
 def _between_words(match: re.Match[str]) -> str | None:

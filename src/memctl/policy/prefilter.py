@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from memctl.policy.normalise import is_suspicious
+from memctl.policy.normalise import SUSPICIOUS
 from memctl.policy.regex import lazy_regex
 from memctl.policy.rule import SIGNS, Rule
 
@@ -310,7 +310,7 @@ def _any_of(parts: Iterable[bytes]) -> re.Pattern[bytes]:
 def _wide_signs(text: str, raw: bytes) -> tuple[bytes, int]:
     """A text that is not all ASCII with its wide letters in lower case and its signs as blanks, and what they say."""
     letters = _wide_letters(raw)
-    bits = SIGNS["#folding"] if is_suspicious(letters) else 0
+    bits = SIGNS["#folding"] if SUSPICIOUS.search(letters) else 0
     if letters.lower() != letters or "\u0307" in letters:
         raw = text.lower().replace("i\u0307", "i").encode("utf-8", "surrogatepass")  # of a capital I with a dot
         letters = _wide_letters(raw)

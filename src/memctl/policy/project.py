@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
@@ -64,11 +64,13 @@ class Project(NamedTuple):
 
     def engine(self, *, document: bool) -> Engine:
         """The engine over the rules that are in force here."""
-        return _engine(self.silenced, self.rules, document)
+        return _engine(self._replace(allowed=()), document)
 
     def in_force(self) -> tuple[Rule, ...]:
         """The built-in rules that are not silenced, then the project's own."""
-        return _in_force(self.silenced, self.rules)
+        from memctl.policy.rules import RULES
+
+        return tuple(rule for rule in (*RULES, *self.rules) if rule.id not in self.silenced)
 
     def reason(self, path: str, rule: str, kind: str) -> str:
         """Why a finding in this file is let pass; "" when it is not."""
@@ -97,10 +99,12 @@ def project_of(config: Any) -> Project | None:
         _check_row(f"policy.rules[{number}]", row, RULE_KEYS, MORE_KEYS)
     for number, row in enumerate(allowed):
         _check_row(f"policy.allow[{number}]", row, ALLOW_KEYS)
-    builtin = {rule.id for rule in RULES}
     own = tuple(_rule(number, row) for number, row in enumerate(rows))
-    _refuse_doubles(own, builtin)
-    known = builtin | {rule.id for rule in own}
+    known = {rule.id for rule in RULES}
+    for number, rule in enumerate(own):
+        if rule.id in known:
+            raise _wrong(f"policy.rules[{number}].id", f"there is a rule {rule.id!r} already")
+        known.add(rule.id)
     for name in silenced:
         _known(name, known, "policy.silenced_rules")
     for number, row in enumerate(allowed):
@@ -128,14 +132,6 @@ def _guess(name: str, known: Iterable[str]) -> str:
 
     guess = get_close_matches(name, sorted(known), 1)
     return f"; did you mean {guess[0]!r}?" if guess else ""
-
-
-def _refuse_doubles(own: Sequence[Rule], taken: set[str]) -> None:
-    seen = set(taken)
-    for number, rule in enumerate(own):
-        if rule.id in seen:
-            raise _wrong(f"policy.rules[{number}].id", f"there is a rule {rule.id!r} already")
-        seen.add(rule.id)
 
 
 def _known(name: str, known: set[str], where: str) -> None:
@@ -183,7 +179,8 @@ def _check_pattern(where: str, pattern: str, *, folded: bool) -> None:
         raise _wrong(where, f"it is no regular expression: {exc}") from exc
     if any(name == "GROUPREF" for name, _ in _parts(parsed)):
         raise _wrong(where, "it refers back to a group, which can take forever")
-    if any(name in _REPEATS and value[1] > 1 and not _single(value[2]) for name, value in _parts(parsed)):
+    repeated = [value[2] for name, value in _parts(parsed) if name in _REPEATS and value[1] > 1]
+    if any(len(body) > 1 or str(body[0][0]) not in _CHARACTERS for body in repeated):
         raise _wrong(where, "it repeats a group, which can take forever; repeat single characters: [a-z0-9]{20,60}")
     if not is_cheap(parsed, folded=folded or bool(parsed.state.flags & re.IGNORECASE)):
         raise _wrong(
@@ -206,29 +203,17 @@ def _parts(parsed: Any) -> Iterator[tuple[str, Any]]:
                 stack += one
 
 
-def _single(body: Any) -> bool:
-    """Whether a repetition's body is one character of some kind."""
-    return len(body) == 1 and str(body[0][0]) in _CHARACTERS
-
-
 def _wrong(where: str, message: str) -> SettingInvalid:
     return SettingInvalid(origin="config.json", message=f"{where}: {message}")
 
 
 @lru_cache(maxsize=8)
-def _in_force(silenced: tuple[str, ...], own: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    from memctl.policy.rules import RULES
-
-    return tuple(rule for rule in (*RULES, *own) if rule.id not in silenced)
-
-
-@lru_cache(maxsize=8)
-def _engine(silenced: tuple[str, ...], own: tuple[Rule, ...], document: bool) -> Engine:
+def _engine(project: Project, document: bool) -> Engine:
     from memctl.policy.engine import Engine, built_in_engine, document_rules
 
-    if not (silenced or own):
+    if not (project.silenced or project.rules):
         return built_in_engine(document=document)
-    rules = _in_force(silenced, own)
+    rules = project.in_force()
     return Engine(document_rules(rules) if document else rules)
 
 
@@ -425,16 +410,18 @@ def _of_set(items: tuple[tuple[str, Any], ...], folded: bool) -> frozenset[str]:
         elif name == "RANGE":
             found |= {c for c in _ALPHABET if value[0] <= ord(c) <= value[1]}
         elif name == "CATEGORY":
-            found |= _category(value)
+            word = value.rpartition("_")[2]
+            members = frozenset(filter(_CATEGORIES[word], _ALPHABET)) if word in _CATEGORIES else _ALPHABET
+            found |= _ALPHABET - members if "_NOT_" in value else members
     letters = _cases(found, folded)
     return _ALPHABET - letters if items and items[0][0] == "NEGATE" else letters
 
 
-def _category(name: str) -> frozenset[str]:
-    word = name.rpartition("_")[2]
-    ways = {"DIGIT": str.isdigit, "SPACE": str.isspace, "WORD": lambda c: c.isalnum() or c == "_"}
-    found = frozenset(filter(ways[word], _ALPHABET)) if word in ways else _ALPHABET
-    return _ALPHABET - found if "_NOT_" in name else found
+_CATEGORIES: dict[str, Callable[[str], bool]] = {
+    "DIGIT": str.isdigit,
+    "SPACE": str.isspace,
+    "WORD": lambda c: c.isalnum() or c == "_",
+}
 
 
 def _cases(letters: Iterable[str], folded: bool) -> frozenset[str]:

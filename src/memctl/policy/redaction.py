@@ -104,16 +104,11 @@ def _elsewhere(text: str, secrets: dict[str, str]) -> Iterator[tuple[int, int, s
                 yield at, at + len(secret), secrets[secret]
 
 
-def view_of(word: str) -> str:
-    """The view that a word means: public, internal or full."""
-    return _NAMES.get(word, word)
-
-
 class Redaction:
     """One answer as a view shows it; the same id gets the same name all through it."""
 
     def __init__(self, word: str, policy: MemoryPolicy) -> None:
-        self.view, self._policy = view_of(word), policy
+        self.view, self._policy = _NAMES.get(word, word), policy
         self._names: dict[str, str] = {}
         self._sources: dict[str, str] = {}
 
@@ -123,20 +118,17 @@ class Redaction:
             return text
         text = self._policy.redact(text)
         if self.view == "public":
-            text = _ITEM.sub(lambda found: self.name(found[0]), self._without_personal_data(text))
+            out, done = [], 0
+            found = [f for f in self._policy.findings(text, document=False) if f.kind == "pii"]
+            for f in sorted(found, key=lambda f: (f.start, -f.end)):
+                if f.start >= done:
+                    out += [text[done : f.start], f"[REDACTED:{f.rule}]"]
+                done = max(done, f.end)
+            text = _ITEM.sub(lambda match: self.name(match[0]), "".join([*out, text[done:]]))
         for name, stays, pattern in _CLASSES:
             if self.view == "public" or not stays:
                 text = pattern.sub(f"[REDACTED:{name}]", text)
         return text
-
-    def _without_personal_data(self, text: str) -> str:
-        found = [f for f in self._policy.findings(text, document=False) if f.kind == "pii"]
-        out, done = [], 0
-        for f in sorted(found, key=lambda f: (f.start, -f.end)):
-            if f.start >= done:
-                out += [text[done : f.start], f"[REDACTED:{f.rule}]"]
-            done = max(done, f.end)
-        return "".join([*out, text[done:]])
 
     def name(self, item_id: str) -> str:
         """What an item is called in the public view."""
@@ -162,7 +154,11 @@ class Redaction:
             return value
         if key == "title":
             return without_name(value, path)
-        parts = _parts_of(path)
+        # The folders, and the file's name with and without suffix, as tags are made of them.
+        names = [name for name in path.replace("\\", "/").split("/") if name]
+        names += [name.rpartition(".")[0] for name in names[-1:]]
+        folded = [name.casefold() for name in names if name]
+        parts = {*folded, *(name.replace(" ", "-") for name in folded)}
         if isinstance(value, str):
             return _PATH if value.casefold() in parts - {DEFAULT_SCOPE, GLOBAL_SCOPE} else value
         if isinstance(value, list):
@@ -197,11 +193,3 @@ def without_name(title: str, path: str) -> str:
         if begins and (not rest or rest.startswith(_AFTER_NAME)):
             return _PATH + rest
     return title
-
-
-def _parts_of(path: str) -> set[str]:
-    """The folders of a path, and its file's name with and without suffix, as tags are made of them."""
-    parts = [part for part in path.replace("\\", "/").split("/") if part]
-    parts += [part.rpartition(".")[0] for part in parts[-1:]]
-    folded = [part.casefold() for part in parts if part]
-    return {*folded, *(part.replace(" ", "-") for part in folded)}

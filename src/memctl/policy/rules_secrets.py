@@ -311,15 +311,11 @@ _PREFIXES = (
 )  # fmt: skip
 
 
-def _recent(id: str, keywords: str, pattern: str, sample: str) -> Rule:
-    return Rule(
-        id, "secret", "reject", 3, keywords, rf"(?<![A-Za-z0-9_-]){pattern}(?![A-Za-z0-9])", "strong", sample,
-        sample[:6] + "x" * 40, 260,
-    )  # fmt: skip
-
-
 RECENT = (
-    *(_recent(*row[:4]) for row in _PREFIXES),
+    *(
+        Rule(id, "secret", "reject", 3, keywords, rf"(?<![A-Za-z0-9_-]){pattern}(?![A-Za-z0-9])", "strong", sample, sample[:6] + "x" * 40, 260)
+        for id, keywords, pattern, sample, _since, _source in _PREFIXES
+    ),
     Rule("prefixed-key", "secret", "reject", 2, "sk rk pat key apikey api token tok secret svc admin live prod + #value",
          r"(?<![A-Za-z0-9])(?<![./])(?<!pk[_-])(?<!pub[_-])(?:sk|rk|pat|apikey|api|key|token|tok|secret|svc|admin|live|prod)[_-](?:(?:live|test|prod|dev|v\d|[a-z]{2,8})[_-]){0,2}(?=[A-Za-z0-9]{0,40}[A-Z])(?=[A-Za-z0-9]{0,40}[0-9])[A-Za-z0-9]{24,120}(?![A-Za-z0-9_.-])",
          "prefixed", f"acme_tok_prod_{AN[:32]}", "api_key_" + "x" * 32, 260, before=0),

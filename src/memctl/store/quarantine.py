@@ -93,34 +93,28 @@ def _releases(db: Database, given: Sequence[MemoryItem]) -> dict[str, tuple[str,
     return out
 
 
-def list_held(db: Database, filters: Filters, *, expired: bool = False, limit: int = -1) -> list[MemoryItem]:
-    """Items in quarantine that pass the filters, those that entered last first; a negative limit means all.
+def find_held(
+    db: Database, filters: Filters, *, expired: bool = False, limit: int = -1
+) -> tuple[list[MemoryItem], int]:
+    """Items in quarantine that pass the filters, those that entered last first, and how many there are without a limit.
 
-    expired: instead those whose time is over, and that nobody archived.
+    expired  instead those whose time is over, and that nobody archived
+    limit    a negative one means all
     """
-    source, values = _held_items(db, filters, expired=expired)
-    since = "w.withheld_at DESC, " if db.has("memory_withheld") else ""
-    found = db.rows(f"SELECT {rows.SELECT} {source} ORDER BY {since}i.updated_at DESC, i.id LIMIT ?", [*values, limit])
-    return [rows.to_item(row, db.path) for row in found]
-
-
-def count_held(db: Database, filters: Filters, *, expired: bool = False) -> int:
-    """How many items `list_held` has without a limit."""
-    source, values = _held_items(db, filters, expired=expired)
-    return int(db.value(f"SELECT count(*) {source}", values))
-
-
-def _held_items(db: Database, filters: Filters, *, expired: bool) -> tuple[str, list[object]]:
-    """FROM and WHERE for items that are not injectable for another reason than being raw."""
+    # An item that is not injectable for another reason than being raw.
     where, values = filters.replace(archived=expired).where("i")
+    where, join, since = f"i.injectable = 0 AND {where}", "", ""
     if expired:
         where += " AND i.archived = 0 AND i.expires_at <= ?"
         values.append(ids.timestamp())
-    join = ""
     if db.has("memory_withheld"):
-        join = "LEFT JOIN memory_withheld AS w ON w.item_id = i.id"
+        join, since = "LEFT JOIN memory_withheld AS w ON w.item_id = i.id", "w.withheld_at DESC, "
         where += " AND coalesce(w.reason, 'policy') = 'policy'"
-    return f"FROM memory_items AS i {join} WHERE i.injectable = 0 AND {where}", values
+    source = f"FROM memory_items AS i {join} WHERE {where}"
+    found = db.rows(f"SELECT {rows.SELECT} {source} ORDER BY {since}i.updated_at DESC, i.id LIMIT ?", [*values, limit])
+    items_found = [rows.to_item(row, db.path) for row in found]
+    total = len(found) if limit < 0 or len(found) < limit else int(db.value(f"SELECT count(*) {source}", values))
+    return items_found, total
 
 
 def release(db: Database, held: Mapping[str, Standing], reason: str) -> None:

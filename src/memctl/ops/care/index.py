@@ -6,7 +6,7 @@ from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
 from memctl.operation import READ, WRITE, Arg, Result, operation
-from memctl.reading.embedding import chosen
+from memctl.reading.request import choose_embedder
 from memctl.store import migrate
 from memctl.store.documents import passages
 from memctl.store.filters import Filters
@@ -27,14 +27,13 @@ LEARN_SHARE = 10
 class Embedded(Result):
     """What was embedded, what was there already, what is still to do, and what a vector may add to a score."""
 
-    __slots__ = ("done", "dry_run", "forgotten", "kept", "left", "model", "weight")
-
-    def __init__(
-        self, model: str, done: int = 0, kept: int = 0, left: int = 0, *, forgotten: int = 0,
-        weight: float | None = None, dry_run: bool = False,
-    ) -> None:  # fmt: skip
-        self.model, self.done, self.kept, self.left = model, done, kept, left
-        self.forgotten, self.weight, self.dry_run = forgotten, weight, dry_run
+    model: str
+    done: int = 0
+    kept: int = 0
+    left: int = 0
+    forgotten: int = 0
+    weight: float | None = None
+    dry_run: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """The counts."""
@@ -75,14 +74,16 @@ def embed(
     """
     if forget:
         return _delete_vectors(ctx, dry_run=dry_run)
-    model = chosen(ctx, embedder)
+    model = choose_embedder(ctx, embedder)
     if model is None:
         raise errors.EmbedderMissing
     _check_one_model(ctx, model.model, replace=replace)
     from memctl.retrieve.embedding import learn_weight, learned_weight
 
     todo = vectors.pending_items(ctx.db, model.model, EMBEDDABLE)
-    result = Embedded(model.model, kept=_count_given(ctx) - len(todo), left=len(todo), dry_run=dry_run)
+    result = Embedded(
+        model=model.model, kept=items.count(ctx.db, EMBEDDABLE) - len(todo), left=len(todo), dry_run=dry_run
+    )
     now = todo if limit is None else todo[:limit]
     if dry_run:
         most = _max_chars(ctx)
@@ -109,7 +110,7 @@ def _delete_vectors(ctx: Context, *, dry_run: bool) -> Embedded:
             vectors.delete_vectors(ctx.db)
             events.log(ctx.db, "embed", None, {"forgotten": count})
     ctx.note(f"[embed] {'would forget' if dry_run else 'forgot'} {count} vectors")
-    return Embedded("", forgotten=count, dry_run=dry_run)
+    return Embedded(model="", forgotten=count, dry_run=dry_run)
 
 
 def _check_one_model(ctx: Context, model: str, *, replace: bool) -> None:
@@ -119,12 +120,6 @@ def _check_one_model(ctx: Context, model: str, *, replace: bool) -> None:
         told = ", ".join(f"{count} of {name}" for name, count in others.items())
         raise errors.UsageError(f"the store has vectors of another model ({told}); --replace replaces them",
                                 command="embed")  # fmt: skip
-
-
-def _count_given(ctx: Context) -> int:
-    from memctl.store.items import items
-
-    return items.count(ctx.db, EMBEDDABLE)
 
 
 def _batches(ctx: Context, ids: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -149,7 +144,13 @@ def _embed_items(ctx: Context, embedder: "Embedder", todo: Sequence[str], result
         for ids in _batches(ctx, todo):
             texts = vectors.texts_to_embed(ctx.db, ids, EMBEDDABLE)
             found = embedder.vectors([_text_to_send(text, most) for text in texts], seconds) if texts else []
-            held = _check_dimension(embedder, held, found)
+            size = len(found[0]) if found else held
+            if held not in (None, size):  # a model may have changed behind its name
+                raise embedder.failed(
+                    f"its vectors have {size} numbers, those in the store {held}; "
+                    "memctl embed --forget makes room for new ones"
+                )
+            held = size
             vectors.put_vectors(ctx.db, zip(texts, found, strict=True), embedder.model)
             result.done += len(texts)
             result.left -= len(ids)
@@ -160,34 +161,19 @@ def _embed_items(ctx: Context, embedder: "Embedder", todo: Sequence[str], result
         raise
 
 
-def _check_dimension(embedder: "Embedder", held: int | None, found: "Sequence[Sequence[float]]") -> int | None:
-    """How long the vectors are: those of the store if there are any. A model may have changed behind its name."""
-    size = len(found[0]) if found else held
-    if held not in (None, size):
-        raise embedder.failed(
-            f"its vectors have {size} numbers, those in the store {held}; memctl embed --forget makes room for new ones"
-        )
-    return size
-
-
-def embed_text(_result: Embedded) -> Iterator[str]:
-    """Nothing on stdout: what was done is talk, and went to stderr."""
-    return iter(())
-
-
 # --- reindex ---------------------------------------------------------------------------------------------------------
 
 
 class Reindexed(Result):
     """What was indexed with which tokenizer, or what would be."""
 
-    __slots__ = ("after", "before", "count", "dry_run", "placed", "seconds", "steps")
-
-    def __init__(
-        self, before: str, after: str, count: int, seconds: float, *, dry_run: bool, steps: list[str], placed: int = 0
-    ) -> None:
-        self.before, self.after, self.count = before, after, count
-        self.seconds, self.dry_run, self.steps, self.placed = seconds, dry_run, steps, placed
+    before: str
+    after: str
+    count: int
+    seconds: float
+    dry_run: bool
+    steps: list[str]
+    placed: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """The documented keys, which differ between a dry run and a run."""
@@ -249,7 +235,13 @@ def reindex(
 
     A dry run counts the items that are not archived; a run indexes, and counts, the archived ones as well.
     """
-    steps = _pending_steps(ctx)
+    from memctl.store.connect import open_read
+
+    db = open_read(ctx.db_path)  # before it is opened to write, which brings it up to date
+    try:
+        steps = migrate.pending_steps(db)
+    finally:
+        db.close()
     if dry_run:
         ctx.narrow(READ)
     before = fts.tokenizer_of(ctx.db)
@@ -257,7 +249,12 @@ def reindex(
         raise errors.StoreFailed(path=ctx.db.path, reason="this SQLite has no full-text search (FTS5)")
     after = resolve(tokenizer) if tokenizer is not None else before
     if dry_run:
-        return _report(ctx, Reindexed(before, after, items.count(ctx.db, Filters()), 0.0, dry_run=True, steps=steps))
+        return _report(
+            ctx,
+            Reindexed(
+                before=before, after=after, count=items.count(ctx.db, Filters()), seconds=0.0, dry_run=True, steps=steps
+            ),
+        )
     if after != before:
         ctx.refuse_to_tools("change how the memory is indexed", "memctl reindex --tokenizer")
     start = ids.monotonic()
@@ -269,20 +266,11 @@ def reindex(
         placed = passages.complete_positions(ctx.db)
         count = fts.rebuild_index(ctx.db, after, progress)
         seconds = ids.monotonic() - start
-        done = Reindexed(before, after, count, seconds, dry_run=False, steps=steps, placed=placed)
+        done = Reindexed(
+            before=before, after=after, count=count, seconds=seconds, dry_run=False, steps=steps, placed=placed
+        )
         events.log(ctx.db, "reindex", None, done.details())
     return _report(ctx, done)
-
-
-def _pending_steps(ctx: Context) -> list[str]:
-    """What opening the store to write is about to bring up to date in it."""
-    from memctl.store.connect import open_read
-
-    db = open_read(ctx.db_path)
-    try:
-        return migrate.pending_steps(db)
-    finally:
-        db.close()
 
 
 def _report(ctx: Context, result: Reindexed) -> Reindexed:
@@ -312,6 +300,6 @@ def _report(ctx: Context, result: Reindexed) -> Reindexed:
     return result
 
 
-def reindex_text(_result: Reindexed) -> Iterator[str]:
+def text(_result: Embedded | Reindexed) -> Iterator[str]:
     """Nothing on stdout: what was done is talk, and went to stderr."""
     return iter(())

@@ -1,12 +1,10 @@
 """memctl policy: the rules at work."""
 
-from collections.abc import Iterator
-
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.errors import UsageError
 from memctl.names import FindingKind
-from memctl.operation import NONE, Arg, Result, operation
+from memctl.operation import NONE, Arg, PlainResult, operation
 
 if TYPE_CHECKING:
     from memctl.policy import Rule
@@ -18,19 +16,6 @@ _EFFECTS = {
     ("", "reject"): "refuse a statement; quarantine the passage of a document",
     ("", "quarantine"): "quarantine",
 }
-
-
-class PolicyReport(Result):
-    """The rules in force, what came of their examples, or what they say of one text: as data and as lines."""
-
-    __slots__ = ("data", "exit_code", "lines")
-
-    def __init__(self, data: dict[str, Any], lines: list[str], exit_code: int = 0) -> None:
-        self.data, self.lines, self.exit_code = data, lines, exit_code
-
-    def as_dict(self) -> dict[str, Any]:
-        """What was asked for."""
-        return self.data
 
 
 @operation(
@@ -51,7 +36,7 @@ def policy(
     *,
     kind: Annotated[FindingKind | None, Arg("list: only this kind of rule", "--kind")] = None,
     document: Annotated[bool, Arg("test: judge the text as a document, not as a statement", "--document")] = False,
-) -> PolicyReport:
+) -> PlainResult:
     """Show the rules, try them on a text, or explain one.
 
     Rules that config.json adds (policy.rules) or silences (policy.silenced_rules) are marked, and taken into account.
@@ -96,7 +81,7 @@ class _RulesInForce:
         return row, " [PROJECT]" * is_own + " [SILENCED]" * is_silenced
 
 
-def _list(ctx: Context, kind: str | None) -> PolicyReport:
+def _list(ctx: Context, kind: str | None) -> PlainResult:
     found = _RulesInForce(ctx)
     rows, lines = [], []
     for rule in found.rules:
@@ -104,10 +89,10 @@ def _list(ctx: Context, kind: str | None) -> PolicyReport:
             row, marks = found.describe(rule)
             rows.append(row)
             lines.append(f"  {rule.kind:<13}  {rule.action:<10}  {rule.severity}  {rule.id}{marks}")
-    return PolicyReport({"status": "ok", "count": len(rows), "rules": rows}, lines)
+    return PlainResult({"status": "ok", "count": len(rows), "rules": rows}, lines)
 
 
-def _explain(ctx: Context, names: list[str]) -> PolicyReport:
+def _explain(ctx: Context, names: list[str]) -> PlainResult:
     found = _RulesInForce(ctx)
     by_id = {rule.id: rule for rule in found.rules}
     rows, lines = [], []
@@ -133,10 +118,10 @@ def _explain(ctx: Context, names: list[str]) -> PolicyReport:
                 shown = str(value).replace("\n", "\\n")
                 shown = shown if len(shown) <= 300 else shown[:300] + f"… ({len(shown)} characters)"
                 lines.append(f"  {label + ':':<16}{shown}")
-    return PolicyReport({"status": "ok", "count": len(rows), "rules": rows}, lines)
+    return PlainResult({"status": "ok", "count": len(rows), "rules": rows}, lines)
 
 
-def _test_rules(ctx: Context) -> PolicyReport:
+def _test_rules(ctx: Context) -> PlainResult:
     """Every rule that is in force against its own examples, alone: what other rules say does not count."""
     from memctl.policy.rules import broken_example
 
@@ -146,10 +131,10 @@ def _test_rules(ctx: Context) -> PolicyReport:
     lines = [f"{one['rule']}: {one['problem']}" for one in problems]
     lines.append(f"{len(live)} rules tried, {len(problems)} wrong")
     data = {"status": "failed" if problems else "ok", "rules": len(live), "problems": problems}
-    return PolicyReport(data, lines, 1 if problems else 0)
+    return PlainResult(data, lines, 1 if problems else 0)
 
 
-def _test_text(ctx: Context, text: str, *, document: bool) -> PolicyReport:
+def _test_text(ctx: Context, text: str, *, document: bool) -> PlainResult:
     judged = ctx.policy.judge(text, document=document)
     findings = [
         {"kind": f.kind, "rule": f.rule, "action": f.action, "start": f.start, "end": f.end} for f in judged.findings
@@ -157,9 +142,4 @@ def _test_text(ctx: Context, text: str, *, document: bool) -> PolicyReport:
     lines: list[str] = [judged.action]
     lines += [f"  {f.kind:<13}  {f.action:<10}  {f.rule} (characters {f.start} to {f.end})" for f in judged.findings]
     data = {"status": "ok", "action": judged.action, "findings": findings, "text": ctx.policy.redact(text)}
-    return PolicyReport(data, lines, 1 if findings else 0)
-
-
-def text(result: PolicyReport) -> Iterator[str]:
-    """What was asked for, for people."""
-    return iter(result.lines)
+    return PlainResult(data, lines, 1 if findings else 0)

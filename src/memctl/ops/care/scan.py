@@ -1,11 +1,9 @@
 """memctl scan: what policy finds in files, or in a whole store."""
 
-from collections.abc import Iterator
-
 from memctl import errors, ids
-from memctl.annotations import TYPE_CHECKING, Annotated, Any
+from memctl.annotations import TYPE_CHECKING, Annotated
 from memctl.context import Context
-from memctl.operation import READ, WRITE, Arg, Result, operation
+from memctl.operation import READ, WRITE, Arg, PlainResult, operation
 
 if TYPE_CHECKING:
     from memctl.ingest.scan import Spot
@@ -17,20 +15,6 @@ _WORDS = {
     "pii": "personal data",
 }
 _NO_RUN = "there is no run {} that could be undone or made final"
-
-
-class ScanReport(Result):
-    """What was found, or what became of what was found: the same as data and as lines."""
-
-    __slots__ = ("data", "exit_code", "lines")
-
-    def __init__(self, data: dict[str, Any], lines: list[str]) -> None:
-        self.data, self.lines = data, lines
-        self.exit_code = 1 if data["status"] == "findings" else 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """The findings or changes in order, and counts."""
-        return self.data
 
 
 @operation(
@@ -64,7 +48,7 @@ def scan(
             metavar="RUN",
         ),
     ] = None,
-) -> ScanReport:
+) -> PlainResult:
     """Report what policy finds in files, or in the store.
 
     Files are read as ingest reads them, and nothing is stored. A finding says where it is and which rule made it, and
@@ -89,7 +73,7 @@ def scan(
     return _undo(ctx, undo) if undo is not None else _forget(ctx, forget or "")
 
 
-def _scan_files(ctx: Context, paths: list[str], *, strict: bool) -> ScanReport:
+def _scan_files(ctx: Context, paths: list[str], *, strict: bool) -> PlainResult:
     from memctl.folders.documents import limits, store_files
     from memctl.ingest.scan import Scanner
     from memctl.ingest.sources import resolve
@@ -120,10 +104,10 @@ def _scan_files(ctx: Context, paths: list[str], *, strict: bool) -> ScanReport:
         "status": "findings" if lines else "ok", "files": count, "count": len(lines), "allowed": allowed,
         "findings": [s._asdict() for s in spots], "files_failed": failed,
     }  # fmt: skip
-    return ScanReport(data, lines)
+    return PlainResult(data, lines, 1 if lines else 0)
 
 
-def _scan_store(ctx: Context, *, dry_run: bool) -> ScanReport:
+def _scan_store(ctx: Context, *, dry_run: bool) -> PlainResult:
     from memctl.lifecycle.scan import apply_changes, hide_paths, judge_store
     from memctl.store import rule_versions
 
@@ -161,10 +145,10 @@ def _scan_store(ctx: Context, *, dry_run: bool) -> ScanReport:
         "status": "findings" if lines else "ok", "items": found.items, "redacted": redacted,
         "quarantined": quarantined, "paths": paths, "dry_run": dry_run, "run": run, "changes": changes,
     }  # fmt: skip
-    return ScanReport(data, lines)
+    return PlainResult(data, lines, 1 if lines else 0)
 
 
-def _undo(ctx: Context, run: str) -> ScanReport:
+def _undo(ctx: Context, run: str) -> PlainResult:
     from memctl.lifecycle.scan import undo_run
 
     undone = undo_run(ctx.db, run)
@@ -174,10 +158,10 @@ def _undo(ctx: Context, run: str) -> ScanReport:
     ctx.note(f"[scan] {len(restored)} item(s) as they were, {len(kept)} left alone")
     lines = [f"{item_id}: as it was" for item_id in restored]
     lines += [f"{item_id}: left alone, it was changed or removed since" for item_id in kept]
-    return ScanReport({"status": "ok", "run": run, "restored": restored, "kept": kept}, lines)
+    return PlainResult({"status": "ok", "run": run, "restored": restored, "kept": kept}, lines)
 
 
-def _forget(ctx: Context, run: str) -> ScanReport:
+def _forget(ctx: Context, run: str) -> PlainResult:
     from memctl.lifecycle.scan import forget_run
 
     changed = forget_run(ctx.db, ctx.policy, run)
@@ -185,9 +169,4 @@ def _forget(ctx: Context, run: str) -> ScanReport:
         raise errors.UsageError(_NO_RUN.format(run), command="scan")
     ctx.note(f"[scan] the history of {len(changed)} item(s) was changed; {run} is final")
     lines = [f"{item_id}: blotted out of its history" for item_id in changed]
-    return ScanReport({"status": "ok", "run": run, "ids": changed}, lines)
-
-
-def text(result: ScanReport) -> Iterator[str]:
-    """The findings, or what became of the items, a line each."""
-    return iter(result.lines)
+    return PlainResult({"status": "ok", "run": run, "ids": changed}, lines)

@@ -23,10 +23,9 @@ StorePath = Annotated[
 class Trusted(Result):
     """A store that is trusted from now on, and what that lets count."""
 
-    __slots__ = ("counts", "how", "path")
-
-    def __init__(self, path: str, how: str, counts: dict[str, Any]) -> None:
-        self.path, self.how, self.counts = path, how, counts
+    path: str
+    how: str
+    counts: dict[str, Any]
 
     def as_dict(self) -> dict[str, Any]:
         """Path, how it came to be trusted, and what is in it."""
@@ -56,10 +55,7 @@ class Trusted(Result):
 class TrustedStores(Result):
     """The stores that are known."""
 
-    __slots__ = ("entries",)
-
-    def __init__(self, entries: "list[TrustEntry]") -> None:
-        self.entries = entries
+    entries: "list[TrustEntry]"
 
     def as_dict(self) -> dict[str, Any]:
         """The rows."""
@@ -100,7 +96,7 @@ def trust(
     vouched for as it is now. docs/trust.md tells the whole of it.
     """
     if listed:
-        return TrustedStores(registry.entries())
+        return TrustedStores(entries=registry.entries())
     store = store_at(ctx, path)
     entry = registry.find(store)
     counts = _describe(ctx, store)
@@ -113,7 +109,7 @@ def trust(
     if not registry.add(store, store_id, how, when, vouched):
         raise errors.TrustUnwritable(path=store, folder=state.folder())
     vouching.note_mounts(store)
-    return Trusted(store, how, counts)
+    return Trusted(path=store, how=how, counts=counts)
 
 
 def store_at(ctx: Context, path: str | None) -> str:
@@ -196,10 +192,7 @@ def trust_text(result: Trusted | TrustedStores) -> Iterator[str]:
 class Untrusted(Result):
     """The store that is not trusted any more."""
 
-    __slots__ = ("path",)
-
-    def __init__(self, path: str) -> None:
-        self.path = path
+    path: str
 
     def as_dict(self) -> dict[str, Any]:
         """Its path."""
@@ -226,11 +219,11 @@ def untrust(
     if not os.path.lexists(store):
         if not registry.forget(store):
             raise errors.StoreMissing(path=store)
-        return Untrusted(store)
+        return Untrusted(path=store)
     store = store_at(ctx, path)
     if not registry.add(store, "", registry.UNTRUSTED, ids.timestamp_seconds()):
         raise errors.TrustUnwritable(path=store, folder=state.folder())
-    return Untrusted(store)
+    return Untrusted(path=store)
 
 
 def untrust_text(result: Untrusted) -> Iterator[str]:

@@ -18,10 +18,7 @@ _NAME_CHARS = 100
 class Workspaces(Result):
     """Some workspaces."""
 
-    __slots__ = ("found",)
-
-    def __init__(self, found: "list[Workspace]") -> None:
-        self.found = found
+    found: "list[Workspace]"
 
     def as_dict(self) -> dict[str, Any]:
         """Their fields."""
@@ -31,10 +28,7 @@ class Workspaces(Result):
 class SavedWorkspace(Result):
     """A workspace as it is saved now."""
 
-    __slots__ = ("workspace",)
-
-    def __init__(self, workspace: "Workspace") -> None:
-        self.workspace = workspace
+    workspace: "Workspace"
 
     def as_dict(self) -> dict[str, Any]:
         """Its fields."""
@@ -44,10 +38,8 @@ class SavedWorkspace(Result):
 class RemovedWorkspace(Result):
     """Whether a workspace was forgotten."""
 
-    __slots__ = ("name", "removed")
-
-    def __init__(self, name: str, removed: bool) -> None:
-        self.name, self.removed = name, removed
+    name: str
+    removed: bool
 
     def as_dict(self) -> dict[str, Any]:
         """The name, and whether it was one."""
@@ -91,15 +83,20 @@ def workspace(
             ctx, wanted, scope=scope, read=read, corpus=corpus, budget=budget, description=description
         )
         ctx.note(f"[workspace] {saved.name} saved")
-        return SavedWorkspace(saved)
+        return SavedWorkspace(workspace=saved)
     from memctl.store import workspaces
 
     if action == "delete":
-        return RemovedWorkspace(wanted, delete_workspace(ctx, wanted))
+        if wanted == workspaces.DEFAULT_WORKSPACE:
+            raise UsageError("the workspace default is always there", command="workspace")
+        if not workspaces.remove_workspace(ctx.db, wanted):
+            raise WorkspaceNotFound(name=wanted)
+        ctx.note(f"[workspace] {wanted} deleted; its items stay")
+        return RemovedWorkspace(name=wanted, removed=True)
     ctx.narrow(READ)
     if action == "show":
-        return SavedWorkspace(workspaces.named_workspace(ctx.db, wanted))
-    return Workspaces(workspaces.list_workspaces(ctx.db))
+        return SavedWorkspace(workspace=workspaces.named_workspace(ctx.db, wanted))
+    return Workspaces(found=workspaces.list_workspaces(ctx.db))
 
 
 def _checked_name(action: str, name: str | None, given: list[str]) -> str:
@@ -154,18 +151,6 @@ def save_workspace(
         return workspaces.put_workspace(ctx.db, wanted, by_tool=ctx.bounds is not None)
 
 
-def delete_workspace(ctx: Context, name: str) -> bool:
-    """Forget a workspace; its items stay. Raises WorkspaceNotFound, and UsageError for the one that is always there."""
-    from memctl.store import workspaces
-
-    if name == workspaces.DEFAULT_WORKSPACE:
-        raise UsageError("the workspace default is always there", command="workspace")
-    if not workspaces.remove_workspace(ctx.db, name):
-        raise WorkspaceNotFound(name=name)
-    ctx.note(f"[workspace] {name} deleted; its items stay")
-    return True
-
-
 def workspace_lines(one: "Workspace") -> Iterator[str]:
     """Label and value, one a line."""
     yield f"{'Name:':<13}{one.name}"
@@ -206,7 +191,7 @@ def workspace_list(
     """List the workspaces."""
     from memctl.store import workspaces
 
-    return Workspaces([workspaces.named_workspace(ctx.db, name)] if name else workspaces.list_workspaces(ctx.db))
+    return Workspaces(found=[workspaces.named_workspace(ctx.db, name)] if name else workspaces.list_workspaces(ctx.db))
 
 
 def workspace_list_text(result: Workspaces) -> Iterator[str]:
@@ -240,15 +225,13 @@ def workspace_register(
 ) -> SavedWorkspace:
     """Make a workspace, or change what is given of one."""
     return SavedWorkspace(
-        save_workspace(
+        workspace=save_workspace(
             ctx, name.strip(), scope=scope, read=read_scopes, corpus=corpus_id, budget=budget, description=description
         )
     )
 
 
-def workspace_register_text(result: SavedWorkspace) -> Iterator[str]:
-    """Its fields."""
-    return workspace_lines(result.workspace)
+workspace_register_text = workspace_text
 
 
 # --- workspace remove ------------------------------------------------------------------------------------------------
@@ -272,7 +255,7 @@ def workspace_remove(ctx: Context, name: Annotated[str, Arg("its name")]) -> Rem
     there = workspaces.get_workspace(ctx.db, wanted)
     if there is not None and wanted != workspaces.DEFAULT_WORKSPACE and not workspaces.is_by_tool(ctx.db, wanted):
         ctx.refuse_to_tools("forget a workspace that a person has made", "memctl workspace delete")
-    return RemovedWorkspace(wanted, workspaces.remove_workspace(ctx.db, wanted))
+    return RemovedWorkspace(name=wanted, removed=workspaces.remove_workspace(ctx.db, wanted))
 
 
 def workspace_remove_text(result: RemovedWorkspace) -> Iterator[str]:

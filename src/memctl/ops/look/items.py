@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 class ShownItem(Result):
     """One item. That somebody opened it counts as a use, noted after it was printed."""
 
-    __slots__ = ("_ctx", "_trusted", "importance", "item", "place", "withheld")
-
-    def __init__(
-        self, ctx: Context, item: MemoryItem, place: "SourcePosition | None", withheld: str, importance: float | None
-    ) -> None:
-        self._ctx, self.item, self.place, self.withheld, self.importance = ctx, item, place, withheld, importance
-        self._trusted = ctx.db.trusted
+    ctx: Context
+    item: MemoryItem
+    place: "SourcePosition | None"
+    withheld: str
+    importance: float | None
+    trusted: bool
 
     def as_dict(self) -> dict[str, Any]:
         """The item as export writes it: `source`, `withheld` and `importance` where there is something to say."""
@@ -37,13 +36,13 @@ class ShownItem(Result):
         """What is said of an item of a store of somebody else; "" in a store of one's own."""
         from memctl.text.trust import STRANGER
 
-        return "" if self._trusted else STRANGER
+        return "" if self.trusted else STRANGER
 
     def settle(self) -> None:
         """Count the use and log a `read` event; a read-only or busy store is left as it is."""
         from memctl.store.items import items
 
-        items.mark_used(self._ctx.db, [self.item.id], "read")
+        items.mark_used(self.ctx.db, [self.item.id], "read")
 
 
 @operation(
@@ -72,7 +71,14 @@ def show(
         from memctl.reading import delivery
 
         (item,) = delivery.items_for_people(ctx, [item], "show")
-    return ShownItem(ctx, item, place.get(item.id), withheld, matters.get(item.id))
+    return ShownItem(
+        ctx=ctx,
+        item=item,
+        place=place.get(item.id),
+        withheld=withheld,
+        importance=matters.get(item.id),
+        trusted=ctx.db.trusted,
+    )
 
 
 def show_text(result: ShownItem) -> Iterator[str]:
@@ -98,7 +104,8 @@ def _fields(
     yield "Confidence", f"{item.confidence:.2f}"
     if importance is not None:
         yield "Importance", f"{importance:.2f}"
-    yield "Injectable", str(item.injectable) + _withheld_reason(withheld)
+    reasons = {"policy": " (quarantined by policy)", "raw": " (raw; promotion releases it)"}
+    yield "Injectable", str(item.injectable) + reasons.get(withheld, "")
     yield "Tags", ", ".join(item.tags) or "(none)"
     yield "Scope", item.scope
     yield "Created", item.created_at
@@ -118,10 +125,6 @@ def _fields(
         yield "Source", _source_line(item, place)
 
 
-def _withheld_reason(withheld: str) -> str:
-    return {"policy": " (quarantined by policy)", "raw": " (raw; promotion releases it)"}.get(withheld, "")
-
-
 def _source_line(item: MemoryItem, place: "SourcePosition | None") -> str:
     source = item.provenance
     where = ", ".join(source.chunk_ids)
@@ -138,12 +141,11 @@ def _source_line(item: MemoryItem, place: "SourcePosition | None") -> str:
 class ItemList(Result):
     """The newest items that pass the filters, and how many pass in all."""
 
-    __slots__ = ("ctx", "items", "past", "total", "withheld")
-
-    def __init__(
-        self, ctx: Context, items: list[MemoryItem], total: int, withheld: dict[str, str], *, past: bool = False
-    ) -> None:
-        self.ctx, self.items, self.total, self.withheld, self.past = ctx, items, total, withheld, past
+    ctx: Context
+    items: list[MemoryItem]
+    total: int
+    withheld: dict[str, str]
+    past: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """The items, how many are listed, and how many there are; what policy holds back is named, but not quoted."""
@@ -212,7 +214,7 @@ def list_(
         found = delivery.items_for_people(ctx, found, "list")
     held = [item.id for item in found if not item.injectable]
     withheld = items.withheld_reasons(ctx.db, held) if held else {}
-    return ItemList(ctx, found, total, withheld, past=filters.as_of is not None)
+    return ItemList(ctx=ctx, items=found, total=total, withheld=withheld, past=filters.as_of is not None)
 
 
 def list_text(result: ItemList) -> Iterator[str]:
@@ -220,14 +222,10 @@ def list_text(result: ItemList) -> Iterator[str]:
     for item in result.items:
         title = " ".join(item.title.split()) or "(untitled)"
         head = f"  [{item.tier.upper()}] {item.id}  {item.type:<12}  {str(item.updated_at)[:10]}"
-        yield f"{head}  {title}{_flags(item, result)}"
+        held = "" if item.injectable else " [RAW]" if result.withheld.get(item.id) == "raw" else " [QUARANTINED]"
+        yield f"{head}  {title}{held}{' [ARCHIVED]' if item.archived else ''}"
         if item.tags:
             yield f"    tags: {', '.join(item.tags)}"
-
-
-def _flags(item: MemoryItem, result: ItemList) -> str:
-    withheld = "" if item.injectable else " [RAW]" if result.withheld.get(item.id) == "raw" else " [QUARANTINED]"
-    return withheld + (" [ARCHIVED]" if item.archived else "")
 
 
 # --- read ------------------------------------------------------------------------------------------------------------
@@ -240,20 +238,19 @@ MAX_READ = 200
 class ReadItems(Result):
     """Items as export writes them; what policy holds back is named, but not quoted."""
 
-    __slots__ = ("_ctx", "_trusted", "held", "importance", "items", "places", "raw", "requested")
-
-    def __init__(
-        self, ctx: Context, items: "list[MemoryItem]", places: "dict[str, SourcePosition]", held: set[str],
-        raw: set[str], requested: int, importance: dict[str, float],
-    ) -> None:  # fmt: skip
-        self._ctx, self.items, self.places, self.importance = ctx, items, places, importance
-        self.held, self.raw, self.requested = held, raw, requested
-        self._trusted = ctx.db.trusted
+    ctx: Context
+    items: list[MemoryItem]
+    places: "dict[str, SourcePosition]"
+    held: set[str]
+    raw: set[str]
+    requested: int
+    importance: dict[str, float]
+    trusted: bool
 
     def as_dict(self) -> dict[str, Any]:
         """The items, how many were found, how many asked for."""
         rows = [self._row(item) for item in self.items]
-        if not self._trusted:
+        if not self.trusted:
             from memctl.text.trust import STRANGER
 
             rows = [row | {"trust": STRANGER} for row in rows]
@@ -272,7 +269,7 @@ class ReadItems(Result):
         """Count the use of what was given out."""
         from memctl.store.items import items
 
-        items.mark_used(self._ctx.db, [item.id for item in self.items if item.id not in self.held], "read")
+        items.mark_used(self.ctx.db, [item.id for item in self.items if item.id not in self.held], "read")
 
 
 @operation(
@@ -316,7 +313,16 @@ def read(
     given = {item.id: item for item in fit.items}
     shown = [given.get(item.id, item) for item in found]
     held, matter = {item.id for item in found} - given.keys(), attributes.get_importance(ctx.db, [i.id for i in found])
-    return ReadItems(ctx, shown, fit.places, held, raw, len(wanted), matter)
+    return ReadItems(
+        ctx=ctx,
+        items=shown,
+        places=fit.places,
+        held=held,
+        raw=raw,
+        requested=len(wanted),
+        importance=matter,
+        trusted=ctx.db.trusted,
+    )
 
 
 def _visible_through(ctx: Context, found: "list[MemoryItem]", workspace: str | None) -> "list[MemoryItem]":

@@ -32,12 +32,11 @@ _TRUST = {
 class Status(Result):
     """The documented keys; without a store only the first four."""
 
-    __slots__ = ("config", "counts", "eco", "mounts", "path")
-
-    def __init__(
-        self, path: str, eco: str, counts: dict[str, Any], mounts: list[dict[str, Any]], config: str | None = None
-    ) -> None:
-        self.path, self.eco, self.counts, self.mounts, self.config = path, eco, counts, mounts, config
+    path: str
+    eco: str
+    counts: dict[str, Any]
+    mounts: list[dict[str, Any]]
+    config: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Counts, the state of the index, and when a folder was last looked at."""
@@ -61,7 +60,7 @@ def status(ctx: Context) -> Status:
     """
     path, eco = ctx.db_path, _eco_mode(ctx.cwd)
     if not os.path.exists(path):
-        return Status(path, eco, {}, [])
+        return Status(path=path, eco=eco, counts={}, mounts=[])
     from memctl.store import sessions, workspaces
     from memctl.store.contents import count_contents
     from memctl.store.documents import mounts
@@ -71,7 +70,10 @@ def status(ctx: Context) -> Status:
     keys = (
         "total_items", "by_tier", "by_type", "fts5_available", "fts_tokenizer", "fts_tokenizer_mismatch", "fts_state",
     )  # fmt: skip
-    loosened, ignored = _config_findings(ctx)
+    try:
+        _ = ctx.config
+    except MemctlError as exc:  # whoever needs it fails; here it is only told
+        ctx.warn(str(exc))
     scans = [events.last_time(ctx.db, ["memory_inspect", "sync"]), *(folder.get("last_sync_at") for folder in folders)]
     counts = {key: found[key] for key in keys} | {
         "mounts": len(folders),
@@ -79,11 +81,11 @@ def status(ctx: Context) -> Status:
         "events_count": found["events_count"],
         "sessions": sessions.count_sessions(ctx.db),
         "workspaces": len(workspaces.list_workspaces(ctx.db)),
-        "trust": trust_of(ctx), "config_loosens": loosened, "config_ignored": ignored,
+        "trust": trust_of(ctx), "config_loosens": ctx.loosens, "config_ignored": ctx.ignored,
     }  # fmt: skip
     if found["fts_tokenizer_mismatch"]:
         ctx.warn("Tokenizer mismatch — run: memctl reindex")
-    return Status(path, eco, counts, folders, ctx.config_path)
+    return Status(path=path, eco=eco, counts=counts, mounts=folders, config=ctx.config_path)
 
 
 def trust_of(ctx: Context) -> str:
@@ -91,15 +93,6 @@ def trust_of(ctx: Context) -> str:
     if not ctx.is_found:
         return "named"
     return "trusted" if ctx.db.trusted else "found"
-
-
-def _config_findings(ctx: Context) -> tuple[list[str], list[str]]:
-    """The keys of the config file that loosen or name something, and those that would and do not count."""
-    try:
-        _ = ctx.config
-    except MemctlError as exc:  # whoever needs it fails; here it is only told
-        ctx.warn(str(exc))
-    return ctx.loosens, ctx.ignored
 
 
 def _eco_mode(folder: str) -> str:
@@ -145,10 +138,8 @@ def status_text(result: Status) -> Iterator[str]:
 class Stats(Result):
     """The counts, under their documented keys."""
 
-    __slots__ = ("counts", "path")
-
-    def __init__(self, counts: dict[str, Any], path: str) -> None:
-        self.counts, self.path = counts, path
+    counts: dict[str, Any]
+    path: str
 
     def as_dict(self) -> dict[str, Any]:
         """The counts, `status`, and the version of the block's format."""
@@ -188,7 +179,7 @@ def stats(
     from memctl.store.filters import Filters
 
     seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))
-    return Stats(count(ctx.db, seen.scopes, seen.corpus_id), ctx.db_path)
+    return Stats(counts=count(ctx.db, seen.scopes, seen.corpus_id), path=ctx.db_path)
 
 
 def stats_text(result: Stats) -> Iterator[str]:
@@ -245,10 +236,10 @@ _TITLE_CHARS = 160
 class Digest(Result):
     """The counts, and the newest titles of each type, as far as the budget goes."""
 
-    __slots__ = ("by_type", "lines", "scope", "total")
-
-    def __init__(self, scope: str, total: int, by_type: dict[str, int], lines: list[str]) -> None:
-        self.scope, self.total, self.by_type, self.lines = scope, total, by_type, lines
+    scope: str
+    total: int
+    by_type: dict[str, int]
+    lines: list[str]
 
     def as_dict(self) -> dict[str, Any]:
         """The counts and the page."""
@@ -290,7 +281,9 @@ def digest(
     name = " and ".join(filters.scopes or ()) or "all scopes"
     if not counts:
         ctx.note("[digest] Nothing is remembered here.")
-    return Digest(name, sum(counts.values()), counts, list(_page_lines(name, counts, newest, budget)))
+    return Digest(
+        scope=name, total=sum(counts.values()), by_type=counts, lines=list(_page_lines(name, counts, newest, budget))
+    )
 
 
 def _page_lines(name: str, counts: dict[str, int], newest: "dict[str, list[MemoryItem]]", budget: int) -> Iterator[str]:

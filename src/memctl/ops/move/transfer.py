@@ -27,16 +27,15 @@ _TEXTS = frozenset({"title", "content", "tags", "entities", "provenance"})
 class Exported(Result):
     """The lines, made while they are read; they can be read once."""
 
-    __slots__ = ("_ctx", "_lines", "_offset")
+    _ctx: Context
+    _lines: Iterator[dict[str, Any]]
+    _offset: int = 0
     verbatim = True
-
-    def __init__(self, ctx: Context, lines: Iterator[dict[str, Any]], offset: int = 0) -> None:
-        self._ctx, self._lines, self._offset = ctx, lines, offset
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """The line of each item; when all are out, their number is told."""
         count = 0
-        for line in self._lines if self._ctx.db.trusted else self._of_a_stranger():
+        for line in self._lines if self._ctx.db.trusted else self._judged_lines():
             count += 1
             yield line
         self._ctx.note(f"[export] {count} item(s) exported")
@@ -57,7 +56,7 @@ class Exported(Result):
             "next_offset": self._offset + len(page),
         }
 
-    def _of_a_stranger(self) -> Iterator[dict[str, Any]]:
+    def _judged_lines(self) -> Iterator[dict[str, Any]]:
         """The lines of a store of somebody else, as today's rules leave them."""
         from itertools import islice
 
@@ -136,7 +135,7 @@ def export(
     view = None if redact in ("full", "S3") else Redaction(redact, ctx.policy)
     from itertools import islice
 
-    return Exported(ctx, islice(export_lines(ctx.db, filters, view), offset, None), offset)
+    return Exported(_ctx=ctx, _lines=islice(export_lines(ctx.db, filters, view), offset, None), _offset=offset)
 
 
 def export_text(result: Exported) -> Iterator[str]:
@@ -155,17 +154,19 @@ def export_text(result: Exported) -> Iterator[str]:
 class Imported(Result):
     """What became of the lines, in counts."""
 
-    __slots__ = ("counts", "dry_run")
-
-    def __init__(self, counts: "ImportCounts", *, dry_run: bool) -> None:
-        self.counts, self.dry_run = counts, dry_run
+    counts: "ImportCounts"
+    dry_run: bool
 
     def settle(self) -> None:
         """Raise NothingImported, after the counts were printed: some lines had errors, or policy refused them all."""
         done = self.counts
         refused = done.skipped_policy > 0 and done.skipped_policy == done.total_lines
         if not done.imported and (done.errors or refused):
-            raise errors.NothingImported(reason=_failure_reason(done))
+            counts = (
+                (done.errors, "line(s) had errors"), (done.skipped_policy, "refused by policy"),
+                (done.skipped_dedup, "duplicate"), (done.skipped_conflict, "with an id that is taken"),
+            )  # fmt: skip
+            raise errors.NothingImported(reason=", ".join(f"{count} {what}" for count, what in counts if count))
 
     def as_dict(self) -> dict[str, Any]:
         """The counts; what is merged is among the duplicates, what is restored, redacted or quarantined imported."""
@@ -226,15 +227,7 @@ def import_(
         f"[import]{' (dry run)' if dry_run else ''} {counts.imported} imported, {counts.skipped_dedup} dedup, "
         f"{counts.skipped_policy} policy, {counts.errors} error(s)"
     )
-    return Imported(counts, dry_run=dry_run)
-
-
-def _failure_reason(done: "ImportCounts") -> str:
-    counts = (
-        (done.errors, "line(s) had errors"), (done.skipped_policy, "refused by policy"),
-        (done.skipped_dedup, "duplicate"), (done.skipped_conflict, "with an id that is taken"),
-    )  # fmt: skip
-    return ", ".join(f"{count} {what}" for count, what in counts if count)
+    return Imported(counts=counts, dry_run=dry_run)
 
 
 @contextmanager

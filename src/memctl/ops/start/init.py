@@ -15,10 +15,10 @@ _SAFE = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
 class Initialized(Result):
     """Where the store is, whether it was made now, and where an older one was moved to."""
 
-    __slots__ = ("config", "created", "db", "moved")
-
-    def __init__(self, db: str, config: str, *, created: bool, moved: str) -> None:
-        self.db, self.config, self.created, self.moved = db, config, created, moved
+    db: str
+    config: str
+    created: bool
+    moved: str
 
     def as_dict(self) -> dict[str, Any]:
         """Paths, and what was done."""
@@ -61,16 +61,27 @@ def init(
     exists = os.path.lexists(db)
     named = None if ctx.config_flag is None else ctx.absolute(ctx.config_flag)
     store = _store_settings(named or config, named=bool(named)) if named or os.path.exists(config) else {}
-    tokenizer = _tokenizer(fts_tokenizer, store)
+    from memctl.context import vouching
+    from memctl.store import connect, schema
+
+    tokenizer = schema.tokenizer(store.get("fts_tokenizer") if fts_tokenizer is None else fts_tokenizer)
     found = path is not None or not ctx.db_flag  # nobody gave the very file
     if found:  # whoever names a folder may name a link
-        _refuse_a_stranger_s(db if path is None else real_path(db), moved=force)
+        place = db if path is None else real_path(db)
+        why = registry.placement_problem(place)
+        if why:
+            raise errors.StoreUnsafe(path=place, what=why)
+        if not force:  # naming a store that somebody else made would trust it
+            vouching.check_known(place)
     moved = _move_aside(db) if exists and force else ""
-    _make(db, tokenizer, wal=store.get("wal_mode", True), found=found)
+    if os.path.lexists(db):
+        connect.open_read(db).close()  # says so if it is no store
+    else:
+        connect.open_write(db, create=True, tokenizer=tokenizer, wal=store.get("wal_mode", True), found=found).close()
     ignore = _write_new(os.path.join(folder, ".gitignore"), "*.db\n*.db-wal\n*.db-shm\n")
     _write_new(config, _config_text(tokenizer))
     _tell(ctx, folder, db, config, ignore if not exists else "", moved)
-    return Initialized(db, config, created=bool(moved) or not exists, moved=moved)
+    return Initialized(db=db, config=config, created=bool(moved) or not exists, moved=moved)
 
 
 def text(result: Initialized) -> Iterator[str]:
@@ -111,33 +122,6 @@ def _store_settings(path: str, *, named: bool) -> dict[str, Any]:
         raise errors.SettingInvalid(origin=path, message="; ".join(loaded.invalid))
     given = [key.partition(".")[2] for key in loaded.given if key.startswith("store.")]
     return {key: getattr(loaded.config.store, key) for key in given}
-
-
-def _tokenizer(wanted: str | None, store: dict[str, Any]) -> str:
-    """The flag's or the environment's, else the config file's, else the default; spelled out."""
-    from memctl.store import schema
-
-    return schema.tokenizer(store.get("fts_tokenizer") if wanted is None else wanted)
-
-
-def _refuse_a_stranger_s(db: str, *, moved: bool) -> None:
-    """Refuse a place that is somebody else's, and a store that they made: naming it would trust it."""
-    from memctl.context import vouching
-
-    why = registry.placement_problem(db)
-    if why:
-        raise errors.StoreUnsafe(path=db, what=why)
-    if not moved:
-        vouching.check_known(db)
-
-
-def _make(db: str, tokenizer: str, *, wal: bool, found: bool) -> None:
-    from memctl.store import connect
-
-    if os.path.lexists(db):
-        connect.open_read(db).close()  # says so if it is no store
-    else:
-        connect.open_write(db, create=True, tokenizer=tokenizer, wal=wal, found=found).close()
 
 
 def _move_aside(db: str) -> str:
