@@ -4,6 +4,7 @@ It is the privileged door: `write_item` stores what it is given. Programs that s
 ask `MemoryPolicy` first, as every command does.
 """
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial, wraps
@@ -71,10 +72,20 @@ class MemoryStore:
 
     @cached_property
     def _search(self) -> "Callable[..., SearchResult]":
-        from memctl import retrieve
-        from memctl.reading.embedding import of_store
+        """A search with the weights and the embedder of the config.json beside the store; in memory there are none.
 
-        return partial(retrieve.search, self._db, **of_store(self._db.path))
+        MEMCTL_EMBEDDER names another embedder; what cannot be reached is a RuntimeWarning.
+        """
+        from memctl import retrieve
+
+        if self._db.path == ":memory:":
+            return partial(retrieve.search, self._db)
+        from memctl.context import Context
+        from memctl.parameters import ReadRequest
+        from memctl.reading.request import Retriever
+
+        retriever = Retriever(Context(db=os.path.abspath(self._db.path), say=_warn_caller), ReadRequest(), "search")
+        return partial(retrieve.search, self._db, meaning=retriever.meaning, weights=retriever.weights)
 
     @_locked
     def close(self) -> None:
@@ -258,15 +269,13 @@ class MemoryStore:
     @_locked
     def read_palace_location(self, id: str) -> dict[str, str] | None:
         """Where an item is pinned."""
-        found = attributes.list_pins(self._db, "item_id = ?", (id,))
+        found = attributes.list_pins(self._db, item_id=id)
         return found[0] if found else None
 
     @_locked
     def list_palace_locations(self, domain: str | None = None, room: str | None = None) -> list[dict[str, str]]:
         """Pins, at most of one domain and room."""
-        wanted = [(c, v) for c, v in (("domain", domain), ("room", room)) if v is not None]
-        where = " AND ".join(f"{c} = ?" for c, _ in wanted) or "1"
-        return attributes.list_pins(self._db, where, tuple(v for _, v in wanted))
+        return attributes.list_pins(self._db, domain=domain, room=room)
 
     # --- files, corpora, mounts
 
@@ -296,19 +305,18 @@ class MemoryStore:
     @_locked
     def read_corpus_hash(self, path: str) -> dict[str, Any] | None:
         """What is known of a file."""
-        return corpus.file_row(self._db, path)
+        found = corpus.list_files(self._db, path=path)
+        return found[0] if found else None
 
     @_locked
     def list_corpus_files(self, mount_id: str | None = None) -> list[dict[str, Any]]:
         """The files that were ingested, at most those of one mount."""
-        if mount_id is None:
-            return corpus.file_rows(self._db)
-        return corpus.file_rows(self._db, "mount_id = ?", (mount_id,))
+        return corpus.list_files(self._db, mount_id=mount_id)
 
     @_locked
     def find_changed_files(self, registry: Mapping[str, str]) -> dict[str, list[str]]:
         """Compare path -> sha256 with what was ingested: new, modified, unchanged, deleted paths."""
-        known = {row["file_path"]: row["sha256"] for row in corpus.file_rows(self._db)}
+        known = {row["file_path"]: row["sha256"] for row in corpus.list_files(self._db)}
         out: dict[str, list[str]] = {"new": [], "modified": [], "unchanged": []}
         for path, sha in registry.items():
             kind = "new" if path not in known else "unchanged" if known[path] == sha else "modified"
@@ -400,3 +408,14 @@ def _filters(
         scopes=None if scope is None else (scope,), tier=tier, type=type_filter, corpus_id=corpus_id,
         archived=not exclude_archived,
     )  # fmt: skip
+
+
+def _warn_caller(message: str) -> None:
+    """Say something as a warning about the line outside of memctl that called it."""
+    import sys
+    import warnings
+
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "memctl":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, RuntimeWarning, stacklevel=level)

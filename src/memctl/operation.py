@@ -27,6 +27,10 @@ CREATE: Access = "create"
 REQUIRED = object()
 Toolset = Literal["core", "standard", "full"]
 
+#: Digits of a whole number; one of more may not fit into a column of the store.
+MOST_DIGITS = 18
+YES_OR_NO = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
+
 #: What `text()` puts around a matched word. The output layer turns them into colour on a terminal and drops them
 #: elsewhere; every other control character of a human text is made visible, so a title cannot forge one.
 MARK_ON, MARK_OFF = "\x0e", "\x0f"
@@ -132,17 +136,36 @@ class Param:
         for one in value if self.many and isinstance(value, list) else [value]:
             if self.choices and one not in self.choices:
                 raise ValueError(f"'{one}' is not one of {', '.join(self.choices)}")
-            if isinstance(one, int | float) and not isinstance(one, bool):
-                _check_bounds(one, self.arg.ge, self.arg.le)
+            low, high = self.arg.ge, self.arg.le
+            if isinstance(one, bool) or not isinstance(one, int | float):
+                continue
+            if not ((low is None or one >= low) and (high is None or one <= high)):
+                if low is None:
+                    raise ValueError(f"must be at most {high}, not {one}")
+                raise ValueError(f"must be {f'at least {low}' if high is None else f'from {low} to {high}'}, not {one}")
         return value
 
     def _scalar(self, text: str) -> Any:
         if self.scalar is int:
-            return _whole_number(text)
+            digits = text.strip().removeprefix("-").removeprefix("+")
+            if not (digits.isascii() and digits.isdigit()):
+                raise ValueError(f"'{text}' is not a whole number")
+            if len(digits) > MOST_DIGITS:
+                raise ValueError(f"{text[:24]} is too large")
+            return int(text)
         if self.scalar is float:
-            return _number(text)
+            try:
+                number = float(text)
+            except ValueError:
+                number = float("nan")
+            if number - number != 0:  # nan and the infinities
+                raise ValueError(f"'{text}' is not a number")
+            return number
         if self.scalar is bool:
-            return _yes_or_no(text)
+            word = text.strip().lower()
+            if word not in YES_OR_NO:
+                raise ValueError(f"'{text}' is neither yes nor no")
+            return YES_OR_NO[word]
         return text if self.arg.path else utf8(text)
 
 
@@ -154,44 +177,6 @@ def utf8(text: str) -> str:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     except UnicodeEncodeError:  # halves of characters, which only a program can pass
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _whole_number(text: str) -> int:
-    digits = text.strip().removeprefix("-").removeprefix("+")
-    if not (digits.isascii() and digits.isdigit()):
-        raise ValueError(f"'{text}' is not a whole number")
-    if len(digits) > 18:
-        raise ValueError(f"{text[:24]} is too large")
-    return int(text)
-
-
-def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueError(f"'{text}' is not a number") from None
-    if value - value != 0:  # nan and the infinities
-        raise ValueError(f"'{text}' is not a number")
-    return value
-
-
-def _yes_or_no(text: str) -> bool:
-    word = text.strip().lower()
-    if word in ("1", "true", "yes", "on"):
-        return True
-    if word in ("0", "false", "no", "off"):
-        return False
-    raise ValueError(f"'{text}' is neither yes nor no")
-
-
-def _check_bounds(value: float, low: float | None, high: float | None) -> None:
-    if (low is None or value >= low) and (high is None or value <= high):
-        return
-    if low is not None and high is not None:
-        raise ValueError(f"must be from {low} to {high}, not {value}")
-    raise ValueError(
-        f"must be at least {low}, not {value}" if low is not None else f"must be at most {high}, not {value}"
-    )
 
 
 @dataclass_transform(kw_only_default=True)
@@ -285,10 +270,10 @@ class Operation:
 
     @property
     def text(self) -> Callable[[Any], Iterator[str]]:
-        """The lines that people read of a result: `NAME_text` of the function's module, its `text`, or a report's."""
+        """The lines that people read of a result: `NAME_text` or `text` of its module, or a PlainResult's."""
         found = self.fn.__globals__
         text: Callable[[Any], Iterator[str]] = (
-            found.get(f"{self.fn.__name__.rstrip('_')}_text") or found.get("text") or _report_lines
+            found.get(f"{self.fn.__name__.rstrip('_')}_text") or found.get("text") or _plain_lines
         )
         return text
 
@@ -400,10 +385,8 @@ class Result:
         """Bookkeeping after the answer is out (use counts, say); must never fail because a store is read-only."""
 
 
-class Report(Result):
-    """A result that is made whole: its data, and the lines that people read of it. It needs no `text` of its own."""
-
-    __slots__ = ("data", "exit_code", "lines")
+class PlainResult(Result):
+    """A result that is made whole: its data, and the lines that people read of it; it needs no `text` of its own."""
 
     def __init__(self, data: dict[str, Any], lines: list[str], exit_code: int = 0) -> None:
         self.data, self.lines, self.exit_code = data, lines, exit_code
@@ -413,5 +396,5 @@ class Report(Result):
         return self.data
 
 
-def _report_lines(result: Report) -> Iterator[str]:
+def _plain_lines(result: PlainResult) -> Iterator[str]:
     return iter(result.lines)

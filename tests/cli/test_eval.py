@@ -179,7 +179,7 @@ OBJECTS = st.dictionaries(st.sampled_from(["q", "expected", "scope", "x"]), VALU
 @given(st.lists(st.one_of(st.none(), st.binary(max_size=60), OBJECTS.map(lambda value: json.dumps(value).encode()))))
 def test_any_lines_are_questions_or_told(lines: list[bytes | None]) -> None:
     told: list[str] = []
-    questions, bad = evaluate.read(enumerate(lines, 1), told.append)
+    questions, bad = evaluate.read_questions(enumerate(lines, 1), told.append)
     assert len(questions) + bad == len(lines)
     assert len(told) == bad
     for question in questions:

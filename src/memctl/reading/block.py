@@ -5,8 +5,8 @@ from memctl.annotations import TYPE_CHECKING, Any
 from memctl.context import Context
 from memctl.operation import Result
 from memctl.parameters import BlockForm, ReadRequest
-from memctl.reading.request import Retriever, block_budget
-from memctl.retrieve.explain import describe, reasons
+from memctl.reading.request import Retriever, block_budget, looking_back
+from memctl.retrieve.explain import describe, reasons, suggest
 from memctl.retrieve.ranking import SearchResult
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ class Recalled(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """The block, a catalog of the items in it, and how the search was answered."""
-        from memctl.reading.hints import hint
         from memctl.text.block.block import format_search_results
 
         delivered = set(self.block.ids)
@@ -49,7 +48,7 @@ class Recalled(Result):
             from memctl.text.trust import STRANGER
 
             items = [item | {"trust": STRANGER} for item in items]
-        words = hint(self.query, self.meta, found=bool(self.block.text))
+        hint = suggest(self.query, self.meta, found=bool(self.block.text))
         return {
             "status": "ok",
             "inject_text": self.shown(),
@@ -61,7 +60,7 @@ class Recalled(Result):
             "fts_original_terms": self.meta.original_terms,
             "fts_effective_terms": self.meta.effective_terms,
             "fts_dropped_terms": self.meta.dropped_terms,
-            **({"hint": words} if words else {}),
+            **({"hint": hint} if hint else {}),
         }
 
     def shown(self) -> str:
@@ -111,7 +110,7 @@ def recall_block(
     # How many items match: counting them takes a twentieth of the time.
     count = form.frame == "full" or not ctx.prints_text
     past = retriever.filters.as_of is not None
-    with retriever.looking_back():
+    with looking_back(ctx, retriever.filters):
         found, abstained = retriever.find_for_block(query, budget, count=count)
         with ctx.db.cached_reads():
             ranked = deliver(retriever, found)

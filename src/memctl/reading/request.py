@@ -19,12 +19,12 @@ from memctl.store.filters import Filters
 
 if TYPE_CHECKING:
     from memctl.policy.redaction import Redaction
-    from memctl.retrieve.embedding import Meaning
+    from memctl.retrieve.embedding import Embedder, Meaning
 
 #: Bytes of a config file that are searched for a word; a larger file is refused by whoever parses it.
 MOST_OF_CONFIG = 5 << 20
-#: A block looks at one candidate for so many tokens of its budget, from LEAST to MOST candidates; above that, at as
-#: many as passages of the usual size (in tokens) find room.
+#: A block looks at one candidate for each TOKENS_PER_CANDIDATE tokens of its budget, from LEAST to MOST candidates; a
+#: larger budget at as many as passages of the usual size find room.
 TOKENS_PER_CANDIDATE, LEAST, MOST = 20, 5, 50
 TOKENS_OF_PASSAGE = 150
 #: A candidate with less than this share of the best score is left out of a block: it shares a word or two, no more.
@@ -32,6 +32,8 @@ FLOOR = 0.35
 #: How many candidates of other scopes are looked at, and how many of their scopes are named.
 ELSEWHERE, SCOPES_NAMED = 20, 5
 
+#: The setting that names an embedder, and the word for none.
+EMBEDDER_KEY, NO_EMBEDDER = "embeddings.embedder", "none"
 #: The settings of `memctl.names.STRENGTH`.
 STRENGTH_KEYS = ("recall.recency", "recall.recency_days", "recall.use", "recall.importance", "recall.validation")
 
@@ -50,9 +52,19 @@ class Retriever:
         self.ctx, self.request, self.command = ctx, request, command
         self.prefix = f"[{command}] " if prefix is None else prefix
         self.filters = read_filters(ctx, request, command, injectable=injectable)
+        self.weights: Mapping[str, float] = STRENGTH
+        if _config_mentions(ctx, b'"recall"'):
+            self.weights = {key.removeprefix("recall."): ctx.config.value(key) for key in STRENGTH_KEYS}
+        self.meaning: Meaning | None = None
         named = ctx.env("MEMCTL_EMBEDDER") if request.embedder is None else request.embedder
-        self.meaning = _meaning(ctx, named)
-        self.weights = _weights(ctx)
+        if named is not None or _config_mentions(ctx, b"embedder"):  # the usual case costs no import
+            embedder = choose_embedder(ctx, named)
+            if embedder is not None:
+                from memctl.retrieve import embedding
+
+                self.meaning = embedding.Meaning(
+                    embedder, float(ctx.config.value("embeddings.question_seconds")), ctx.warn
+                )
         self.redaction: Redaction | None = None
         if request.redact not in ("full", "S3"):
             from memctl.policy import redaction
@@ -71,7 +83,7 @@ class Retriever:
         return bool(search(self.ctx.db, query, filters=self.filters.replace(injectable=False), limit=1).candidates)
 
     def find_for_block(self, query: str, budget: int, *, count: bool = True) -> tuple[SearchResult, bool]:
-        """The candidates for a block of so many tokens, and whether there are none because they answer too little."""
+        """The candidates for a block within a budget, and whether there are none because they answer too little."""
         found = self.find(query, pool_size(budget), count=count)
         abstained = self.abstains(found)
         drop_weak(found)
@@ -97,10 +109,6 @@ class Retriever:
         found.total = 0
         self.ctx.note(self.prefix + why)
         return True
-
-    def looking_back(self) -> AbstractContextManager[None]:
-        """Where reads see the store as it was at the moment that the request names, if it names one."""
-        return looking_back(self.ctx, self.filters)
 
     def held_back(self, found: SearchResult) -> dict[str, str]:
         """The items whose words policy keeps from models, and by which rules; none where a person reads the answer."""
@@ -134,7 +142,7 @@ class Retriever:
 
 
 def pool_size(budget: int) -> int:
-    """How many candidates are looked at for a block of so many tokens."""
+    """How many candidates are looked at for a block of a budget (tokens)."""
     return max(LEAST, min(MOST, budget // TOKENS_PER_CANDIDATE), budget // TOKENS_OF_PASSAGE)
 
 
@@ -210,20 +218,28 @@ def _moments(request: ReadRequest) -> tuple[str | None, str | None, str | None]:
 # --- how it is searched -----------------------------------------------------------------------------------------------
 
 
-def _meaning(ctx: Context, named: str | None) -> "Meaning | None":
-    """What finds by meaning, when an embedder is named here or in the config file."""
-    if named is None and not _config_mentions(ctx, b"embedder"):  # the usual case costs no import
+def choose_embedder(ctx: Context, named: str | None) -> "Embedder | None":
+    """The embedder that the flag or MEMCTL_EMBEDDER names (`named`), else config.json; None when none is, or `none`.
+
+    A config.json that merely stands beside the store may name an embedder on this machine, but neither a command nor
+    another host, and gets no key: only a person's own words send MEMCTL_EMBEDDER_KEY anywhere. Raises UsageError and
+    SettingInvalid.
+    """
+    found = named is None and ctx.is_configured(EMBEDDER_KEY)
+    spec = (str(ctx.config.value(EMBEDDER_KEY)) if found else named or "").strip()
+    if not spec or spec == NO_EMBEDDER:
         return None
-    from memctl.reading.embedding import meaning
+    from memctl.retrieve.embedding import CommandEmbedder, parse
 
-    return meaning(ctx, named)
-
-
-def _weights(ctx: Context) -> Mapping[str, float]:
-    """How much it counts to be new, used, important and verified, as config.json says."""
-    if not _config_mentions(ctx, b'"recall"'):
-        return STRENGTH
-    return {key.removeprefix("recall."): ctx.config.value(key) for key in STRENGTH_KEYS}
+    beside = found and ctx.config_flag is None
+    key = None if beside else ctx.env("MEMCTL_EMBEDDER_KEY")
+    embedder = parse(spec, ollama_host=ctx.env("OLLAMA_HOST"), key=key)
+    if beside and (isinstance(embedder, CommandEmbedder) or not embedder.local):
+        raise errors.SettingInvalid(
+            origin=f"{ctx.config_path}: {EMBEDDER_KEY}",
+            message="name a command or another host with --embedder, MEMCTL_EMBEDDER, or a file given to --config",
+        )
+    return embedder
 
 
 def _config_mentions(ctx: Context, word: bytes) -> bool:

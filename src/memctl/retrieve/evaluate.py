@@ -12,7 +12,7 @@ QUESTION_KEYS = ("question", "query", "q", "text")
 EXPECTED_KEYS = ("expected", "sources", "source", "relevant", "gold", "answers")
 #: And phrases that an answer must have: what a block is measured by.
 PHRASE_KEYS = ("answer", "phrase", "phrases")
-#: A path answers to its last so many names.
+#: How many of the last names of a path it answers to.
 NAMES = 32
 
 
@@ -45,25 +45,16 @@ class QuestionResult(NamedTuple):
     rank: int
     told: bool | None = None
 
-    @property
-    def recall(self) -> float:
-        """The share of the expected sources that were found."""
-        return 1 - len(self.missing) / len(self.question.expected)
 
-
-def tells(block: str, phrases: Sequence[str]) -> bool:
+def says_phrase(block: str, phrases: Sequence[str]) -> bool:
     """Whether a block says one of some phrases: case and white space do not count, nor do the marks of a cut."""
     said = " ".join(block.replace("[…]", " ").casefold().split())
     return any(" ".join(phrase.casefold().split()) in said for phrase in phrases)
 
 
-def answered(judged: Sequence[QuestionResult]) -> float:
-    """The share of the questions with phrases whose block says one of them."""
-    told = [one.told for one in judged if one.told is not None]
-    return sum(told) / len(told) if told else 0.0
-
-
-def read(lines: Iterable[tuple[int, bytes | None]], tell: Callable[[str], None]) -> tuple[list[Question], int]:
+def read_questions(
+    lines: Iterable[tuple[int, bytes | None]], tell: Callable[[str], None]
+) -> tuple[list[Question], int]:
     """The questions of a file's numbered lines, and how many lines hold none; `tell` is told what is wrong with each.
 
     A line is None where it is too long. Blank lines do not count.
@@ -72,46 +63,49 @@ def read(lines: Iterable[tuple[int, bytes | None]], tell: Callable[[str], None])
     bad = 0
     for number, data in lines:
         try:
-            questions.append(_question(number, data))
+            questions.append(_parse_question(number, data))
         except ValueError as exc:
             bad += 1
             tell(f"line {number}: {exc}")
     return questions, bad
 
 
-def _question(number: int, data: bytes | None) -> Question:
+def _parse_question(number: int, data: bytes | None) -> Question:
     """Raises ValueError, in words."""
-    value = _object(data)
-    text = _cleaned(_first(value, QUESTION_KEYS, "no question"))
+    value = _read_object(data)
+    named = next((key for key in QUESTION_KEYS if key in value), None)
+    if named is None:
+        raise ValueError(f"no question: give {QUESTION_KEYS[0]} (or {', '.join(QUESTION_KEYS[1:])})")
+    text = _clean_text(value[named])
     if not isinstance(text, str) or not text:
-        raise ValueError(f"the question must be text, not {_kind(text)}")
-    phrases = _texts(value, PHRASE_KEYS, "phrase")
-    expected = _texts(value, EXPECTED_KEYS, "expected source")
+        raise ValueError(f"the question must be text, not {_name_kind(text)}")
+    phrases = _read_texts(value, PHRASE_KEYS, "phrase")
+    expected = _read_texts(value, EXPECTED_KEYS, "expected source")
     if not expected and not phrases:
-        _first(value, EXPECTED_KEYS, "no expected sources")
-    names = {key(one): one for one in expected}
-    scope = _cleaned(value.get("scope"))
+        raise ValueError(f"no expected sources: give {EXPECTED_KEYS[0]} (or {', '.join(EXPECTED_KEYS[1:])})")
+    names = {fold_source(one): one for one in expected}
+    scope = _clean_text(value.get("scope"))
     if scope is not None and not isinstance(scope, str):
-        raise ValueError(f"scope must be text, not {_kind(scope)}")
+        raise ValueError(f"scope must be text, not {_name_kind(scope)}")
     return Question(number, text, tuple(names.values()), scope, tuple(phrases))
 
 
-def _texts(value: dict[str, object], keys: Sequence[str], what: str) -> list[str]:
+def _read_texts(value: dict[str, object], keys: Sequence[str], what: str) -> list[str]:
     """The texts under the first of some keys that is there. Raises ValueError for anything else."""
     key = next((key for key in keys if key in value), None)
     if key is None:
         return []
     given = value[key]
-    found = [_cleaned(one) for one in (given if isinstance(given, list) else [given])]
+    found = [_clean_text(one) for one in (given if isinstance(given, list) else [given])]
     if not found:
         raise ValueError(f"the {what}s must be a list of text, not an empty one")
     for one in found:
         if not isinstance(one, str) or not one:
-            raise ValueError(f"{'an' if what[0] in 'aeiou' else 'a'} {what} must be text, not {_kind(one)}")
+            raise ValueError(f"{'an' if what[0] in 'aeiou' else 'a'} {what} must be text, not {_name_kind(one)}")
     return [one for one in found if isinstance(one, str)]
 
 
-def _object(data: bytes | None) -> dict[str, object]:
+def _read_object(data: bytes | None) -> dict[str, object]:
     if data is None:
         raise ValueError("it is too long")
     try:
@@ -131,18 +125,11 @@ def _object(data: bytes | None) -> dict[str, object]:
     return value
 
 
-def _first(value: dict[str, object], keys: Sequence[str], lack: str) -> object:
-    for key in keys:
-        if key in value:
-            return value[key]
-    raise ValueError(f"{lack}: give {keys[0]} (or {', '.join(keys[1:])})")
-
-
-def _cleaned(value: object) -> object:
+def _clean_text(value: object) -> object:
     return clean(value).strip() if isinstance(value, str) else value
 
 
-def _kind(value: object) -> str:
+def _name_kind(value: object) -> str:
     return "an empty one" if isinstance(value, str | list) and not value else jsons.kind_of(value)
 
 
@@ -151,10 +138,10 @@ def _kind(value: object) -> str:
 
 def judge(question: Question, found: Sequence[MemoryItem]) -> QuestionResult:
     """What of a question's sources is among the items found."""
-    wanted = {key(one): one for one in question.expected}
+    wanted = {fold_source(one): one for one in question.expected}
     rank = 0
     for place, item in enumerate(found, 1):
-        named = wanted.keys() & keys(item)
+        named = wanted.keys() & source_names(item)
         if named and not rank:
             rank = place
         for name in named:
@@ -163,39 +150,27 @@ def judge(question: Question, found: Sequence[MemoryItem]) -> QuestionResult:
     return QuestionResult(question, tuple(found), tuple(one for one in question.expected if one in missing), rank)
 
 
-def recall(judged: Sequence[QuestionResult]) -> float:
-    """The mean share of the expected sources that were found, of the questions that name some."""
-    shares = [one.recall for one in judged if one.question.expected]
-    return sum(shares) / len(shares) if shares else 0.0
-
-
-def mrr(judged: Sequence[QuestionResult]) -> float:
-    """The mean of 1 / the place of the first expected source; 0 where there is none."""
-    asked = sum(1 for one in judged if one.question.expected)
-    return sum(1 / one.rank for one in judged if one.rank) / asked if asked else 0.0
-
-
-def unknown(names: Iterable[str], store: Iterable[MemoryItem]) -> set[str]:
+def find_unknown(names: Iterable[str], store: Iterable[MemoryItem]) -> set[str]:
     """Which of these expected sources name nothing among the items of a store; reads no further than it must."""
     open_: dict[str, list[str]] = {}
     for name in names:
-        open_.setdefault(key(name), []).append(name)
+        open_.setdefault(fold_source(name), []).append(name)
     for item in store if open_ else ():
-        for name in open_.keys() & keys(item):
+        for name in open_.keys() & source_names(item):
             del open_[name]
         if not open_:
             break
     return {name for spelt in open_.values() for name in spelt}
 
 
-def key(expected: str) -> str:
+def fold_source(expected: str) -> str:
     """What an expected source is looked up by: no case, and no `./` before a path."""
     while expected.startswith("./"):
         expected = expected[2:]
     return expected.casefold()
 
 
-def keys(item: MemoryItem) -> set[str]:
+def source_names(item: MemoryItem) -> set[str]:
     """Everything an item answers to: its id, its title, its path or any end of it, with and without `#heading`."""
     title = item.title.casefold()
     paths = set(_ends(item.provenance.source_id.casefold())) - {""}

@@ -13,11 +13,17 @@ from memctl.retrieve.ranking import SearchResult, word_score
 from memctl.store.database import Database
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
+from memctl.text import query as queries
+from memctl.text.clean import one_line
 from memctl.types import SearchMeta
 
 REINDEX_HINT = (
     "this index does not stem words, so other forms of a word may be missed; memctl reindex --tokenizer en changes that"
 )
+#: A question of more words is long: its keywords alone may do better with other stores.
+LONG_QUERY = 4
+#: Characters of a question that are repeated.
+SHOWN = 200
 #: Decimals that scores are told with.
 DECIMALS = 4
 _NOTHING = 10**-DECIMALS
@@ -73,6 +79,22 @@ def _strategy(db: Database, result: SearchResult, terms: list[str]) -> tuple[str
     if not effective:  # only parts of its words, or their beginnings, were found
         return "OR_FALLBACK", terms, []
     return ("REDUCED_AND" if 2 * len(effective) >= len(terms) else "OR_FALLBACK"), effective, missing
+
+
+def suggest(query: str, meta: SearchMeta, *, found: bool) -> str:
+    """What to try next when an answer is empty or could be better, the most pressing first; "" for nothing."""
+    if found:
+        plain = queries.normalised(queries.analyse(query))
+        if len(query.split()) > LONG_QUERY and plain and plain != query:
+            return f"Long query: its keywords alone are '{one_line(plain, SHOWN)}'."
+        return meta.morphological_hint or ""
+    if not query.strip():
+        return "Nothing is remembered here."
+    lines = [f"Nothing matches '{one_line(query, SHOWN)}' (strategy {meta.strategy})."]
+    if meta.strategy != "AND" and meta.dropped_terms:
+        lines.append(f"- Words that were left out: {', '.join(meta.dropped_terms)}.")
+    lines += ["- Try other or fewer words, or a name from the code.", "- Try another scope."]
+    return "\n".join(lines)
 
 
 # --- of each score ----------------------------------------------------------------------------------------------

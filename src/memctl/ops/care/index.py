@@ -6,7 +6,7 @@ from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
 from memctl.operation import READ, WRITE, Arg, Result, operation
-from memctl.reading.embedding import chosen
+from memctl.reading.request import choose_embedder
 from memctl.store import migrate
 from memctl.store.documents import passages
 from memctl.store.filters import Filters
@@ -74,7 +74,7 @@ def embed(
     """
     if forget:
         return _delete_vectors(ctx, dry_run=dry_run)
-    model = chosen(ctx, embedder)
+    model = choose_embedder(ctx, embedder)
     if model is None:
         raise errors.EmbedderMissing
     _check_one_model(ctx, model.model, replace=replace)

@@ -14,44 +14,35 @@ from memctl.retrieve import evaluate
 from memctl.retrieve.evaluate import Question, QuestionResult
 from memctl.retrieve.ranking import SearchResult
 from memctl.store.filters import Filters
+from memctl.store.items import items
 
-#: So many lines that cannot be used are told one by one.
+#: How many lines that cannot be used are told one by one.
 TOLD = 10
 
 
 class Evaluated(Result):
-    """How each question was answered; `unknown` are the expected sources that the store does not have at all."""
+    """How each question was answered.
 
-    __slots__ = ("budget", "exit_code", "judged", "k", "unknown")
+    unknown   the expected sources that the store does not have at all
+    recall    the mean share of the expected sources that were found, of the questions that name some
+    mrr       the mean of 1 / the place of the first expected source; 0 where there is none
+    phrased   the questions that name a phrase their block must say
+    answered  the share of these whose block says it
+    misses    the questions of which not every expected source was found, or whose block says none of the phrases
+    """
 
-    def __init__(self, judged: list[QuestionResult], k: int, unknown: set[str], budget: int, *, failed: bool) -> None:
-        self.judged, self.k, self.unknown, self.budget = judged, k, unknown, budget
-        self.exit_code = 1 if failed else 0
+    __slots__ = ("answered", "budget", "exit_code", "judged", "k", "misses", "mrr", "phrased", "recall", "unknown")
 
-    @property
-    def recall(self) -> float:
-        """The mean share of the expected sources that were found."""
-        return evaluate.recall(self.judged)
-
-    @property
-    def mrr(self) -> float:
-        """The mean of 1 / the place of the first expected source."""
-        return evaluate.mrr(self.judged)
-
-    @property
-    def phrased(self) -> list[QuestionResult]:
-        """The questions that name a phrase their block must say."""
-        return [one for one in self.judged if one.told is not None]
-
-    @property
-    def answered(self) -> float:
-        """The share of these whose block says it."""
-        return evaluate.answered(self.judged)
-
-    @property
-    def misses(self) -> list[QuestionResult]:
-        """The questions of which not every expected source was found, or whose block says none of the phrases."""
-        return [one for one in self.judged if one.missing or one.told is False]
+    def __init__(self, judged: list[QuestionResult], k: int, budget: int) -> None:
+        self.judged, self.k, self.budget, self.exit_code = judged, k, budget, 0
+        sourced = [one for one in judged if one.question.expected]
+        shares = [1 - len(one.missing) / len(one.question.expected) for one in sourced]
+        self.recall = sum(shares) / len(shares) if shares else 0.0
+        self.mrr = sum(1 / one.rank for one in judged if one.rank) / len(sourced) if sourced else 0.0
+        self.phrased = [one for one in judged if one.told is not None]
+        self.answered = sum(1 for one in self.phrased if one.told) / len(self.phrased) if self.phrased else 0.0
+        self.misses = [one for one in judged if one.missing or one.told is False]
+        self.unknown: set[str] = set()
 
     def as_dict(self) -> dict[str, Any]:
         """The figures, and the questions that were not fully answered."""
@@ -92,7 +83,7 @@ def eval(
     ctx: Context,
     file: Annotated[str, Arg("JSON lines; - means standard input", metavar="FILE", path=True)],
     *,
-    limit: Annotated[int, Arg("judge so many results of each question", "-k", "--limit", ge=1, le=1000)] = 10,
+    limit: Annotated[int, Arg("how many results of each question to judge", "-k", "--limit", ge=1, le=1000)] = 10,
     min_recall: Annotated[float, Arg("exit with 1 when recall is below this", "--min-recall", ge=0, le=1)] = 0.0,
     budget: Annotated[
         int,
@@ -111,7 +102,7 @@ def eval(
     --budget is then looked through for one of these phrases, without regard to case and line breaks, and `answered` is
     the share of such questions whose block says it.
     """
-    questions = _read(ctx, file)
+    questions = _read_questions(ctx, file)
     most = limit if all(not question.phrases for question in questions) else max(limit, pool_size(budget))
     retriever = Retriever(ctx, request, "eval", injectable=injectable)
     judged, searched = [], set()
@@ -122,17 +113,20 @@ def eval(
             filters = Filters(Filters.read_set(question.scope), injectable=injectable)
         searched.add(filters.scopes)
         found = retriever.find(question.text, most, filters=filters)
-        told = _told(retriever, found, question, budget) if question.phrases else None
-        judged.append(_judged(ctx, question, found, limit)._replace(told=told))
-    result = Evaluated(judged, limit, set(), budget, failed=False)
-    result.unknown = _unknown(ctx, result, Filters(_union(searched), injectable=injectable))
+        told = _says_phrase(retriever, found, question, budget) if question.phrases else None
+        first = items.get_many(ctx.db, [c.id for c in found.candidates[:limit]])
+        judged.append(evaluate.judge(question, first)._replace(told=told))
+    result = Evaluated(judged, limit, budget)
+    scopes = None if None in searched else tuple(sorted({name for names in searched for name in names or ()}))
+    stored = items.iterate(ctx.db, Filters(scopes, injectable=injectable))
+    result.unknown = evaluate.find_unknown((name for one in result.misses for name in one.missing), stored)
     if result.recall < min_recall:
         result.exit_code = 1
         ctx.warn(f"[eval] recall@{limit} is {result.recall:.3f}, below {min_recall:g}")
     return result
 
 
-def _read(ctx: Context, file: str) -> list[Question]:
+def _read_questions(ctx: Context, file: str) -> list[Question]:
     told: list[str] = []
 
     def tell(problem: str) -> None:
@@ -145,7 +139,7 @@ def _read(ctx: Context, file: str) -> list[Question]:
         with nullcontext(ctx.stdin) if file == "-" else open(name, "rb") as stream:
             if stream is None:
                 raise errors.EmptyInput
-            questions, bad = evaluate.read(number_lines(stream), tell)
+            questions, bad = evaluate.read_questions(number_lines(stream), tell)
     except OSError as exc:
         raise errors.FileMissing(path=name, reason=exc.strerror or str(exc)) from exc
     if bad:
@@ -155,13 +149,7 @@ def _read(ctx: Context, file: str) -> list[Question]:
     return questions
 
 
-def _judged(ctx: Context, question: Question, found: SearchResult, limit: int) -> QuestionResult:
-    from memctl.store.items import items
-
-    return evaluate.judge(question, items.get_many(ctx.db, [c.id for c in found.candidates[:limit]]))
-
-
-def _told(retriever: Retriever, found: SearchResult, question: Question, budget: int) -> bool:
+def _says_phrase(retriever: Retriever, found: SearchResult, question: Question, budget: int) -> bool:
     """Whether the block that recall gives for the question says one of its phrases."""
     from memctl.reading.block import deliver
     from memctl.retrieve.pack import build_block
@@ -170,17 +158,7 @@ def _told(retriever: Retriever, found: SearchResult, question: Question, budget:
     free = [c for c in found.candidates if c.injectable][: pool_size(budget)]
     best = found.with_candidates(free, found.total)
     drop_weak(best)
-    return evaluate.tells(build_block(deliver(retriever, best), Compact(), budget).text, question.phrases)
-
-
-def _union(searched: "set[tuple[str, ...] | None]") -> tuple[str, ...] | None:
-    return None if None in searched else tuple(sorted({name for scopes in searched for name in scopes or ()}))
-
-
-def _unknown(ctx: Context, result: Evaluated, filters: Filters) -> set[str]:
-    from memctl.store.items import items
-
-    return evaluate.unknown((name for one in result.misses for name in one.missing), items.iterate(ctx.db, filters))
+    return evaluate.says_phrase(build_block(deliver(retriever, best), Compact(), budget).text, question.phrases)
 
 
 def text(result: Evaluated) -> Iterator[str]:

@@ -6,7 +6,7 @@ from memctl.annotations import Annotated, Any
 from memctl.context import Context
 from memctl.operation import MARK_OFF, MARK_ON, READ, Arg, Fields, Result, operation
 from memctl.parameters import ReadRequest
-from memctl.reading.request import Retriever
+from memctl.reading.request import Retriever, looking_back
 from memctl.retrieve.ranking import SearchResult
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
@@ -34,20 +34,19 @@ class Hits(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """The items, how many there are, how the search was answered, and what to try next."""
-        from memctl.reading.hints import hint
-        from memctl.retrieve.explain import describe
+        from memctl.retrieve.explain import describe, suggest
 
         items = self._for_models()
         # What is left out must not show in how the search was answered either: that would tell which words it has.
         shown = {row["id"] for row in items}
         best = [c for c in self.found.candidates if c.id in shown]
         meta = describe(self.ctx.db, self.found.with_candidates(best, len(best)))
-        words = hint(self.query, meta, found=bool(items))
+        hint = suggest(self.query, meta, found=bool(items))
         return {
             "status": "ok", "count": len(items), "items": items,
             "fts_strategy": meta.strategy, "fts_original_terms": meta.original_terms,
             "fts_effective_terms": meta.effective_terms, "fts_dropped_terms": meta.dropped_terms,
-            **({"hint": words} if words else {}),
+            **({"hint": hint} if hint else {}),
         }  # fmt: skip
 
     def _for_models(self) -> list[dict[str, Any]]:
@@ -58,7 +57,7 @@ class Hits(Result):
         from memctl.store.items import items
 
         found = self.found.candidates
-        with self.retriever.looking_back():
+        with looking_back(self.ctx, self.retriever.filters):
             stored = {item.id: item for item in items.get_many(self.ctx.db, [c.id for c in found])}
         past = self.retriever.filters.as_of is not None
         free = delivery.items_for_models(self.ctx, list(stored.values()), "search", past=past)
@@ -147,7 +146,7 @@ def search(
     kept from models are shown with a mark; of those that policy holds back, the words only on a terminal.
     """
     retriever = Retriever(ctx, request, "search", prefix="")
-    with retriever.looking_back():
+    with looking_back(ctx, retriever.filters):
         found = retriever.find(query, limit)
         hidden = {} if quarantined else retriever.held_back(found)
         if hidden and not found.query.blank:  # to a model that asks for a word, a line without words tells enough

@@ -185,24 +185,17 @@ def read_order(db: Database, rows: Iterable[int]) -> dict[int, OrderedItem]:
     if unknown:
         db.cached("standing", 3 * len(unknown))
         known.update(dict.fromkeys(unknown))
-        known.update(
-            (row, _ordered_item(provenance or "", length, asks))
-            for row, provenance, length, asks in db.rows(
-                "SELECT i.rowid, CAST(i.provenance_json AS TEXT), length(i.content), "
-                f"instr(substr(i.content, -40), '?') FROM {_CHOSEN}",
-                [str(unknown)],
-            )
-        )
+        for row, provenance, length, asks in db.rows(
+            "SELECT i.rowid, CAST(i.provenance_json AS TEXT), length(i.content), "
+            f"instr(substr(i.content, -40), '?') FROM {_CHOSEN}",
+            [str(unknown)],
+        ):
+            kind, source, chunk = _origin(provenance or "")
+            # An item that has an order in its source ends its chunk id in its place there: "3", "guide.md:3".
+            position = chunk if chunk.isdecimal() else chunk.rpartition(":")[2]
+            if position.isdecimal() and position.isascii() and len(position) < 10:
+                known[row] = OrderedItem(source, int(position), length, asks, kind == "doc")
     return {row: place for row in rows if (place := known[row]) is not None}
-
-
-def _ordered_item(provenance: str, length: int, asks: int) -> OrderedItem | None:
-    kind, source, chunk = _origin(provenance)
-    # An item that has an order in its source ends its chunk id in its place there: "3", "guide.md:3".
-    place = chunk if chunk.isdecimal() else chunk.rpartition(":")[2]
-    if place.isdecimal() and place.isascii() and len(place) < 10:
-        return OrderedItem(source, int(place), length, asks, kind == "doc")
-    return None
 
 
 def _origin(provenance: str) -> tuple[str, str, str]:

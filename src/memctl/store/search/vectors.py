@@ -44,7 +44,7 @@ def put_vector(db: Database, item_id: str, vector: Sequence[float], model: str, 
 def get_vector(db: Database, item_id: str) -> tuple[list[float], str] | None:
     """An item's vector and its model, or None."""
     row = db.row("SELECT vector, model_name FROM memory_embeddings WHERE item_id = ?", (item_id,))
-    return None if row is None else (_floats(row[0]).tolist(), row[1])
+    return None if row is None else (array("f", row[0]).tolist(), row[1])
 
 
 def list_vectors(db: Database, active: bool) -> list[tuple[str, list[float]]]:
@@ -54,13 +54,7 @@ def list_vectors(db: Database, active: bool) -> list[tuple[str, list[float]]]:
         f"SELECT e.item_id, e.vector FROM memory_embeddings AS e JOIN memory_items AS i ON i.id = e.item_id {where} "
         "ORDER BY e.item_id"
     )
-    return [(item_id, _floats(blob).tolist()) for item_id, blob in found]
-
-
-def _floats(blob: bytes) -> "array[float]":
-    numbers = array("f")
-    numbers.frombytes(blob)
-    return numbers
+    return [(item_id, array("f", blob).tolist()) for item_id, blob in found]
 
 
 # --- making them -----------------------------------------------------------------------------------------------------
