@@ -9,7 +9,7 @@ import pytest
 
 from memctl.config import InspectConfig
 from memctl.ingest import inspect
-from memctl.ingest.inspect import Report, Root, report
+from memctl.ingest.inspect import Root, StructureReport, report
 from memctl.policy import MemoryPolicy
 from memctl.types import MemoryItem
 from stores import Database, IngestedFile, corpus, items, mounts, open_write
@@ -31,7 +31,9 @@ def hold(db: Database, path: str, chunks: int = 1, size: int | None = 100, scope
     corpus.put_files(db, [IngestedFile(path, "0" * 64, tuple(i.id for i in made), size, **more)])
 
 
-def look(db: Database, root: Root | None = ROOT, scopes: tuple[str, ...] | None = None, **limits: Any) -> Report:
+def look(
+    db: Database, root: Root | None = ROOT, scopes: tuple[str, ...] | None = None, **limits: Any
+) -> StructureReport:
     return report(db, root, InspectConfig(**limits), MemoryPolicy(), scopes)
 
 

@@ -35,7 +35,7 @@ LAST_CHARS = 500_000
 FILE_CHARS = 1000
 #: In bytes: from here on starting processes that read side by side pays.
 SIDE_BY_SIDE = 3_000_000
-#: A careful run archives so many files without asking how many there are.
+#: How many files a careful run archives without asking how many there are.
 FEW_FILES = 5
 #: How many files the store is asked about at a time.
 _GROUP = 500

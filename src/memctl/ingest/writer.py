@@ -21,7 +21,7 @@ from memctl.types import MemoryProvenance
 if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
 
-#: So many archived passages of a file are remembered, to come back when their text does.
+#: How many archived passages of a file are remembered, to come back when their text does.
 FORMER = 1000
 
 

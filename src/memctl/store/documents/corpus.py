@@ -366,7 +366,7 @@ def unlink_superseding(db: Database, item_ids: Sequence[str]) -> None:
 # --- secret paths ----------------------------------------------------------------------------------------------------
 
 
-#: So many hex digits of its SHA-256 tell a path again.
+#: Hex digits of the SHA-256 of a path that its stand-in carries.
 _HASH_DIGITS = 12
 #: Where paths stand as keys, and where beside them.
 _PATH_KEYS = ("corpus_hashes", "memory_files", "memory_gone_files", "memory_unread_files")

@@ -32,7 +32,7 @@ LEAST_IDF = 1e-6
 #: A word whose share of the score reaches this much of its limit is there as often as can be told.
 _FULL = 0.995
 
-#: Where in a row of a candidate its content stands, and its rowid; so many characters of it are one finding to keep.
+#: Where in a row of a candidate its content and its rowid stand; characters of content that count as one finding.
 _CONTENT, _ROW, _PIECE = 4, 11, 100
 #: What is found out about a word that more items have is not kept: it would soon be too much.
 _WORTH_KEEPING = 2000
@@ -388,7 +388,7 @@ def quote_phrase(words: str) -> str:
 
 #: How much the length counts in FTS5's bm25 (its constant b).
 B = 0.75
-#: The average of a scope is that of so many of its items, those stored first; of a smaller one, of all.
+#: Items of a scope, those stored first, whose average length stands for that of all.
 SAMPLE = 2000
 
 
