@@ -7,11 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import support
-from memctl.store.connect import open_write
-from memctl.store.database import Database
-from memctl.store.filters import Filters
-from memctl.store.items import items
-from stores import check_index
+from stores import Database, Filters, check_index, items, open_write
 
 STORE = "memory.db"
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memctl.store.connect import open_write
-from memctl.store.items import items
 from memctl.types import MemoryItem
+from stores import items, open_write
 
 #: How an item of such a store is shown.
 LOW = "low (store of somebody else)"

@@ -1,8 +1,75 @@
-"""What tests ask of a store file."""
+"""What tests do to a store and ask of one.
+
+Tests of commands, tools and services take all they need of the store from here: when its rooms change, this file
+follows and they do not. `add` and `change` are for set-up; whatever a command can do is set up with the command.
+"""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
 
+from memctl.store import as_of, quarantine, sessions
+from memctl.store.connect import MEMORY, open_read, open_write
 from memctl.store.database import Database
+from memctl.store.documents import corpus, mounts, passages
+from memctl.store.documents.corpus import IngestedFile
+from memctl.store.documents.passages import SourcePosition
+from memctl.store.filters import Filters, utc
+from memctl.store.items import attributes, events, items
+from memctl.store.search import fts
+from memctl.types import MemoryItem, MemoryProvenance
+
+__all__ = [
+    "MEMORY",
+    "STORE",
+    "Database",
+    "Filters",
+    "IngestedFile",
+    "MemoryItem",
+    "MemoryProvenance",
+    "SourcePosition",
+    "add",
+    "as_of",
+    "attributes",
+    "change",
+    "check_index",
+    "corpus",
+    "events",
+    "fts",
+    "items",
+    "mounts",
+    "open_read",
+    "open_write",
+    "passages",
+    "quarantine",
+    "restored",
+    "sessions",
+    "stored",
+    "utc",
+]
+
+#: Where `memctl init` makes a store.
+STORE = ".memory/memory.db"
+
+
+def add(content: str, *, path: str = STORE, reason: str = "create", withheld: str = "", **fields: Any) -> MemoryItem:
+    """Write an item as another program does, past all that judges it; the store is made if it is not there."""
+    with closing(open_write(path, create=True)) as db:
+        return items.write(db, MemoryItem(content=content, **fields), reason, withheld)
+
+
+@contextmanager
+def change(path: str = STORE) -> Iterator[Database]:
+    """The store, to be changed as another program does."""
+    with closing(open_write(path)) as db:
+        yield db
+
+
+def stored(path: str = STORE, **filters: Any) -> list[MemoryItem]:
+    """All items in a store, the newest first."""
+    with closing(open_read(path)) as db:
+        return items.list_items(db, Filters(**filters), 10_000)
 
 
 def check_index(db: Database) -> None:

@@ -151,7 +151,7 @@ def lines() -> Iterator[str]:
         most=decisions.MOST_FINDINGS,
         hours=policy.expiry_hours,
         length=policy.max_content_length,
-        piece=engine._PIECE,
+        piece=engine.PIECE,
         longest=engine._LONGEST,
         blobs=normalise._BLOB_LIMIT,
         size=normalise._BLOB_SIZE,

@@ -269,15 +269,13 @@ class MemoryStore:
     @_locked
     def read_palace_location(self, id: str) -> dict[str, str] | None:
         """Where an item is pinned."""
-        found = attributes.list_pins(self._db, "item_id = ?", (id,))
+        found = attributes.list_pins(self._db, item_id=id)
         return found[0] if found else None
 
     @_locked
     def list_palace_locations(self, domain: str | None = None, room: str | None = None) -> list[dict[str, str]]:
         """Pins, at most of one domain and room."""
-        wanted = [(c, v) for c, v in (("domain", domain), ("room", room)) if v is not None]
-        where = " AND ".join(f"{c} = ?" for c, _ in wanted) or "1"
-        return attributes.list_pins(self._db, where, tuple(v for _, v in wanted))
+        return attributes.list_pins(self._db, domain=domain, room=room)
 
     # --- files, corpora, mounts
 
@@ -307,19 +305,18 @@ class MemoryStore:
     @_locked
     def read_corpus_hash(self, path: str) -> dict[str, Any] | None:
         """What is known of a file."""
-        return corpus.file_row(self._db, path)
+        found = corpus.list_files(self._db, path=path)
+        return found[0] if found else None
 
     @_locked
     def list_corpus_files(self, mount_id: str | None = None) -> list[dict[str, Any]]:
         """The files that were ingested, at most those of one mount."""
-        if mount_id is None:
-            return corpus.file_rows(self._db)
-        return corpus.file_rows(self._db, "mount_id = ?", (mount_id,))
+        return corpus.list_files(self._db, mount_id=mount_id)
 
     @_locked
     def find_changed_files(self, registry: Mapping[str, str]) -> dict[str, list[str]]:
         """Compare path -> sha256 with what was ingested: new, modified, unchanged, deleted paths."""
-        known = {row["file_path"]: row["sha256"] for row in corpus.file_rows(self._db)}
+        known = {row["file_path"]: row["sha256"] for row in corpus.list_files(self._db)}
         out: dict[str, list[str]] = {"new": [], "modified": [], "unchanged": []}
         for path, sha in registry.items():
             kind = "new" if path not in known else "unchanged" if known[path] == sha else "modified"

@@ -4,7 +4,7 @@ A statement is refused, held back, or stored as it is: somebody chose its words,
 of a document, of the turn of a conversation, and of whatever the store has already, secrets are blotted out, and what
 speaks to a model is held back. What a person decided about an item (`Standing`) stands: findings of the kinds that it
 was released from do nothing to it, and while it is held back it stays as it is held, so that there is something to
-release. A finding of another kind counts (`MemoryPolicy.covered`).
+release. A finding of another kind counts (`MemoryPolicy.covered_kinds`).
 """
 
 import re

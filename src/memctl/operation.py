@@ -270,10 +270,10 @@ class Operation:
 
     @property
     def text(self) -> Callable[[Any], Iterator[str]]:
-        """The lines that people read of a result: `NAME_text` of the function's module, its `text`, or a report's."""
+        """The lines that people read of a result: `NAME_text` or `text` of its module, or a PlainResult's."""
         found = self.fn.__globals__
         text: Callable[[Any], Iterator[str]] = (
-            found.get(f"{self.fn.__name__.rstrip('_')}_text") or found.get("text") or _report_lines
+            found.get(f"{self.fn.__name__.rstrip('_')}_text") or found.get("text") or _plain_lines
         )
         return text
 
@@ -385,10 +385,8 @@ class Result:
         """Bookkeeping after the answer is out (use counts, say); must never fail because a store is read-only."""
 
 
-class Report(Result):
-    """A result that is made whole: its data, and the lines that people read of it. It needs no `text` of its own."""
-
-    __slots__ = ("data", "exit_code", "lines")
+class PlainResult(Result):
+    """A result that is made whole: its data, and the lines that people read of it; it needs no `text` of its own."""
 
     def __init__(self, data: dict[str, Any], lines: list[str], exit_code: int = 0) -> None:
         self.data, self.lines, self.exit_code = data, lines, exit_code
@@ -398,5 +396,5 @@ class Report(Result):
         return self.data
 
 
-def _report_lines(result: Report) -> Iterator[str]:
+def _plain_lines(result: PlainResult) -> Iterator[str]:
     return iter(result.lines)

@@ -25,7 +25,7 @@ FOLDERS = "mounts"
 MADE, TRUSTED, ADOPTED, UNTRUSTED = "made", "trusted", "adopted", "untrusted"
 #: As an entry's `config`: a config.json was there before the store, and nobody has vouched for it.
 UNVOUCHED = "unvouched"
-#: Entries beyond so many are dropped when their files are gone.
+#: Entries that the list holds before those whose files are gone are dropped.
 MAX_ENTRIES = 500
 
 _HEAD = b"# The stores that memctl trusts; memctl trust --list shows them, memctl untrust takes one out.\n"

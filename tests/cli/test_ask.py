@@ -19,13 +19,8 @@ from memctl import ids
 from memctl.context import open_context
 from memctl.llm import citations
 from memctl.ops.recall.ask import ask
-from memctl.store.connect import open_read
-from memctl.store.documents import mounts
-from memctl.store.filters import Filters
-from memctl.store.items import items
+from stores import STORE, Filters, items, mounts, open_read
 from support import Result, ok, run
-
-STORE = ".memory/memory.db"
 
 
 @pytest.fixture

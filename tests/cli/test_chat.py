@@ -14,10 +14,9 @@ from memctl import errors
 from memctl.context import open_context
 from memctl.llm import terminal
 from memctl.ops.recall.chat import chat
-from memctl.store import sessions
+from stores import STORE, sessions
 from support import Result, ok, run
 
-STORE = ".memory/memory.db"
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
 
 

@@ -11,14 +11,10 @@ from memctl.context import open_context
 from memctl.ingest import turns
 from memctl.ops import TABLE
 from memctl.policy import MemoryPolicy, version
-from memctl.store import quarantine, sessions
-from memctl.store.connect import open_read, open_write
-from memctl.store.filters import Filters
-from memctl.store.items import items
 from memctl.types import MemoryItem, MemoryProvenance
+from stores import STORE, Filters, items, open_read, open_write, quarantine, sessions
 from support import ok, run
 
-STORE = ".memory/memory.db"
 ID = "MEM-000000000001"
 #: A text with a finding of each kind, the rule that makes it, and the words that a model would be given.
 KINDS = {

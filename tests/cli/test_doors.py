@@ -15,7 +15,7 @@ from memctl.errors import MemctlError
 from memctl.ingest import prepare
 from memctl.operation import CREATE, WRITE, Operation, Param
 from memctl.ops import TABLE
-from memctl.store.connect import open_read
+from stores import open_read
 from support import Result, ok, run
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"

@@ -14,7 +14,7 @@ import pytest
 import embedders
 from embedders import Endpoint
 from memctl.retrieve.embedding import parse
-from memctl.store.connect import open_read, open_write
+from stores import open_read, open_write
 from support import Result, ok, run
 
 

@@ -8,16 +8,10 @@ import pytest
 
 from memctl import ids
 from memctl.lifecycle import import_ as importing
-from memctl.store.connect import open_read, open_write
-from memctl.store.documents import passages
-from memctl.store.documents.passages import SourcePosition
-from memctl.store.filters import Filters
-from memctl.store.items import items
 from memctl.types import MemoryItem, MemoryProvenance
-from stores import check_index
+from stores import STORE, Filters, SourcePosition, check_index, items, open_read, open_write, passages
 from support import Result, ok, run
 
-STORE = ".memory/memory.db"
 SECRET = "password=hunter2hunter2"
 FIELDS = [
     "id", "tier", "type", "title", "content", "tags", "entities", "links", "provenance", "confidence", "validation",

@@ -9,12 +9,9 @@ import pytest
 
 import folders
 from memctl import MemoryItem, MemoryStore
-from memctl.store.connect import open_write
-from memctl.store.filters import Filters
-from memctl.store.items import attributes, items
+from stores import STORE, Filters, attributes, items, open_write
 from support import ok, run
 
-STORE = ".memory/memory.db"
 FACT = "The gateway retries twice."
 MAIL = "Write to jane.doe@corp-mail.org about the depot."
 

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memctl.ops.start.init import export_line
-from memctl.store.connect import open_write
-from memctl.store.items import items
 from memctl.types import MemoryItem
+from stores import items, open_write
 from support import ok, run
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from memctl import errors, ids
-from memctl.store.connect import open_read, open_write
-from memctl.store.documents import mounts
+from stores import mounts, open_read, open_write
 from support import Result, golden, ok, run
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memctl.store.connect import open_read, open_write
-from memctl.store.items import events, items
 from memctl.types import MemoryItem, MemoryProvenance
+from stores import events, items, open_read, open_write
 from support import golden, ok, run
 
 pytestmark = pytest.mark.usefixtures("frozen")

@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from memctl import ids
-from memctl.store.connect import open_read, open_write
-from memctl.store.items import items
 from memctl.types import MemoryItem
+from stores import STORE, items, open_read, open_write
 from support import Result, ok, run
 
-STORE = ".memory/memory.db"
 SECRET = "password=hunter2hunter2"
 
 

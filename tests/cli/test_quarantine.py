@@ -5,10 +5,8 @@ from pathlib import Path
 import pytest
 
 from memctl import ids
-from memctl.store.connect import open_read, open_write
-from memctl.store.items import events, items
 from memctl.types import MemoryItem
-from stores import check_index
+from stores import check_index, events, items, open_read, open_write
 from support import ok, run
 
 MAIL = "Write to jane.doe@corp-mail.org about the depot."

@@ -9,11 +9,8 @@ from pathlib import Path
 import pytest
 
 import support
-from memctl.store.connect import open_read, open_write
-from memctl.store.database import Database
-from memctl.store.documents import passages
-from memctl.store.items import items
 from memctl.types import MemoryItem
+from stores import Database, items, open_read, open_write, passages
 from support import ok, run
 
 DB = ".memory/memory.db"

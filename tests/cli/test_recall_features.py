@@ -9,9 +9,8 @@ import pytest
 
 import embedders
 from memctl import MemoryStore
-from memctl.store.connect import open_write
-from memctl.store.items import items
 from memctl.text.tokens import CHARS_PER_TOKEN
+from stores import items, open_write
 from support import ok, run
 
 LONG = "The ledger service writes every transfer to the journal before it answers, " + " ".join(

@@ -7,11 +7,7 @@ from typing import Any
 
 import pytest
 
-from memctl.store.connect import open_write
-from memctl.store.database import Database
-from memctl.store.items import items
-from memctl.store.search import fts
-from stores import check_index
+from stores import Database, check_index, fts, items, open_write
 from support import ok, run
 
 

@@ -13,11 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memctl.store.connect import open_read, open_write
-from memctl.store.documents import passages
-from memctl.store.items import items
 from memctl.types import MemoryItem, MemoryProvenance
-from stores import check_index
+from stores import check_index, items, open_read, open_write, passages
 from support import ok, run
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"

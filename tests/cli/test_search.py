@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 import support
-from memctl.store.connect import open_write
-from memctl.store.items import items
 from memctl.types import MemoryItem
+from stores import items, open_write
 from support import ok, run
 
 NOTES = (

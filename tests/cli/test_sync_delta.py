@@ -15,8 +15,7 @@ import pytest
 import folders
 from folders import changes, check, document, sync, write
 from memctl import ids
-from memctl.store.filters import Filters
-from memctl.store.items import items
+from stores import Filters, items
 from support import ok
 
 OLD, NEW, OTHER, THIRD = (

@@ -6,12 +6,10 @@ from pathlib import Path
 import pytest
 
 from memctl import ids
-from memctl.store.connect import open_write
-from memctl.store.items import items
 from memctl.types import MemoryItem
+from stores import STORE, items, open_write
 from support import ok, run
 
-STORE = ".memory/memory.db"
 NOW = 1795176000.0  # 2026-11-20T12:00:00Z
 
 

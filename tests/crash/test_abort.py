@@ -37,7 +37,7 @@ TURNS = f"""
 from memctl.ingest import conversation
 from memctl.context import open_context
 from memctl.ops.look.sessions import session_store
-from memctl.store import sessions
+from stores import sessions
 
 with open_context(store) as ctx:
     ctx.allow("create")

@@ -9,14 +9,10 @@ import pytest
 
 from memctl.config import InspectConfig
 from memctl.ingest import inspect
-from memctl.ingest.inspect import Report, Root, report
+from memctl.ingest.inspect import Root, StructureReport, report
 from memctl.policy import MemoryPolicy
-from memctl.store.connect import open_write
-from memctl.store.database import Database
-from memctl.store.documents import corpus, mounts
-from memctl.store.documents.corpus import IngestedFile
-from memctl.store.items import items
 from memctl.types import MemoryItem
+from stores import Database, IngestedFile, corpus, items, mounts, open_write
 
 ROOT = Root("/w/docs", "docs")
 
@@ -35,7 +31,9 @@ def hold(db: Database, path: str, chunks: int = 1, size: int | None = 100, scope
     corpus.put_files(db, [IngestedFile(path, "0" * 64, tuple(i.id for i in made), size, **more)])
 
 
-def look(db: Database, root: Root | None = ROOT, scopes: tuple[str, ...] | None = None, **limits: Any) -> Report:
+def look(
+    db: Database, root: Root | None = ROOT, scopes: tuple[str, ...] | None = None, **limits: Any
+) -> StructureReport:
     return report(db, root, InspectConfig(**limits), MemoryPolicy(), scopes)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.config import InspectConfig
-from memctl.ingest.inspect import Report, ReportedFile, make_tree, tree_lines
+from memctl.ingest.inspect import ReportedFile, StructureReport, make_tree, tree_lines
 from memctl.text.block.markers import STRUCTURE as HEADER
 from memctl.text.block.markers import TRUNCATED
 from memctl.text.block.structure import size_text
@@ -22,8 +22,8 @@ def file(path: str, chunks: int = 1, size: int = 37) -> ReportedFile:
     return ReportedFile(folder or ".", name, size, chunks, name[dot:] if dot > 0 else "(none)", "markdown")
 
 
-def made(files: list[ReportedFile], label: str = "d1") -> Report:
-    return Report(files, label, InspectConfig())
+def made(files: list[ReportedFile], label: str = "d1") -> StructureReport:
+    return StructureReport(files, label, InspectConfig())
 
 
 DOCUMENTED = """\

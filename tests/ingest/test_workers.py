@@ -16,8 +16,7 @@ from memctl.extract import Limits
 from memctl.ingest import workers
 from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, Preparer, read_tasks
 from memctl.ingest.workers import Team, Worker
-from memctl.store.documents.corpus import IngestedFile
-from memctl.store.documents.passages import SourcePosition
+from stores import IngestedFile, SourcePosition
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "fake_docx.py"
 

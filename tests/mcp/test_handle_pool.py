@@ -11,10 +11,8 @@ from memctl import ids
 from memctl.mcp import handle_pool
 from memctl.mcp.handle_pool import CallContext, HandlePool
 from memctl.operation import READ
-from memctl.store.connect import open_write
-from memctl.store.database import Database
-from memctl.store.items import items
 from memctl.types import MemoryItem
+from stores import Database, items, open_write
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from memctl.context import Context, open_context
 from memctl.ingest import turns
 from memctl.ops.write.statements import propose, remember
 from memctl.policy import MemoryPolicy
-from memctl.store import sessions
+from stores import sessions
 
 ANY = st.text(st.characters() | st.sampled_from("\0\r\n\ud800\u202e\u200b:[]{}\"'"), max_size=60)
 JSON = st.recursive(

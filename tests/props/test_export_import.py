@@ -14,14 +14,8 @@ from memctl.item_policy import tidy_statement
 from memctl.lifecycle import jsonl
 from memctl.lifecycle.import_ import ImportCounts, import_lines
 from memctl.policy import MemoryPolicy
-from memctl.store.connect import MEMORY, open_write
-from memctl.store.database import Database
-from memctl.store.documents import passages
-from memctl.store.documents.passages import SourcePosition
-from memctl.store.filters import Filters
-from memctl.store.items import attributes, items
 from memctl.types import MemoryItem, MemoryProvenance
-from stores import check_index
+from stores import MEMORY, Database, Filters, SourcePosition, attributes, check_index, items, open_write, passages
 
 ALL = Filters(archived=True)
 POLICY = MemoryPolicy()

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from memctl import MemoryItem, MemoryStore
 from memctl.retrieve import search
-from memctl.store.connect import open_read, open_write
-from memctl.store.filters import Filters
-from stores import check_index, restored
+from stores import Filters, check_index, open_read, open_write, restored
 
 WORDS = ("walrus", "granite", "cobalt", "tundra", "saffron")
 COLUMNS = "id, tier, type, title, content, created_at, updated_at"

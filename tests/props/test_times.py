@@ -8,12 +8,9 @@ from hypothesis import strategies as st
 
 from memctl import ids
 from memctl.retrieve.find import search
-from memctl.store import as_of
-from memctl.store.connect import MEMORY, open_write
-from memctl.store.filters import Filters, utc
-from memctl.store.items import items
 from memctl.text import times
 from memctl.types import MemoryItem
+from stores import MEMORY, Filters, as_of, items, open_write, utc
 
 NOW = 1795176000.0
 PIECES = st.sampled_from(

@@ -8,8 +8,7 @@ import pytest
 
 from memctl import registry
 from memctl.store import MemoryStore
-from memctl.store.connect import open_write
-from memctl.store.documents import mounts
+from stores import mounts, open_write
 from support import ok, run
 
 SECRET = "The vault combination is heron."

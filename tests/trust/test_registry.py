@@ -15,10 +15,9 @@ from memctl import registry, state
 from memctl.errors import StoreReadOnly
 from memctl.registry import TrustEntry
 from memctl.store import MemoryStore, create
-from memctl.store.connect import open_write
-from memctl.store.items import items
 from memctl.types import MemoryItem
 from planted import LOW, plant
+from stores import items, open_write
 from support import ok, run, spawn
 
 FACT = "The gateway retries twice."

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from memctl.lifecycle import jsonl
 from memctl.policy import MemoryPolicy
 from memctl.policy.redaction import Redaction
-from memctl.store.documents.passages import SourcePosition
 from memctl.types import MemoryItem, MemoryProvenance
+from stores import SourcePosition
 from support import ok
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"

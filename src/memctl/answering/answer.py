@@ -37,37 +37,44 @@ class ModelOptions(Group):
     ] = None  # fmt: skip
     llm_mode: Annotated[
         Literal["stdin", "file"],
-        Arg("how it gets the prompt: on stdin, or in a file named last", "--llm-mode", config="llm.mode",
-            metavar="MODE", mcp=False),
+        Arg("how the model gets the prompt: on stdin, or in a file named as its last word", "--llm-mode",
+            config="llm.mode", metavar="MODE", mcp=False),
     ] = "stdin"  # fmt: skip
     timeout: Annotated[
         float,
-        Arg("seconds it may take for one answer", "--timeout", config="llm.timeout", ge=0.1, le=86_400,
+        Arg("seconds that the model may take for one answer", "--timeout", config="llm.timeout", ge=0.1, le=86_400,
             mcp_help="seconds per answer"),
     ] = 300.0  # fmt: skip
     protocol: Annotated[
         Literal["json", "regex", "passive"],
-        Arg("how it says whether it needs more", "--protocol", metavar="NAME", mcp_help=""),
+        Arg("how the model says whether it needs more", "--protocol", metavar="NAME", mcp_help=""),
     ] = "passive"
-    max_calls: Annotated[int, Arg("ask it at most this often", "--max-calls", ge=1, le=1000, mcp_help="")] = 1
+    max_calls: Annotated[int, Arg("calls of the model at most", "--max-calls", ge=1, le=1000, mcp_help="")] = 1
     threshold: Annotated[
         float,
-        Arg("answers at least this alike are the same", "--threshold", ge=0, le=1,
-            mcp_help="likeness that counts as the same"),
+        Arg("answers at least this similar count as the same", "--threshold", ge=0, le=1,
+            mcp_help="similarity that counts as the same"),
     ] = 0.92  # fmt: skip
     query_threshold: Annotated[
-        float, Arg("a query at least this alike to the last is the same", "--query-threshold", ge=0, le=1, mcp_help="")
+        float,
+        Arg(
+            "a query at least this similar to the last one counts as the same",
+            "--query-threshold",
+            ge=0,
+            le=1,
+            mcp_help="",
+        ),
     ] = 0.90
     stable_steps: Annotated[
         int,
-        Arg("this many answers in a row that stay the same end it", "--stable-steps", ge=1, le=1000, mcp_help=""),
+        Arg("stop after this many answers in a row that stay the same", "--stable-steps", ge=1, le=1000, mcp_help=""),
     ] = 2
     system_prompt: Annotated[
         str | None,
-        Arg("your own words, before the context; or a file that holds them", "--system-prompt", metavar="TEXT|FILE",
-            mcp=False),
+        Arg("instructions of your own before the context, or a file that holds them", "--system-prompt",
+            metavar="TEXT|FILE", mcp=False),
     ] = None  # fmt: skip
-    stream: Annotated[bool, Arg("print the last answer while it is being made", "--stream", mcp=False)] = False
+    stream: Annotated[bool, Arg("print the last answer while the model writes it", "--stream", mcp=False)] = False
 
 
 class Model:

@@ -45,16 +45,20 @@ _LINES = 10
 class ChatOptions(Group):
     """What the model is told of earlier turns, and what is kept of a chat."""
 
-    session: Annotated[bool, Arg("let the model see the turns before", "--session")] = False
-    history_turns: Annotated[int, Arg("at most this many of them", "--history-turns", ge=0, le=1000)] = 5
+    session: Annotated[bool, Arg("let the model see earlier turns", "--session")] = False
+    history_turns: Annotated[
+        int, Arg("earlier turns that the model sees at most", "--history-turns", ge=0, le=1000)
+    ] = 5
     session_budget: Annotated[
-        int, Arg("and at most this many characters, beside --budget", "--session-budget", ge=0, le=4_000_000)
+        int, Arg("characters of earlier turns at most, beside --budget", "--session-budget", ge=0, le=4_000_000)
     ] = 4000
     store: Annotated[bool, Arg("store answers as notes, and record the turns as a session", "--store")] = False
-    tags: Annotated[list[str] | None, Arg("tags for stored answers, beside chat", "--tags", comma=True)] = None
+    tags: Annotated[list[str] | None, Arg("tags of stored answers, beside the tag chat", "--tags", comma=True)] = None
     resume: Annotated[
         str | None,
-        Arg("go on with a recorded session, by its id or `last`; with --session and --store", "--resume", metavar="ID"),
+        Arg(
+            "continue a recorded session, by its id or `last`; implies --session and --store", "--resume", metavar="ID"
+        ),
     ] = None
 
 

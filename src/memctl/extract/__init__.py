@@ -138,7 +138,7 @@ def document(data: bytes, name: str, limits: Limits = LIMITS) -> Document:
         raise Unreadable(path=name, reason=f"it has {len(data):,} bytes, and the limit is {limits.bytes:,}")
     module = _READERS.get(suffix_of(name))
     if not module:
-        return _document_of_text(data, name)
+        return _plain_document(data, name)
     import warnings
 
     read: Reader = import_module(module).read
@@ -152,7 +152,7 @@ def document(data: bytes, name: str, limits: Limits = LIMITS) -> Document:
         raise Unreadable(path=name, reason=_problem(exc, suffix_of(name))) from exc
 
 
-def _document_of_text(data: bytes, name: str) -> Document:
+def _plain_document(data: bytes, name: str) -> Document:
     """A file that is text already; only Markdown hides anything."""
     from memctl.text.chunking.outline import markup_of
     from memctl.text.decoding import decode

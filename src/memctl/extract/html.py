@@ -85,7 +85,10 @@ class _Scanner:
             self._writer.text("<")
             return start + 1
         closing, name = source[start + 1] == "/", named[1].lower()
-        end = self._end_of_tag(named.end()) or end
+        if named.end() >= self._unquoted:  # quotes are followed once: no text is looked at twice
+            rest = _REST.match(source, named.end(), named.end() + _LONGEST_TAG)
+            end = rest.end() if rest else end
+            self._unquoted = self._unquoted if rest else named.end() + _LONGEST_TAG
         if closing:
             self._writer.close(name)
             self._hiding.close(name)
@@ -100,16 +103,6 @@ class _Scanner:
         self._writer = self.unseen if self._hiding.active else self.seen
         self._writer.open(name)
         return end
-
-    def _end_of_tag(self, start: int) -> int:
-        """The end of the tag whose name ends at `start`, 0 if its quotes do not close soon. Looks at no text twice."""
-        if start < self._unquoted:
-            return 0
-        rest = _REST.match(self._source, start, start + _LONGEST_TAG)
-        if rest:
-            return rest.end()
-        self._unquoted = start + _LONGEST_TAG
-        return 0
 
     def _declaration(self, start: int) -> int:
         """Skip a comment, a declaration or a processing instruction; an unclosed one is text."""
@@ -364,7 +357,9 @@ class HiddenElements:
         unseen = name == "dialog" and "open" not in look
         if look:
             white = is_white(look.get("color", "")) and not self._behind and not has_background(look)
-            unseen = unseen or white or is_hiding(look) or is_see_through(look)
+            colour, behind = look.get("color", ""), look.get("background-color", look.get("background", ""))
+            clear = colour == "transparent" or _ZERO_ALPHA.match(colour) or (colour and colour == behind)
+            unseen = unseen or white or bool(clear) or is_hiding(look)
         if unseen and name not in (*_VOID, *_PAGE):
             self._open.append(name)
         elif name not in _VOID and has_background(look) and len(self._behind) < _DEEPEST_ELEMENT:
@@ -431,12 +426,6 @@ def is_hiding(style: dict[str, str]) -> bool:
     return (
         any(_length(move, _PIXELS, 1.0, 0.0) <= _FAR for move in moves) or "scale(0)" in transform or _is_clipped(style)
     )
-
-
-def is_see_through(style: dict[str, str]) -> bool:
-    """Whether the colour of text is none at all, or that of its own background."""
-    colour, behind = style.get("color", ""), style.get("background-color", style.get("background", ""))
-    return colour == "transparent" or bool(_ZERO_ALPHA.match(colour)) or bool(colour and colour == behind)
 
 
 def is_white(colour: str) -> bool:

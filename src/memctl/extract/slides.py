@@ -54,7 +54,19 @@ class _Slides:
         titles = [" ".join(_text(shape).split()) for shape, role in shapes if role in _TITLES]
         writer.add(f"# {' '.join(filter(None, titles)) or f'Slide {number}'}")
         for shape, role in shapes:
-            self._shape(shape, role, writer)
+            if local(shape) == "graphicFrame":
+                for table in _below(shape, "tbl"):
+                    writer.add_gap()
+                    for row in _below(table, "tr"):
+                        writer.add_row([_text(cell) for cell in _below(row, "tc")])
+                    writer.add_gap()
+            elif role == "ftr":
+                text = " ".join(_text(shape).split())
+                if text and text not in self._footers:
+                    self._footers.add(text)
+                    writer.add(f"Footer: {text}")
+            elif role not in (*_TITLES, *_FURNITURE):
+                _write_paragraphs(shape, writer, listed=role not in ("", "subTitle"))
         for relation in slide.part.rels.values():
             if not relation.is_external and relation.reltype.endswith(("/diagramData", "/chart")):
                 # The words of a diagram (SmartArt), the title and axes of a chart.
@@ -65,21 +77,6 @@ class _Slides:
             notes = [_text(shape).strip() for shape in _shapes(slide.notes_slide.element) if _role(shape) == "body"]
             if any(notes):
                 writer.add("Notes: " + "\n".join(filter(None, notes)))
-
-    def _shape(self, shape: Any, role: str, writer: DocumentWriter) -> None:
-        if local(shape) == "graphicFrame":
-            for table in _below(shape, "tbl"):
-                writer.add_gap()
-                for row in _below(table, "tr"):
-                    writer.add_row([_text(cell) for cell in _below(row, "tc")])
-                writer.add_gap()
-        elif role == "ftr":
-            text = " ".join(_text(shape).split())
-            if text and text not in self._footers:
-                self._footers.add(text)
-                writer.add(f"Footer: {text}")
-        elif role not in (*_TITLES, *_FURNITURE):
-            _write_paragraphs(shape, writer, listed=role not in ("", "subTitle"))
 
 
 def _write_paragraphs(shape: Any, writer: DocumentWriter, *, listed: bool) -> None:

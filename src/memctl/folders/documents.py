@@ -11,6 +11,7 @@ from memctl.ingest.plan import IngestOutcome
 from memctl.ingest.prepare import Options
 from memctl.ingest.run import IngestRun
 from memctl.ingest.sources import resolve
+from memctl.item_policy import ItemPolicy
 from memctl.paths import real_path
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def ingest_sources(ctx: Context, label: str, sources: Sequence[str], options: Op
     """
     places = [options.scope, *([options.corpus_id] if options.corpus_id else [])]
     for what, words in (("tags", options.tags), ("scope or the corpus", places)):
-        if ctx.policy.judge_fields(tags=words, document=False).action == "reject":
+        if ItemPolicy(ctx.policy).refuses(*words):
             raise errors.NothingStored(reason=f"policy refuses the {what}")
     folders = [real_path(path) for path in map(ctx.absolute, sources) if os.path.isdir(path)]
     done = ingest_run(ctx, label, options).run(
@@ -37,7 +38,8 @@ def ingest_sources(ctx: Context, label: str, sources: Sequence[str], options: Op
     read = done.new + done.changed + done.refiled + done.moved
     ctx.note(f"[{label}] Ingested {len(done.item_ids)} chunks from {read} file(s) ({done.unchanged} skipped)")
     report_changes(ctx, label, done)
-    refuse_if_nothing_was_readable(done)
+    if done.failed and len(done.failed) == done.files:
+        raise errors.NothingReadable(count=done.files)
     return done
 
 
@@ -75,12 +77,6 @@ def store_files(ctx: Context) -> list[str]:
     """The files of the store itself, which are never read as documents."""
     config = [ctx.config_path] if ctx.config_path else []
     return [*(ctx.db_path + end for end in ("", "-wal", "-shm", "-journal")), *config]
-
-
-def refuse_if_nothing_was_readable(done: IngestOutcome) -> None:
-    """Raise NothingReadable when files were given and not one of them could be read."""
-    if done.failed and len(done.failed) == done.files:
-        raise errors.NothingReadable(count=done.files)
 
 
 class _ProgressLine:

@@ -23,7 +23,7 @@ from memctl.store.filters import Filters
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
-    from memctl.ingest.inspect import Report, Root
+    from memctl.ingest.inspect import Root, StructureReport
 
 #: A row of `store.mounts.list_mounts`.
 Mount = dict[str, Any]
@@ -187,11 +187,6 @@ class MountSync:
         db = self.ctx.db if os.path.exists(self.ctx.db_path) else None
         return make_plan(db, self.files(), [self.mount["path"]], self.root.recipe, full=full, root=self.root)
 
-    def is_stale(self) -> bool:
-        """Whether files are new, changed, moved or deleted since the last sync. Reads no file."""
-        plan = self.plan()
-        return bool(plan.tasks or plan.lost or self.mount["last_sync_at"] is None)
-
 
 def sync_mount(
     ctx: Context,
@@ -307,8 +302,13 @@ def brought_in(
 
 
 def staleness(ctx: Context, mount: Mount) -> bool | None:
-    """Whether files changed since the last sync; None when the folder is not there, or may not be looked at."""
-    return MountSync(ctx, mount).is_stale() if ctx.may_read(mount["path"]) and os.path.isdir(mount["path"]) else None
+    """Whether files are new, changed, moved or deleted since the last sync; None when the folder is not there, or may
+    not be looked at. Reads no file.
+    """
+    if not (ctx.may_read(mount["path"]) and os.path.isdir(mount["path"])):
+        return None
+    plan = MountSync(ctx, mount).plan()
+    return bool(plan.tasks or plan.lost or mount["last_sync_at"] is None)
 
 
 # --- the report -------------------------------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ def root_of(folder: str, mount: Mount | None) -> "Root":
     return Root(folder, (mount and mount["name"]) or base_name(folder))
 
 
-def structure(ctx: Context, root: "Root | None", scope: str | None = None) -> "Report":
+def structure(ctx: Context, root: "Root | None", scope: str | None = None) -> "StructureReport":
     """What the store knows of the files below a folder, or of all."""
     from memctl.ingest.inspect import report
 
@@ -329,7 +329,7 @@ def structure(ctx: Context, root: "Root | None", scope: str | None = None) -> "R
 
 
 def sync_state(ctx: Context, mount: Mount, stale: bool | None) -> dict[str, Any]:
-    """What is known of a mount's last sync, for `Report.note_syncs`."""
+    """What is known of a mount's last sync, for `StructureReport.note_syncs`."""
     from memctl.ingest.inspect import shown
     from memctl.store.documents.corpus import count_unread
 

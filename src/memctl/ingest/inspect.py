@@ -64,7 +64,7 @@ class ReportedFile(NamedTuple):
         return self.name if self.folder == "." else f"{self.folder}/{self.name}"
 
 
-class Report:
+class StructureReport:
     """The documented statistics of some files, and the two texts that are made to a budget."""
 
     def __init__(self, files: Sequence[ReportedFile], label: str, limits: "InspectConfig") -> None:
@@ -83,7 +83,7 @@ class Report:
         }
 
     def tree(self, room: int) -> list[str]:
-        """The lines of the tree in at most so many characters."""
+        """The lines of the tree in at most `room` characters."""
         return tree_lines(self._root, room)
 
     def block(self, budget_tokens: int) -> str:
@@ -101,7 +101,7 @@ def report(
     limits: "InspectConfig",
     policy: "MemoryPolicy | None",
     scopes: tuple[str, ...] | None = None,
-) -> Report:
+) -> StructureReport:
     """The report on the files below a folder, or on all files when `root` is None.
 
     limits  the thresholds of the observations (`config.inspect`)
@@ -111,7 +111,7 @@ def report(
     held = corpus.list_files_below(db, root.prefix if root else "", scopes)
     placed = [file.path[len(root.prefix) :] for file in held] if root else _placed(held, roots(db))
     label = shown([root.label], policy)[0] if root else ""
-    return Report(list(_files(held, placed, policy)), label, limits)
+    return StructureReport(list(_files(held, placed, policy)), label, limits)
 
 
 def roots(db: Database) -> list[Root]:

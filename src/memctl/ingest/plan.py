@@ -125,7 +125,7 @@ class IngestPlan:
             self.tasks.append(FileTask(target.path, info.st_size if info else 0, was is not None))
             return
         current = was.current and not (full and (root is None or root.forces(target.path)))
-        ours = root is None or was.mount_id == root.of(target.path).mount_id
+        ours = root is None or was.mount_id == root.owner_of(target.path).mount_id
         if current and ours and _stamps(info) == was[:4]:
             self.unchanged.append(target.path)
         else:
@@ -156,7 +156,7 @@ def make_plan(
     if db is not None:  # outer folders first: files of mounts within come out by another recipe
         inner = [(one.prefix, one.recipe) for one in root.inner] if root else []
         for prefix, how in [*((prefix, recipe) for prefix in below), *inner]:
-            known.update(corpus.get_seen_below(db, prefix, how))
+            known.update(corpus.get_seen(db, how, below=prefix))
             unread = {path: was for path, was in unread.items() if not path.startswith(prefix)}
             unread.update(corpus.get_unread_below(db, prefix, how))
     waiting: list[Target] = []
@@ -177,17 +177,19 @@ def make_plan(
         else:
             waiting.append(target)
     if waiting and db is not None:
-        others = corpus.get_seen(db, [target.path for target in waiting], recipe)
+        others = corpus.get_seen(db, recipe, paths=[target.path for target in waiting])
         for target in waiting:
             out.compare(target, others.get(target.path), root, full=full)
     shut = tuple(os.path.join(target.path, "") for target in out.failed)
     problems = {target.path for target in out.failed}
     for path, was in sorted(known.items()):
-        ours = was.mount_id is not None and (root is None or root.of(path) is root)
+        ours = was.mount_id is not None and (root is None or root.owner_of(path) is root)
         why = _why_lost(path, path in problems, ours)
         if why and not path.startswith(shut):  # what lies in a folder that cannot be read is not lost
             out.lost[path] = why
-    out.readable = sorted(path for path in unread if root is None or root.of(path) is root or not os.path.lexists(path))
+    out.readable = sorted(
+        path for path in unread if root is None or root.owner_of(path) is root or not os.path.lexists(path)
+    )
     return out
 
 

@@ -134,7 +134,7 @@ def sign_recipe(recipe: str, sha256: str) -> str:
 
 
 def read_tasks(preparer: "Preparer", tasks: Iterable[FileTask], workers: int = 0) -> Iterator[Prepared]:
-    """The files, in order: by so many processes side by side; with none here, but for what must be possible to stop."""
+    """The files, in order: read by `workers` processes side by side, or here, but for what must be possible to stop."""
     if workers:
         from memctl.ingest import workers as processes
 
@@ -168,10 +168,6 @@ class Preparer:
     def limits(self) -> Limits:
         """What reading a file may cost."""
         return self.options.limits
-
-    def warm_up(self) -> None:
-        """Load what every text needs, so that processes forked from this one need not load it each."""
-        self.prepare("", b"")
 
     def read(self, path: str, sha256: str | None) -> Prepared:
         """A file by its path. `sha256`: the hash of the bytes that need not be prepared again, if there is one."""

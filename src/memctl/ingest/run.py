@@ -35,7 +35,7 @@ LAST_CHARS = 500_000
 FILE_CHARS = 1000
 #: In bytes: from here on starting processes that read side by side pays.
 SIDE_BY_SIDE = 3_000_000
-#: A careful run archives so many files without asking how many there are.
+#: How many files a careful run archives without asking how many there are.
 FEW_FILES = 5
 #: How many files the store is asked about at a time.
 _GROUP = 500
@@ -173,8 +173,8 @@ class IngestRun:
     def _take(self, prepared: Prepared) -> None:
         self._read += 1
         root, file = self.root, prepared.file
-        if file is not None and root is not None and root.of(file.path) is not root:
-            file = file._replace(recipe=sign_recipe(root.of(file.path).recipe, file.sha256))
+        if file is not None and root is not None and root.owner_of(file.path) is not root:
+            file = file._replace(recipe=sign_recipe(root.owner_of(file.path).recipe, file.sha256))
             prepared = prepared._replace(file=file)
         if prepared.problem:
             self._fail(prepared.path, prepared.problem)
@@ -217,7 +217,7 @@ class IngestRun:
         """Remember what could not be read, until it changes or would be read in another way."""
         by: dict[str, dict[str, UnreadFile]] = {}
         for path, unread in self._in_vain.items():
-            recipe = self.root.of(path).recipe if self.root else self._preparer.recipe
+            recipe = self.root.owner_of(path).recipe if self.root else self._preparer.recipe
             by.setdefault(recipe, {})[self._preparer.stored(path)] = unread
         for recipe, files in by.items():
             corpus.put_unread(self.db, files, recipe)

@@ -50,7 +50,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 
 class Team:
-    """Prepares files through at most so many `workers`, which `close` ends."""
+    """Prepares files through at most `workers` processes, which `close` ends."""
 
     def __init__(self, preparer: Preparer, workers: int) -> None:
         self._preparer, self._wanted = preparer, workers
@@ -72,7 +72,7 @@ class Team:
         """The files, in order, read side by side."""
         from concurrent.futures import ThreadPoolExecutor
 
-        self._preparer.warm_up()
+        self._preparer.prepare("", b"")  # loads what every text needs: the forks need not load it each
         while len(self._idle) < self._wanted:  # before there are threads, so that they can be forks
             self._idle.append(self._start())
         # One thread for each process: it writes, waits and reads; the work is done in the process.

@@ -21,7 +21,7 @@ from memctl.types import MemoryProvenance
 if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
 
-#: So many archived passages of a file are remembered, to come back when their text does.
+#: How many archived passages of a file are remembered, to come back when their text does.
 FORMER = 1000
 
 
@@ -112,7 +112,7 @@ class BatchWriter:
     def _placed(self, file: IngestedFile, known: IngestedFile | None) -> IngestedFile:
         """The record with the mount it belongs to; without one of our own, the one it had."""
         if self.root is not None:
-            root = self.root.of(file.path)
+            root = self.root.owner_of(file.path)
             rel_path = file.path.removeprefix(root.prefix)
             return file._replace(mount_id=root.mount_id, rel_path=rel_path, lang_hint=root.lang_hint)
         if known is None:
@@ -122,7 +122,7 @@ class BatchWriter:
     def _compare(self, prepared: Prepared, file: IngestedFile, known: IngestedFile | None, was: str) -> list[str]:
         """Keep, bring back or make each passage of a file that was at `was` before; their ids, in order."""
         new = prepared.passages or []
-        scope = self.options.scope if self.root is None else self.root.of(file.path).scope
+        scope = self.options.scope if self.root is None else self.root.owner_of(file.path).scope
         rows = PassageRows(
             file.path, file.sha256, tags=prepared.tags, scope=scope, corpus_id=self.options.corpus_id, now=self._now
         )

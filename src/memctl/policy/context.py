@@ -87,24 +87,30 @@ def accept_examples(text: str, hits: list[Hit]) -> list[Hit]:
     orders = [hit for hit in hits if hit.rule.kind in _INSTRUCTIONS]
     if not orders or any(hit.rule.id in _NEVER_SHOWN for hit in orders):
         return hits
-    quoted = _quotations(text)
-    subject = [match.span() for match in _SUBJECT.finditer(text)]
-    if len(subject) < _OFTEN or not all(_is_example(text, hit, quoted, subject) for hit in orders):
+    quotations = _quotations(text)
+    quoted = [_start_of_quotation(quotations, hit) for hit in orders]
+    if min(quoted) < 0:
+        return hits
+    subject = [match.start() for match in _SUBJECT.finditer(text)]
+    if not all(_is_example(text, hit, start, subject) for hit, start in zip(orders, quoted, strict=True)):
         return hits
     return [hit._replace(action="accept") if hit.rule.kind in _INSTRUCTIONS else hit for hit in hits]
 
 
-def _is_example(text: str, hit: Hit, quoted: list[tuple[int, int]], subject: list[tuple[int, int]]) -> bool:
-    at = bisect_left(quoted, (hit.start + 1, 0)) - 1
-    if at < 0 or quoted[at][1] < hit.end:
-        return False
-    first = bisect_left(subject, (hit.start - _AROUND, 0))
+def _start_of_quotation(quotations: list[tuple[int, int]], hit: Hit) -> int:
+    """Where the quotation begins in which a hit lies; -1 when it lies in none."""
+    at = bisect_left(quotations, (hit.start + 1, 0)) - 1
+    return quotations[at][0] if at >= 0 and quotations[at][1] >= hit.end else -1
+
+
+def _is_example(text: str, hit: Hit, quotation: int, subject: list[int]) -> bool:
+    """Whether the passage around a hit is about such things, and nothing hands its quotation to the reader."""
+    first = bisect_left(subject, hit.start - _AROUND)
     others = 0
-    while first < len(subject) and subject[first][0] < hit.end + _AROUND and others < _OFTEN:
-        others += not (hit.start <= subject[first][0] < hit.end)
+    while first < len(subject) and subject[first] < hit.end + _AROUND and others < _OFTEN:
+        others += not (hit.start <= subject[first] < hit.end)
         first += 1
-    start = quoted[at][0]
-    return others >= _OFTEN and _HANDED.search(text, max(0, start - _HANDED_BEFORE), start) is None
+    return others >= _OFTEN and _HANDED.search(text, max(0, quotation - _HANDED_BEFORE), quotation) is None
 
 
 def _quotations(text: str) -> list[tuple[int, int]]:

@@ -337,9 +337,13 @@ class MemoryPolicy:
             hits = [h for h in hits if h.rule.kind not in self._off]
         if self._path and self._project is not None:
             hits = [h for h in hits if not self._project.reason(self._path, h.rule.id, h.rule.kind)]
-        if not (hits and document):
+        if not hits:
             return hits
-        from memctl.policy.context import accept_examples
+        from memctl.policy.context import accept_examples, soften_described
+        from memctl.policy.engine import PIECE
+
+        if not document:  # what shows a hit of a long text to be an example may stand in another piece of it
+            return soften_described(text, hits) if len(text) > PIECE else hits
         from memctl.policy.project import MARK, unmarked
 
         return accept_examples(text, unmarked(text, hits) if marks and MARK in text else hits)

@@ -12,7 +12,7 @@ from itertools import islice
 
 from memctl.policy import normalise
 from memctl.policy.clauses import ClauseReader, OrderMatcher
-from memctl.policy.context import resolve_overlaps, soften_described
+from memctl.policy.context import resolve_overlaps
 from memctl.policy.matching import KeywordPositions, RulePattern
 from memctl.policy.normalise import NormalisedText
 from memctl.policy.prefilter import FIRST_WORD_BIT, Candidates, Prefilter
@@ -31,7 +31,7 @@ _DISGUISES = sum(SIGNS[sign] for sign in ("#blob", "#rot13", "#reversed", "#leet
 _TRIES = 40  # forms of broken tokens that are looked at in one text: cost stays linear
 _ALIKE = 48  # characters in which two places are alike, so that what failed at one is not tried at the other
 # A long text is looked at piece by piece: the words of a small piece open far fewer rules. All in characters.
-_PIECE = 1600
+PIECE = 1600
 _OVERLAP = 120  # a finding may begin in a piece and be told by what follows so closely
 _LONGEST = 10_000  # so much more is looked at for the end of a secret: a private key is longer than it takes to tell
 _FAR = 1000  # characters from where on a rule's secret is a long one, such as a key over many lines
@@ -65,12 +65,12 @@ class Engine:
 
     def scan_long(self, text: str, most: int = sys.maxsize) -> list[Hit]:
         """The hits in a text of any length, by position, until there are `most`; a long one is looked at in pieces."""
-        if len(text) <= _PIECE + _OVERLAP:
+        if len(text) <= PIECE + _OVERLAP:
             return self.scan(text)
         found: dict[tuple[int, int, str], Hit] = {}
         start = 0
         while start < len(text) and len(found) < most:
-            stop = _piece_end(text, start, _PIECE)
+            stop = _piece_end(text, start, PIECE)
             piece = text[start : stop + _OVERLAP]
             candidates = self.prefilter.candidates(piece)
             far = self._secret_reach(piece, candidates) if candidates.rules else 0
@@ -83,8 +83,7 @@ class Engine:
                 placed = hit._replace(start=hit.start + start, end=hit.end + start)
                 found[placed.start, placed.end, hit.rule.id] = placed
             start = stop
-        # What shows a hit to be an example may stand in the next piece.
-        return soften_described(text, [found[key] for key in sorted(found)])
+        return [found[key] for key in sorted(found)]
 
     def _scan_to_the_end(self, text: str, start: int, stop: int, hits: list[Hit]) -> list[Hit]:
         """The hits in one piece, positions counted from its start; farther is looked only for a secret that goes on."""

@@ -138,7 +138,7 @@ class Database:
             return list(self._each_again(exc, sql, values))
 
     def rows_for(self, sql: str, keys: Iterable[object], *before: object) -> Iterator[Any]:
-        """The rows of a query for many keys, as many at a time as a statement can bind.
+        """The rows of a query for any number of keys, in batches that a statement can bind.
 
         `?*` in it stands for placeholders of the keys, and `before` are bound before these.
         """

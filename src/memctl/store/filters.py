@@ -95,16 +95,12 @@ class Filters:
 
 def fold(text: object) -> str:
     """A tag without its case, in every script (registered as the SQL function `memctl_fold`)."""
-    return _text(text).casefold()
+    return (text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)).casefold()
 
 
 def folded(column: str) -> str:
     """SQL for a stored text without its case. As bytes: sqlite3 hands over no text that is not UTF-8."""
     return f"memctl_fold(CAST({column} AS BLOB))"
-
-
-def _text(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def utc_of(column: str) -> str:
@@ -117,4 +113,4 @@ def utc(text: object) -> str:
     """Another program's time as UTC, in the shape of `ids.timestamp` (registered as the SQL function `memctl_utc`)."""
     from memctl.text.times import canonical
 
-    return canonical(_text(text or ""))
+    return canonical(text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text or ""))

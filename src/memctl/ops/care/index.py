@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Only what may be given to a model is given to an embedder.
 EMBEDDABLE = Filters(injectable=True)
-#: What the vectors may count is learnt again when one in so many is new.
+#: What the vectors may count is learnt again when more than 1 / LEARN_SHARE of them are new.
 LEARN_SHARE = 10
 
 
@@ -133,7 +133,7 @@ def _max_chars(ctx: Context) -> int:
 
 
 def _text_to_send(text: vectors.EmbeddingText, most: int) -> str:
-    """What the embedder is given of an item: at most so many characters."""
+    """What the embedder is given of an item: at most `most` characters."""
     return f"{text.title}\n{text.content}".strip()[:most]
 
 

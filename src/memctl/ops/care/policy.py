@@ -4,7 +4,7 @@ from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.errors import UsageError
 from memctl.names import FindingKind
-from memctl.operation import NONE, Arg, Report, operation
+from memctl.operation import NONE, Arg, PlainResult, operation
 
 if TYPE_CHECKING:
     from memctl.policy import Rule
@@ -36,7 +36,7 @@ def policy(
     *,
     kind: Annotated[FindingKind | None, Arg("list: only this kind of rule", "--kind")] = None,
     document: Annotated[bool, Arg("test: judge the text as a document, not as a statement", "--document")] = False,
-) -> Report:
+) -> PlainResult:
     """Show the rules, try them on a text, or explain one.
 
     Rules that config.json adds (policy.rules) or silences (policy.silenced_rules) are marked, and taken into account.
@@ -81,7 +81,7 @@ class _RulesInForce:
         return row, " [PROJECT]" * is_own + " [SILENCED]" * is_silenced
 
 
-def _list(ctx: Context, kind: str | None) -> Report:
+def _list(ctx: Context, kind: str | None) -> PlainResult:
     found = _RulesInForce(ctx)
     rows, lines = [], []
     for rule in found.rules:
@@ -89,10 +89,10 @@ def _list(ctx: Context, kind: str | None) -> Report:
             row, marks = found.describe(rule)
             rows.append(row)
             lines.append(f"  {rule.kind:<13}  {rule.action:<10}  {rule.severity}  {rule.id}{marks}")
-    return Report({"status": "ok", "count": len(rows), "rules": rows}, lines)
+    return PlainResult({"status": "ok", "count": len(rows), "rules": rows}, lines)
 
 
-def _explain(ctx: Context, names: list[str]) -> Report:
+def _explain(ctx: Context, names: list[str]) -> PlainResult:
     found = _RulesInForce(ctx)
     by_id = {rule.id: rule for rule in found.rules}
     rows, lines = [], []
@@ -118,10 +118,10 @@ def _explain(ctx: Context, names: list[str]) -> Report:
                 shown = str(value).replace("\n", "\\n")
                 shown = shown if len(shown) <= 300 else shown[:300] + f"… ({len(shown)} characters)"
                 lines.append(f"  {label + ':':<16}{shown}")
-    return Report({"status": "ok", "count": len(rows), "rules": rows}, lines)
+    return PlainResult({"status": "ok", "count": len(rows), "rules": rows}, lines)
 
 
-def _test_rules(ctx: Context) -> Report:
+def _test_rules(ctx: Context) -> PlainResult:
     """Every rule that is in force against its own examples, alone: what other rules say does not count."""
     from memctl.policy.rules import broken_example
 
@@ -131,10 +131,10 @@ def _test_rules(ctx: Context) -> Report:
     lines = [f"{one['rule']}: {one['problem']}" for one in problems]
     lines.append(f"{len(live)} rules tried, {len(problems)} wrong")
     data = {"status": "failed" if problems else "ok", "rules": len(live), "problems": problems}
-    return Report(data, lines, 1 if problems else 0)
+    return PlainResult(data, lines, 1 if problems else 0)
 
 
-def _test_text(ctx: Context, text: str, *, document: bool) -> Report:
+def _test_text(ctx: Context, text: str, *, document: bool) -> PlainResult:
     judged = ctx.policy.judge(text, document=document)
     findings = [
         {"kind": f.kind, "rule": f.rule, "action": f.action, "start": f.start, "end": f.end} for f in judged.findings
@@ -142,4 +142,4 @@ def _test_text(ctx: Context, text: str, *, document: bool) -> Report:
     lines: list[str] = [judged.action]
     lines += [f"  {f.kind:<13}  {f.action:<10}  {f.rule} (characters {f.start} to {f.end})" for f in judged.findings]
     data = {"status": "ok", "action": judged.action, "findings": findings, "text": ctx.policy.redact(text)}
-    return Report(data, lines, 1 if findings else 0)
+    return PlainResult(data, lines, 1 if findings else 0)

@@ -3,7 +3,7 @@
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated
 from memctl.context import Context
-from memctl.operation import READ, WRITE, Arg, Fields, Report, operation
+from memctl.operation import READ, WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Acting
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def scan(
             metavar="RUN",
         ),
     ] = None,
-) -> Report:
+) -> PlainResult:
     """Report what policy finds in files, or in the store.
 
     Files are read as ingest reads them, and nothing is stored. A finding says where it is and which rule made it, and
@@ -74,7 +74,7 @@ def scan(
     return _undo(ctx, undo) if undo is not None else _forget(ctx, forget or "")
 
 
-def _scan_files(ctx: Context, paths: list[str], *, strict: bool) -> Report:
+def _scan_files(ctx: Context, paths: list[str], *, strict: bool) -> PlainResult:
     from memctl.folders.documents import limits, store_files
     from memctl.ingest.scan import Scanner
     from memctl.ingest.sources import resolve
@@ -105,10 +105,10 @@ def _scan_files(ctx: Context, paths: list[str], *, strict: bool) -> Report:
         "status": "findings" if lines else "ok", "files": count, "count": len(lines), "allowed": allowed,
         "findings": [s._asdict() for s in spots], "files_failed": failed,
     }  # fmt: skip
-    return Report(data, lines, 1 if lines else 0)
+    return PlainResult(data, lines, 1 if lines else 0)
 
 
-def _scan_store(ctx: Context, *, dry_run: bool) -> Report:
+def _scan_store(ctx: Context, *, dry_run: bool) -> PlainResult:
     from memctl.lifecycle.scan import apply_changes, hide_paths, judge_store
     from memctl.store import rule_versions
 
@@ -146,10 +146,10 @@ def _scan_store(ctx: Context, *, dry_run: bool) -> Report:
         "status": "findings" if lines else "ok", "items": found.items, "redacted": redacted,
         "quarantined": quarantined, "paths": paths, "dry_run": dry_run, "run": run, "changes": changes,
     }  # fmt: skip
-    return Report(data, lines, 1 if lines else 0)
+    return PlainResult(data, lines, 1 if lines else 0)
 
 
-def _undo(ctx: Context, run: str) -> Report:
+def _undo(ctx: Context, run: str) -> PlainResult:
     from memctl.lifecycle.scan import undo_run
 
     undone = undo_run(ctx.db, run)
@@ -159,10 +159,10 @@ def _undo(ctx: Context, run: str) -> Report:
     ctx.note(f"[scan] {len(restored)} item(s) as they were, {len(kept)} left alone")
     lines = [f"{item_id}: as it was" for item_id in restored]
     lines += [f"{item_id}: left alone, it was changed or removed since" for item_id in kept]
-    return Report({"status": "ok", "run": run, "restored": restored, "kept": kept}, lines)
+    return PlainResult({"status": "ok", "run": run, "restored": restored, "kept": kept}, lines)
 
 
-def _forget(ctx: Context, run: str) -> Report:
+def _forget(ctx: Context, run: str) -> PlainResult:
     from memctl.lifecycle.scan import forget_run
 
     changed = forget_run(ctx.db, ctx.policy, run)
@@ -170,4 +170,4 @@ def _forget(ctx: Context, run: str) -> Report:
         raise errors.UsageError(_NO_RUN.format(run), command="scan")
     ctx.note(f"[scan] the history of {len(changed)} item(s) was changed; {run} is final")
     lines = [f"{item_id}: blotted out of its history" for item_id in changed]
-    return Report({"status": "ok", "run": run, "ids": changed}, lines)
+    return PlainResult({"status": "ok", "run": run, "ids": changed}, lines)

@@ -22,7 +22,7 @@ from memctl.parameters import Budget
 from memctl.store.documents import mounts
 
 if TYPE_CHECKING:
-    from memctl.ingest.inspect import Report
+    from memctl.ingest.inspect import StructureReport
 
 
 class Inspected(Result):
@@ -31,7 +31,7 @@ class Inspected(Result):
     __slots__ = ("as_text", "budget", "report", "visit")
     verbatim = True
 
-    def __init__(self, report: "Report", budget: int, visit: Visit | None = None, *, as_text: bool) -> None:
+    def __init__(self, report: "StructureReport", budget: int, visit: Visit | None = None, *, as_text: bool) -> None:
         self.report, self.budget, self.visit, self.as_text = report, budget, visit, as_text
 
     def as_dict(self) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def inspect(
     return Inspected(report, budget, visit, as_text=as_text)
 
 
-def _report_known(ctx: Context, key: str | None, scope: str | None, *, look: bool) -> "Report":
+def _report_known(ctx: Context, key: str | None, scope: str | None, *, look: bool) -> "StructureReport":
     """The report on what the store knows, of one mount or of all files; folders are only looked at."""
     known = mounts.list_mounts(ctx.db) if key is None else [mount_named(ctx, key, "inspect")]
     root = None if key is None else root_of(known[0]["path"], known[0])

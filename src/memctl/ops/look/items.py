@@ -231,7 +231,7 @@ def list_text(result: ItemList) -> Iterator[str]:
 # --- read ------------------------------------------------------------------------------------------------------------
 
 
-#: So many items may be read at once.
+#: Items that may be read at once.
 MAX_READ = 200
 
 

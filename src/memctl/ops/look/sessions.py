@@ -55,12 +55,12 @@ def session(
     id: Annotated[str | None, Arg("the session: show and delete", metavar="SESSION-ID")] = None,
     *,
     limit: Annotated[int, Arg("at most this many, the newest", "-k", "--limit", ge=1, le=100_000)] = 50,
-    acting: Annotated[Acting, Fields("yes", yes={"help": "delete: do it; without this, only say what would go"})],
+    acting: Annotated[Acting, Fields("yes", yes={"help": "delete: do it; without it, only say what would be deleted"})],
 ) -> SessionList | SessionDeletion:
     """Look at recorded conversations, or delete one.
 
-    A session is one conversation with a client; its turns hold what was asked and answered as policy left it, and what
-    the model was given. Deleting one takes its turns out of the file for good; the items that were stored in it stay.
+    A session is one conversation with a client. Its turns hold the questions and answers as policy left them, and what
+    the model was given. Deleting a session erases its turns from the file for good; items that were stored in it stay.
     """
     wanted = (id or "").strip()
     if action == "list" and wanted:
@@ -121,16 +121,12 @@ class InjectedTurn(Result):
     system_context: str
     turn: int
 
-    @property
-    def context(self) -> str:
-        """What was given, then the block."""
-        return "\n\n".join(part for part in (self.system_context, self.found.shown()) if part)
-
     def as_dict(self) -> dict[str, Any]:
-        """The context, how many items are in it, and what its block costs."""
+        """The context (what was given, then the block), how many items are in it, and what its block costs."""
         block = self.found.block
+        context = "\n\n".join(part for part in (self.system_context, self.found.shown()) if part)
         return {
-            "status": "ok", "augmented_context": self.context, "items_injected": block.items,
+            "status": "ok", "augmented_context": context, "items_injected": block.items,
             "tokens_used": block.tokens, "session_turn": self.turn, "format_version": self.found.version,
         }  # fmt: skip
 
@@ -178,7 +174,7 @@ def session_inject(
 
 def session_inject_text(result: InjectedTurn) -> Iterator[str]:
     """The context."""
-    yield result.context
+    yield result.as_dict()["augmented_context"]
 
 
 class AnsweredTurn(Result):
@@ -189,7 +185,7 @@ class AnsweredTurn(Result):
     redacted: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """The counts and rows of `memory_propose`, the turn, and whether secrets were blotted out of the answer."""
+        """The counts and rows of `memory_propose`, the turn, and whether secrets in the answer were redacted."""
         return self.proposals.as_dict() | {"session_turn": self.turn, "redacted": self.redacted}
 
 

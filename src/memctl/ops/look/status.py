@@ -228,7 +228,7 @@ def _count_lines(title: str, counts: dict[str, int], width: int) -> Iterator[str
 
 #: What is decided and what binds comes first.
 _TYPE_ORDER = ("constraint", "decision", "pattern", "definition", "fact", "todo", "pointer", "note")
-#: So many items of a type are looked at; more would not fit on a page.
+#: Items of a type that are looked at; more would not fit on a page.
 _ITEMS_OF_TYPE = 50
 _TITLE_CHARS = 160
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memctl.store.database import Database
 
 
-#: So many items are given in one piece; the command line streams them, and has no such limit.
+#: Items that a tool gives in one piece; the command line streams them, and has no such limit.
 MAX_EXPORTED = 1000
 #: What a secret may stand in.
 _TEXTS = frozenset({"title", "content", "tags", "entities", "provenance"})

@@ -109,7 +109,7 @@ def ask(
     inspect_cap: Annotated[
         int,
         Arg(
-            "at most this many of these tokens for the folder's structure",
+            "tokens of the budget for the folder's structure at most",
             "--inspect-cap",
             ge=0,
             mcp_help="tokens for the structure",
@@ -117,17 +117,15 @@ def ask(
     ] = 600,
     sync: Annotated[
         SyncMode,
-        Arg(
-            "read files that changed: when there are some, always or never", "--sync", mcp_name="sync_mode", mcp_help=""
-        ),
+        Arg("sync the folder: if files changed, always, or never", "--sync", mcp_name="sync_mode", mcp_help=""),
     ] = "auto",
     no_sync: Annotated[bool, Arg("the same as --sync never", "--no-sync", mcp=False)] = False,
     mount_mode: Annotated[
         MountMode,
-        Arg("ephemeral leaves the store as it is: nothing is mounted or stored", "--mount-mode", mcp="full"),
+        Arg("ephemeral: leave the store unchanged, mount and store nothing", "--mount-mode", mcp="full"),
     ] = "persist",
     ignore: Annotated[
-        list[str] | None, Arg("patterns of files to pass over", "--ignore", metavar="PATTERN", mcp="full")
+        list[str] | None, Arg("patterns of files to skip", "--ignore", metavar="PATTERN", mcp="full")
     ] = None,
 ) -> Asked:
     """Ask a model about a folder.

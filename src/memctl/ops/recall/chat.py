@@ -112,13 +112,13 @@ def chat(
     ] = DEFAULT_SCOPE,
     folder: Annotated[
         str | None,
-        Arg("recall from this folder only; mounted and synced first", "--folder", metavar="PATH", path=True),
+        Arg("recall from this folder only; it is mounted and synced first", "--folder", metavar="PATH", path=True),
     ] = None,
-    sync: Annotated[SyncMode, Arg("read files of the folder that changed: if any, always or never", "--sync")] = "auto",
+    sync: Annotated[SyncMode, Arg("sync the folder: if files changed, always, or never", "--sync")] = "auto",
     no_sync: Annotated[bool, Arg("the same as --sync never", "--no-sync")] = False,
     source: Annotated[
         list[str] | None,
-        Arg("files, folders or glob patterns, ingested first", "--source", metavar="SOURCE", path=True),
+        Arg("files, folders or glob patterns to ingest first", "--source", metavar="SOURCE", path=True),
     ] = None,
     how: Annotated[ChatOptions, Fields("session history_turns session_budget store tags resume")],
     embedder: ByMeaning = None,

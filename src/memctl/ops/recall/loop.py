@@ -107,7 +107,7 @@ def loop(
         ),
     ],
     no_stop_on_no_new: Annotated[
-        bool, Arg("go on when a query brings nothing new into the context", "--no-stop-on-no-new", mcp="full")
+        bool, Arg("continue when a query brings nothing new into the context", "--no-stop-on-no-new", mcp="full")
     ] = False,
     request: Annotated[
         ReadRequest,
@@ -129,15 +129,15 @@ def loop(
     ] = None,
     replay: Annotated[
         str | None,
-        Arg("print the trace of a recorded loop; asks no model", "--replay", metavar="FILE", path=True, mcp=False),
+        Arg("print the trace of a recorded loop; no model is asked", "--replay", metavar="FILE", path=True, mcp=False),
     ] = None,
 ) -> Looped | Replayed:
     """Let a model answer from standard input, and ask memory for more, within bounds.
 
-    The model only proposes words to search for; what is searched, how often, and when it ends is decided here. It ends
-    when the model says so, says the same again, asks what it asked before, or asks for nothing new, and always after
-    --max-calls. What a query finds makes room for itself within --budget, and nothing is given twice. Only the answer
-    goes to stdout.
+    The model only proposes words to search for; memctl decides what is searched, how often, and when the loop ends. It
+    ends when the model says so, repeats its answer, repeats a query, or asks for nothing new, and always after
+    --max-calls. What a query finds takes its room from the rest of the context, within --budget, and no passage is
+    given twice. Only the answer goes to stdout.
     """
     if replay is not None:
         return _replay(ctx, replay, query)

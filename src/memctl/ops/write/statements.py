@@ -72,10 +72,10 @@ def remember(
         list[str] | None, Arg("the statement, quoted or not; none, or -, reads standard input", metavar="TEXT")
     ] = None,
     *,
-    type: Annotated[ItemType, Arg("what sort of statement it is", "--type")] = "note",
+    type: Annotated[ItemType, Arg("what kind of statement it is", "--type")] = "note",
     target: Annotated[WriteTarget, Fields("tags tier scope workspace title why source")],
     title: Annotated[str | None, Arg("its title (default: its first line)", "--title")] = None,
-    why: Annotated[str | None, Arg("the reason, kept with it as a last paragraph", "--why")] = None,
+    why: Annotated[str | None, Arg("the reason, stored as its last paragraph", "--why")] = None,
     confidence: Annotated[float, Arg("how sure it is", "--confidence", ge=0, le=1)] = 0.5,
     importance: Annotated[
         float | None, Arg("how much it matters; 0.5 is as much as any other", "--importance", ge=0, le=1)
@@ -84,9 +84,10 @@ def remember(
     """Store one statement and print its id.
 
     The statement is judged by policy: one with a secret or with instructions to a model is refused, one that policy
-    doubts is quarantined (stored, found by search, never given to a model). A statement that is known already is
-    stored once: its item's id is printed, and new tags, a higher confidence or importance and another source are added
-    to it. What happened is said on stderr. MEMCTL_SESSION names the session in the source where --source names none.
+    doubts is quarantined (stored, found by search, never given to a model). A statement that the store has already is
+    stored once: the id of its item is printed, and new tags, a higher confidence or importance and another source are
+    added to the item. Stderr says what happened. Without --source, the source is memctl with the session that
+    MEMCTL_SESSION names.
     """
     given = " ".join(text or ())
     if text is None or given == "-":
@@ -163,7 +164,7 @@ def write(
     content: Annotated[str, Arg("the statement, at most 2000 characters")],
     *,
     target: Annotated[WriteTarget, Fields("tags tier type scope workspace", tier={"env": None, "config": None})],
-    type: Annotated[ItemType, Arg("what sort of statement it is", "--type")] = "note",
+    type: Annotated[ItemType, Arg("what kind of statement it is", "--type")] = "note",
     importance: Annotated[float | None, Arg("how much it matters", "--importance", ge=0, le=1, mcp="full")] = None,
 ) -> Remembered:
     """Store one finished item.
@@ -236,7 +237,7 @@ class Pulled(Result):
 
     stored, duplicate, rejected  statements; together they are all there were
     quarantined                  stored ones that policy keeps out of recall
-    redacted                     stored ones in which policy blotted something out
+    redacted                     stored ones in which policy redacted something
     problems                     proposals, or parts of them, that could not be used
     empty                        refusals and answers that say nothing, which are not stored
     item_ids                     of what was stored
@@ -281,7 +282,7 @@ def pull(
     ],
     title: Annotated[str | None, Arg("title of a note made from plain text", "--title")] = None,
     type: Annotated[ItemType, Arg("type of a note made from plain text", "--type")] = "note",
-    tee: Annotated[bool, Arg("pass the input on to standard output", "--tee")] = False,
+    tee: Annotated[bool, Arg("print the answer on standard output too", "--tee")] = False,
 ) -> Pulled:
     """Store what an LLM wrote, from standard input.
 
@@ -289,9 +290,9 @@ def pull(
     memory.propose, from blocks between <MEMORY_PROPOSALS_JSON> and </MEMORY_PROPOSALS_JSON>, and from fenced json
     blocks (with other text around them, only if each entry has a title, type, tags or the like beside its content:
     a fence among prose may be an example of anything). Anything else becomes a note; one that is longer than policy
-    allows a statement is stored in parts, and secrets in it are blotted out. Injected memory that the model repeats is
-    left out. A refusal and an answer that says nothing ("I'm sorry, but …", "ok") are not stored. A statement that is
-    known already adds its tags and its source to the item that is there. MEMCTL_SESSION names the session in the
+    allows a statement is stored in parts, and secrets in it are redacted. Injected memory that the model repeats is
+    left out. A refusal and an answer that says nothing ("I'm sorry, but …", "ok") are not stored. A statement that the
+    store has already adds its tags and its source to that item. MEMCTL_SESSION names the session in the
     source. Without --json and --tee nothing is printed on stdout; --tee passes the answer on, without the proposals
     in it.
     """

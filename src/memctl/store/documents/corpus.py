@@ -85,15 +85,6 @@ def put_files(db: Database, files: Iterable[IngestedFile]) -> None:
         )
 
 
-def paths_below(db: Database, prefix: str) -> list[str]:
-    """The ingested files whose path starts with this folder (which ends in a separator)."""
-    found = db.rows(
-        "SELECT file_path FROM corpus_hashes WHERE file_path >= ? AND file_path < ? ORDER BY file_path",
-        (prefix, prefix_end(prefix)),
-    )
-    return [row[0] for row in found]
-
-
 def list_files_below(db: Database, prefix: str = "", scopes: tuple[str, ...] | None = None) -> list[FileSummary]:
     """The files below a folder (its path ends in a separator; "" means all files), by path.
 
@@ -151,16 +142,12 @@ def expect_files(db: Database, paths: Iterable[str]) -> None:
         )
 
 
-def file_row(db: Database, path: str) -> dict[str, Any] | None:
-    """The row of corpus_hashes for a path as a dict with `item_ids` decoded, or None."""
-    found = file_rows(db, "file_path = ?", (path,))
-    return found[0] if found else None
-
-
-def file_rows(db: Database, where: str = "1", values: tuple[object, ...] = ()) -> list[dict[str, Any]]:
-    """Rows of corpus_hashes as dicts, by path; `where` is one of this package's own conditions."""
+def list_files(db: Database, path: str | None = None, mount_id: str | None = None) -> list[dict[str, Any]]:
+    """Rows of corpus_hashes as dicts with `item_ids` decoded, by path: of one path, of one mount, or all."""
     names = ("file_path", "sha256", "chunk_count", "item_ids", "ingested_at", "mount_id", "rel_path", "ext",
              "size_bytes", "mtime_epoch", "lang_hint")  # fmt: skip
+    wanted = {name: value for name, value in (("file_path", path), ("mount_id", mount_id)) if value is not None}
+    where, values = " AND ".join(f"{name} = ?" for name in wanted) or "1", list(wanted.values())
     found = db.rows(f"SELECT {', '.join(names)} FROM corpus_hashes WHERE {where} ORDER BY file_path", values)
     out = [dict(zip(names, row, strict=True)) for row in found]
     for row in out:
@@ -229,13 +216,13 @@ class DocumentRoot(NamedTuple):
     inner: tuple["DocumentRoot", ...] = ()
     spare: bool = False
 
-    def of(self, path: str) -> "DocumentRoot":
+    def owner_of(self, path: str) -> "DocumentRoot":
         """The mount that a file belongs to."""
         return next((home for home in reversed(self.inner) if path.startswith(home.prefix)), self)
 
     def forces(self, path: str) -> bool:
         """Whether what is done to all files by force is done to this one."""
-        return not self.spare or self.of(path) is self
+        return not self.spare or self.owner_of(path) is self
 
 
 class GoneFile(NamedTuple):
@@ -268,22 +255,22 @@ def paths_with(db: Database, hashes: Iterable[str]) -> dict[str, list[str]]:
     return out
 
 
-def get_seen_below(db: Database, prefix: str, recipe: str) -> dict[str, SeenFile]:
-    """The files below a folder (its path ends in a separator) as they were last read."""
+def get_seen(db: Database, recipe: str, *, below: str | None = None, paths: Iterable[str] = ()) -> dict[str, SeenFile]:
+    """The files below a folder (its path ends in a separator), or those of `paths`, as they were last read."""
+    if below is None:
+        if not db.has("memory_gone_files"):
+            return {}
+        these = db.rows_for(f"{_SEEN} WHERE c.file_path IN (?*)", paths, recipe)
+        return {path: SeenFile(*seen) for path, *seen in these}
+    within = (below, prefix_end(below))
     if not db.has("memory_gone_files"):  # an older store, not written to yet: everything will be read anew
         mount = "mount_id" if db.has("memory_mounts") else "NULL"
         older = f"SELECT file_path, {mount} FROM corpus_hashes WHERE file_path >= ? AND file_path < ?"
-        found = db.rows(older, (prefix, prefix_end(prefix)))
-        return {path: SeenFile(None, None, None, None, current=False, mount_id=of) for path, of in found}
-    found = db.rows(f"{_SEEN} WHERE c.file_path >= ? AND c.file_path < ?", (recipe, prefix, prefix_end(prefix)))
-    return {path: SeenFile(*seen) for path, *seen in found}
-
-
-def get_seen(db: Database, paths: Iterable[str], recipe: str) -> dict[str, SeenFile]:
-    """These files as they were last read; those the store has not met are left out."""
-    if not db.has("memory_gone_files"):
-        return {}
-    found = db.rows_for(f"{_SEEN} WHERE c.file_path IN (?*)", paths, recipe)
+        return {
+            path: SeenFile(None, None, None, None, current=False, mount_id=owner)
+            for path, owner in db.rows(older, within)
+        }
+    found = db.rows(f"{_SEEN} WHERE c.file_path >= ? AND c.file_path < ?", (recipe, *within))
     return {path: SeenFile(*seen) for path, *seen in found}
 
 
@@ -379,7 +366,7 @@ def unlink_superseding(db: Database, item_ids: Sequence[str]) -> None:
 # --- secret paths ----------------------------------------------------------------------------------------------------
 
 
-#: So many hex digits of its SHA-256 tell a path again.
+#: Hex digits of the SHA-256 of a path that its stand-in carries.
 _HASH_DIGITS = 12
 #: Where paths stand as keys, and where beside them.
 _PATH_KEYS = ("corpus_hashes", "memory_files", "memory_gone_files", "memory_unread_files")

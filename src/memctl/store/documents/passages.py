@@ -64,7 +64,7 @@ def complete_positions(db: Database) -> int:
 # --- bulk insert -----------------------------------------------------------------------------------------------------
 
 
-#: From so many rows on it pays.
+#: Rows from which on a bulk insert is faster than single ones.
 WORTHWHILE = 100
 
 _STAGED_COLUMNS = (*rows.COLUMNS, "revision_id", "event_id")

@@ -53,9 +53,11 @@ def set_pin(db: Database, item_id: str, place: tuple[str, str, str, str]) -> Non
         db.upsert("memory_palace_locations", columns, [(item_id, *place, ids.timestamp())])
 
 
-def list_pins(db: Database, where: str, values: tuple[object, ...]) -> list[dict[str, str]]:
-    """Pins as dicts, by place; `where` is one of this package's own conditions."""
+def list_pins(db: Database, **place: str | None) -> list[dict[str, str]]:
+    """Pins as dicts, by place; `place` names the values that columns must have, None is any."""
     names = ("item_id", "domain", "room", "shelf", "card", "assigned_at")
+    wanted = {name: value for name, value in place.items() if value is not None}
+    where, values = " AND ".join(f"{name} = ?" for name in wanted) or "1", list(wanted.values())
     found = db.rows(
         f"SELECT {', '.join(names)} FROM memory_palace_locations WHERE {where} "
         "ORDER BY domain, room, shelf, card, item_id",

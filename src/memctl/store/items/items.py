@@ -37,7 +37,7 @@ _PROTECTED = ("id", "created_at")
 
 #: When items were used, how ("recall", "read"), and which.
 Use = tuple[str, str, list[str]]
-#: So many uses a handle gathers while the store is too busy to count them; further ones are not counted.
+#: Uses that a handle gathers while the store is too busy to count them; further ones are not counted.
 MOST_GATHERED = 10_000
 
 
@@ -370,7 +370,7 @@ _ID_PREFIX = "MEM-"
 
 
 def shorten_ids(db: Database, item_ids: Iterable[str]) -> dict[str, str]:
-    """The ids as a block shows them: the first hex digits of an id of ours, as many as are unique, others whole."""
+    """The ids as a block shows them: the shortest unique start of an id of ours, other ids whole."""
     out: dict[str, str] = {}
     left = []
     for item_id in item_ids:

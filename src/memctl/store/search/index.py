@@ -32,7 +32,7 @@ LEAST_IDF = 1e-6
 #: A word whose share of the score reaches this much of its limit is there as often as can be told.
 _FULL = 0.995
 
-#: Where in a row of a candidate its content stands, and its rowid; so many characters of it are one finding to keep.
+#: Where in a row of a candidate its content and its rowid stand; characters of content that count as one finding.
 _CONTENT, _ROW, _PIECE = 4, 11, 100
 #: What is found out about a word that more items have is not kept: it would soon be too much.
 _WORTH_KEEPING = 2000
@@ -185,24 +185,17 @@ def read_order(db: Database, rows: Iterable[int]) -> dict[int, OrderedItem]:
     if unknown:
         db.cached("standing", 3 * len(unknown))
         known.update(dict.fromkeys(unknown))
-        known.update(
-            (row, _ordered_item(provenance or "", length, asks))
-            for row, provenance, length, asks in db.rows(
-                "SELECT i.rowid, CAST(i.provenance_json AS TEXT), length(i.content), "
-                f"instr(substr(i.content, -40), '?') FROM {_CHOSEN}",
-                [str(unknown)],
-            )
-        )
+        for row, provenance, length, asks in db.rows(
+            "SELECT i.rowid, CAST(i.provenance_json AS TEXT), length(i.content), "
+            f"instr(substr(i.content, -40), '?') FROM {_CHOSEN}",
+            [str(unknown)],
+        ):
+            kind, source, chunk = _origin(provenance or "")
+            # An item that has an order in its source ends its chunk id in its place there: "3", "guide.md:3".
+            position = chunk if chunk.isdecimal() else chunk.rpartition(":")[2]
+            if position.isdecimal() and position.isascii() and len(position) < 10:
+                known[row] = OrderedItem(source, int(position), length, asks, kind == "doc")
     return {row: place for row in rows if (place := known[row]) is not None}
-
-
-def _ordered_item(provenance: str, length: int, asks: int) -> OrderedItem | None:
-    kind, source, chunk = _origin(provenance)
-    # An item that has an order in its source ends its chunk id in its place there: "3", "guide.md:3".
-    place = chunk if chunk.isdecimal() else chunk.rpartition(":")[2]
-    if place.isdecimal() and place.isascii() and len(place) < 10:
-        return OrderedItem(source, int(place), length, asks, kind == "doc")
-    return None
 
 
 def _origin(provenance: str) -> tuple[str, str, str]:
@@ -395,7 +388,7 @@ def quote_phrase(words: str) -> str:
 
 #: How much the length counts in FTS5's bm25 (its constant b).
 B = 0.75
-#: The average of a scope is that of so many of its items, those stored first; of a smaller one, of all.
+#: Items of a scope, those stored first, whose average length stands for that of all.
 SAMPLE = 2000
 
 

@@ -18,7 +18,7 @@ from memctl import ids
 from memctl.store.database import BATCH, Database, batches
 from memctl.store.filters import Filters
 
-#: So many times more than are wanted, and at least so many, are measured exactly.
+#: CANDIDATE_FACTOR times the vectors that are wanted, and at least MIN_CANDIDATES, are measured exactly.
 CANDIDATE_FACTOR = 4
 MIN_CANDIDATES = 200
 #: Fewer cosines say nothing about chance.
@@ -44,7 +44,7 @@ def put_vector(db: Database, item_id: str, vector: Sequence[float], model: str, 
 def get_vector(db: Database, item_id: str) -> tuple[list[float], str] | None:
     """An item's vector and its model, or None."""
     row = db.row("SELECT vector, model_name FROM memory_embeddings WHERE item_id = ?", (item_id,))
-    return None if row is None else (_floats(row[0]).tolist(), row[1])
+    return None if row is None else (array("f", row[0]).tolist(), row[1])
 
 
 def list_vectors(db: Database, active: bool) -> list[tuple[str, list[float]]]:
@@ -54,13 +54,7 @@ def list_vectors(db: Database, active: bool) -> list[tuple[str, list[float]]]:
         f"SELECT e.item_id, e.vector FROM memory_embeddings AS e JOIN memory_items AS i ON i.id = e.item_id {where} "
         "ORDER BY e.item_id"
     )
-    return [(item_id, _floats(blob).tolist()) for item_id, blob in found]
-
-
-def _floats(blob: bytes) -> "array[float]":
-    numbers = array("f")
-    numbers.frombytes(blob)
-    return numbers
+    return [(item_id, array("f", blob).tolist()) for item_id, blob in found]
 
 
 # --- making them -----------------------------------------------------------------------------------------------------
@@ -150,7 +144,7 @@ class SignCode(NamedTuple):
 
 
 class NearestVectors(NamedTuple):
-    """The cosines of the nearest items by rowid, and what the nearest of so many would have by chance only.
+    """The cosines of the nearest items by rowid, and the cosine that the nearest of all would have by chance.
 
     spread  the standard deviation of all cosines; 0 when there are too few to tell
     """
@@ -165,7 +159,7 @@ class NearestVectors(NamedTuple):
 
 
 def nearest(db: Database, query: "array[float]", model: str, filters: Filters, limit: int) -> NearestVectors:
-    """The items that come nearest: WIDER times the limit of them where there are as many."""
+    """The items that come nearest: CANDIDATE_FACTOR times the limit, or all when there are fewer."""
     wanted = max(MIN_CANDIDATES, CANDIDATE_FACTOR * limit)
     asked = signs_of(query)
     apart = [((signs ^ asked).bit_count(), item_id) for item_id, signs in _each_sign_code(db, model, len(query))]
@@ -208,7 +202,7 @@ def mean_and_deviation(numbers: Sequence[float]) -> tuple[float, float]:
 
 
 def chance_deviations(count: int) -> float:
-    """By how many standard deviations the nearest of so many stands out when it is near by chance only."""
+    """By how many standard deviations the nearest of `count` vectors stands out when it is near by chance only."""
     return math.sqrt(2 * math.log(max(2, count)))
 
 

@@ -63,7 +63,7 @@ def match_substrings(db: Database, query: Query, filters: Filters, limit: int) -
     if not found:
         return Matches([], 0)
     items = max(index_size(db), len(found))
-    # What a needle weighs that so many items have, as in `retrieve.ranking`; some even when all have it.
+    # The weight of a needle falls with the items that have it, as in `retrieve.ranking`; it is never zero.
     counts = (sum(map(bool, column)) for column in list(zip(*found, strict=True))[1:])
     weights = [max(0.01, math.log1p((items - count + 0.5) / (count + 0.5))) for count in counts]
     every = sum(weights)
@@ -97,7 +97,7 @@ def merge_matches(ranked: Matches, like: Matches, limit: int) -> Matches:
 def words_from(db: Database, start: str, shortest: int, longest: int) -> list[tuple[str, int]]:
     """The words of the index that begin like this (stems, in a stemming one), and how many items have each.
 
-    shortest, longest  of so many letters
+    shortest, longest  bounds of their length, in letters
     """
     known: dict[str, list[tuple[str, int]]] = db.cached("words")
     if start not in known:
