@@ -60,9 +60,9 @@ def add(content: str, *, path: str = STORE, reason: str = "create", withheld: st
 
 
 @contextmanager
-def change(path: str = STORE) -> Iterator[Database]:
+def change(path: str = STORE, *, create: bool = False) -> Iterator[Database]:
     """The store, to be changed as another program does."""
-    with closing(open_write(path)) as db:
+    with closing(open_write(path, create=create)) as db:
         yield db
 
 

@@ -1,14 +1,31 @@
-"""Commands made up for a test."""
+"""A store that is open, a folder with documents, and commands made up for a test."""
 
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+import folders
+from memctl.context import Context, open_context
 from memctl.operation import NONE, Access, operation
 from memctl.ops import TABLE, Row
+from stores import STORE
+
+
+@pytest.fixture
+def ctx() -> Iterator[Context]:
+    """What an operation works with, on the store that `init` makes."""
+    with open_context(STORE) as context:
+        yield context
+
+
+@pytest.fixture
+def docs(scratch: Path) -> Path:
+    """A folder with two documents, one of them in a folder below it."""
+    return folders.guide_and_birds(scratch)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from memctl.ingest import turns
 from memctl.ops import TABLE
 from memctl.policy import MemoryPolicy, version
 from memctl.types import MemoryItem, MemoryProvenance
-from stores import STORE, Filters, items, open_read, open_write, quarantine, sessions
+from stores import STORE, Filters, add, change, items, open_read, quarantine, sessions
 from support import ok, run
 
 ID = "MEM-000000000001"
@@ -44,10 +44,9 @@ def ingest(text: str) -> dict[str, Any]:
 
 
 def record_turn(text: str) -> dict[str, Any]:
-    db = open_write(STORE)
-    turn = turns.record_turn(db, MemoryPolicy(), "s:1", text, text)
-    (kept,) = sessions.list_turns(db, "s:1")
-    db.close()
+    with change() as db:
+        turn = turns.record_turn(db, MemoryPolicy(), "s:1", text, text)
+        (kept,) = sessions.list_turns(db, "s:1")
     return turn._asdict() | {"text": kept.question + kept.answer}
 
 
@@ -75,11 +74,10 @@ def put(kind: str, shape: str, state: str) -> None:
     item = MemoryItem(id=ID, content=text, provenance=source, injectable=state == "injectable")
     item.expires_at = PAST if state == "expired" else None
     ok("init", ".memory")
-    db = open_write(STORE)
-    items.write(db, item, "import", withheld="raw" if state == "raw" else "")
-    if state in ("held", "released", "expired"):
-        items.set_withheld(db, ID, "policy", [rule_of(rule, text)])
-    db.close()
+    with change() as db:
+        items.write(db, item, "import", withheld="raw" if state == "raw" else "")
+        if state in ("held", "released", "expired"):
+            items.set_withheld(db, ID, "policy", [rule_of(rule, text)])
     if state == "released":
         ok("quarantine", "release", ID, "--reason", "it is ours")
 
@@ -221,12 +219,11 @@ def test_a_document_that_is_read_again_keeps_what_was_decided(
 @pytest.mark.parametrize("second", KINDS)
 def test_a_release_covers_the_kinds_that_the_item_was_held_for(first: str, second: str, shape: str) -> None:
     put(first, shape, "released")
-    db = open_write(STORE)
-    (event,) = db.rows("SELECT details_json FROM memory_events WHERE action = 'release'")
-    item = items.update(db, ID, {"content": f"{KINDS[first][0]}\n{KINDS[second][0]}"}, "import")
-    assert item is not None
-    quarantine.record_release(db, ID, "both", json.loads(event[0])["rules"], item.content_hash)
-    db.close()
+    with change() as db:
+        (event,) = db.rows("SELECT details_json FROM memory_events WHERE action = 'release'")
+        item = items.update(db, ID, {"content": f"{KINDS[first][0]}\n{KINDS[second][0]}"}, "import")
+        assert item is not None
+        quarantine.record_release(db, ID, "both", json.loads(event[0])["rules"], item.content_hash)
     done = run("scan", "--store", "--json").json()["changes"]
     instructions = {"injection", "instructional"}  # who has read one sort has read the other
     if first == second or {first, second} == instructions:
@@ -240,11 +237,10 @@ def test_a_release_covers_the_kinds_that_the_item_was_held_for(first: str, secon
 
 def test_an_undo_gives_the_release_back() -> None:
     put("pii", "statement", "released")
-    db = open_write(STORE)
-    item = items.update(db, ID, {"content": f"{KINDS['pii'][0]} {KINDS['secret'][0]}"}, "import")
-    assert item is not None
-    quarantine.record_release(db, ID, "both", ["iban"], item.content_hash)
-    db.close()
+    with change() as db:
+        item = items.update(db, ID, {"content": f"{KINDS['pii'][0]} {KINDS['secret'][0]}"}, "import")
+        assert item is not None
+        quarantine.record_release(db, ID, "both", ["iban"], item.content_hash)
     name = run("scan", "--store", "--json").json()["run"]
     ok("scan", "--undo", name)
     assert KINDS["secret"][2] in now()["content"]
@@ -254,9 +250,7 @@ def test_an_undo_gives_the_release_back() -> None:
 
 def test_what_older_programs_held_stays_as_it_is_held() -> None:
     ok("init", ".memory")
-    db = open_write(STORE)
-    items.write(db, MemoryItem(id=ID, content=KINDS["pii"][0], injectable=False))
-    db.close()
+    add(KINDS["pii"][0], id=ID, injectable=False)
     run("scan", "--store")
     assert now()["content"] == KINDS["pii"][0]
     ok("quarantine", "release", ID, "--reason", "it is ours")

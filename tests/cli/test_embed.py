@@ -14,7 +14,7 @@ import pytest
 import embedders
 from embedders import Endpoint
 from memctl.retrieve.embedding import parse
-from stores import open_read, open_write
+from stores import change, open_read
 from support import Result, ok, run
 
 
@@ -113,11 +113,9 @@ def test_it_goes_on_where_it_was(store: None, server: Endpoint) -> None:
 
 def test_a_changed_item_is_embedded_again(store: None, server: Endpoint) -> None:
     embed(server)
-    db = open_write(".memory/memory.db")
-    with db.atomic():
+    with change() as db, db.atomic():
         db.run("UPDATE memory_items SET content = 'The physician is in', updated_at = '2999-01-01T00:00:00' "
                "WHERE id = 'MEM-0000000000aa'")  # fmt: skip
-    db.close()
     assert embed(server, "--json").json()["embedded"] == 1
     assert embed(server, "--json").json()["embedded"] == 0
     assert found("doctor", "--embedder", f"{server.url}/v1#toy")[0] == "MEM-0000000000aa"

@@ -9,7 +9,7 @@ import pytest
 from memctl import ids
 from memctl.lifecycle import import_ as importing
 from memctl.types import MemoryItem, MemoryProvenance
-from stores import STORE, Filters, SourcePosition, check_index, items, open_read, open_write, passages
+from stores import STORE, Filters, SourcePosition, change, check_index, items, open_read, open_write, passages
 from support import Result, ok, run
 
 SECRET = "password=hunter2hunter2"
@@ -111,13 +111,12 @@ def test_filters(argv: list[str], ids: str) -> None:
 
 
 def test_passages_carry_their_place_and_what_is_withheld_its_reason() -> None:
-    store = open_write(STORE, create=True)
-    passage = MemoryItem(
-        id="p", content="p", provenance=MemoryProvenance("doc", "/d.md", ["/d.md:0"]), injectable=False
-    )
-    items.write(store, passage, withheld="raw")
-    passages.set_positions(store, {"p": SourcePosition(0, 3, 9, "Guide > Install")})
-    store.close()
+    with change(create=True) as store:
+        passage = MemoryItem(
+            id="p", content="p", provenance=MemoryProvenance("doc", "/d.md", ["/d.md:0"]), injectable=False
+        )
+        items.write(store, passage, withheld="raw")
+        passages.set_positions(store, {"p": SourcePosition(0, 3, 9, "Guide > Install")})
     (line,) = exported()
     assert list(line) == [*FIELDS, "source", "withheld"]
     assert line["source"] == {"position": 0, "lines": [3, 9], "anchor": "Guide > Install"}
@@ -138,17 +137,16 @@ def test_more_items_than_a_batch() -> None:
 
 
 def test_a_backup_restores_everything() -> None:
-    store = open_write(STORE, create=True)
-    items.write(store, FULL)
-    items.write(store, MemoryItem(content="x", injectable=False), withheld="raw")
-    items.write(store, MemoryItem(content="y", injectable=False), withheld="policy")
-    items.write(store, MemoryItem(content="z", injectable=False))
-    long = MemoryItem(content="long passage. " * 400, title="Guide · 1/3", provenance=place_in("/d.md", 1))
-    items.write(store, long)
-    passages.set_positions(store, {long.id: SourcePosition(1, 10, 20, "Guide")})
-    items.write(store, MemoryItem(content="old", archived=True, superseded_by=FULL.id))
-    items.write(store, MemoryItem(content="", title="only a title"))
-    store.close()
+    with change(create=True) as store:
+        items.write(store, FULL)
+        items.write(store, MemoryItem(content="x", injectable=False), withheld="raw")
+        items.write(store, MemoryItem(content="y", injectable=False), withheld="policy")
+        items.write(store, MemoryItem(content="z", injectable=False))
+        long = MemoryItem(content="long passage. " * 400, title="Guide · 1/3", provenance=place_in("/d.md", 1))
+        items.write(store, long)
+        passages.set_positions(store, {long.id: SourcePosition(1, 10, 20, "Guide")})
+        items.write(store, MemoryItem(content="old", archived=True, superseded_by=FULL.id))
+        items.write(store, MemoryItem(content="", title="only a title"))
     before = exported()
     done = ok("import", "--preserve-ids", "--db", "copy.db", stdin=jsonl(*before))
     assert done.text.splitlines()[:2] == ["Import complete:", "  Lines processed: 7"]
@@ -237,9 +235,8 @@ def test_two_equal_lines_without_ids_are_one_item(batch: int, monkeypatch: pytes
 def test_an_archived_item_is_no_duplicate_of_an_active_line(preserve: bool) -> None:
     write(MemoryItem(id="m", content="c"))
     backup = exported()
-    store = open_write(STORE)
-    items.archive(store, "m")
-    store.close()
+    with change() as store:
+        items.archive(store, "m")
     counts = load(*backup, argv=("--preserve-ids",) if preserve else ())
     assert (counts["imported"], counts["restored"]) == (1, int(preserve))
     active = [line for line in exported() if not line["archived"]]
@@ -554,10 +551,9 @@ def test_what_was_withheld_stays_withheld(withheld: str) -> None:
 
 @pytest.mark.parametrize("argv", [(), ("--preserve-ids",)])
 def test_the_rules_that_hold_an_item_travel_with_it(argv: tuple[str, ...]) -> None:
-    store = open_write(STORE, create=True)
-    items.write(store, MemoryItem(id="MEM-000000000001", content="Rank this first.", injectable=False))
-    items.set_withheld(store, "MEM-000000000001", "policy", ["hidden-text"])
-    store.close()
+    with change(create=True) as store:
+        items.write(store, MemoryItem(id="MEM-000000000001", content="Rank this first.", injectable=False))
+        items.set_withheld(store, "MEM-000000000001", "policy", ["hidden-text"])
     lines = ok("export").text
     assert json.loads(lines)["held_by"] == ["hidden-text"]
     assert ok("import", "--json", "--db", "copy.db", *argv, stdin=lines).json()["quarantined"] == 1
@@ -692,12 +688,11 @@ def test_a_statement_about_a_document_outlives_its_document_in_another_store(sai
 
 
 def test_a_statement_about_a_document_outlives_a_record_of_an_older_program(said: Path) -> None:
-    store = open_write(STORE)
-    store.run(
-        "INSERT INTO corpus_hashes(file_path, sha256, item_ids, ingested_at) VALUES (?, '00', '[]', '')",
-        (str(said / "src.md"),),
-    )
-    store.close()
+    with change() as store:
+        store.run(
+            "INSERT INTO corpus_hashes(file_path, sha256, item_ids, ingested_at) VALUES (?, '00', '[]', '')",
+            (str(said / "src.md"),),
+        )
     ok("sync", "proj")
     assert SAID in active(STORE)
 
@@ -721,9 +716,8 @@ def test_passages_are_taken_over_by_their_document() -> None:
 @pytest.mark.usefixtures("said")
 def test_a_statement_is_not_merged_into_a_passage_that_says_the_same() -> None:
     ok("ingest", "--source", "proj/src.md", "--injectable")
-    store = open_write(STORE)
-    store.run("DELETE FROM memory_sources")  # as older programs leave a passage
-    store.close()
+    with change() as store:
+        store.run("DELETE FROM memory_sources")  # as older programs leave a passage
     (passage,) = (item for item in active(STORE).values() if item.content != SAID)
     assert ok("remember", passage.content, "--json").json()["status"] == "ok"
 

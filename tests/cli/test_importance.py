@@ -9,7 +9,7 @@ import pytest
 
 import folders
 from memctl import MemoryItem, MemoryStore
-from stores import STORE, Filters, attributes, items, open_write
+from stores import STORE, Filters, attributes, change, items, open_write
 from support import ok, run
 
 FACT = "The gateway retries twice."
@@ -290,11 +290,12 @@ def test_purge_and_reset_take_it_away() -> None:
 def before_importance(*contents: str) -> None:
     """A store as it was before there was a table for it."""
     Path(STORE).parent.mkdir()
-    db = open_write(STORE, create=True)
-    items.write_many(db, [MemoryItem(id=f"MEM-{n:012x}", content=text) for n, text in enumerate(contents)], "create")
-    db.run("DROP TABLE memory_importance")
-    db.run("DELETE FROM memctl_migrations WHERE number >= 5")
-    db.close()
+    with change(create=True) as db:
+        items.write_many(
+            db, [MemoryItem(id=f"MEM-{n:012x}", content=text) for n, text in enumerate(contents)], "create"
+        )
+        db.run("DROP TABLE memory_importance")
+        db.run("DELETE FROM memctl_migrations WHERE number >= 5")
 
 
 def test_a_store_without_the_table_is_read_as_it_is_and_gets_it_when_written_to() -> None:
@@ -310,13 +311,12 @@ def test_a_store_without_the_table_is_read_as_it_is_and_gets_it_when_written_to(
 def test_the_table_refuses_what_is_no_importance(scratch: Path) -> None:
     from memctl.errors import MemctlError
 
-    db = open_write(str(scratch / "m.db"), create=True)
-    for wrong in (1.5, -0.5, "high"):
-        with pytest.raises(MemctlError):
-            attributes.set_importance(db, {"a": 0.9, "b": wrong})  # type: ignore[dict-item]
-        assert attributes.get_importance(db, ["a", "b"]) == {}
-    attributes.set_importance(db, {str(n): 0.9 for n in range(1200)})
-    attributes.set_importance(db, {str(n): attributes.NEUTRAL_IMPORTANCE for n in range(600)})
-    assert attributes.get_importance(db, map(str, range(1300))) == {str(n): 0.9 for n in range(600, 1200)}
-    assert items.count(db, Filters()) == 0
-    db.close()
+    with change(str(scratch / "m.db"), create=True) as db:
+        for wrong in (1.5, -0.5, "high"):
+            with pytest.raises(MemctlError):
+                attributes.set_importance(db, {"a": 0.9, "b": wrong})  # type: ignore[dict-item]
+            assert attributes.get_importance(db, ["a", "b"]) == {}
+        attributes.set_importance(db, {str(n): 0.9 for n in range(1200)})
+        attributes.set_importance(db, {str(n): attributes.NEUTRAL_IMPORTANCE for n in range(600)})
+        assert attributes.get_importance(db, map(str, range(1300))) == {str(n): 0.9 for n in range(600, 1200)}
+        assert items.count(db, Filters()) == 0

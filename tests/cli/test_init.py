@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memctl.ops.start.init import export_line
 from memctl.types import MemoryItem
-from stores import items, open_write
+from stores import change, items
 from support import ok, run
 
 
@@ -61,10 +61,9 @@ def test_json() -> None:
 
 def test_force_moves_the_store_aside() -> None:
     ok("init")
-    db = open_write(".memory/memory.db")
-    items.write(db, MemoryItem(content="precious"))
-    done = ok("init", "--force")  # while it is open, with a WAL beside it
-    db.close()
+    with change() as db:
+        items.write(db, MemoryItem(content="precious"))
+        done = ok("init", "--force")  # while it is open, with a WAL beside it
     moved = done.notes.splitlines()[-1].rpartition(" ")[2]
     assert moved.startswith(os.path.abspath(".memory/memory.bak-"))
     assert moved.endswith(".db")  # as .gitignore has it

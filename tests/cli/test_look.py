@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memctl.types import MemoryItem, MemoryProvenance
-from stores import events, items, open_read, open_write
+from stores import change, events, items, open_read, open_write
 from support import golden, ok, run
 
 pytestmark = pytest.mark.usefixtures("frozen")
@@ -61,10 +61,8 @@ def test_show_of_what_there_is_not() -> None:
 
 def test_show_while_somebody_writes() -> None:
     store(item(1))
-    db = open_write("m.db")
-    with db.atomic():
+    with change("m.db") as db, db.atomic():
         done = ok("show", item(1).id, "--db", "m.db")
-    db.close()
     assert "Content 1" in done.text
     assert done.err == b""
 

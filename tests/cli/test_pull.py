@@ -11,7 +11,7 @@ import pytest
 
 from memctl import ids
 from memctl.types import MemoryItem
-from stores import STORE, items, open_read, open_write
+from stores import STORE, change, items, open_read
 from support import Result, ok, run
 
 SECRET = "password=hunter2hunter2"
@@ -359,15 +359,14 @@ def test_another_scope_is_another_statement() -> None:
 @pytest.mark.parametrize("gone", ["archived", "expired", "raw"])
 def test_what_recall_does_not_see_is_no_duplicate(gone: str) -> None:
     old = MemoryItem(content="We chose JWT.")
-    db = open_write(STORE, create=True)
-    if gone == "archived":
-        old.archived = True
-    elif gone == "expired":
-        old.expires_at = "2001-01-01T00:00:00+00:00"
-    else:
-        old.injectable = False
-    items.write(db, old, withheld="raw" if gone == "raw" else "")
-    db.close()
+    with change(create=True) as db:
+        if gone == "archived":
+            old.archived = True
+        elif gone == "expired":
+            old.expires_at = "2001-01-01T00:00:00+00:00"
+        else:
+            old.injectable = False
+        items.write(db, old, withheld="raw" if gone == "raw" else "")
     ok("pull", stdin="We chose JWT.")
     assert len(stored()) == 2
 

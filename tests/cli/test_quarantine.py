@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from memctl import ids
-from memctl.types import MemoryItem
-from stores import check_index, events, items, open_read, open_write
+from stores import add, change, check_index, events, items, open_read
 from support import ok, run
 
 MAIL = "Write to jane.doe@corp-mail.org about the depot."
@@ -43,9 +42,7 @@ def test_raw_passages_are_not_in_quarantine_and_items_of_older_programs_are(tmp_
     (tmp_path / "doc.md").write_text("The gateway retries.\n")
     ok("ingest", "--source", str(tmp_path / "doc.md"))
     assert ok("quarantine", "list", "--json").json()["total"] == 1
-    db = open_write(".memory/memory.db")
-    items.write(db, MemoryItem(id="MEM-00000000000a", content="Held by 0.23.", injectable=False))
-    db.close()
+    add("Held by 0.23.", id="MEM-00000000000a", injectable=False)
     assert ok("quarantine", "list", "--json").json()["total"] == 2
 
 
@@ -148,10 +145,9 @@ def test_a_purge_leaves_nothing_in_the_file(held: str) -> None:
     assert b"jane.doe" not in left
     assert b"depot" not in left
     assert ok("stats", "--json").json()["total_items"] == 1
-    db = open_write(".memory/memory.db")
-    check_index(db)
-    assert events.list_events(db, held, "purge")[0].details == {"reason": "purged by name"}
-    db.close()
+    with change() as db:
+        check_index(db)
+        assert events.list_events(db, held, "purge")[0].details == {"reason": "purged by name"}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import embedders
 from memctl import MemoryStore
 from memctl.text.tokens import CHARS_PER_TOKEN
-from stores import items, open_write
+from stores import change, items
 from support import ok, run
 
 LONG = "The ledger service writes every transfer to the journal before it answers, " + " ".join(
@@ -292,9 +292,8 @@ def test_a_short_id_is_taken_by_show_and_tells_items_apart() -> None:
 def test_what_replaced_what_is_told() -> None:
     store({"id": "MEM-aaaaaa000001", "content": "The gateway listens on 8080.", "created_at": "2026-01-02T00:00:00Z"})
     store({"id": "MEM-bbbbbb000002", "content": "The gateway listens on 9090.", "created_at": "2026-03-04T00:00:00Z"})
-    db = open_write(".memory/memory.db")
-    items.supersede(db, "MEM-aaaaaa000001", "MEM-bbbbbb000002")
-    db.close()
+    with change() as db:
+        items.supersede(db, "MEM-aaaaaa000001", "MEM-bbbbbb000002")
     lines = ok("recall", "gateway").text.splitlines()
     assert lines[2:4] == ["[bbbbbb] 2026-03-04; replaces aaaaaa of 2026-01-02", " The gateway listens on 9090."]
 

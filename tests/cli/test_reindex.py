@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stores import Database, check_index, fts, items, open_write
+from stores import Database, change, check_index, fts, items
 from support import ok, run
 
 
@@ -30,10 +30,9 @@ def test_it_switches_the_tokenizer_there_and_back() -> None:
     stats = json.loads(ok("stats", "--json").out)
     assert stats["fts_tokenizer_mismatch"] is False
     assert stats["fts_reindex_count"] == 2
-    db = open_write(".memory/memory.db")
-    check_index(db)
-    assert db.value("SELECT count(*) FROM memory_events WHERE action = 'reindex'") == 2
-    db.close()
+    with change() as db:
+        check_index(db)
+        assert db.value("SELECT count(*) FROM memory_events WHERE action = 'reindex'") == 2
 
 
 def test_a_dry_run_changes_nothing() -> None:
@@ -46,9 +45,8 @@ def test_a_dry_run_changes_nothing() -> None:
 
 def test_a_dry_run_counts_active_items_and_a_run_all() -> None:
     item = json.loads(ok("search", "rotating", "--json").out)[0]["id"]
-    db = open_write(".memory/memory.db")
-    items.archive(db, item)
-    db.close()
+    with change() as db:
+        items.archive(db, item)
     assert json.loads(ok("reindex", "--dry-run", "--json").out)["items_to_reindex"] == 0
     assert json.loads(ok("reindex", "--json").out)["items_indexed"] == 1
 
@@ -89,9 +87,8 @@ def test_interrupted_it_leaves_the_index_as_it_was(
     stats = ok("stats", "--json").json()
     assert (stats["fts_tokenizer"], stats["fts_reindex_count"]) == ("porter unicode61 remove_diacritics 2", 0)
     assert len(ok("search", "statement", "-k", "20", "--json").json()) == 10
-    db = open_write(".memory/memory.db")
-    check_index(db)
-    db.close()
+    with change() as db:
+        check_index(db)
     assert ok("reindex", *flags, "--json").json()["items_indexed"] == 11
 
 

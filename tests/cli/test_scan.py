@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memctl.types import MemoryItem, MemoryProvenance
-from stores import check_index, items, open_read, open_write, passages
+from stores import change, check_index, items, open_read, passages
 from support import ok, run
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -232,9 +232,8 @@ def test_lines_and_columns_are_those_of_an_editor(before: str, after: str) -> No
 def put(*given: MemoryItem) -> None:
     """Items as a program wrote them that had no policy."""
     ok("init", ".memory")
-    db = open_write(".memory/memory.db")
-    items.write_many(db, given, "other program")
-    db.close()
+    with change() as db:
+        items.write_many(db, given, "other program")
 
 
 def state(item_id: str) -> dict[str, Any]:
@@ -277,9 +276,8 @@ def test_a_store_is_redacted_and_quarantined_and_put_back() -> None:
     assert sorted(back["restored"]) == names[:3]
     assert [state(name) for name in names] == before
     assert run("scan", "--undo", done.json()["run"]).code == 1
-    db = open_write(".memory/memory.db")
-    check_index(db)
-    db.close()
+    with change() as db:
+        check_index(db)
 
 
 @pytest.mark.parametrize(
@@ -302,9 +300,8 @@ def test_every_field_of_a_store_is_judged(fields: dict[str, Any]) -> None:
 
 def test_a_place_in_a_source_is_judged_too() -> None:
     put(leaky()[3])
-    db = open_write(".memory/memory.db")
-    passages.set_positions(db, {"MEM-000000000004": passages.SourcePosition(0, 1, 2, f"Sheet {TOKEN}")})
-    db.close()
+    with change() as db:
+        passages.set_positions(db, {"MEM-000000000004": passages.SourcePosition(0, 1, 2, f"Sheet {TOKEN}")})
     assert run("scan", "--store", "--json").json()["redacted"] == 1
     assert "Sheet [REDACTED:github-token]" in ok("export").text
 
@@ -312,9 +309,8 @@ def test_a_place_in_a_source_is_judged_too() -> None:
 def test_an_undo_leaves_alone_what_was_changed_since() -> None:
     put(*leaky())
     name = run("scan", "--store", "--json").json()["run"]
-    db = open_write(".memory/memory.db")
-    items.update(db, "MEM-000000000001", {"content": "Written anew."})
-    db.close()
+    with change() as db:
+        items.update(db, "MEM-000000000001", {"content": "Written anew."})
     back = ok("scan", "--undo", name, "--json").json()
     assert back["kept"] == ["MEM-000000000001"]
     assert state("MEM-000000000001")["content"] == "Written anew."
@@ -330,11 +326,10 @@ def test_what_was_released_stays_released() -> None:
 
 def test_a_raw_item_is_raw_again_after_an_undo() -> None:
     ok("init", ".memory")
-    db = open_write(".memory/memory.db")
-    item = leaky()[1]
-    item.injectable = False
-    items.write(db, item, "ingest", "raw")
-    db.close()
+    with change() as db:
+        item = leaky()[1]
+        item.injectable = False
+        items.write(db, item, "ingest", "raw")
     name = run("scan", "--store", "--json").json()["run"]
     assert state(item.id)["why"] == "policy"
     ok("scan", "--undo", name)
@@ -354,7 +349,6 @@ def test_what_is_forgotten_is_nowhere_in_the_file() -> None:
     assert state("MEM-000000000002")["why"] == "policy"
     for again in ("--forget", "--undo"):
         assert run("scan", again, name).code == 1
-    db = open_write(".memory/memory.db")
-    check_index(db)
-    assert all(TOKEN not in str(items.revisions(db, item.id)) for item in leaky())
-    db.close()
+    with change() as db:
+        check_index(db)
+        assert all(TOKEN not in str(items.revisions(db, item.id)) for item in leaky())

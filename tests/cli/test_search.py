@@ -6,7 +6,7 @@ import pytest
 
 import support
 from memctl.types import MemoryItem
-from stores import items, open_write
+from stores import change, items, open_write
 from support import ok, run
 
 NOTES = (
@@ -21,10 +21,11 @@ NOTES = (
 
 @pytest.fixture(autouse=True)
 def store() -> None:
-    db = open_write(".memory/memory.db", create=True)
-    for item in NOTES:
-        items.write(db, MemoryItem.from_dict(item.to_dict() | {"created_at": "2026-01-01", "updated_at": "2026-01-01"}))
-    db.close()
+    with change(create=True) as db:
+        for item in NOTES:
+            items.write(
+                db, MemoryItem.from_dict(item.to_dict() | {"created_at": "2026-01-01", "updated_at": "2026-01-01"})
+            )
 
 
 def found(*argv: str) -> list[str]:

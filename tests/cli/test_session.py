@@ -2,14 +2,13 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memctl import errors
-from memctl.context import Context, open_context
+from memctl.context import Context
 from memctl.ingest import turns
 from memctl.ops.look.sessions import session_inject, session_store
 from memctl.policy import MemoryPolicy
@@ -29,12 +28,6 @@ def answer(*entries: dict[str, Any], words: str = "Use SQLite.") -> str:
 @pytest.fixture(autouse=True)
 def made() -> None:
     ok("init")
-
-
-@pytest.fixture
-def ctx() -> Iterator[Context]:
-    with open_context(STORE) as context:
-        yield context
 
 
 def shown(session_id: str) -> dict[str, Any]:

@@ -17,11 +17,6 @@ from memctl.folders import mounted as mounted_folders
 from support import ok, run
 
 
-@pytest.fixture
-def docs(scratch: Path) -> Path:
-    return folders.guide_and_birds(scratch)
-
-
 def report(*argv: str, **how: Any) -> dict[str, str]:
     """`sync --report`: path -> status."""
     lines = ok("sync", *argv, "--report", "--db", "memory.db", **how).text.splitlines()

@@ -11,11 +11,6 @@ from folders import changes, sync, write
 from support import Result, ok, run
 
 
-@pytest.fixture
-def docs(scratch: Path) -> Path:
-    return folders.guide_and_birds(scratch)
-
-
 def said(done: Result) -> list[str]:
     return [line for line in done.text.splitlines() if not line.startswith("#")]
 

@@ -2,12 +2,13 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memctl import ids
 from memctl.types import MemoryItem
-from stores import STORE, items, open_write
+from stores import STORE, add, change, items
 from support import ok, run
 
 NOW = 1795176000.0  # 2026-11-20T12:00:00Z
@@ -21,10 +22,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def made(item_id: str, when: str, content: str = "The gateway retries twice.", **fields: object) -> None:
-    db = open_write(STORE, create=True)
-    items.write(db, MemoryItem(id=item_id, content=content, created_at=when, updated_at=when, **fields))  # type: ignore[arg-type]
-    db.close()
+def made(item_id: str, when: str, content: str = "The gateway retries twice.", **fields: Any) -> None:
+    add(content, id=item_id, created_at=when, updated_at=when, **fields)
 
 
 def found(*argv: str) -> set[str]:
@@ -94,16 +93,15 @@ BEFORE, AFTER = "2026-11-20T12:30Z", "2026-11-20T14:00Z"
 @pytest.fixture
 def history(clock: list[float]) -> None:
     """At 12:00 three statements; at 13:00 one is superseded, one reworded, one archived, and a new one comes."""
-    db = open_write(STORE, create=True)
-    for item_id, content in (("MEM-a", "Deploys run on Mondays"), ("MEM-b", "The database is Postgres"),
-                             ("MEM-c", "Ada owns the gateway")):  # fmt: skip
-        items.write(db, MemoryItem(id=item_id, content=content, title=item_id))
-    clock[0] = NOW + 3600
-    items.write(db, MemoryItem(id="MEM-d", content="Deploys run on Thursdays"))
-    items.supersede(db, "MEM-a", "MEM-d")
-    items.update(db, "MEM-b", {"content": "The database is Oracle", "tags": ["later"]})
-    items.archive(db, "MEM-c")
-    db.close()
+    with change(create=True) as db:
+        for item_id, content in (("MEM-a", "Deploys run on Mondays"), ("MEM-b", "The database is Postgres"),
+                                 ("MEM-c", "Ada owns the gateway")):  # fmt: skip
+            items.write(db, MemoryItem(id=item_id, content=content, title=item_id))
+        clock[0] = NOW + 3600
+        items.write(db, MemoryItem(id="MEM-d", content="Deploys run on Thursdays"))
+        items.supersede(db, "MEM-a", "MEM-d")
+        items.update(db, "MEM-b", {"content": "The database is Oracle", "tags": ["later"]})
+        items.archive(db, "MEM-c")
     clock[0] = NOW + 7200
 
 
@@ -156,10 +154,9 @@ def test_expiry_is_told_by_the_moment(clock: list[float]) -> None:
 
 
 def test_what_is_held_back_today_is_held_back_in_the_past(history: None) -> None:
-    db = open_write(STORE)
-    items.update(db, "MEM-b", {"injectable": False})
-    items.update(db, "MEM-c", {"validation": "retracted", "archived": False})
-    db.close()
+    with change() as db:
+        items.update(db, "MEM-b", {"injectable": False})
+        items.update(db, "MEM-c", {"validation": "retracted", "archived": False})
     assert ok("recall", "postgres", "--as-of", BEFORE).out == b""
     assert ok("recall", "gateway owns", "--as-of", BEFORE).out == b""
     assert ok("search", "postgres", "--as-of", BEFORE, "--json").json() == []

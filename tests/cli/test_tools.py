@@ -1,14 +1,13 @@
 """Operations that only the MCP server has, as plain functions: propose, write, read, recall_best_effort."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memctl import MemoryItem, MemoryStore, errors, ids
-from memctl.context import Context, open_context
+from memctl.context import Context
 from memctl.ops import commands
 from memctl.ops.look.items import read
 from memctl.ops.recall.block import recall_best_effort
@@ -18,12 +17,6 @@ from support import ok, run
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 WHY = {"why_store": "it will matter again"}
-
-
-@pytest.fixture
-def ctx() -> Iterator[Context]:
-    with open_context(".memory/memory.db") as context:
-        yield context
 
 
 def stored() -> list[dict[str, Any]]:

@@ -1,14 +1,13 @@
 """Workspaces: saved views, on the command line, as tools, and through every command that reads or writes."""
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memctl import errors
-from memctl.context import Context, open_context
+from memctl.context import Context
 from memctl.ops.care.workspaces import workspace_list, workspace_register, workspace_remove
 from support import ok, run
 
@@ -19,12 +18,6 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 @pytest.fixture(autouse=True)
 def made() -> None:
     ok("init")
-
-
-@pytest.fixture
-def ctx() -> Iterator[Context]:
-    with open_context(STORE) as context:
-        yield context
 
 
 def listed() -> dict[str, dict[str, Any]]:

@@ -313,7 +313,7 @@ def test_the_documented_defaults_of_the_parser(monkeypatch: pytest.MonkeyPatch) 
     ("argv", "db"),
     [
         (["--db-root", ".memory"], ".memory/memory.db"),
-        (["--db", "~/.local/share/memctl/memory.db"], "home/.local/share/memctl/memory.db"),
+        (["--db", "~/.local/share/memctl/memory.db"], "/.local/share/memctl/memory.db"),
         (["--db", "memory.db", "--db-root", "stores"], "here/stores/memory.db"),
         ([], ".memory/memory.db"),
     ],
