@@ -129,7 +129,12 @@ class WriteTarget(Group):
 
     def place(self, ctx: "Context") -> tuple[str, str | None]:
         """The scope and the corpus that it is filed under. Opens no store unless a workspace is named."""
-        return writes(ctx, self.workspace, self.scope)
+        if self.workspace is None:
+            return self.scope, None
+        from memctl.store import workspaces
+
+        saved = workspaces.named_workspace(ctx.db, self.workspace)
+        return saved.scope, saved.corpus_id
 
 
 class Acting(Group):
@@ -137,16 +142,6 @@ class Acting(Group):
 
     dry_run: Annotated[bool, Arg("only say what would be done", "--dry-run")] = False
     yes: Annotated[bool, Arg("do it; without this, only say what would go", "--yes")] = False
-
-
-def writes(ctx: "Context", workspace: str | None, scope: str) -> tuple[str, str | None]:
-    """The scope and the corpus that an operation files under. Opens no store unless a workspace is named."""
-    if workspace is None:
-        return scope, None
-    from memctl.store import workspaces
-
-    saved = workspaces.named_workspace(ctx.db, workspace)
-    return saved.scope, saved.corpus_id
 
 
 def seen_through(ctx: "Context", workspace: str | None, filters: "Filters", *, all_scopes: bool = False) -> "Filters":

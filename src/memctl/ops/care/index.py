@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
-from memctl.operation import READ, WRITE, Arg, Result, operation
+from memctl.operation import READ, WRITE, Arg, Fields, Result, operation
+from memctl.parameters import Acting
 from memctl.reading.request import choose_embedder
 from memctl.store import migrate
 from memctl.store.documents import passages
@@ -64,7 +65,7 @@ def embed(
     limit: Annotated[int | None, Arg("embed at most this many items now", "-k", "--limit", ge=1)] = None,
     replace: Annotated[bool, Arg("replace the vectors of another model", "--replace")] = False,
     forget: Annotated[bool, Arg("delete all vectors instead", "--forget")] = False,
-    dry_run: Annotated[bool, Arg("send nothing, only say what would be sent", "--dry-run")] = False,
+    acting: Annotated[Acting, Fields("dry_run", dry_run={"help": "send nothing, only say what would be sent"})],
 ) -> Embedded:
     """Make vectors of the items, so that search also finds by meaning.
 
@@ -73,7 +74,7 @@ def embed(
     the vectors, as far as they help in this store.
     """
     if forget:
-        return _delete_vectors(ctx, dry_run=dry_run)
+        return _delete_vectors(ctx, dry_run=acting.dry_run)
     model = choose_embedder(ctx, embedder)
     if model is None:
         raise errors.EmbedderMissing
@@ -82,10 +83,10 @@ def embed(
 
     todo = vectors.pending_items(ctx.db, model.model, EMBEDDABLE)
     result = Embedded(
-        model=model.model, kept=items.count(ctx.db, EMBEDDABLE) - len(todo), left=len(todo), dry_run=dry_run
+        model=model.model, kept=items.count(ctx.db, EMBEDDABLE) - len(todo), left=len(todo), dry_run=acting.dry_run
     )
     now = todo if limit is None else todo[:limit]
-    if dry_run:
+    if acting.dry_run:
         most = _max_chars(ctx)
         chars = sum(
             len(_text_to_send(text, most))
@@ -225,7 +226,7 @@ def reindex(
             mcp_help="fr, en or raw; default: the one in use",
         ),
     ] = None,
-    dry_run: Annotated[bool, Arg("only say what would be done", "--dry-run")] = False,
+    acting: Annotated[Acting, Fields("dry_run")],
 ) -> Reindexed:
     """Make the full-text index anew, with another tokenizer if wanted.
 
@@ -242,13 +243,13 @@ def reindex(
         steps = migrate.pending_steps(db)
     finally:
         db.close()
-    if dry_run:
+    if acting.dry_run:
         ctx.narrow(READ)
     before = fts.tokenizer_of(ctx.db)
     if before is None:
         raise errors.StoreFailed(path=ctx.db.path, reason="this SQLite has no full-text search (FTS5)")
     after = resolve(tokenizer) if tokenizer is not None else before
-    if dry_run:
+    if acting.dry_run:
         return _report(
             ctx,
             Reindexed(

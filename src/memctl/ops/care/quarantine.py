@@ -4,8 +4,8 @@ from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.errors import ItemNotFound, UsageError
 from memctl.names import DEFAULT_SCOPE
-from memctl.operation import READ, WRITE, Arg, PlainResult, operation
-from memctl.parameters import seen_through
+from memctl.operation import READ, WRITE, Arg, Fields, PlainResult, operation
+from memctl.parameters import Acting, seen_through
 
 if TYPE_CHECKING:
     from memctl.store.filters import Filters
@@ -34,7 +34,7 @@ def quarantine(
     *,
     reason: Annotated[str | None, Arg("release: why the item may be given to a model", "--reason")] = None,
     expired: Annotated[bool, Arg("purge: all whose time is over", "--expired")] = False,
-    yes: Annotated[bool, Arg("purge: do it; without this, only say what would go", "--yes")] = False,
+    acting: Annotated[Acting, Fields("yes", yes={"help": "purge: do it; without this, only say what would go"})],
     scope: Annotated[
         str, Arg("list, purge --expired: items of this scope and of the scope global", "--scope")
     ] = DEFAULT_SCOPE,
@@ -54,7 +54,7 @@ def quarantine(
     from memctl.store.filters import Filters
 
     wanted = list(dict.fromkeys(word.strip() for word in id or ()))
-    _refuse_misplaced(action, wanted, reason, expired=expired, yes=yes)
+    _refuse_misplaced(action, wanted, reason, expired=expired, yes=acting.yes)
     if not (action == "list" or expired) and (all_scopes or workspace or scope != DEFAULT_SCOPE):
         raise UsageError("a scope is for list and purge --expired only", command="quarantine")
     if action in ("list", "show"):
@@ -66,7 +66,7 @@ def quarantine(
         return _show(ctx, wanted)
     if action == "release":
         return _release(ctx, wanted, " ".join((reason or "").split()))
-    return _purge(ctx, wanted, filters if expired else None, yes=yes)
+    return _purge(ctx, wanted, filters if expired else None, yes=acting.yes)
 
 
 def _refuse_misplaced(action: str, wanted: list[str], reason: str | None, *, expired: bool, yes: bool) -> None:

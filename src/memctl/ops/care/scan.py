@@ -3,7 +3,8 @@
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated
 from memctl.context import Context
-from memctl.operation import READ, WRITE, Arg, PlainResult, operation
+from memctl.operation import READ, WRITE, Arg, Fields, PlainResult, operation
+from memctl.parameters import Acting
 
 if TYPE_CHECKING:
     from memctl.ingest.scan import Spot
@@ -38,7 +39,7 @@ def scan(
         bool, Arg("judge files as statements are: mail addresses and telephone numbers too", "--strict")
     ] = False,
     store: Annotated[bool, Arg("judge what is stored instead: redact secrets, quarantine the rest", "--store")] = False,
-    dry_run: Annotated[bool, Arg("with --store: only say what would be done", "--dry-run")] = False,
+    acting: Annotated[Acting, Fields("dry_run", dry_run={"help": "with --store: only say what would be done"})],
     undo: Annotated[str | None, Arg("take back what a run of --store did", "--undo", metavar="RUN")] = None,
     forget: Annotated[
         str | None,
@@ -63,13 +64,13 @@ def scan(
     """
     if sum((bool(path), store, undo is not None, forget is not None)) != 1:
         raise errors.UsageError("give either paths, or --store, or --undo RUN, or --forget RUN", command="scan")
-    if (dry_run and not store) or (strict and not path):
-        flag, owner = ("--dry-run", "--store") if dry_run else ("--strict", "paths")
+    if (acting.dry_run and not store) or (strict and not path):
+        flag, owner = ("--dry-run", "--store") if acting.dry_run else ("--strict", "paths")
         raise errors.UsageError(f"{flag} is for {owner} only", command="scan")
     if path:
         return _scan_files(ctx, path, strict=strict)
     if store:
-        return _scan_store(ctx, dry_run=dry_run)
+        return _scan_store(ctx, dry_run=acting.dry_run)
     return _undo(ctx, undo) if undo is not None else _forget(ctx, forget or "")
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.errors import SessionNotFound, UsageError
-from memctl.operation import CREATE, READ, WRITE, Arg, Result, operation
-from memctl.parameters import ReadIn, WriteIn
+from memctl.operation import CREATE, READ, WRITE, Arg, Fields, Result, operation
+from memctl.parameters import Acting, ReadIn, WriteIn
 
 if TYPE_CHECKING:
     from memctl.reading.block import Recalled
@@ -55,7 +55,7 @@ def session(
     id: Annotated[str | None, Arg("the session: show and delete", metavar="SESSION-ID")] = None,
     *,
     limit: Annotated[int, Arg("at most this many, the newest", "-k", "--limit", ge=1, le=100_000)] = 50,
-    yes: Annotated[bool, Arg("delete: do it; without it, only say what would be deleted", "--yes")] = False,
+    acting: Annotated[Acting, Fields("yes", yes={"help": "delete: do it; without it, only say what would be deleted"})],
 ) -> SessionList | SessionDeletion:
     """Look at recorded conversations, or delete one.
 
@@ -67,9 +67,9 @@ def session(
         raise UsageError(f"unexpected argument '{wanted}'; show takes a session", command="session")
     if action != "list" and not wanted:
         raise UsageError(f"the session to {action} is missing", command="session")
-    if yes and action != "delete":
+    if acting.yes and action != "delete":
         raise UsageError("--yes is for delete only", command="session")
-    if not yes:
+    if not acting.yes:
         ctx.narrow(READ)
     from memctl.store import sessions
 
@@ -83,10 +83,10 @@ def session(
         raise SessionNotFound(id=wanted)
     if action == "show":
         return SessionList(found=[one], turns=sessions.list_turns(ctx.db, wanted, limit))
-    if yes:
+    if acting.yes:
         sessions.delete_session(ctx.db, wanted)
-    ctx.note(f"[session] {one.turns} turn(s) {'deleted' if yes else 'to delete; --yes does it'}")
-    return SessionDeletion(session=one, dry_run=not yes)
+    ctx.note(f"[session] {one.turns} turn(s) {'deleted' if acting.yes else 'to delete; --yes does it'}")
+    return SessionDeletion(session=one, dry_run=not acting.yes)
 
 
 def session_text(result: SessionList | SessionDeletion) -> Iterator[str]:

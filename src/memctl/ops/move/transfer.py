@@ -8,8 +8,8 @@ from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
 from memctl.names import ItemType, RedactionView, Tier
-from memctl.operation import CREATE, READ, REQUIRED, Arg, Result, operation
-from memctl.parameters import ReadIn, seen_through
+from memctl.operation import CREATE, READ, REQUIRED, Arg, Fields, Result, operation
+from memctl.parameters import Acting, ReadIn, seen_through
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -207,7 +207,7 @@ def import_(
     *,
     items: Annotated[list[dict[str, Any]] | None, Arg("", cli=False, mcp_default=REQUIRED)] = None,
     preserve_ids: Annotated[bool, Arg("keep the ids of the file (to restore a backup)", "--preserve-ids")] = False,
-    dry_run: Annotated[bool, Arg("write nothing, only say what would happen", "--dry-run")] = False,
+    acting: Annotated[Acting, Fields("dry_run", dry_run={"help": "write nothing, only say what would happen"})],
 ) -> Imported:
     """Read items from JSON lines, checked line by line.
 
@@ -218,16 +218,16 @@ def import_(
     """
     from memctl.lifecycle.import_ import import_lines
 
-    with _input_stream(ctx, file, items) as stream, _target_store(ctx, dry_run=dry_run) as db:
+    with _input_stream(ctx, file, items) as stream, _target_store(ctx, dry_run=acting.dry_run) as db:
         counts = import_lines(
-            db, ctx.policy, stream, preserve_ids=preserve_ids, dry_run=dry_run, vouched=ctx.bounds is None,
+            db, ctx.policy, stream, preserve_ids=preserve_ids, dry_run=acting.dry_run, vouched=ctx.bounds is None,
             warn=ctx.warn, progress=ctx.progress,
         )  # fmt: skip
     ctx.note(
-        f"[import]{' (dry run)' if dry_run else ''} {counts.imported} imported, {counts.skipped_dedup} dedup, "
+        f"[import]{' (dry run)' if acting.dry_run else ''} {counts.imported} imported, {counts.skipped_dedup} dedup, "
         f"{counts.skipped_policy} policy, {counts.errors} error(s)"
     )
-    return Imported(counts=counts, dry_run=dry_run)
+    return Imported(counts=counts, dry_run=acting.dry_run)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from memctl import errors
 from memctl.annotations import Annotated, Any, Literal
 from memctl.context import Context
 from memctl.operation import CREATE, READ, Arg, Fields, Result, operation
-from memctl.parameters import BlockForm, ReadRequest, writes
+from memctl.parameters import BlockForm, ReadRequest, WriteTarget
 from memctl.reading.block import Recalled, configured_form, recall_block
 from memctl.text import query as queries
 
@@ -111,7 +111,7 @@ def push(
 
         if request.as_of is not None:
             raise errors.UsageError("--as-of looks back; what --source brings in now was not there", command="push")
-        filed, corpus_id = writes(ctx, request.workspace, request.scope)
+        filed, corpus_id = WriteTarget(scope=request.scope, workspace=request.workspace).place(ctx)
         options = Options(chunk_tokens, tuple(tags or ()), filed, corpus_id=corpus_id, limits=limits(ctx))
         ingest_sources(ctx, "push", source, options)
         register_corpus(ctx, corpus_id, filed)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
-from memctl.operation import CREATE, READ, WRITE, Arg, Result, operation
+from memctl.operation import CREATE, READ, WRITE, Arg, Fields, Result, operation
+from memctl.parameters import Acting
 from memctl.paths import real_path
 from memctl.text.clean import one_line
 
@@ -269,7 +270,7 @@ def sync(
     ] = False,
     scope: SyncScope = None,
     chunk_tokens: SyncChunks = None,
-    dry_run: Annotated[bool, Arg("only say what would change", "--dry-run", mcp="full")] = False,
+    acting: Annotated[Acting, Fields("dry_run", dry_run={"help": "only say what would change", "mcp": "full"})],
     report: Annotated[
         bool, Arg("print a line for each file: what happened to it, and why", "--report", mcp="full")
     ] = False,
@@ -287,11 +288,11 @@ def sync(
     """
     from memctl.folders.mounted import MountSync
 
-    if watch and (dry_run or report):
-        both = "--dry-run and --watch" if dry_run else "--report and --watch"
+    if watch and (acting.dry_run or report):
+        both = "--dry-run and --watch" if acting.dry_run else "--report and --watch"
         raise errors.UsageError(f"{both} do not go together", command="sync")
     result = Synced({}, single=path is not None, report=report)
-    if dry_run:
+    if acting.dry_run:
         _preview_all(ctx, path, result, full=full, scope=scope, chunk_tokens=chunk_tokens)
         return result
     found = _mounts_to_sync(ctx, path, scope, chunk_tokens)

@@ -7,8 +7,8 @@ from memctl.context import Context
 from memctl.folders.documents import ingest_sources, limits, register_corpus
 from memctl.ingest.plan import IngestOutcome
 from memctl.ingest.prepare import Options
-from memctl.operation import CREATE, Arg, Result, operation
-from memctl.parameters import WriteIn, writes
+from memctl.operation import CREATE, Arg, Fields, Result, operation
+from memctl.parameters import WriteTarget
 
 
 class Ingested(Result):
@@ -52,8 +52,10 @@ def ingest(
     ctx: Context,
     *,
     source: Annotated[list[str], Arg("files, folders, glob patterns, or - for standard input", "--source", path=True)],
-    scope: Annotated[str, Arg("the scope to store in", "--scope")] = "project",
-    tags: Annotated[list[str] | None, Arg("tags for every passage", "--tags", comma=True)] = None,
+    target: Annotated[
+        WriteTarget,
+        Fields("scope tags injectable chunk_tokens format corpus workspace", tags={"help": "tags for every passage"}),
+    ],
     injectable: Annotated[bool, Arg("let recall use the passages at once", "--injectable")] = False,
     chunk_tokens: Annotated[
         int, Arg("no passage is longer than this", "--chunk-tokens", config="ingest.chunk_tokens", ge=20, le=100_000)
@@ -63,7 +65,6 @@ def ingest(
         Arg("auto takes title and tags from the document and its folders, text only what is given", "--format"),
     ] = "auto",
     corpus: Annotated[str | None, Arg("the document set they belong to", "--corpus")] = None,
-    workspace: WriteIn = None,
 ) -> Ingested:
     """Store documents as raw passages, kept out of recall until promoted.
 
@@ -72,10 +73,10 @@ def ingest(
     ingested before is compared: unchanged passages stay, changed ones replace the old, gone ones are archived. A folder
     given as a source also gives up the passages of files deleted from it.
     """
-    scope, view_corpus = writes(ctx, workspace, scope)
+    scope, view_corpus = target.place(ctx)
     corpus = corpus or view_corpus
     options = Options(
-        chunk_tokens, tuple(tags or ()), scope, injectable, corpus, format == "auto", limits(ctx),
+        chunk_tokens, tuple(target.tags or ()), scope, injectable, corpus, format == "auto", limits(ctx),
     )  # fmt: skip
     outcome = ingest_sources(ctx, "ingest", source, options)
     register_corpus(ctx, corpus, scope)
