@@ -119,8 +119,10 @@ def format_injection_block(
     """
     passages = [block_entry(item, (places or {}).get(_id(item)), cwd) for item in items]
     head = header_lines(injection_type, budget_tokens, len(items) if total_matched is None else total_matched)
-    frame = Full(head + strategy_lines(fts_strategy, fts_dropped_terms), budget_tokens)
-    return build(passages, frame, budget_tokens, words).text
+    if fts_strategy and fts_strategy != "AND":  # a plain search for all words needs no word about it
+        dropped = ", ".join(one_line(str(term)) for term in fts_dropped_terms or ())
+        head.append(f"fts_strategy: {one_line(fts_strategy)}" + (f" (dropped: {dropped})" if dropped else ""))
+    return build(passages, Full(head, budget_tokens), budget_tokens, words).text
 
 
 def header_lines(injection_type: str, budget_tokens: int, matched: int) -> list[str]:
@@ -133,14 +135,6 @@ def header_lines(injection_type: str, budget_tokens: int, matched: int) -> list[
         f"budget_tokens: {budget_tokens}",
         f"matched: {matched}",
     ]
-
-
-def strategy_lines(strategy: str | None, dropped: Sequence[str] | None = None) -> list[str]:
-    """The header's line about how the search had to help itself; none for a plain search for all words."""
-    if not strategy or strategy == "AND":
-        return []
-    words = ", ".join(one_line(str(term)) for term in dropped or ())
-    return [f"fts_strategy: {one_line(strategy)}" + (f" (dropped: {words})" if words else "")]
 
 
 def build(passages: Sequence[BlockEntry], frame: Frame, budget_tokens: int, words: Weighed = ()) -> Block:
@@ -182,7 +176,14 @@ def block_entry(item: Any, place: "SourcePosition | None" = None, cwd: str = "")
     chunk_ids, hashes = source.get("chunk_ids") or (), source.get("content_hashes") or ()
     content = str(data.get("content") or "")
     lines = _without_blank_ends([line.translate(_CONTROLS).rstrip() for line in content.splitlines()])
-    chunk, span = _stand(place, chunk_ids)
+    span = None
+    if place is not None and place.position is not None:
+        chunk = str(place.position)
+        if place.line_start is not None and place.line_end is not None:
+            span = place.line_start, place.line_end
+    else:  # older stores only have `path:3` among the chunk ids
+        tail = str(chunk_ids[0]).rpartition(":")[2] if chunk_ids else ""
+        chunk = tail if tail.isdecimal() else ""
     path = display_path(source_id, cwd) if kind == "doc" and source_id and chunk else ""
     stated = place_line(lines[0], source_id) if kind == "doc" and lines and lines[0].startswith("[path:") else None
     if stated:  # the content of older stores begins with its own place and may end with a [camel: …] line
@@ -248,15 +249,6 @@ def display_path(path: str, cwd: str) -> str:
 
 def _id(item: Any) -> str:
     return str(item.get("id", "") if isinstance(item, Mapping) else item.id)
-
-
-def _stand(place: "SourcePosition | None", chunk_ids: Sequence[Any]) -> tuple[str, tuple[int, int] | None]:
-    """The chunk and the lines to display; older stores only have `path:3` among the chunk ids."""
-    if place is not None and place.position is not None:
-        known = place.line_start is not None and place.line_end is not None
-        return str(place.position), (place.line_start or 0, place.line_end or 0) if known else None
-    tail = str(chunk_ids[0]).rpartition(":")[2] if chunk_ids else ""
-    return (tail if tail.isdecimal() else ""), None
 
 
 def place_line(line: str, source_id: str) -> "re.Match[str] | None":
@@ -361,7 +353,19 @@ def joined(passages: Sequence[BlockEntry], frame: Frame) -> list[BlockEntry]:
     for number, p in enumerate(found):
         key = (p.path, p.source) if p.path and p.span else ("", str(number))
         parts.setdefault(key, []).append(p)
-    return [_parts_together(many) if len(many) > 1 else many[0] for many in parts.values()]
+    whole = []
+    for many in parts.values():
+        best, ordered = many[0], sorted(many, key=lambda p: p.span or (0, 0))
+        if len(many) > 1:  # in the place of the best of them and in the document's order
+            spans = tuple(p.span for p in ordered if p.span)
+            best = best._replace(
+                ids=tuple(dict.fromkeys(i for p in ordered for i in p.ids)), chunk=ordered[0].chunk, spans=spans,
+                lines=[*ordered[0].lines, *(line for p in ordered[1:] for line in (CUT, *p.lines))],
+                span=(spans[0][0], max(last for _, last in spans)), handle=ordered[0].handle,
+                heading=best.heading if {p.heading for p in many} == {best.heading} else "",
+            )  # fmt: skip
+        whole.append(best)
+    return whole
 
 
 def _runs(ranks: Sequence[int], passages: Sequence[BlockEntry]) -> list[list[int]]:
@@ -409,21 +413,6 @@ def spoken(p: BlockEntry) -> list[str]:
     if not p.heading or not p.lines:
         return p.lines
     return [f"{p.heading}: {p.lines[0]}", *p.lines[1:]]
-
-
-def _parts_together(parts: Sequence[BlockEntry]) -> BlockEntry:
-    """Parts of one document become one, in the place of the best of them and in the document's order."""
-    best, ordered = parts[0], sorted(parts, key=lambda p: p.span or (0, 0))
-    lines: list[str] = []
-    for p in ordered:
-        lines += [CUT, *p.lines] if lines else p.lines
-    spans = tuple(p.span for p in ordered if p.span)
-    same = {p.heading for p in parts} == {best.heading}
-    return best._replace(
-        ids=tuple(dict.fromkeys(i for p in ordered for i in p.ids)), lines=lines, chunk=ordered[0].chunk,
-        span=(spans[0][0], max(last for _, last in spans)), spans=spans, heading=best.heading if same else "",
-        handle=ordered[0].handle,
-    )  # fmt: skip
 
 
 # --- the other documented forms of items for a model ------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The part of a passage that fits, cut at line or sentence borders, around the lines that speak of the query."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from memctl.text.query import Query, stem
 
@@ -23,17 +24,16 @@ OPENING = 120
 LEAST_AFTER_OPENING = 200
 
 
-class Excerpt:
+class Excerpt(NamedTuple):
     """Some lines of a text, and the zero-based numbers of the first and the last.
 
     shown  how many of the lines at the end are these; the one before them, if there is one, is what the text opens with
     """
 
-    __slots__ = ("first", "last", "lines", "shown")
-
-    def __init__(self, lines: list[str], first: int, last: int, shown: int = -1) -> None:
-        self.lines, self.first, self.last = lines, first, last
-        self.shown = len(lines) if shown < 0 else shown
+    lines: list[str]
+    first: int
+    last: int
+    shown: int
 
 
 class _Piece:
@@ -84,13 +84,12 @@ def excerpt(lines: Sequence[str], limit: int, words: Weighed = (), line_cost: in
     paragraphs, list items and blocks of code do, if that loses little.
     """
     if cost(lines, line_cost) <= limit:
-        return Excerpt(list(lines), 0, len(lines) - 1)
+        return Excerpt(list(lines), 0, len(lines) - 1, len(lines))
     room = limit - line_cost - 2 * (len(CUT) + 1)
     if room < 1:
         return None
-    pieces = [piece for number, line in enumerate(lines) for piece in _pieces(number, line, room, line_cost)]
-    _mark_openings(pieces)
-    start, end = _best_window(pieces, room + line_cost, _weights(pieces, words), line_cost)
+    pieces = _pieces(lines, room, line_cost)
+    start, end = _best_window(pieces, room + line_cost, words, line_cost)
     while start < end and not pieces[start].text.strip():
         start += 1
     while end > start and not pieces[end - 1].text.strip():
@@ -107,42 +106,44 @@ def excerpt(lines: Sequence[str], limit: int, words: Weighed = (), line_cost: in
         out[0] = f"{CUT} {out[0].lstrip()}"
     if end < len(pieces):
         out[-1] = f"{out[-1].rstrip()} {CUT}"
-    return Excerpt(out, pieces[start].line, pieces[end - 1].line)
-
-
-def _pieces(number: int, line: str, room: int, line_cost: int) -> Iterator[_Piece]:
-    """A line whole; a long one in sentences, and a sentence longer than `room` cut at blanks where there are any."""
-    starts_line = True
-    if not line:
-        yield _Piece(number, line, starts_line, line_cost)
-    for text in sentences(line) if len(line) > min(LONG_LINE, room) else (line,):
-        start = 0
-        while start < len(text):
-            end = len(text)
-            if end - start > room:
-                blank = text.rfind(" ", start + room // 2, start + room)
-                end = blank if blank > start else start + room
-            yield _Piece(number, text[start:end], starts_line, line_cost)
-            starts_line = False
-            start = end + 1 if text[end : end + 1] == " " else end
+    return Excerpt(out, pieces[start].line, pieces[end - 1].line, len(out))
 
 
 _FENCES = ("```", "~~~")
 _BULLETS = ("- ", "* ", "+ ", "• ", "#")
 
 
-def _mark_openings(pieces: Sequence[_Piece]) -> None:
-    """Note where a paragraph, a heading, a list item or a fenced block begins; nothing begins inside such a block."""
-    fenced, blank = False, True
+def _pieces(lines: Sequence[str], room: int, line_cost: int) -> list[_Piece]:
+    """Lines whole; a long one in sentences, and a sentence longer than `room` cut at blanks where there are any.
+
+    With note of where a paragraph, a heading, a list item or a fenced block begins; nothing begins inside such a block.
+    """
+    pieces: list[_Piece] = []
+    for number, line in enumerate(lines):
+        starts_line = True
+        if not line:
+            pieces.append(_Piece(number, line, starts_line, line_cost))
+        for text in sentences(line) if len(line) > min(LONG_LINE, room) else (line,):
+            start = 0
+            while start < len(text):
+                end = len(text)
+                if end - start > room:
+                    blank = text.rfind(" ", start + room // 2, start + room)
+                    end = blank if blank > start else start + room
+                pieces.append(_Piece(number, text[start:end], starts_line, line_cost))
+                starts_line = False
+                start = end + 1 if text[end : end + 1] == " " else end
+    fenced, after_blank = False, True
     for piece in pieces:
         bare = piece.text.lstrip() if piece.starts_line else ""
         fence = bare.startswith(_FENCES)
         if not fenced:
-            number = bare.partition(" ")[0]
-            item = bare.startswith(_BULLETS) or (number[-1:] in ".)" and number[:-1].isdigit())
-            piece.opens = bool(bare) and (blank or fence or item)
+            sign = bare.partition(" ")[0]
+            item = bare.startswith(_BULLETS) or (sign[-1:] in ".)" and sign[:-1].isdigit())
+            piece.opens = bool(bare) and (after_blank or fence or item)
         fenced ^= fence
-        blank = piece.starts_line and not bare
+        after_blank = piece.starts_line and not bare
+    return pieces
 
 
 def sentences(line: str) -> Iterator[str]:
@@ -157,19 +158,6 @@ def sentences(line: str) -> Iterator[str]:
             start = i
     if line[start:]:
         yield line[start:]
-
-
-def _weights(pieces: Sequence[_Piece], words: Weighed) -> list[list[tuple[int, float]]]:
-    """For each piece the words in it, as (number, weight)."""
-    low = [piece.text.lower() for piece in pieces]
-    out: list[list[tuple[int, float]]] = [[] for _ in pieces]
-    weights = words if isinstance(words, Mapping) else None
-    for number, word in enumerate(words):
-        where = [i for i, text in enumerate(low) if word in text]
-        weight = 1.0 / max(1, len(where)) if weights is None else weights[word]
-        for i in where:
-            out[i].append((number, weight))
-    return out
 
 
 class _Tally:
@@ -190,10 +178,16 @@ class _Tally:
             self.times[number] = times + step
 
 
-def _best_window(
-    pieces: Sequence[_Piece], room: int, held: Sequence[Sequence[tuple[int, float]]], line_cost: int
-) -> tuple[int, int]:
-    """The stretch of pieces within `room` that weighs most; the earliest of equals."""
+def _best_window(pieces: Sequence[_Piece], room: int, words: Weighed, line_cost: int) -> tuple[int, int]:
+    """The stretch of pieces within `room` in which the words weigh most; the earliest of equals."""
+    low = [piece.text.lower() for piece in pieces]
+    held: list[list[tuple[int, float]]] = [[] for _ in pieces]  # the words in each, as (number, weight)
+    weights = words if isinstance(words, Mapping) else None
+    for number, word in enumerate(words):
+        where = [i for i, text in enumerate(low) if word in text]
+        word_weight = 1.0 / max(1, len(where)) if weights is None else weights[word]
+        for i in where:
+            held[i].append((number, word_weight))
     best, best_weight = (0, 0), -1.0
     end, size, tally = 0, 0, _Tally()
     for start, piece in enumerate(pieces):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from memctl.text.block.markers import COMPACT, FOOTER, HEADER
 from memctl.text.clean import one_line
-from memctl.text.tokens import CHARS_PER_TOKEN
+from memctl.text.tokens import estimate
 
 if TYPE_CHECKING:
     from memctl.text.block.block import BlockEntry
@@ -41,11 +41,6 @@ class Frame:
     def write(self, passages: Sequence["BlockEntry"]) -> tuple[str, int]:
         """The block without its final line break, and its cost in tokens with it."""
         raise NotImplementedError
-
-
-def tokens_of(text: str) -> int:
-    """What a block costs with the line break that ends it."""
-    return -(-(len(text) + 1) // CHARS_PER_TOKEN)
 
 
 # --- version 2 ----------------------------------------------------------------------------------------------------
@@ -86,7 +81,7 @@ class Compact(Frame):
             out += [f" {line}".rstrip() + "\n" for line in p.lines]
         text = "".join(out)
         text = text + compact_footer(len(passages)) if self.header else text.removesuffix("\n")
-        return text, tokens_of(text)
+        return text, estimate(text + "\n")
 
 
 def compact_footer(count: int) -> str:
@@ -96,26 +91,18 @@ def compact_footer(count: int) -> str:
 
 def compact_line(p: "BlockEntry") -> str:
     """`[a3185e] docs/auth.md:12-19 > Tokens; ltm`, or `[a3185e] 2026-11-20 Auth decision; trust: low (model)`."""
-    parts = (" > ", compact_place(p), p.heading) if p.path else (" ", p.date, p.heading)
-    said = parts[0].join(part for part in parts[1:] if part)
+    if p.path:
+        path = p.path
+        if any(mark in path for mark in ':;>"'):  # in JSON's quotes where it could be taken for one of the line's own
+            import json
+
+            path = json.dumps(path, ensure_ascii=False)
+        said = " > ".join(filter(None, (f"{path}:{place_within(p)}", p.heading)))
+    else:
+        said = " ".join(filter(None, (p.date, p.heading)))
     more = f"+{len(p.ids) - 1}" if len(p.ids) > 1 else ""
     line = f"[{p.handle}{more}] {'; '.join(part for part in (said, *_facts(p)) if part)}"
     return line.rstrip()
-
-
-def compact_place(p: "BlockEntry") -> str:
-    """Where a passage of a document stands, as an answer would cite it; "" for what stands in none.
-
-    The path is as it is, in JSON's quotes where a character of it could be taken for one of the line's own.
-    """
-    if not p.path:
-        return ""
-    path = p.path
-    if any(mark in path for mark in ':;>"'):
-        import json
-
-        path = json.dumps(path, ensure_ascii=False)
-    return f"{path}:{place_within(p)}"
 
 
 def place_within(p: "BlockEntry") -> str:
@@ -144,7 +131,7 @@ class Bare(Frame):
     def write(self, passages: Sequence["BlockEntry"]) -> tuple[str, int]:
         """Their contents."""
         text = "\n\n".join("\n".join(p.lines) for p in passages)
-        return text, tokens_of(text)
+        return text, estimate(text + "\n")
 
 
 # --- version 1 ----------------------------------------------------------------------------------------------------
@@ -177,11 +164,11 @@ class Full(Frame):
             rendered.append(f"[{rank}] " + "\n".join(lines))
         if self.head is None:  # each passage ends in a line break; the last one's ends the output
             text = "\n".join(rendered).removesuffix("\n")
-            return text, tokens_of(text)
+            return text, estimate(text + "\n")
         used = 0
         while True:
             text = self._text(rendered, used, len(rendered))
-            now = tokens_of(text)
+            now = estimate(text + "\n")
             if now <= used:  # a smaller number with fewer digits may still say a little too much, never too little
                 return text, used
             used = now

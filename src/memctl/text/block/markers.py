@@ -27,26 +27,18 @@ def without_injected(text: str) -> tuple[str, int]:
     in version 2 `[a3185e] ...`), and lines indented by four blanks (in version 2 by one). A structure block goes as
     far as its sections and their rows do.
     """
+    import re
+
     count = 0
     for header, end_of_block in ((HEADER, _block_end), (STRUCTURE, _structure_end)):
         kept: list[str] = []
         start = 0
-        while (at := _line_starting(text, header, start)) >= 0:
-            kept.append(text[start:at])
-            start, count = end_of_block(text, at), count + 1
+        line = re.compile(rf"^ {{0,3}}{re.escape(header)}", re.MULTILINE)
+        while header in text and (found := line.search(text, start)):
+            kept.append(text[start : found.start()])
+            start, count = end_of_block(text, found.start()), count + 1
         text = "".join((*kept, text[start:]))
     return text, count
-
-
-def _line_starting(text: str, mark: str, start: int) -> int:
-    """Where a line begins (up to three blanks allowed before it) with `mark`; -1 when none does."""
-    at = text.find(mark, start)
-    while at >= 0:
-        line = at - (len(text[max(0, at - 3) : at]) - len(text[max(0, at - 3) : at].rstrip(" ")))
-        if line == 0 or text[line - 1] == "\n":
-            return line
-        at = text.find(mark, at + len(mark))
-    return -1
 
 
 def _block_end(text: str, at: int) -> int:
@@ -176,21 +168,18 @@ def parse_injection_block(text: str) -> dict[str, Any]:
         said = re.findall(r"^used: (\d+)", text, re.MULTILINE)
         used = int(footer[-1] if footer else said[0] if said else 0)
     path = place[1] if place else "unknown"
+    insight, fenced = "(no extractable content)", False
+    for raw in text[place.end() :].splitlines() if place else ():
+        line = raw.strip()
+        if line.startswith(("```", "~~~")):
+            fenced = not fenced
+        elif not fenced and len(line) >= 20 and not line.startswith(_NOT_TELLING):
+            insight = line[:120]
+            break
     return {
         "source": (path if compact else path.replace("\\", "/")).rpartition("/")[2],
         "chunk": (place[2] if place else None) or "?",
         "tokens_used": used,
         "matched": int(matched[0]) if matched else 0,
-        "insight": _insight(text[place.end() :] if place else ""),
+        "insight": insight,
     }
-
-
-def _insight(text: str) -> str:
-    fenced = False
-    for raw in text.splitlines():
-        line = raw.strip()
-        if line.startswith(("```", "~~~")):
-            fenced = not fenced
-        elif not fenced and len(line) >= 20 and not line.startswith(_NOT_TELLING):
-            return line[:120]
-    return "(no extractable content)"

@@ -51,13 +51,13 @@ def structure_block(stats: Mapping[str, Any], label: str, budget_tokens: int, tr
         f"Total chunks: {stats['total_chunks']}",
         f"Total size: {size_text(stats['total_size'])}",
     ]
-    sections = [section for section in _documented(stats) if section.rows]
+    sections, further = _sections(stats)
     room -= _length(head)
     if sum(section.cost for section in sections) > room:
-        return _shortened(head, [*sections, *(section for section in _further(stats) if section.rows)], room, tree)
+        return _shortened(head, [*sections, *further], room, tree)
     used = sum(section.cost for section in sections)
-    for section in _further(stats):
-        if section.rows and used + section.cost <= room:
+    for section in further:
+        if used + section.cost <= room:
             sections.append(section)
             used += section.cost
     return _written(head, [*sections, StructureSection(_TREE, tree(room - used - len(_TREE) - 2))])
@@ -72,14 +72,18 @@ def size_text(size: int) -> str:
     return f"{size / 1024:.1f} KB" if size < 1024 * 1024 else f"{size / (1024 * 1024):.1f} MB"
 
 
-def _documented(stats: Mapping[str, Any]) -> list[StructureSection]:
+_STATES = {True: "files have changed since", False: "up to date", None: "not compared with the folder"}
+
+
+def _sections(stats: Mapping[str, Any]) -> tuple[list[StructureSection], list[StructureSection]]:
+    """The sections of the documented format, and those that follow where there is room; none without rows."""
     folders = sorted(stats["per_folder"].items(), key=lambda one: (-one[1]["chunk_count"], one[0]))
     largest = [
         f"- {one_line(f['path'])} ({size_text(f['size_bytes'])}, {f['chunk_count']} chunks)"
         for f in stats["top_largest"]
     ]
     extensions = sorted(stats["per_extension"].items(), key=lambda one: (-one[1], one[0]))
-    return [
+    documented = [
         StructureSection(
             "Folders:",
             [
@@ -91,12 +95,15 @@ def _documented(stats: Mapping[str, Any]) -> list[StructureSection]:
         StructureSection("Extensions:", [f"- {one_line(ext)}: {count}" for ext, count in extensions]),
         StructureSection("Observations:", [f"- {line}" for line in stats["observations"]]),
     ]
-
-
-def _further(stats: Mapping[str, Any]) -> list[StructureSection]:
+    syncs = []
+    for mount in stats["staleness"]["mounts"]:
+        when = one_line(mount["last_sync_at"] or "")[:16].replace("T", " ")
+        unread = f", {mount['unread']} files could not be read" if mount.get("unread") else ""
+        state = f"synced {when} UTC, {_STATES[mount['stale']]}{unread}" if when else "never synced"
+        syncs.append(f"- {one_line(mount['label'])}: {state}")
     languages = sorted(stats["languages"].items(), key=lambda one: (-one[1]["chunks"], one[0]))
-    return [
-        StructureSection("Staleness:", [_sync_row(mount) for mount in stats["staleness"]["mounts"]]),
+    further = [
+        StructureSection("Staleness:", syncs),
         StructureSection(
             "Languages:",
             [
@@ -105,17 +112,7 @@ def _further(stats: Mapping[str, Any]) -> list[StructureSection]:
             ],
         ),
     ]
-
-
-_STATES = {True: "files have changed since", False: "up to date", None: "not compared with the folder"}
-
-
-def _sync_row(mount: Mapping[str, Any]) -> str:
-    if not mount["last_sync_at"]:
-        return f"- {one_line(mount['label'])}: never synced"
-    when = one_line(mount["last_sync_at"])[:16].replace("T", " ")
-    unread = f", {mount['unread']} files could not be read" if mount.get("unread") else ""
-    return f"- {one_line(mount['label'])}: synced {when} UTC, {_STATES[mount['stale']]}{unread}"
+    return [section for section in documented if section.rows], [section for section in further if section.rows]
 
 
 # --- fitting ----------------------------------------------------------------------------------------------------

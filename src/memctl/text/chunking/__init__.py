@@ -59,12 +59,20 @@ def chunk(
     text = source if isinstance(source, str) else source.text
     if not isinstance(source, str):
         kind, language = source.kind, source.language
+    code = kind in ("code", "data")
     out: list[Passage] = []
     for lines_before, part in _parts(text, breaks):
-        marks, rules = _borders(part, kind, language)
+        if code:
+            from memctl.text.chunking.code import code_outline
+
+            rules = CutRules(fill=65, indents=True)
+            marks = code_outline(part, language, INNER if language in _SECTIONED else 1)
+        elif kind == "table":
+            marks, rules = _row_marks(part) if '"' in part else Marks([], [], []), CutRules(paragraphs=False)
+        else:
+            marks, rules = outline(part, kind), CutRules(eager=True)
         cuts = ranges(part, marks, rules, max_tokens=max_tokens, target_tokens=target_tokens)
         table = _table_heading(part) if kind == "table" else ""
-        code = kind in ("code", "data")
         walk = _HeadingWalk(marks, separator="." if code else " > ", indented=code and language not in _SECTIONED)
         for body, start, end, offset in _trimmed(part, cuts):
             named = kind != "table" and marks.offsets
@@ -93,18 +101,6 @@ def _parts(text: str, breaks: Sequence[int]) -> Iterator[tuple[int, str]]:
         if at > start:
             yield passed, text[start:at]
     yield before, text[at:]
-
-
-def _borders(text: str, kind: str, language: str) -> tuple[Marks, CutRules]:
-    """The borders of a text of this kind, and the rules for choosing among them and beyond."""
-    if kind in ("code", "data"):
-        from memctl.text.chunking.code import code_outline
-
-        statement_rank = INNER if language in _SECTIONED else 1
-        return code_outline(text, language, statement_rank), CutRules(fill=65, indents=True)
-    if kind == "table":
-        return _row_marks(text) if '"' in text else Marks([], [], []), CutRules(paragraphs=False)
-    return outline(text, kind), CutRules(eager=True)
 
 
 def _row_marks(text: str) -> Marks:
@@ -178,7 +174,14 @@ class _HeadingWalk:
             begun = soon >= 0 and self._enter(offsets[soon])
         path = self._open
         if self._indented:
-            limit = self._end_rank(body) if begun else 2 * _indent(body)
+            limit = 2 * _indent(body)
+            if begun:  # the rank from which on parts have ended before the last line, by its indent
+                last = body.rfind("\n") + 1
+                line = body[last : last + 200]
+                indent = _indent(line)
+                # These stand no deeper than the first line of what they close.
+                closes = line.startswith(("}", ")", "]", "end"), indent)
+                limit = 2 * indent + closes if last else 2 * INNER
             path = [part for part in path if part[0] < limit]
         if begun:
             at, until = self._at, bisect_left(offsets, end, self._at)
@@ -186,16 +189,6 @@ class _HeadingWalk:
             strongest = min(further, default=2 * INNER)
             path = [part for part in path if part[0] < strongest] or self._open[:-1]
         return self._separator.join([name for _, name in path])
-
-    @staticmethod
-    def _end_rank(body: str) -> int:
-        """The rank from which on parts have ended before the last line of `body`, by its indent."""
-        last = body.rfind("\n") + 1
-        if not last:
-            return 2 * INNER
-        line = body[last : last + 200]
-        indent = _indent(line)
-        return 2 * indent + line.startswith(("}", ")", "]", "end"), indent)  # these stand no deeper than the first
 
     def _enter(self, offset: int) -> bool:
         """Open all parts that begin up to `offset`; whether the last one begins just there and has a name."""
