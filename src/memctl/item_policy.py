@@ -9,7 +9,7 @@ release. A finding of another kind counts (`MemoryPolicy.covered_kinds`).
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import errors
@@ -200,7 +200,7 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 class _HeldLines(NamedTuple):
-    """Lines of a document that hold what no model should be given, and the rule that says so."""
+    """Lines of a document, counted from 1, that hold what no model should be given, and the rule that says so."""
 
     first: int
     last: int
@@ -234,7 +234,16 @@ class JudgedDocument:
         self._policy = policy
         self._has_findings = bool(judged.findings)
         self._held_by_path = holding_rules(judged_path.findings)
-        self._held = _held_lines(text, judged.findings)
+        # The lines of the findings that quarantine, in order, each rule once for the same lines. Those of examples,
+        # too: whether a passage shows an example, its own words must tell.
+        held: dict[_HeldLines, None] = {}
+        line, counted = 1, 0
+        holding = [f for f in judged.findings if f.action in ("quarantine", "accept")]
+        for f in sorted(holding, key=lambda f: f.start):
+            line += text.count("\n", counted, f.start)
+            counted = f.start
+            held[_HeldLines(line, line + text.count("\n", f.start, f.end), f.rule)] = None
+        self._held = list(held)
         self._firsts = [held.first for held in self._held]
         self._passed = 0  # held lines that end before the passage that was looked at last
         self._labels: dict[str, str] = {}
@@ -281,17 +290,3 @@ def judge_path(policy: "MemoryPolicy", path: str) -> "Judgement":
     if judged.redacted:
         raise errors.DocumentUnreadable(path=judged.text, reason="its path holds what looks like a secret: rename it")
     return judged
-
-
-def _held_lines(text: str, findings: "Sequence[Finding]") -> list[_HeldLines]:
-    """The lines of the findings that quarantine, counted from 1, in order; each rule once for the same lines.
-
-    Those of examples, too: whether a passage shows an example, its own words must tell.
-    """
-    held: dict[_HeldLines, None] = {}
-    line, counted = 1, 0
-    for f in sorted((f for f in findings if f.action in ("quarantine", "accept")), key=lambda f: f.start):
-        line += text.count("\n", counted, f.start)
-        counted = f.start
-        held[_HeldLines(line, line + text.count("\n", f.start, f.end), f.rule)] = None
-    return list(held)

@@ -90,22 +90,17 @@ class Prompt:
 
         return build_prompt(block, self._question, system_prompt=self._task, protocol="passive").rstrip("\n")
 
-    def room(self, budget: int) -> int:
-        """How many tokens of a budget are left for the block."""
-        from memctl.text.tokens import estimate
-
-        return max(0, budget - estimate(self.around("-")))
-
 
 def recall_block(
     ctx: Context, query: str, request: ReadRequest, form: BlockForm, *, command: str, kind: str = "memory_recall"
 ) -> Recalled:
     """Find what answers a question and write it as a block, whose injection_type is `kind`."""
     from memctl.retrieve.pack import build_block
+    from memctl.text.tokens import estimate
 
     prompt = Prompt(ctx, query, propose=form.propose) if form.prompt or form.propose else None
     budget = block_budget(ctx, request)
-    room = budget if prompt is None else prompt.room(budget)
+    room = budget if prompt is None else max(0, budget - estimate(prompt.around("-")))
     retriever = Retriever(ctx, request, command, injectable=True)
     # How many items match: counting them takes a twentieth of the time.
     count = form.frame == "full" or not ctx.prints_text
@@ -207,7 +202,13 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
     records = items.get_cached(ctx.db, scores)
     places = passages.get_positions(ctx.db, scores)
     if ctx.db.trusted:  # of equals, whose word counts more comes first
-        records.sort(key=lambda item: (-scores[item.id], -_trust_level(item)))
+        from memctl.text import trust
+
+        level = {}
+        for item in records:
+            source = item.provenance
+            level[item.id] = trust.level(source.source_kind, source.source_id, source.chunk_ids)
+        records.sort(key=lambda item: (-scores[item.id], -level[item.id]))
     else:
         records.sort(key=lambda item: -scores[item.id])
         places = {i: passages.UntrustedPosition(*places.get(i, ())) for i in scores}
@@ -220,13 +221,6 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
     cwd = current_folder(ctx)
     said = read_labels(ctx.db, records, cwd, near=near, name=name)
     return Ranked(records, places, weigh_words(found), scores=scores, labels=said, cwd=cwd)
-
-
-def _trust_level(item: "MemoryItem") -> int:
-    from memctl.text import trust
-
-    source = item.provenance
-    return trust.level(source.source_kind, source.source_id, source.chunk_ids)
 
 
 def current_folder(ctx: Context) -> str:

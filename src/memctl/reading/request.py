@@ -166,7 +166,20 @@ def read_filters(ctx: Context, request: ReadRequest, command: str, *, injectable
 
         saved = workspaces.named_workspace(ctx.db, request.workspace)
         scopes, corpus_id = None if request.all_scopes else saved.reads, saved.corpus_id
-    since, until, as_of = _moments(request)
+    spans: list[tuple[str, str] | None] = []
+    for option, text in (("--since", request.since), ("--until", request.until), ("--as-of", request.as_of)):
+        if text is None:
+            spans.append(None)
+            continue
+        from memctl.text import times
+
+        try:
+            spans.append(times.span(text, ids.now_seconds()))
+        except ValueError:
+            raise errors.TimeInvalid(option=option, value=" ".join(text.split())[:40]) from None
+    first, last, then = spans
+    if first and last and first[0] > last[1]:
+        raise errors.TimesCrossed(since=request.since, until=request.until)
     below = request.below
     if request.mount is not None:
         from memctl.folders.mounted import mount_named
@@ -174,7 +187,7 @@ def read_filters(ctx: Context, request: ReadRequest, command: str, *, injectable
         below = os.path.join(mount_named(ctx, request.mount, command)["path"], "")
     return Filters(
         scopes, request.tier, request.type, tuple(request.tags or ()), corpus_id, injectable, request.archived,
-        since, until, as_of, below,
+        first and first[0], last and last[1], then and min(then[1], ids.timestamp()), below,
     )  # fmt: skip
 
 
@@ -194,25 +207,6 @@ def looking_back(ctx: Context, filters: Filters) -> AbstractContextManager[None]
     from memctl.store import as_of
 
     return as_of.view_as_of(ctx.db, filters.as_of)
-
-
-def _moments(request: ReadRequest) -> tuple[str | None, str | None, str | None]:
-    """What --since, --until and --as-of mean."""
-    since, until, as_of = request.since, request.until, request.as_of
-    if since is None and until is None and as_of is None:
-        return None, None, None
-    from memctl.text import times
-
-    spans: list[tuple[str, str] | None] = []
-    for option, text in (("--since", since), ("--until", until), ("--as-of", as_of)):
-        try:
-            spans.append(None if text is None else times.span(text, ids.now_seconds()))
-        except ValueError:
-            raise errors.TimeInvalid(option=option, value=" ".join((text or "").split())[:40]) from None
-    first, last, then = spans
-    if first and last and first[0] > last[1]:
-        raise errors.TimesCrossed(since=since, until=until)
-    return first and first[0], last and last[1], then and min(then[1], ids.timestamp())
 
 
 # --- how it is searched -----------------------------------------------------------------------------------------------

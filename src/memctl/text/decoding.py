@@ -88,7 +88,11 @@ def _decoded(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
         wide = _wide(data, valid=text is not None)
         if wide:
             return wide[0], wide[1], ()
-    if _is_binary(data):
+    # More control characters, or NULs in all, than a text with a few slips has (1 in 100).
+    sample = data[:_SAMPLE]
+    controls = len(sample) - len(sample.translate(None, _CONTROLS))
+    many_nuls = controls > 0 and data.count(0) > max(2, len(data) // 100)
+    if controls > max(2, len(sample) // 100) or controls * 3 > len(sample) or many_nuls:
         raise DocumentUnreadable(path=name, reason="it is binary, not text")
     return _not_utf8(data, name) if text is None else (text, "utf-8", ())
 
@@ -121,17 +125,6 @@ def _wide(data: bytes, *, valid: bool) -> tuple[str, str] | None:
         if text and readable * 100 >= min(len(text), 4096) * 97:
             return text, encoding
     return None
-
-
-def _is_binary(data: bytes) -> bool:
-    """Whether there are more control characters, or NULs in all, than a text with a few slips has (1 in 100)."""
-    sample = data[:_SAMPLE]
-    controls = len(sample) - len(sample.translate(None, _CONTROLS))
-    return (
-        controls > max(2, len(sample) // 100)
-        or controls * 3 > len(sample)
-        or (controls > 0 and data.count(0) > max(2, len(data) // 100))
-    )
 
 
 def _not_utf8(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:

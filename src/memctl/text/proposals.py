@@ -213,13 +213,11 @@ class _ProposalFinder:
                 self.proposals.append(checked)
 
 
-class _ProposalCheck:
+class _ProposalCheck(NamedTuple):
     """Types one proposal's values; what has the wrong type is left out, with a line that says so."""
 
-    __slots__ = ("label", "problems")
-
-    def __init__(self, label: str, problems: list[str]) -> None:
-        self.label, self.problems = label, problems
+    label: str
+    problems: list[str]
 
     def proposed(self, entry: Any) -> Proposed | None:
         if not isinstance(entry, dict):

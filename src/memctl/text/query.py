@@ -3,8 +3,9 @@
 Any text is a legal query. The result says nothing about a search engine: `memctl.store.search.index` turns it into one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from memctl.text.languages import (
     EN_DOUBTFUL,
@@ -22,7 +23,7 @@ MAX_TERMS = 48
 MAX_CHARS = 4000
 
 
-class Query:
+class Query(NamedTuple):
     """A query, taken apart.
 
     text     what was asked, trimmed
@@ -33,19 +34,12 @@ class Query:
     french   whether it is French rather than English
     """
 
-    __slots__ = ("dropped", "french", "parts", "runs", "terms", "text")
-
-    def __init__(
-        self,
-        text: str,
-        terms: Sequence[str],
-        parts: Sequence[str],
-        runs: Sequence[str],
-        dropped: Sequence[str],
-        french: bool = False,
-    ) -> None:
-        self.text, self.terms, self.parts = text, tuple(terms), tuple(parts)
-        self.runs, self.dropped, self.french = tuple(runs), tuple(dropped), french
+    text: str
+    terms: tuple[str, ...]
+    parts: tuple[str, ...]
+    runs: tuple[str, ...]
+    dropped: tuple[str, ...]
+    french: bool = False
 
     @property
     def blank(self) -> bool:
@@ -67,7 +61,9 @@ def analyse(text: str) -> Query:
     known = {term.casefold() for term in terms}
     parts = [part for term in terms for part in pieces(term) if part.casefold() not in known]
     runs = [run for term in terms if not term.isascii() for run in _stretches(term, _is_unsegmented)]
-    return Query(text, terms, _distinct(parts)[:MAX_TERMS], _distinct(runs), dropped, french)
+    return Query(
+        text, tuple(terms), tuple(_distinct(parts)[:MAX_TERMS]), tuple(_distinct(runs)), tuple(dropped), french
+    )
 
 
 def normalised(query: Query) -> str:
@@ -229,28 +225,20 @@ def _camel(chunk: str) -> list[str]:
 
 
 def _without_stop_words(words: list[str], french: bool) -> tuple[list[str], list[str]]:
+    """The words that count, and the stop words; capitals may say that a word is a name: IT security, report of May."""
     stops = stop_words(french)
     shouted = all(word.isupper() for word in words)
     kept: list[str] = []
     dropped: list[str] = []
     for i, word in enumerate(words):
-        follower = words[i + 1] if i + 1 < len(words) else ""
-        if not shouted and _is_name(word, i, follower):
-            kept.append(word)
-        else:
-            low = word.lower()
-            stop = low in stops or ("-" in low and all(piece in stops for piece in low.split("-")))
-            (dropped if stop else kept).append(word)
+        low = word.lower()
+        stop = low in stops or ("-" in low and all(piece in stops for piece in low.split("-")))
+        if stop and not shouted:
+            named = word[0].isupper() and low in NAMES  # May release: a capital that begins no sentence of stop words
+            inside = i > 0 or any(follower.lower() not in EN_STOP_WORDS for follower in words[1:2])
+            stop = not (is_identifier(word) or (len(word) > 1 and word.isupper()) or (named and inside))
+        (dropped if stop else kept).append(word)
     return kept, dropped
-
-
-def _is_name(word: str, index: int, follower: str) -> bool:
-    """Whether capitals say that this is a name and no function word: IT security, May release, report of May."""
-    if is_identifier(word) or (len(word) > 1 and word.isupper()):
-        return True
-    if not word[0].isupper() or word.lower() not in NAMES:
-        return False
-    return index > 0 or bool(follower and follower.lower() not in EN_STOP_WORDS)
 
 
 def _is_french(words: list[str]) -> bool:
