@@ -152,6 +152,10 @@ class MemoryPolicy:
             self._project = project_of(config)
         self._path = ""
 
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """What goes to another process: not the engines, which hold functions and are made where they are needed."""
+        return None, {name: getattr(self, name) for name in self.__slots__} | {"_engines": {}}
+
     @property
     def switches(self) -> str:
         """The kinds that are switched off, and a word for a project's own part; "" where nothing is configured."""

@@ -14,6 +14,10 @@ class _LazyRegex:
     def __init__(self, pattern: str | bytes, flags: int) -> None:
         self._given = pattern, flags
 
+    def __reduce__(self) -> Any:
+        """A copy, or what goes to another process, is made of the expression: without it `__getattr__` has no end."""
+        return _LazyRegex, self._given
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(re.compile(*self._given), name)  # type: ignore[type-var]
         setattr(self, name, found)
