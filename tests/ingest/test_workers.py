@@ -14,7 +14,8 @@ import pytest
 
 from memctl.extract import Limits
 from memctl.ingest import workers
-from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, Preparer, read_tasks
+from memctl.ingest.plan import read_tasks
+from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, Preparer, check_prepared
 from memctl.ingest.workers import Team, Worker
 from stores import IngestedFile, SourcePosition
 
@@ -212,7 +213,7 @@ class Liar:
         return self.said
 
     def answer(self, value: Any, path: str) -> Prepared:
-        return workers.check_prepared(value, path)
+        return check_prepared(value, path)
 
 
 FILE = ["/x/a.docx", "00", [], 1, 2, 3, "r", ".docx", None, None, None, 4]
