@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -253,3 +254,11 @@ def test_an_answer_is_no_pickle(tmp_path: Path) -> None:
     pipe.write_bytes((8).to_bytes(8, "big") + b"\x80\x04K\x05.abc")
     with pipe.open("rb") as source, pytest.raises(ValueError):  # noqa: PT011
         workers.receive(source)
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x80\x05\x95\xff\x00", b"\x80\x05"], ids=["nothing", "half", "two bytes"])
+def test_a_process_whose_parent_is_stopped_at_once_ends_in_silence(sent: bytes) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", workers._CHILD.format(path=sys.path)], input=sent, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -190,6 +190,42 @@ def test_pages_that_may_call(origin: str, expected: int) -> None:
 
 def test_pages_of_this_machine_may_not_call_a_server_for_others() -> None:
     assert status("0.0.0.0", ("mem.example",), Origin="http://localhost") == 403
+    assert status("0.0.0.0", (), Origin="http://localhost") == 403
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
+def test_pages_of_other_sites_may_not_call_a_server_that_takes_any_name(host: str, tokens: Tokens) -> None:
+    app = Shield(echo, names=allowed_names(host, (), ["https://App.Example/"]), tokens=tokens,
+                 allow_origins=["https://App.Example/"])  # fmt: skip
+    for origin in ("https://evil.example", "http://anything.example", "http://localhost", "null", ""):
+        page = {"Host": "anything.example", "Origin": origin}
+        for token in ({}, bearer(ALICE), bearer("wrong")):
+            got = ask(app, headers=page | token)
+            assert (got.status, got.json()["error"]) == (403, "wrong-origin")
+        asked = ask(app, "OPTIONS", headers=page | {"Access-Control-Request-Method": "POST"})
+        assert asked.status == 403
+        assert not [name for name in (*got.headers, *asked.headers) if name.startswith("access-control")]
+    page = {"Host": "anything.example", "Origin": "https://app.example"}
+    assert ask(app, headers=page | bearer(ALICE)).status == 200
+    assert ask(app, headers=page).status == 401
+    assert ask(app, headers=bearer(ALICE) | {"Host": "anything.example"}).status == 200  # no browser
+    assert [ask(app, headers=bearer(ALICE) | {"Host": host}).status for host in ("", "(none)")] == [421, 421]
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"Host": "evil.example"}, 421), ({"Content-Length": "0", "Transfer-Encoding": "chunked"}, 400),
+        ({}, 200),
+    ],
+)  # fmt: skip
+def test_a_browser_s_question_in_advance_has_the_right_form_and_name_too(
+    headers: dict[str, str], expected: int
+) -> None:
+    pages = ["https://app.example"]
+    app = Shield(echo, names=allowed_names("127.0.0.1", (), pages), allow_origins=pages)
+    page = {"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
+    assert ask(app, "OPTIONS", headers=page | headers).status == expected
 
 
 def test_a_page_that_may_call_can_read_the_answer(tokens: Tokens) -> None:

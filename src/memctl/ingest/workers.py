@@ -265,7 +265,10 @@ def serve_stdin() -> None:
     """The life of a new interpreter that serves through standard input and output."""
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    reader: FileReader = pickle.load(source)  # noqa: S301 - from the process that started this one
+    try:
+        reader: FileReader = pickle.load(source)  # noqa: S301 - from the process that started this one
+    except (EOFError, pickle.UnpicklingError):  # it was stopped before it had sent the whole of it
+        return
     serve(reader, source, sink)
 
 

@@ -1,7 +1,7 @@
 """The MCP server over HTTP: what stands before the SDK's application, and the server that listens.
 
-A request passes, in this order: the limits of its connection (`LimitedConnection`), CORS (Starlette's), and then
-`Shield`: form, health, Host and Origin (the SDK's check), bearer token, session, size of the body.
+A request passes, in this order: the limits of its connection (`LimitedConnection`), and then `Shield`: form, health,
+Host and Origin (the SDK's check), CORS (Starlette's), bearer token, session, size of the body.
 uvicorn waits for the head of a request as long as its peer likes, and turns everybody away when it has too many
 connections: whoever opens some hundreds and sends half a line keeps the others out. Hence the limits of a connection.
 """
@@ -84,12 +84,12 @@ def allowed_names(
     allow_hosts    further names that it goes by, behind a proxy for example
     allow_origins  web pages (`https://host[:port]`) that may call; pages of this machine may when `host` is loopback
 
-    Any name and origin are right when the server listens on all addresses and was told no name.
+    Any name is right when the server listens on all addresses and was told no name. The SDK's check would then let
+    every page in as well, so `Shield` looks at Origin itself.
     """
     names = {name.lower() for name in allow_hosts}
+    any_name = host in _ALL_ADDRESSES and not names
     if host in _ALL_ADDRESSES:
-        if not names:
-            return TransportSecuritySettings(enable_dns_rebinding_protection=False)
         names |= LOOPBACK
     else:
         names |= {host.lower()} | (LOOPBACK if is_loopback(host) else frozenset())
@@ -98,7 +98,9 @@ def allowed_names(
         origins |= {f"{scheme}://{name}{port}" for scheme in ("http", "https")
                     for name in map(_in_brackets, LOOPBACK) for port in ("", ":*")}  # fmt: skip
     hosts = sorted(f"{_in_brackets(name)}{port}" for name in names for port in ("", ":*"))
-    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=sorted(origins))
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=not any_name, allowed_hosts=hosts, allowed_origins=sorted(origins)
+    )
 
 
 def _in_brackets(name: str) -> str:
@@ -139,6 +141,8 @@ class Shield:
     ) -> None:
         self.app, self.tokens, self.healthy = app, tokens, healthy
         self.names = TransportSecurityMiddleware(names)
+        #: The origins that are right where any name is; None = the SDK's check knows, or there is none to make.
+        self._origins = None if names is None or names.enable_dns_rebinding_protection else names.allowed_origins
         self.max_body_bytes, self.body_seconds = max_body_bytes, body_seconds
         self.stopping = False  # set when the server is about to end: calls that come now are turned away
         self.calls = 0  # those that are being answered
@@ -158,9 +162,10 @@ class Shield:
         elif scope["type"] == "websocket":  # no MCP transport here uses one
             await send({"type": "websocket.close", "code": 1008})
         else:
-            await self._pages(scope, receive, send)
+            await self._named(scope, receive, send)
 
-    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _named(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """What holds for a browser's question in advance (CORS) too: form, health, Host and Origin."""
         try:
             headers = _headers(scope)
             if scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
@@ -170,6 +175,24 @@ class Shield:
             if refusal := await self.names.validate_request(Request(scope)):
                 await refusal(scope, cast("Any", receive), cast("Any", send))
                 return
+            self._check_origin(headers)
+        except RequestRefused as no:
+            await _answer(send, no.status, {"error": no.code, "message": no.message}, no.headers)
+            return
+        await self._pages(scope, receive, send)
+
+    def _check_origin(self, headers: dict[bytes, str]) -> None:
+        """Where any name is right: a page of another site may not call, with or without a token."""
+        if self._origins is None:
+            return
+        if not headers.get(b"host"):
+            raise RequestRefused(421, "wrong-host", "a request has a Host header")
+        if b"origin" in headers and headers[b"origin"].lower() not in self._origins:
+            raise RequestRefused(403, "wrong-origin", "pages of this origin may not call this server")
+
+    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = _headers(scope)
+        try:
             if self.stopping:
                 raise RequestRefused(503, "stopping", "this server is about to stop", (b"retry-after", b"5"))
             grant = FULL if self.tokens is None else self._grant(self.tokens, headers)
