@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,7 +15,8 @@ import pytest
 
 from memctl.extract import Limits
 from memctl.ingest import workers
-from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, Preparer, read_tasks
+from memctl.ingest.plan import read_tasks
+from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, Preparer, check_prepared
 from memctl.ingest.workers import Team, Worker
 from memctl.policy import MemoryPolicy
 from stores import IngestedFile, SourcePosition
@@ -225,7 +227,7 @@ class Liar:
         return self.said
 
     def answer(self, value: Any, path: str) -> Prepared:
-        return workers.check_prepared(value, path)
+        return check_prepared(value, path)
 
 
 FILE = ["/x/a.docx", "00", [], 1, 2, 3, "r", ".docx", None, None, None, 4]
@@ -265,3 +267,11 @@ def test_an_answer_is_no_pickle(tmp_path: Path) -> None:
     pipe.write_bytes((8).to_bytes(8, "big") + b"\x80\x04K\x05.abc")
     with pipe.open("rb") as source, pytest.raises(ValueError):  # noqa: PT011
         workers.receive(source)
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x80\x05\x95\xff\x00", b"\x80\x05"], ids=["nothing", "half", "two bytes"])
+def test_a_process_whose_parent_is_stopped_at_once_ends_in_silence(sent: bytes) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", workers._CHILD.format(path=sys.path)], input=sent, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -180,7 +180,7 @@ class MemoryPolicy:
 
     def kinds_of(self, rules: Iterable[str]) -> frozenset[str]:
         """The kinds of these rules; rules that there are no more have none."""
-        from memctl.policy.rules import RULES
+        from memctl.policy.engine import RULES
 
         wanted = set(rules)
         known = self._project.in_force() if self._project else RULES
