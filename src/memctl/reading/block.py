@@ -96,11 +96,11 @@ def recall_block(
 ) -> Recalled:
     """Find what answers a question and write it as a block, whose injection_type is `kind`."""
     from memctl.retrieve.pack import build_block
-    from memctl.text.tokens import estimate
+    from memctl.text import estimate_tokens
 
     prompt = Prompt(ctx, query, propose=form.propose) if form.prompt or form.propose else None
     budget = block_budget(ctx, request)
-    room = budget if prompt is None else max(0, budget - estimate(prompt.around("-")))
+    room = budget if prompt is None else max(0, budget - estimate_tokens(prompt.around("-")))
     retriever = Retriever(ctx, request, command, injectable=True)
     # How many items match: counting them takes a twentieth of the time.
     count = form.frame == "full" or not ctx.prints_text

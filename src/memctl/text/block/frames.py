@@ -7,9 +7,9 @@ alone. docs/formats.md has the grammar of both versions.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from memctl.text import estimate_tokens
 from memctl.text.block.markers import COMPACT, FOOTER, HEADER
 from memctl.text.clean import one_line
-from memctl.text.tokens import estimate
 
 if TYPE_CHECKING:
     from memctl.text.block.block import BlockEntry
@@ -81,7 +81,7 @@ class Compact(Frame):
             out += [f" {line}".rstrip() + "\n" for line in p.lines]
         text = "".join(out)
         text = text + compact_footer(len(passages)) if self.header else text.removesuffix("\n")
-        return text, estimate(text + "\n")
+        return text, estimate_tokens(text + "\n")
 
 
 def compact_footer(count: int) -> str:
@@ -131,7 +131,7 @@ class Bare(Frame):
     def write(self, passages: Sequence["BlockEntry"]) -> tuple[str, int]:
         """Their contents."""
         text = "\n\n".join("\n".join(p.lines) for p in passages)
-        return text, estimate(text + "\n")
+        return text, estimate_tokens(text + "\n")
 
 
 # --- version 1 ----------------------------------------------------------------------------------------------------
@@ -164,11 +164,11 @@ class Full(Frame):
             rendered.append(f"[{rank}] " + "\n".join(lines))
         if self.head is None:  # each passage ends in a line break; the last one's ends the output
             text = "\n".join(rendered).removesuffix("\n")
-            return text, estimate(text + "\n")
+            return text, estimate_tokens(text + "\n")
         used = 0
         while True:
             text = self._text(rendered, used, len(rendered))
-            now = estimate(text + "\n")
+            now = estimate_tokens(text + "\n")
             if now <= used:  # a smaller number with fewer digits may still say a little too much, never too little
                 return text, used
             used = now
