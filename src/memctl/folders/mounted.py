@@ -353,10 +353,10 @@ def structure(ctx: Context, root: "Root | None", scope: str | None = None) -> "S
 def sync_state(ctx: Context, mount: Mount, stale: bool | None) -> dict[str, Any]:
     """What is known of a mount's last sync, for `StructureReport.note_syncs`."""
     from memctl.ingest.inspect import shown
-    from memctl.store.documents.corpus import count_unread
+    from memctl.store.documents.corpus import get_unread_below
 
     (label,) = shown([root_of(mount["path"], mount).label], ctx.policy)
     return {
         "mount_id": mount["mount_id"], "label": label, "last_sync_at": mount["last_sync_at"], "stale": stale,
-        "unread": count_unread(ctx.db, os.path.join(mount["path"], "")),
+        "unread": len(get_unread_below(ctx.db, os.path.join(mount["path"], ""))),
     }  # fmt: skip

@@ -19,7 +19,7 @@ MAX_VALUES = 32_000 if sqlite3.sqlite_version_info >= (3, 32) else 990
 #: Values that `batches` puts into one slice, which any SQLite can bind.
 BATCH = 500
 #: Pages of a file that a connection keeps, in KiB: SQLite's own 2 MB make a search read the same pages again.
-_CACHE_KIB = 32_000
+CACHE_KIB = 32_000
 #: Findings of a sort that are cached; then the oldest of this sort are dropped. They take some 5 to 10 MB.
 MAX_CACHED = 50_000
 #: The share that is dropped at once is 1 / this: to drop much at a time would let one question wait for it.
@@ -116,11 +116,6 @@ class Database:
         except FAILURES as exc:
             raise translate(exc, self.path) from exc
 
-    def run_script(self, statements: Iterable[str]) -> None:
-        """Execute several statements in the transaction that is open (executescript would commit it)."""
-        for statement in statements:
-            self.run(statement)
-
     def upsert(self, table: str, columns: str, rows: Iterable[Values]) -> None:
         """Insert rows of these columns, or change the rows that have the same first column."""
         key, *others = columns.split()
@@ -206,16 +201,11 @@ class Database:
         version: int = self.value("PRAGMA main.schema_version")
         return version
 
-    def prepare_to_read(self) -> None:
-        """Set what a handle that reads needs."""
-        self.conn.execute("PRAGMA query_only = ON")
-        self.conn.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-
     def prepare_to_write(self, *, wal: bool) -> None:
         """Set what a handle that writes needs."""
         # Other programs may use INSERT OR REPLACE through this connection's triggers: without recursive_triggers the
         # delete trigger would not fire and the full-text index would go stale.
-        self.run(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        self.run(f"PRAGMA cache_size = -{CACHE_KIB}")
         self.run("PRAGMA recursive_triggers = ON")
         self.run("PRAGMA foreign_keys = ON")
         mode = self.value("PRAGMA journal_mode")
@@ -258,10 +248,17 @@ class Database:
         `wait`: how many seconds to try when another program is writing, before StoreBusy.
         """
         name = f"memctl_{self._depth}"
-        if self._depth:
-            self.run(f"SAVEPOINT {name}")
-        else:
-            self._begin(wait)
+        # SQLite's own busy handler waits, but some lock transitions return at once; those are tried again.
+        deadline = ids.monotonic() + wait
+        while True:
+            try:
+                self.conn.execute(f"SAVEPOINT {name}" if self._depth else "BEGIN IMMEDIATE")
+                break
+            except FAILURES as exc:
+                error = translate(exc, self.path)
+                if self._depth or not isinstance(error, errors.StoreBusy) or ids.monotonic() > deadline:
+                    raise error from exc
+                ids.pause(0.005, 0.05)
         self._depth += 1
         try:
             yield
@@ -278,20 +275,6 @@ class Database:
         except BaseException:  # a full disk shows here: leave no open transaction behind
             self._undo(name)
             raise
-
-    def _begin(self, wait: float) -> None:
-        # SQLite's own busy handler waits, but some lock transitions return at once; those are tried again.
-        deadline = ids.monotonic() + wait
-        while True:
-            try:
-                self.conn.execute("BEGIN IMMEDIATE")
-            except FAILURES as exc:
-                error = translate(exc, self.path)
-                if not isinstance(error, errors.StoreBusy) or ids.monotonic() > deadline:
-                    raise error from exc
-                ids.pause(0.005, 0.05)
-            else:
-                return
 
     def _undo(self, name: str) -> None:
         # After some errors (disk full, RAISE(ROLLBACK)) SQLite has rolled back by itself.

@@ -390,9 +390,11 @@ def _why_unknown(ctx: Context, mount: "Mount") -> str:
     """
     import shlex
 
+    from memctl import registry
     from memctl.store.documents import mounts
 
-    if ctx.readable_roots is not None or not mounts.is_unknown_outside(ctx.db, mount["path"]):
+    outside = ctx.readable_roots is None and mounts.is_outside(ctx.db.path, mount["path"])
+    if not outside or registry.may_feed(ctx.db.path, real_path(mount["path"])):
         return ""
     path = ctx.policy.redact(mount["path"])
     return (

@@ -72,11 +72,6 @@ def is_outside(store: str, folder: str) -> bool:
     return not os.path.join(real_path(folder), "").startswith(below)
 
 
-def is_unknown_outside(db: Database, folder: str) -> bool:
-    """Whether it is outside the project, and nobody has mounted it with memctl here."""
-    return is_outside(db.path, folder) and not registry.may_feed(db.path, real_path(folder))
-
-
 def project_folder(path: str) -> str:
     """The folder that a store belongs to: the one that holds its `.memory`, else its own."""
     folder = os.path.dirname(os.path.abspath(path))

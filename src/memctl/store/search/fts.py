@@ -34,13 +34,11 @@ _FITS = (
 )
 
 
-def is_sound(db: Database) -> bool:
-    """Whether the index can be believed: nothing has renumbered the items or left their words in it or out of it."""
-    return index_state(db) == "sound"
-
-
 def index_state(db: Database) -> str:
-    """`sound`, `unsound` (it must be made anew), `unknown` (of an older program, or of somebody else), or `none`."""
+    """Whether the index can be believed: nothing has renumbered the items or left their words in it or out of it.
+
+    `sound`, `unsound` (it must be made anew), `unknown` (of an older program, or of somebody else), or `none`.
+    """
     if not db.has(TABLE):
         return "none"
     if not (db.trusted and db.has(STATE)):
@@ -68,11 +66,11 @@ def ensure_index(db: Database, tokenizer: str | None = None) -> bool:
 
     To be called after whatever may have renumbered the items, such as VACUUM. Where nothing is amiss it costs a look.
     """
-    if is_sound(db):
+    if index_state(db) == "sound":
         return True
     with db.atomic():
         db.look()
-        if is_sound(db):  # another process did it while we waited
+        if index_state(db) == "sound":  # another process did it while we waited
             return True
         known, held = db.has(STATE), tokenizer_of(db)
         if not _make_index(db, held or tokenizer, None):
@@ -126,7 +124,8 @@ def _make_index(db: Database, tokenizer: str | None, progress: Progress | None) 
     elif not _create_table(db, tokenizer):
         return False
     _fill(db, progress)
-    db.run_script(schema.statements(schema.FTS_STATE + schema.FTS_TRIGGERS))
+    for statement in schema.statements(schema.FTS_STATE + schema.FTS_TRIGGERS):
+        db.run(statement)
     db.set_meta("fts_indexed_at", ids.timestamp_sql())
     db.set_meta("fts_tokenizer", tokenizer_of(db) or "")
     db.run(
