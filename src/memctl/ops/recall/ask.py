@@ -11,9 +11,9 @@ from memctl.folders.mounted import Visit, VisitOptions, brought_in, canonical_fo
 from memctl.llm.citations import REQUEST, Citation, check_citations
 from memctl.operation import CREATE, Arg, Fields, Result, operation
 from memctl.parameters import Budget, ReadRequest
+from memctl.text import CHARS_PER_TOKEN
 from memctl.text.block.block import Block
 from memctl.text.clean import one_line
-from memctl.text.tokens import CHARS_PER_TOKEN
 
 #: Citations that lead nowhere and are named one by one.
 _LINES = 20
