@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from typing_extensions import Self
-
 from memctl import ids
 from memctl.names import (
     ITEM_TYPES,
@@ -69,7 +67,7 @@ class SlottedRecord:
     __hash__: ClassVar[None]  # type: ignore[assignment]  # mutable values are not hashable
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
+    def from_dict(cls: type[RecordClass], data: dict[str, Any]) -> RecordClass:  # noqa: PYI019 - typing.Self is 3.11
         """Build from a dict, such as an export line or a snapshot; keys that are unknown here are dropped."""
         return cls(**{name: data[name] for name in cls.__slots__ if name in data})
 

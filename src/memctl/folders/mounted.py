@@ -20,6 +20,7 @@ from memctl.paths import real_path
 from memctl.store.documents import mounts
 from memctl.store.documents.corpus import DocumentRoot
 from memctl.store.filters import Filters
+from memctl.store.items import events
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _check_mounts_of_persons(ctx: Context, folder: str, given: Mount) -> None:
             what = "make a mount of its own of a folder that is in a person's mount, which has options: name that mount"
             around = folder.startswith(os.path.join(one["path"], ""))
             changed = around and any(one[field] != given.get(field, usual) for field, usual in NO_OPTIONS.items())
-        if changed and not mounts.is_by_tool(ctx.db, one["mount_id"]):
+        if changed and not events.is_by_tool(ctx.db, "mount", one["mount_id"]):
             ctx.refuse_to_tools(what, "memctl mount")
 
 

@@ -58,13 +58,15 @@ def check_writable(db: Database) -> None:
     db.look()
     if db.tables and not db.has("memory_items"):
         raise errors.NotADatabase(path=db.path, reason="it is a database of another program")
-    _refuse_newer(db)
     if db.tables and not is_current(db):
         _refuse_foreign(db)
 
 
 def is_current(db: Database) -> bool:
-    """Whether every step has been applied. Needs `db.look()` before."""
+    """Whether every step has been applied. Needs `db.look()` before. Raises StoreTooNew for a newer file."""
+    version = db.meta("schema_version")
+    if version is not None and (not version.isdigit() or int(version) > schema.SCHEMA_VERSION):
+        raise errors.StoreTooNew(path=db.path, found=version, known=_KNOWN)
     if not db.has("memctl_migrations"):
         return False
     found = db.value("SELECT max(number) FROM memctl_migrations") or 0
@@ -83,7 +85,6 @@ def pending_steps(db: Database) -> list[Migration]:
 
 def check_readable(db: Database) -> None:
     """Refuse a newer file; make an older one readable by views that add what it lacks, without writing to it."""
-    _refuse_newer(db)
     if is_current(db):
         return
     _refuse_foreign(db)
@@ -95,12 +96,6 @@ def check_readable(db: Database) -> None:
             db.run("PRAGMA query_only = OFF")
             db.run(f"CREATE TEMP VIEW {table} AS SELECT rowid AS rowid, *, {extra} FROM main.{table}")
             db.run("PRAGMA query_only = ON")
-
-
-def _refuse_newer(db: Database) -> None:
-    version = db.meta("schema_version")
-    if version is not None and (not version.isdigit() or int(version) > schema.SCHEMA_VERSION):
-        raise errors.StoreTooNew(path=db.path, found=version, known=_KNOWN)
 
 
 def _refuse_foreign(db: Database) -> None:

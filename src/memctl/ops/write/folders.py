@@ -150,12 +150,13 @@ def _list_mounts(ctx: Context, path: str | None) -> Mounts:
 def _remove_mount(ctx: Context, key: str | None) -> Mounted:
     from memctl.folders.mounted import mount_named
     from memctl.store.documents import mounts
+    from memctl.store.items import events
 
     if key is None:
         raise errors.UsageError("mount_id is required for remove", command="mount")
     ctx.narrow(WRITE)
     found = mount_named(ctx, key, "mount")
-    if not mounts.is_by_tool(ctx.db, found["mount_id"]):
+    if not events.is_by_tool(ctx.db, "mount", found["mount_id"]):
         ctx.refuse_to_tools("remove what a person has mounted", "memctl mount --remove")
     mounts.remove(ctx.db, found["mount_id"])
     ctx.note(f"Removed mount: {key}")

@@ -12,7 +12,7 @@ it needs when it runs.
 from collections.abc import Callable
 
 from memctl import errors, ids
-from memctl.store.database import Database, translate
+from memctl.store.database import FAILURES, Database, translate
 
 #: Told how many rows of how many are indexed.
 Progress = Callable[[int, int], None]
@@ -110,7 +110,7 @@ def tokenizer_of(db: Database) -> str | None:
 
 
 def _make_index(db: Database, tokenizer: str | None, progress: Progress | None) -> bool:
-    """Table, entries and triggers of the index, all anew; False when SQLite has no FTS5."""
+    """Table, entries and triggers of the index, all anew; False when SQLite has no FTS5. Raises TokenizerInvalid."""
     from memctl.store import schema
 
     held = tokenizer_of(db)
@@ -121,8 +121,15 @@ def _make_index(db: Database, tokenizer: str | None, progress: Progress | None) 
         held = None
     if held is not None:
         db.run(f"INSERT INTO {TABLE}({TABLE}) VALUES ('delete-all')")
-    elif not _create_table(db, tokenizer):
-        return False
+    else:
+        try:
+            db.conn.execute(schema.fts_table(schema.tokenizer(tokenizer)))
+        except FAILURES as exc:
+            if "no such module" in str(exc):  # no FTS5: then search reads the text
+                return False
+            if "tokenizer" in str(exc) or "parse error" in str(exc):
+                raise errors.TokenizerInvalid(tokenizer=tokenizer) from exc
+            raise translate(exc, db.path) from exc
     _fill(db, progress)
     for statement in schema.statements(schema.FTS_STATE + schema.FTS_TRIGGERS):
         db.run(statement)
@@ -134,23 +141,6 @@ def _make_index(db: Database, tokenizer: str | None, progress: Progress | None) 
         (db.schema_version(),),
     )
     db.look()
-    return True
-
-
-def _create_table(db: Database, tokenizer: str | None) -> bool:
-    """Make an empty table; False when SQLite has no FTS5: then search reads the text. Raises TokenizerInvalid."""
-    import sqlite3
-
-    from memctl.store import schema
-
-    try:
-        db.conn.execute(schema.fts_table(schema.tokenizer(tokenizer)))
-    except sqlite3.Error as exc:
-        if "no such module" in str(exc):
-            return False
-        if "tokenizer" in str(exc) or "parse error" in str(exc):
-            raise errors.TokenizerInvalid(tokenizer=tokenizer) from exc
-        raise translate(exc, db.path) from exc
     return True
 
 
