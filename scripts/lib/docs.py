@@ -207,7 +207,7 @@ def policy_page() -> Iterator[str]:
 
 def version_page() -> Iterator[str]:
     """src/memctl/policy/version.py: computing it would make every `sync` load all rules."""
-    from memctl.policy.rules import fingerprint
+    from memctl.policy.engine import fingerprint
 
     yield '"""Which rules judged: written by scripts/docs from the rows, so that asking costs nothing."""\n\n'
     yield f'RULES_VERSION = "{fingerprint()}"\n'

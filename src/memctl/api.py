@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from memctl.store import connect, contents
-from memctl.store.contents import count_contents
+from memctl.store import connect
 from memctl.store.documents import corpus, mounts
 from memctl.store.filters import Filters
 from memctl.store.items import attributes, events, items
@@ -376,12 +375,12 @@ class MemoryStore:
     @_locked
     def stats(self) -> dict[str, Any]:
         """Counts of active items, and the state of the index."""
-        return count_contents(self._db)
+        return items.count_contents(self._db)
 
     @_locked
     def reset(self, preserve_mounts: bool = True, dry_run: bool = False) -> dict[str, Any]:
         """Empty the store for good; with `dry_run` only say what would go."""
-        return contents.reset_store(self._db, preserve_mounts=preserve_mounts, dry_run=dry_run)
+        return items.reset_store(self._db, preserve_mounts=preserve_mounts, dry_run=dry_run)
 
     @_locked
     def export_jsonl(self) -> str:

@@ -24,7 +24,7 @@ TYPE_ALIASES = {"process": "pattern", "rule": "constraint", "requirement": "cons
 GLOBAL_SCOPE = "global"
 DEFAULT_SCOPE = "project"
 
-#: How much what is known about an item beside its words counts (`memctl.retrieve.strength`; config.json: recall).
+#: How much what is known about an item beside its words counts (`memctl.retrieve.find`; config.json: recall).
 STRENGTH = {"recency": 0.1, "recency_days": 30.0, "use": 0.05, "importance": 0.2, "validation": 0.2}
 
 

@@ -159,6 +159,45 @@ def test_files_and_functions_stay_small(path: Path) -> None:
             assert (node.end_lineno or 0) - node.lineno <= 70, node.name
 
 
+def test_no_class_name_is_used_twice() -> None:
+    """Whoever reads a name knows which class it is."""
+    places: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(code(path)):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(label(path))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_no_circle_of_imports() -> None:
+    """Inside rooms neither, and not through imports inside functions."""
+    named = {module_name(path): path for path in MODULES}
+    graph = {name: set(modules_of(path, named)) - {name} for name, path in named.items()}
+    graph["memctl.ops.start.serve"].discard("memctl.mcp.server")  # the one that starts what stands above it
+    while leaves := {name for name, targets in graph.items() if not targets & graph.keys()}:
+        graph = {name: targets for name, targets in graph.items() if name not in leaves}
+    # What is left is in a circle, or imports from one.
+    while tops := graph.keys() - set().union(*graph.values(), set()):
+        graph = {name: targets for name, targets in graph.items() if name not in tops}
+    assert graph == {}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SRC.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def modules_of(path: Path, named: dict[str, Path]) -> Iterator[str]:
+    """The modules of ours that a file imports, where `from package import module` means the module."""
+    for node in ast.walk(code(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in named)
+        elif isinstance(node, ast.ImportFrom) and node.module in named:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in named else node.module
+
+
 @pytest.mark.parametrize("name", TABLE)
 def test_the_table_says_what_the_operation_says(name: str) -> None:
     row = TABLE[name]

@@ -36,7 +36,7 @@ OURS = {
     "memctl.context", "memctl.context.nearest", "memctl.reading.request", "memctl.registry", "memctl.state",
     "memctl.ops.recall.search",
     "memctl.retrieve", "memctl.retrieve.find", "memctl.retrieve.neighbours", "memctl.retrieve.ranking",
-    "memctl.retrieve.repeats", "memctl.retrieve.strength", "memctl.retrieve.terms",
+    "memctl.retrieve.repeats", "memctl.retrieve.terms",
     "memctl.store",
     "memctl.store.connect", "memctl.store.database", "memctl.store.filters", "memctl.store.search.fts",
     "memctl.store.search", "memctl.ops.recall", "memctl.reading",

@@ -18,7 +18,7 @@ from memctl.ingest.ignore import (
     parse_typed_rules,
     path_test,
 )
-from memctl.ingest.walk import walk
+from memctl.ingest.sources import walk
 
 GIT = shutil.which("git")
 needs_git = pytest.mark.skipif(GIT is None, reason="git is not installed")

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.ingest.ignore import FIXED, MAX_BYTES
-from memctl.ingest.sources import resolve
-from memctl.ingest.walk import walk
+from memctl.ingest.sources import resolve, walk
 
 TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# made by a tool\n"
 

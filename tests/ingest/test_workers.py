@@ -15,8 +15,10 @@ import pytest
 
 from memctl.extract import Limits
 from memctl.ingest import workers
-from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, Preparer, read_tasks
+from memctl.ingest.plan import read_tasks
+from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, Preparer, check_prepared
 from memctl.ingest.workers import Team, Worker
+from memctl.policy import MemoryPolicy
 from stores import IngestedFile, SourcePosition
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "fake_docx.py"
@@ -132,6 +134,18 @@ def test_results_come_in_order_and_are_those_of_one_process(
     assert [one.file and one.file.sha256 for one in together] == [one.file and one.file.sha256 for one in alone]
 
 
+@pytest.mark.usefixtures("way")
+def test_a_policy_that_has_judged_goes_along(tmp_path: Path) -> None:
+    secret = "ghp_" + "Zk3Rt9Qw7Lm2Xv8Bn4Hs6Jd1Pf5Yc0GaEuTo"
+    policy = MemoryPolicy()
+    assert policy.judge(f"token {secret}").redacted  # its expressions are compiled when they are first used
+    path = tmp_path / "a.md"
+    path.write_text(f"The deploy token is {secret}\n")
+    (one,) = read_tasks(Preparer(Options(), policy), [job(path)], 1)
+    assert one.problem == "" and one.passages
+    assert secret not in one.passages[0].content
+
+
 def test_what_stops_a_thread_is_told_to_who_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = [tmp_path / f"{n}.md" for n in range(3)]
     for path in paths:
@@ -213,7 +227,7 @@ class Liar:
         return self.said
 
     def answer(self, value: Any, path: str) -> Prepared:
-        return workers.check_prepared(value, path)
+        return check_prepared(value, path)
 
 
 FILE = ["/x/a.docx", "00", [], 1, 2, 3, "r", ".docx", None, None, None, 4]

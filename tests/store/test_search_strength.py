@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from memctl import MemoryStore
 from memctl.names import STRENGTH
 from memctl.retrieve.explain import reasons
-from memctl.retrieve.find import search
+from memctl.retrieve.find import search, shares
 from memctl.retrieve.ranking import SearchResult
-from memctl.retrieve.strength import shares
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import attributes, items

@@ -5,8 +5,8 @@ import textwrap
 import pytest
 
 from memctl.extract import document
+from memctl.text import estimate_tokens
 from memctl.text.chunking import Passage, chunk, title_of
-from memctl.text.tokens import estimate
 
 
 def lines(*numbers: int, width: int = 60) -> str:
@@ -26,7 +26,7 @@ def ranges(passages: list[Passage]) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("日本語", 1)])
 def test_four_characters_are_a_token(text: str, tokens: int) -> None:
-    assert estimate(text) == tokens
+    assert estimate_tokens(text) == tokens
 
 
 @pytest.mark.parametrize("text", ["", "\n", " \n\t\n", "\n" * 5000])

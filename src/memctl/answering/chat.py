@@ -20,9 +20,8 @@ from memctl.reading.block import explain_delivery
 from memctl.store import sessions
 from memctl.store.filters import Filters
 from memctl.store.items import items
-from memctl.text import clean
+from memctl.text import clean, estimate_tokens
 from memctl.text.block import markers
-from memctl.text.tokens import estimate
 from memctl.types import MemoryProvenance
 from memctl.writing import StatementBatch, tell_outcomes
 
@@ -224,7 +223,7 @@ class Conversation:
         if not first.ids:
             self.ctx.note("[chat] No matching items.")
         # The budget is that of what is recalled: the window has its own.
-        roomy = plan._replace(budget=plan.budget + (estimate(before + GAP) if before else 0))
+        roomy = plan._replace(budget=plan.budget + (estimate_tokens(before + GAP) if before else 0))
         spend = self.model.spend = Spend()
         try:
             grounded = self._ground.answer(self.model, roomy, question, first, before=before)

@@ -108,7 +108,7 @@ _NUMBERED = r"([a-z]+) (\d+)\Z"
 
 Reader = Callable[[bytes, str, Limits], Document]
 
-#: Suffix -> the module whose `read(data, name, limits)` makes the document; every other text file is read as it is.
+#: Suffix -> the module whose `read(data, name, limits)` makes the document; every other one is read by `plain`.
 _READERS = {
     **dict.fromkeys((".html", ".htm", ".xhtml"), "memctl.extract.html"),
     ".ipynb": "memctl.extract.notebook",
@@ -136,12 +136,9 @@ def document(data: bytes, name: str, limits: Limits = LIMITS) -> Document:
     """
     if len(data) > limits.bytes:
         raise Unreadable(path=name, reason=f"it has {len(data):,} bytes, and the limit is {limits.bytes:,}")
-    module = _READERS.get(suffix_of(name))
-    if not module:
-        return _plain_document(data, name)
     import warnings
 
-    read: Reader = import_module(module).read
+    read: Reader = import_module(_READERS.get(suffix_of(name), "memctl.extract.plain")).read
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # libraries warn about what they skip: nothing the user can act on
@@ -150,22 +147,6 @@ def document(data: bytes, name: str, limits: Limits = LIMITS) -> Document:
         if isinstance(exc, Unreadable):
             raise
         raise Unreadable(path=name, reason=_problem(exc, suffix_of(name))) from exc
-
-
-def _plain_document(data: bytes, name: str) -> Document:
-    """A file that is text already; only Markdown hides anything."""
-    from memctl.text.chunking.outline import markup_of
-    from memctl.text.decoding import decode
-
-    text, encoding, notes = decode(data, name)
-    kind = kind_of(name, text)
-    hidden: tuple[Hidden, ...] = ()
-    if kind.kind == "markdown" and ("<" in text or "]: " in text):
-        from memctl.extract.markdown import divide
-
-        text, hidden = divide(text)
-    shape = markup_of(text) if kind.kind == "text" else kind.kind
-    return Document(text, shape, kind.language, encoding, notes, hidden=hidden)
 
 
 def _problem(exc: Exception, suffix: str) -> str:

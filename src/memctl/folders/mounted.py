@@ -169,7 +169,7 @@ class MountSync:
 
     def files(self) -> Iterator[Target]:
         """The files of the mount as they are now."""
-        from memctl.ingest.walk import walk
+        from memctl.ingest.sources import walk
 
         self.ctx.check_folder(self.mount["path"])
         self.left_out.clear()

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from memctl import errors
+from memctl.ingest.files import read_file
 
 #: A longer pattern fits no path that a system can open.
 MAX_PATTERN = 4096
@@ -470,8 +471,6 @@ def tagged(folder: str, present: Collection[str]) -> str:
     if "pyvenv.cfg" in present:
         return "a virtual environment (it holds pyvenv.cfg)"
     if "CACHEDIR.TAG" in present:
-        from memctl.ingest.prepare import read_file
-
         try:
             data = read_file(os.path.join(folder, "CACHEDIR.TAG"), MAX_BYTES)[0]
         except errors.DocumentUnreadable:
@@ -509,8 +508,6 @@ def _first_text(path: str) -> str:
 
 
 def _text(path: str) -> str:
-    from memctl.ingest.prepare import read_file
-
     if os.path.islink(path):  # git does not follow them either
         raise errors.DocumentUnreadable(path=path, reason="it is a link")
     data = read_file(path, MAX_BYTES)[0]

@@ -6,18 +6,27 @@ Size, both time stamps and the inode say that a file is as it was; otherwise its
 import os
 import stat
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memctl import errors, ids
-from memctl.ingest.prepare import FileTask, PreparedPassage, Preparer, read_file, read_tasks
+from memctl.extract import needs_worker
+from memctl.ingest.files import read_file
+from memctl.ingest.prepare import FileTask, Prepared, PreparedPassage, Preparer
 from memctl.ingest.sources import STDIN, Target
 from memctl.store.database import Database
 from memctl.store.documents import corpus
 from memctl.store.documents.corpus import DocumentRoot, IngestedFile, SeenFile, UnreadFile
 from memctl.store.items import items
 
+if TYPE_CHECKING:
+    from memctl.ingest.workers import Team
+
 FileStatus = Literal["new", "changed", "moved", "refiled", "unchanged", "deleted", "left out", "failed"]
+
+#: In bytes: a larger file is read by a process of its own even where others are not, because that can be stopped.
+LARGE = 500_000
 
 #: Why a known file is lost.
 DELETED = "deleted"
@@ -285,6 +294,30 @@ def is_related(db: Database, old: IngestedFile, passages: Iterable[PreparedPassa
 
 
 # --- what a run would do ----------------------------------------------------------------------------------------------
+
+
+def read_tasks(preparer: Preparer, tasks: Iterable[FileTask], workers: int = 0) -> Iterator[Prepared]:
+    """The files, in order: read by `workers` processes side by side, or here, but for what must be possible to stop."""
+    if workers:
+        from memctl.ingest import workers as processes
+
+        with closing(processes.Team(preparer, workers)) as several:
+            yield from several.prepare(tasks)
+        return
+    team: Team | None = None
+    try:
+        for task in tasks:
+            if task.size < LARGE and not needs_worker(task.path):
+                yield preparer.read(task.path, task.sha256)
+            else:
+                if team is None:
+                    from memctl.ingest import workers as processes
+
+                    team = processes.Team(preparer, 1)
+                yield from team.read([task])
+    finally:
+        if team is not None:
+            team.close()
 
 
 def preview(db: Database | None, plan: IngestPlan, preparer: Preparer) -> IngestOutcome:

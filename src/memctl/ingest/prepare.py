@@ -1,26 +1,22 @@
 """From a file to judged passages, without touching the store: what a batch commits later in one transaction."""
 
 import os
-import stat
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from memctl import errors, ids
-from memctl.extract import LIMITS, Document, Hidden, Limits, anchor_at, document, needs_worker
+from memctl.extract import LIMITS, Document, Hidden, Limits, anchor_at, document
+from memctl.ingest.files import read_file
 from memctl.store.documents.corpus import IngestedFile, make_stand_in
 from memctl.store.documents.passages import SourcePosition
 
 if TYPE_CHECKING:
-    from memctl.ingest.workers import Team
     from memctl.policy import MemoryPolicy
 
 #: Passages aim at this many tokens, so that several fit a budget; --chunk-tokens is the bound, this the target.
 TARGET_TOKENS = 200
-
-#: In bytes: a larger file is read by a process of its own even where others are not, because that can be stopped.
-LARGE = 500_000
 
 #: Hidden passages stand so far from others that none is taken for the next one.
 _APART = 10
@@ -28,8 +24,6 @@ _APART = 10
 #: A file that changed less than this before it was read may change again within its time stamp's resolution: of a file
 #: system that counts in whole hundredths or seconds, or of one that asks the kernel's clock.
 _COARSE_NS, _FINE_NS = 2_000_000_000, 50_000_000
-
-_MODE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Options(NamedTuple):
@@ -88,37 +82,6 @@ class Prepared(NamedTuple):
     lasting: bool = False
 
 
-def read_file(path: str, max_bytes: int, roots: Sequence[str] | None = None) -> tuple[bytes, os.stat_result]:
-    """The bytes of a regular file. Raises DocumentUnreadable with the reason in words; never blocks on a pipe.
-
-    roots  folders that the file must be in, whatever links do meanwhile; None: it may be anywhere
-    """
-    try:
-        if roots is None:
-            fd = os.open(path, _MODE)
-        else:
-            from memctl.ingest.walk import open_file
-
-            fd = open_file(path, roots, _MODE)
-        with os.fdopen(fd, "rb", buffering=0) as file:
-            info = os.fstat(fd)
-            if not stat.S_ISREG(info.st_mode):
-                raise errors.DocumentUnreadable(path=path, reason="it is not a regular file")
-            if info.st_size > max_bytes:
-                raise errors.DocumentUnreadable(path=path, reason=too_large(info.st_size, max_bytes))
-            return file.readall(), info
-    except OSError as exc:
-        raise errors.DocumentUnreadable(path=path, reason=exc.strerror or str(exc)) from exc
-
-
-def too_large(size: int, limit: int) -> str:
-    """The sentence for a file over the limit."""
-    mega = 1024 * 1024
-    if limit < mega:
-        return f"its {size:,} bytes are over the limit of {limit:,}"
-    return f"{size / mega:.0f} MB is over the limit of {limit // mega} MB (ingest.max_file_mb in config.json)"
-
-
 def recipe_of(options: Options, policy: "MemoryPolicy | None") -> str:
     """A word that changes when a file would be cut, judged or filed in another way though its bytes are the same."""
     from memctl.store import rule_versions
@@ -131,30 +94,6 @@ def recipe_of(options: Options, policy: "MemoryPolicy | None") -> str:
 def sign_recipe(recipe: str, sha256: str) -> str:
     """The recipe as a record keeps it: a record that another program has written since does not fit its hash."""
     return f"{recipe}:{sha256[:12]}"
-
-
-def read_tasks(preparer: "Preparer", tasks: Iterable[FileTask], workers: int = 0) -> Iterator[Prepared]:
-    """The files, in order: read by `workers` processes side by side, or here, but for what must be possible to stop."""
-    if workers:
-        from memctl.ingest import workers as processes
-
-        with closing(processes.Team(preparer, workers)) as several:
-            yield from several.prepare(tasks)
-        return
-    team: Team | None = None
-    try:
-        for task in tasks:
-            if task.size < LARGE and not needs_worker(task.path):
-                yield preparer.read(task.path, task.sha256)
-            else:
-                if team is None:
-                    from memctl.ingest import workers as processes
-
-                    team = processes.Team(preparer, 1)
-                yield from team.read([task])
-    finally:
-        if team is not None:
-            team.close()
 
 
 class Preparer:
@@ -181,8 +120,6 @@ class Preparer:
 
     def answer(self, value: object, path: str) -> Prepared:
         """What `read` gave, of the JSON that it became between processes."""
-        from memctl.ingest.workers import check_prepared
-
         return check_prepared(value, path)
 
     def prepare(
@@ -268,12 +205,12 @@ class Preparer:
         What addresses anybody is kept from models, whatever else policy finds in it.
         """
         from memctl.item_policy import JudgedDocument
-        from memctl.policy.addressing import RULE, addresses_anybody
+        from memctl.policy.checks_injection import HIDDEN_TEXT, addresses_anybody
         from memctl.text.chunking import chunk
 
         judged = JudgedDocument(self.policy, path, hidden.text) if self.policy else None
         text = judged.text if judged else hidden.text
-        speaks = (RULE,) if judged and addresses_anybody(hidden.text) else ()
+        speaks = (HIDDEN_TEXT,) if judged and addresses_anybody(hidden.text) else ()
         anchor = (judged.judge_label(hidden.anchor, is_part=False) if judged else hidden.anchor) or "hidden text"
         target = min(TARGET_TOKENS, self.options.chunk_tokens)
         out = []
@@ -339,3 +276,65 @@ def inferred_tags(path: str) -> list[str]:
     folders = [part for part in os.path.dirname(path).split(os.sep) if part][-2:]
     word = _SUFFIX_TAGS.get(os.path.splitext(path)[1].lower())
     return [*([word] if word else []), *(f.lower().replace(" ", "-") for f in folders if len(f) <= 40)]
+
+
+# --- what another process says that it has prepared ---------------------------------------------------------------
+
+
+def check_prepared(value: Any, path: str) -> Prepared:
+    """The answer for the file at `path`. Raises ValueError when it is none."""
+    its_path, file, passages, tags, notes, problem, lasting = _checked(list, value)
+    if its_path != path:
+        raise ValueError("an answer about another file")
+    cut = None if passages is None else [_checked_passage(*one) for one in _checked(list, passages)]
+    record = None if file is None else _checked_file(file, path)
+    notes = tuple(_checked_texts(notes))
+    return Prepared(path, record, cut, _checked_texts(tags), notes, _checked(str, problem), _checked(bool, lasting))
+
+
+def _checked_file(value: Any, path: str) -> IngestedFile:
+    fields = dict(zip(IngestedFile._fields, _checked(list, value), strict=True))
+    if fields["path"] != path or fields["item_ids"]:  # which items a file has is not for its reader to say
+        raise ValueError("a record of another file")
+    for name, one in fields.items():
+        if name in ("size", "mtime_ns", "inode", "ctime_ns"):
+            _checked(int, 0 if one is None else one)
+        elif name in ("ext", "mount_id", "rel_path", "lang_hint"):
+            _checked(str, "" if one is None else one)
+        elif name in ("sha256", "recipe"):
+            _checked(str, one)
+    return IngestedFile(**fields | {"item_ids": ()})
+
+
+def _checked_passage(*value: Any) -> PreparedPassage:
+    title, content, digest, place, redacted, quarantined = value
+    position, start, end, anchor = place
+    lines = [None if one is None else _checked(int, one) for one in (position, start, end)]
+    if title.__class__ is content.__class__ is digest.__class__ is anchor.__class__ is str:
+        where = SourcePosition(lines[0], lines[1], lines[2], anchor)
+        held_by = tuple(_checked_texts(quarantined))
+        return PreparedPassage(title, content, digest, where, _checked(bool, redacted), held_by)
+    raise ValueError("a passage that is none")
+
+
+def check_rows(value: Any, shape: type, width: int) -> list[Any] | str:
+    """A text, or records of this shape whose fields are texts or whole numbers."""
+    if isinstance(value, str):
+        return value
+    found: Sequence[Any] = _checked(list, value)
+    if any(len(_checked(list, row)) != width or any(not isinstance(one, str | int) for one in row) for row in found):
+        raise ValueError("a record that is none")
+    return list(starmap(shape, found))
+
+
+def _checked_texts(value: Any) -> list[str]:
+    found: list[str] = _checked(list, value)
+    if any(one.__class__ is not str for one in found):
+        raise ValueError("a text that is none")
+    return found
+
+
+def _checked(kind: type, value: Any) -> Any:
+    if value.__class__ is not kind:
+        raise ValueError(f"no {kind.__name__}")
+    return value

@@ -11,8 +11,9 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from memctl import errors, ids
-from memctl.ingest.plan import FileReport, IngestOutcome, IngestPlan, MovedFiles, lost_report, make_plan
-from memctl.ingest.prepare import FileTask, Options, Prepared, Preparer, read_tasks, sign_recipe, too_large
+from memctl.ingest.files import too_large
+from memctl.ingest.plan import FileReport, IngestOutcome, IngestPlan, MovedFiles, lost_report, make_plan, read_tasks
+from memctl.ingest.prepare import FileTask, Options, Prepared, Preparer, sign_recipe
 from memctl.ingest.sources import STDIN, Target
 from memctl.ingest.writer import FORMER, BatchWriter
 from memctl.store import rule_versions

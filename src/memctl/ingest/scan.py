@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memctl import errors
 from memctl.extract import Document, Limits, anchor_at, document, needs_worker
-from memctl.ingest.prepare import read_file
+from memctl.ingest.files import read_file
 from memctl.ingest.sources import STDIN, Target
-from memctl.policy.addressing import RULE, addresses_anybody
+from memctl.policy.checks_injection import HIDDEN_TEXT, addresses_anybody
 
 if TYPE_CHECKING:
     from memctl.ingest.workers import Worker
@@ -77,7 +77,7 @@ class Scanner:
 
     def answer(self, value: object, path: str) -> list[Spot] | str:  # noqa: ARG002 - what a worker calls
         """What `read` gave, of the JSON that it became between processes."""
-        from memctl.ingest.workers import check_rows
+        from memctl.ingest.prepare import check_rows
 
         return check_rows(value, Spot, len(Spot._fields))
 
@@ -115,7 +115,7 @@ class Scanner:
             inner = Document(hidden.text, "text")
             spots = self._spots(inner, path, shown, self._policy.findings(hidden.text, document=not self._strict))
             if addresses_anybody(hidden.text):  # which is a finding in what nobody sees
-                spots.append(Spot(shown, 1, 1, "injection", RULE, "quarantine"))
+                spots.append(Spot(shown, 1, 1, "injection", HIDDEN_TEXT, "quarantine"))
             found += [s._replace(line=s.line + max(0, hidden.line - 1), place=hidden.anchor) for s in spots]
         return found
 

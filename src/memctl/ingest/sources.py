@@ -6,11 +6,13 @@ walking finds.
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from memctl import errors
 from memctl.extract import is_ingestable
+from memctl.ingest.files import list_folder
+from memctl.ingest.ignore import TELLING, IgnoreScope, RuleFiles, left_out, path_test, tagged
 from memctl.paths import real_path
 
 STDIN = "-"
@@ -69,8 +71,6 @@ def resolve(
         if source == STDIN:
             found = [Target(STDIN)]
         elif os.path.isdir(path):
-            from memctl.ingest.walk import walk
-
             found = walk(real_path(path), ignore=ignored, never=kept_out, report=report)
         elif os.path.lexists(path):
             found = [_named_target(path, kept_out)]
@@ -122,8 +122,6 @@ def _expand(pattern: str, ignore: tuple[str, ...], never: frozenset[str], report
     """The files that a pattern names; a problem when it names none."""
     import glob
 
-    from memctl.ingest.walk import walk
-
     parts = pattern.split("/")
     deep = parts.index("**") if "**" in parts else None
     found = False
@@ -149,9 +147,6 @@ def _expand_flat(
     """What a shell would make of the pattern. `docs/*` means the folders in docs too, but not the ignored ones."""
     import glob
 
-    from memctl.ingest.ignore import RuleFiles
-    from memctl.ingest.walk import walk
-
     wild = _is_glob(os.path.basename(pattern))
     for path in sorted(glob.glob(pattern)):
         if os.path.isdir(path):
@@ -167,8 +162,6 @@ def _expand_flat(
 
 def _deep_filter(tail: str) -> Callable[[str], bool]:
     """Which files below a folder a pattern such as `**/*.md` means; hidden ones only if it has a dot for them."""
-    from memctl.ingest.ignore import path_test
-
     fits = path_test(tail)
     everything = not tail.strip("*/")
     shows_hidden = any(part.startswith(".") for part in tail.split("/"))
@@ -182,3 +175,131 @@ def _deep_filter(tail: str) -> Callable[[str], bool]:
         return is_ingestable(path) and (everything or any(fits("/".join(above[: n + 1])) for n in range(len(above))))
 
     return accept
+
+
+# --- folders -----------------------------------------------------------------------------------------------------
+
+
+def walk(
+    root: str,
+    *,
+    ignore: Iterable[str] = (),
+    never: Iterable[str] = (),
+    accept: Callable[[str], bool] = is_ingestable,
+    report: Report | None = None,
+    within: Mapping[str, Iterable[str]] | None = None,
+    roots: Sequence[str] | None = None,
+) -> Iterator[Target]:
+    """The files below `root`, a canonical path: in each folder its files, then its folders, sorted by name.
+
+    ignore  patterns in the syntax of .gitignore, relative to `root`; stronger than any ignore file
+    never   files that are not read whatever the rules say: those of the store
+    accept  which kinds of files are wanted, by their path below `root`
+    report  called for whatever is left out
+    within  folders (canonical paths) with patterns of their own: one that the walk comes to is walked as if it were
+            the root
+    roots   canonical folders that nothing is looked at outside of, whatever links do meanwhile
+    """
+    return _FolderWalk(root, ignore, never, accept, report, within or {}, roots).targets()
+
+
+class _FolderWalk:
+    def __init__(
+        self,
+        root: str,
+        ignore: Iterable[str],
+        never: Iterable[str],
+        accept: Callable[[str], bool],
+        report: Report | None,
+        within: Mapping[str, Iterable[str]],
+        roots: Sequence[str] | None,
+    ) -> None:
+        self.root, self.accept, self.within, self.roots = root, accept, within, roots
+        self.report = report or (lambda _path, _reason: None)
+        self.never = frozenset(path for given in never for path in (_named(given), real_path(given)))
+        self.rules = RuleFiles(root, ignore)
+        self.skip = len(self.rules.lead)  # what the rules' paths have before the path below the root
+
+    def targets(self) -> Iterator[Target]:
+        # The path, the same as the rules know it, the rules, whether a user or a rule wants it whatever it says.
+        pending = [(self.root, self.rules.lead, self.rules.start, True)]
+        while pending:
+            path, base, scope, asked_for = pending.pop()
+            if path in self.within and path != self.root:
+                yield from walk(
+                    path, ignore=self.within[path], never=self.never, accept=self.accept, report=self.report,
+                    within=self.within, roots=self.roots,
+                )  # fmt: skip
+                continue
+            below: list[tuple[str, str, IgnoreScope, bool]] = []
+            try:
+                with list_folder(path, self.roots) as found:
+                    entries = sorted(found, key=lambda entry: entry.name)
+                    present = [entry.name for entry in entries if entry.name in TELLING]
+                    reason = tagged(path, present) if present and not asked_for else ""
+                    if reason:
+                        self.report(os.path.join(path, ""), reason)
+                        continue
+                    scope = self.rules.inside(scope, path, base, present)
+                    while self.rules.problems:
+                        yield Target(*self.rules.problems.pop(0))
+                    yield from self._entries(entries, path, base, scope, below)
+            except OSError as exc:
+                yield Target(path, f"the folder cannot be read: {exc.strerror}")
+            pending.extend(reversed(below))
+
+    def _entries(
+        self,
+        entries: "list[os.DirEntry[str]]",
+        folder: str,
+        base: str,
+        scope: IgnoreScope,
+        below: list[tuple[str, str, IgnoreScope, bool]],
+    ) -> Iterator[Target]:
+        """The files of one folder; the folders in it that are wanted come to `below`."""
+        for entry in entries:
+            name, path, known_as = entry.name, os.path.join(folder, entry.name), base + entry.name
+            if entry.is_dir(follow_symlinks=False):
+                reason, asked_for = left_out(scope, name, known_as, is_folder=True)
+                if reason:
+                    self.report(os.path.join(path, ""), reason)
+                else:
+                    below.append((path, known_as + "/", scope, asked_for))
+                continue
+            rule = scope.find(name, known_as, is_folder=False)
+            if rule is not None and not rule.negated:
+                self.report(path, f"ignored by {rule.place}: {rule.text}")
+            elif path in self.never:
+                self.report(path, STORE_ITSELF)
+            elif entry.is_symlink() and os.path.isdir(path):
+                self.report(path, "links to folders are not followed")
+            elif not self.accept(known_as[self.skip :]):
+                self.report(path, "no reader for this kind of file")
+            elif entry.is_symlink():
+                yield from self._link(path)
+            else:
+                try:
+                    path.encode()
+                    yield stat_target(path, entry.stat(follow_symlinks=False))
+                except UnicodeEncodeError:
+                    yield Target(path, NOT_UTF8)
+                except OSError as exc:
+                    yield Target(path, exc.strerror or str(exc))
+
+    def _link(self, path: str) -> Iterator[Target]:
+        """A link counts as the file that it leads to, if a walk would come to that one, too."""
+        real = real_path(path)
+        if not real.startswith(os.path.join(self.root, "")):
+            yield Target(path, "it is a link to something outside the folder")
+        elif real in self.never:
+            self.report(path, STORE_ITSELF)
+        elif reason := self.rules.why_not(real, is_folder=False):
+            self.report(path, f"what it links to is left out: {reason}")
+        else:
+            yield file_target(path)
+
+
+def _named(path: str) -> str:
+    """The path without links in the folders that lead to it; the last part stays as it is."""
+    folder, name = os.path.split(path)
+    return os.path.join(real_path(folder), name)

@@ -15,15 +15,12 @@ import pickle
 import signal
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import starmap
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from memctl.extract import needs_worker
-from memctl.ingest.prepare import FileTask, Prepared, PreparedPassage, Preparer
-from memctl.store.documents.corpus import IngestedFile
-from memctl.store.documents.passages import SourcePosition
+from memctl.ingest.prepare import FileTask, Prepared, Preparer
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -345,62 +342,3 @@ def receive(source: IO[bytes]) -> Any:
         return json.loads(data.decode("utf-8", "surrogatepass"))
     except RecursionError:
         raise ValueError("nested too deeply") from None
-
-
-def check_prepared(value: Any, path: str) -> Prepared:
-    """The answer for the file at `path`. Raises ValueError when it is none."""
-    its_path, file, passages, tags, notes, problem, lasting = _checked(list, value)
-    if its_path != path:
-        raise ValueError("an answer about another file")
-    cut = None if passages is None else [_checked_passage(*one) for one in _checked(list, passages)]
-    record = None if file is None else _checked_file(file, path)
-    notes = tuple(_checked_texts(notes))
-    return Prepared(path, record, cut, _checked_texts(tags), notes, _checked(str, problem), _checked(bool, lasting))
-
-
-def _checked_file(value: Any, path: str) -> IngestedFile:
-    fields = dict(zip(IngestedFile._fields, _checked(list, value), strict=True))
-    if fields["path"] != path or fields["item_ids"]:  # which items a file has is not for its reader to say
-        raise ValueError("a record of another file")
-    for name, one in fields.items():
-        if name in ("size", "mtime_ns", "inode", "ctime_ns"):
-            _checked(int, 0 if one is None else one)
-        elif name in ("ext", "mount_id", "rel_path", "lang_hint"):
-            _checked(str, "" if one is None else one)
-        elif name in ("sha256", "recipe"):
-            _checked(str, one)
-    return IngestedFile(**fields | {"item_ids": ()})
-
-
-def _checked_passage(*value: Any) -> PreparedPassage:
-    title, content, digest, place, redacted, quarantined = value
-    position, start, end, anchor = place
-    lines = [None if one is None else _checked(int, one) for one in (position, start, end)]
-    if title.__class__ is content.__class__ is digest.__class__ is anchor.__class__ is str:
-        where = SourcePosition(lines[0], lines[1], lines[2], anchor)
-        held_by = tuple(_checked_texts(quarantined))
-        return PreparedPassage(title, content, digest, where, _checked(bool, redacted), held_by)
-    raise ValueError("a passage that is none")
-
-
-def check_rows(value: Any, shape: type, width: int) -> list[Any] | str:
-    """A text, or records of this shape whose fields are texts or whole numbers."""
-    if isinstance(value, str):
-        return value
-    found: Sequence[Any] = _checked(list, value)
-    if any(len(_checked(list, row)) != width or any(not isinstance(one, str | int) for one in row) for row in found):
-        raise ValueError("a record that is none")
-    return list(starmap(shape, found))
-
-
-def _checked_texts(value: Any) -> list[str]:
-    found: list[str] = _checked(list, value)
-    if any(one.__class__ is not str for one in found):
-        raise ValueError("a text that is none")
-    return found
-
-
-def _checked(kind: type, value: Any) -> Any:
-    if value.__class__ is not kind:
-        raise ValueError(f"no {kind.__name__}")
-    return value

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from memctl import errors, ids
 from memctl.process import running
-from memctl.text.tokens import CHARS_PER_TOKEN, estimate
+from memctl.text import CHARS_PER_TOKEN, estimate_tokens
 
 #: Bytes of an answer; a longer one is cut, and the command is stopped.
 LIMIT = 16 << 20
@@ -99,7 +99,7 @@ class Spend:
     def add_call(self, prompt: str, answer_chars: int, seconds: float) -> None:
         """Count one call; one that failed costs as much."""
         self.calls += 1
-        self.tokens_in += estimate(prompt)
+        self.tokens_in += estimate_tokens(prompt)
         self.tokens_out += -(-answer_chars // CHARS_PER_TOKEN)
         self.seconds += seconds
 

@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from memctl.text import CHARS_PER_TOKEN, estimate_tokens
 from memctl.text.block import block
 from memctl.text.block.block import Block, BlockEntry
 from memctl.text.block.excerpt import CUT, LONG_LINE, excerpt, sentences, stems
 from memctl.text.block.frames import Compact, compact_footer
 from memctl.text.block.markers import COMPACT, FOOTER, HEADER, STRUCTURE
 from memctl.text.query import analyse
-from memctl.text.tokens import CHARS_PER_TOKEN, estimate
 
 #: The share of the budget that a query's passages may take from the rest of the context.
 SHARE = 0.5
@@ -237,7 +237,7 @@ def _cut_block(part: str, room: int, words: Sequence[str]) -> str:
     if compact:
         return head + "".join(kept) + compact_footer(len(kept))
     text = head.rstrip("\n") + "\n\n" + "".join(kept) + footer
-    used = estimate(text)
+    used = estimate_tokens(text)
     text = re.sub(r"(?m)^used: \d+$", f"used: {used}", text, count=1)
     return re.sub(r"\d+ items, \d+ tokens\) ---$", f"{len(kept)} items, {used} tokens) ---", text)
 

@@ -17,7 +17,7 @@ _HOMES = {
     "PolicyVerdict": "decisions",
     "MemoryPolicy": "decisions",
     "Rule": "rule",
-    "RULES": "rules",
+    "RULES": "engine",
     "RULES_VERSION": "version",
 }
 #: The lists of patterns that the first memctl documented, made of the rules of a kind and action.
@@ -42,7 +42,7 @@ def __getattr__(name: str) -> Any:
     if name in _LISTS:
         import re
 
-        from memctl.policy.rules import RULES
+        from memctl.policy.engine import RULES
 
         kind, action = _LISTS[name]
         return [
@@ -63,6 +63,6 @@ if TYPE_CHECKING:
     from memctl.policy.decisions import Judgement as Judgement
     from memctl.policy.decisions import MemoryPolicy as MemoryPolicy
     from memctl.policy.decisions import PolicyVerdict as PolicyVerdict
+    from memctl.policy.engine import RULES as RULES
     from memctl.policy.rule import Rule as Rule
-    from memctl.policy.rules import RULES as RULES
     from memctl.policy.version import RULES_VERSION as RULES_VERSION

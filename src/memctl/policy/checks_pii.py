@@ -7,7 +7,7 @@ from re import Match
 
 from memctl.policy.checks_secrets import value_of
 from memctl.policy.national_ids import IBAN_LENGTHS, NATIONAL_IDS, luhn, weighted
-from memctl.policy.regex import lazy_regex
+from memctl.policy.rule import lazy_regex
 
 
 def digits_of(text: str) -> str:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import log2
 from re import Match
 
-from memctl.policy.regex import lazy_regex
+from memctl.policy.rule import lazy_regex
 
 
 def value_of(match: Match[str]) -> str:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from unicodedata import combining, normalize
 
 from memctl.policy import lexicon
-from memctl.policy.regex import lazy_regex
+from memctl.policy.rule import lazy_regex
 
 _SPAN = 14  # words between the first concept and any other one
 _NEAR = 8  # the same for what an English verb is about, which follows it
@@ -102,7 +102,7 @@ class _Phrase(NamedTuple):
     tongues: int
 
 
-class Meaning(NamedTuple):
+class WordMeaning(NamedTuple):
     """What a word says by itself: concepts and languages as bits; and the phrases it begins, by their second word.
 
     `possible` are its concepts and those of its phrases.
@@ -187,7 +187,7 @@ class WordMeanings:
         self._phrases: dict[str, dict[str, list[_Phrase]]] = {}
         self._tails: set[str] = set()  # words with which phrases go on
         self.dense: dict[str, tuple[int, int]] = {}  # words of languages without blanks
-        self._known: dict[str, Meaning | None] = {}
+        self._known: dict[str, WordMeaning | None] = {}
         self._enter(lexicon.ANYWHERE, _EVERY_TONGUE)
         for tongue, table in lexicon.SPACED.items():
             self._enter(table, _TONGUES[tongue])
@@ -215,7 +215,7 @@ class WordMeanings:
                 else:
                     _add(self._exact, first, concepts, tongues)
 
-    def meaning(self, said: str) -> Meaning | None:
+    def meaning(self, said: str) -> WordMeaning | None:
         """What one word says; of `l'utilisateur` and `envoie-les` what their parts say."""
         if said in self._known:
             return self._known[said]
@@ -236,14 +236,14 @@ class WordMeanings:
             concepts, tongues = concepts | concept_bits()["url"], -1
         phrases = self._phrases.get(word)
         possible = reduce(or_, [phrase.concepts for some in (phrases or {}).values() for phrase in some], concepts)
-        found = Meaning(concepts, tongues, phrases, possible) if possible else None
+        found = WordMeaning(concepts, tongues, phrases, possible) if possible else None
         if len(self._known) > _KNOWN:
             self._known.clear()
         if len(said) <= _WORD_SIZE:
             self._known[said] = found
         return found
 
-    def of_words(self, words: list[str]) -> list[Meaning | None]:
+    def of_words(self, words: list[str]) -> list[WordMeaning | None]:
         """What each of these words says."""
         known = self._known
         return [known[word] if word in known else self.meaning(word) for word in words]

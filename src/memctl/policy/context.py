@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-from memctl.policy.regex import lazy_regex
-from memctl.policy.rule import Hit
+from memctl.policy.rule import Hit, lazy_regex
 
 _INSTRUCTIONS = ("injection", "instructional")
 _NEAR = 400  # characters around a hit in which words tell whether an attack is described rather than made

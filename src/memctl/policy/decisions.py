@@ -152,6 +152,10 @@ class MemoryPolicy:
             self._project = project_of(config)
         self._path = ""
 
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """What goes to another process: not the engines, which hold functions and are made where they are needed."""
+        return None, {name: getattr(self, name) for name in self.__slots__} | {"_engines": {}}
+
     @property
     def switches(self) -> str:
         """The kinds that are switched off, and a word for a project's own part; "" where nothing is configured."""
@@ -176,7 +180,7 @@ class MemoryPolicy:
 
     def kinds_of(self, rules: Iterable[str]) -> frozenset[str]:
         """The kinds of these rules; rules that there are no more have none."""
-        from memctl.policy.rules import RULES
+        from memctl.policy.engine import RULES
 
         wanted = set(rules)
         known = self._project.in_force() if self._project else RULES

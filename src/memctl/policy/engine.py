@@ -17,6 +17,15 @@ from memctl.policy.matching import KeywordPositions, RulePattern
 from memctl.policy.normalise import NormalisedText
 from memctl.policy.prefilter import FIRST_WORD_BIT, Candidates, Prefilter
 from memctl.policy.rule import SIGNS, Hit, Rule
+from memctl.policy.rules_injection import INJECTION
+from memctl.policy.rules_pii import PII
+from memctl.policy.rules_secrets import SECRETS
+
+#: All the built-in rules, in the order in which reasons name them.
+RULES = (*SECRETS, *INJECTION, *PII)
+
+#: Raised when the engine itself judges differently under the same rows.
+_ENGINE = 5
 
 _BEFORE = 80  # characters before a keyword in which a broken token may begin
 #: How many digits a number has at least that opens a rule, by the sign's bit.
@@ -215,11 +224,29 @@ def _any_in(low: str, cues: Collection[str]) -> bool:
 @cache
 def built_in_engine(*, document: bool) -> Engine:
     """The engine over the built-in rules, or over those that documents are judged by."""
-    from memctl.policy.rules import RULES
-
     return Engine(document_rules(RULES) if document else RULES)
 
 
 def document_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     """The rules that documents are judged by: theirs may hold mail addresses and telephone numbers."""
     return tuple(rule for rule in rules if not rule.statement and (rule.kind != "pii" or rule.severity == 3))
+
+
+def fingerprint() -> str:
+    """What `version.RULES_VERSION` must say: another word when the rules or the engine judge differently."""
+    from hashlib import sha256
+
+    from memctl.policy import lexicon
+
+    words = (lexicon.ANYWHERE, lexicon.SPACED, lexicon.DENSE)
+    return f"{_ENGINE}-{sha256(repr((RULES, words)).encode()).hexdigest()[:12]}"
+
+
+def broken_example(rule: Rule) -> str:
+    """What is wrong with a rule's own examples, in a sentence; "" when they hold; one that is missing says nothing."""
+    engine = Engine((rule,))
+    if rule.example and not engine.scan(rule.example):
+        return "its example is not caught"
+    if rule.counterexample and engine.scan(rule.counterexample):
+        return "its counterexample is caught"
+    return ""

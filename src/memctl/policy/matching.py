@@ -8,8 +8,7 @@ from importlib import import_module
 from re import Match
 
 from memctl.policy.prefilter import FIRST_WORD_BIT, Candidates
-from memctl.policy.regex import lazy_regex
-from memctl.policy.rule import Rule
+from memctl.policy.rule import Rule, lazy_regex
 
 #: What follows a name that is given a value, or compared with one.
 _ASSIGNED = lazy_regex(

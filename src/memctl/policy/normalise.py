@@ -12,8 +12,7 @@ from binascii import Error, a2b_base64
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from memctl.policy.regex import lazy_regex
-from memctl.policy.rule import SIGNS
+from memctl.policy.rule import SIGNS, lazy_regex
 
 _SHORT = 500  # characters of a text in which points may stand for blanks: longer ones are lists of names and versions
 _GLANCE = 200  # characters that nearly always tell whether underscores stand for the blanks of a text

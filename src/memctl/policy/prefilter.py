@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from memctl.policy.normalise import SUSPICIOUS
-from memctl.policy.regex import lazy_regex
-from memctl.policy.rule import SIGNS, Rule
+from memctl.policy.rule import SIGNS, Rule, lazy_regex
 
 _KNOWN_WORDS = 60_000  # words remembered between texts, about 5 MB; forgotten all at once when full
 _KNOWN_OPENINGS = 20_000

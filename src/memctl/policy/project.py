@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from memctl.errors import SettingInvalid
 from memctl.names import FindingKind, PolicyAction
-from memctl.policy.regex import lazy_regex, parse_regex
-from memctl.policy.rule import Hit, Rule
+from memctl.policy.rule import Hit, Rule, lazy_regex, parse_regex
 
 if TYPE_CHECKING:
     from memctl.policy.engine import Engine
@@ -68,7 +67,7 @@ class Project(NamedTuple):
 
     def in_force(self) -> tuple[Rule, ...]:
         """The built-in rules that are not silenced, then the project's own."""
-        from memctl.policy.rules import RULES
+        from memctl.policy.engine import RULES
 
         return tuple(rule for rule in (*RULES, *self.rules) if rule.id not in self.silenced)
 
@@ -93,7 +92,7 @@ def project_of(config: Any) -> Project | None:
     allowed = getattr(config, "allow", None) or ()
     if not (silenced or rows or allowed):
         return None
-    from memctl.policy.rules import RULES
+    from memctl.policy.engine import RULES
 
     for number, row in enumerate(rows):
         _check_row(f"policy.rules[{number}]", row, RULE_KEYS, MORE_KEYS)

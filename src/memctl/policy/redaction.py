@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
-from memctl.policy.regex import lazy_regex
+from memctl.policy.rule import lazy_regex
 
 if TYPE_CHECKING:
     from memctl.policy.decisions import MemoryPolicy

@@ -92,9 +92,9 @@ class Prompt:
 
     def room(self, budget: int) -> int:
         """How many tokens of a budget are left for the block."""
-        from memctl.text.tokens import estimate
+        from memctl.text import estimate_tokens
 
-        return max(0, budget - estimate(self.around("-")))
+        return max(0, budget - estimate_tokens(self.around("-")))
 
 
 def recall_block(

@@ -1,12 +1,10 @@
-"""Ranking: the items that hold the query's words, and what each of several reasons adds to their scores.
+"""Scores: the items that hold the query's words, and what each of several reasons adds to their scores.
 
 Rare words find the items; common ones only count in those. So the cost follows the rarest words, not the store. The
-best items are then looked at more closely: what stands beside them in their sources (`memctl.retrieve.neighbours`),
-what their texts say, what they have in common, and when they were made.
+best items are then looked at more closely: what their texts say, what they have in common, and when they were made.
 """
 
 import math
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 from memctl.retrieve.terms import COMMON, Term, known_terms, look_up_terms
@@ -16,10 +14,6 @@ from memctl.store.search import index
 from memctl.store.search.index import Candidate
 from memctl.text.languages import EN_STOP_WORDS, FR_STOP_WORDS
 from memctl.text.query import Query, stem
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memctl.retrieve.neighbours import Neighbours
 
 Scores = dict[int, float]
 
@@ -33,8 +27,6 @@ NEWEST = 400
 COUNTED = 30_000
 #: The best items are looked at more closely; the order below them is that of the words alone.
 POOL = 80
-#: The best items tell whether the items stand in an order.
-PROBE = 24
 
 #: What is done for short items is done half as much for one of this many characters.
 SHORT = 600
@@ -131,40 +123,10 @@ class SearchResult:
         return term.weight * math.log1p((max(0, self.items - n) + 0.5) / (n + 0.5))
 
 
-def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: bool = False) -> SearchResult:
-    """The `limit` best items that hold any word of the query; a negative limit means all of them."""
-    result, pool = _score_words(db, query, filters, limit, count=count)
-    scores = by_words = result.parts[0][1]
-    most = max(pool, limit) if limit >= 0 else sys.maxsize
-    rows = best_rows(scores, most)
-    near = _find_neighbours(db, result, filters, rows[:PROBE])
-    if near is not None:
-        result.total += len(near.scores) - len(scores)
-        scores = near.scores
-    scores = _score_times(db, result, scores)
-    if scores is not by_words:
-        rows = best_rows(scores, most)
-    found = index.fetch_candidates(db, scores, rows)
-    if len(rows) > pool:
-        found = index.sort_candidates(found)
-    head = found[:pool]
-    texts = _score_texts(result, head)
-    if near is not None:
-        for reason, added in near.reasons(head, query):
-            result.add(head, reason, added)
-    if len(head) >= LEAST_ITEMS and not (near is not None and near.documents):  # passages are told apart by documents
-        fade = 1.0 if near is None else near.share
-        result.add(head, "topic", _score_topic(index.sort_candidates(head), query, texts, fade))
-    if near is not None:
-        result.add(head, "beside", near.score_beside(head))
-    result.candidates = index.sort_candidates(head) + found[pool:]
-    return result
-
-
 # --- by words ---------------------------------------------------------------------------------------------------
 
 
-def _score_words(db: Database, query: Query, filters: Filters, limit: int, *, count: bool) -> tuple[SearchResult, int]:
+def score_words(db: Database, query: Query, filters: Filters, limit: int, *, count: bool) -> tuple[SearchResult, int]:
     """The items that hold the words, by BM25 with the weights of this scope, and how many to look at more closely."""
     size = index.index_size(db)
     wanted = limit if limit < 0 else max(limit, FEW)
@@ -218,17 +180,7 @@ def best_rows(scores: Scores, limit: int) -> list[int]:
 # --- by place and time ------------------------------------------------------------------------------------------
 
 
-def _find_neighbours(db: Database, result: SearchResult, filters: Filters, probe: Sequence[int]) -> "Neighbours | None":
-    """What stands beside the best items in their sources; None where they have no order."""
-    places = index.read_order(db, probe)
-    if not probe or 4 * len(places) < len(probe):
-        return None
-    from memctl.retrieve.neighbours import Neighbours
-
-    return Neighbours(db, result, filters, documents=all(place.document for place in places.values()))
-
-
-def _score_times(db: Database, result: SearchResult, scores: Scores) -> Scores:
+def score_times(db: Database, result: SearchResult, scores: Scores) -> Scores:
     """The scores with what it adds to have been made at the time that the query names, or near it."""
     text = result.query.text
     words = text.lower().replace("'", " ").replace("\u2019", " ").split()
@@ -251,7 +203,7 @@ def _score_times(db: Database, result: SearchResult, scores: Scores) -> Scores:
 # --- by what the texts say --------------------------------------------------------------------------------------
 
 
-def _score_texts(result: SearchResult, head: Sequence[Candidate]) -> dict[int, str]:
+def score_texts(result: SearchResult, head: Sequence[Candidate]) -> dict[int, str]:
     """Add to the scores of the best candidates what their texts say for them; the texts by row, if they were needed."""
     query, rows = result.query, {c.row for c in head}
     held: Scores = {}  # the weight of the words that an item holds
@@ -362,7 +314,7 @@ def _score_spelling(texts: dict[int, str], weights: Sequence[tuple[Term, float]]
 # --- by what the best have in common ----------------------------------------------------------------------------
 
 
-def _score_topic(head: Sequence[Candidate], query: Query, known: Mapping[int, str], fade: float) -> Scores:
+def score_topic(head: Sequence[Candidate], query: Query, known: Mapping[int, str], fade: float) -> Scores:
     """What each of the best items gets for what it has in common with the very best, beside the query's words.
 
     head   the best items, in order

@@ -123,7 +123,7 @@ def _explain(ctx: Context, names: list[str]) -> PlainResult:
 
 def _test_rules(ctx: Context) -> PlainResult:
     """Every rule that is in force against its own examples, alone: what other rules say does not count."""
-    from memctl.policy.rules import broken_example
+    from memctl.policy.engine import broken_example
 
     found = _RulesInForce(ctx)
     live = [rule for rule in found.rules if rule.id not in found.silenced]

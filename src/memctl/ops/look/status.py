@@ -10,8 +10,8 @@ from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import ReadIn, ReadRequest, seen_through
 from memctl.reading.request import block_budget, read_filters
 from memctl.store.search.fts import DOUBTS
+from memctl.text import CHARS_PER_TOKEN, estimate_tokens
 from memctl.text.clean import one_line
-from memctl.text.tokens import CHARS_PER_TOKEN, estimate
 
 if TYPE_CHECKING:
     from memctl.folders.mounted import Mount
@@ -54,11 +54,10 @@ def status(ctx: Context) -> PlainResult:
     if not data["db_exists"]:
         return PlainResult(data, list(_status_lines(data, [], None)))
     from memctl.store import sessions, workspaces
-    from memctl.store.contents import count_contents
     from memctl.store.documents import mounts
-    from memctl.store.items import events
+    from memctl.store.items import events, items
 
-    found, folders = count_contents(ctx.db), mounts.list_mounts(ctx.db)
+    found, folders = items.count_contents(ctx.db), mounts.list_mounts(ctx.db)
     keys = (
         "total_items", "by_tier", "by_type", "fts5_available", "fts_tokenizer", "fts_tokenizer_mismatch", "fts_state",
     )  # fmt: skip
@@ -159,11 +158,11 @@ def stats(
     Items are counted by tier, type and scope, archived ones apart. The lines about the tokenizer tell how the
     full-text index was built.
     """
-    from memctl.store.contents import count_contents as count
     from memctl.store.filters import Filters
+    from memctl.store.items import items
 
     seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))
-    return Stats(counts=count(ctx.db, seen.scopes, seen.corpus_id), path=ctx.db_path)
+    return Stats(counts=items.count_contents(ctx.db, seen.scopes, seen.corpus_id), path=ctx.db_path)
 
 
 def stats_text(result: Stats) -> Iterator[str]:
@@ -250,7 +249,7 @@ def digest(
     page = "\n".join(lines)
     data = {
         "status": "ok", "scope": name, "total": sum(counts.values()), "by_type": counts, "digest": page,
-        "tokens_used": estimate(page), **({} if page else {"hint": "Nothing is remembered here."}),
+        "tokens_used": estimate_tokens(page), **({} if page else {"hint": "Nothing is remembered here."}),
     }  # fmt: skip
     return PlainResult(data, lines)
 

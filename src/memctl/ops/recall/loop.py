@@ -21,8 +21,8 @@ from memctl.operation import READ, REQUIRED, Arg, Fields, Group, PlainResult, op
 from memctl.parameters import ReadRequest
 from memctl.reading.request import block_budget
 from memctl.store.items import items
+from memctl.text import estimate_tokens
 from memctl.text.clean import clean
-from memctl.text.tokens import estimate
 
 #: What of a read request the loop offers.
 _READ = Fields(
@@ -114,7 +114,7 @@ def loop(
         _ = ctx.db  # a store that is missing is an error now, not after a call was paid for
     request.auto, request.min_coverage = True, least_coverage(ctx)
     ground = Ground(ctx, request, "loop")
-    size = estimate(context)
+    size = estimate_tokens(context)
     if size > plan.budget:
         ctx.warn(f"[loop] The context has ~{size} tokens; what is best in it within {plan.budget} is used.")
     with _trace_taker(ctx, plan, query, tracing) as on_trace:

@@ -6,6 +6,7 @@ that, because a second copy of every document would cost more than the index.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from memctl import errors, ids
@@ -14,6 +15,7 @@ from memctl.store.database import MAX_VALUES, Database, batches, placeholders
 from memctl.store.filters import Filters
 from memctl.store.items import rows
 from memctl.store.schema import HASH_KEY
+from memctl.store.search import fts
 from memctl.types import MemoryItem
 
 _VALUES = f"({', '.join('?' * len(rows.COLUMNS))})"
@@ -407,3 +409,75 @@ def expand_id(db: Database, given: str) -> str:
     found = db.rows("SELECT id FROM memory_items WHERE id >= ? AND id < ? LIMIT 2", [start, start + "g"])
     rows = [row[0] for row in found]
     return rows[0] if len(rows) == 1 else given
+
+
+# --- all that a store holds --------------------------------------------------------------------------------------
+
+#: The tables a reset empties; mounts only when asked.
+_CLEARED_TABLES = (
+    "memory_items", "memory_revisions", "memory_embeddings", "memory_links", "memory_palace_locations",
+    "memory_events", "corpus_hashes", "corpus_metadata", "memory_sources", "memory_withheld", "memory_files",
+    "memory_gone_files", "memory_unread_files", "memory_sessions", "memory_turns", "memory_importance",
+)  # fmt: skip
+
+
+def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_id: str | None = None) -> dict[str, Any]:
+    """Counts of active items by tier, type and scope, and the state of the full-text index (documented keys).
+
+    With `scopes` or a corpus, items, events and embeddings are those of these scopes and that corpus alone.
+    """
+    within, values = "", list[str]()
+    if scopes is not None:
+        within, values = f" AND scope IN ({placeholders(scopes)})", list(scopes)
+    if corpus_id is not None:
+        within, values = f"{within} AND corpus_id = ?", [*values, corpus_id]
+    of_these = f" WHERE item_id IN (SELECT id FROM memory_items WHERE 1{within})" if within else ""
+
+    def count(where: str) -> int:
+        return int(db.value(f"SELECT count(*) FROM memory_items WHERE {where}{within}", values))
+
+    def count_by(column: str) -> dict[str, int]:
+        sql = f"SELECT {column}, count(*) FROM memory_items WHERE archived = 0{within}"
+        return dict(db.rows(f"{sql} GROUP BY {column} ORDER BY {column}", values))
+
+    active = count("archived = 0")
+    tokenizer = fts.tokenizer_of(db) if db.has("memory_items_fts") else None
+    stored = db.meta("fts_tokenizer")
+    return {
+        "total_items": active,
+        "by_tier": count_by("tier"),
+        "by_type": count_by("type"),
+        "events_count": int(db.value(f"SELECT count(*) FROM memory_events{of_these}", values)),
+        "embeddings_count": int(db.value(f"SELECT count(*) FROM memory_embeddings{of_these}", values)),
+        "fts5_available": tokenizer is not None,
+        "fts_tokenizer": tokenizer,
+        "fts_tokenizer_stored": stored or None,
+        "fts_indexed_at": db.meta("fts_indexed_at"),
+        "fts_reindex_count": int(db.meta("fts_reindex_count") or 0),
+        "fts_tokenizer_mismatch": bool(stored) and tokenizer is not None and stored != tokenizer,
+        "fts_state": fts.index_state(db),
+        "by_scope": count_by("scope"),
+        "archived_items": count("1") - active,
+        "withheld_items": count("archived = 0 AND injectable = 0"),
+        "files": int(db.value("SELECT count(*) FROM corpus_hashes")),
+    }
+
+
+def reset_store(db: Database, *, preserve_mounts: bool, dry_run: bool) -> dict[str, Any]:
+    """Delete every item and what hangs on it; returns how many rows of each table went (or would go)."""
+    from memctl.store.items import events
+
+    tables = [*_CLEARED_TABLES, *([] if preserve_mounts else ["memory_mounts", "memory_mount_options"])]
+    with db.atomic():
+        counts: dict[str, Any] = {t: int(db.value(f"SELECT count(*) FROM {t}")) for t in tables}
+        if not dry_run:
+            for table in tables:
+                db.run(f"DELETE FROM {table}")
+            cleared = [t for t, n in counts.items() if n]
+            events.log(db, "reset", None, {"preserve_mounts": preserve_mounts, "tables_cleared": cleared})
+    if not dry_run:
+        with suppress(errors.MemctlError):  # another reader may hold the file
+            db.run("VACUUM")  # which may renumber rows
+            fts.ensure_index(db, None)
+            db.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    return {"dry_run": dry_run} | counts

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import ids
-from memctl.text import trust
+from memctl.text import CHARS_PER_TOKEN, trust
 from memctl.text.block.excerpt import CUT, Excerpt, Weighed, cost, excerpt, opened
 from memctl.text.block.frames import META_CHARS, Frame, Full
 from memctl.text.block.markers import HEADER, escaped
 from memctl.text.clean import one_line, union
-from memctl.text.tokens import CHARS_PER_TOKEN
 
 if TYPE_CHECKING:
     import re

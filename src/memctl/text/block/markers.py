@@ -6,7 +6,7 @@ for a block's own lines gets a backslash; and a block is read back.
 
 from typing import Any
 
-from memctl.text.tokens import estimate
+from memctl.text import estimate_tokens
 
 HEADER = "## Memory (Injected)"
 FOOTER = "--- End Memory ("
@@ -169,7 +169,7 @@ def parse_injection_block(text: str) -> dict[str, Any]:
     place = re.search(_PLACE_COMPACT if compact else _PLACE_FULL, text, re.MULTILINE)
     if compact:
         matched = re.findall(r"^--- End Memory \((\d+)\) ---\s*$", text, re.MULTILINE)
-        used = estimate(text.rstrip("\n") + "\n")
+        used = estimate_tokens(text.rstrip("\n") + "\n")
     else:
         matched = re.findall(r"^matched: (\d+)", text, re.MULTILINE)
         footer = re.findall(r"^--- End Memory \(.*?(\d+) tokens\) ---\s*$", text, re.MULTILINE)

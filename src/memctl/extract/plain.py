@@ -1,9 +1,10 @@
-"""What Markdown hides: comments, and HTML elements that cannot be seen. Code shows them, so there they stay."""
+"""Files that are text already. Only Markdown hides anything: comments, and HTML elements that cannot be seen."""
 
 import re
 
-from memctl.extract import Hidden
-from memctl.extract.html import HiddenElements
+from memctl.extract import Document, Hidden, Limits, kind_of
+from memctl.text.chunking.outline import markup_of
+from memctl.text.decoding import decode
 
 #: Where something begins that is looked at: a fence, code in a line, a comment, a link definition used as one, a tag.
 _START = re.compile(
@@ -15,8 +16,19 @@ _START = re.compile(
 _KEPT = "memctl:allow"
 
 
-def divide(text: str) -> tuple[str, tuple[Hidden, ...]]:
-    """(the text that can be seen, what is hidden in it); every line keeps its number."""
+def read(data: bytes, name: str, limits: Limits) -> Document:  # noqa: ARG001 - what every reader is given
+    """The text of a file as it is, its bytes decoded."""
+    text, encoding, notes = decode(data, name)
+    kind = kind_of(name, text)
+    hidden: tuple[Hidden, ...] = ()
+    if kind.kind == "markdown" and ("<" in text or "]: " in text):
+        text, hidden = _divide(text)
+    shape = markup_of(text) if kind.kind == "text" else kind.kind
+    return Document(text, shape, kind.language, encoding, notes, hidden=hidden)
+
+
+def _divide(text: str) -> tuple[str, tuple[Hidden, ...]]:
+    """(the text that can be seen, what is hidden in it); every line keeps its number, and code all it holds."""
     parts: list[str] = []
     hidden: list[Hidden] = []
     at = done = 0
@@ -52,6 +64,8 @@ def _hidden(text: str, match: re.Match[str], last: dict[str, int]) -> tuple[int,
     if match[4] is not None:
         return end, match[4]
     if match[5]:
+        from memctl.extract.html import HiddenElements
+
         hiding = HiddenElements()
         hiding.open(match[5].lower(), text, match.start(6), match.end(6))
         closing = f"</{match[5]}"
