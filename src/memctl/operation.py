@@ -4,7 +4,7 @@ The command line (`cli.parser`), the reference docs and the MCP server are proje
 This module imports nothing heavy: it is on the path of every command.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal, args_of, origin_of
 
@@ -271,10 +271,9 @@ class Operation:
     @property
     def text(self) -> Callable[[Any], Iterator[str]]:
         """The lines that people read of a result: `NAME_text` or `text` of its module, or a PlainResult's."""
-        found = self.fn.__globals__
-        text: Callable[[Any], Iterator[str]] = (
-            found.get(f"{self.fn.__name__.rstrip('_')}_text") or found.get("text") or _plain_lines
-        )
+        found, name = self.fn.__globals__, f"{self.fn.__name__.rstrip('_')}_text"
+        text: Callable[[Any], Iterator[str]]
+        text = found.get(name) or found.get("text") or (lambda result: iter(result.lines))
         return text
 
     @property
@@ -386,15 +385,34 @@ class Result:
 
 
 class PlainResult(Result):
-    """A result that is made whole: its data, and the lines that people read of it; it needs no `text` of its own."""
+    """A result that is made whole: its data, and the lines that people read of it; it needs no `text` of its own.
 
-    def __init__(self, data: dict[str, Any], lines: list[str], exit_code: int = 0) -> None:
+    printed  what `--json` prints where its documented shape is not that of the data
+    after    the bookkeeping once the answer is out
+    """
+
+    def __init__(
+        self,
+        data: dict[str, Any],
+        lines: "Sequence[str]" = (),
+        exit_code: int = 0,
+        *,
+        printed: Any = None,
+        after: "Callable[[], object] | None" = None,
+        verbatim: bool = False,
+    ) -> None:
         self.data, self.lines, self.exit_code = data, lines, exit_code
+        self.printed, self.after, self.verbatim = printed, after, verbatim
 
     def as_dict(self) -> dict[str, Any]:
         """The data."""
         return self.data
 
+    def as_json(self) -> Any:
+        """What `--json` prints."""
+        return self.data if self.printed is None else self.printed
 
-def _plain_lines(result: PlainResult) -> Iterator[str]:
-    return iter(result.lines)
+    def settle(self) -> None:
+        """The bookkeeping that was given."""
+        if self.after is not None:
+            self.after()

@@ -217,7 +217,7 @@ def test_operations_are_functions() -> None:
     from memctl.ops.start.init import init
 
     with open_context(db=Path("m.db")) as ctx:
-        assert init(ctx).created
+        assert init(ctx).as_dict()["created"]
         assert stats(ctx).as_dict()["total_items"] == 0
         assert list_(ctx, limit=3).as_json() == []
         assert ctx.stdin_bytes() == b""

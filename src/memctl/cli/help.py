@@ -44,10 +44,24 @@ def overview() -> Iterator[str]:
 def page(op: Operation) -> Iterator[str]:
     """What `memctl COMMAND --help` prints."""
     params = [param for param in op.params() if param.arg.cli]
-    yield from _usage(op, params)
+    line = head = f"usage: memctl {op.name}"
+    for param in sorted(params, key=lambda param: not param.positional):
+        text = _spelled(param, param.arg.flags[:1])
+        part = text if param.required else f"[{text}]"
+        if len(line) + len(part) + 1 > width():
+            yield line
+            line = " " * len(head)
+        line += f" {part}"
+    yield line
     yield ""
     yield from textwrap.wrap(op.summary + ".", width())
-    yield from _description(op)
+    rest = textwrap.dedent((op.fn.__doc__ or "").partition("\n")[2]).strip()
+    for paragraph in rest.split("\n\n") if rest else ():
+        yield ""
+        if paragraph.startswith(" ") or "\n " in paragraph:  # laid out by hand
+            yield from paragraph.splitlines()
+        else:
+            yield from textwrap.wrap(paragraph, width())
     yield from _section("Arguments", (_row(p) for p in params if p.positional))
     yield from _section("Options", (_row(p) for p in params if not p.positional))
     yield from _section("Global options", map(_global, GLOBALS))
@@ -55,23 +69,6 @@ def page(op: Operation) -> Iterator[str]:
         yield from ("", "Examples", *(f"  {line}" for line in op.examples))
     exits = {code: EXITS[code] for code in (0, 1, 2)} | op.exits
     yield from _section("Exit status", ((str(code), words) for code, words in sorted(exits.items())), column=7)
-
-
-def _usage(op: Operation, params: list[Param]) -> Iterator[str]:
-    head = f"usage: memctl {op.name}"
-    parts = [_usage_part(p) for p in params if p.positional] + [_usage_part(p) for p in params if not p.positional]
-    line = head
-    for part in parts:
-        if len(line) + len(part) + 1 > width():
-            yield line
-            line = " " * len(head)
-        line += f" {part}"
-    yield line
-
-
-def _usage_part(param: Param) -> str:
-    text = _spelled(param, param.arg.flags[:1])
-    return text if param.required else f"[{text}]"
 
 
 def _spelled(param: Param, flags: tuple[str, ...]) -> str:
@@ -85,16 +82,6 @@ def _spelled(param: Param, flags: tuple[str, ...]) -> str:
     if param.arg.comma:
         value += ",..."
     return f"{names} {value}" + (" ..." if param.many and not param.arg.comma else "")
-
-
-def _description(op: Operation) -> Iterator[str]:
-    rest = textwrap.dedent((op.fn.__doc__ or "").partition("\n")[2]).strip()
-    for paragraph in rest.split("\n\n") if rest else ():
-        yield ""
-        if paragraph.startswith(" ") or "\n " in paragraph:  # laid out by hand
-            yield from paragraph.splitlines()
-        else:
-            yield from textwrap.wrap(paragraph, width())
 
 
 def _row(param: Param) -> tuple[str, str]:

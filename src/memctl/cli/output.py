@@ -8,7 +8,7 @@ import sys
 
 TYPE_CHECKING = False  # no `typing` here: `memctl --version` would pay 8 ms for it
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from typing import Any, BinaryIO
 
 MARK_ON, MARK_OFF = "\x0e", "\x0f"  # the same as in operation.py; a test holds that
@@ -41,7 +41,10 @@ class Console:
         """The process's own streams."""
         streams = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.stderr}
         if None in streams.values():
-            _occupy_standard_descriptors()
+            # A file opened while descriptor 1 or 2 is free would get that number, and stray output would go into it.
+            while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+                pass
+            os.close(number)
         tty = frozenset(name for name, stream in streams.items() if stream is not None and stream.isatty())
         binary = {name: getattr(stream, "buffer", None) for name, stream in streams.items()}
         return cls(binary["stdin"], binary["stdout"], binary["stderr"], tty)
@@ -63,8 +66,11 @@ class Console:
             self._out(_json(value) + b"\n")
             return
         try:
-            for part in _json_array(value):
-                self._out(part)
+            before = b"[\n  "
+            for part in value:
+                self._out(before + _json(part).replace(b"\n", b"\n  "))
+                before = b",\n  "
+            self._out(b"[]\n" if before.startswith(b"[") else b"\n]\n")
         finally:
             _close(value)
 
@@ -84,7 +90,12 @@ class Console:
             return
         try:
             self.stdout.flush()
-            _close_a_copy(self.stdout)
+            # Network file systems and quotas report a failed write only at close; descriptor 1 itself must stay open.
+            try:
+                number = self.stdout.fileno()
+            except (OSError, ValueError):  # io.UnsupportedOperation is both: a test's buffer
+                return
+            os.close(os.dup(number))
         except OSError as exc:
             raise _output_error(exc) from exc
 
@@ -157,24 +168,6 @@ def _output_error(exc: OSError) -> Exception:
     return OutputFailed(reason=exc.strerror or str(exc))
 
 
-def _close_a_copy(stream: "BinaryIO") -> None:
-    # Network file systems and quotas report a failed write only at close; descriptor 1 itself must stay open.
-    try:
-        number = stream.fileno()
-    except (OSError, ValueError):  # io.UnsupportedOperation is both: a test's buffer
-        return
-    os.close(os.dup(number))
-
-
-def _occupy_standard_descriptors() -> None:
-    # A file opened while descriptor 1 or 2 is free would get that number, and stray output would go into it.
-    while True:
-        number = os.open(os.devnull, os.O_RDWR)
-        if number > 2:
-            os.close(number)
-            return
-
-
 # --- making text harmless ----------------------------------------------------------------------------------------
 
 
@@ -221,11 +214,3 @@ def _json(value: "Any") -> bytes:
     from memctl.text.clean import escaped
 
     return escaped(json.dumps(value, indent=2, ensure_ascii=False)).encode("utf-8", "backslashreplace")
-
-
-def _json_array(values: "Iterator[Any]") -> "Iterator[bytes]":
-    before = b"[\n  "
-    for value in values:
-        yield before + _json(value).replace(b"\n", b"\n  ")
-        before = b",\n  "
-    yield b"[]\n" if before.startswith(b"[") else b"\n]\n"

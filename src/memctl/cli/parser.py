@@ -82,9 +82,16 @@ def parse(op: Operation, words: Sequence[str], given: Given) -> dict[str, Any] |
         if param.name in vars(given):
             values[param.name] = parser.value(param, getattr(given, param.name))
         elif param.required:
-            parser.error(f"{param.label} is missing{_swallowed(param, params, given)}")
+            greedy = [
+                one for one in params if one.many and not one.arg.comma and len(vars(given).get(one.name, ())) > 1
+            ]
+            takes = f"; {greedy[0].label} takes every word after it, so put {param.label} first" if greedy else ""
+            parser.error(f"{param.label} is missing{takes if param.positional else ''}")
     if left:
-        parser.error(f"unexpected argument '{left[0]}'{_quoting(params)}")
+        # The likely reason is a value with blanks that has no quotes around it.
+        last = next((param for param in reversed(params) if param.positional), None)
+        quotes = f"; put quotes around several words for {last.label}" if last is not None and not last.many else ""
+        parser.error(f"unexpected argument '{left[0]}'{quotes}")
     return values
 
 
@@ -147,7 +154,10 @@ class _Parser(argparse.ArgumentParser):
         try:
             return self.parse_known_args(words, given)[1]
         except argparse.ArgumentError as exc:
-            self.error(f"{exc}{_dashed(exc.argument_name, words)}")
+            names = (exc.argument_name or "").split("/")
+            dashed = ((flag, word) for flag, word in pairwise(words) if word.startswith("-") and word != "--")
+            flag, word = next((pair for pair in dashed if pair[0] in names), ("", ""))
+            self.error(f"{exc}" + (f" (one that begins with a dash is written {flag}={word})" if flag else ""))
 
     def value(self, param: Param, words: Any) -> Any:
         """What the words of one parameter mean (True: a switch)."""
@@ -171,26 +181,3 @@ class _Parser(argparse.ArgumentParser):
 
             guess = get_close_matches(flag, self.flags, 1, cutoff=0.7)
             self.error(f"unknown option '{flag}'" + (f"; did you mean '{guess[0]}'?" if guess else ""))
-
-
-# --- what a message adds -----------------------------------------------------------------------------------------
-
-
-def _dashed(name: str | None, words: Sequence[str]) -> str:
-    for flag, word in pairwise(words):
-        if name and flag in name.split("/") and word.startswith("-") and word != "--":
-            return f" (one that begins with a dash is written {flag}={word})"
-    return ""
-
-
-def _swallowed(missing: Param, params: list[Param], given: Given) -> str:
-    for param in params:
-        if missing.positional and param.many and not param.arg.comma and len(vars(given).get(param.name, ())) > 1:
-            return f"; {param.label} takes every word after it, so put {missing.label} first"
-    return ""
-
-
-def _quoting(params: list[Param]) -> str:
-    """The likely reason for a word too many."""
-    single = [param for param in params if param.positional]
-    return f"; put quotes around several words for {single[-1].label}" if single and not single[-1].many else ""

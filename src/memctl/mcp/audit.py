@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from threading import Lock
 
 from memctl import ids
@@ -160,16 +161,12 @@ def _verdict(result: Any) -> tuple[str, str]:
     return str(action or ""), one_line(str(rule or ""))
 
 
-_POLICY: "list[MemoryPolicy]" = []
-
-
+@cache
 def _policy() -> "MemoryPolicy":
     """The policy as it comes, whatever a config switches off: a log is read by others than the store."""
-    if not _POLICY:
-        from memctl.policy import MemoryPolicy
+    from memctl.policy import MemoryPolicy
 
-        _POLICY.append(MemoryPolicy())
-    return _POLICY[0]
+    return MemoryPolicy()
 
 
 # --- what a line says of its call ------------------------------------------------------------------------------------
@@ -220,8 +217,7 @@ def audit_detail(tool: str, arguments: Mapping[str, Any], answer: Mapping[str, A
             found[key] = one_line(value)
     if tool in _ENTRIES and (entries := arguments.get("items")) is not None:
         found |= {_ENTRIES[tool]: count_entries(entries, _LONGEST_ITEMS), "bytes": json_bytes(entries)}
-    if tool in _OWN_DETAILS:
-        found |= _OWN_DETAILS[tool](arguments, answer)
+    found |= _own_detail(tool, arguments, answer)
     if answer.get("status") not in ("error", "rate_limited"):
         for key, name in _ANSWERS.get(tool, {}).items():
             value = answer.get(name)
@@ -234,34 +230,26 @@ def audit_detail(tool: str, arguments: Mapping[str, Any], answer: Mapping[str, A
     return found
 
 
-def _write_detail(arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    content, status = arguments.get("content"), answer.get("status")
-    if not isinstance(content, str):
-        return {}
-    if status not in ("ok", "duplicate", "rejected"):
-        return {"bytes": json_bytes(content)}
-    action = "reject" if status == "rejected" else answer.get("action")
-    return AuditLogger.make_content_detail(content, {"action": action, "reasons": answer.get("reasons")})
-
-
-def _read_detail(arguments: Mapping[str, Any], _answer: Mapping[str, Any]) -> dict[str, Any]:
-    found = arguments.get("ids", arguments.get("id"))
-    if isinstance(found, str):
-        found = [part for part in found.split(",") if part.strip()]
-    return {"ids": len(found)} if isinstance(found, list | tuple) else {}
-
-
-def _sync_detail(_arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    if answer.get("status") == "error":
-        return {}
-    runs = answer.get("synced")
-    folders = list(runs.values()) if isinstance(runs, dict) else [answer]
-    counts = [one for one in folders if isinstance(one, dict) and "files_scanned" in one]
-    sums = {
-        key: sum(n for one in counts if isinstance(n := one.get(name), int))
-        for key, name in (("new", "files_new"), ("updated", "files_changed"))
-    }
-    return {"synced": len(counts)} | sums
-
-
-_OWN_DETAILS = {"memory_write": _write_detail, "memory_read": _read_detail, "memory_sync": _sync_detail}
+def _own_detail(tool: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    """What only the line of this tool says."""
+    status = answer.get("status")
+    if tool == "memory_write" and isinstance(content := arguments.get("content"), str):
+        if status not in ("ok", "duplicate", "rejected"):
+            return {"bytes": json_bytes(content)}
+        action = "reject" if status == "rejected" else answer.get("action")
+        return AuditLogger.make_content_detail(content, {"action": action, "reasons": answer.get("reasons")})
+    if tool == "memory_read":
+        found = arguments.get("ids", arguments.get("id"))
+        if isinstance(found, str):
+            found = [part for part in found.split(",") if part.strip()]
+        return {"ids": len(found)} if isinstance(found, list | tuple) else {}
+    if tool == "memory_sync" and status != "error":
+        runs = answer.get("synced")
+        folders = list(runs.values()) if isinstance(runs, dict) else [answer]
+        counts = [one for one in folders if isinstance(one, dict) and "files_scanned" in one]
+        sums = {
+            key: sum(n for one in counts if isinstance(n := one.get(name), int))
+            for key, name in (("new", "files_new"), ("updated", "files_changed"))
+        }
+        return {"synced": len(counts)} | sums
+    return {}

@@ -7,6 +7,7 @@ read are named by a model, so they are confined always: to `--allow-root`, else 
 import os
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from threading import Lock
 
 from memctl import ids
@@ -68,7 +69,13 @@ class ServerGuard:
         self.max_write_bytes_per_minute = max_write_bytes_per_minute
         self.max_import_items, self.max_db_size_mb = max_import_items, max_db_size_mb
         self.llm_commands = frozenset(llm_commands)
-        self.roots = self._roots(allow_roots)
+        if allow_roots is None:
+            named = [] if self.db_root is None else [self.db_root]
+            if not _inside(os.path.realpath(os.path.expanduser("~")), self.cwd):
+                named.append(self.cwd)
+        else:
+            named = [self._place(os.fspath(root), self.cwd) for root in allow_roots]
+        self.roots = tuple(dict.fromkeys(named))
         self._clock, self._lock = clock, Lock()
         self._written: OrderedDict[str, deque[tuple[float, int]]] = OrderedDict()
 
@@ -103,7 +110,10 @@ class ServerGuard:
         """The store, with its write-ahead log, is not over its size."""
         if self.max_db_size_mb is None:
             return
-        size = sum(_size(path + end) for end in ("", "-wal"))
+        size = 0
+        for end in ("", "-wal"):
+            with suppress(OSError):
+                size += os.stat(path + end).st_size
         if size > self.max_db_size_mb * 1_048_576:
             raise GuardError(f"Database size {size / 1_048_576:.1f} MB exceeds limit of {self.max_db_size_mb:g} MB")
 
@@ -185,8 +195,16 @@ class ServerGuard:
         self._refuse_odd(path)
         found = self._place(path, self.cwd)
         self._confine(found, path)
-        for place in self._matches(path):
-            self._confine(place, path)
+        if any(c in path for c in "*?["):
+            # Where a glob pattern leads, links followed; what follows a `**` is walked, and walking follows no links.
+            import glob
+
+            parts = os.path.join(self.cwd, os.path.expanduser(path)).split("/")
+            head = "/".join(parts[: parts.index("**")] if "**" in parts else parts)
+            for count, place in enumerate(glob.iglob(head)):
+                if count >= MAX_GLOB_MATCHES:
+                    raise GuardError(f"Pattern refused: '{_said(path)}' fits more than {MAX_GLOB_MATCHES} places")
+                self._confine(os.path.realpath(place), path)
         return found
 
     def _confine(self, place: str, path: str) -> None:
@@ -195,33 +213,6 @@ class ServerGuard:
                 f"Path outside the allowed folders: '{_said(path)}' is not under "
                 + (", ".join(f"'{root}'" for root in self.roots) or "any folder (none is allowed)")
             )
-
-    def check_command(self, command: object) -> None:
-        """A program that the person who started the server named; a model names none."""
-        if not isinstance(command, str) or command not in self.llm_commands:
-            raise GuardError(NO_COMMAND)
-
-    def _matches(self, path: str) -> Iterator[str]:
-        """Where a glob pattern leads, links followed; what follows a `**` is walked, and walking follows no links."""
-        if not any(c in path for c in "*?["):
-            return
-        import glob
-
-        parts = os.path.join(self.cwd, os.path.expanduser(path)).split("/")
-        head = "/".join(parts[: parts.index("**")] if "**" in parts else parts)
-        for count, place in enumerate(glob.iglob(head)):
-            if count >= MAX_GLOB_MATCHES:
-                raise GuardError(f"Pattern refused: '{_said(path)}' fits more than {MAX_GLOB_MATCHES} places")
-            yield os.path.realpath(place)
-
-    def _roots(self, allow_roots: Iterable[str | os.PathLike[str]] | None) -> tuple[str, ...]:
-        if allow_roots is not None:
-            named = [self._place(os.fspath(root), self.cwd) for root in allow_roots]
-        else:
-            named = [] if self.db_root is None else [self.db_root]
-            if not _inside(os.path.realpath(os.path.expanduser("~")), self.cwd):
-                named.append(self.cwd)
-        return tuple(dict.fromkeys(named))
 
     @staticmethod
     def _refuse_odd(path: str) -> None:
@@ -263,13 +254,6 @@ def _said(path: str) -> str:
 
 def _inside(path: str, root: str) -> bool:
     return path == root or path.startswith(os.path.join(root, ""))
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
 
 
 # --- sizes, without trusting what is measured: no recursion, no copy, an end to every count --------------------------

@@ -128,16 +128,11 @@ class HandlePool:
                 self._changed.notify_all()
             if self._closed:
                 self._count()
-            else:
-                self._count_soon()
-
-    def _count_soon(self) -> None:
-        with self._changed:
-            if not self._uses or self._timer is not None:
-                return
-            self._timer = Timer(COUNT_SECONDS, self._count)
-            self._timer.daemon = True
-            self._timer.start()
+            with self._changed:
+                if self._uses and self._timer is None and not self._closed:
+                    self._timer = Timer(COUNT_SECONDS, self._count)
+                    self._timer.daemon = True
+                    self._timer.start()
 
     def _count(self) -> None:
         """Count the uses that were gathered; they are kept when the store is too busy, to try again later."""

@@ -196,18 +196,18 @@ OTHER = "(other)"
 class _ToolCounts:
     """The counters of one tool."""
 
-    __slots__ = ("bytes_in", "bytes_out", "calls", "errors", "latencies", "rate_limited")
+    calls = errors = rate_limited = bytes_in = bytes_out = 0
 
     def __init__(self) -> None:
-        self.calls = self.errors = self.rate_limited = self.bytes_in = self.bytes_out = 0
         self.latencies: list[float] = []  # milliseconds; a ring once it has WINDOW entries
 
     def as_dict(self) -> dict[str, Any]:
-        ordered = sorted(self.latencies)
+        """The counts, and the values that half and 95 % of the calls stayed at or under (nearest rank)."""
+        ordered = sorted(self.latencies) or [0.0]
+        p50, p95 = (round(ordered[-(-len(ordered) * percent // 100) - 1], 1) for percent in (50, 95))
         return {
-            "calls": self.calls, "errors": self.errors, "rate_limited": self.rate_limited,
-            "p50_ms": _quantile(ordered, 50), "p95_ms": _quantile(ordered, 95),
-            "bytes_in": self.bytes_in, "bytes_out": self.bytes_out,
+            "calls": self.calls, "errors": self.errors, "rate_limited": self.rate_limited, "p50_ms": p50,
+            "p95_ms": p95, "bytes_in": self.bytes_in, "bytes_out": self.bytes_out,
         }  # fmt: skip
 
 
@@ -247,10 +247,3 @@ class Metrics:
             }
         sums = {key: sum(one[key] for one in tools.values()) for key in ("calls", "errors", "rate_limited")}
         return {"uptime_seconds": round(self._clock() - self._started, 1)} | sums | {"tools": tools}
-
-
-def _quantile(ordered: list[float], percent: int) -> float:
-    """The value that this share of the calls stayed at or under (nearest rank); 0.0 when there are none."""
-    if not ordered:
-        return 0.0
-    return round(ordered[max(1, -(-len(ordered) * percent // 100)) - 1], 1)

@@ -18,8 +18,6 @@ from memctl.operation import CREATE, REQUIRED, WRITE, Operation, Param, utf8
 from memctl.ops import TABLE
 
 if TYPE_CHECKING:
-    from inspect import Signature
-
     from memctl.context import Context
 
 Schema = dict[str, Any]
@@ -233,16 +231,6 @@ class Tool:
                 raise TypeError(f"{self.name} takes at most {len(names)} arguments")
             return call(self, dict(zip(names, args, strict=False)) | arguments)
 
-        signature = self.signature()
-        tool.__name__ = tool.__qualname__ = self.name
-        tool.__doc__ = self.description
-        tool.__signature__ = signature  # type: ignore[attr-defined]
-        annotations = {name: one.annotation for name, one in signature.parameters.items()}
-        tool.__annotations__ = annotations | {"return": signature.return_annotation}
-        return tool
-
-    def signature(self) -> "Signature":
-        """The signature that a framework reads: types, bounds, defaults and words."""
         import typing
         from inspect import Parameter, Signature
 
@@ -255,7 +243,13 @@ class Tool:
             )
             for one in sorted(self.inputs, key=lambda one: not one.required)
         ]
-        return Signature(params, return_annotation=dict[str, typing.Any])
+        signature = Signature(params, return_annotation=dict[str, typing.Any])  # types, bounds, defaults and words
+        tool.__name__ = tool.__qualname__ = self.name
+        tool.__doc__ = self.description
+        tool.__signature__ = signature  # type: ignore[attr-defined]
+        annotations = {name: one.annotation for name, one in signature.parameters.items()}
+        tool.__annotations__ = annotations | {"return": signature.return_annotation}
+        return tool
 
 
 def tools(toolset: str = "full") -> list[Tool]:

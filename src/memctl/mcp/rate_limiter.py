@@ -78,12 +78,11 @@ class _Bucket:
 class _Buckets:
     """What is counted for one session."""
 
-    __slots__ = ("last_proposal", "proposals", "read", "write")
+    proposals = 0
+    last_proposal = 0.0
 
     def __init__(self, read: _Bucket, write: _Bucket) -> None:
         self.read, self.write = read, write
-        self.proposals = 0
-        self.last_proposal = 0.0
 
 
 class RateLimiter:
@@ -148,8 +147,14 @@ class RateLimiter:
             total = session.proposals + n
             if total > self.max_proposals_per_turn:
                 # As many as this never go together, however long one waits.
-                wait = max(1, ceil(left * 1000)) if n <= self.max_proposals_per_turn else 0
-                raise RateLimitExceeded(wait, self._too_many(total))
+                limit = self.max_proposals_per_turn
+                wait = max(1, ceil(left * 1000)) if n <= limit else 0
+                raise RateLimitExceeded(
+                    wait,
+                    f"Proposal limit exceeded: {total} proposals this turn (limit: {limit}). A recall or a search "
+                    f"begins a new turn, and so do {self.turn_seconds:g} seconds without a proposal; propose at most "
+                    f"{limit} at a time.",
+                )
             session.proposals, session.last_proposal = total, now
 
     def reset_turn(self, session_id: str) -> None:
@@ -158,13 +163,6 @@ class RateLimiter:
             self._session(session_id).proposals = 0
 
     # --- inside ------------------------------------------------------------------------------------------------
-
-    def _too_many(self, total: int) -> str:
-        limit = self.max_proposals_per_turn
-        return (
-            f"Proposal limit exceeded: {total} proposals this turn (limit: {limit}). A recall or a search begins a new "
-            f"turn, and so do {self.turn_seconds:g} seconds without a proposal; propose at most {limit} at a time."
-        )
 
     def _take(self, session_id: str, kind: str, n: float, items: str, rate: int) -> None:
         with self._lock:
@@ -186,14 +184,12 @@ class RateLimiter:
     def _session(self, session_id: str) -> _Buckets:
         session = self._sessions.get(session_id)
         if session is None:
-            session = self._sessions[session_id] = _Buckets(
-                self._bucket(self.reads_per_minute), self._bucket(self.writes_per_minute)
-            )
+            now, buckets = self.clock(), []
+            for rate in (self.reads_per_minute, self.writes_per_minute):
+                capacity = max(1.0, rate * self.burst_factor)
+                buckets.append(_Bucket(capacity, capacity, now, rate / 60, self.clock))
+            session = self._sessions[session_id] = _Buckets(*buckets)
         self._sessions.move_to_end(session_id)
         while len(self._sessions) > MAX_SESSIONS:
             self._sessions.popitem(last=False)
         return session
-
-    def _bucket(self, rate: int) -> _Bucket:
-        capacity = max(1.0, rate * self.burst_factor)
-        return _Bucket(capacity, capacity, self.clock(), rate / 60, self.clock)

@@ -61,7 +61,10 @@ class MemoryTool(BaseTool):
         """Call it; what comes back is complete, errors included."""
         call: Call = self.fn
         limiter = _limiters.setdefault(self.name, anyio.CapacityLimiter(THREADS))
-        found = await in_thread(call, arguments, _session_of(context), _progress(context), limiter=limiter)
+        # The HTTP session of a request; None on stdio, where there is one client.
+        headers = getattr(getattr(_request_of(context), "request", None), "headers", None)
+        session = headers.get("mcp-session-id") if headers is not None else None
+        found = await in_thread(call, arguments, session, _progress(context), limiter=limiter)
         return CallToolResult.model_validate(found)
 
 
@@ -198,12 +201,6 @@ def _request_of(context: Any) -> Any:
         return context.request_context
     except (AttributeError, ValueError, LookupError):  # called outside of a request
         return None
-
-
-def _session_of(context: Any) -> str | None:
-    """The HTTP session of a request; None on stdio, where there is one client."""
-    headers = getattr(getattr(_request_of(context), "request", None), "headers", None)
-    return headers.get("mcp-session-id") if headers is not None else None
 
 
 def _progress(context: Any) -> Callable[[str], None] | None:

@@ -102,9 +102,14 @@ def build(options: Mapping[str, Any], ctx: Context) -> BuiltServer:
             options["writes_per_minute"], options["reads_per_minute"], options["burst_factor"],
             options["max_proposals_per_turn"],
         )  # fmt: skip
-    is_remote = options["transport"] != "stdio"
+    is_remote, path = options["transport"] != "stdio", options["audit_log"]
+    try:
+        audit = AuditLogger(None if path is None else ctx.absolute(path))
+    except OSError as exc:
+        why = exc.strerror or str(exc)
+        raise errors.UsageError(f"--audit-log: cannot write to '{path}': {why}", command="serve") from exc
     runner = tools.ToolRunner(pool, ToolMiddleware(
-        guard=guard, rate_limiter=limiter, audit=_audit_log(options["audit_log"], ctx), sessions=SessionTracker(),
+        guard=guard, rate_limiter=limiter, audit=audit, sessions=SessionTracker(),
         metrics=Metrics(), db_path=db, remote=is_remote,
     ))  # fmt: skip
     chosen = catalog(options["toolset"])
@@ -155,14 +160,6 @@ def _shield(server: Any, pool: HandlePool, options: Mapping[str, Any], ctx: Cont
         allow_origins=origins, healthy=pool.is_readable,
     )  # fmt: skip
     return shield, token
-
-
-def _audit_log(path: str | None, ctx: Context) -> AuditLogger:
-    try:
-        return AuditLogger(None if path is None else ctx.absolute(path))
-    except OSError as exc:
-        why = exc.strerror or str(exc)
-        raise errors.UsageError(f"--audit-log: cannot write to '{path}': {why}", command="serve") from exc
 
 
 # --- running ---------------------------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ def read_tokens(path: str) -> Tokens:
             _check_file(os.fstat(number))
             text = file.read().decode("utf-8-sig")
         grants: dict[str, Grant] = {}
-        for token, fields, where in _json_entries(text) if text.lstrip().startswith("{") else _line_entries(text):
+        for token, fields, where in _entries(text):
             _add(grants, token, fields, where)
         if not grants:
             raise ValueError("there is no token in it")
@@ -156,16 +156,19 @@ def _check_file(info: os.stat_result) -> None:
 _TokenEntry = tuple[str, list[tuple[str, Any]], str]
 
 
-def _line_entries(text: str) -> Iterator[_TokenEntry]:
-    for number, line in enumerate(text.splitlines(), 1):
-        token, *words = line.split() or ["#"]
-        if not token.startswith("#"):
-            parts = [word.partition("=") for word in words]
-            pairs = [(key, value) if equals else ("access", key) for key, equals, value in parts]
-            yield token, pairs, f"line {number}"
-
-
-def _json_entries(text: str) -> Iterator[_TokenEntry]:
+def _entries(text: str) -> Iterator[_TokenEntry]:
+    """Those of a JSON object, else one a line."""
+    if not text.lstrip().startswith("{"):
+        for number, line in enumerate(text.splitlines(), 1):
+            token, *words = line.split() or ["#"]
+            if not token.startswith("#"):
+                parts = [word.partition("=") for word in words]
+                yield (
+                    token,
+                    [(key, value) if equals else ("access", key) for key, equals, value in parts],
+                    f"line {number}",
+                )
+        return
     import json
 
     try:

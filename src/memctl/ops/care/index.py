@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
-from memctl.operation import READ, WRITE, Arg, Fields, Result, operation
+from memctl.operation import READ, WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Acting
 from memctl.reading.request import choose_embedder
 from memctl.store import migrate
@@ -23,25 +23,6 @@ if TYPE_CHECKING:
 EMBEDDABLE = Filters(injectable=True)
 #: What the vectors may count is learnt again when more than 1 / LEARN_SHARE of them are new.
 LEARN_SHARE = 10
-
-
-class Embedded(Result):
-    """What was embedded, what was there already, what is still to do, and what a vector may add to a score."""
-
-    model: str
-    done: int = 0
-    kept: int = 0
-    left: int = 0
-    forgotten: int = 0
-    weight: float | None = None
-    dry_run: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """The counts."""
-        return {
-            "status": "dry_run" if self.dry_run else "ok", "model": self.model, "embedded": self.done,
-            "kept": self.kept, "left": self.left, "forgotten": self.forgotten, "weight": self.weight,
-        }  # fmt: skip
 
 
 @operation(
@@ -66,61 +47,57 @@ def embed(
     replace: Annotated[bool, Arg("replace the vectors of another model", "--replace")] = False,
     forget: Annotated[bool, Arg("delete all vectors instead", "--forget")] = False,
     acting: Annotated[Acting, Fields("dry_run", dry_run={"help": "send nothing, only say what would be sent"})],
-) -> Embedded:
+) -> PlainResult:
     """Make vectors of the items, so that search also finds by meaning.
 
     Sends the title and text of each item that has none yet, or was changed since, to the embedder; only items that
     may be given to a model are sent. Interrupted, it goes on where it was. Searches with the same embedder then use
     the vectors, as far as they help in this store.
     """
+    counts: dict[str, Any] = {
+        "status": "dry_run" if acting.dry_run else "ok", "model": "", "embedded": 0, "kept": 0, "left": 0,
+        "forgotten": 0, "weight": None,
+    }  # fmt: skip
     if forget:
-        return _delete_vectors(ctx, dry_run=acting.dry_run)
+        count = sum(vectors.count_by_model(ctx.db).values())
+        if not acting.dry_run:
+            with ctx.db.atomic():
+                vectors.delete_vectors(ctx.db)
+                events.log(ctx.db, "embed", None, {"forgotten": count})
+        ctx.note(f"[embed] {'would forget' if acting.dry_run else 'forgot'} {count} vectors")
+        return PlainResult(counts | {"forgotten": count})
     model = choose_embedder(ctx, embedder)
     if model is None:
         raise errors.EmbedderMissing
-    _check_one_model(ctx, model.model, replace=replace)
-    from memctl.retrieve.embedding import learn_weight, learned_weight
-
+    # Vectors of two models cannot be compared, and an item has one: none is lost by surprise.
+    there = vectors.count_by_model(ctx.db)
+    others = ", ".join(f"{count} of {name}" for name, count in there.items() if name != model.model)
+    if others and not replace:
+        raise errors.UsageError(
+            f"the store has vectors of another model ({others}); --replace replaces them", command="embed"
+        )
     todo = vectors.pending_items(ctx.db, model.model, EMBEDDABLE)
-    result = Embedded(
-        model=model.model, kept=items.count(ctx.db, EMBEDDABLE) - len(todo), left=len(todo), dry_run=acting.dry_run
-    )
     now = todo if limit is None else todo[:limit]
+    counts |= {"model": model.model, "kept": items.count(ctx.db, EMBEDDABLE) - len(todo), "left": len(todo)}
     if acting.dry_run:
-        most = _max_chars(ctx)
+        most = int(ctx.config.value("embeddings.max_chars"))
         chars = sum(
             len(_text_to_send(text, most))
             for ids in _batches(ctx, now)
             for text in vectors.texts_to_embed(ctx.db, ids, EMBEDDABLE)
         )
         ctx.note(f"[embed] would send {len(now)} texts ({chars} characters) to {model.where}")
-        return result
-    _embed_items(ctx, model, now, result)
-    result.weight = learned_weight(ctx.db, model.model)
-    if result.weight is None or LEARN_SHARE * result.done > result.kept:
-        result.weight = learn_weight(ctx.db, model, EMBEDDABLE, float(ctx.config.value("embeddings.seconds")))
-    events.log(ctx.db, "embed", None, {"model": model.model, "embedded": result.done})
-    ctx.note(f"[embed] {result.done} embedded, {result.kept} kept, {result.left} left; weight {result.weight:.2f}")
-    return result
+        return PlainResult(counts)
+    from memctl.retrieve.embedding import learn_weight, learned_weight
 
-
-def _delete_vectors(ctx: Context, *, dry_run: bool) -> Embedded:
-    count = sum(vectors.count_by_model(ctx.db).values())
-    if not dry_run:
-        with ctx.db.atomic():
-            vectors.delete_vectors(ctx.db)
-            events.log(ctx.db, "embed", None, {"forgotten": count})
-    ctx.note(f"[embed] {'would forget' if dry_run else 'forgot'} {count} vectors")
-    return Embedded(model="", forgotten=count, dry_run=dry_run)
-
-
-def _check_one_model(ctx: Context, model: str, *, replace: bool) -> None:
-    """Vectors of two models cannot be compared, and an item has one: none is lost by surprise."""
-    others = {name: count for name, count in vectors.count_by_model(ctx.db).items() if name != model}
-    if others and not replace:
-        told = ", ".join(f"{count} of {name}" for name, count in others.items())
-        raise errors.UsageError(f"the store has vectors of another model ({told}); --replace replaces them",
-                                command="embed")  # fmt: skip
+    done = _embed_items(ctx, model, now)
+    weight = learned_weight(ctx.db, model.model)
+    if weight is None or LEARN_SHARE * done > counts["kept"]:
+        weight = learn_weight(ctx.db, model, EMBEDDABLE, float(ctx.config.value("embeddings.seconds")))
+    counts |= {"embedded": done, "left": len(todo) - len(now), "weight": weight}
+    events.log(ctx.db, "embed", None, {"model": model.model, "embedded": done})
+    ctx.note(f"[embed] {done} embedded, {counts['kept']} kept, {counts['left']} left; weight {weight:.2f}")
+    return PlainResult(counts)
 
 
 def _batches(ctx: Context, ids: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -128,19 +105,19 @@ def _batches(ctx: Context, ids: Sequence[str]) -> Iterator[Sequence[str]]:
     return (ids[at : at + size] for at in range(0, len(ids), size))
 
 
-def _max_chars(ctx: Context) -> int:
-    return int(ctx.config.value("embeddings.max_chars"))
-
-
 def _text_to_send(text: vectors.EmbeddingText, most: int) -> str:
     """What the embedder is given of an item: at most `most` characters."""
     return f"{text.title}\n{text.content}".strip()[:most]
 
 
-def _embed_items(ctx: Context, embedder: "Embedder", todo: Sequence[str], result: Embedded) -> None:
-    """Embed batch by batch, each stored before the next is sent; the store is not locked while the embedder works."""
+def _embed_items(ctx: Context, embedder: "Embedder", todo: Sequence[str]) -> int:
+    """Embed batch by batch, each stored before the next is sent; the store is not locked while the embedder works.
+
+    Returns how many were embedded.
+    """
+    done = 0
     seconds = float(ctx.config.value("embeddings.seconds"))
-    held, most = vectors.dimension_of(ctx.db, embedder.model), _max_chars(ctx)
+    held, most = vectors.dimension_of(ctx.db, embedder.model), int(ctx.config.value("embeddings.max_chars"))
     try:
         for ids in _batches(ctx, todo):
             texts = vectors.texts_to_embed(ctx.db, ids, EMBEDDABLE)
@@ -153,53 +130,16 @@ def _embed_items(ctx: Context, embedder: "Embedder", todo: Sequence[str], result
                 )
             held = size
             vectors.put_vectors(ctx.db, zip(texts, found, strict=True), embedder.model)
-            result.done += len(texts)
-            result.left -= len(ids)
-            ctx.progress(f"[embed] {result.done} of {len(todo)}")
+            done += len(texts)
+            ctx.progress(f"[embed] {done} of {len(todo)}")
     except errors.EmbedderFailed:
-        if result.done:
-            ctx.warn(f"[embed] {result.done} embedded and kept before it failed; the same command goes on from there")
+        if done:
+            ctx.warn(f"[embed] {done} embedded and kept before it failed; the same command goes on from there")
         raise
+    return done
 
 
 # --- reindex ---------------------------------------------------------------------------------------------------------
-
-
-class Reindexed(Result):
-    """What was indexed with which tokenizer, or what would be."""
-
-    before: str
-    after: str
-    count: int
-    seconds: float
-    dry_run: bool
-    steps: list[str]
-    placed: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """The documented keys, which differ between a dry run and a run."""
-        if self.dry_run:
-            return {
-                "status": "dry_run",
-                "current_tokenizer": self.before,
-                "new_tokenizer": self.after,
-                "tokenizer_change": self.before != self.after,
-                "items_to_reindex": self.count,
-                "steps": self.steps,
-            }
-        return {"status": "ok"} | self.details()
-
-    def details(self) -> dict[str, Any]:
-        """What the event of a run keeps."""
-        return {
-            "previous_tokenizer": self.before,
-            "new_tokenizer": self.after,
-            "tokenizer_changed": self.before != self.after,
-            "items_indexed": self.count,
-            "duration_seconds": round(self.seconds, 2),
-            "steps": self.steps,
-            "places_completed": self.placed,
-        }
 
 
 @operation(
@@ -227,7 +167,7 @@ def reindex(
         ),
     ] = None,
     acting: Annotated[Acting, Fields("dry_run")],
-) -> Reindexed:
+) -> PlainResult:
     """Make the full-text index anew, with another tokenizer if wanted.
 
     All in one transaction: interrupted, or given a tokenizer that SQLite does not know, it leaves the index as it was.
@@ -240,7 +180,7 @@ def reindex(
 
     db = open_read(ctx.db_path)  # before it is opened to write, which brings it up to date
     try:
-        steps = migrate.pending_steps(db)
+        steps = [step.name for step in migrate.pending_steps(db)]
     finally:
         db.close()
     if acting.dry_run:
@@ -250,12 +190,7 @@ def reindex(
         raise errors.StoreFailed(path=ctx.db.path, reason="this SQLite has no full-text search (FTS5)")
     after = resolve(tokenizer) if tokenizer is not None else before
     if acting.dry_run:
-        return _report(
-            ctx,
-            Reindexed(
-                before=before, after=after, count=items.count(ctx.db, Filters()), seconds=0.0, dry_run=True, steps=steps
-            ),
-        )
+        return _preview_index(ctx, before, after, steps)
     if after != before:
         ctx.refuse_to_tools("change how the memory is indexed", "memctl reindex --tokenizer")
     start = ids.monotonic()
@@ -267,40 +202,41 @@ def reindex(
         placed = passages.complete_positions(ctx.db)
         count = fts.rebuild_index(ctx.db, after, progress)
         seconds = ids.monotonic() - start
-        done = Reindexed(
-            before=before, after=after, count=count, seconds=seconds, dry_run=False, steps=steps, placed=placed
-        )
-        events.log(ctx.db, "reindex", None, done.details())
-    return _report(ctx, done)
-
-
-def _report(ctx: Context, result: Reindexed) -> Reindexed:
-    change = result.before != result.after
-    if result.dry_run:
-        ctx.note(f"Current tokenizer: {result.before}")
-        ctx.note(f"New tokenizer:     {result.after}")
-        ctx.note(f"Items to reindex:  {result.count}")
-        ctx.note(
-            "Tokenizer change detected — FTS table will be dropped and recreated."
-            if change
-            else "No tokenizer change — would rebuild in place."
-        )
-        if result.steps:
-            ctx.note(f"The store would be brought up to date: {'; '.join(result.steps)}")
-        return result
-    ctx.note(f"Reindexed {result.count} items in {result.seconds:.1f}s")
-    ctx.note(f"  Previous: {result.before}")
-    ctx.note(f"  Current:  {result.after}")
-    ctx.note(
-        "  Tokenizer changed — FTS index rebuilt from scratch." if change else "  In-place rebuild (same tokenizer)."
+        details = {
+            "previous_tokenizer": before, "new_tokenizer": after, "tokenizer_changed": before != after,
+            "items_indexed": count, "duration_seconds": round(seconds, 2), "steps": steps, "places_completed": placed,
+        }  # fmt: skip
+        events.log(ctx.db, "reindex", None, details)
+    ctx.note(f"Reindexed {count} items in {seconds:.1f}s")
+    ctx.note(f"  Previous: {before}")
+    ctx.note(f"  Current:  {after}")
+    how = (
+        "Tokenizer changed — FTS index rebuilt from scratch."
+        if before != after
+        else "In-place rebuild (same tokenizer)."
     )
-    if result.steps:
-        ctx.note(f"  Brought up to date: {'; '.join(result.steps)}")
-    if result.placed:
-        ctx.note(f"  Passages that now know their place in their source: {result.placed}")
-    return result
+    ctx.note(f"  {how}")
+    if steps:
+        ctx.note(f"  Brought up to date: {'; '.join(steps)}")
+    if placed:
+        ctx.note(f"  Passages that now know their place in their source: {placed}")
+    return PlainResult({"status": "ok"} | details)
 
 
-def text(_result: Embedded | Reindexed) -> Iterator[str]:
-    """Nothing on stdout: what was done is talk, and went to stderr."""
-    return iter(())
+def _preview_index(ctx: Context, before: str, after: str, steps: list[str]) -> PlainResult:
+    """What a run would do."""
+    count = items.count(ctx.db, Filters())
+    ctx.note(f"Current tokenizer: {before}")
+    ctx.note(f"New tokenizer:     {after}")
+    ctx.note(f"Items to reindex:  {count}")
+    ctx.note(
+        "Tokenizer change detected — FTS table will be dropped and recreated."
+        if before != after
+        else "No tokenizer change — would rebuild in place."
+    )
+    if steps:
+        ctx.note(f"The store would be brought up to date: {'; '.join(steps)}")
+    return PlainResult({
+        "status": "dry_run", "current_tokenizer": before, "new_tokenizer": after, "tokenizer_change": before != after,
+        "items_to_reindex": count, "steps": steps,
+    })  # fmt: skip

@@ -4,74 +4,16 @@ import os
 from collections.abc import Iterator
 
 from memctl import errors, ids, registry, state
-from memctl.annotations import TYPE_CHECKING, Annotated, Any
+from memctl.annotations import Annotated, Any
 from memctl.context import Context, vouching
 from memctl.context.nearest import DEFAULT_STORE, nearest_store
-from memctl.operation import NONE, Arg, Result, operation
-
-if TYPE_CHECKING:
-    from memctl.registry import TrustEntry
-
+from memctl.operation import NONE, Arg, PlainResult, operation
 
 #: Items that are judged to say what policy thinks of them; of a larger store `memctl scan --store` says it.
 MAX_JUDGED = 20_000
 StorePath = Annotated[
     str | None, Arg("the store, its folder, or the project's folder (else the nearest)", metavar="PATH", path=True)
 ]
-
-
-class Trusted(Result):
-    """A store that is trusted from now on, and what that lets count."""
-
-    path: str
-    how: str
-    counts: dict[str, Any]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Path, how it came to be trusted, and what is in it."""
-        return {"status": "ok", "db_path": self.path, "how": self.how} | self.counts
-
-    def text(self) -> Iterator[str]:
-        """Label and value, one a line."""
-        counts = self.counts
-        yield f"Trusted: {self.path}"
-        yield f"  Items:    {counts['items']} ({counts['verified']} verified, {counts['released']} released)"
-        yield f"  Mounts:   {len(counts['mounts'])}"
-        for path in counts["mounts"]:
-            yield f"    {path}" + (" (outside the project)" if path in counts["mounts_outside"] else "")
-        if counts["config_loosens"]:
-            yield f"  Config:   loosens or names {', '.join(counts['config_loosens'])}"
-        if counts["to_quarantine"] is None:
-            yield "  Policy:   too many items to judge here; memctl scan --store does it"
-        elif counts["to_quarantine"] or counts["to_redact"]:
-            yield (
-                f"  Policy:   would hold back {counts['to_quarantine']}, blot out secrets in {counts['to_redact']}; "
-                "memctl scan --store does it"
-            )
-        else:
-            yield "  Policy:   has no objection"
-
-
-class TrustedStores(Result):
-    """The stores that are known."""
-
-    entries: "list[TrustEntry]"
-
-    def as_dict(self) -> dict[str, Any]:
-        """The rows."""
-        return {"status": "ok", "stores": self.as_json()}
-
-    def as_json(self) -> list[dict[str, Any]]:
-        """A row a store: path, how and when, and whether the file is there."""
-        return [
-            {"path": one.path, "how": one.how, "since": one.when, "there": os.path.exists(one.path)}
-            for one in self.entries
-        ]
-
-    def text(self) -> Iterator[str]:
-        """A line a store: how, when, path."""
-        for one in self.entries:
-            yield f"{one.how:<9}  {one.when:<20}  {one.path}" + ("" if os.path.exists(one.path) else " (gone)")
 
 
 @operation(
@@ -88,7 +30,7 @@ def trust(
     path: StorePath = None,
     *,
     listed: Annotated[bool, Arg("show the stores that are known", "--list")] = False,
-) -> Trusted | TrustedStores:
+) -> PlainResult:
     """Say that a store is trusted, though somebody else made it.
 
     A store that memctl made for you is trusted already. Of another one that lies in your way nothing counts until you
@@ -96,7 +38,12 @@ def trust(
     vouched for as it is now. docs/trust.md tells the whole of it.
     """
     if listed:
-        return TrustedStores(entries=registry.entries())
+        rows, lines = [], []
+        for one in registry.entries():
+            there = os.path.exists(one.path)
+            rows.append({"path": one.path, "how": one.how, "since": one.when, "there": there})
+            lines.append(f"{one.how:<9}  {one.when:<20}  {one.path}" + ("" if there else " (gone)"))
+        return PlainResult({"status": "ok", "stores": rows}, lines, printed=rows)
     store = store_at(ctx, path)
     entry = registry.find(store)
     counts = _describe(ctx, store)
@@ -109,7 +56,7 @@ def trust(
     if not registry.add(store, store_id, how, when, vouched):
         raise errors.TrustUnwritable(path=store, folder=state.folder())
     vouching.note_mounts(store)
-    return Trusted(path=store, how=how, counts=counts)
+    return PlainResult({"status": "ok", "db_path": store, "how": how} | counts, list(_trusted_lines(store, counts)))
 
 
 def store_at(ctx: Context, path: str | None) -> str:
@@ -134,6 +81,8 @@ def store_at(ctx: Context, path: str | None) -> str:
 
 def _describe(ctx: Context, store: str) -> dict[str, Any]:
     """What the store holds and says of itself. Raises what is wrong with it."""
+    from memctl.lifecycle import scan
+    from memctl.policy import MemoryPolicy
     from memctl.store import safety, untrusted
     from memctl.store.documents.mounts import is_outside, resolve_path
 
@@ -146,26 +95,19 @@ def _describe(ctx: Context, store: str) -> dict[str, Any]:
         db.close()
     mounts = [resolve_path(store, path) for path in claims.mounts]
     outside = [path for path in mounts if is_outside(store, path)]
-    held, secret = _count_changes(store) if claims.items <= MAX_JUDGED else (None, None)
+    held = secret = None
+    if claims.items <= MAX_JUDGED:  # today's own rules would hold back so many, and blot something out in so many
+        db = untrusted.open_untrusted(store)
+        try:
+            changes = scan.judge_store(db, MemoryPolicy()).changes
+        finally:
+            db.close()
+        held, secret = sum(bool(one.held_by) for one in changes), sum(one.redacted for one in changes)
     return {
         "items": claims.items, "verified": claims.verified, "released": claims.released,
         "mounts": mounts, "mounts_outside": outside, "config_loosens": _loosening_keys(ctx, store),
         "to_quarantine": held, "to_redact": secret,
     }  # fmt: skip
-
-
-def _count_changes(store: str) -> tuple[int, int]:
-    """How many items today's own rules would hold back, and in how many they would blot something out."""
-    from memctl.lifecycle import scan
-    from memctl.policy import MemoryPolicy
-    from memctl.store import untrusted
-
-    db = untrusted.open_untrusted(store)
-    try:
-        changes = scan.judge_store(db, MemoryPolicy()).changes
-    finally:
-        db.close()
-    return sum(bool(one.held_by) for one in changes), sum(one.redacted for one in changes)
 
 
 def _loosening_keys(ctx: Context, store: str) -> list[str]:
@@ -181,22 +123,27 @@ def _loosening_keys(ctx: Context, store: str) -> list[str]:
         return []
 
 
-def trust_text(result: Trusted | TrustedStores) -> Iterator[str]:
-    """What is trusted from now on; or a line for each store that is known."""
-    return result.text()
+def _trusted_lines(store: str, counts: dict[str, Any]) -> Iterator[str]:
+    """Label and value, one a line."""
+    yield f"Trusted: {store}"
+    yield f"  Items:    {counts['items']} ({counts['verified']} verified, {counts['released']} released)"
+    yield f"  Mounts:   {len(counts['mounts'])}"
+    for path in counts["mounts"]:
+        yield f"    {path}" + (" (outside the project)" if path in counts["mounts_outside"] else "")
+    if counts["config_loosens"]:
+        yield f"  Config:   loosens or names {', '.join(counts['config_loosens'])}"
+    if counts["to_quarantine"] is None:
+        yield "  Policy:   too many items to judge here; memctl scan --store does it"
+    elif counts["to_quarantine"] or counts["to_redact"]:
+        yield (
+            f"  Policy:   would hold back {counts['to_quarantine']}, blot out secrets in {counts['to_redact']}; "
+            "memctl scan --store does it"
+        )
+    else:
+        yield "  Policy:   has no objection"
 
 
 # --- untrust ---------------------------------------------------------------------------------------------------------
-
-
-class Untrusted(Result):
-    """The store that is not trusted any more."""
-
-    path: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """Its path."""
-        return {"status": "ok", "db_path": self.path}
 
 
 @operation(
@@ -209,23 +156,17 @@ def untrust(
     path: Annotated[
         str, Arg("the store, its folder, or the project's folder, as memctl trust --list shows it", path=True)
     ],
-) -> Untrusted:
+) -> PlainResult:
     """Trust a store no longer.
 
     From now on it is read as somebody else's, and not written to. Its file is left alone. A store that is gone is
     taken out of the list.
     """
     store = ctx.absolute(path)
-    if not os.path.lexists(store):
-        if not registry.forget(store):
-            raise errors.StoreMissing(path=store)
-        return Untrusted(path=store)
-    store = store_at(ctx, path)
-    if not registry.add(store, "", registry.UNTRUSTED, ids.timestamp_seconds()):
-        raise errors.TrustUnwritable(path=store, folder=state.folder())
-    return Untrusted(path=store)
-
-
-def untrust_text(result: Untrusted) -> Iterator[str]:
-    """What was done."""
-    yield f"No longer trusted: {result.path}"
+    if os.path.lexists(store):
+        store = store_at(ctx, path)
+        if not registry.add(store, "", registry.UNTRUSTED, ids.timestamp_seconds()):
+            raise errors.TrustUnwritable(path=store, folder=state.folder())
+    elif not registry.forget(store):
+        raise errors.StoreMissing(path=store)
+    return PlainResult({"status": "ok", "db_path": store}, [f"No longer trusted: {store}"])

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
+from memctl.annotations import TYPE_CHECKING, Annotated, Literal
 from memctl.context import Context
 from memctl.errors import NothingStored, UsageError, WorkspaceNotFound
-from memctl.operation import CREATE, READ, WRITE, Arg, Result, operation
+from memctl.operation import CREATE, READ, WRITE, Arg, PlainResult, operation
 from memctl.text import clean
 
 if TYPE_CHECKING:
@@ -13,37 +13,6 @@ if TYPE_CHECKING:
 
 
 _NAME_CHARS = 100
-
-
-class Workspaces(Result):
-    """Some workspaces."""
-
-    found: "list[Workspace]"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Their fields."""
-        return {"status": "ok", "workspaces": [one.as_dict() for one in self.found]}
-
-
-class SavedWorkspace(Result):
-    """A workspace as it is saved now."""
-
-    workspace: "Workspace"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Its fields."""
-        return {"status": "ok", "workspace": self.workspace.as_dict()}
-
-
-class RemovedWorkspace(Result):
-    """Whether a workspace was forgotten."""
-
-    name: str
-    removed: bool
-
-    def as_dict(self) -> dict[str, Any]:
-        """The name, and whether it was one."""
-        return {"status": "ok", "removed": self.removed, "name": self.name}
 
 
 @operation(
@@ -69,7 +38,7 @@ def workspace(
     corpus: Annotated[str | None, Arg("set: the document set that is read and written; '': any", "--corpus")] = None,
     budget: Annotated[int | None, Arg("set: most tokens of a recall; 0: no limit", "--budget", ge=0, le=10**6)] = None,
     description: Annotated[str | None, Arg("set: a few words", "--description")] = None,
-) -> Workspaces | SavedWorkspace | RemovedWorkspace:
+) -> PlainResult:
     """Save views of the store by name, to read and write through.
 
     A workspace says which scopes are read, which one is written to, which document set counts, and how many tokens a
@@ -83,7 +52,7 @@ def workspace(
             ctx, wanted, scope=scope, read=read, corpus=corpus, budget=budget, description=description
         )
         ctx.note(f"[workspace] {saved.name} saved")
-        return SavedWorkspace(workspace=saved)
+        return _report_one(saved)
     from memctl.store import workspaces
 
     if action == "delete":
@@ -92,11 +61,17 @@ def workspace(
         if not workspaces.remove_workspace(ctx.db, wanted):
             raise WorkspaceNotFound(name=wanted)
         ctx.note(f"[workspace] {wanted} deleted; its items stay")
-        return RemovedWorkspace(name=wanted, removed=True)
+        return PlainResult({"status": "ok", "removed": True, "name": wanted})
     ctx.narrow(READ)
     if action == "show":
-        return SavedWorkspace(workspace=workspaces.named_workspace(ctx.db, wanted))
-    return Workspaces(found=workspaces.list_workspaces(ctx.db))
+        return _report_one(workspaces.named_workspace(ctx.db, wanted))
+    found = workspaces.list_workspaces(ctx.db)
+    lines = [
+        f"  {one.name:<16} {one.scope:<16} reads {', '.join(one.reads)}"
+        + (f"  ({one.description})" if one.description else "")
+        for one in found
+    ]
+    return PlainResult({"status": "ok", "workspaces": [one.as_dict() for one in found]}, lines)
 
 
 def _checked_name(action: str, name: str | None, given: list[str]) -> str:
@@ -124,6 +99,7 @@ def save_workspace(
     would change one that a person has made.
     """
     from memctl.store import workspaces
+    from memctl.store.items import events
 
     words = (name, scope or "", corpus or "", description or "", *(read or ()))
     if not clean.one_line(name) or any(clean.one_line(word, 500) != word.strip() for word in words):
@@ -144,7 +120,7 @@ def save_workspace(
             read_scopes=old.read_scopes if read is None else tuple(dict.fromkeys(read)),
             budget=old.budget if budget is None else budget or None,
         )
-        if ctx.bounds is not None and there is not None and not workspaces.is_by_tool(ctx.db, name):
+        if ctx.bounds is not None and there is not None and not events.is_by_tool(ctx.db, "workspace", name):
             if wanted != there:
                 ctx.refuse_to_tools("change a workspace that a person has made", "memctl workspace set")
             return there  # saving it would make it the tool's
@@ -164,15 +140,8 @@ def workspace_lines(one: "Workspace") -> Iterator[str]:
         yield f"{'About:':<13}{one.description}"
 
 
-def workspace_text(result: Workspaces | SavedWorkspace | RemovedWorkspace) -> Iterator[str]:
-    """One line a workspace; one alone with its fields."""
-    if isinstance(result, SavedWorkspace):
-        yield from workspace_lines(result.workspace)
-    elif isinstance(result, Workspaces):
-        for one in result.found:
-            yield f"  {one.name:<16} {one.scope:<16} reads {', '.join(one.reads)}" + (
-                f"  ({one.description})" if one.description else ""
-            )
+def _report_one(one: "Workspace") -> PlainResult:
+    return PlainResult({"status": "ok", "workspace": one.as_dict()}, list(workspace_lines(one)))
 
 
 # --- workspace list --------------------------------------------------------------------------------------------------
@@ -187,18 +156,13 @@ def workspace_text(result: Workspaces | SavedWorkspace | RemovedWorkspace) -> It
 )
 def workspace_list(
     ctx: Context, name: Annotated[str | None, Arg("only the workspace of this name")] = None
-) -> Workspaces:
+) -> PlainResult:
     """List the workspaces."""
     from memctl.store import workspaces
 
-    return Workspaces(found=[workspaces.named_workspace(ctx.db, name)] if name else workspaces.list_workspaces(ctx.db))
-
-
-def workspace_list_text(result: Workspaces) -> Iterator[str]:
-    """The fields of each."""
-    for one in result.found:
-        yield from workspace_lines(one)
-        yield ""
+    found = [workspaces.named_workspace(ctx.db, name)] if name else workspaces.list_workspaces(ctx.db)
+    lines = [line for one in found for line in (*workspace_lines(one), "")]
+    return PlainResult({"status": "ok", "workspaces": [one.as_dict() for one in found]}, lines)
 
 
 # --- workspace register ----------------------------------------------------------------------------------------------
@@ -222,16 +186,13 @@ def workspace_register(
     description: Annotated[str | None, Arg("a few words")] = None,
     read_scopes: Annotated[list[str] | None, Arg("what is read (else its scope and global)", comma=True)] = None,
     budget: Annotated[int | None, Arg("most tokens of a recall; 0: no limit", ge=0, le=10**6)] = None,
-) -> SavedWorkspace:
+) -> PlainResult:
     """Make a workspace, or change what is given of one."""
-    return SavedWorkspace(
-        workspace=save_workspace(
+    return _report_one(
+        save_workspace(
             ctx, name.strip(), scope=scope, read=read_scopes, corpus=corpus_id, budget=budget, description=description
         )
     )
-
-
-workspace_register_text = workspace_text
 
 
 # --- workspace remove ------------------------------------------------------------------------------------------------
@@ -247,17 +208,19 @@ workspace_register_text = workspace_text
     "workspace default and those that a person made stay.",
     answer={"removed": "boolean", "name": "string"},
 )
-def workspace_remove(ctx: Context, name: Annotated[str, Arg("its name")]) -> RemovedWorkspace:
+def workspace_remove(ctx: Context, name: Annotated[str, Arg("its name")]) -> PlainResult:
     """Forget a workspace; its items stay."""
     from memctl.store import workspaces
+    from memctl.store.items import events
 
     wanted = name.strip()
     there = workspaces.get_workspace(ctx.db, wanted)
-    if there is not None and wanted != workspaces.DEFAULT_WORKSPACE and not workspaces.is_by_tool(ctx.db, wanted):
+    if (
+        there is not None
+        and wanted != workspaces.DEFAULT_WORKSPACE
+        and not events.is_by_tool(ctx.db, "workspace", wanted)
+    ):
         ctx.refuse_to_tools("forget a workspace that a person has made", "memctl workspace delete")
-    return RemovedWorkspace(name=wanted, removed=workspaces.remove_workspace(ctx.db, wanted))
-
-
-def workspace_remove_text(result: RemovedWorkspace) -> Iterator[str]:
-    """Whether it was there."""
-    yield f"{result.name}: {'removed' if result.removed else 'nothing to remove'}"
+    removed = workspaces.remove_workspace(ctx.db, wanted)
+    done = "removed" if removed else "nothing to remove"
+    return PlainResult({"status": "ok", "removed": removed, "name": wanted}, [f"{wanted}: {done}"])

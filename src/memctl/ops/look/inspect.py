@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 class Inspected(Result):
     """The report on a folder or on the whole store, and what was done for it."""
 
-    __slots__ = ("as_text", "budget", "report", "visit")
     verbatim = True
-
-    def __init__(self, report: "StructureReport", budget: int, visit: Visit | None = None, *, as_text: bool) -> None:
-        self.report, self.budget, self.visit, self.as_text = report, budget, visit, as_text
+    report: "StructureReport"
+    budget: int
+    as_text: bool
+    visit: Visit | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """What `--json` prints; or, where text was asked for, the block and few numbers."""
@@ -121,8 +121,11 @@ def inspect(
     ctx.narrow(READ)  # nothing is written unless a folder is mounted or synced
     as_text = output_format == "text"
     if path is None:
-        report = _report_known(ctx, mount, scope, look=visiting.when != "never")
-        return Inspected(report, budget, as_text=as_text)
+        look, key = visiting.when != "never", mount  # of one mount or of all files; folders are only looked at
+        known = mounts.list_mounts(ctx.db) if key is None else [mount_named(ctx, key, "inspect")]
+        report = structure(ctx, None if key is None else root_of(known[0]["path"], known[0]), scope)
+        report.note_syncs([sync_state(ctx, one, staleness(ctx, one) if look else None) for one in known])
+        return Inspected(report=report, budget=budget, as_text=as_text)
     if mount is not None:
         ctx.warn("--mount filter ignored when positional path is provided")
     folder = canonical_folder(ctx, path, "inspect")
@@ -137,16 +140,7 @@ def inspect(
             ctx.note("[inspect] Ephemeral: mount removed")
     if visit.mount is not None:
         report.note_syncs([sync_state(ctx, visit.mount, visit.stale)])
-    return Inspected(report, budget, visit, as_text=as_text)
-
-
-def _report_known(ctx: Context, key: str | None, scope: str | None, *, look: bool) -> "StructureReport":
-    """The report on what the store knows, of one mount or of all files; folders are only looked at."""
-    known = mounts.list_mounts(ctx.db) if key is None else [mount_named(ctx, key, "inspect")]
-    root = None if key is None else root_of(known[0]["path"], known[0])
-    report = structure(ctx, root, scope)
-    report.note_syncs([sync_state(ctx, one, staleness(ctx, one) if look else None) for one in known])
-    return report
+    return Inspected(report=report, budget=budget, visit=visit, as_text=as_text)
 
 
 def text(result: Inspected) -> Iterator[str]:

@@ -122,17 +122,13 @@ def _fields(
     if item.archived:
         yield "Archived", "True"
     if item.provenance.source_id:
-        yield "Source", _source_line(item, place)
-
-
-def _source_line(item: MemoryItem, place: "SourcePosition | None") -> str:
-    source = item.provenance
-    where = ", ".join(source.chunk_ids)
-    if place is not None and place.line_start is not None:
-        where = f"lines {place.line_start}-{place.line_end}"
-    elif place is not None and place.anchor:
-        where = place.anchor
-    return f"{source.source_kind} {source.source_id}" + (f" ({where})" if where else "")
+        source = item.provenance
+        where = ", ".join(source.chunk_ids)
+        if place is not None and place.line_start is not None:
+            where = f"lines {place.line_start}-{place.line_end}"
+        elif place is not None and place.anchor:
+            where = place.anchor
+        yield "Source", f"{source.source_kind} {source.source_id}" + (f" ({where})" if where else "")
 
 
 # --- list  -----------------------------------------------------------------------------------------------------------
@@ -301,7 +297,12 @@ def read(
     if len(wanted) > MAX_READ:
         raise ArgumentInvalid(name="ids", message=f"at most {MAX_READ} at once, not {len(wanted)}")
     whole = dict.fromkeys(items.expand_id(ctx.db, word) for word in wanted)
-    found = _visible_through(ctx, items.get_many(ctx.db, whole), workspace)
+    found = items.get_many(ctx.db, whole)
+    if workspace is not None:
+        from memctl.store import workspaces
+
+        view = workspaces.named_workspace(ctx.db, workspace)
+        found = [item for item in found if item.scope in view.reads and view.corpus_id in (None, item.corpus_id)]
     raw = {
         i
         for i, why in items.withheld_reasons(ctx.db, [i.id for i in found if not i.injectable]).items()
@@ -323,15 +324,6 @@ def read(
         importance=matter,
         trusted=ctx.db.trusted,
     )
-
-
-def _visible_through(ctx: Context, found: "list[MemoryItem]", workspace: str | None) -> "list[MemoryItem]":
-    if workspace is None:
-        return found
-    from memctl.store import workspaces
-
-    view = workspaces.named_workspace(ctx.db, workspace)
-    return [item for item in found if item.scope in view.reads and view.corpus_id in (None, item.corpus_id)]
 
 
 def read_text(result: ReadItems) -> Iterator[str]:

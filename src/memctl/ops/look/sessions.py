@@ -2,41 +2,14 @@
 
 from collections.abc import Iterator
 
-from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
+from memctl.annotations import TYPE_CHECKING, Annotated, Literal
 from memctl.context import Context
 from memctl.errors import SessionNotFound, UsageError
-from memctl.operation import CREATE, READ, WRITE, Arg, Fields, Result, operation
+from memctl.operation import CREATE, READ, WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Acting, ReadIn, WriteIn
 
 if TYPE_CHECKING:
-    from memctl.reading.block import Recalled
-    from memctl.store.sessions import Session, SessionTurn
-    from memctl.writing import Proposals
-
-
-class SessionList(Result):
-    """Some sessions; one alone with its turns."""
-
-    found: "list[Session]"
-    turns: "list[SessionTurn] | None" = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """The sessions' fields; of one alone, its fields and its turns."""
-        if self.turns is None:
-            return {"status": "ok", "count": len(self.found), "sessions": [one.as_dict() for one in self.found]}
-        return {"status": "ok", **self.found[0].as_dict(), "turns": [turn.as_dict() for turn in self.turns]}
-
-
-class SessionDeletion(Result):
-    """A session that is deleted, or would be."""
-
-    session: "Session"
-    dry_run: bool
-
-    def as_dict(self) -> dict[str, Any]:
-        """Its id and how many turns it has."""
-        status = "dry_run" if self.dry_run else "ok"
-        return {"status": status, "session_id": self.session.id, "turns": self.session.turns}
+    from memctl.store.sessions import SessionTurn
 
 
 @operation(
@@ -56,7 +29,7 @@ def session(
     *,
     limit: Annotated[int, Arg("at most this many, the newest", "-k", "--limit", ge=1, le=100_000)] = 50,
     acting: Annotated[Acting, Fields("yes", yes={"help": "delete: do it; without it, only say what would be deleted"})],
-) -> SessionList | SessionDeletion:
+) -> PlainResult:
     """Look at recorded conversations, or delete one.
 
     A session is one conversation with a client. Its turns hold the questions and answers as policy left them, and what
@@ -77,31 +50,30 @@ def session(
         found = sessions.list_sessions(ctx.db, limit)
         if not found:
             ctx.note("[session] No sessions.")
-        return SessionList(found=found)
+        lines = [
+            f"  {one.id}  {one.turns} turn(s)  {one.updated_at[:16]}  {one.scope}{one.client and '  ' + one.client}"
+            for one in found
+        ]
+        return PlainResult({"status": "ok", "count": len(found), "sessions": [one.as_dict() for one in found]}, lines)
     one = sessions.get_session(ctx.db, wanted)
     if one is None:
         raise SessionNotFound(id=wanted)
     if action == "show":
-        return SessionList(found=[one], turns=sessions.list_turns(ctx.db, wanted, limit))
+        turns = sessions.list_turns(ctx.db, wanted, limit)
+        data = {"status": "ok", **one.as_dict(), "turns": [turn.as_dict() for turn in turns]}
+        return PlainResult(data, list(_turn_lines(turns)))
     if acting.yes:
         sessions.delete_session(ctx.db, wanted)
     ctx.note(f"[session] {one.turns} turn(s) {'deleted' if acting.yes else 'to delete; --yes does it'}")
-    return SessionDeletion(session=one, dry_run=not acting.yes)
+    data = {"status": "ok" if acting.yes else "dry_run", "session_id": one.id, "turns": one.turns}
+    return PlainResult(data, [f"{'' if acting.yes else 'would be '}deleted: {one.id}"])
 
 
-def session_text(result: SessionList | SessionDeletion) -> Iterator[str]:
-    """One line a session; one alone turn by turn."""
-    if isinstance(result, SessionDeletion):
-        yield f"{'would be ' if result.dry_run else ''}deleted: {result.session.id}"
-        return
-    if result.turns is None:
-        for one in result.found:
-            client = f"  {one.client}" if one.client else ""
-            yield f"  {one.id}  {one.turns} turn(s)  {one.updated_at[:16]}  {one.scope}{client}"
-        return
+def _turn_lines(turns: "list[SessionTurn]") -> Iterator[str]:
+    """The turns, one after the other."""
     from memctl.llm.working import indented
 
-    for turn in result.turns:
+    for turn in turns:
         yield f"--- {turn.number}, {turn.asked_at[:16]}" + ("" if turn.injectable else " (given to no model again)")
         for label, words in (("Q", turn.question), ("A", turn.answer)):
             if words:
@@ -112,27 +84,6 @@ def session_text(result: SessionList | SessionDeletion) -> Iterator[str]:
 
 
 # --- a turn, by a program -----------------------------------------------------------------------------------------
-
-
-class InjectedTurn(Result):
-    """The context for a model, and the turn it belongs to."""
-
-    found: "Recalled"
-    system_context: str
-    turn: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """The context (what was given, then the block), how many items are in it, and what its block costs."""
-        block = self.found.block
-        context = "\n\n".join(part for part in (self.system_context, self.found.shown()) if part)
-        return {
-            "status": "ok", "augmented_context": context, "items_injected": block.items,
-            "tokens_used": block.tokens, "session_turn": self.turn, "format_version": self.found.version,
-        }  # fmt: skip
-
-    def settle(self) -> None:
-        """Count the use of what was delivered."""
-        self.found.settle()
 
 
 @operation(
@@ -154,7 +105,7 @@ def session_inject(
     budget_tokens: Annotated[int, Arg("tokens of the whole block", ge=1, le=10**6)] = 1500,
     scope: Annotated[str | None, Arg("what is read and written from now on (else project)")] = None,
     workspace: ReadIn = None,
-) -> InjectedTurn:
+) -> PlainResult:
     """Begin a turn: record the question, and recall what answers it.
 
     What the session reads is its scope, which stays from call to call.
@@ -169,24 +120,13 @@ def session_inject(
     request = ReadRequest(budget=budget_tokens, scope=session.scope, workspace=workspace)
     found = recall_block(ctx, query, request, configured_form(ctx), command="session", kind="session_inject")
     turn = turns.record_turn(ctx.db, ctx.policy, session.id, query, "", found.block.ids)
-    return InjectedTurn(found=found, system_context=system_context, turn=turn.number)
-
-
-def session_inject_text(result: InjectedTurn) -> Iterator[str]:
-    """The context."""
-    yield result.as_dict()["augmented_context"]
-
-
-class AnsweredTurn(Result):
-    """What became of the proposals in an answer, and the turn they belong to."""
-
-    proposals: "Proposals"
-    turn: int
-    redacted: bool
-
-    def as_dict(self) -> dict[str, Any]:
-        """The counts and rows of `memory_propose`, the turn, and whether secrets in the answer were redacted."""
-        return self.proposals.as_dict() | {"session_turn": self.turn, "redacted": self.redacted}
+    # What was given, then the block.
+    context = "\n\n".join(part for part in (system_context, found.shown()) if part)
+    data = {
+        "status": "ok", "augmented_context": context, "items_injected": found.block.items,
+        "tokens_used": found.block.tokens, "session_turn": turn.number, "format_version": found.version,
+    }  # fmt: skip
+    return PlainResult(data, [context], after=found.settle)
 
 
 @operation(
@@ -207,7 +147,7 @@ def session_store(
     *,
     source_doc: Annotated[str | None, Arg("the document the proposals are from, where they name no source")] = None,
     workspace: WriteIn = None,
-) -> AnsweredTurn:
+) -> PlainResult:
     """End a turn: record the answer, and store what it proposes.
 
     Proposals are read in every form that `pull` reads; other text is the answer, and becomes no item. They are filed
@@ -233,10 +173,6 @@ def session_store(
         done = store_proposals(batch, [*entries, *unusable], "session")
         answer = parsed.rest if parsed.structured else given
         turn = turns.record_answer(ctx.db, ctx.policy, session.id, answer)
-    return AnsweredTurn(proposals=done, turn=turn.number, redacted=turn.redacted)
-
-
-def session_store_text(result: AnsweredTurn) -> Iterator[str]:
-    """The counts."""
-    done = result.proposals.as_dict()
-    yield f"{done['accepted']} accepted, {done['rejected']} rejected, {done['quarantined']} quarantined"
+    data = done.as_dict()
+    line = f"{data['accepted']} accepted, {data['rejected']} rejected, {data['quarantined']} quarantined"
+    return PlainResult(data | {"session_turn": turn.number, "redacted": turn.redacted}, [line])

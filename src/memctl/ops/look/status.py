@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
 from memctl.errors import MemctlError
-from memctl.operation import READ, Arg, Fields, Result, operation
+from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import ReadIn, ReadRequest, seen_through
 from memctl.reading.request import block_budget, read_filters
 from memctl.store.search.fts import DOUBTS
@@ -14,6 +14,7 @@ from memctl.text import CHARS_PER_TOKEN, estimate_tokens
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
+    from memctl.folders.mounted import Mount
     from memctl.types import MemoryItem
 
 
@@ -29,21 +30,6 @@ _TRUST = {
 }
 
 
-class Status(Result):
-    """The documented keys; without a store only the first four."""
-
-    path: str
-    eco: str
-    counts: dict[str, Any]
-    mounts: list[dict[str, Any]]
-    config: str | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Counts, the state of the index, and when a folder was last looked at."""
-        head = {"status": "ok", "eco_mode": self.eco, "db_path": self.path, "db_exists": bool(self.counts)}
-        return head | self.counts
-
-
 @operation(
     access=READ,
     tool="memory_status",
@@ -53,14 +39,20 @@ class Status(Result):
     answer={"db_path": "string", "db_exists": "boolean", "total_items": "integer", "mounts": "integer"},
     examples=("memctl status", "memctl status --json | jq -r .db_path"),
 )
-def status(ctx: Context) -> Status:
+def status(ctx: Context) -> PlainResult:
     """Say which store is used, what it holds and what feeds it.
 
     A store that is not there yet is no error. `memctl stats` counts more.
     """
-    path, eco = ctx.db_path, _eco_mode(ctx.cwd)
-    if not os.path.exists(path):
-        return Status(path=path, eco=eco, counts={}, mounts=[])
+    path, eco = ctx.db_path, "not installed"
+    # What older memctl calls the eco mode: a switch for a client's hooks, kept in files.
+    if any(os.path.exists(os.path.join(ctx.cwd, name)) for name in _ECO_OFF):
+        eco = "disabled"
+    elif os.path.exists(os.path.join(ctx.cwd, _ECO)):
+        eco = "active"
+    data = {"status": "ok", "eco_mode": eco, "db_path": path, "db_exists": os.path.exists(path)}
+    if not data["db_exists"]:
+        return PlainResult(data, list(_status_lines(data, [], None)))
     from memctl.store import sessions, workspaces
     from memctl.store.documents import mounts
     from memctl.store.items import events, items
@@ -74,7 +66,7 @@ def status(ctx: Context) -> Status:
     except MemctlError as exc:  # whoever needs it fails; here it is only told
         ctx.warn(str(exc))
     scans = [events.last_time(ctx.db, ["memory_inspect", "sync"]), *(folder.get("last_sync_at") for folder in folders)]
-    counts = {key: found[key] for key in keys} | {
+    data |= {key: found[key] for key in keys} | {
         "mounts": len(folders),
         "last_scan": max(filter(None, scans), default=None),
         "events_count": found["events_count"],
@@ -84,7 +76,7 @@ def status(ctx: Context) -> Status:
     }  # fmt: skip
     if found["fts_tokenizer_mismatch"]:
         ctx.warn("Tokenizer mismatch — run: memctl reindex")
-    return Status(path=path, eco=eco, counts=counts, mounts=folders, config=ctx.config_path)
+    return PlainResult(data, list(_status_lines(data, folders, ctx.config_path)))
 
 
 def trust_of(ctx: Context) -> str:
@@ -94,27 +86,19 @@ def trust_of(ctx: Context) -> str:
     return "trusted" if ctx.db.trusted else "found"
 
 
-def _eco_mode(folder: str) -> str:
-    """What older memctl calls the eco mode: a switch for a client's hooks, kept in files."""
-    if any(os.path.exists(os.path.join(folder, name)) for name in _ECO_OFF):
-        return "disabled"
-    return "active" if os.path.exists(os.path.join(folder, _ECO)) else "not installed"
-
-
-def status_text(result: Status) -> Iterator[str]:
+def _status_lines(counts: dict[str, Any], mounts: "list[Mount]", config: str | None) -> Iterator[str]:
     """Label and value, one a line."""
-    counts = result.counts
     yield "memctl status"
     yield "=" * 40
-    yield f"  Eco mode:  {result.eco}"
-    yield f"  Database:  {result.path}" + ("" if counts else " (not created yet)")
-    if not counts:
+    yield f"  Eco mode:  {counts['eco_mode']}"
+    yield f"  Database:  {counts['db_path']}" + ("" if counts["db_exists"] else " (not created yet)")
+    if not counts["db_exists"]:
         yield "  Hint:      memctl init makes it, and so does the first command that stores something"
         return
     yield f"  Trust:     {_TRUST[counts['trust']]}"
     for word, keys in (("loosens", counts["config_loosens"]), ("not used", counts["config_ignored"])):
         if keys:
-            yield f"  Config:    {result.config} ({word}: {', '.join(keys)})"
+            yield f"  Config:    {config} ({word}: {', '.join(keys)})"
     yield f"  Items:     {counts['total_items']} active"
     for tier, count in counts["by_tier"].items():
         yield f"    {tier.upper():<4}: {count}"
@@ -124,7 +108,7 @@ def status_text(result: Status) -> Iterator[str]:
     if counts["fts_state"] in DOUBTS:
         yield f"  Index:     {DOUBTS[counts['fts_state']]}"
     yield f"  Mounts:    {counts['mounts']}"
-    for mount in result.mounts:
+    for mount in mounts:
         yield f"    {mount['name'] or '(unnamed)':<12} -> {mount['path']}"
     if counts["last_scan"]:
         yield f"  Last scan: {counts['last_scan']}"
@@ -214,8 +198,6 @@ def _index_lines(n: dict[str, Any]) -> Iterator[str]:
 
 
 def _count_lines(title: str, counts: dict[str, int], width: int) -> Iterator[str]:
-    from memctl.text.clean import one_line
-
     if counts:
         yield f"  {title}:"
     for name, count in counts.items():
@@ -232,23 +214,6 @@ _ITEMS_OF_TYPE = 50
 _TITLE_CHARS = 160
 
 
-class Digest(Result):
-    """The counts, and the newest titles of each type, as far as the budget goes."""
-
-    scope: str
-    total: int
-    by_type: dict[str, int]
-    lines: list[str]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The counts and the page."""
-        page = "\n".join(self.lines)
-        return {
-            "status": "ok", "scope": self.scope, "total": self.total, "by_type": self.by_type, "digest": page,
-            "tokens_used": estimate_tokens(page), **({} if page else {"hint": "Nothing is remembered here."}),
-        }  # fmt: skip
-
-
 @operation(
     access=READ,
     tool="memory_digest",
@@ -262,7 +227,7 @@ class Digest(Result):
 )  # fmt: skip
 def digest(
     ctx: Context, *, request: Annotated[ReadRequest, Fields("scope workspace budget", budget={"default": 800})]
-) -> Digest:
+) -> PlainResult:
     """Sum up on one page what a scope holds.
 
     Types that bind come first: constraints, decisions. Of each type the newest titles are shown, with ids to read
@@ -280,9 +245,13 @@ def digest(
     name = " and ".join(filters.scopes or ()) or "all scopes"
     if not counts:
         ctx.note("[digest] Nothing is remembered here.")
-    return Digest(
-        scope=name, total=sum(counts.values()), by_type=counts, lines=list(_page_lines(name, counts, newest, budget))
-    )
+    lines = list(_page_lines(name, counts, newest, budget))
+    page = "\n".join(lines)
+    data = {
+        "status": "ok", "scope": name, "total": sum(counts.values()), "by_type": counts, "digest": page,
+        "tokens_used": estimate_tokens(page), **({} if page else {"hint": "Nothing is remembered here."}),
+    }  # fmt: skip
+    return PlainResult(data, lines)
 
 
 def _page_lines(name: str, counts: dict[str, int], newest: "dict[str, list[MemoryItem]]", budget: int) -> Iterator[str]:
@@ -302,8 +271,3 @@ def _page_lines(name: str, counts: dict[str, int], newest: "dict[str, list[Memor
         yield head
     for kind in (kind for kind in counts if kind in shown):
         yield from ("", f"{kind}:", *shown[kind])
-
-
-def digest_text(result: Digest) -> Iterator[str]:
-    """The page."""
-    yield from result.lines

@@ -34,10 +34,14 @@ class Exported(Result):
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """The line of each item; when all are out, their number is told."""
-        count = 0
-        for line in self._lines if self._ctx.db.trusted else self._judged_lines():
-            count += 1
-            yield line
+        from itertools import islice
+
+        count, batch_size = 0, 1 if self._ctx.db.trusted else MAX_EXPORTED
+        while batch := list(islice(self._lines, batch_size)):
+            # Those of a store of somebody else are given as today's rules leave them.
+            for line in batch if self._ctx.db.trusted else self._free(batch):
+                count += 1
+                yield line
         self._ctx.note(f"[export] {count} item(s) exported")
 
     def as_dict(self) -> dict[str, Any]:
@@ -55,13 +59,6 @@ class Exported(Result):
             "withheld": len(page) - len(free),
             "next_offset": self._offset + len(page),
         }
-
-    def _judged_lines(self) -> Iterator[dict[str, Any]]:
-        """The lines of a store of somebody else, as today's rules leave them."""
-        from itertools import islice
-
-        while batch := list(islice(self._lines, MAX_EXPORTED)):
-            yield from self._free(batch)
 
     def _free(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The lines as a model may see them: what today's rules have not seen is judged by them."""

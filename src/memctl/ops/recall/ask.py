@@ -1,67 +1,23 @@
 """memctl ask: one question to a folder."""
 
 import os
-from collections.abc import Iterator
+from functools import partial
 
 from memctl import errors
-from memctl.annotations import Annotated, Any
+from memctl.annotations import Annotated
 from memctl.answering.answer import GAP, Ground, GroundedAnswer, Model, ModelOptions, least_coverage
 from memctl.context import Context
 from memctl.folders.mounted import Visit, VisitOptions, brought_in, canonical_folder, structure, sync_state
 from memctl.llm.citations import REQUEST, Citation, check_citations
-from memctl.operation import CREATE, Arg, Fields, Result, operation
+from memctl.operation import CREATE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Budget, ReadRequest
+from memctl.store.items import items
 from memctl.text import CHARS_PER_TOKEN
 from memctl.text.block.block import Block
 from memctl.text.clean import one_line
 
 #: Citations that lead nowhere and are named one by one.
 _LINES = 20
-
-
-class Asked(Result):
-    """An answer, what was done with the folder for it, and what it was made from.
-
-    citations  None when they were not asked for
-    counted    what the model was given counts as used
-    """
-
-    verbatim = True
-    ctx: Context
-    visit: Visit
-    grounded: GroundedAnswer
-    model: Model
-    citations: list[Citation] | None
-    counted: bool
-
-    def as_dict(self) -> dict[str, Any]:
-        """The answer and the documented counts."""
-        visit, done = self.visit, self.grounded.result
-        out = {
-            "status": "ok",
-            "answer": done.answer,
-            "mount_id": visit.mount["mount_id"] if visit.mount else None,
-            "was_mounted": visit.made,
-            "was_synced": visit.synced is not None,
-            "was_ephemeral": visit.gone,
-            "recall_items_used": len(self.grounded.ids),
-            "loop_iterations": done.iterations,
-            "converged": done.converged,
-            "stop_reason": done.stop_reason,
-            "truncated": done.truncated,
-            "sources": [str(source) for source in self.grounded.sources],
-            "spend": self.model.spend.as_dict(),
-        }
-        if self.citations is not None:
-            out["citations"] = [found._asdict() for found in self.citations]
-        return out
-
-    def settle(self) -> None:
-        """Count the use of what the model was given; a store that is left as it is counts nothing."""
-        if self.counted:
-            from memctl.store.items import items
-
-            items.mark_used(self.ctx.db, self.grounded.ids, action="recall")
 
 
 @operation(
@@ -116,7 +72,7 @@ def ask(
         ),
     ] = 600,
     visiting: Annotated[VisitOptions, Fields("sync no_sync mount_mode ignore")],
-) -> Asked:
+) -> PlainResult:
     """Ask a model about a folder.
 
     A folder that is not mounted is mounted first, and one with new, changed or deleted files is synced first; stderr
@@ -138,9 +94,20 @@ def ask(
         finally:
             model.tell_spend()
     model.tell_end(grounded.result)
-    citations = _check(ctx, grounded, visit) if cite else None
+    done = grounded.result
+    data = {
+        "status": "ok", "answer": done.answer, "mount_id": visit.mount["mount_id"] if visit.mount else None,
+        "was_mounted": visit.made, "was_synced": visit.synced is not None, "was_ephemeral": visit.gone,
+        "recall_items_used": len(grounded.ids), "loop_iterations": done.iterations, "converged": done.converged,
+        "stop_reason": done.stop_reason, "truncated": done.truncated,
+        "sources": [str(source) for source in grounded.sources], "spend": model.spend.as_dict(),
+    }  # fmt: skip
+    if cite:
+        data["citations"] = [found._asdict() for found in _check(ctx, grounded, visit)]
+    # What the model was given counts as used when the answer is out; a store that is left as it is counts nothing.
     counted = visiting.mount_mode == "persist"
-    return Asked(ctx=ctx, visit=visit, grounded=grounded, model=model, citations=citations, counted=counted)
+    after = partial(items.mark_used, ctx.db, grounded.ids, action="recall") if counted else None
+    return PlainResult(data, [] if model.streamed else [done.answer], after=after, verbatim=True)
 
 
 def _look(ctx: Context, visit: Visit, question: str, budget: int, cap: int) -> tuple[Block, str, Ground]:
@@ -177,9 +144,3 @@ def _check(ctx: Context, grounded: GroundedAnswer, visit: Visit) -> list[Citatio
     else:
         ctx.note(f"[ask] {len(found)} citation(s), {len(unknown)} of them not in the context")
     return found
-
-
-def text(result: Asked) -> Iterator[str]:
-    """The answer, unless it is there already."""
-    if not result.model.streamed:
-        yield result.grounded.result.answer

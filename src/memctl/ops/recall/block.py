@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from memctl import errors
 from memctl.annotations import Annotated, Any, Literal
 from memctl.context import Context
-from memctl.operation import CREATE, READ, Arg, Fields, Result, operation
+from memctl.operation import CREATE, READ, Arg, Fields, PlainResult, operation
 from memctl.parameters import BlockForm, ReadRequest, WriteTarget
 from memctl.reading.block import Recalled, configured_form, recall_block
 from memctl.text import query as queries
@@ -126,25 +126,6 @@ def push(
 push_text = recall_text
 
 
-class BestEffort(Result):
-    """The block of the last search, and the way to it."""
-
-    __slots__ = ("found", "hint", "query", "steps")
-
-    def __init__(self, found: Recalled, query: str, steps: list[dict[str, Any]], hint: str) -> None:
-        self.found, self.query, self.steps, self.hint = found, query, steps, hint
-
-    def as_dict(self) -> dict[str, Any]:
-        """What a recall gives, with the query that was used and each step."""
-        out = {key: value for key, value in self.found.as_dict().items() if not key.startswith("fts_")}
-        out |= {"query_used": self.query, "strategy_used": self.found.meta.strategy, "steps": self.steps}
-        return out | {"hint": self.hint} if self.hint else out
-
-    def settle(self) -> None:
-        """Count the use of what was delivered."""
-        self.found.settle()
-
-
 @operation(
     name="recall-best-effort",
     access=READ,
@@ -171,7 +152,7 @@ def recall_best_effort(
     ],
     max_steps: Annotated[int, Arg("how many searches to try at most, 1 to 5")] = 3,
     mode: Annotated[Literal["auto", "strict"], Arg("strict: one search only")] = "auto",
-) -> BestEffort:
+) -> PlainResult:
     """Recall, and try again with less when nothing matches.
 
     The first search is the one of `recall`, which ranks every item that has any word of the question. The further ones
@@ -193,7 +174,14 @@ def recall_best_effort(
                       "hits": found.matched})  # fmt: skip
         if found.matched:
             break
-    return BestEffort(found, tried[-1], steps, "" if found.matched else _advice(tried))
+    hint = "" if found.matched else (
+        f"Nothing matches {', '.join(repr(words) for words in tried)}.\n"
+        "- Say it in other words, or with a name from the code.\n"
+        "- memory_stats shows what the store holds and in which scopes; another scope may have it."
+    )  # fmt: skip
+    data = {key: value for key, value in found.as_dict().items() if not key.startswith("fts_")}
+    data |= {"query_used": tried[-1], "strategy_used": found.meta.strategy, "steps": steps}
+    return PlainResult(data | ({"hint": hint} if hint else {}), [found.shown() or hint], after=found.settle)
 
 
 def _attempts(query: str, plain: str) -> Iterator[tuple[str, str]]:
@@ -206,16 +194,3 @@ def _attempts(query: str, plain: str) -> Iterator[tuple[str, str]]:
         yield "retry_identifiers", narrower
     if words:
         yield "retry_broadest", max(words, key=len)
-
-
-def _advice(tried: list[str]) -> str:
-    return (
-        f"Nothing matches {', '.join(repr(words) for words in tried)}.\n"
-        "- Say it in other words, or with a name from the code.\n"
-        "- memory_stats shows what the store holds and in which scopes; another scope may have it."
-    )
-
-
-def recall_best_effort_text(result: BestEffort) -> Iterator[str]:
-    """The block, or why there is none."""
-    yield result.found.shown() or result.hint

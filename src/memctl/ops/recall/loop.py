@@ -3,69 +3,26 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from memctl import errors
-from memctl.annotations import Annotated, Any
+from memctl.annotations import Annotated
 from memctl.answering.answer import Ground, Model, ModelOptions, least_coverage
 from memctl.context import Context
-from memctl.llm.command import Spend
 from memctl.llm.controller import (
     CONVERGED,
     LoopPlan,
-    LoopResult,
     LoopTrace,
     read_trace_file,
     trace_file_line,
 )
 from memctl.llm.controller import replay as replay_loop
-from memctl.operation import READ, REQUIRED, Arg, Fields, Group, Result, operation
+from memctl.operation import READ, REQUIRED, Arg, Fields, Group, PlainResult, operation
 from memctl.parameters import ReadRequest
 from memctl.reading.request import block_budget
+from memctl.store.items import items
 from memctl.text import estimate_tokens
 from memctl.text.clean import clean
-
-
-class Looped(Result):
-    """How a loop ended; the uses of what it recalled are counted when the answer is out."""
-
-    verbatim = True
-    ctx: Context
-    result: LoopResult
-    spend: Spend
-    streamed: bool
-    exit_code: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """The documented keys, what was recalled on the way, and what was spent."""
-        done = self.result
-        return {
-            "status": "ok", "answer": done.answer, "iterations": done.iterations, "converged": done.converged,
-            "stop_reason": done.stop_reason, "traces": [trace.as_dict() for trace in done.traces],
-            "item_ids": list(done.ids), "truncated": done.truncated, "spend": self.spend.as_dict(),
-        }  # fmt: skip
-
-    def settle(self) -> None:
-        """Count the use of what was recalled; a store that cannot be written to counts nothing."""
-        if self.result.ids:
-            from memctl.store.items import items
-
-            items.mark_used(self.ctx.db, self.result.ids, action="recall")
-
-
-class Replayed(Result):
-    """The trace of a recorded loop."""
-
-    verbatim = True
-    traces: tuple[LoopTrace, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The trace, and how the loop ended."""
-        last = self.traces[-1].action
-        return {
-            "status": "ok", "iterations": len(self.traces), "converged": last in CONVERGED, "stop_reason": last,
-            "traces": [trace.as_dict() for trace in self.traces],
-        }  # fmt: skip
-
 
 #: What of a read request the loop offers.
 _READ = Fields(
@@ -138,7 +95,7 @@ def loop(
         Arg("an answer without directive is an error; so is a loop that does not converge", "--strict", mcp="full"),
     ] = False,
     tracing: Annotated[TraceOptions, Fields("trace trace_file replay")],
-) -> Looped | Replayed:
+) -> PlainResult:
     """Let a model answer from standard input, and ask memory for more, within bounds.
 
     The model only proposes words to search for; memctl decides what is searched, how often, and when the loop ends. It
@@ -166,8 +123,15 @@ def loop(
         finally:
             model.tell_spend()
         model.tell_end(result)
+    data = {
+        "status": "ok", "answer": result.answer, "iterations": result.iterations, "converged": result.converged,
+        "stop_reason": result.stop_reason, "traces": [trace.as_dict() for trace in result.traces],
+        "item_ids": list(result.ids), "truncated": result.truncated, "spend": model.spend.as_dict(),
+    }  # fmt: skip
+    # What was recalled counts as used when the answer is out; a store that cannot be written to counts nothing.
+    after = partial(items.mark_used, ctx.db, result.ids, action="recall") if result.ids else None
     exit_code = 1 if strict and not result.converged else 0
-    return Looped(ctx=ctx, result=result, spend=model.spend, streamed=model.streamed, exit_code=exit_code)
+    return PlainResult(data, [] if model.streamed else [result.answer], exit_code, after=after, verbatim=True)
 
 
 def _read_context(ctx: Context, given: str | None) -> str:
@@ -207,7 +171,7 @@ def _trace_taker(
         yield write
 
 
-def _replay(ctx: Context, path: str, question: str) -> Replayed:
+def _replay(ctx: Context, path: str, question: str) -> PlainResult:
     full = ctx.absolute(path)
     if not os.path.exists(full):
         raise errors.TraceMissing(path=path)
@@ -218,12 +182,10 @@ def _replay(ctx: Context, path: str, question: str) -> Replayed:
         raise errors.FileMissing(path=path, reason=exc.strerror) from exc
     if recorded.plan is not None and question != recorded.question:
         ctx.note(f"[loop] The recorded question was another: {recorded.question}")
-    return Replayed(traces=replay_loop(path, recorded))
-
-
-def text(result: Looped | Replayed) -> Iterator[str]:
-    """The answer, or the recorded trace."""
-    if isinstance(result, Replayed):
-        yield from (trace.line() for trace in result.traces)
-    elif not result.streamed:
-        yield result.result.answer
+    traces = replay_loop(path, recorded)
+    last = traces[-1].action
+    data = {
+        "status": "ok", "iterations": len(traces), "converged": last in CONVERGED, "stop_reason": last,
+        "traces": [trace.as_dict() for trace in traces],
+    }  # fmt: skip
+    return PlainResult(data, [trace.line() for trace in traces], verbatim=True)

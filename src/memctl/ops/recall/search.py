@@ -23,14 +23,14 @@ BLANK: dict[str, Any] = {"title": "", "tags": [], "content_preview": "", "snippe
 class Hits(Result):
     """What a search found, best first."""
 
-    __slots__ = ("color", "ctx", "explain", "found", "hidden", "query", "retriever", "trusted")
-
-    def __init__(
-        self, retriever: Retriever, query: str, found: SearchResult, hidden: dict[str, str], *, explain: bool = False
-    ) -> None:
-        self.ctx, self.retriever, self.query, self.found, self.explain = retriever.ctx, retriever, query, found, explain
-        self.hidden = hidden  # ids of items whose words are not shown, and why
-        self.color, self.trusted = self.ctx.color, self.ctx.db.trusted
+    retriever: Retriever
+    query: str
+    found: SearchResult
+    hidden: dict[str, str]  # ids of items whose words are not shown, and why
+    explain: bool
+    ctx: Context
+    color: bool
+    trusted: bool
 
     def as_dict(self) -> dict[str, Any]:
         """The items, how many there are, how the search was answered, and what to try next."""
@@ -92,7 +92,9 @@ class Hits(Result):
             if c.id in self.hidden:
                 row.update(BLANK, quarantined=True)
             if not self.trusted:
-                row["trust"] = _stranger()
+                from memctl.text.trust import STRANGER
+
+                row["trust"] = STRANGER
             rows.append(row)
         return rows
 
@@ -168,16 +170,13 @@ def search(
         names = [c.id for c in found.candidates]
         redact_candidates(ctx, retriever.redaction, found.candidates)
         hidden = {c.id: hidden[name] for name, c in zip(names, found.candidates, strict=True) if name in hidden}
-    return Hits(retriever, query, found, hidden, explain=explain)
+    return Hits(
+        retriever=retriever, query=query, found=found, hidden=hidden, explain=explain, ctx=ctx, color=ctx.color,
+        trusted=ctx.db.trusted,
+    )  # fmt: skip
 
 
 # --- for people and machines ------------------------------------------------------------------------------------
-
-
-def _stranger() -> str:
-    from memctl.text.trust import STRANGER
-
-    return STRANGER
 
 
 def _explain_score(c: Candidate, found: SearchResult) -> dict[str, dict[str, float]]:
@@ -227,7 +226,9 @@ def text(hits: Hits) -> Iterator[str]:
         if tags:
             yield f"    tags: {', '.join(map(one_line, tags))}"
         if not hits.trusted:
-            yield f"    trust: {_stranger()}"
+            from memctl.text.trust import STRANGER
+
+            yield f"    trust: {STRANGER}"
         line = one_line(snippet(c, found), SNIPPET_CHARS)
         if line and line != one_line(c.title):
             yield f"    {marked(line, found) if hits.color else line}"

@@ -1,29 +1,14 @@
 """memctl init."""
 
 import os
-from collections.abc import Iterator
 
 from memctl import errors, registry
 from memctl.annotations import Annotated, Any
 from memctl.context import Context
-from memctl.operation import NONE, Arg, Result, operation
+from memctl.operation import NONE, Arg, PlainResult, operation
 from memctl.paths import real_path
 
 _SAFE = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-./@%+=:,~#[]{}() ")
-
-
-class Initialized(Result):
-    """Where the store is, whether it was made now, and where an older one was moved to."""
-
-    db: str
-    config: str
-    created: bool
-    moved: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """Paths, and what was done."""
-        moved = {"moved_to": self.moved} if self.moved else {}
-        return {"status": "ok", "db_path": self.db, "config_path": self.config, "created": self.created} | moved
 
 
 @operation(
@@ -48,7 +33,7 @@ def init(
             metavar="NAME",
         ),
     ] = None,
-) -> Initialized:
+) -> PlainResult:
     """Make a store and print the line that selects it.
 
     Makes PATH/memory.db, PATH/config.json and PATH/.gitignore where they are missing, and leaves alone what is there.
@@ -81,12 +66,8 @@ def init(
     ignore = _write_new(os.path.join(folder, ".gitignore"), "*.db\n*.db-wal\n*.db-shm\n")
     _write_new(config, _config_text(tokenizer))
     _tell(ctx, folder, db, config, ignore if not exists else "", moved)
-    return Initialized(db=db, config=config, created=bool(moved) or not exists, moved=moved)
-
-
-def text(result: Initialized) -> Iterator[str]:
-    """The line for `eval`, and nothing else."""
-    yield export_line(result.db)
+    data = {"status": "ok", "db_path": db, "config_path": config, "created": bool(moved) or not exists}
+    return PlainResult(data | ({"moved_to": moved} if moved else {}), [export_line(db)])  # the line for `eval`
 
 
 def export_line(db: str) -> str:

@@ -1,11 +1,9 @@
 """memctl serve, the MCP server; and memory_metrics, what a running server did so far."""
 
-from collections.abc import Iterator
-
 from memctl.annotations import Annotated, Any, Literal
 from memctl.context import Context
 from memctl.errors import FileMissing, UsageError
-from memctl.operation import NONE, Arg, Result, Toolset, operation
+from memctl.operation import NONE, Arg, PlainResult, Toolset, operation
 
 #: What a server is started with; each is one of the parameters of `serve`.
 Transport = Annotated[Literal["stdio", "streamable-http", "sse"], Arg("how clients reach it", "--transport")]
@@ -72,19 +70,6 @@ AllowOrigin = Annotated[
 ]
 
 
-class ServerRun(Result):
-    """A server that has ended, or was only looked at."""
-
-    __slots__ = ("db", "tools", "version")
-
-    def __init__(self, db: str, tools: list[str], version: str = "") -> None:
-        self.db, self.tools, self.version = db, tools, version
-
-    def as_dict(self) -> dict[str, Any]:
-        """The store and the names of the tools."""
-        return {"status": "ok", "db_path": self.db, "tools": self.tools}
-
-
 @operation(
     access=NONE,
     examples=(
@@ -121,7 +106,7 @@ def serve(
     no_token: NoToken = False,
     allow_host: AllowHost = None,
     allow_origin: AllowOrigin = None,
-) -> ServerRun:
+) -> PlainResult:
     """Serve the memory to AI clients over the Model Context Protocol.
 
     Needs the Python SDK: pip install 'memctl[mcp]'. Without --transport it speaks on standard input and output, as
@@ -133,21 +118,15 @@ def serve(
     from memctl.mcp import server
 
     built = server.build(options, ctx)
-    names = [entry.name for entry in built.tools]
+    data = {"status": "ok", "db_path": built.pool.db_path, "tools": [entry.name for entry in built.tools]}
     if check:
         from memctl import __version__
 
         _check_named(server.model_commands(options, ctx), allow_root or [], ctx)
         built.check()
-        return ServerRun(built.pool.db_path, names, __version__)
+        return PlainResult(data, [f"memctl MCP server OK (v{__version__}, db={built.pool.db_path})"])
     server.run(built, options, ctx)
-    return ServerRun(built.pool.db_path, names)
-
-
-def serve_text(result: ServerRun) -> Iterator[str]:
-    """What a check found; nothing of a server that has ended."""
-    if result.version:
-        yield f"memctl MCP server OK (v{result.version}, db={result.db})"
+    return PlainResult(data)
 
 
 def _refuse_idle_guards(options: dict[str, Any]) -> None:
@@ -179,19 +158,6 @@ def _check_named(commands: list[str], folders: list[str], ctx: Context) -> None:
 # --- memory_metrics --------------------------------------------------------------------------------------------------
 
 
-class ServerCounts(Result):
-    """The server's counters, as `mcp.middleware` gives them."""
-
-    __slots__ = ("counts",)
-
-    def __init__(self, counts: dict[str, Any]) -> None:
-        self.counts = counts
-
-    def as_dict(self) -> dict[str, Any]:
-        """The sums, and the tools by name."""
-        return {"status": "ok"} | self.counts
-
-
 @operation(
     access=NONE,
     tool="memory_metrics",
@@ -205,7 +171,7 @@ class ServerCounts(Result):
     },
     idempotent=True,
 )
-def metrics(ctx: Context, tool_name: Annotated[str | None, Arg("only this tool", "--tool")] = None) -> ServerCounts:
+def metrics(ctx: Context, tool_name: Annotated[str | None, Arg("only this tool", "--tool")] = None) -> PlainResult:
     """Count what the running server did, tool by tool.
 
     Calls, errors, rate-limited calls, the median and the 95th percentile of the last 512 calls in milliseconds, and
@@ -213,15 +179,11 @@ def metrics(ctx: Context, tool_name: Annotated[str | None, Arg("only this tool",
     """
     if ctx.metrics is None:
         raise UsageError("metrics are those of a running server", command="serve")
-    return ServerCounts(ctx.metrics.as_dict(tool_name))
-
-
-def metrics_text(result: ServerCounts) -> Iterator[str]:
-    """A line for the sums and one for each tool."""
-    n = result.counts
-    yield f"{n['calls']} calls, {n['errors']} errors, {n['rate_limited']} rate-limited in {n['uptime_seconds']} s"
-    for name, one in n["tools"].items():
-        yield (
-            f"{name}: {one['calls']} calls, {one['errors']} errors, {one['rate_limited']} rate-limited, "
-            f"p50 {one['p50_ms']} ms, p95 {one['p95_ms']} ms, {one['bytes_in']} bytes in, {one['bytes_out']} out"
-        )
+    n = ctx.metrics.as_dict(tool_name)
+    lines = [f"{n['calls']} calls, {n['errors']} errors, {n['rate_limited']} rate-limited in {n['uptime_seconds']} s"]
+    lines += [
+        f"{name}: {one['calls']} calls, {one['errors']} errors, {one['rate_limited']} rate-limited, "
+        f"p50 {one['p50_ms']} ms, p95 {one['p95_ms']} ms, {one['bytes_in']} bytes in, {one['bytes_out']} out"
+        for name, one in n["tools"].items()
+    ]
+    return PlainResult({"status": "ok"} | n, lines)

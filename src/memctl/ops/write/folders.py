@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
-from memctl.operation import CREATE, READ, WRITE, Arg, Fields, Result, operation
+from memctl.operation import CREATE, READ, WRITE, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import Acting
 from memctl.paths import real_path
 from memctl.text.clean import one_line
@@ -17,36 +17,6 @@ if TYPE_CHECKING:
 
 #: How much of a path or a reason is shown on a line, in characters.
 _PATH, _REASON = 4096, 400
-
-
-class Mounts(Result):
-    """The mounts there are."""
-
-    __slots__ = ("mounts",)
-
-    def __init__(self, mounts: "list[Mount]") -> None:
-        self.mounts = mounts
-
-    def as_dict(self) -> dict[str, Any]:
-        """The mounts and how many there are."""
-        return {"status": "ok", "count": len(self.mounts), "mounts": self.mounts}
-
-    def as_json(self) -> "list[Mount]":
-        """The documented array."""
-        return self.mounts
-
-
-class Mounted(Result):
-    """One mount as it is after it was registered, changed or removed."""
-
-    __slots__ = ("mount", "removed")
-
-    def __init__(self, mount: "Mount", *, removed: bool = False) -> None:
-        self.mount, self.removed = mount, removed
-
-    def as_dict(self) -> dict[str, Any]:
-        """The mount's row, or the id of the one that was removed."""
-        return {"status": "ok"} | ({"removed": self.mount["mount_id"]} if self.removed else self.mount)
 
 
 MountIgnore = Annotated[
@@ -100,7 +70,7 @@ def mount(
     chunk_tokens: MountChunks = None,
     list: Annotated[bool, Arg("list the mounts; with a folder, those at or below it", "--list", mcp=False)] = False,
     remove: MountRemove = None,
-) -> Mounts | Mounted:
+) -> PlainResult:
     """Register a folder that feeds the store.
 
     Nothing is read yet: `memctl sync` does that. A folder that is registered already keeps its id and the options that
@@ -129,10 +99,10 @@ def mount(
     done = "Mounted" if mount_at(ctx, folder) is None else "Mounted already, options brought up to date"
     found = register(ctx, folder, name=name, ignore=ignore, lang=lang, scope=scope, chunk_tokens=chunk_tokens)
     ctx.note(f"{done}: {found['mount_id']} → {folder}")
-    return Mounted(found)
+    return PlainResult({"status": "ok"} | found)
 
 
-def _list_mounts(ctx: Context, path: str | None) -> Mounts:
+def _list_mounts(ctx: Context, path: str | None) -> PlainResult:
     """All mounts; with a path, those of that folder and of the folders below it."""
     from memctl.store.documents import mounts
 
@@ -144,30 +114,28 @@ def _list_mounts(ctx: Context, path: str | None) -> Mounts:
         where = f" at or below {folder}"
     if not found:
         ctx.note(f"No mounts registered{where}.")
-    return Mounts(found)
+    lines = []
+    for one in found:  # a line each, whatever its folder is called
+        name, path = f" ({one['name']})" if one["name"] else "", one["path"]
+        shown = path if path.isprintable() else one_line(path, len(path))
+        lines.append(f"  {one['mount_id']}{name}  {shown}  synced={one['last_sync_at'] or 'never'}")
+    return PlainResult({"status": "ok", "count": len(found), "mounts": found}, lines, printed=found)
 
 
-def _remove_mount(ctx: Context, key: str | None) -> Mounted:
+def _remove_mount(ctx: Context, key: str | None) -> PlainResult:
     from memctl.folders.mounted import mount_named
     from memctl.store.documents import mounts
+    from memctl.store.items import events
 
     if key is None:
         raise errors.UsageError("mount_id is required for remove", command="mount")
     ctx.narrow(WRITE)
     found = mount_named(ctx, key, "mount")
-    if not mounts.is_by_tool(ctx.db, found["mount_id"]):
+    if not events.is_by_tool(ctx.db, "mount", found["mount_id"]):
         ctx.refuse_to_tools("remove what a person has mounted", "memctl mount --remove")
     mounts.remove(ctx.db, found["mount_id"])
     ctx.note(f"Removed mount: {key}")
-    return Mounted(found, removed=True)
-
-
-def mount_text(result: Mounts | Mounted) -> Iterator[str]:
-    """A line for each mount, whatever its folder is called, when they were asked for; what was done is talk."""
-    for one in result.mounts if isinstance(result, Mounts) else ():
-        name, path = f" ({one['name']})" if one["name"] else "", one["path"]
-        shown = path if path.isprintable() else one_line(path, len(path))
-        yield f"  {one['mount_id']}{name}  {shown}  synced={one['last_sync_at'] or 'never'}"
+    return PlainResult({"status": "ok", "removed": found["mount_id"]})
 
 
 # --- sync -------------------------------------------------------------------------------------------------------------
@@ -176,11 +144,10 @@ def mount_text(result: Mounts | Mounted) -> Iterator[str]:
 class Synced(Result):
     """What was done for each folder, by its path; `single` when one was asked for by name."""
 
-    __slots__ = ("refused", "report", "runs", "single")
-
-    def __init__(self, runs: "dict[str, IngestOutcome]", *, single: bool, report: bool) -> None:
-        self.runs, self.single, self.report = runs, single, report
-        self.refused: errors.TooManyGone | None = None
+    runs: "dict[str, IngestOutcome]"
+    single: bool
+    report: bool
+    refused: errors.TooManyGone | None = None
 
     def settle(self) -> None:
         """Raise what a tool was refused in one of several folders, after the counts of the others were said."""
@@ -291,7 +258,7 @@ def sync(
     if watch and (acting.dry_run or report):
         both = "--dry-run and --watch" if acting.dry_run else "--report and --watch"
         raise errors.UsageError(f"{both} do not go together", command="sync")
-    result = Synced({}, single=path is not None, report=report)
+    result = Synced(runs={}, single=path is not None, report=report)
     if acting.dry_run:
         _preview_all(ctx, path, result, full=full, scope=scope, chunk_tokens=chunk_tokens)
         return result
@@ -390,9 +357,11 @@ def _why_unknown(ctx: Context, mount: "Mount") -> str:
     """
     import shlex
 
+    from memctl import registry
     from memctl.store.documents import mounts
 
-    if ctx.readable_roots is not None or not mounts.is_unknown_outside(ctx.db, mount["path"]):
+    outside = ctx.readable_roots is None and mounts.is_outside(ctx.db.path, mount["path"])
+    if not outside or registry.may_feed(ctx.db.path, real_path(mount["path"])):
         return ""
     path = ctx.policy.redact(mount["path"])
     return (

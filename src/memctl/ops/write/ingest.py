@@ -1,42 +1,11 @@
 """memctl ingest: documents as raw passages."""
 
-from collections.abc import Iterator
-
-from memctl.annotations import Annotated, Any, Literal
+from memctl.annotations import Annotated, Literal
 from memctl.context import Context
 from memctl.folders.documents import ingest_sources, limits, register_corpus
-from memctl.ingest.plan import IngestOutcome
 from memctl.ingest.prepare import Options
-from memctl.operation import CREATE, Arg, Fields, Result, operation
+from memctl.operation import CREATE, Arg, Fields, PlainResult, operation
 from memctl.parameters import WriteTarget
-
-
-class Ingested(Result):
-    """What an ingest did, in counts."""
-
-    __slots__ = ("corpus", "outcome", "scope")
-
-    def __init__(self, outcome: IngestOutcome, scope: str, corpus: str | None) -> None:
-        self.outcome, self.scope, self.corpus = outcome, scope, corpus
-
-    def as_dict(self) -> dict[str, Any]:
-        """Counts of files and chunks, and what could not be read."""
-        done = self.outcome
-        return {
-            "status": "ok",
-            "scope": self.scope,
-            "corpus": self.corpus,
-            "files": done.files,
-            "files_new": done.new,
-            "files_changed": done.changed,
-            "files_unchanged": done.unchanged,
-            "files_refiled": done.refiled,
-            "files_moved": done.moved,
-            "files_deleted": done.deleted,
-            "files_failed": [{"path": t.path, "reason": t.problem} for t in done.failed],
-            "chunks_created": len(done.item_ids),
-            **done.passages(),
-        }
 
 
 @operation(
@@ -65,7 +34,7 @@ def ingest(
         Arg("auto takes title and tags from the document and its folders, text only what is given", "--format"),
     ] = "auto",
     corpus: Annotated[str | None, Arg("the document set they belong to", "--corpus")] = None,
-) -> Ingested:
+) -> PlainResult:
     """Store documents as raw passages, kept out of recall until promoted.
 
     Text, Markdown, source code, tables, data, HTML, notebooks, mail, office documents and PDF are cut along their
@@ -78,11 +47,13 @@ def ingest(
     options = Options(
         chunk_tokens, tuple(target.tags or ()), scope, injectable, corpus, format == "auto", limits(ctx),
     )  # fmt: skip
-    outcome = ingest_sources(ctx, "ingest", source, options)
+    done = ingest_sources(ctx, "ingest", source, options)
     register_corpus(ctx, corpus, scope)
-    return Ingested(outcome, scope, corpus)
-
-
-def text(_result: Ingested) -> Iterator[str]:
-    """Nothing on stdout: the counts are talk, and went to stderr."""
-    return iter(())
+    # Nothing on stdout: the counts are talk, and went to stderr.
+    return PlainResult({
+        "status": "ok", "scope": scope, "corpus": corpus, "files": done.files, "files_new": done.new,
+        "files_changed": done.changed, "files_unchanged": done.unchanged, "files_refiled": done.refiled,
+        "files_moved": done.moved, "files_deleted": done.deleted,
+        "files_failed": [{"path": t.path, "reason": t.problem} for t in done.failed],
+        "chunks_created": len(done.item_ids), **done.passages(),
+    })  # fmt: skip

@@ -8,7 +8,7 @@ from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
 from memctl.names import SOURCE_KINDS, ItemType
-from memctl.operation import CREATE, Arg, Fields, Result, operation
+from memctl.operation import CREATE, Arg, Fields, PlainResult, operation
 from memctl.parameters import WriteTarget
 from memctl.text import clean, proposals
 from memctl.text.utterance import is_empty_talk
@@ -33,23 +33,19 @@ _LINES = 20
 # --- one statement ------------------------------------------------------------------------------------------------
 
 
-class Remembered(Result):
-    """What became of one statement: the id of the item that holds it now, and what policy said of it."""
-
-    outcome: "StatementOutcome"
-
-    def as_dict(self) -> dict[str, Any]:
-        """`status` ok, duplicate (the item was there) or rejected; `action` accept, quarantine or reject."""
-        done = self.outcome
-        if done.kind == "rejected":
-            return {"status": "rejected", "action": "reject", "reasons": list(done.reasons)}
-        out: dict[str, Any] = {
-            "status": "ok" if done.kind == "stored" else "duplicate",
-            "id": done.id,
-            "action": "quarantine" if done.quarantined else "accept",
-            "reasons": list(done.reasons),
-        }
-        return out if done.kind == "stored" else out | {"message": "content already exists", "changed": done.changed}
+def _report_one(done: "StatementOutcome", line: str) -> PlainResult:
+    """What became of one statement: `status` ok, duplicate (the item was there) or rejected; `action` accept,
+    quarantine or reject.
+    """
+    data: dict[str, Any] = {"status": "rejected", "action": "reject", "reasons": list(done.reasons)}
+    if done.kind != "rejected":
+        data = {
+            "status": "ok" if done.kind == "stored" else "duplicate", "id": done.id,
+            "action": "quarantine" if done.quarantined else "accept", "reasons": list(done.reasons),
+        }  # fmt: skip
+    if done.kind not in ("rejected", "stored"):
+        data |= {"message": "content already exists", "changed": done.changed}
+    return PlainResult(data, [line])
 
 
 @operation(
@@ -80,7 +76,7 @@ def remember(
     importance: Annotated[
         float | None, Arg("how much it matters; 0.5 is as much as any other", "--importance", ge=0, le=1)
     ] = None,
-) -> Remembered:
+) -> PlainResult:
     """Store one statement and print its id.
 
     The statement is judged by policy: one with a secret or with instructions to a model is refused, one that policy
@@ -114,7 +110,7 @@ def remember(
         ctx.note("[remember] known already" + ("; what is new about it was added" if done.changed else ""))
     elif not done.quarantined:
         ctx.note("[remember] stored")
-    return Remembered(outcome=done)
+    return _report_one(done, done.id)
 
 
 def _named_source(ctx: Context, source: str) -> MemoryProvenance:
@@ -144,11 +140,6 @@ def _named_source(ctx: Context, source: str) -> MemoryProvenance:
     return MemoryProvenance("doc", clean.one_line(ctx.absolute(path), 1000) + line)
 
 
-def remember_text(result: Remembered) -> Iterator[str]:
-    """The id, for the next command of a pipe."""
-    yield result.outcome.id
-
-
 @operation(
     access=CREATE,
     tool="memory_write",
@@ -166,7 +157,7 @@ def write(
     target: Annotated[WriteTarget, Fields("tags tier type scope workspace", tier={"env": None, "config": None})],
     type: Annotated[ItemType, Arg("what kind of statement it is", "--type")] = "note",
     importance: Annotated[float | None, Arg("how much it matters", "--importance", ge=0, le=1, mcp="full")] = None,
-) -> Remembered:
+) -> PlainResult:
     """Store one finished item.
 
     It is judged by policy as `remember` does it; what policy refuses is an answer with status "rejected" and reasons,
@@ -177,13 +168,10 @@ def write(
     batch = StatementBatch(ctx, "memory_write", target)
     item = batch.add(batch.statement(content, title, type=type), importance)
     if clean.is_blank(content):
-        return Remembered(outcome=StatementOutcome("rejected", item.title, reasons=("Content is empty",)))
-    return Remembered(outcome=batch.store("write").outcomes[0])
-
-
-def write_text(result: Remembered) -> Iterator[str]:
-    """The id, or why there is none."""
-    yield result.outcome.id or f"rejected: {'; '.join(result.outcome.reasons)}"
+        done = StatementOutcome("rejected", item.title, reasons=("Content is empty",))
+    else:
+        done = batch.store("write").outcomes[0]
+    return _report_one(done, done.id or f"rejected: {'; '.join(done.reasons)}")
 
 
 # --- what a model proposes ----------------------------------------------------------------------------------------
@@ -232,35 +220,6 @@ def propose_text(result: Proposals) -> Iterator[str]:
 # --- what a model wrote -------------------------------------------------------------------------------------------
 
 
-class Pulled(Result):
-    """What became of the input.
-
-    stored, duplicate, rejected  statements; together they are all there were
-    quarantined                  stored ones that policy keeps out of recall
-    redacted                     stored ones in which policy redacted something
-    problems                     proposals, or parts of them, that could not be used
-    empty                        refusals and answers that say nothing, which are not stored
-    item_ids                     of what was stored
-    """
-
-    __slots__ = ("duplicate", "empty", "item_ids", "problems", "quarantined", "redacted", "rejected", "stored")
-
-    def __init__(self, kept: "StatementOutcomes", *, problems: int, empty: int) -> None:
-        kinds = Counter(outcome.kind for outcome in kept.outcomes)
-        self.stored, self.duplicate, self.rejected = kinds["stored"], kinds["duplicate"], kinds["rejected"]
-        self.quarantined = sum(outcome.quarantined for outcome in kept.stored)
-        self.redacted, self.problems, self.empty = kept.redacted, problems, empty
-        self.item_ids = [outcome.id for outcome in kept.stored]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The counts, and the ids of what was stored."""
-        return {
-            "status": "ok", "stored": self.stored, "duplicate": self.duplicate, "quarantined": self.quarantined,
-            "redacted": self.redacted, "rejected": self.rejected, "problems": self.problems,
-            "item_ids": self.item_ids, **({"empty": self.empty} if self.empty else {}),
-        }  # fmt: skip
-
-
 @operation(
     access=CREATE,
     examples=(
@@ -283,7 +242,7 @@ def pull(
     title: Annotated[str | None, Arg("title of a note made from plain text", "--title")] = None,
     type: Annotated[ItemType, Arg("type of a note made from plain text", "--type")] = "note",
     tee: Annotated[bool, Arg("print the answer on standard output too", "--tee")] = False,
-) -> Pulled:
+) -> PlainResult:
     """Store what an LLM wrote, from standard input.
 
     Proposals are taken from JSON (an array, {"items": [...]}, one object, lines), from tool calls named
@@ -322,12 +281,19 @@ def pull(
         ctx.note("[pull] no structured proposals found — storing as single note")
         batch.add(batch.statement(parsed.rest, clean.one_line(title or "") or _note_title(parsed.rest), type=type))
     kept = batch.store("pull", cut=True)
-    done = Pulled(kept, problems=len(parsed.problems), empty=empty)
-    _tell_pulled(batch, done, kept, structured=parsed.structured)
-    if not (done.stored or done.duplicate) and (done.rejected or done.problems):
-        counts = (("rejected by policy", done.rejected), ("unusable", done.problems))
+    kinds = Counter(outcome.kind for outcome in kept.outcomes)
+    stored, rejected, problems = kinds["stored"], kinds["rejected"], len(parsed.problems)
+    data = {
+        "status": "ok", "stored": stored, "duplicate": kinds["duplicate"],
+        "quarantined": sum(outcome.quarantined for outcome in kept.stored), "redacted": kept.redacted,
+        "rejected": rejected, "problems": problems, "item_ids": [outcome.id for outcome in kept.stored],
+        **({"empty": empty} if empty else {}),
+    }  # fmt: skip
+    _tell_pulled(batch, data, kept, structured=parsed.structured)
+    if not (stored or kinds["duplicate"]) and (rejected or problems):
+        counts = (("rejected by policy", rejected), ("unusable", problems))
         raise errors.NothingStored(reason=", ".join(f"{count} {what}" for what, count in counts if count))
-    return done
+    return PlainResult(data)  # no lines: what a pipe's next command reads must not change with what was stored
 
 
 def _note_title(content: str) -> str:
@@ -342,7 +308,7 @@ def _note_title(content: str) -> str:
     return strftime("LLM capture %Y-%m-%d %H:%M", localtime(ids.now_seconds()))
 
 
-def _tell_pulled(batch: StatementBatch, done: Pulled, kept: "StatementOutcomes", *, structured: bool) -> None:
+def _tell_pulled(batch: StatementBatch, done: dict[str, Any], kept: "StatementOutcomes", *, structured: bool) -> None:
     ctx = batch.ctx
 
     def line(outcome: "StatementOutcome") -> str:
@@ -356,19 +322,13 @@ def _tell_pulled(batch: StatementBatch, done: Pulled, kept: "StatementOutcomes",
 
     kinds = (("rejected", ctx.warn), ("duplicate", ctx.note), ("quarantined", ctx.note))
     tell_outcomes("pull", kept.outcomes, line, kinds, _LINES)
+    stored = done["stored"]
     if structured:
-        ctx.note(f"[pull] Stored {done.stored} item(s) from proposals ({done.rejected} rejected by policy)")
-    elif len(kept.outcomes) == 1 and done.stored:
-        ctx.note(f"[pull] Stored as note {done.item_ids[0]}: {ctx.policy.redact(kept.outcomes[0].title)}")
-    elif done.stored:
+        ctx.note(f"[pull] Stored {stored} item(s) from proposals ({done['rejected']} rejected by policy)")
+    elif len(kept.outcomes) == 1 and stored:
+        ctx.note(f"[pull] Stored as note {kept.stored[0].id}: {ctx.policy.redact(kept.outcomes[0].title)}")
+    elif stored:
         title = clean.one_line(batch.items[0].title)
-        ctx.note(f"[pull] Stored as {done.stored} note(s): {ctx.policy.redact(title)}")
-    ctx.note(
-        f"[pull] {done.stored} stored, {done.duplicate} duplicate, {done.quarantined} quarantined, "
-        f"{done.redacted} redacted, {done.rejected} rejected"
-    )
-
-
-def pull_text(_result: Pulled) -> Iterator[str]:
-    """Nothing: what a pipe's next command reads must not change with what was stored."""
-    return iter(())
+        ctx.note(f"[pull] Stored as {stored} note(s): {ctx.policy.redact(title)}")
+    counts = ("stored", "duplicate", "quarantined", "redacted", "rejected")
+    ctx.note(f"[pull] {', '.join(f'{done[kind]} {kind}' for kind in counts)}")
