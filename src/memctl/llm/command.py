@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from memctl import errors, ids
 from memctl.process import running
-from memctl.text import CHARS_PER_TOKEN, estimate_tokens
+from memctl.text import estimate_tokens
 
 #: Bytes of an answer; a longer one is cut, and the command is stopped.
 LIMIT = 16 << 20
@@ -96,11 +96,11 @@ class Spend:
         self.calls = self.tokens_in = self.tokens_out = 0
         self.seconds = 0.0
 
-    def add_call(self, prompt: str, answer_chars: int, seconds: float) -> None:
+    def add_call(self, prompt: str, answer: str, seconds: float) -> None:
         """Count one call; one that failed costs as much."""
         self.calls += 1
         self.tokens_in += estimate_tokens(prompt)
-        self.tokens_out += -(-answer_chars // CHARS_PER_TOKEN)
+        self.tokens_out += estimate_tokens(answer)
         self.seconds += seconds
 
     def add(self, other: Spend) -> None:
@@ -158,7 +158,7 @@ def run(
         finally:
             seconds = ids.monotonic() - start
             if spend is not None:
-                spend.add_call(prompt, sum(map(len, program.pieces)), seconds)
+                spend.add_call(prompt, "".join(program.pieces), seconds)
         if not finished:
             program.end(SIGTERM)
     if not (finished or program.truncated):

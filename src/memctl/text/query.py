@@ -3,9 +3,8 @@
 Any text is a legal query. The result says nothing about a search engine: `memctl.store.search.index` turns it into one.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from memctl.text.languages import (
     EN_DOUBTFUL,
@@ -23,7 +22,7 @@ MAX_TERMS = 48
 MAX_CHARS = 4000
 
 
-class Query(NamedTuple):
+class Query:
     """A query, taken apart.
 
     text     what was asked, trimmed
@@ -34,12 +33,19 @@ class Query(NamedTuple):
     french   whether it is French rather than English
     """
 
-    text: str
-    terms: tuple[str, ...]
-    parts: tuple[str, ...]
-    runs: tuple[str, ...]
-    dropped: tuple[str, ...]
-    french: bool = False
+    __slots__ = ("dropped", "french", "parts", "runs", "terms", "text")
+
+    def __init__(
+        self,
+        text: str,
+        terms: Sequence[str],
+        parts: Sequence[str],
+        runs: Sequence[str],
+        dropped: Sequence[str],
+        french: bool = False,
+    ) -> None:
+        self.text, self.terms, self.parts = text, tuple(terms), tuple(parts)
+        self.runs, self.dropped, self.french = tuple(runs), tuple(dropped), french
 
     @property
     def blank(self) -> bool:
@@ -61,9 +67,7 @@ def analyse(text: str) -> Query:
     known = {term.casefold() for term in terms}
     parts = [part for term in terms for part in pieces(term) if part.casefold() not in known]
     runs = [run for term in terms if not term.isascii() for run in _stretches(term, _is_unsegmented)]
-    return Query(
-        text, tuple(terms), tuple(_distinct(parts)[:MAX_TERMS]), tuple(_distinct(runs)), tuple(dropped), french
-    )
+    return Query(text, terms, _distinct(parts)[:MAX_TERMS], _distinct(runs), dropped, french)
 
 
 def normalised(query: Query) -> str:
