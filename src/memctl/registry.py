@@ -65,12 +65,6 @@ def _escaped(path: str) -> bytes:
     return raw.replace(b"\t", b"%09").replace(b"\n", b"%0A").replace(b"\r", b"%0D")
 
 
-def _unescaped(raw: bytes) -> str:
-    for code, char in ((b"%0D", b"\r"), (b"%0A", b"\n"), (b"%09", b"\t"), (b"%25", b"%")):
-        raw = raw.replace(code, char)
-    return os.fsdecode(raw)
-
-
 def _parsed(data: bytes) -> Iterator[TrustEntry]:
     """The entries of a file; a line that is none, such as one of a later version, is passed over."""
     for line in data.split(b"\n"):
@@ -79,7 +73,10 @@ def _parsed(data: bytes) -> Iterator[TrustEntry]:
             continue
         how, when, device, inode, owner, store_id, config = (part.decode("ascii", "replace") for part in parts[:7])
         if device.isdigit() and inode.isdigit() and owner.isdigit():
-            yield TrustEntry(how, when, int(device), int(inode), int(owner), store_id, config, _unescaped(parts[7]))
+            path = parts[7]
+            for code, char in ((b"%0D", b"\r"), (b"%0A", b"\n"), (b"%09", b"\t"), (b"%25", b"%")):
+                path = path.replace(code, char)
+            yield TrustEntry(how, when, int(device), int(inode), int(owner), store_id, config, os.fsdecode(path))
 
 
 def _folders() -> tuple[str, ...]:

@@ -6,7 +6,7 @@ Plain slotted classes: `dataclasses` costs 10 ms at start-up, more than the sear
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from memctl import ids
 from memctl.names import (
@@ -21,6 +21,11 @@ from memctl.names import (
     item_type,
 )
 from memctl.names import ItemType as MemoryType
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    RecordClass = TypeVar("RecordClass", bound="SlottedRecord")
 
 __all__ = [
     "VALID_SOURCE_KINDS",
@@ -61,13 +66,14 @@ class SlottedRecord:
     __slots__: tuple[str, ...] = ()
     __hash__: ClassVar[None]  # type: ignore[assignment]  # mutable values are not hashable
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields in their documented order, nested records as dicts, lists copied."""
-        return self.fields(self.__slots__)
+    @classmethod
+    def from_dict(cls: type[RecordClass], data: dict[str, Any]) -> RecordClass:  # noqa: PYI019 - typing.Self is 3.11
+        """Build from a dict, such as an export line or a snapshot; keys that are unknown here are dropped."""
+        return cls(**{name: data[name] for name in cls.__slots__ if name in data})
 
-    def fields(self, names: Iterable[str]) -> dict[str, Any]:
-        """Some of the fields, as `to_dict` has them."""
-        found = {name: getattr(self, name) for name in names}
+    def to_dict(self, names: Iterable[str] | None = None) -> dict[str, Any]:
+        """The fields in their documented order, or those of these names; nested records as dicts, lists copied."""
+        found = {name: getattr(self, name) for name in (self.__slots__ if names is None else names)}
         for name, value in found.items():
             if value.__class__ not in _ATOMS:
                 found[name] = _to_plain(value)
@@ -90,10 +96,6 @@ def _to_plain(value: Any) -> Any:
     if isinstance(value, list):
         return [v if v.__class__ in _ATOMS else _to_plain(v) for v in value]
     return dict(value) if isinstance(value, dict) else value
-
-
-def _known_fields(cls: type[SlottedRecord], data: dict[str, Any]) -> dict[str, Any]:
-    return {name: data[name] for name in cls.__slots__ if name in data}
 
 
 class MemoryProvenance(SlottedRecord):
@@ -129,11 +131,6 @@ class MemoryProvenance(SlottedRecord):
             and bool(self.chunk_ids)
             and self.chunk_ids[0].startswith(f"{self.source_id}:")
         )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> MemoryProvenance:
-        """Build from a dict; keys of other programs are dropped."""
-        return cls(**_known_fields(cls, data))
 
 
 class MemoryItem(SlottedRecord):
@@ -187,7 +184,9 @@ class MemoryItem(SlottedRecord):
         self.tags = [] if tags is None else tags
         self.entities = [] if entities is None else entities
         self.links = [] if links is None else links
-        self.provenance = _as_provenance(provenance)
+        if isinstance(provenance, dict):
+            provenance = MemoryProvenance.from_dict(provenance)
+        self.provenance = provenance if isinstance(provenance, MemoryProvenance) else MemoryProvenance()
         self.confidence = confidence
         self.validation = validation
         self.scope = scope
@@ -206,11 +205,6 @@ class MemoryItem(SlottedRecord):
     def content_hash(self) -> str:
         """`sha256:` and the hash of the content exactly as it is."""
         return ids.content_hash(self.content)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> MemoryItem:
-        """Build from a dict (an export line, a snapshot); unknown keys are dropped."""
-        return cls(**_known_fields(cls, data))
 
     def to_json(self) -> str:
         """The dict as indented JSON, non-ASCII kept."""
@@ -231,13 +225,7 @@ class MemoryItem(SlottedRecord):
     def format_catalog_entry(self) -> dict[str, Any]:
         """The short form for lists: everything but the content."""
         keys = ("id", "title", "tags", "tier", "type", "confidence", "validation")
-        return {key: _to_plain(getattr(self, key)) for key in keys}
-
-
-def _as_provenance(value: MemoryProvenance | dict[str, Any] | None) -> MemoryProvenance:
-    if isinstance(value, MemoryProvenance):
-        return value
-    return MemoryProvenance.from_dict(value) if isinstance(value, dict) else MemoryProvenance()
+        return self.to_dict(keys)
 
 
 class MemoryProposal(SlottedRecord):
@@ -266,11 +254,6 @@ class MemoryProposal(SlottedRecord):
         self.provenance_hint = {} if provenance_hint is None else provenance_hint
         self.scope = scope
         self.rule_id = rule_id
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> MemoryProposal:
-        """Build from a dict; unknown keys are dropped."""
-        return cls(**_known_fields(cls, data))
 
     def to_memory_item(self, tier: str = "stm", scope: str | None = None, confidence: float = 0.5) -> MemoryItem:
         """The item this proposal becomes; its provenance is the hint's."""

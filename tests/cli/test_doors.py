@@ -237,6 +237,19 @@ def test_a_source_path_may_name_a_person_but_no_account_number() -> None:
     assert account not in ok("inspect").text
 
 
+def test_no_document_is_read_whose_path_has_a_card_as_a_whole_part() -> None:
+    card = "4111 1111 1111 1111"
+    for name in (f"{card}.md", f"{card}/a.md", "4111 1111 1111 1112.md"):  # the last is no card
+        path = Path("docs") / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("The kingfisher nests here.\n")
+    done = run("ingest", "--source", "docs", "--injectable")
+    assert done.notes.count("its path holds what looks like a secret: rename it") == 2
+    assert run("mount", f"docs/{card}").code == 1
+    assert card not in done.notes + done.text + ok("export").text + ok("mount", "--list").text
+    assert len(ok("search", "kingfisher", "--json").json()) == 1
+
+
 def files_with_the_secret() -> list[Path]:
     """Whatever was written, in the store and elsewhere, that holds the secret; the documents it came from aside."""
     roots = (Path("."), Path(os.environ["HOME"]))

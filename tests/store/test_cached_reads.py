@@ -171,7 +171,7 @@ def test_what_is_kept_has_an_end(db: Database, path: str, monkeypatch: pytest.Mo
     for number in range(12):
         assert answers(db) == afresh(path), number
     with db.cached_reads():
-        assert sum(db._cache.sizes.values()) <= 10 * len(db._cache.sizes)
+        assert sum(db._cache_sizes.values()) <= 10 * len(db._cache_sizes)
 
 
 @pytest.mark.parametrize("limit", [1, 3, 8, 50])

@@ -106,7 +106,7 @@ def test_two_hundred_replacements_by_an_older_program_leave_a_clean_index() -> N
         conn.commit()
     conn.close()
     db = open_read(STORE)
-    assert fts.is_sound(db)
+    assert fts.index_state(db) == "sound"
     db.close()
     assert (len(found("update199")), found("update5")) == (1, [])
     db = open_write(STORE)

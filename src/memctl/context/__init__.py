@@ -84,11 +84,6 @@ class Context:
         self.bounds: ToolBounds | None = None  # what a model may do that calls through a tool; None: a person calls
         self.metrics: Any = None  # the counters of the server that runs this, a `mcp.metrics.Metrics`
 
-    @property
-    def prints_text(self) -> bool:
-        """Whether only the text of the answer is printed: what its record alone says need not be found out."""
-        return self.emit is not None and not self.json
-
     def __enter__(self) -> "Context":  # noqa: PYI034 - typing.Self is 3.11
         return self
 
@@ -244,14 +239,9 @@ class Context:
         return MemoryConfig()
 
     def is_configured(self, path: str) -> bool:
-        """Whether the config file names `section.key`."""
+        """Whether the config file names `section.key`, or any key of a section."""
         loaded = self._load()
-        return loaded is not None and path in loaded.given
-
-    def is_configured_in(self, section: str) -> bool:
-        """Whether the config file names any key of a section."""
-        loaded = self._load()
-        return loaded is not None and any(path.startswith(f"{section}.") for path in loaded.given)
+        return loaded is not None and any(f"{given}.".startswith(f"{path}.") for given in loaded.given)
 
     def _load(self) -> "Loaded | None":
         if self._loaded is None:
@@ -266,23 +256,19 @@ class Context:
                     self.warn(f"{path}: {line}")
             if loaded.invalid:
                 raise errors.SettingInvalid(origin=path, message="; ".join(loaded.invalid))
-            self._loaded = self._as_it_counts(path, loaded)
+            loose = loaded.loosening()
+            if loose:  # all of a named file counts, and of one that the store's user has vouched for
+                from memctl.context import vouching
+
+                why = "" if self.config_flag is not None else vouching.config_objection(self, path)
+                if why:
+                    self.ignored = loose
+                    self.warn_once(f"{path}: {', '.join(loose)}: not used, as {why}")
+                    loaded = loaded.limited()
+                else:
+                    self.loosens = loose
+            self._loaded = loaded
         return self._loaded
-
-    def _as_it_counts(self, path: str, loaded: "Loaded") -> "Loaded":
-        """What counts of a config file: all of one that was named, and of one that the store's user has vouched for."""
-        loose = loaded.loosening()
-        if not loose:
-            return loaded
-        from memctl.context import vouching
-
-        why = "" if self.config_flag is not None else vouching.config_objection(self, path)
-        if not why:
-            self.loosens = loose
-            return loaded
-        self.ignored = loose
-        self.warn_once(f"{path}: {', '.join(loose)}: not used, as {why}")
-        return loaded.limited()
 
     def setting(self, param: Param) -> Any:
         """The value of a parameter that the caller did not give: environment, else config.json, else its default."""

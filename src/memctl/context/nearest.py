@@ -6,7 +6,6 @@ many share may lie there.
 """
 
 import os
-import stat
 
 from memctl import registry
 from memctl.annotations import TYPE_CHECKING
@@ -31,7 +30,8 @@ def nearest_store(folder: str, say: "Callable[[str], None] | None" = None) -> st
             break
         device = place[:1]
         path = os.path.join(here, DEFAULT_STORE)
-        if _is_there(path) and _may_use(path, repository, tell):
+        is_folder = os.path.isdir(path) and not os.path.islink(path)
+        if os.path.lexists(path) and not is_folder and _may_use(path, repository, tell):
             return path
         if place == home or os.path.dirname(here) == here:
             break
@@ -43,10 +43,13 @@ def nearest_store(folder: str, say: "Callable[[str], None] | None" = None) -> st
 
 def _may_use(path: str, repository: str, tell: "Callable[[str], None]") -> bool:
     why = registry.placement_problem(path)
-    if not why and repository and not _is_trusted(path):
+    if not why and repository and not registry.is_vouched_for(path):
         from shlex import quote
 
-        why = f"it is above the repository {repository}; memctl trust {quote(path)} lets it be used from there"
+        from memctl.context import vouching
+
+        if vouching.adopt(path) is None:
+            why = f"it is above the repository {repository}; memctl trust {quote(path)} lets it be used from there"
     if why:
         tell(f"Passed over {path}: {why}")
     elif repository:
@@ -61,18 +64,3 @@ def _file_identity(path: str) -> tuple[int, ...]:
     except OSError:
         return ()
     return info.st_dev, info.st_ino
-
-
-def _is_there(path: str) -> bool:
-    try:
-        return not stat.S_ISDIR(os.lstat(path).st_mode)
-    except OSError:
-        return False
-
-
-def _is_trusted(path: str) -> bool:
-    if registry.is_vouched_for(path):
-        return True
-    from memctl.context import vouching
-
-    return vouching.adopt(path) is not None

@@ -167,8 +167,8 @@ def config_objection(ctx: "Context", path: str) -> str:
 
     db = ctx.db_path
     entry = registry.find(db)
-    if ctx.is_found and not _is_trusted(db, entry):
-        there = os.path.exists(db)
+    there = os.path.exists(db)
+    if ctx.is_found and not (is_trusted(db, entry) or (there and adopt(db) is not None)):
         return "the store is not one that you have made here" if there else "no store of yours is there"
     vouched = entry.config if entry is not None else ""
     if vouched not in ("", registry.UNVOUCHED) and vouched == config_digest(path):
@@ -178,10 +178,6 @@ def config_objection(ctx: "Context", path: str) -> str:
     if is_tracked(path):
         return "the repository brings it along, and nobody has vouched for it as it is now: memctl trust does"
     return ""
-
-
-def _is_trusted(path: str, entry: TrustEntry | None) -> bool:
-    return (entry is not None and is_trusted(path, entry)) or (os.path.exists(path) and adopt(path) is not None)
 
 
 def config_digest(path: str) -> str:
@@ -223,20 +219,16 @@ def _repository(folder: str) -> tuple[str, str] | None:
         if os.path.isdir(git):
             return folder, git
         if os.path.isfile(git):  # a worktree or a submodule names the folder
-            return folder, _git_folder(git)
+            try:
+                with open(git, encoding="utf-8", errors="surrogateescape") as file:
+                    line = file.readline(5000)
+            except OSError:
+                line = ""
+            return folder, os.path.join(folder, line.removeprefix("gitdir:").strip())
         above = os.path.dirname(folder)
         if above == folder:
             return None
         folder = above
-
-
-def _git_folder(git: str) -> str:
-    try:
-        with open(git, encoding="utf-8", errors="surrogateescape") as file:
-            line = file.readline(5000)
-    except OSError:
-        line = ""
-    return os.path.join(os.path.dirname(git), line.removeprefix("gitdir:").strip())
 
 
 def _index_holds(index: str, name: bytes) -> bool:

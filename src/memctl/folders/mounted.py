@@ -20,6 +20,7 @@ from memctl.paths import real_path
 from memctl.store.documents import mounts
 from memctl.store.documents.corpus import DocumentRoot
 from memctl.store.filters import Filters
+from memctl.store.items import events
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _check_mounts_of_persons(ctx: Context, folder: str, given: Mount) -> None:
             what = "make a mount of its own of a folder that is in a person's mount, which has options: name that mount"
             around = folder.startswith(os.path.join(one["path"], ""))
             changed = around and any(one[field] != given.get(field, usual) for field, usual in NO_OPTIONS.items())
-        if changed and not mounts.is_by_tool(ctx.db, one["mount_id"]):
+        if changed and not events.is_by_tool(ctx.db, "mount", one["mount_id"]):
             ctx.refuse_to_tools(what, "memctl mount")
 
 
@@ -353,10 +354,10 @@ def structure(ctx: Context, root: "Root | None", scope: str | None = None) -> "S
 def sync_state(ctx: Context, mount: Mount, stale: bool | None) -> dict[str, Any]:
     """What is known of a mount's last sync, for `StructureReport.note_syncs`."""
     from memctl.ingest.inspect import shown
-    from memctl.store.documents.corpus import count_unread
+    from memctl.store.documents.corpus import get_unread_below
 
     (label,) = shown([root_of(mount["path"], mount).label], ctx.policy)
     return {
         "mount_id": mount["mount_id"], "label": label, "last_sync_at": mount["last_sync_at"], "stale": stale,
-        "unread": count_unread(ctx.db, os.path.join(mount["path"], "")),
+        "unread": len(get_unread_below(ctx.db, os.path.join(mount["path"], ""))),
     }  # fmt: skip

@@ -105,9 +105,7 @@ def undo_run(db: Database, run: str) -> tuple[list[str], list[str]] | None:
                 continue
             items.update(db, item_id, before, f"undo {run}")
             if details.get("quarantined"):
-                items.clear_withheld(db, item_id)
-                if details.get("withheld"):
-                    items.set_withheld(db, item_id, str(details["withheld"]))
+                items.set_withheld(db, item_id, str(details.get("withheld") or ""), anew=True)
             restored.append(item_id)
         events.log(db, "scan-undo", None, {"run": run, "restored": len(restored), "kept": len(kept)})
     return restored, kept

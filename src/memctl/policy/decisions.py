@@ -278,6 +278,8 @@ class MemoryPolicy:
         those of the text given.
         """
         hits = self._hits(text, document=document)
+        if field == "provenance":
+            hits = [*hits, *self._whole_parts(text, hits, document=document)]
         if not hits:
             return Judgement(text, "accept")
         if document and len(hits) > MOST_FINDINGS:
@@ -300,7 +302,8 @@ class MemoryPolicy:
     ) -> FieldsJudgement:
         """Judge the small fields of an item: headings become titles, folder names become tags."""
         groups = (("title", [title]), ("tags", list(tags)), ("entities", list(entities)), ("provenance", [provenance]))
-        if not self._hits("\n".join(text for _, texts in groups for text in texts)):
+        together = "\n".join(text for _, texts in groups for text in texts)
+        if not (self._hits(together) or self._whole_parts(provenance, [], document=document)):
             return FieldsJudgement(title, groups[1][1], groups[2][1], provenance, "accept")
         judged = {name: [self.judge(text, field=name, document=document) for text in texts] for name, texts in groups}
         findings = tuple(f for js in judged.values() for j in js for f in j.findings)
@@ -310,9 +313,24 @@ class MemoryPolicy:
             texts["title"][0], texts["tags"], texts["entities"], texts["provenance"][0], action, findings
         )
 
+    def _whole_parts(self, path: str, known: list[Hit], *, document: bool) -> list[Hit]:
+        """Numbers in groups that are a whole part of a path, but those known.
+
+        The rules take no number beside a slash, because addresses are full of such; a card or an account written with
+        spaces is none of these.
+        """
+        if " " not in path or "/" not in path:
+            return []
+        found = self._hits(path.replace("/", "\n"), document=document)
+        pii = [hit for hit in found if hit.rule.kind == "pii" and hit.is_blotted and " " in path[hit.start : hit.end]]
+        return [hit for hit in pii if not any(hit.start < one.end and one.start < hit.end for one in known)]
+
     def redact(self, text: str) -> str:
         """`text` with secrets and high-risk personal numbers blotted out: for previews, logs and error messages."""
-        return self._redact(text, self._hits(text))
+        hits = self._hits(text)
+        if "\n" not in text:  # it may be a path, or tell of one
+            hits = [*hits, *self._whole_parts(text, hits, document=False)]
+        return self._redact(text, hits)
 
     def _redact(self, text: str, hits: list[Hit], *, document: bool = False) -> str:
         for _ in range(_ROUNDS):

@@ -107,8 +107,8 @@ def recall_block(
     budget = block_budget(ctx, request)
     room = budget if prompt is None else prompt.room(budget)
     retriever = Retriever(ctx, request, command, injectable=True)
-    # How many items match: counting them takes a twentieth of the time.
-    count = form.frame == "full" or not ctx.prints_text
+    # How many items match: counting them takes a twentieth of the time, and a text that is printed does not say it.
+    count = form.frame == "full" or ctx.emit is None or ctx.json
     past = retriever.filters.as_of is not None
     with looking_back(ctx, retriever.filters):
         found, abstained = retriever.find_for_block(query, budget, count=count)

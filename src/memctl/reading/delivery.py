@@ -42,7 +42,7 @@ def judge_items(
     """The items as they may be given to a model; `past`: they are states of old, which the rules may not have seen."""
     done = Delivery(list(items), dict(places))
     # The policy is made only for a project that has a part of its own in it.
-    rules = rule_versions.name_rules(ctx.policy.switches if ctx.is_configured_in("policy") else "")
+    rules = rule_versions.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
     passed: dict[str, bool] = ctx.db.cached(f"judged by {rules}")
     asked = [item for item in items if past or item.id not in passed]
     unseen = {item.id for item in asked} if past else rule_versions.unseen_items(ctx.db, rules, asked)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from memctl import errors
 from memctl.store import safety
-from memctl.store.database import BUSY_SECONDS, FAILURES, Database, translate
+from memctl.store.database import BUSY_SECONDS, CACHE_KIB, FAILURES, Database, translate
 from memctl.store.search import fts
 
 MEMORY = ":memory:"
@@ -30,7 +30,12 @@ def open_read(path: str) -> Database:
     """Open an existing store to read from. Raises StoreMissing, NotADatabase, StoreUnsafe, StoreTooNew …"""
     _check_exists(path)
     safety.check_files(path)
-    for mode in safety.read_modes(path):
+    modes: tuple[str, ...] = ("mode=rw", "mode=ro", "mode=ro&immutable=1")
+    if not (os.access(path, os.W_OK) and os.access(os.path.dirname(os.path.abspath(path)), os.W_OK)):
+        # With a WAL the newest writes are in it: ignoring it would answer wrongly. Without one nobody has the file
+        # open: `mode=ro` would make a WAL of this user's and leave it there, in the owner's way.
+        modes = modes[1:2] if os.path.exists(path + "-wal") else modes[2:]
+    for mode in modes:
         db = _probe(path, mode)
         if db is not None:
             break
@@ -65,7 +70,8 @@ def _probe(path: str, mode: str) -> Database | None:
     try:
         conn = safety.connect(path, mode, BUSY_SECONDS)
         db = Database(conn, path, writable=mode == "mode=rw")
-        db.prepare_to_read()
+        conn.execute("PRAGMA query_only = ON")
+        conn.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         conn.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     except FAILURES as exc:
         if conn is not None:
@@ -158,7 +164,7 @@ def ensure_index(db: Database) -> bool:
     Outside of any transaction. It waits no longer than `fts.LOCK_SECONDS` for another writer. Where nothing can be
     done, the handle says once that searches read the text instead.
     """
-    if fts.is_sound(db):
+    if fts.index_state(db) == "sound":
         return True
     if db.conn.in_transaction or (db.has(fts.STATE) and not db.has(fts.TABLE)):  # the latter: no FTS5 where it was made
         return False
@@ -173,7 +179,7 @@ def ensure_index(db: Database) -> bool:
             reason = "another program is writing to the store"
         except errors.MemctlError as exc:
             reason = exc.message
-    if not fts.is_sound(db) and db.has(fts.TABLE):
+    if fts.index_state(db) != "sound" and db.has(fts.TABLE):
         if db.trusted:  # else it was said when the store was opened
             db.tell(
                 "The full-text index may not fit the items, and cannot be made anew now: "

@@ -43,13 +43,17 @@ def create_store(path: str, tokenizer: str | None, *, wal: bool, found: bool) ->
             db.run("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
             db.close()
-        with open(part, "rb+") as file:
-            os.fsync(file.fileno())
+        with open(part, "rb+") as made:
+            os.fsync(made.fileno())
         info, when, config = os.stat(part), ids.timestamp_seconds(), registry.UNVOUCHED if stranger else ""
         registry.announce(part, path, store_id, when, config)
         link_into_place(part, path)
         if os.path.basename(folder) == ".memory":
-            _hide_from_git(folder)
+            # Keep the memory out of the repository that the folder is in, unless somebody has decided already. Where
+            # nobody may write the file, the store is made all the same.
+            ignore = os.path.join(folder, ".gitignore")
+            with suppress(OSError), open(ignore, "x", encoding="utf-8") as file:
+                file.write(_IGNORE)
         if os.path.samestat(os.stat(path), info):
             registry.add(path, store_id, registry.MADE, when, config)
         else:
@@ -62,15 +66,6 @@ def create_store(path: str, tokenizer: str | None, *, wal: bool, found: bool) ->
         for suffix in ("", *SIDE_FILES):
             with suppress(OSError):
                 os.unlink(part + suffix)
-
-
-def _hide_from_git(folder: str) -> None:
-    """Keep the memory out of the repository that the folder is in, unless somebody has decided already."""
-    try:
-        with open(os.path.join(folder, ".gitignore"), "x", encoding="utf-8") as file:
-            file.write(_IGNORE)
-    except OSError:
-        pass  # it is there, or nobody may write it: the store is made all the same
 
 
 def mark_store(path: str, store_id: str) -> str:

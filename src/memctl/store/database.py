@@ -19,7 +19,7 @@ MAX_VALUES = 32_000 if sqlite3.sqlite_version_info >= (3, 32) else 990
 #: Values that `batches` puts into one slice, which any SQLite can bind.
 BATCH = 500
 #: Pages of a file that a connection keeps, in KiB: SQLite's own 2 MB make a search read the same pages again.
-_CACHE_KIB = 32_000
+CACHE_KIB = 32_000
 #: Findings of a sort that are cached; then the oldest of this sort are dropped. They take some 5 to 10 MB.
 MAX_CACHED = 50_000
 #: The share that is dropped at once is 1 / this: to drop much at a time would let one question wait for it.
@@ -30,52 +30,26 @@ Values = Sequence[object]
 FAILURES = (sqlite3.Error, MemoryError, UnicodeDecodeError)
 
 
-class ReadCache:
-    """What searches found out about a store, kept by the handle for as long as nobody writes to the store.
+class Database:
+    """An open store: the connection, its path, what kind of file it is, and what searches found out about it.
 
     A server is asked many questions between two writes. How many items have a word, how strongly they have it, or
-    where they stand in their sources, it then finds out once. A new process begins with nothing, and finds the same.
-
-    found  findings by sort and key; sizes: how many of each sort
-    state  the state of the store in which they hold
-    open   whether they may be used now
+    where they stand in their sources, it then finds out once, and keeps it for as long as nobody writes to the store.
+    A new process begins with nothing, and finds the same.
     """
 
-    __slots__ = ("found", "open", "sizes", "state")
-
-    def __init__(self) -> None:
-        self.found: dict[str, dict[Any, Any]] = {}
-        self.sizes: dict[str, int] = {}
-        self.state: tuple[int, ...] = ()
-        self.open = False
-
-    def tidy(self, state: tuple[int, ...]) -> None:
-        """Drop what no longer holds in this state, and the oldest of what has become too much."""
-        if state != self.state:
-            self.found, self.sizes, self.state = {}, {}, state
-        for sort in self.sizes:
-            while self.sizes[sort] > MAX_CACHED:
-                found, size = self.found[sort], self.sizes[sort]
-                oldest = list(islice(found, len(found) // _DROPPED_SHARE))
-                if not oldest:  # few findings, each of which is large
-                    found.clear()
-                for key in oldest:
-                    del found[key]
-                self.sizes[sort] = size - -(-size // _DROPPED_SHARE) if oldest else 0
-
-
-class Database:
-    """An open store: the connection, its path, and what kind of file it is."""
-
     __slots__ = (
-        "_cache", "_depth", "_told", "conn", "path", "rules", "say", "store_id", "tables", "trusted", "uses",
-        "writable",
+        "_cache", "_cache_open", "_cache_sizes", "_cached_state", "_depth", "_told", "conn", "path", "rules", "say",
+        "store_id", "tables", "trusted", "uses", "writable",
     )  # fmt: skip
 
     def __init__(self, conn: sqlite3.Connection, path: str, *, writable: bool) -> None:
         self.conn, self.path, self.writable = conn, path, writable
         self._depth = 0
-        self._cache = ReadCache()
+        self._cache: dict[str, dict[Any, Any]] = {}  # findings by sort and key
+        self._cache_sizes: dict[str, int] = {}  # how many of each sort
+        self._cached_state: tuple[int, ...] = ()  # the state of the store in which they hold
+        self._cache_open = False  # whether they may be used now
         self.trusted = True  # False: somebody else's, of which nothing counts that it says of itself (`untrusted`)
         self.store_id = ""  # the random id that it holds, when it was opened to read
         self.tables: frozenset[str] = frozenset()
@@ -115,11 +89,6 @@ class Database:
             self.conn.executemany(sql, rows)
         except FAILURES as exc:
             raise translate(exc, self.path) from exc
-
-    def run_script(self, statements: Iterable[str]) -> None:
-        """Execute several statements in the transaction that is open (executescript would commit it)."""
-        for statement in statements:
-            self.run(statement)
 
     def upsert(self, table: str, columns: str, rows: Iterable[Values]) -> None:
         """Insert rows of these columns, or change the rows that have the same first column."""
@@ -206,16 +175,11 @@ class Database:
         version: int = self.value("PRAGMA main.schema_version")
         return version
 
-    def prepare_to_read(self) -> None:
-        """Set what a handle that reads needs."""
-        self.conn.execute("PRAGMA query_only = ON")
-        self.conn.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-
     def prepare_to_write(self, *, wal: bool) -> None:
         """Set what a handle that writes needs."""
         # Other programs may use INSERT OR REPLACE through this connection's triggers: without recursive_triggers the
         # delete trigger would not fire and the full-text index would go stale.
-        self.run(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        self.run(f"PRAGMA cache_size = -{CACHE_KIB}")
         self.run("PRAGMA recursive_triggers = ON")
         self.run("PRAGMA foreign_keys = ON")
         mode = self.value("PRAGMA journal_mode")
@@ -258,10 +222,17 @@ class Database:
         `wait`: how many seconds to try when another program is writing, before StoreBusy.
         """
         name = f"memctl_{self._depth}"
-        if self._depth:
-            self.run(f"SAVEPOINT {name}")
-        else:
-            self._begin(wait)
+        # SQLite's own busy handler waits, but some lock transitions return at once; those are tried again.
+        deadline = ids.monotonic() + wait
+        while True:
+            try:
+                self.conn.execute(f"SAVEPOINT {name}" if self._depth else "BEGIN IMMEDIATE")
+                break
+            except FAILURES as exc:
+                error = translate(exc, self.path)
+                if self._depth or not isinstance(error, errors.StoreBusy) or ids.monotonic() > deadline:
+                    raise error from exc
+                ids.pause(0.005, 0.05)
         self._depth += 1
         try:
             yield
@@ -278,20 +249,6 @@ class Database:
         except BaseException:  # a full disk shows here: leave no open transaction behind
             self._undo(name)
             raise
-
-    def _begin(self, wait: float) -> None:
-        # SQLite's own busy handler waits, but some lock transitions return at once; those are tried again.
-        deadline = ids.monotonic() + wait
-        while True:
-            try:
-                self.conn.execute("BEGIN IMMEDIATE")
-            except FAILURES as exc:
-                error = translate(exc, self.path)
-                if not isinstance(error, errors.StoreBusy) or ids.monotonic() > deadline:
-                    raise error from exc
-                ids.pause(0.005, 0.05)
-            else:
-                return
 
     def _undo(self, name: str) -> None:
         # After some errors (disk full, RAISE(ROLLBACK)) SQLite has rolled back by itself.
@@ -325,30 +282,42 @@ class Database:
             yield
             return
         with self.snapshot("COMMIT"):
-            self._cache.tidy(self._cache_state())
-            self._cache.open = True
+            # Drop what no longer holds, and the oldest of what has become too much.
+            state, sizes = self._cache_state(), self._cache_sizes
+            if state != self._cached_state:
+                self._cache, sizes, self._cached_state = {}, {}, state
+            for sort in sizes:
+                while sizes[sort] > MAX_CACHED:
+                    found, size = self._cache[sort], sizes[sort]
+                    oldest = list(islice(found, len(found) // _DROPPED_SHARE))
+                    if not oldest:  # few findings, each of which is large
+                        found.clear()
+                    for key in oldest:
+                        del found[key]
+                    sizes[sort] = size - -(-size // _DROPPED_SHARE) if oldest else 0
+            self._cache_sizes, self._cache_open = sizes, True
             try:
                 yield
             finally:
-                self._cache.open = False
+                self._cache_open = False
 
     def cached(self, sort: str, more: int = 0) -> dict[Any, Any]:
         """What was found of this sort, to look into and to add to; outside of `cached_reads` an empty dict.
 
         more  how many findings are being added
         """
-        if not self._cache.open:
+        if not self._cache_open:
             return {}
-        self._cache.sizes[sort] = self._cache.sizes.get(sort, 0) + more
-        return self._cache.found.setdefault(sort, {})
+        self._cache_sizes[sort] = self._cache_sizes.get(sort, 0) + more
+        return self._cache.setdefault(sort, {})
 
     @contextmanager
     def keeping_cache(self) -> Iterator[None]:
         """Around writes, in a transaction, that change nothing of what is cached, as counting uses does."""
-        holds = self._cache.state == self._cache_state()
+        holds = self._cached_state == self._cache_state()
         yield
         if holds:
-            self._cache.state = self._cache_state()
+            self._cached_state = self._cache_state()
 
     def _cache_state(self) -> tuple[int, ...]:
         """Differs when another connection has written, and when this one has."""

@@ -58,29 +58,33 @@ def check_writable(db: Database) -> None:
     db.look()
     if db.tables and not db.has("memory_items"):
         raise errors.NotADatabase(path=db.path, reason="it is a database of another program")
-    _refuse_newer(db)
     if db.tables and not is_current(db):
         _refuse_foreign(db)
 
 
 def is_current(db: Database) -> bool:
-    """Whether every step has been applied. Needs `db.look()` before."""
+    """Whether every step has been applied. Needs `db.look()` before. Raises StoreTooNew for a newer file."""
+    version = db.meta("schema_version")
+    if version is not None and (not version.isdigit() or int(version) > schema.SCHEMA_VERSION):
+        raise errors.StoreTooNew(path=db.path, found=version, known=_KNOWN)
     if not db.has("memctl_migrations"):
         return False
     found = db.value("SELECT max(number) FROM memctl_migrations") or 0
     if found > MIGRATIONS[-1].number:
-        raise errors.StoreTooNew(path=db.path, found=f"{schema.SCHEMA_VERSION}.{found}", known=_known())
+        raise errors.StoreTooNew(path=db.path, found=f"{schema.SCHEMA_VERSION}.{found}", known=_KNOWN)
     return bool(found == MIGRATIONS[-1].number)
 
 
-def pending_steps(db: Database) -> list[str]:
-    """The names of the steps that a file has not had yet."""
-    return [step.name for step in MIGRATIONS if not _applied(db, step.number)]
+def pending_steps(db: Database) -> list[Migration]:
+    """The steps that a file has not had yet."""
+    if not db.value("SELECT 1 FROM sqlite_master WHERE name = 'memctl_migrations'"):
+        return list(MIGRATIONS)
+    applied = {row[0] for row in db.rows("SELECT number FROM memctl_migrations")}
+    return [step for step in MIGRATIONS if step.number not in applied]
 
 
 def check_readable(db: Database) -> None:
     """Refuse a newer file; make an older one readable by views that add what it lacks, without writing to it."""
-    _refuse_newer(db)
     if is_current(db):
         return
     _refuse_foreign(db)
@@ -92,12 +96,6 @@ def check_readable(db: Database) -> None:
             db.run("PRAGMA query_only = OFF")
             db.run(f"CREATE TEMP VIEW {table} AS SELECT rowid AS rowid, *, {extra} FROM main.{table}")
             db.run("PRAGMA query_only = ON")
-
-
-def _refuse_newer(db: Database) -> None:
-    version = db.meta("schema_version")
-    if version is not None and (not version.isdigit() or int(version) > schema.SCHEMA_VERSION):
-        raise errors.StoreTooNew(path=db.path, found=version, known=_known())
 
 
 def _refuse_foreign(db: Database) -> None:
@@ -117,17 +115,18 @@ def _refuse_foreign(db: Database) -> None:
         ours.close()
 
 
-def _known() -> str:
-    return f"{schema.SCHEMA_VERSION}.{MIGRATIONS[-1].number}"
-
-
 def _apply(db: Database, step: Migration, tokenizer: str | None) -> None:
     with db.atomic():
-        if _applied(db, step.number):  # another process did it while we waited
+        if step not in pending_steps(db):  # another process did it while we waited
             return
-        if step.number == 1:
-            _complete_shared_tables(db)
-        db.run_script(schema.statements(step.script))
+        if step.number == 1:  # add the columns that a file older than version 2 lacks
+            for table, columns in LATER_COLUMNS.items():
+                present = _columns(db, table)
+                for column, definition in columns.items():
+                    if present and column not in present:
+                        db.run(f"ALTER TABLE {table} ADD COLUMN {column} {definition}")
+        for statement in schema.statements(step.script):
+            db.run(statement)
         if step.number == 1:
             for key, value in (("created_by", "memctl"), ("created_at", ids.timestamp_sql())):
                 db.run("INSERT INTO schema_meta(key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", (key, value))
@@ -140,23 +139,8 @@ def _apply(db: Database, step: Migration, tokenizer: str | None) -> None:
         )
 
 
-def _applied(db: Database, number: int) -> bool:
-    if not db.value("SELECT 1 FROM sqlite_master WHERE name = 'memctl_migrations'"):
-        return False
-    return db.value("SELECT 1 FROM memctl_migrations WHERE number = ?", (number,)) is not None
-
-
 def _columns(db: Database, table: str) -> set[str]:
     return {row[1] for row in db.rows(f"PRAGMA table_info({table})")}
-
-
-def _complete_shared_tables(db: Database) -> None:
-    """Add the columns that a file older than version 2 lacks."""
-    for table, columns in LATER_COLUMNS.items():
-        present = _columns(db, table)
-        for column, definition in columns.items():
-            if present and column not in present:
-                db.run(f"ALTER TABLE {table} ADD COLUMN {column} {definition}")
 
 
 MIGRATIONS = (
@@ -173,3 +157,5 @@ MIGRATIONS = (
     # A full-text index that knows whether it fits the items; an older one is made anew.
     Migration(6, "state of the full-text index, indexes to list and count", schema.READING_INDEXES),
 )
+#: What this memctl knows, as it names versions to people.
+_KNOWN = f"{schema.SCHEMA_VERSION}.{MIGRATIONS[-1].number}"

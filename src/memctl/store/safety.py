@@ -45,10 +45,11 @@ _INDEX = (
     r"content=['\"]?memory_items['\"]?,content_rowid=['\"]?rowid['\"]?(,tokenize=['\"][a-z0-9_. -]+['\"])?\)"
 )
 
-#: Bytes of one cell or row at most; in a store that was found, where no honest one holds more than a passage.
+#: Bytes of one cell or row at most: whoever reads a larger one gets StoreOversized; in a store that was found, where no
+#: honest one holds more than a passage.
 CELL_BYTES, FOUND_CELL_BYTES = 64 << 20, 2 << 20
 #: `Connection.setlimit` is of Python 3.11; the numbers are SQLite's (SQLITE_LIMIT_LENGTH and _ATTACHED).
-_LENGTH, _ATTACHED = 0, 7
+LIMIT_LENGTH, _ATTACHED = 0, 7
 #: What stands in a URI as it is.
 _URI_PLAIN = frozenset("/.-_~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
@@ -63,25 +64,8 @@ def connect(path: str, mode: str, timeout: float) -> sqlite3.Connection:
     conn.execute("PRAGMA cell_size_check = ON")
     if hasattr(conn, "setlimit"):
         conn.setlimit(_ATTACHED, 1)  # which VACUUM needs
-    limit_cells(conn, CELL_BYTES)
+        conn.setlimit(LIMIT_LENGTH, CELL_BYTES)
     return conn
-
-
-def limit_cells(conn: sqlite3.Connection, size: int) -> None:
-    """Let no cell or row be larger than `size` bytes: whoever reads one gets StoreOversized. Not on Python 3.10."""
-    if hasattr(conn, "setlimit"):
-        conn.setlimit(_LENGTH, size)
-
-
-def read_modes(path: str) -> tuple[str, ...]:
-    """The modes in which a store may be opened to read from, the best first."""
-    folder = os.path.dirname(os.path.abspath(path))
-    if os.access(path, os.W_OK) and os.access(folder, os.W_OK):
-        return ("mode=rw", "mode=ro", "mode=ro&immutable=1")
-    if os.path.exists(path + "-wal"):
-        return ("mode=ro",)  # the newest writes are in the WAL: ignoring it would answer wrongly
-    # Nobody has the file open. `mode=ro` would make a WAL of this user's and leave it there, in the owner's way.
-    return ("mode=ro&immutable=1",)
 
 
 def why_unreadable(path: str) -> str:

@@ -71,17 +71,25 @@ _SELECT = "SELECT session_id, project_id, scope, turn_count, metadata_json, crea
 
 def get_session(db: Database, session_id: str) -> Session | None:
     """The session with this id; None when there is none."""
-    if not db.has("memory_sessions"):
-        return None
-    row = db.row(f"{_SELECT} WHERE session_id = ?", (session_id,))
-    return None if row is None else _session(row)
+    return next(iter(list_sessions(db, 1, session_id)), None)
 
 
-def list_sessions(db: Database, limit: int = -1) -> list[Session]:
-    """Sessions, the one used last first; a negative limit means all."""
+def list_sessions(db: Database, limit: int = -1, session_id: str | None = None) -> list[Session]:
+    """Sessions, or the one of this id, the one used last first; a negative limit means all."""
     if not db.has("memory_sessions"):
         return []
-    return [_session(row) for row in db.rows(f"{_SELECT} ORDER BY updated_at DESC, session_id LIMIT ?", (limit,))]
+    where, values = ("", ()) if session_id is None else (" WHERE session_id = ?", (session_id,))
+    out = []
+    for named, project, scope, turn_count, metadata, created, updated in db.rows(
+        f"{_SELECT}{where} ORDER BY updated_at DESC, session_id LIMIT ?", (*values, limit)
+    ):
+        details = rows.load_json(metadata)
+        client = details.get("client") if isinstance(details, dict) else None
+        out.append(Session(
+            str(named), str(project or ""), str(scope or DEFAULT_SCOPE), int(turn_count or 0),
+            client if isinstance(client, str) else "", str(created or ""), str(updated or ""),
+        ))  # fmt: skip
+    return out
 
 
 def list_turns(db: Database, session_id: str, limit: int = -1) -> list[SessionTurn]:
@@ -99,16 +107,6 @@ def list_turns(db: Database, session_id: str, limit: int = -1) -> list[SessionTu
 def count_sessions(db: Database) -> int:
     """How many sessions there are."""
     return int(db.value("SELECT count(*) FROM memory_sessions")) if db.has("memory_sessions") else 0
-
-
-def _session(row: Sequence[Any]) -> Session:
-    session_id, project, scope, turn_count, metadata, created, updated = row
-    details = rows.load_json(metadata)
-    client = details.get("client") if isinstance(details, dict) else None
-    return Session(
-        str(session_id), str(project or ""), str(scope or DEFAULT_SCOPE), int(turn_count or 0),
-        client if isinstance(client, str) else "", str(created or ""), str(updated or ""),
-    )  # fmt: skip
 
 
 # --- write -----------------------------------------------------------------------------------------------------------

@@ -50,7 +50,20 @@ def open_untrusted(path: str) -> Database:
     try:
         migrate.check_readable(db)
         db.run("PRAGMA query_only = OFF")
-        _create_views(db)
+        there = {row[1] for row in db.rows("PRAGMA main.table_info(memory_items)")}
+        shown = {name: _SHOWN_INSTEAD.get(name, "{0}").format(f"m.{name}") for name in there}
+        columns = [f"{shown.get(name) or _MISSING_COLUMNS.get(name, 'NULL')} AS {name}" for name in rows.COLUMNS]
+        source = f"SELECT m.rowid AS rowid, {', '.join(columns)} FROM main.memory_items AS m"
+        db.run("DROP VIEW IF EXISTS temp.memory_items")
+        db.run(f"CREATE TEMP VIEW memory_items AS {source}")
+        for table in _HIDDEN_TABLES:
+            if db.has(table):
+                db.run(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE 0")
+        if db.has("schema_meta"):
+            db.run(
+                "CREATE TEMP VIEW schema_meta AS SELECT key, value FROM main.schema_meta "
+                "WHERE key IN ('schema_version', 'created_by', 'created_at', 'fts_tokenizer', 'fts_indexed_at')"
+            )
         db.run("PRAGMA query_only = ON")
     except BaseException:
         db.close()
@@ -64,7 +77,8 @@ def open_raw(path: str) -> Database:
         raise errors.StoreUnsafe(path=path, what="it is a link")
     db = open_immutable(path)
     db.trusted = db.writable = False
-    safety.limit_cells(db.conn, safety.FOUND_CELL_BYTES)
+    if hasattr(db.conn, "setlimit"):
+        db.conn.setlimit(safety.LIMIT_LENGTH, safety.FOUND_CELL_BYTES)
     left = iter(range(_STEPS))
     db.conn.set_progress_handler(lambda: next(left, None) is None, _STEP_OPCODES)
     try:
@@ -75,24 +89,6 @@ def open_raw(path: str) -> Database:
         db.close()
         raise
     return db
-
-
-def _create_views(db: Database) -> None:
-    there = {row[1] for row in db.rows("PRAGMA main.table_info(memory_items)")}
-    shown = {name: _SHOWN_INSTEAD.get(name, "{0}").format(f"m.{name}") for name in there}
-    columns = [f"{shown.get(name) or _MISSING_COLUMNS.get(name, 'NULL')} AS {name}" for name in rows.COLUMNS]
-    db.run("DROP VIEW IF EXISTS temp.memory_items")
-    db.run(
-        f"CREATE TEMP VIEW memory_items AS SELECT m.rowid AS rowid, {', '.join(columns)} FROM main.memory_items AS m"
-    )
-    for table in _HIDDEN_TABLES:
-        if db.has(table):
-            db.run(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE 0")
-    if db.has("schema_meta"):
-        db.run(
-            "CREATE TEMP VIEW schema_meta AS SELECT key, value FROM main.schema_meta "
-            "WHERE key IN ('schema_version', 'created_by', 'created_at', 'fts_tokenizer', 'fts_indexed_at')"
-        )
 
 
 def recent_files(db: Database, most: int) -> list[tuple[object, ...]]:

@@ -47,10 +47,7 @@ class Workspace(NamedTuple):
 
 def get_workspace(db: Database, name: str) -> Workspace | None:
     """The workspace of this name; None when there is none."""
-    found = _select(db, "WHERE w.name = ?", (name,))
-    if found:
-        return found[0]
-    return Workspace(DEFAULT_WORKSPACE) if name == DEFAULT_WORKSPACE else None
+    return next((one for one in list_workspaces(db) if one.name == name), None)
 
 
 def named_workspace(db: Database, name: str) -> Workspace:
@@ -63,27 +60,21 @@ def named_workspace(db: Database, name: str) -> Workspace:
 
 def list_workspaces(db: Database) -> list[Workspace]:
     """All workspaces by name, the one that is always there first."""
-    found = _select(db, "WHERE w.name <> ? ORDER BY w.name", (DEFAULT_WORKSPACE,))
-    return [get_workspace(db, DEFAULT_WORKSPACE) or Workspace(DEFAULT_WORKSPACE), *found]
-
-
-def _select(db: Database, where: str, values: tuple[str, ...]) -> list[Workspace]:
+    found = {DEFAULT_WORKSPACE: Workspace(DEFAULT_WORKSPACE)}
     if not db.has("memory_workspaces"):
-        return []
+        return list(found.values())
     beside = db.has("memory_workspace_options")
     more = "o.read_scopes, o.budget" if beside else "NULL, NULL"
     join = "LEFT JOIN memory_workspace_options AS o ON o.name = w.name" if beside else ""
-    return [
-        Workspace(
+    for name, scope, corpus, words, made, reads, budget in db.rows(
+        f"SELECT w.name, w.scope, w.corpus_id, w.description, w.created_at, {more} "
+        f"FROM memory_workspaces AS w {join} ORDER BY w.name"
+    ):
+        found[str(name)] = Workspace(
             str(name), str(scope), corpus or None, str(words or ""), tuple(rows.load_strings(reads)),
             budget if isinstance(budget, int) else None, str(made or ""),
-        )
-        for name, scope, corpus, words, made, reads, budget in db.rows(
-            f"SELECT w.name, w.scope, w.corpus_id, w.description, w.created_at, {more} "
-            f"FROM memory_workspaces AS w {join} {where}",
-            values,
-        )
-    ]  # fmt: skip
+        )  # fmt: skip
+    return list(found.values())
 
 
 def put_workspace(db: Database, wanted: Workspace, *, by_tool: bool = False) -> Workspace:
@@ -92,7 +83,7 @@ def put_workspace(db: Database, wanted: Workspace, *, by_tool: bool = False) -> 
     by_tool  a tool does it that a model called; a person who changes the workspace later makes it his own
     """
     with db.atomic():
-        if by_tool or is_by_tool(db, wanted.name):
+        if by_tool or events.is_by_tool(db, "workspace", wanted.name):
             events.log(db, _MADE, None, {"name": wanted.name} | ({"by": "tool"} if by_tool else {}))
         db.run(
             "INSERT INTO memory_workspaces(name, scope, corpus_id, description, created_at) VALUES (?, ?, ?, ?, ?) "
@@ -103,11 +94,6 @@ def put_workspace(db: Database, wanted: Workspace, *, by_tool: bool = False) -> 
         reads = rows.dump_json(list(wanted.read_scopes)) if wanted.read_scopes else None
         db.upsert("memory_workspace_options", "name read_scopes budget", [(wanted.name, reads, wanted.budget)])
         return get_workspace(db, wanted.name) or wanted
-
-
-def is_by_tool(db: Database, name: str) -> bool:
-    """Whether a tool made this workspace that a model called, and no person has changed it since."""
-    return events.last_actor(db, _MADE, "name", name) == "tool"
 
 
 def remove_workspace(db: Database, name: str) -> bool:

@@ -180,7 +180,7 @@ def reindex(
 
     db = open_read(ctx.db_path)  # before it is opened to write, which brings it up to date
     try:
-        steps = migrate.pending_steps(db)
+        steps = [step.name for step in migrate.pending_steps(db)]
     finally:
         db.close()
     if acting.dry_run:

@@ -99,6 +99,7 @@ def save_workspace(
     would change one that a person has made.
     """
     from memctl.store import workspaces
+    from memctl.store.items import events
 
     words = (name, scope or "", corpus or "", description or "", *(read or ()))
     if not clean.one_line(name) or any(clean.one_line(word, 500) != word.strip() for word in words):
@@ -119,7 +120,7 @@ def save_workspace(
             read_scopes=old.read_scopes if read is None else tuple(dict.fromkeys(read)),
             budget=old.budget if budget is None else budget or None,
         )
-        if ctx.bounds is not None and there is not None and not workspaces.is_by_tool(ctx.db, name):
+        if ctx.bounds is not None and there is not None and not events.is_by_tool(ctx.db, "workspace", name):
             if wanted != there:
                 ctx.refuse_to_tools("change a workspace that a person has made", "memctl workspace set")
             return there  # saving it would make it the tool's
@@ -210,10 +211,15 @@ def workspace_register(
 def workspace_remove(ctx: Context, name: Annotated[str, Arg("its name")]) -> PlainResult:
     """Forget a workspace; its items stay."""
     from memctl.store import workspaces
+    from memctl.store.items import events
 
     wanted = name.strip()
     there = workspaces.get_workspace(ctx.db, wanted)
-    if there is not None and wanted != workspaces.DEFAULT_WORKSPACE and not workspaces.is_by_tool(ctx.db, wanted):
+    if (
+        there is not None
+        and wanted != workspaces.DEFAULT_WORKSPACE
+        and not events.is_by_tool(ctx.db, "workspace", wanted)
+    ):
         ctx.refuse_to_tools("forget a workspace that a person has made", "memctl workspace delete")
     removed = workspaces.remove_workspace(ctx.db, wanted)
     done = "removed" if removed else "nothing to remove"

@@ -125,12 +125,13 @@ def _list_mounts(ctx: Context, path: str | None) -> PlainResult:
 def _remove_mount(ctx: Context, key: str | None) -> PlainResult:
     from memctl.folders.mounted import mount_named
     from memctl.store.documents import mounts
+    from memctl.store.items import events
 
     if key is None:
         raise errors.UsageError("mount_id is required for remove", command="mount")
     ctx.narrow(WRITE)
     found = mount_named(ctx, key, "mount")
-    if not mounts.is_by_tool(ctx.db, found["mount_id"]):
+    if not events.is_by_tool(ctx.db, "mount", found["mount_id"]):
         ctx.refuse_to_tools("remove what a person has mounted", "memctl mount --remove")
     mounts.remove(ctx.db, found["mount_id"])
     ctx.note(f"Removed mount: {key}")
@@ -348,9 +349,11 @@ def _why_unknown(ctx: Context, mount: "Mount") -> str:
     """
     import shlex
 
+    from memctl import registry
     from memctl.store.documents import mounts
 
-    if ctx.readable_roots is not None or not mounts.is_unknown_outside(ctx.db, mount["path"]):
+    outside = ctx.readable_roots is None and mounts.is_outside(ctx.db.path, mount["path"])
+    if not outside or registry.may_feed(ctx.db.path, real_path(mount["path"])):
         return ""
     path = ctx.policy.redact(mount["path"])
     return (

@@ -284,24 +284,16 @@ class UnreadFile(NamedTuple):
     reason: str
 
 
-def get_unread_below(db: Database, prefix: str, recipe: str) -> dict[str, UnreadFile]:
-    """The files below a folder that could not be read, with these options and rules."""
+def get_unread_below(db: Database, prefix: str, recipe: str | None = None) -> dict[str, UnreadFile]:
+    """The files below a folder that could not be read when they were last looked at; with these options and rules."""
     if not db.has("memory_unread_files"):
         return {}
     found = db.rows(
         "SELECT file_path, size, mtime_ns, ctime_ns, inode, reason FROM memory_unread_files "
-        "WHERE file_path >= ? AND file_path < ? AND recipe = ?",
+        "WHERE file_path >= ? AND file_path < ? AND recipe = coalesce(?, recipe)",
         (prefix, prefix_end(prefix), recipe),
     )
     return {row[0]: UnreadFile(*row[1:]) for row in found}
-
-
-def count_unread(db: Database, prefix: str) -> int:
-    """How many files below a folder could not be read when they were last looked at."""
-    if not db.has("memory_unread_files"):
-        return 0
-    sql = "SELECT count(*) FROM memory_unread_files WHERE file_path >= ? AND file_path < ?"
-    return int(db.value(sql, (prefix, prefix_end(prefix))))
 
 
 def put_unread(db: Database, files: Mapping[str, UnreadFile], recipe: str) -> None:

@@ -51,7 +51,7 @@ def put(
         if known is None:
             by = {"by": "tool"} if by_tool else {}
             events.log(db, "mount_register", None, {"mount_id": mount_id, "path": path} | by)
-        elif not by_tool and is_by_tool(db, mount_id):
+        elif not by_tool and events.is_by_tool(db, "mount", mount_id):
             events.log(db, "mount_register", None, {"mount_id": mount_id, "path": path})
     note_folder(db, path)
     return mount_id
@@ -70,11 +70,6 @@ def is_outside(store: str, folder: str) -> bool:
     """Whether a folder is not in the project of the store, links followed."""
     below = os.path.join(real_path(project_folder(store)), "")
     return not os.path.join(real_path(folder), "").startswith(below)
-
-
-def is_unknown_outside(db: Database, folder: str) -> bool:
-    """Whether it is outside the project, and nobody has mounted it with memctl here."""
-    return is_outside(db.path, folder) and not registry.may_feed(db.path, real_path(folder))
 
 
 def project_folder(path: str) -> str:
@@ -111,11 +106,6 @@ def list_mounts(db: Database) -> list[dict[str, Any]]:
         mount["chunk_tokens"] = int(size) if size.isascii() and size.isdecimal() else None
         out.append(mount)
     return out
-
-
-def is_by_tool(db: Database, mount_id: str) -> bool:
-    """Whether a tool made this mount that a model called, and no person has changed it since."""
-    return events.last_actor(db, "mount_register", "mount_id", mount_id) == "tool"
 
 
 def find_mount(db: Database, key: str) -> dict[str, Any] | None:

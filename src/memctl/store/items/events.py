@@ -60,14 +60,18 @@ def events_of_run(db: Database, run: str, actions: Sequence[str]) -> list[Memory
     return [event for event in events if isinstance(event.details, dict) and event.details.get("run") == run]
 
 
-def last_actor(db: Database, action: str, key: str, value: str) -> str:
-    """Who did this last to the thing that the details name under `key`: "tool" when a model did, else ""."""
+#: How the log names a thing that a tool or a person makes: the action, and the key of its details.
+_MADE_BY = {"mount": ("mount_register", "mount_id"), "workspace": ("workspace_register", "name")}
+
+
+def is_by_tool(db: Database, kind: str, name: str) -> bool:
+    """Whether a tool made this mount or workspace that a model called, and no person has changed it since."""
     found = db.value(
         "SELECT json_extract(details_json, '$.by') FROM memory_events WHERE action = ? AND json_valid(details_json) "
         "AND json_extract(details_json, '$.' || ?) = ? ORDER BY timestamp DESC, rowid DESC LIMIT 1",
-        (action, key, value),
+        (*_MADE_BY[kind], name),
     )
-    return str(found or "")
+    return str(found or "") == "tool"
 
 
 def last_time(db: Database, actions: list[str] | None = None) -> str | None:

@@ -115,12 +115,6 @@ def count(db: Database, filters: Filters) -> int:
     return int(db.value(f"SELECT count(*) FROM memory_items AS i WHERE {where}", values))
 
 
-def count_by_scope(db: Database) -> dict[str, int]:
-    """The scopes there are, and how many active items each holds."""
-    sql = "SELECT CAST(scope AS TEXT), count(*) FROM memory_items WHERE archived = 0 GROUP BY scope ORDER BY scope"
-    return dict(db.rows(sql))
-
-
 def ids_by_hash(db: Database, hashes: Iterable[str]) -> dict[str, list[ContentHolder]]:
     """Which items hold contents with these hashes, oldest first; hashes nobody holds are left out."""
     out: dict[str, list[ContentHolder]] = {}
@@ -280,19 +274,21 @@ def supersede(db: Database, old_id: str, new_id: str, reason: str = "supersede")
     return True
 
 
-def set_withheld(db: Database, item_id: str, reason: str, details: Sequence[str] = ()) -> None:
-    """Record why an item is not injectable. A quarantine ("policy") is never weakened to "raw"."""
+def set_withheld(db: Database, item_id: str, reason: str, details: Sequence[str] = (), *, anew: bool = False) -> None:
+    """Record why an item is not injectable. A quarantine ("policy") is never weakened to "raw".
+
+    anew  drop what was recorded before; then an empty reason records nothing
+    """
+    if anew:
+        db.run("DELETE FROM memory_withheld WHERE item_id = ?", (item_id,))
+        if not reason:
+            return
     db.run(
         "INSERT INTO memory_withheld(item_id, reason, details, withheld_at) VALUES (?, ?, ?, ?) "
         "ON CONFLICT(item_id) DO UPDATE SET reason = excluded.reason, details = excluded.details, "
         "withheld_at = excluded.withheld_at WHERE memory_withheld.reason = 'raw'",
         (item_id, reason, json.dumps(list(details)), ids.timestamp()),
     )
-
-
-def clear_withheld(db: Database, item_id: str) -> None:
-    """Drop the record of why an item is not injectable."""
-    db.run("DELETE FROM memory_withheld WHERE item_id = ?", (item_id,))
 
 
 def rewrite_revisions(db: Database, snapshots: Iterable[tuple[str, str]]) -> None:

@@ -12,7 +12,7 @@ it needs when it runs.
 from collections.abc import Callable
 
 from memctl import errors, ids
-from memctl.store.database import Database, translate
+from memctl.store.database import FAILURES, Database, translate
 
 #: Told how many rows of how many are indexed.
 Progress = Callable[[int, int], None]
@@ -34,13 +34,11 @@ _FITS = (
 )
 
 
-def is_sound(db: Database) -> bool:
-    """Whether the index can be believed: nothing has renumbered the items or left their words in it or out of it."""
-    return index_state(db) == "sound"
-
-
 def index_state(db: Database) -> str:
-    """`sound`, `unsound` (it must be made anew), `unknown` (of an older program, or of somebody else), or `none`."""
+    """Whether the index can be believed: nothing has renumbered the items or left their words in it or out of it.
+
+    `sound`, `unsound` (it must be made anew), `unknown` (of an older program, or of somebody else), or `none`.
+    """
     if not db.has(TABLE):
         return "none"
     if not (db.trusted and db.has(STATE)):
@@ -68,11 +66,11 @@ def ensure_index(db: Database, tokenizer: str | None = None) -> bool:
 
     To be called after whatever may have renumbered the items, such as VACUUM. Where nothing is amiss it costs a look.
     """
-    if is_sound(db):
+    if index_state(db) == "sound":
         return True
     with db.atomic():
         db.look()
-        if is_sound(db):  # another process did it while we waited
+        if index_state(db) == "sound":  # another process did it while we waited
             return True
         known, held = db.has(STATE), tokenizer_of(db)
         if not _make_index(db, held or tokenizer, None):
@@ -112,7 +110,7 @@ def tokenizer_of(db: Database) -> str | None:
 
 
 def _make_index(db: Database, tokenizer: str | None, progress: Progress | None) -> bool:
-    """Table, entries and triggers of the index, all anew; False when SQLite has no FTS5."""
+    """Table, entries and triggers of the index, all anew; False when SQLite has no FTS5. Raises TokenizerInvalid."""
     from memctl.store import schema
 
     held = tokenizer_of(db)
@@ -123,10 +121,18 @@ def _make_index(db: Database, tokenizer: str | None, progress: Progress | None) 
         held = None
     if held is not None:
         db.run(f"INSERT INTO {TABLE}({TABLE}) VALUES ('delete-all')")
-    elif not _create_table(db, tokenizer):
-        return False
+    else:
+        try:
+            db.conn.execute(schema.fts_table(schema.tokenizer(tokenizer)))
+        except FAILURES as exc:
+            if "no such module" in str(exc):  # no FTS5: then search reads the text
+                return False
+            if "tokenizer" in str(exc) or "parse error" in str(exc):
+                raise errors.TokenizerInvalid(tokenizer=tokenizer) from exc
+            raise translate(exc, db.path) from exc
     _fill(db, progress)
-    db.run_script(schema.statements(schema.FTS_STATE + schema.FTS_TRIGGERS))
+    for statement in schema.statements(schema.FTS_STATE + schema.FTS_TRIGGERS):
+        db.run(statement)
     db.set_meta("fts_indexed_at", ids.timestamp_sql())
     db.set_meta("fts_tokenizer", tokenizer_of(db) or "")
     db.run(
@@ -135,23 +141,6 @@ def _make_index(db: Database, tokenizer: str | None, progress: Progress | None) 
         (db.schema_version(),),
     )
     db.look()
-    return True
-
-
-def _create_table(db: Database, tokenizer: str | None) -> bool:
-    """Make an empty table; False when SQLite has no FTS5: then search reads the text. Raises TokenizerInvalid."""
-    import sqlite3
-
-    from memctl.store import schema
-
-    try:
-        db.conn.execute(schema.fts_table(schema.tokenizer(tokenizer)))
-    except sqlite3.Error as exc:
-        if "no such module" in str(exc):
-            return False
-        if "tokenizer" in str(exc) or "parse error" in str(exc):
-            raise errors.TokenizerInvalid(tokenizer=tokenizer) from exc
-        raise translate(exc, db.path) from exc
     return True
 
 

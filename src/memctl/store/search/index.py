@@ -231,7 +231,7 @@ def has_index(db: Database) -> bool:
         return False
     facts = db.cached("index")
     if "readable" not in facts:
-        if not fts.is_sound(db):
+        if fts.index_state(db) != "sound":
             return False
         try:
             db.row(f"SELECT 1 FROM {FTS} LIMIT 0")
@@ -404,7 +404,7 @@ def strengths_in_scopes(db: Database, strengths: Mapping[int, float], scopes: Se
         db.cached("lengths", len(unknown))
         lengths.update(dict.fromkeys(unknown, 0))
         sql = f"SELECT id, sz FROM {FTS}_docsize WHERE id IN (SELECT value FROM json_each(?))"
-        lengths.update((row, _word_count(size)) for row, size in db.rows(sql, [str(unknown)]))
+        lengths.update((row, sum(decode_varints(size))) for row, size in db.rows(sql, [str(unknown)]))
     return {
         row: strength * (1 - B + before * lengths[row]) / (1 - B + after * lengths[row])
         for row, strength in strengths.items()
@@ -421,7 +421,7 @@ def _average_lengths(db: Database, scopes: tuple[str, ...]) -> tuple[float, floa
         if items and sum(words):
             everywhere = sum(words) / items
             lengths = [
-                _word_count(size)
+                sum(decode_varints(size))
                 for scope in scopes
                 for (size,) in db.rows(
                     f"SELECT sz FROM {FTS}_docsize "
@@ -434,13 +434,10 @@ def _average_lengths(db: Database, scopes: tuple[str, ...]) -> tuple[float, floa
     return found
 
 
-def _word_count(size: bytes) -> int:
-    """The words of all columns of an item."""
-    return sum(size) if size.isascii() else sum(decode_varints(size))  # a byte below 128 is a number
-
-
 def decode_varints(data: bytes) -> list[int]:
     """The numbers in a record of the index: seven bits in a byte, the highest first, the last byte below 128."""
+    if data.isascii():  # a byte below 128 is a number
+        return list(data)
     out, number = [], 0
     for byte in data:
         number = number << 7 | byte & 127

@@ -175,7 +175,7 @@ _SHOWN = (
 
 def block_entry(item: Any, place: "SourcePosition | None" = None, cwd: str = "") -> BlockEntry:
     """What the block shows of one item (a MemoryItem, or a dict that may lack keys)."""
-    data: Mapping[str, Any] = item if isinstance(item, Mapping) else item.fields(_SHOWN)
+    data: Mapping[str, Any] = item if isinstance(item, Mapping) else item.to_dict(_SHOWN)
     source = data.get("provenance") or {}
     kind, source_id = str(source.get("source_kind") or ""), str(source.get("source_id") or "")
     chunk_ids, hashes = source.get("chunk_ids") or (), source.get("content_hashes") or ()
@@ -445,6 +445,6 @@ def format_search_results(items: Iterable[Any], query: str) -> list[dict[str, An
     out = []
     keys = ("id", "title", "tier", "type", "tags", "confidence", "validation")
     for item in items:
-        data = item if isinstance(item, Mapping) else item.fields((*keys, "content"))
+        data = item if isinstance(item, Mapping) else item.to_dict((*keys, "content"))
         out.append({key: data.get(key) for key in keys} | {"content_preview": str(data.get("content") or "")[:200]})
     return out
