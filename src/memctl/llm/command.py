@@ -90,11 +90,8 @@ def _program_error(program: str) -> errors.MemctlError | None:
 class Spend:
     """What a run has spent on models: calls, tokens (four characters each) in and out, seconds."""
 
-    __slots__ = ("calls", "seconds", "tokens_in", "tokens_out")
-
-    def __init__(self) -> None:
-        self.calls = self.tokens_in = self.tokens_out = 0
-        self.seconds = 0.0
+    calls = tokens_in = tokens_out = 0
+    seconds = 0.0
 
     def add_call(self, prompt: str, answer: str, seconds: float) -> None:
         """Count one call; one that failed costs as much."""

@@ -81,6 +81,7 @@ def store_at(ctx: Context, path: str | None) -> str:
 
 def _describe(ctx: Context, store: str) -> dict[str, Any]:
     """What the store holds and says of itself. Raises what is wrong with it."""
+    from memctl.config import read_config
     from memctl.lifecycle import scan
     from memctl.policy import MemoryPolicy
     from memctl.store import safety, untrusted
@@ -103,24 +104,17 @@ def _describe(ctx: Context, store: str) -> dict[str, Any]:
         finally:
             db.close()
         held, secret = sum(bool(one.held_by) for one in changes), sum(one.redacted for one in changes)
+    path, loosening = os.path.join(os.path.dirname(store), "config.json"), []
+    if os.path.lexists(path):
+        try:
+            loosening = read_config(path, named=False).loosening()
+        except errors.ConfigUnreadable as exc:
+            ctx.warn(str(exc))
     return {
         "items": claims.items, "verified": claims.verified, "released": claims.released,
-        "mounts": mounts, "mounts_outside": outside, "config_loosens": _loosening_keys(ctx, store),
+        "mounts": mounts, "mounts_outside": outside, "config_loosens": loosening,
         "to_quarantine": held, "to_redact": secret,
     }  # fmt: skip
-
-
-def _loosening_keys(ctx: Context, store: str) -> list[str]:
-    from memctl.config import read_config
-
-    path = os.path.join(os.path.dirname(store), "config.json")
-    if not os.path.lexists(path):
-        return []
-    try:
-        return read_config(path, named=False).loosening()
-    except errors.ConfigUnreadable as exc:
-        ctx.warn(str(exc))
-        return []
 
 
 def _trusted_lines(store: str, counts: dict[str, Any]) -> Iterator[str]:

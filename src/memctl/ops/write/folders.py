@@ -162,28 +162,20 @@ class Synced(Result):
 
     def as_json(self) -> dict[str, Any]:
         """The documented object: the counts of the one folder, or of each folder by its path."""
-        found = {path: self._counts(path, done) for path, done in self.runs.items()}
+        found: dict[str, dict[str, Any]] = {}
+        for path, done in self.runs.items():
+            below = os.path.join(path, "")
+            counts = found[path] = {
+                "mount_path": path, "files_scanned": done.files, "files_new": done.new, "files_changed": done.changed,
+                "files_unchanged": done.unchanged, "chunks_created": len(done.item_ids), "files_moved": done.moved,
+                "files_refiled": done.refiled, "files_deleted": done.deleted,
+                "files_failed": [{"path": t.path.removeprefix(below), "reason": t.problem} for t in done.failed],
+                **done.passages(),
+            }  # fmt: skip
+            if self.report:
+                names = ("path", "status", "chunks", "reason")
+                counts["files"] = [dict(zip(names, one, strict=True)) for one in file_reports(path, done)]
         return next(iter(found.values())) if self.single and found else found
-
-    def _counts(self, path: str, done: "IngestOutcome") -> dict[str, Any]:
-        below = os.path.join(path, "")
-        counts: dict[str, Any] = {
-            "mount_path": path,
-            "files_scanned": done.files,
-            "files_new": done.new,
-            "files_changed": done.changed,
-            "files_unchanged": done.unchanged,
-            "chunks_created": len(done.item_ids),
-            "files_moved": done.moved,
-            "files_refiled": done.refiled,
-            "files_deleted": done.deleted,
-            "files_failed": [{"path": t.path.removeprefix(below), "reason": t.problem} for t in done.failed],
-            **done.passages(),
-        }
-        if self.report:
-            names = ("path", "status", "chunks", "reason")
-            counts["files"] = [dict(zip(names, one, strict=True)) for one in file_reports(path, done)]
-        return counts
 
 
 def file_reports(folder: str, done: "IngestOutcome") -> "list[FileReport]":
