@@ -7,7 +7,6 @@ All of them are UTC unless they say otherwise. What is named is meant whole: `20
 import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
-from typing import NamedTuple
 
 #: The shape of every time we write ourselves; two of them compare as texts.
 SHAPE = "%Y-%m-%dT%H:%M:%S.%f+00:00"
@@ -136,12 +135,13 @@ _AMBIGUOUS = frozenset(("may", "march", "mars", "mai"))
 _YEAR = 365.2425
 
 
-class Days(NamedTuple):
+class Days:
     """Days in a row, both ends counted from the same day; `yearly`: of whatever year."""
 
-    first: int
-    last: int
-    yearly: bool = False
+    __slots__ = ("first", "last", "yearly")
+
+    def __init__(self, first: int, last: int, yearly: bool = False) -> None:
+        self.first, self.last, self.yearly = first, last, yearly
 
     def apart(self, day: int) -> int:
         """How many days it is from here to a day; 0 inside."""
