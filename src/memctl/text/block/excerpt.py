@@ -1,7 +1,6 @@
 """The part of a passage that fits, cut at line or sentence borders, around the lines that speak of the query."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from memctl.text.query import Query, stem
 
@@ -24,16 +23,16 @@ OPENING = 120
 LEAST_AFTER_OPENING = 200
 
 
-class Excerpt(NamedTuple):
+class Excerpt:
     """Some lines of a text, and the zero-based numbers of the first and the last.
 
     shown  how many of the lines at the end are these; the one before them, if there is one, is what the text opens with
     """
 
-    lines: list[str]
-    first: int
-    last: int
-    shown: int
+    __slots__ = ("first", "last", "lines", "shown")
+
+    def __init__(self, lines: list[str], first: int, last: int, shown: int) -> None:
+        self.lines, self.first, self.last, self.shown = lines, first, last, shown
 
 
 class _Piece:
