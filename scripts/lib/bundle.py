@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memctl import __version__
-from memctl.mcp import project
+from memctl.mcp import tool_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
@@ -80,7 +80,7 @@ def manifest() -> dict[str, Any]:
                 ],
             },
         },
-        "tools": [{"name": tool.name, "description": tool.description} for tool in project.tools("standard")],
+        "tools": [{"name": tool.name, "description": tool.description} for tool in tool_schema.tools("standard")],
         "compatibility": {"platforms": ["darwin", "linux"], "runtimes": {"python": ">=3.10"}},
         "user_config": {
             "store": {

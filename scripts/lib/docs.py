@@ -215,9 +215,9 @@ def version_page() -> Iterator[str]:
 
 def catalog_page() -> Iterator[str]:
     """src/memctl/mcp/catalog.json: what the tools publish, so that listing them imports no operation."""
-    from memctl.mcp import project
+    from memctl.mcp import tool_schema
 
-    yield from project.catalog_text()
+    yield from tool_schema.catalog_text()
 
 
 def mcp_page() -> Iterator[str]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from memctl.mcp import project, resources
+from memctl.mcp import resources, tool_schema
 from memctl.mcp.resources import PROMPTS, RESOURCES
 
 SOURCE = "the operations and scripts/lib/mcp_page.py"
@@ -70,21 +70,21 @@ def lines() -> Iterator[str]:
     yield f"# The MCP server\n\n<!-- Written by scripts/docs from {SOURCE}; change it there. -->\n\n"
     yield INTRODUCTION
     for name in ("core", "standard", "full"):
-        tools = project.catalog(name)
+        tools = tool_schema.catalog(name)
         yield f"| `{name}`{' (default)' if name == 'standard' else ''} | {len(tools)} | {_cost(tools)} |\n"
     yield ANSWERS
-    for listed in project.catalog("full"):
+    for listed in tool_schema.catalog("full"):
         yield from _tool(listed)
     yield from _offers()
 
 
-def _cost(tools: list[project.CatalogTool]) -> int:
+def _cost(tools: list[tool_schema.CatalogTool]) -> int:
     return sum(len(json.dumps([one.name, one.description, one.schema])) for one in tools) // 4
 
 
-def _tool(listed: project.CatalogTool) -> Iterator[str]:
+def _tool(listed: tool_schema.CatalogTool) -> Iterator[str]:
     op = listed.tool.op
-    small = {one.name: one.schema for one in project.catalog("standard")}.get(listed.name, {"properties": {}})
+    small = {one.name: one.schema for one in tool_schema.catalog("standard")}.get(listed.name, {"properties": {}})
     words = [words[0] if listed.annotations[hint] else words[1] for hint, words in HINTS.items()]
     if not listed.annotations["readOnlyHint"] and listed.annotations["idempotentHint"]:
         words.append("again changes nothing more")
@@ -125,5 +125,5 @@ def _offers() -> Iterator[str]:
         yield f"| `{name}` | {about} | {taken} |\n"
     yield "\nScopes, tags, ids and the names of mounts are completed in both.\n"
     yield "\n## Instructions\n\nWhat clients tell their model about the server, in the set `standard`:\n\n"
-    for line in resources.instructions({one.name for one in project.catalog("standard")}).splitlines():
+    for line in resources.instructions({one.name for one in tool_schema.catalog("standard")}).splitlines():
         yield f"> {line}\n>\n"

@@ -10,7 +10,7 @@ from memctl.annotations import TYPE_CHECKING, Any
 from memctl.context import Context
 from memctl.operation import Result
 from memctl.parameters import WriteTarget
-from memctl.text import clean, trust
+from memctl.text import clean, source_trust
 from memctl.text.block import markers
 from memctl.types import MemoryItem, MemoryProvenance
 
@@ -67,17 +67,20 @@ class StatementBatch:
         item = proposal.to_memory_item(tier=self.target.tier, scope=self.scope)
         item.corpus_id = self.corpus_id
         hint, said = proposal.provenance_hint, item.provenance
-        said.source_kind = trust.claimed(hint.get("source_kind"), self.source.source_kind)
+        said.source_kind = source_trust.claimed(hint.get("source_kind"), self.source.source_kind)
         said.source_id = hint.get("source_id") or self.source.source_id
         if said.source_kind.strip().lower() == "doc":
             said.chunk_ids, said.content_hashes = [], []
-        said.chunk_ids = [*trust.unmarked(said.chunk_ids), *trust.mark(said.source_kind, said.source_id, self.door)]
+        said.chunk_ids = [
+            *source_trust.unmarked(said.chunk_ids),
+            *source_trust.mark(said.source_kind, said.source_id, self.door),
+        ]
         item.content = markers.without_injected(item.content)[0]
         item.title = item.title or clean.one_line(item.content, TITLE_CHARS)
         item.tags = clean.union(item.tags, self.target.tags or [])
         item.entities = list(found.entities)
         if found.confidence is not None:
-            item.confidence = min(found.confidence, trust.MODEL_CONFIDENCE)
+            item.confidence = min(found.confidence, source_trust.MODEL_CONFIDENCE)
         return item
 
     def store(self, reason: str, *, cut: bool = False) -> "StatementOutcomes":

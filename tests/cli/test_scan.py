@@ -216,7 +216,7 @@ def test_rows_of_the_config_hold_when_files_are_ingested(doc: Callable[..., str]
 @given(before=st.text(alphabet="ab \n\té漢", max_size=60), after=st.text(alphabet="ab \n", max_size=60))
 def test_lines_and_columns_are_those_of_an_editor(before: str, after: str) -> None:
     from memctl.extract import LIMITS
-    from memctl.ingest.scan import Scanner
+    from memctl.ingest.judge_files import Scanner
     from memctl.policy import MemoryPolicy
 
     text = f"{before} {TOKEN} {after}"

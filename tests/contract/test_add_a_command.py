@@ -27,9 +27,9 @@ def say(line):
 found = {line: say(line) for line in json.loads(sys.argv[2])}
 
 import memctl
-from memctl.mcp import project
+from memctl.mcp import tool_schema
 from memctl.mcp.tools import register_memory_tools
-(listed,) = [tool for tool in project.tools("full") if tool.name == "memory_tags"]
+(listed,) = [tool for tool in tool_schema.tools("full") if tool.name == "memory_tags"]
 class StandIn:
     tools = {}
     def tool(self):

@@ -12,7 +12,7 @@ import pytest
 from scripts.lib import bundle
 
 from memctl import __version__
-from memctl.mcp import project
+from memctl.mcp import tool_schema
 
 #: The keys of manifest 0.4; a client refuses a manifest with any other.
 MANIFEST = {
@@ -78,7 +78,7 @@ def test_every_variable_of_the_command_is_one_that_is_filled_in(manifest: dict[s
 
 
 def test_it_names_the_tools_that_are_served(manifest: dict[str, Any]) -> None:
-    assert [tool["name"] for tool in manifest["tools"]] == [tool.name for tool in project.tools("standard")]
+    assert [tool["name"] for tool in manifest["tools"]] == [tool.name for tool in tool_schema.tools("standard")]
     assert all(set(tool) == {"name", "description"} for tool in manifest["tools"])
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memctl.mcp import guard as guard_module
 from memctl.mcp.guard import GuardError, ServerGuard
-from memctl.mcp.project import tools
+from memctl.mcp.tool_schema import tools
 
 
 @pytest.fixture

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memctl import errors
-from memctl.mcp import project
+from memctl.mcp import tool_schema
+from memctl.mcp.access_tokens import FULL, Grant, current_grant, granted
 from memctl.mcp.audit import AuditLogger
 from memctl.mcp.guard import GuardError, ServerGuard
 from memctl.mcp.middleware import Metrics, ToolMiddleware
 from memctl.mcp.rate_limiter import RateLimiter, RateLimitExceeded
 from memctl.mcp.session import SessionTracker
-from memctl.mcp.tokens import FULL, Grant, current_grant, granted
 
 KEYS = ["v", "ts", "rid", "tool", "sid", "db", "outcome", "d", "ms"]
 #: All that `d` may hold, tool by tool, in schema v1.
@@ -363,7 +363,7 @@ def test_the_document_says_what_the_log_may_hold() -> None:
     page = (Path(__file__).parents[2] / "docs" / "mcp-security.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(memory_\w+)` \| ([^|]*) \|$", page, re.MULTILINE)
     documented = {tool: set(re.findall(r"`(\w+)`", cell)) for tool, cell in rows}
-    there = {listed.name for listed in project.catalog("full")}
+    there = {listed.name for listed in tool_schema.catalog("full")}
     assert documented == {tool: set(keys.split()) for tool, keys in DETAILS.items() if keys and tool in there}
     named = set(re.findall(r"`(memory_\w+)`", page))
     assert named <= there | {"memory_complete"}, "it names tools that there are"

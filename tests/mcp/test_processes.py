@@ -15,7 +15,7 @@ import pytest
 
 from clients import said, talk_http, talk_stdio, text_of
 from memctl import MemoryStore
-from memctl.mcp import project
+from memctl.mcp import tool_schema
 from memctl.types import MemoryItem
 from planted import LOW, plant
 from support import ok, run
@@ -191,7 +191,7 @@ def test_a_client_over_stdio(tmp_path: Path) -> None:
         tools, block = talk_stdio(scenario=scenario, errors=errors)
         errors.seek(0)
         said_first = errors.readline()
-    assert tools == [listed.name for listed in project.catalog("standard")]
+    assert tools == [listed.name for listed in tool_schema.catalog("standard")]
     assert "We chose JWT" in block
     assert said_first == f"memctl MCP server (db={Path('.memory/memory.db').resolve()})\n"
 

@@ -8,7 +8,7 @@ import pytest
 
 from clients import said, talk, text_of
 from memctl import MemoryStore
-from memctl.mcp import project
+from memctl.mcp import tool_schema
 from memctl.mcp.server import build_parser, create_server
 from support import ok
 
@@ -47,7 +47,7 @@ def test_a_client_gets_the_published_tools(server: Any) -> None:
         return said(await client.list_tools())["tools"]
 
     found = {tool["name"]: tool for tool in talk(server, scenario)}
-    for listed in project.catalog("full"):
+    for listed in tool_schema.catalog("full"):
         tool = found.pop(listed.name)
         assert tool["inputSchema"] == listed.schema
         assert tool.get("outputSchema") == listed.answer
@@ -88,7 +88,7 @@ def test_every_tool_can_be_called(item: str, monkeypatch: pytest.MonkeyPatch) ->
     Path("llm.sh").chmod(0o755)
     words = ["--db", "memory.db", "--toolset", "full", "--no-rate-limit", "--audit-log", "audit.jsonl"]
     server, store = create_server(build_parser().parse_args([*words, "--llm", str(Path("llm.sh").resolve())]))
-    tools = project.catalog("full")
+    tools = tool_schema.catalog("full")
 
     async def scenario(client: Any) -> dict[str, Any]:
         answers = {}
@@ -326,4 +326,4 @@ def test_a_smaller_set_has_no_other_tools(toolset: str) -> None:
     async def scenario(client: Any) -> Any:
         return [tool["name"] for tool in said(await client.list_tools())["tools"]]
 
-    assert talk(server, scenario) == [listed.name for listed in project.catalog(toolset)]
+    assert talk(server, scenario) == [listed.name for listed in tool_schema.catalog(toolset)]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from memctl import MemoryItem, MemoryPolicy, MemoryStore
 from memctl.config import MemoryConfig
-from memctl.mcp import project, resources
+from memctl.mcp import resources, tool_schema
 from memctl.mcp.guard import ServerGuard
 from memctl.mcp.tools import register_memory_tools
 from standin import StandIn
@@ -73,32 +73,32 @@ def test_the_documented_parameters_have_their_names_and_defaults(plain: Tools, n
 
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_the_documented_tools_are_the_standard_set(name: str) -> None:
-    assert name in {listed.name for listed in project.catalog("standard")}
+    assert name in {listed.name for listed in tool_schema.catalog("standard")}
 
 
 def test_the_catalog_says_what_the_operations_say() -> None:
     """`scripts/docs` writes it."""
-    path = Path(project.__file__).with_name(project.CATALOG_FILE)
-    assert path.read_text(encoding="utf-8") == "".join(project.catalog_text())
+    path = Path(tool_schema.__file__).with_name(tool_schema.CATALOG_FILE)
+    assert path.read_text(encoding="utf-8") == "".join(tool_schema.catalog_text())
 
 
 def cost(toolset: str) -> float:
     """What a set of tools costs a model, at four characters a token."""
     return sum(
         len(json.dumps({"name": one.name, "description": one.description, "inputSchema": one.schema})) / 4
-        for one in project.catalog(toolset)
+        for one in tool_schema.catalog(toolset)
     )
 
 
 def test_tools_cost_few_tokens() -> None:
-    assert len(project.catalog("core")) <= 6
+    assert len(tool_schema.catalog("core")) <= 6
     assert cost("core") < 900
     assert cost("standard") < 3000
-    assert len(resources.instructions({one.name for one in project.catalog("full")})) < resources.INSTRUCTIONS_LIMIT
+    assert len(resources.instructions({one.name for one in tool_schema.catalog("full")})) < resources.INSTRUCTIONS_LIMIT
 
 
-@pytest.mark.parametrize("listed", project.catalog("full"), ids=lambda one: one.name)
-def test_what_is_published_of_a_tool(listed: project.CatalogTool) -> None:
+@pytest.mark.parametrize("listed", tool_schema.catalog("full"), ids=lambda one: one.name)
+def test_what_is_published_of_a_tool(listed: tool_schema.CatalogTool) -> None:
     first = listed.description.partition(".")[0]
     assert listed.description.endswith(".")
     assert len(listed.description) < 2048
@@ -369,4 +369,4 @@ def scrubbed(found: Any) -> Any:
 
 
 def test_every_tool_is_an_operation_of_the_table() -> None:
-    assert [tool.name for tool in project.tools("full")] == [listed.name for listed in project.catalog("full")]
+    assert [tool.name for tool in tool_schema.tools("full")] == [listed.name for listed in tool_schema.catalog("full")]

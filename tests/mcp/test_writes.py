@@ -14,7 +14,7 @@ import pytest
 
 from clients import said, talk_stdio
 from memctl import MemoryItem, MemoryStore
-from memctl.text.trust import MODEL_CONFIDENCE
+from memctl.text.source_trust import MODEL_CONFIDENCE
 from support import ok, run
 
 DB = "memory.db"

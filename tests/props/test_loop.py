@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from memctl.llm.command import Answer
 from memctl.llm.controller import CONVERGED, Plan, read_trace_file, replay, run_loop, trace_file_line
 from memctl.llm.working import Found, fitted
-from memctl.text.block import block
-from memctl.text.block.block import format_injection_block
+from memctl.text.block import packing
+from memctl.text.block.packing import format_injection_block
 from memctl.types import MemoryItem
 
 WORDS = st.sampled_from(["keys", "dates", "the question", "rotation", "", "a\nb", "é" * 50, "\x00\ud800"])
@@ -65,7 +65,7 @@ def test_a_loop_ends_within_its_bounds(
     def recall(query: str, budget: int) -> Found:
         assert budget <= plan.budget
         asked.append(query)
-        return Found([block.block_entry(item) for item in memory[len(asked) % len(memory)]])
+        return Found([packing.block_entry(item) for item in memory[len(asked) % len(memory)]])
 
     done = run_loop(plan, context, "the question", ask=ask, recall=recall, stream=shown.append)
     assert 1 <= done.iterations == len(prompts) == len(done.traces) <= plan.max_calls

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memctl import ids
 from memctl.lifecycle.import_ import distrust_line
 from memctl.lifecycle.jsonl import InvalidLine, parse_line
-from memctl.text import trust
+from memctl.text import source_trust
 
 KINDS = st.sampled_from(
     ["person", "PERSON", " user ", "human", "doc", "Doc ", "chat", "tool", "mixed", "web", "model", ""]
@@ -43,8 +43,8 @@ def test_nothing_a_line_claims_counts(line: dict[str, Any]) -> None:
     held = not record.item.injectable
     found = distrust_line(None, record)
     item, source = found.item, found.item.provenance
-    assert trust.level(source.source_kind, source.source_id, source.chunk_ids) == trust.LOW
-    assert trust.told(source.source_kind, source.source_id, source.chunk_ids).startswith("low (")
+    assert source_trust.level(source.source_kind, source.source_id, source.chunk_ids) == source_trust.LOW
+    assert source_trust.told(source.source_kind, source.source_id, source.chunk_ids).startswith("low (")
     assert source.source_kind.strip().lower() not in ("doc", "person", "user", "human")
     assert (item.tier != "ltm", item.validation, item.confidence) == (True, "unverified", 0.5)
     assert (item.usage_count, item.last_used_at, found.importance, found.place) == (0, None, None, None)

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from memctl.llm import citations
 from memctl.llm.working import fitted
-from memctl.text.block import block
-from memctl.text.block.block import BlockEntry
+from memctl.text.block import packing
 from memctl.text.block.frames import Compact, Full
 from memctl.text.block.markers import HEADER
+from memctl.text.block.packing import BlockEntry
 
 CONTEXT = r"""## Memory (Injected)
 [1] [STM:unverified] note — Guide
@@ -129,11 +129,11 @@ def test_much_of_anything_is_read_in_one_go(piece: str) -> None:
     st.integers(1, 10_000), st.integers(0, 50),
 )  # fmt: skip
 def test_whatever_a_file_is_called_its_place_is_read_back(name: str, first: int, more: int) -> None:
-    path = block.display_path(f"docs/{name}.md", "")
+    path = packing.display_path(f"docs/{name}.md", "")
     passage = BlockEntry(("MEM-1",), "stm", "unverified", "note", "T", ["It is so."], path, "3",
                       (first, first + more), "doc:x", [], 0.5, [], handle="a3185e")  # fmt: skip
     for frame, chunk in ((Full(["head"], 500), 3), (Compact(), -1)):
-        text = block.build([passage], frame, 500).text
+        text = packing.build([passage], frame, 500).text
         assert citations.context_places(text) == [citations.ContextPlace(path, (chunk, chunk), (first, first + more))]
     (found,) = citations.check_citations(f"So it is [{path}:{first}].", citations.context_places(text))
     assert found == (f"{path}:{first}", True)
@@ -147,7 +147,7 @@ def test_a_passage_that_makes_room_says_which_of_its_lines_are_left(room: int) -
         handle="a3185e",
     )  # fmt: skip
     for frame in (Full([HEADER, "head"], 5000), Compact()):
-        left = fitted(block.build([passage], frame, 5000).text, room, ["zebra"])
+        left = fitted(packing.build([passage], frame, 5000).text, room, ["zebra"])
         assert len(left) <= room
         (place,) = citations.context_places(left)
         assert place.lines is not None

@@ -20,11 +20,11 @@ from memctl.llm.controller import (
 )
 from memctl.llm.protocol import Directive
 from memctl.llm.working import Found, WorkingContext, fitted
-from memctl.text.block import block
-from memctl.text.block.block import BlockEntry, format_injection_block
+from memctl.text.block import packing
 from memctl.text.block.excerpt import CUT
 from memctl.text.block.frames import Compact, Full
 from memctl.text.block.markers import HEADER
+from memctl.text.block.packing import BlockEntry, format_injection_block
 from memctl.types import MemoryItem, MemoryProvenance
 
 MORE = Directive("Partly.", need_more=True, query="key rotation")
@@ -63,7 +63,7 @@ def passages(*texts: str, title: str = "Note", first: int = 1) -> list[BlockEntr
         MemoryItem(id=f"MEM-{n}", title=f"{title} {n}", content=text, provenance=MemoryProvenance("chat", f"s{n}"))
         for n, text in enumerate(texts, first)
     ]
-    return [block.block_entry(item) for item in items]
+    return [packing.block_entry(item) for item in items]
 
 
 def ask_for(*queries: str) -> list[str]:
@@ -169,11 +169,11 @@ def test_older_passages_give_way_to_newer_ones() -> None:
 def test_what_the_context_says_already_is_not_said_again() -> None:
     item = MemoryItem(id="MEM-1", title="Rotation", content="Keys rotate every 17 days.\n\nThe clock is UTC.")
     context = format_injection_block([item], 500)
-    talk = Talk(ask_for("keys"), {"keys": [block.block_entry(item)]})
+    talk = Talk(ask_for("keys"), {"keys": [packing.block_entry(item)]})
     done = talk.run(context)
     assert (done.stop_reason, done.converged) == ("no_new_items", False)
     assert done.answer == "Answer 0."
-    talk = Talk(ask_for("keys"), {"keys": [block.block_entry(item)]})
+    talk = Talk(ask_for("keys"), {"keys": [packing.block_entry(item)]})
     assert talk.run(context, stop_on_no_new=False).stop_reason == "llm_stop"
     assert talk.prompts[1].count("17 days") == 1
 
@@ -300,13 +300,13 @@ def block_with_lines(*, compact: bool) -> str:
     ]  # fmt: skip
     shown[2] = shown[2]._replace(lines=[*shown[2].lines, CUT, "And more."], spans=((990, 1004), (1020, 1020)))
     frame = Compact() if compact else Full([HEADER, "format_version: 1", "budget_tokens: 9000", "matched: 3"], 9000)
-    return block.build(shown, frame, 9000).text
+    return packing.build(shown, frame, 9000).text
 
 
 @pytest.mark.parametrize("compact", [True, False])
 @pytest.mark.parametrize("words", [(), ("105",), ("weather", "1001")])
 def test_nothing_is_longer_than_its_room(compact: bool, words: tuple[str, ...]) -> None:
-    """Whatever the room is: of a block, of two with words around them, and of words alone."""
+    """Whatever the room is: of a packing, of two with words around them, and of words alone."""
     one = block_with_lines(compact=compact)
     plain = "\n".join(f"Line {n} of the log." for n in range(40)) + "\n" + "x" * 500
     both = f"My own words.\n\n{one}\n\nAnd more of them.\n\n{one}\n\nThe end."

@@ -2,10 +2,10 @@
 
 from memctl.llm import citations
 from memctl.llm.working import fitted
-from memctl.retrieve import pack as packing
-from memctl.retrieve.pack import Ranked, pack
-from memctl.text.block.block import BlockEntry, block_entry, header_lines, joined
+from memctl.retrieve import selection as packing
+from memctl.retrieve.selection import Ranked, pack
 from memctl.text.block.frames import Compact, Full
+from memctl.text.block.packing import BlockEntry, block_entry, header_lines, joined
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 from stores import SourcePosition

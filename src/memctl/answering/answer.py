@@ -15,10 +15,10 @@ from memctl.operation import Arg, Group
 from memctl.parameters import ReadRequest
 from memctl.reading.block import find_passages
 from memctl.reading.request import Retriever
-from memctl.text.block import block
-from memctl.text.block.block import Block, BlockEntry
+from memctl.text.block import packing
 from memctl.text.block.excerpt import stems
 from memctl.text.block.frames import Compact, place_within
+from memctl.text.block.packing import Block, BlockEntry
 from memctl.text.query import analyse
 
 KEY = "llm.command"
@@ -242,7 +242,7 @@ class Ground:
         """What there is for a question as one block within a budget."""
         self._passages.clear()
         found = self.recall(query, budget)
-        return block.build(found.passages, Compact(), budget, stems(analyse(query)))
+        return packing.build(found.passages, Compact(), budget, stems(analyse(query)))
 
     def answer(self, model: Model, plan: LoopPlan, question: str, first: Block, *, before: str = "") -> GroundedAnswer:
         """Ask the model, with `before` and the first block as context; more is recalled if the protocol asks for it.

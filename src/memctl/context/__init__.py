@@ -191,9 +191,9 @@ class Context:
             return db
         store_id = None
         if self.is_found:
-            from memctl.context import vouching
+            from memctl.context import store_trust
 
-            store_id = vouching.check_known(path)
+            store_id = store_trust.check_known(path)
         db = connect.open_write(
             path, create=self._access == CREATE, tokenizer=self.tokenizer, wal=self.config.store.wal_mode,
             found=self.is_found, store_id=store_id, say=self.warn,
@@ -215,9 +215,9 @@ class Context:
             if db.store_id == entry.store_id:
                 return db
             db.close()
-        from memctl.context import vouching
+        from memctl.context import store_trust
 
-        return vouching.open_unnamed(self, path)
+        return store_trust.open_unnamed(self, path)
 
     @property
     def tokenizer(self) -> str | None:
@@ -258,9 +258,9 @@ class Context:
                 raise errors.SettingInvalid(origin=path, message="; ".join(loaded.invalid))
             loose = loaded.loosening()
             if loose:  # all of a named file counts, and of one that the store's user has vouched for
-                from memctl.context import vouching
+                from memctl.context import store_trust
 
-                why = "" if self.config_flag is not None else vouching.config_objection(self, path)
+                why = "" if self.config_flag is not None else store_trust.config_objection(self, path)
                 if why:
                     self.ignored = loose
                     self.warn_once(f"{path}: {', '.join(loose)}: not used, as {why}")

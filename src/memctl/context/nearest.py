@@ -46,9 +46,9 @@ def _may_use(path: str, repository: str, tell: "Callable[[str], None]") -> bool:
     if not why and repository and not registry.is_vouched_for(path):
         from shlex import quote
 
-        from memctl.context import vouching
+        from memctl.context import store_trust
 
-        if vouching.adopt(path) is None:
+        if store_trust.adopt(path) is None:
             why = f"it is above the repository {repository}; memctl trust {quote(path)} lets it be used from there"
     if why:
         tell(f"Passed over {path}: {why}")

@@ -15,7 +15,7 @@ from memctl.store.documents.passages import get_positions
 from memctl.store.items import items as store
 from memctl.store.items.attributes import ImportanceChanges
 from memctl.store.quarantine import standings
-from memctl.text import clean, trust
+from memctl.text import clean, source_trust
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def absorb_duplicate(there: MemoryItem, new: MemoryItem) -> bool:
     if there.injectable and new.expires_at is None:
         there.expires_at = None
     # A mark says how far the source of its own item is trusted, and nothing of another one's.
-    chunks = trust.unmarked(other.chunk_ids)
+    chunks = source_trust.unmarked(other.chunk_ids)
     if not source.source_id:
         source.source_kind, source.source_id = other.source_kind, other.source_id
         chunks = other.chunk_ids

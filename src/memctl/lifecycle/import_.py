@@ -23,7 +23,7 @@ from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.items import items as store
 from memctl.store.items.attributes import ImportanceChanges
-from memctl.text import clean, trust
+from memctl.text import clean, source_trust
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
@@ -384,7 +384,7 @@ def distrust_line(db: Database | None, line: ItemLine) -> ItemLine:
     item.usage_count, item.last_used_at = 0, None
     item.created_at, item.updated_at = min(item.created_at, now), now
     source = item.provenance
-    source.source_kind = trust.claimed(source.source_kind.strip(), "tool")
+    source.source_kind = source_trust.claimed(source.source_kind.strip(), "tool")
     is_document = source.source_kind.strip().lower() == "doc"
     files = corpus.get_files(db, [source.source_id]) if is_document and db is not None else {}
     is_known = source.content_hashes == [f"sha256:{file.sha256}" for file in files.values() if file.sha256] != []
@@ -395,8 +395,8 @@ def distrust_line(db: Database | None, line: ItemLine) -> ItemLine:
         source.source_kind, source.source_id = "tool", _TOOL
     if not (is_document and source.source_kind == "doc"):
         line = line._replace(place=None)
-    marks = trust.mark(source.source_kind, source.source_id, _TOOL)
-    source.chunk_ids = [*trust.unmarked(source.chunk_ids), *marks]
+    marks = source_trust.mark(source.source_kind, source.source_id, _TOOL)
+    source.chunk_ids = [*source_trust.unmarked(source.chunk_ids), *marks]
     return line._replace(importance=None, held_by=())
 
 
@@ -404,7 +404,7 @@ def make_key(item: MemoryItem) -> _ItemKey:
     """What an item is, for the question whether it is here already."""
     gone = item.archived or (item.expires_at is not None and item.expires_at <= ids.timestamp())
     source = item.provenance
-    place = (source.source_id, *trust.unmarked(source.chunk_ids)) if source.is_passage else ()
+    place = (source.source_id, *source_trust.unmarked(source.chunk_ids)) if source.is_passage else ()
     return _ItemKey(item.content_hash, item.scope, gone, place)
 
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from memctl.text import CHARS_PER_TOKEN, estimate_tokens
-from memctl.text.block import block
-from memctl.text.block.block import Block, BlockEntry
+from memctl.text.block import packing
 from memctl.text.block.excerpt import CUT, LONG_LINE, excerpt, sentences, stems
 from memctl.text.block.frames import Compact, compact_footer
 from memctl.text.block.markers import COMPACT, FOOTER, HEADER, STRUCTURE
+from memctl.text.block.packing import Block, BlockEntry
 from memctl.text.query import analyse
 
 #: The share of the budget that a query's passages may take from the rest of the context.
@@ -78,7 +78,7 @@ class WorkingContext:
 
     def _compose(self, fresh: Sequence[BlockEntry], room: int, words: Sequence[str]) -> tuple[str, str, Block]:
         """The context with these passages before those that are there; its beginning, and the block of passages."""
-        recalled = block.build([*fresh, *self._recalled], Compact(), room, words)
+        recalled = packing.build([*fresh, *self._recalled], Compact(), room, words)
         base = fitted(self.initial, self.room - len(recalled.text) - len(_GAP), self.words)
         return _GAP.join(part for part in (base, recalled.text) if part), base, recalled
 

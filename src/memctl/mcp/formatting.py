@@ -1,12 +1,12 @@
-"""The injection block under its documented path; it lives in `memctl.text.block.block`."""
+"""The injection block under its documented path; it lives in `memctl.text.block.packing`."""
 
-from memctl.text.block.block import (
+from memctl.text.block.markers import parse_injection_block
+from memctl.text.block.packing import (
     FORMAT_VERSION,
     format_combined_prompt,
     format_injection_block,
     format_search_results,
 )
-from memctl.text.block.markers import parse_injection_block
 
 __all__ = [
     "FORMAT_VERSION",

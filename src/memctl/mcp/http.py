@@ -28,7 +28,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memctl import errors, ids
 from memctl.annotations import Any
-from memctl.mcp.tokens import FULL, Grant, Tokens, granted
+from memctl.mcp.access_tokens import FULL, Grant, Tokens, granted
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

@@ -14,11 +14,11 @@ from memctl import faults, ids
 from memctl.annotations import Any
 from memctl.context import ToolBounds
 from memctl.errors import MemctlError
+from memctl.mcp.access_tokens import FULL, Grant, current_grant
 from memctl.mcp.audit import AuditLogger, audit_detail
 from memctl.mcp.guard import COMMAND_ARGUMENTS, NO_COMMAND, GuardError, ServerGuard, count_entries, json_bytes
 from memctl.mcp.rate_limiter import RateLimiter, RateLimitExceeded
 from memctl.mcp.session import SessionTracker
-from memctl.mcp.tokens import FULL, Grant, current_grant
 from memctl.operation import Access
 
 #: Asking the memory something is how a model begins its answer to a new message: these begin a turn.

@@ -7,7 +7,7 @@ through the same middleware. The lists here are data that the documents show, to
 from functools import partial
 
 from memctl.annotations import Any
-from memctl.mcp.project import CatalogTool, catalog
+from memctl.mcp.tool_schema import CatalogTool, catalog
 from memctl.mcp.tools import ToolAnswer, ToolRunner, as_json
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import READ

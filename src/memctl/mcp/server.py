@@ -18,9 +18,9 @@ from memctl.mcp.audit import AuditLogger
 from memctl.mcp.guard import GuardError, ServerGuard
 from memctl.mcp.handle_pool import HandlePool
 from memctl.mcp.middleware import Metrics, ToolMiddleware
-from memctl.mcp.project import CatalogTool, catalog
 from memctl.mcp.rate_limiter import RateLimiter
 from memctl.mcp.session import SessionTracker
+from memctl.mcp.tool_schema import CatalogTool, catalog
 
 if TYPE_CHECKING:
     from memctl.api import MemoryStore
@@ -145,7 +145,7 @@ def _shield(server: Any, pool: HandlePool, options: Mapping[str, Any], ctx: Cont
     Raises what is wrong with the tokens and the address.
     """
     from memctl.mcp import http
-    from memctl.mcp.tokens import make_token, read_tokens
+    from memctl.mcp.access_tokens import make_token, read_tokens
 
     host, hosts, origins = options["host"], options["allow_host"] or (), options["allow_origin"] or ()
     token, tokens = "", None

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.errors import MemctlError
-from memctl.mcp import project
+from memctl.mcp import tool_schema
 from memctl.mcp.middleware import error_answer
 from memctl.operation import utf8
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from memctl.mcp.guard import ServerGuard
     from memctl.mcp.handle_pool import HandlePool, LentStore
     from memctl.mcp.middleware import ToolMiddleware
-    from memctl.mcp.project import Tool
     from memctl.mcp.rate_limiter import RateLimiter
     from memctl.mcp.session import SessionTracker
+    from memctl.mcp.tool_schema import Tool
     from memctl.policy import MemoryPolicy
 
     Say = Callable[[str], None]
@@ -156,5 +156,5 @@ def register_memory_tools(
         guard=guard, rate_limiter=rate_limiter, audit=audit, sessions=session_tracker, metrics=Metrics(),
         db_path=pool.db_path,
     ))  # fmt: skip
-    for tool in project.tools(toolset):
+    for tool in tool_schema.tools(toolset):
         mcp.tool()(tool.function(lambda tool, arguments: runner.call(tool, arguments).data))

@@ -361,8 +361,8 @@ class MemoryPolicy:
             hits = [h for h in hits if not self._project.reason(self._path, h.rule.id, h.rule.kind)]
         if not hits:
             return hits
-        from memctl.policy.context import accept_examples, soften_described
         from memctl.policy.engine import PIECE
+        from memctl.policy.surroundings import accept_examples, soften_described
 
         if not document:  # what shows a hit of a long text to be an example may stand in another piece of it
             return soften_described(text, hits) if len(text) > PIECE else hits

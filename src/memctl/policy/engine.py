@@ -12,7 +12,6 @@ from itertools import islice
 
 from memctl.policy import normalise
 from memctl.policy.clauses import ClauseReader, OrderMatcher
-from memctl.policy.context import resolve_overlaps
 from memctl.policy.matching import KeywordPositions, RulePattern
 from memctl.policy.normalise import NormalisedText
 from memctl.policy.prefilter import FIRST_WORD_BIT, Candidates, Prefilter
@@ -20,6 +19,7 @@ from memctl.policy.rule import SIGNS, Hit, Rule
 from memctl.policy.rules_injection import INJECTION
 from memctl.policy.rules_pii import PII
 from memctl.policy.rules_secrets import SECRETS
+from memctl.policy.surroundings import resolve_overlaps
 
 #: All the built-in rules, in the order in which reasons name them.
 RULES = (*SECRETS, *INJECTION, *PII)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from memctl.llm.working import RecalledPassages
     from memctl.policy.redaction import Redaction
-    from memctl.retrieve.pack import Ranked
-    from memctl.text.block.block import Block
+    from memctl.retrieve.selection import Ranked
     from memctl.text.block.frames import Frame
+    from memctl.text.block.packing import Block
     from memctl.types import MemoryItem, SearchMeta
 
 _FRAME = "recall.frame"
@@ -40,12 +40,12 @@ class Recalled(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """The block, a catalog of the items in it, and how the search was answered."""
-        from memctl.text.block.block import format_search_results
+        from memctl.text.block.packing import format_search_results
 
         delivered = set(self.block.ids)
         items = format_search_results([i for i in self.items if i.id in delivered], "")
         if not self.trusted:
-            from memctl.text.trust import STRANGER
+            from memctl.text.source_trust import STRANGER
 
             items = [item | {"trust": STRANGER} for item in items]
         hint = suggest(self.query, self.meta, found=bool(self.block.text))
@@ -95,7 +95,7 @@ def recall_block(
     ctx: Context, query: str, request: ReadRequest, form: BlockForm, *, command: str, kind: str = "memory_recall"
 ) -> Recalled:
     """Find what answers a question and write it as a block, whose injection_type is `kind`."""
-    from memctl.retrieve.pack import build_block
+    from memctl.retrieve.selection import build_block
     from memctl.text import estimate_tokens
 
     prompt = Prompt(ctx, query, propose=form.propose) if form.prompt or form.propose else None
@@ -139,7 +139,7 @@ def configured_form(ctx: Context) -> BlockForm:
 def _frame(form: BlockForm, kind: str, budget: int, matched: int) -> "Frame":
     """The frame that passages are written in."""
     from memctl.text.block import frames
-    from memctl.text.block.block import header_lines
+    from memctl.text.block.packing import header_lines
 
     if form.frame == "none":
         return frames.Bare()
@@ -169,7 +169,7 @@ def find_passages(retriever: Retriever, query: str, budget: int) -> "RecalledPas
     All of them, for a caller who has some already, with paths as people read them.
     """
     from memctl.llm.working import RecalledPassages
-    from memctl.retrieve.pack import choose_passages
+    from memctl.retrieve.selection import choose_passages
 
     found, _ = retriever.find_for_block(query, budget)
     return RecalledPassages(choose_passages(deliver(retriever, found, near=True), budget, whole=True), found.total)
@@ -190,10 +190,10 @@ def explain_delivery(retriever: Retriever, query: str, budget: int, given: tuple
 def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) -> "Ranked":
     """The candidates that may be given to a model, best first, with what is said around them, as the view shows them.
 
-    What the rules in force have not seen is judged by them before. `near`: see `memctl.retrieve.pack.Labels`.
+    What the rules in force have not seen is judged by them before. `near`: see `memctl.retrieve.selection.Labels`.
     """
     from memctl.reading import delivery
-    from memctl.retrieve.pack import Ranked, read_labels, weigh_words
+    from memctl.retrieve.selection import Ranked, read_labels, weigh_words
     from memctl.store.documents import passages
     from memctl.store.items import items
 
@@ -202,12 +202,12 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
     records = items.get_cached(ctx.db, scores)
     places = passages.get_positions(ctx.db, scores)
     if ctx.db.trusted:  # of equals, whose word counts more comes first
-        from memctl.text import trust
+        from memctl.text import source_trust
 
         level = {}
         for item in records:
             source = item.provenance
-            level[item.id] = trust.level(source.source_kind, source.source_id, source.chunk_ids)
+            level[item.id] = source_trust.level(source.source_kind, source.source_id, source.chunk_ids)
         records.sort(key=lambda item: (-scores[item.id], -level[item.id]))
     else:
         records.sort(key=lambda item: -scores[item.id])

@@ -7,7 +7,7 @@ from memctl.operation import READ, WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Acting
 
 if TYPE_CHECKING:
-    from memctl.ingest.scan import Spot
+    from memctl.ingest.judge_files import Spot
 
 _WORDS = {
     "secret": "what looks like a secret",
@@ -76,7 +76,7 @@ def scan(
 
 def _scan_files(ctx: Context, paths: list[str], *, strict: bool) -> PlainResult:
     from memctl.folders.documents import limits, store_files
-    from memctl.ingest.scan import Scanner
+    from memctl.ingest.judge_files import Scanner
     from memctl.ingest.sources import resolve
 
     spots: list[Spot] = []
@@ -109,7 +109,7 @@ def _scan_files(ctx: Context, paths: list[str], *, strict: bool) -> PlainResult:
 
 
 def _scan_store(ctx: Context, *, dry_run: bool) -> PlainResult:
-    from memctl.lifecycle.scan import apply_changes, hide_paths, judge_store
+    from memctl.lifecycle.rescan import apply_changes, hide_paths, judge_store
     from memctl.store import rule_versions
 
     if dry_run:
@@ -150,7 +150,7 @@ def _scan_store(ctx: Context, *, dry_run: bool) -> PlainResult:
 
 
 def _undo(ctx: Context, run: str) -> PlainResult:
-    from memctl.lifecycle.scan import undo_run
+    from memctl.lifecycle.rescan import undo_run
 
     undone = undo_run(ctx.db, run)
     if undone is None:
@@ -163,7 +163,7 @@ def _undo(ctx: Context, run: str) -> PlainResult:
 
 
 def _forget(ctx: Context, run: str) -> PlainResult:
-    from memctl.lifecycle.scan import forget_run
+    from memctl.lifecycle.rescan import forget_run
 
     changed = forget_run(ctx.db, ctx.policy, run)
     if changed is None:

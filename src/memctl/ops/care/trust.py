@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from memctl import errors, ids, registry, state
 from memctl.annotations import Annotated, Any
-from memctl.context import Context, vouching
+from memctl.context import Context, store_trust
 from memctl.context.nearest import DEFAULT_STORE, nearest_store
 from memctl.operation import NONE, Arg, PlainResult, operation
 
@@ -48,14 +48,14 @@ def trust(
     entry = registry.find(store)
     counts = _describe(ctx, store)
     config = os.path.join(os.path.dirname(store), "config.json")
-    vouched = vouching.config_digest(config) if os.path.lexists(config) else ""
-    if entry is not None and vouching.is_trusted(store, entry):
+    vouched = store_trust.config_digest(config) if os.path.lexists(config) else ""
+    if entry is not None and store_trust.is_trusted(store, entry):
         how, store_id, when = entry.how, entry.store_id, entry.when
     else:
-        how, store_id, when = registry.TRUSTED, vouching.give_store_id(store), ids.timestamp_seconds()
+        how, store_id, when = registry.TRUSTED, store_trust.give_store_id(store), ids.timestamp_seconds()
     if not registry.add(store, store_id, how, when, vouched):
         raise errors.TrustUnwritable(path=store, folder=state.folder())
-    vouching.note_mounts(store)
+    store_trust.note_mounts(store)
     return PlainResult({"status": "ok", "db_path": store, "how": how} | counts, list(_trusted_lines(store, counts)))
 
 
@@ -82,7 +82,7 @@ def store_at(ctx: Context, path: str | None) -> str:
 def _describe(ctx: Context, store: str) -> dict[str, Any]:
     """What the store holds and says of itself. Raises what is wrong with it."""
     from memctl.config import read_config
-    from memctl.lifecycle import scan
+    from memctl.lifecycle import rescan
     from memctl.policy import MemoryPolicy
     from memctl.store import safety, untrusted
     from memctl.store.documents.mounts import is_outside, resolve_path
@@ -100,7 +100,7 @@ def _describe(ctx: Context, store: str) -> dict[str, Any]:
     if claims.items <= MAX_JUDGED:  # today's own rules would hold back so many, and blot something out in so many
         db = untrusted.open_untrusted(store)
         try:
-            changes = scan.judge_store(db, MemoryPolicy()).changes
+            changes = rescan.judge_store(db, MemoryPolicy()).changes
         finally:
             db.close()
         held, secret = sum(bool(one.held_by) for one in changes), sum(one.redacted for one in changes)

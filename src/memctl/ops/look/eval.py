@@ -152,7 +152,7 @@ def _read_questions(ctx: Context, file: str) -> list[Question]:
 def _says_phrase(retriever: Retriever, found: SearchResult, question: Question, budget: int) -> bool:
     """Whether the block that recall gives for the question says one of its phrases."""
     from memctl.reading.block import deliver
-    from memctl.retrieve.pack import build_block
+    from memctl.retrieve.selection import build_block
     from memctl.text.block.frames import Compact
 
     free = [c for c in found.candidates if c.injectable][: pool_size(budget)]

@@ -34,7 +34,7 @@ class ShownItem(Result):
     @property
     def stranger(self) -> str:
         """What is said of an item of a store of somebody else; "" in a store of one's own."""
-        from memctl.text.trust import STRANGER
+        from memctl.text.source_trust import STRANGER
 
         return "" if self.trusted else STRANGER
 
@@ -247,7 +247,7 @@ class ReadItems(Result):
         """The items, how many were found, how many asked for."""
         rows = [self._row(item) for item in self.items]
         if not self.trusted:
-            from memctl.text.trust import STRANGER
+            from memctl.text.source_trust import STRANGER
 
             rows = [row | {"trust": STRANGER} for row in rows]
         return {"status": "ok", "items": rows, "found": len(rows), "requested": self.requested}

@@ -13,7 +13,7 @@ from memctl.operation import CREATE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Budget, ReadRequest
 from memctl.store.items import items
 from memctl.text import CHARS_PER_TOKEN
-from memctl.text.block.block import Block
+from memctl.text.block.packing import Block
 from memctl.text.clean import one_line
 
 #: Citations that lead nowhere and are named one by one.
@@ -130,7 +130,7 @@ def _look(ctx: Context, visit: Visit, question: str, budget: int, cap: int) -> t
 def _check(ctx: Context, grounded: GroundedAnswer, visit: Visit) -> list[Citation]:
     """The answer's citations; those that were not in the context are named."""
     from memctl.reading.block import current_folder
-    from memctl.text.block.block import display_path
+    from memctl.text.block.packing import display_path
 
     below = display_path(os.path.join(visit.folder, ""), current_folder(ctx))  # how the context shows the folder
     found = check_citations(grounded.result.answer, grounded.places, below=below)

@@ -92,7 +92,7 @@ class Hits(Result):
             if c.id in self.hidden:
                 row.update(BLANK, quarantined=True)
             if not self.trusted:
-                from memctl.text.trust import STRANGER
+                from memctl.text.source_trust import STRANGER
 
                 row["trust"] = STRANGER
             rows.append(row)
@@ -226,7 +226,7 @@ def text(hits: Hits) -> Iterator[str]:
         if tags:
             yield f"    tags: {', '.join(map(one_line, tags))}"
         if not hits.trusted:
-            from memctl.text.trust import STRANGER
+            from memctl.text.source_trust import STRANGER
 
             yield f"    trust: {STRANGER}"
         line = one_line(snippet(c, found), SNIPPET_CHARS)

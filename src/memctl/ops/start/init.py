@@ -46,7 +46,7 @@ def init(
     exists = os.path.lexists(db)
     named = None if ctx.config_flag is None else ctx.absolute(ctx.config_flag)
     store = _store_settings(named or config, named=bool(named)) if named or os.path.exists(config) else {}
-    from memctl.context import vouching
+    from memctl.context import store_trust
     from memctl.store import connect, schema
 
     tokenizer = schema.tokenizer(store.get("fts_tokenizer") if fts_tokenizer is None else fts_tokenizer)
@@ -57,7 +57,7 @@ def init(
         if why:
             raise errors.StoreUnsafe(path=place, what=why)
         if not force:  # naming a store that somebody else made would trust it
-            vouching.check_known(place)
+            store_trust.check_known(place)
     moved = _move_aside(db) if exists and force else ""
     if os.path.lexists(db):
         connect.open_read(db).close()  # says so if it is no store
@@ -109,11 +109,11 @@ def _move_aside(db: str) -> str:
     from contextlib import suppress
 
     from memctl import ids
-    from memctl.context import vouching
+    from memctl.context import store_trust
     from memctl.store import connect
 
     with suppress(errors.MemctlError):  # damaged, no store, or somebody else's: it is moved as it is
-        store_id = vouching.check_known(db)
+        store_id = store_trust.check_known(db)
         connect.open_write(db, store_id=store_id).close()  # the last close puts what is in the WAL into the file
     stamp = ids.timestamp_sql().replace("-", "").replace(":", "").replace(" ", "T") + "Z"
     name, extension = os.path.splitext(db)  # the extension stays last: .gitignore goes by it

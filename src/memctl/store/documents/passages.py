@@ -9,7 +9,7 @@ from memctl import ids
 from memctl.store.database import Database
 from memctl.store.items import rows
 from memctl.store.items.items import UNCHANGED
-from memctl.text.trust import STRANGER
+from memctl.text.source_trust import STRANGER
 
 
 class SourcePosition(NamedTuple):
@@ -45,7 +45,7 @@ def set_positions(db: Database, places: Mapping[str, SourcePosition]) -> None:
 
 def complete_positions(db: Database) -> int:
     """Record where passages of older programs stand, which only say it in their first line; returns how many."""
-    from memctl.text.block.block import place_line
+    from memctl.text.block.packing import place_line
 
     places = {}
     for item_id, head, source_id in db.rows(

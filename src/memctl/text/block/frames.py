@@ -12,7 +12,7 @@ from memctl.text.block.markers import COMPACT, FOOTER, HEADER
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
-    from memctl.text.block.block import BlockEntry
+    from memctl.text.block.packing import BlockEntry
 
 #: The name of a frame, as `--frame` and `recall.frame` say it.
 FrameName = Literal["compact", "full", "none"]

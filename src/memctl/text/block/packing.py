@@ -1,4 +1,4 @@
-"""The injection block: passages for a model, between a header and a footer that content cannot imitate.
+"""Packing the injection block into its budget: passages between a header and a footer that content cannot imitate.
 
 The budget is a promise: header, passages and footer together, with the line break that ends the output, never cost
 more. Passages are taken in the order given; one that is too long is cut, one that does not fit does not stop the rest.
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import ids
-from memctl.text import CHARS_PER_TOKEN, trust
+from memctl.text import CHARS_PER_TOKEN, source_trust
 from memctl.text.block.excerpt import CUT, Excerpt, Weighed, cost, excerpt, opened
 from memctl.text.block.frames import META_CHARS, Frame, Full
 from memctl.text.block.markers import HEADER, escaped
@@ -46,7 +46,7 @@ class BlockEntry(NamedTuple):
     chunk   its position there, or "3-5" for joined ones
     span    its first and last line in the source, 1-based
     anchor  where it stands in a source without lines: "page 3", "sheet Budget rows 2-40"
-    trust   whose word it is, where its source kind does not say it (`memctl.text.trust`)
+    trust   whose word it is, where its source kind does not say it (`memctl.text.source_trust`)
 
     The compact frame shows these instead of all the others but path, span, anchor, tier, validation and trust:
 
@@ -212,7 +212,7 @@ def block_entry(item: Any, place: "SourcePosition | None" = None, cwd: str = "")
         confidence=float(data.get("confidence", 0.5)),
         entities=[one_line(str(entity)) for entity in data.get("entities") or ()],
         anchor="" if anchor in str(data.get("title", "")) else anchor,  # a heading path says no more than the title
-        trust=getattr(place, "trust", "") or trust.told(kind, source_id, chunk_ids),
+        trust=getattr(place, "trust", "") or source_trust.told(kind, source_id, chunk_ids),
         source=f"{kind}:{source_id}" if source_id else "",
         handle=_id(item),
         heading=one_line(_heading(title, lines, path), HEADING),

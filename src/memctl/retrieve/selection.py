@@ -1,4 +1,4 @@
-"""From ranked items to a block: repeats dropped, those first that add most, packed into a budget of tokens."""
+"""Which ranked items a block is made of: repeats dropped, those first that add most. `text.block.packing` fits them."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -10,10 +10,10 @@ from memctl.store.documents import mounts
 from memctl.store.documents.passages import SourcePosition
 from memctl.store.items import items as stored
 from memctl.text import CHARS_PER_TOKEN
-from memctl.text.block import block
-from memctl.text.block.block import Block, BlockEntry, display_path
+from memctl.text.block import packing
 from memctl.text.block.excerpt import Weighed, cost, stems
 from memctl.text.block.frames import Compact, Frame
+from memctl.text.block.packing import Block, BlockEntry, display_path
 from memctl.text.clean import one_line
 from memctl.text.query import Query
 from memctl.types import MemoryItem
@@ -68,7 +68,7 @@ def pack(
 
 def build_block(ranked: Ranked, frame: Frame, budget: int) -> Block:
     """The block for what was found, within a budget of tokens."""
-    return block.build(choose_passages(ranked, budget), frame, budget, ranked.words)
+    return packing.build(choose_passages(ranked, budget), frame, budget, ranked.words)
 
 
 def choose_passages(ranked: Ranked, budget: int, *, whole: bool = False) -> list[BlockEntry]:
@@ -82,11 +82,11 @@ def choose_passages(ranked: Ranked, budget: int, *, whole: bool = False) -> list
     found: list[tuple[MemoryItem, BlockEntry]] = []
     taken = 0
     for item in ranked.items:
-        passage = block.block_entry(item, ranked.places.get(item.id), ranked.cwd)
+        passage = packing.block_entry(item, ranked.places.get(item.id), ranked.cwd)
         if texts.repeats("\n".join(passage.lines) or passage.title):
             continue
         found.append((item, passage if ranked.labels is None else ranked.labels.put(passage, item)))
-        taken += min(cost(passage.lines), block.SHARE, int(room * block.FAIR_SHARE))  # the least that it will get
+        taken += min(cost(passage.lines), packing.SHARE, int(room * packing.FAIR_SHARE))  # the least that it will get
         if taken > RESERVE * room and not whole:
             break
     order = _order_by_gain(ranked, [item for item, _ in found])
