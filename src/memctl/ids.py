@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from hashlib import _Hash
 
-#: Texts of at most so many bytes are hashed without OpenSSL.
+#: Bytes: texts up to this length are hashed without OpenSSL.
 _SHORT = 1 << 16
 
 

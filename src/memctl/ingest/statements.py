@@ -21,7 +21,7 @@ from memctl.types import MemoryItem
 if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy, PolicyVerdict
 
-#: From so many statements of one run on, revisions say "as the row still is" instead of copying a text that is cut.
+#: From this number of statements in one run, revisions say "as the row still is" instead of copying a text that is cut.
 _COMPACT_FROM = 101
 
 

@@ -20,7 +20,7 @@ MAX_IMPORT_ITEMS = 500
 MAX_OTHER_BYTES = 16_384
 MAX_ARGUMENT_BYTES = 262_144
 MAX_SESSIONS = 1024
-#: A value with more parts than this is not measured further; nothing that a client means has so many.
+#: A value with more parts than this is not measured further; no honest value comes near it.
 MAX_PARTS = 2_000_000
 #: A glob pattern that fits more places than this is refused rather than followed.
 MAX_GLOB_MATCHES = 10_000

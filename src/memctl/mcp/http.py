@@ -338,7 +338,7 @@ class PeerLimits:
 
 
 class LimitedConnection(H11Protocol):
-    """A connection of uvicorn's whose requests must begin in time, and of which a peer has only so many."""
+    """A connection of uvicorn's whose requests must begin in time; the number of connections per peer is limited."""
 
     def __init__(self, limits: PeerLimits, **how: Any) -> None:
         super().__init__(**how)

@@ -24,9 +24,9 @@ EXEMPT_TOOLS = frozenset({"memory_stats", "memory_mount"})
 #: They must answer whatever else goes on; documented as such, but never in the set above.
 _ALWAYS_ANSWERED = frozenset({"memory_status", "memory_eco", "memory_metrics"})
 
-#: An import is one call with many items: so many of them cost as much as one write.
+#: An import is one call with many items: this number of them costs as much as one write.
 IMPORT_ITEMS_PER_WRITE = 25
-#: A turn ends when no proposal came for so many seconds.
+#: Seconds without a proposal after which a turn ends.
 TURN_SECONDS = 60.0
 MAX_SESSIONS = 1024
 
@@ -131,7 +131,7 @@ class RateLimiter:
             self._take(session_id, "write", n, f"{n} items", self.writes_per_minute)
 
     def check_import(self, session_id: str, items: int) -> None:
-        """Count an import of so many items as a few writes, never more of them than can be had at once."""
+        """Count an import as one write per batch of items, never as more writes than the burst allows."""
         cost = max(1, ceil(items / IMPORT_ITEMS_PER_WRITE))
         capacity = self.writes_per_minute * self.burst_factor
         self._take(session_id, "write", min(cost, capacity), f"{items} items", self.writes_per_minute)

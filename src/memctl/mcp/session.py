@@ -8,7 +8,7 @@ from collections import OrderedDict
 from threading import Lock
 
 DEFAULT_SESSION_ID = "default"
-#: So many sessions are remembered; the one that was silent for longest is forgotten first.
+#: The number of sessions remembered; the one silent for longest is forgotten first.
 MAX_SESSIONS = 1024
 #: A longer name is cut; names come from clients.
 MAX_ID_CHARS = 64

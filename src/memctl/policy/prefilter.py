@@ -27,7 +27,7 @@ _SILENT = _HEXADECIMAL + bytes(range(128, 256))  # no keyword is made of these a
 _DIGITS = 7  # fewer digits make no number worth a look
 _SHORTER = frozenset(("#num", "#n8a"))  # signs of numbers of fewer than nine digits
 _SHORT = 120  # characters of a text that may be nothing but a number
-_SPACED = 10  # so many different one-letter words, and the text may be s p a c e d
+_SPACED = 10  # different one-letter words from which on a text may be s p a c e d
 
 _BREAKS = bytes(
     c | 32 if 65 <= c <= 90 else c if 48 <= c <= 57 or 97 <= c <= 122 or c >= 128 else 32 for c in range(256)

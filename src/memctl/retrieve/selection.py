@@ -72,7 +72,7 @@ def build_block(ranked: Ranked, frame: Frame, budget: int) -> Block:
 
 
 def choose_passages(ranked: Ranked, budget: int, *, whole: bool = False) -> list[BlockEntry]:
-    """What a block of so many tokens chooses from, in the order in which it gives room.
+    """What a block within this budget of tokens chooses from, in the order in which it gives room.
 
     Repeats are dropped. What ranks first stands first; then comes whatever adds most to those before it. Looking ends
     when there is more than can find room; with `whole` it does not, for a caller who has some already.

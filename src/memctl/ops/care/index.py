@@ -210,12 +210,8 @@ def reindex(
     ctx.note(f"Reindexed {count} items in {seconds:.1f}s")
     ctx.note(f"  Previous: {before}")
     ctx.note(f"  Current:  {after}")
-    how = (
-        "Tokenizer changed — FTS index rebuilt from scratch."
-        if before != after
-        else "In-place rebuild (same tokenizer)."
-    )
-    ctx.note(f"  {how}")
+    changed, same = "Tokenizer changed — FTS index rebuilt from scratch.", "In-place rebuild (same tokenizer)."
+    ctx.note(f"  {same if before == after else changed}")
     if steps:
         ctx.note(f"  Brought up to date: {'; '.join(steps)}")
     if placed:
