@@ -87,7 +87,7 @@ TABLE: dict[str, Row] = {
     "eval": Row("memctl.ops.look.eval", "Measure how well search answers your own questions", "Look"),
     "export": Row("memctl.ops.move.transfer", "Write items as JSON lines", "Move"),
     "import": Row("memctl.ops.move.transfer", "Read items from JSON lines, checked line by line", "Move"),
-    "scan": Row("memctl.ops.care.scan", "Report what policy finds in files, or in the store", "Care"),
+    "scan": Row("memctl.ops.care.policy", "Report what policy finds in files, or in the store", "Care"),
     "policy": Row("memctl.ops.care.policy", "Show the rules, try them on a text, or explain one", "Care"),
     "quarantine": Row(
         "memctl.ops.care.quarantine", "Look at what policy holds back, release it, or delete it for good", "Care"

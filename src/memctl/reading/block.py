@@ -96,7 +96,7 @@ def recall_block(
 ) -> Recalled:
     """Find what answers a question and write it as a block, whose injection_type is `kind`."""
     from memctl.retrieve.selection import build_block
-    from memctl.text import estimate_tokens
+    from memctl.text.tokens import estimate_tokens
 
     prompt = Prompt(ctx, query, propose=form.propose) if form.prompt or form.propose else None
     budget = block_budget(ctx, request)

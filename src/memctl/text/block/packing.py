@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import ids
-from memctl.text import CHARS_PER_TOKEN, source_trust
+from memctl.text import source_trust
 from memctl.text.block.excerpt import CUT, Excerpt, Weighed, cost, excerpt, opened
 from memctl.text.block.frames import META_CHARS, Frame, Full
 from memctl.text.block.markers import HEADER, escaped
 from memctl.text.clean import one_line, union
+from memctl.text.tokens import CHARS_PER_TOKEN
 
 if TYPE_CHECKING:
     import re

@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from memctl.text import CHARS_PER_TOKEN
+from memctl.text.tokens import CHARS_PER_TOKEN
 
 #: Ranks from here on are borders inside one section (paragraphs, list items); below are headings and definitions.
 INNER = 1000
