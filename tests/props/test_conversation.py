@@ -37,7 +37,7 @@ def test_remember(ctx: Context, text: str, title: str, why: str, tags: list[str]
         done = remember(ctx, [text], title=title, why=why, tags=tags)
     except (errors.NothingStored, errors.UsageError, errors.EmptyInput):
         return
-    row = ctx.db.row("SELECT title, content FROM memory_items WHERE id = ?", (done.outcome.id,))
+    row = ctx.db.row("SELECT title, content FROM memory_items WHERE id = ?", (done.as_dict()["id"],))
     assert row is not None
     assert all("\0" not in part and part.encode() for part in row)
 
