@@ -23,8 +23,9 @@ FOREIGN = {
     "ignore": f"INSERT OR IGNORE {ROW}",
     "fail": f"INSERT OR FAIL {ROW}",
     "purge": "DELETE FROM memory_items WHERE id = ? OR content = ?",
-    "update": "UPDATE memory_items SET content = ?2 WHERE id = ?1",
-    "rename": "UPDATE OR REPLACE memory_items SET id = 'MEM-0' WHERE id = ?1 AND ?2 <> ''",
+    "update": "WITH given(id, word) AS (VALUES (?, ?)) "
+    "UPDATE memory_items SET content = (SELECT word FROM given) WHERE id = (SELECT id FROM given)",
+    "rename": "UPDATE OR REPLACE memory_items SET id = 'MEM-0' WHERE id = ? AND ? <> ''",
 }
 OURS = ("write", "change", "again")
 STEPS = st.lists(
