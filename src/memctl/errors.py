@@ -98,7 +98,19 @@ class TimesCrossed(MemctlError):
 class ConfigUnreadable(MemctlError):
     """cannot use the config file {path}: {reason}"""
 
-    hint = "docs/config.md lists the keys; --config names another file"
+    hint = "memctl config check says what is wrong, memctl config edit mends it; --config names another file"
+
+
+class ConfigNotChanged(MemctlError):
+    """{path} was not changed: {reason}"""
+
+    hint = "your text is kept in {draft}; memctl config edit goes on from it"
+
+
+class EditorFailed(MemctlError):
+    """cannot edit with {editor}: {reason}"""
+
+    hint = "VISUAL or EDITOR names an editor; what was written is in {draft}"
 
 
 class SourceNotFound(MemctlError):
