@@ -4,8 +4,6 @@ The command line prints `memctl: message` and `hint: …` and exits with `exit_c
 for what is broken. The MCP server answers with the same words. Slugs are a contract: never renamed, never reused.
 """
 
-import re
-
 from memctl.annotations import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,7 +45,7 @@ class _Fields(dict[str, object]):
 
 def slug_of(cls: type[MemctlError]) -> str:
     """The machine-readable name of an error class."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in cls.__name__).lstrip("-")
 
 
 # --- what the caller gave us ------------------------------------------------------------------------------------
