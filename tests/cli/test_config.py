@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memctl.cli.run import load
+from memctl.cli import load
 from memctl.config import KEYS
 from memctl.config.keys import NAMED_ONLY, VARIABLES
 from memctl.ops import commands
