@@ -261,21 +261,37 @@ def read_bytes(path: str, *, named: bool) -> bytes:
 
 
 def _object(path: str, *, named: bool) -> dict[str, Any]:
-    import json
-
     try:
-        data = json.loads(read_bytes(path, named=named).decode("utf-8-sig"))
+        return parse_config(read_bytes(path, named=named), path)
     except OSError as exc:
         raise ConfigUnreadable(path=path, reason=exc.strerror or str(exc)) from exc
+
+
+def parse_config(data: bytes, path: str, *, whole: bool = False) -> dict[str, Any]:
+    """The object that a config file holds; `path` is for messages. Raises ConfigUnreadable.
+
+    whole  a name that stands twice is refused, because writing the object out again would lose one of the two
+    """
+    import json
+
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ConfigUnreadable(path=path, reason=f"{twice} stands there twice")
+        return dict(pairs)
+
+    try:
+        found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=distinct if whole else None)
     except UnicodeDecodeError as exc:
         raise ConfigUnreadable(path=path, reason=f"byte {exc.start} is not UTF-8") from exc
     except json.JSONDecodeError as exc:
         raise ConfigUnreadable(path=path, reason=f"line {exc.lineno}, column {exc.colno}: {exc.msg}") from exc
     except (ValueError, RecursionError) as exc:
         raise ConfigUnreadable(path=path, reason="it is not usable as JSON") from exc
-    if not isinstance(data, dict):
+    if not isinstance(found, dict):
         raise ConfigUnreadable(path=path, reason="it must hold one JSON object")
-    return data
+    return found
 
 
 def _unknown(data: dict[str, Any], known: set[tuple[str, str]]) -> list[str]:

@@ -149,6 +149,14 @@ KEYS = (
     Key("chat", "history_max", int, 1000, "lines of history kept", 10, 100000),
 )
 
+#: The environment variables that go before a key.
+VARIABLES = {
+    "store.db_path": "MEMCTL_DB", "store.fts_tokenizer": "MEMCTL_FTS", "recall.budget_tokens": "MEMCTL_BUDGET",
+    "embeddings.embedder": "MEMCTL_EMBEDDER", "llm.command": "MEMCTL_LLM", "pull.tier": "MEMCTL_TIER",
+}  # fmt: skip
+#: Keys that count only in a file that somebody named.
+NAMED_ONLY = ("store.db_path", "llm.command")
+
 #: What counts of a key in a file that somebody else may have written: any value, only one below the default, only one
 #: above it, or what it adds to the default.
 ANY, LOWER, HIGHER, MORE = "any", "lower", "higher", "more"
