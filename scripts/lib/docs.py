@@ -132,7 +132,7 @@ def schema_page() -> Iterator[str]:
 
 def read_keys() -> set[str]:
     """The `section.key`s that some code reads: by path, or as an attribute in a file that takes the section."""
-    files = [p for p in Path(str(memctl.__file__)).parent.rglob("*.py") if p.name != "config.py"]
+    files = [p for p in Path(str(memctl.__file__)).parent.rglob("*.py") if p != Path(str(config.__file__))]
     return {key.path for key in config.KEYS for path in files if reads(path, key)}
 
 
@@ -160,6 +160,11 @@ def config_page() -> Iterator[str]:
 A setting comes from the flag, else the environment, else `config.json`, else its default. An empty variable counts as
 unset. `config.json` is the file named with `--config`, else the one beside the store. What counts of one that may be
 somebody else's stands in the column "a stranger's" ([trust.md](trust.md)).
+
+`memctl config show` prints each setting and where it comes from, `set` and `unset` change one, `edit` opens the file in
+your editor, `check` says what is wrong with it and with the variables. The file is JSON, which has no comments; keys
+that memctl does not know stay in it. It is replaced as a whole or not at all, and one that is no JSON is never
+overwritten: `edit` mends it, and keeps your text in `config.json.edit` as long as that is not right.
 
 ## Settings with more than one way to give them
 

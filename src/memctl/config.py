@@ -156,6 +156,14 @@ KEYS = (
     Key("chat", "history_max", int, 1000, "lines of history kept", 10, 100000),
 )
 
+#: The environment variables that go before a key.
+VARIABLES = {
+    "store.db_path": "MEMCTL_DB", "store.fts_tokenizer": "MEMCTL_FTS", "recall.budget_tokens": "MEMCTL_BUDGET",
+    "embeddings.embedder": "MEMCTL_EMBEDDER", "llm.command": "MEMCTL_LLM", "pull.tier": "MEMCTL_TIER",
+}  # fmt: skip
+#: Keys that count only in a file that somebody named.
+NAMED_ONLY = ("store.db_path", "llm.command")
+
 #: What counts of a key in a file that somebody else may have written: any value, only one below the default, only one
 #: above it, or what it adds to the default.
 ANY, LOWER, HIGHER, MORE = "any", "lower", "higher", "more"
@@ -297,21 +305,11 @@ def read_config(path: str | os.PathLike[str], *, named: bool = True) -> Loaded:
 
     named  somebody chose this file; one that only stands beside a store must be a regular file of that folder
     """
-    import json
-
     path = os.fspath(path)
     try:
-        data = json.loads(read_bytes(path, named=named).decode("utf-8-sig"))
+        data = parse_config(read_bytes(path, named=named), path)
     except OSError as exc:
         raise ConfigUnreadable(path=path, reason=exc.strerror or str(exc)) from exc
-    except UnicodeDecodeError as exc:
-        raise ConfigUnreadable(path=path, reason=f"byte {exc.start} is not UTF-8") from exc
-    except json.JSONDecodeError as exc:
-        raise ConfigUnreadable(path=path, reason=f"line {exc.lineno}, column {exc.colno}: {exc.msg}") from exc
-    except (ValueError, RecursionError) as exc:
-        raise ConfigUnreadable(path=path, reason="it is not usable as JSON") from exc
-    if not isinstance(data, dict):
-        raise ConfigUnreadable(path=path, reason="it must hold one JSON object")
     config = MemoryConfig.from_dict(data)
     found = [(section, name) for section, keys in data.items() if isinstance(keys, dict) for name in keys]
     known = {(key.section, key.name) for key in KEYS}
@@ -344,6 +342,33 @@ def read_bytes(path: str, *, named: bool) -> bytes:
     if len(data) > MAX_FILE_BYTES:
         raise ConfigUnreadable(path=path, reason=f"it is larger than {MAX_FILE_BYTES >> 20} MB")
     return data
+
+
+def parse_config(data: bytes, path: str, *, whole: bool = False) -> dict[str, Any]:
+    """The object that a config file holds; `path` is for messages. Raises ConfigUnreadable.
+
+    whole  a name that stands twice is refused, because writing the object out again would lose one of the two
+    """
+    import json
+
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ConfigUnreadable(path=path, reason=f"{twice} stands there twice")
+        return dict(pairs)
+
+    try:
+        found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=distinct if whole else None)
+    except UnicodeDecodeError as exc:
+        raise ConfigUnreadable(path=path, reason=f"byte {exc.start} is not UTF-8") from exc
+    except json.JSONDecodeError as exc:
+        raise ConfigUnreadable(path=path, reason=f"line {exc.lineno}, column {exc.colno}: {exc.msg}") from exc
+    except (ValueError, RecursionError) as exc:
+        raise ConfigUnreadable(path=path, reason="it is not usable as JSON") from exc
+    if not isinstance(found, dict):
+        raise ConfigUnreadable(path=path, reason="it must hold one JSON object")
+    return found
 
 
 def _unknown(data: dict[str, Any], known: set[tuple[str, str]]) -> list[str]:
