@@ -354,7 +354,7 @@ class MemoryPolicy:
 
             home = self._project.engine if self._project is not None else built_in_engine
             self._engines[document] = engine = home(document=document)
-        hits = engine.scan_long(text, MOST_FINDINGS + 1 if document else sys.maxsize)
+        hits = engine.scan(text, MOST_FINDINGS + 1 if document else sys.maxsize)
         if self._off:
             hits = [h for h in hits if h.rule.kind not in self._off]
         if self._path and self._project is not None:
