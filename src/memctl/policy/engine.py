@@ -172,7 +172,7 @@ class Engine:
             alike = text[position : position + _ALIKE]
             if position < done or alike in failed or any(lo <= position < hi for lo, hi in whole):
                 continue
-            if not tries or not normalise.looks_broken(text, position):
+            if not tries or not normalise.BROKEN.match(text, position):
                 continue
             failed.add(alike)
             for form in islice(normalise.mended(text, max(0, position - _BEFORE), position), tries):
