@@ -144,8 +144,8 @@ def keywords(concepts: Iterable[str], *, rare: bool = True) -> str:
                 if stem.isalnum():
                     part = "" if seldom and stem in _COMMON else stem
                 else:
-                    parts = re.split(r"[_'.-]", stem)
-                    part = max((one for one in parts if not (rare or seldom) or one not in _COMMON), key=len, default="")
+                    parts = [one for one in re.split(r"[_'.-]", stem) if not (rare or seldom) or one not in _COMMON]
+                    part = max(parts, key=len, default="")
                 if not part:
                     continue
                 star = "*" if len(stem) < len(entry) and stem.endswith(part) else ""

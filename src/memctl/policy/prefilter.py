@@ -111,8 +111,8 @@ class Prefilter:
     """
 
     __slots__ = (
-        "_also", "_by_bit", "_contains", "_enough", "_exact", "_first", "_known", "_needs", "_opened", "_opening_signs", "_plain",
-        "_prefix", "_shaped", "_shapes", "_sizes", "_within", "anchors",
+        "_also", "_by_bit", "_contains", "_enough", "_exact", "_first", "_known", "_needs", "_opened",
+        "_opening_signs", "_plain", "_prefix", "_shaped", "_shapes", "_sizes", "_within", "anchors",
     )  # fmt: skip
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
@@ -146,20 +146,8 @@ class Prefilter:
         self._prefix: dict[bytes, int] = {}
         self._within: dict[bytes, int] = {}
         self._shapes: list[tuple[bytes, int]] = []
-        groups_of_words = [(name, bit) for name, bit in first_groups.items() if bit >= FIRST_WORD_BIT]
-        for name, bit in (*groups_of_words, *others.items()):
-            for keyword in name.split():
-                word, table = keyword.encode(), self._exact
-                if keyword[0] == "/":
-                    self._shapes.append((word[1:-1], bit))
-                    continue
-                if keyword in SIGNS:
-                    continue
-                if keyword[0] == "*":
-                    word, table = word[1:-1], self._within
-                elif keyword[-1] == "*":
-                    word, table = word[:-1], self._prefix
-                table[word] = table.get(word, 0) | bit
+        for name, bit in (*first_groups.items(), *others.items()):
+            self._enter(name, bit)
         for word in _CORE:
             for disguised, sign in ((word.translate(_ROT13), "#rot13"), (word[::-1], "#reversed")):
                 self._exact[disguised] = self._exact.get(disguised, 0) | SIGNS[sign]
@@ -176,6 +164,21 @@ class Prefilter:
         self._plain: set[bytes] = set()  # words that say nothing
         self._known: dict[bytes, int] = {}  # words that say something, and what
         self._opened: dict[int, tuple[int, ...]] = {}  # by the bits of a word, places in _needs
+
+    def _enter(self, group: str, bit: int) -> None:
+        """Let the keywords of a group stand for a bit."""
+        for keyword in group.split():
+            word, table = keyword.encode(), self._exact
+            if keyword in SIGNS:
+                continue
+            if keyword[0] == "/":
+                self._shapes.append((word[1:-1], bit))
+                continue
+            if keyword[0] == "*":
+                word, table = word[1:-1], self._within
+            elif keyword[-1] == "*":
+                word, table = word[:-1], self._prefix
+            table[word] = table.get(word, 0) | bit
 
     def candidates(self, text: str) -> Candidates:
         """The rules that `text` may break."""
@@ -227,18 +230,8 @@ class Prefilter:
             bits = self._exact.get(word, 0)
             for length in self._sizes.get(word[:2], ()):
                 bits |= self._prefix.get(word[:length], 0)
-            if size >= _LEAST and not word.isalpha() and not word.isdigit():  # letters and digits, or signs
-                head = word[:_LOOKED_AT]
-                if size <= _LONG_WORD and word.translate(_UNLEET) in _CORE:
-                    bits |= SIGNS["#leet"]
-                if size >= _VALUE_WORD and head.translate(None, _NO_DIGITS):
-                    bits |= _VALUE
-                    if size >= _LONG_WORD:
-                        bits |= _LONG
-                        if head.translate(None, _HEXADECIMAL) or _says_something(head):
-                            bits |= _BLOB
-                if self._shaped.fullmatch(word):
-                    bits |= sum(bit for shape, bit in self._shapes if re.fullmatch(shape, word))
+            if size >= _LEAST and not word.isalpha() and not word.isdigit():
+                bits |= self._mixed(word)
             for found in self._contains.findall(word):
                 bits |= self._within[found]
             seen.append((word, bits))
@@ -249,6 +242,20 @@ class Prefilter:
             else:
                 self._plain.add(word)
         return seen
+
+    def _mixed(self, word: bytes) -> int:
+        """The signs of a word that is not all letters: digits among them, a length that only encodings have."""
+        size, head = len(word), word[:_LOOKED_AT]
+        bits = SIGNS["#leet"] if size <= _LONG_WORD and word.translate(_UNLEET) in _CORE else 0
+        if size >= _VALUE_WORD and head.translate(None, _NO_DIGITS):
+            bits |= _VALUE
+            if size >= _LONG_WORD:
+                bits |= _LONG
+                if head.translate(None, _HEXADECIMAL) or _says_something(head):
+                    bits |= _BLOB
+        if self._shaped.fullmatch(word):
+            bits |= sum(bit for shape, bit in self._shapes if re.fullmatch(shape, word))
+        return bits
 
     def _rules(self, bits: int, hot: list[tuple[bytes, int]]) -> tuple[int, ...]:
         """The rules that these words and signs open, and whose other groups and signs are there, too."""
