@@ -12,6 +12,11 @@ from memctl.mcp import tool_schema
 from memctl.mcp.server import build_parser, create_server
 from support import ok
 
+try:
+    from mcp.server.mcpserver import MCPServer as SdkServer
+except ImportError:  # the first generation
+    from mcp.server.fastmcp import FastMCP as SdkServer  # type: ignore[attr-defined,no-redef]
+
 #: A call of each tool that works on a store with one folder and a few items; {id} is one of these.
 CALLS: dict[str, dict[str, Any]] = {
     "memory_recall": {"query": "how are tokens rotated?"},
@@ -332,10 +337,9 @@ def test_a_smaller_set_has_no_other_tools(toolset: str) -> None:
 def test_the_tools_work_on_a_server_of_somebody_elses(store: MemoryStore) -> None:
     """`register_memory_tools` on a server that a program made with the SDK: it reads the functions' signatures."""
     from memctl.mcp.guard import ServerGuard
-    from memctl.mcp.sdk import Server
     from memctl.mcp.tools import register_memory_tools
 
-    theirs: Any = Server("theirs")
+    theirs: Any = SdkServer("theirs")
     register_memory_tools(theirs, store, guard=ServerGuard())
 
     calls: tuple[tuple[str, dict[str, Any]], ...] = (
