@@ -42,7 +42,7 @@ OURS = {
     "memctl.text.block",
     "memctl.store.migrate", "memctl.store.safety", "memctl.store.schema",
     "memctl.store.search.index", "memctl.text", "memctl.text.clean",
-    "memctl.text.block.excerpt", "memctl.text.query", "memctl.text.languages",
+    "memctl.text.block.excerpt", "memctl.text.query",
 }  # fmt: skip
 
 _PROBE = """
