@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from memctl.cli import load
-from memctl.config import KEYS
-from memctl.config.keys import NAMED_ONLY, VARIABLES
+from memctl.config import KEYS, NAMED_ONLY, VARIABLES
 from memctl.ops import commands
 from support import ok, run, spawn
 

@@ -113,7 +113,7 @@ def _store_origin(ctx: Context) -> tuple[str, str]:
 
 def _setting(ctx: Context, key: "Key") -> dict[str, Any]:
     """A setting's value, and where it comes from."""
-    from memctl.config.keys import NAMED_ONLY, VARIABLES
+    from memctl.config import NAMED_ONLY, VARIABLES
 
     default, held = key.default, ctx.config.value(key.path)
     if key.path == "store.fts_tokenizer":
@@ -165,7 +165,7 @@ def _bytes(ctx: Context, path: str) -> bytes | None:
 
 def _value(key: "Key", words: list[str]) -> Any:
     """The value that words mean for a key. Raises UsageError."""
-    from memctl.config.keys import Rows
+    from memctl.config import Rows
 
     text = " ".join(words)
     scalar = str if issubclass(key.type, list) else key.type
@@ -218,7 +218,7 @@ def _change(ctx: Context, key: "Key", value: Any) -> PlainResult:
 
 def _tell_what_counts(ctx: Context, path: str, key: "Key") -> None:
     """Say of a value that was written that something else goes before it, or that it does not count there."""
-    from memctl.config.keys import NAMED_ONLY, VARIABLES
+    from memctl.config import NAMED_ONLY, VARIABLES
 
     variable = VARIABLES.get(key.path, "")
     if variable and ctx.env(variable) is not None:
@@ -288,8 +288,7 @@ def _edit(ctx: Context) -> PlainResult:
 
 def _check(ctx: Context) -> PlainResult:
     """Say what is wrong with the file and with the variables that go before it."""
-    from memctl.config import KEYS
-    from memctl.config.keys import VARIABLES
+    from memctl.config import KEYS, VARIABLES
 
     path, problems, given = ctx.config_path, [], 0
     if path is not None:

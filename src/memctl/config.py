@@ -1,11 +1,18 @@
-"""The table of config.json's keys: type, default, range and meaning of each.
+"""config.json: the table of its keys (type, default, range and meaning of each), and how the file is read.
 
-The documented classes, their validation, the warnings of the command line and docs/config.md are all read from it.
+The documented sections, their validation, the warnings of the command line and docs/config.md all come from the table.
+Where a value may also come from a flag or the environment, `context` decides (flag > environment > config.json >
+default).
 """
 
+import os
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from memctl.errors import ConfigUnreadable
 from memctl.names import STRENGTH, TIERS
+from memctl.paths import real_path
 
 DEFAULT_INSTRUCTION = """\
 When something in this conversation is worth remembering (a decision, a constraint, a definition, a fact that will \
@@ -181,3 +188,227 @@ OF_STRANGERS = {
     "inspect.sparse_threshold": ANY,
     "chat.history_max": LOWER,
 }  # fmt: skip
+
+
+# --- sections ---------------------------------------------------------------------------------------------------------
+
+
+class ValidationError(ValueError):
+    """A config file that `load_config(strict=True)` does not accept."""
+
+
+class ConfigSection(SimpleNamespace):
+    """The values of one section as attributes, compared by value; missing ones get their defaults."""
+
+    def __init__(self, section: str, /, **values: Any) -> None:
+        self.section = section
+        for key in KEYS:
+            if key.section == section:
+                default = list(key.default) if isinstance(key.default, list) else key.default
+                setattr(self, key.name, values.pop(key.name, default))
+        if values:
+            raise TypeError(f"section {section} has no key {', '.join(map(repr, values))}")
+
+    def validate(self) -> list[str]:
+        """One sentence for each value that is of a wrong type or out of range."""
+        keys = (key for key in KEYS if key.section == self.section)
+        return [problem for key in keys if (problem := key.problem(getattr(self, key.name)))]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The values by key."""
+        return {key.name: getattr(self, key.name) for key in KEYS if key.section == self.section}
+
+
+#: The documented sections; build one with keywords, `PolicyConfig(max_content_length=500)`.
+StoreConfig = partial(ConfigSection, "store")
+PolicyConfig = partial(ConfigSection, "policy")
+RecallConfig = partial(ConfigSection, "recall")
+EmbeddingsConfig = partial(ConfigSection, "embeddings")
+LlmConfig = partial(ConfigSection, "llm")
+IngestConfig = partial(ConfigSection, "ingest")
+PullConfig = partial(ConfigSection, "pull")
+ConsolidateConfig = partial(ConfigSection, "consolidate")
+ProposerConfig = partial(ConfigSection, "proposer")
+InspectConfig = partial(ConfigSection, "inspect")
+ChatConfig = partial(ConfigSection, "chat")
+
+
+class MemoryConfig(SimpleNamespace):
+    """All sections: `config.policy.max_content_length`. Build it with keywords; missing sections get defaults."""
+
+    def __init__(self, **sections: ConfigSection) -> None:
+        super().__init__(**{name: sections.get(name) or ConfigSection(name) for name in SECTIONS})
+        if unknown := set(sections) - set(SECTIONS):
+            raise TypeError(f"there is no section {', '.join(sorted(unknown))}")
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "MemoryConfig":
+        """Build from the content of config.json; unknown keys are passed over, the others are all taken.
+
+        Values are taken as they are: `validate()` says which of them are out of range.
+        """
+        config = cls()
+        for key in KEYS:
+            given = data.get(key.section)
+            if isinstance(given, dict) and key.name in given:
+                setattr(getattr(config, key.section), key.name, given[key.name])
+        return config
+
+    def value(self, path: str) -> Any:
+        """The value of `section.key`."""
+        section, _, name = path.partition(".")
+        return getattr(getattr(self, section), name)
+
+    def validate(self) -> list[str]:
+        """One sentence for each value that is of a wrong type or out of range."""
+        return [problem for name in SECTIONS for problem in getattr(self, name).validate()]
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """All values, by section and key."""
+        return {name: getattr(self, name).to_dict() for name in SECTIONS}
+
+
+# --- the file ---------------------------------------------------------------------------------------------------------
+
+
+class Loaded(NamedTuple):
+    """A config file as it was found: the config, which `section.key` it names, and what is odd in it."""
+
+    config: MemoryConfig
+    given: frozenset[str]
+    unknown: tuple[str, ...]
+    invalid: tuple[str, ...]
+    foreign: bool
+
+    def loosening(self) -> list[str]:
+        """The keys that would not count if the file were somebody else's, in order."""
+        keys = sorted((key for key in KEYS if key.path in self.given), key=lambda key: key.path)
+        return [key.path for key in keys if not key.counts_of_stranger(self.config.value(key.path))]
+
+    def limited(self) -> "Loaded":
+        """The file with only what counts of somebody else's; the other keys have their defaults."""
+        config = MemoryConfig()
+        given = []
+        for key in KEYS:
+            value = self.config.value(key.path)
+            if key.path not in self.given or key.path not in OF_STRANGERS or not key.counts_of_stranger(value):
+                continue
+            if OF_STRANGERS[key.path] == MORE:
+                value = [*key.default, *(one for one in value if one not in key.default)]
+            setattr(getattr(config, key.section), key.name, value)
+            given.append(key.path)
+        return self._replace(config=config, given=frozenset(given))
+
+
+def read_config(path: str | os.PathLike[str], *, named: bool = True) -> Loaded:
+    """Read a config file. Raises ConfigUnreadable when it cannot be read as a JSON object in UTF-8.
+
+    named  somebody chose this file; one that only stands beside a store must be a regular file of that folder
+    """
+    path = os.fspath(path)
+    try:
+        data = parse_config(read_bytes(path, named=named), path)
+    except OSError as exc:
+        raise ConfigUnreadable(path=path, reason=exc.strerror or str(exc)) from exc
+    config = MemoryConfig.from_dict(data)
+    found = [(section, name) for section, keys in data.items() if isinstance(keys, dict) for name in keys]
+    known = {(key.section, key.name) for key in KEYS}
+    broken = [f"{s}: expected an object" for s in data if s in SECTIONS and not isinstance(data[s], dict)]
+    return Loaded(
+        config,
+        frozenset(f"{section}.{name}" for section, name in found if (section, name) in known),
+        tuple(_unknown(data, known)),
+        (*broken, *config.validate()),
+        foreign=bool(data) and not any(section in SECTIONS or _nearest(section, list(SECTIONS)) for section in data),
+    )
+
+
+#: The largest config file that is read, in bytes.
+MAX_FILE_BYTES = 4 << 20
+
+
+def read_bytes(path: str, *, named: bool) -> bytes:
+    """What the file holds. Raises OSError and ConfigUnreadable; a pipe beside a store is not waited for."""
+    from stat import S_ISREG
+
+    here = os.path.dirname(os.path.abspath(path))
+    if not named and os.path.dirname(real_path(path)) != real_path(here):
+        raise ConfigUnreadable(path=path, reason="it is a link to another folder; --config names any file")
+    wait = 0 if named else getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | wait)) as file:
+        if not (named or S_ISREG(os.fstat(file.fileno()).st_mode)):
+            raise ConfigUnreadable(path=path, reason="it is no regular file")
+        data = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise ConfigUnreadable(path=path, reason=f"it is larger than {MAX_FILE_BYTES >> 20} MB")
+    return data
+
+
+def parse_config(data: bytes, path: str, *, whole: bool = False) -> dict[str, Any]:
+    """The object that a config file holds; `path` is for messages. Raises ConfigUnreadable.
+
+    whole  a name that stands twice is refused, because writing the object out again would lose one of the two
+    """
+    import json
+
+    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ConfigUnreadable(path=path, reason=f"{twice} stands there twice")
+        return dict(pairs)
+
+    try:
+        found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=distinct if whole else None)
+    except UnicodeDecodeError as exc:
+        raise ConfigUnreadable(path=path, reason=f"byte {exc.start} is not UTF-8") from exc
+    except json.JSONDecodeError as exc:
+        raise ConfigUnreadable(path=path, reason=f"line {exc.lineno}, column {exc.colno}: {exc.msg}") from exc
+    except (ValueError, RecursionError) as exc:
+        raise ConfigUnreadable(path=path, reason="it is not usable as JSON") from exc
+    if not isinstance(found, dict):
+        raise ConfigUnreadable(path=path, reason="it must hold one JSON object")
+    return found
+
+
+def _unknown(data: dict[str, Any], known: set[tuple[str, str]]) -> list[str]:
+    """A line for each section and key that is none, with the one it may be meant for."""
+    lines = []
+    for section, keys in data.items():
+        if section not in SECTIONS:
+            guess = _nearest(section, list(SECTIONS))
+            lines.append(f"unknown section {section}" + (f"; did you mean {guess}?" if guess else ""))
+        elif isinstance(keys, dict):
+            names = [name for home, name in known if home == section]
+            for name in keys:
+                if (section, name) not in known:
+                    guess = _nearest(name, names)
+                    did_you_mean = f"; did you mean {section}.{guess}?" if guess else ""
+                    lines.append(f"unknown key {section}.{name}{did_you_mean}")
+    return lines
+
+
+def _nearest(word: str, words: list[str]) -> str:
+    from difflib import get_close_matches
+
+    return (get_close_matches(word, sorted(words), 1) or [""])[0]
+
+
+def load_config(path: str | os.PathLike[str] | None = None, *, strict: bool = False) -> MemoryConfig:
+    """The config in a file; defaults when there is no path or no file.
+
+    Without `strict` it never fails: what cannot be read counts as not there, an unknown key is passed over, and a
+    value out of range is kept for `validate()` to tell. With `strict`, each of these raises ValidationError.
+    """
+    if path is None or not os.path.lexists(path):
+        return MemoryConfig()
+    try:
+        loaded = read_config(path)
+    except ConfigUnreadable as exc:
+        if strict:
+            raise ValidationError(f"Config validation failed: {exc.message}") from exc
+        return MemoryConfig()
+    problems = [*loaded.invalid, *loaded.unknown]
+    if strict and problems:
+        raise ValidationError(f"Config validation failed: {'; '.join(problems)}")
+    return loaded.config
