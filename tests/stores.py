@@ -5,10 +5,11 @@ follows and they do not. `add` and `change` are for set-up; whatever a command c
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
+from memctl.reading.block import Deliverable, choose_passages
 from memctl.store import as_of, quarantine, sessions
 from memctl.store.connect import MEMORY, open_read, open_write
 from memctl.store.database import Database
@@ -18,6 +19,9 @@ from memctl.store.documents.passages import SourcePosition
 from memctl.store.filters import Filters, utc
 from memctl.store.items import attributes, events, items
 from memctl.store.search import fts
+from memctl.text.block.excerpt import stems
+from memctl.text.block.packing import Block, Compact, Frame, Labels, build
+from memctl.text.query import Query
 from memctl.types import MemoryItem, MemoryProvenance
 
 __all__ = [
@@ -41,6 +45,7 @@ __all__ = [
     "mounts",
     "open_read",
     "open_write",
+    "pack",
     "passages",
     "quarantine",
     "restored",
@@ -98,3 +103,12 @@ def restored(path: str, copy: str) -> None:
     new.execute("COMMIT")
     old.close()
     new.close()
+
+
+def pack(
+    ranked: Sequence[MemoryItem], places: Mapping[str, SourcePosition], query: Query, budget: int, *,
+    frame: Frame | None = None, cwd: str = "",
+) -> Block:  # fmt: skip
+    """The block for items in rank order that are alike; `cwd` shortens paths below it."""
+    found = Deliverable(ranked, places, stems(query), labels=Labels(cwd))
+    return build(choose_passages(found, budget), frame or Compact(), budget, found.words)
