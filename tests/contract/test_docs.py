@@ -136,6 +136,8 @@ JSON_OF = {
     "policy": "policy list",
     "quarantine": "quarantine list",
     "trust": "trust",
+    "config": "config show",
+    "docs": "docs",
     "untrust": "untrust .",
 }
 

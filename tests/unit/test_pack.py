@@ -1,13 +1,14 @@
 """From ranked items to passages: repeats go, neighbours are joined."""
 
+from blocks import pack
 from memctl.llm import citations
 from memctl.llm.working import fitted
 from memctl.reading.block import Deliverable, choose_passages
+from memctl.store.documents.passages import SourcePosition
 from memctl.text.block.packing import BlockEntry, Compact, Labels, block_entry, joined
 from memctl.text.block.version1 import Full, header_lines
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
-from stores import SourcePosition, pack
 
 PATH = "/w/guide.md"
 

@@ -32,6 +32,7 @@ GROUPS = ("Start", "Write", "Recall", "Look", "Move", "Care")
 TABLE: dict[str, Row] = {
     "init": Row("memctl.ops.start.init", "Make a store and print the line that selects it", "Start"),
     "serve": Row("memctl.ops.start.serve", "Serve the memory to AI clients over the Model Context Protocol", "Start"),
+    "docs": Row("memctl.ops.start.docs", "Read the documentation", "Start"),
     "ingest": Row(
         "memctl.ops.write.ingest", "Store documents as raw passages, kept out of recall until promoted", "Write"
     ),
@@ -95,6 +96,11 @@ TABLE: dict[str, Row] = {
     "embed": Row("memctl.ops.care.index", "Make vectors of the items, so that search also finds by meaning", "Care"),
     "trust": Row("memctl.ops.care.trust", "Say that a store is trusted, though somebody else made it", "Care"),
     "untrust": Row("memctl.ops.care.trust", "Trust a store no longer", "Care"),
+    "config": Row(
+        "memctl.ops.care.config",
+        "Show the settings and where each comes from, or change the file that keeps them",
+        "Care",
+    ),
     "reindex": Row("memctl.ops.care.index", "Make the full-text index anew, with another tokenizer if wanted", "Care"),
     "metrics": Row("memctl.ops.start.serve", "Count what the running server did, tool by tool", "Care", cli=False),
 }

@@ -19,12 +19,11 @@ from memctl.retrieve.find import KnownTexts
 from memctl.store import rule_versions
 from memctl.store.documents import mounts, passages
 from memctl.store.items import items as stored
-from memctl.text import source_trust
+from memctl.text import CHARS_PER_TOKEN, estimate_tokens, source_trust
 from memctl.text.block import packing
 from memctl.text.block.excerpt import Weighed, cost, stems
 from memctl.text.block.packing import Block, BlockEntry, Frame, Labels
 from memctl.text.clean import one_line
-from memctl.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
@@ -223,7 +222,7 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
         level = {}
         for item in records:
             source = item.provenance
-            level[item.id] = source_trust.level(source.source_kind, source.source_id, source.chunk_ids)
+            level[item.id] = source_trust.trust_of(source.source_kind, source.source_id, source.chunk_ids)[0]
         records = sorted(records, key=lambda item: (-scores[item.id], -level[item.id]))
     else:
         records = sorted(records, key=lambda item: -scores[item.id])

@@ -12,8 +12,7 @@ from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
-from memctl.text.languages import EN_LIGHT, FR_LIGHT, french_stem, irregular, semitic
-from memctl.text.query import Query, stem
+from memctl.text.query import EN_LIGHT, FR_LIGHT, Query, other_forms, stem
 
 #: What a match counts beside the word itself: an irregular form or other prefix, the beginning of a French word.
 IRREGULAR = 0.7
@@ -189,16 +188,14 @@ def _forms(word: str, query: Query, stems: bool) -> Forms:
         elif len(word) == PREFIX_MIN_LEN - 1 and word[-1] in "sS":  # JWTs
             forms.append((index.quote_phrase(word[:-1]), 1.0))
     elif query.french and len(word) >= FRENCH_MIN_LEN and word.isalpha():
-        forms.append((index.quote_phrase(french_stem(word)) + "*", BEGINNING))
+        forms.append((index.quote_phrase(stem(word, french=True)) + "*", BEGINNING))
     low = word.lower()
     for one, two in LIGATURES:  # to the index it is a letter of its own
         if one in low:
             forms.append((index.quote_phrase(low.replace(one, two)), 1.0))
         elif two in low:
             forms.append((index.quote_phrase(low.replace(two, one)), 1.0))
-    forms += [(index.quote_phrase(other), IRREGULAR) for other in semitic(word)]
-    if not query.french:
-        forms += [(index.quote_phrase(other), IRREGULAR) for other in irregular(word)]
+    forms += [(index.quote_phrase(other), IRREGULAR) for other in other_forms(word, french=query.french)]
     return forms
 
 

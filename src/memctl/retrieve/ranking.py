@@ -14,8 +14,7 @@ from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
-from memctl.text.languages import EN_STOP_WORDS, FR_STOP_WORDS
-from memctl.text.query import Query, asks_for_news, is_program, stem, tells_news
+from memctl.text.query import EN_STOP_WORDS, FR_STOP_WORDS, Query, asks_for_news, document_kind, stem
 
 #: The best items tell whether the items stand in an order.
 PROBE = 24
@@ -415,25 +414,26 @@ class Neighbours:
             if before is not None and self.places[before].asks and scores.get(before):
                 replies[row] = REPLY * self.share * scores[before]
         result.add(head, "reply", replies)
-        if self.documents:
-            if not asks_for_news(query.text):
-                told = [c for c in placed if tells_news(self.places[c.row].source, c.title)]
-                result.add(head, "news", {c.row: -NEWS * c.score for c in told})
-            result.add(head, "definition", self._score_definitions(placed))
+        if not self.documents:
+            return
+        kinds = {c.row: document_kind(self.places[c.row].source, c.title) for c in placed}
+        if not asks_for_news(query.text):
+            result.add(head, "news", {c.row: -NEWS * c.score for c in placed if kinds[c.row] == "news"})
+        programs = [c for c in placed if kinds[c.row] == "program"]
+        result.add(head, "definition", self._score_definitions(programs) if programs else {})
 
-    def _score_definitions(self, head: Sequence[Candidate]) -> Scores:
+    def _score_definitions(self, programs: Sequence[Candidate]) -> Scores:
         """What lifts the first part of a function or class before its other parts: its name and docstring are there."""
-        parts: dict[tuple[str, str], list[Candidate]] = {}
-        for c in head:
-            if is_program(self.places[c.row].source):
-                parts.setdefault((self.places[c.row].source, c.title), []).append(c)
-        added: Scores = {}
-        for same in parts.values():
-            first = min(same, key=lambda c: self.places[c.row].position)
-            best = max(c.score for c in same)
+        definitions: dict[tuple[str, str], list[Candidate]] = {}
+        for c in programs:
+            definitions.setdefault((self.places[c.row].source, c.title), []).append(c)
+        lifted: Scores = {}
+        for parts in definitions.values():
+            first = min(parts, key=lambda c: self.places[c.row].position)
+            best = max(c.score for c in parts)
             if best > first.score:
-                added[first.row] = DEFINITION * best - first.score
-        return added
+                lifted[first.row] = DEFINITION * best - first.score
+        return lifted
 
     def _score_sources(self) -> dict[str, float]:
         """How well each source as a whole answers, its items taken together."""

@@ -1,11 +1,7 @@
 """Text that is safe to store: real Unicode, no NUL, one form for one statement, titles on one line."""
 
 import unicodedata
-
-from memctl.annotations import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import re
+from collections.abc import Iterable
 
 TITLE_CHARS = 200
 
@@ -58,28 +54,20 @@ def escaped(text: str) -> str:
     """
     if text.isascii():
         return text
+    import json
     import re
 
     unseen = (
         "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
         "\U000e0000-\U000e007f]"
     )
-    return re.sub(unseen, _escape, text)
+    return re.sub(unseen, lambda found: json.dumps(found[0])[1:-1], text)
 
 
-def _escape(found: "re.Match[str]") -> str:
-    units = found[0].encode("utf-16-be")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
-
-
-def words(value: str) -> list[str]:
-    """The tags of a comma-separated list, in order, without blanks around them."""
-    return [word for word in (one_line(part) for part in value.split(",")) if word]
-
-
-def union(first: list[str], second: list[str]) -> list[str]:
-    """All words of both lists in order; of two spellings that differ only in case, the first."""
+def union(*lists: Iterable[str]) -> list[str]:
+    """All words of the lists in order; of two spellings that differ only in case, the first."""
     seen: dict[str, str] = {}
-    for word in (*first, *second):
-        seen.setdefault(word.casefold(), word)
+    for words in lists:
+        for word in words:
+            seen.setdefault(word.casefold(), word)
     return list(seen.values())
