@@ -104,8 +104,8 @@ def ask(
     if cite:
         data["citations"] = [found._asdict() for found in _check(ctx, grounded, visit)]
     # What the model was given counts as used when the answer is out; a store that is left as it is counts nothing.
-    mark = partial(items.mark_used, ctx.db, grounded.ids, action="recall")
-    after = mark if visiting.mount_mode == "persist" else None
+    counted = visiting.mount_mode == "persist"
+    after = partial(items.mark_used, ctx.db, grounded.ids, action="recall") if counted else None
     return PlainResult(data, [] if model.streamed else [done.answer], after=after, verbatim=True)
 
 
