@@ -17,7 +17,7 @@ def _has_sdk() -> bool:
         return False
 
 
-collect_ignore = [] if _has_sdk() else ["test_server.py", "test_processes.py", "test_http.py"]
+collect_ignore = [] if _has_sdk() else ["test_server.py", "test_processes.py", "test_http.py", "test_writes.py"]
 
 
 @pytest.fixture

@@ -154,6 +154,18 @@ def test_it_is_adopted_above_a_repository_too() -> None:
     assert "The cache is warm" in ok("recall", "cache", cwd="repo").text
 
 
+def test_another_home_of_the_same_user_takes_the_store_from_nobody(tmp_path: Path) -> None:
+    """A container that shares the project, say, or a run with HOME empty."""
+    Path("docs").mkdir()
+    Path("docs/a.md").write_text("# A\n\nThe cache is warm.\n")
+    older("sync", "docs")
+    ok("remember", FACT)
+    elsewhere = {"XDG_STATE_HOME": str(tmp_path / "other")}
+    assert ok("status", "--json", env=elsewhere).json()["trust"] == "trusted"
+    ok("remember", "The other home writes, too.", env=elsewhere)
+    ok("remember", "The first home still writes.")  # not after a read, which would adopt the store anew
+
+
 @pytest.mark.usefixtures("synced")
 @pytest.mark.parametrize("change", ["touched", "copied", "elsewhere", "linked", "another file"])
 def test_nothing_else_is_adopted(change: str, tmp_path: Path) -> None:

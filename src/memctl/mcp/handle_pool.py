@@ -87,17 +87,13 @@ class HandlePool:
         self._options: dict[str, Any] = {
             "db": db, "found": found, "config": config, "environ": environ, "cwd": cwd, "json": True,
         }  # fmt: skip
+        self.db_path = Context(**self._options).db_path  # absolute
         self._free: dict[bool, list[CallContext]] = {False: [], True: []}
         self._busy: dict[bool, int] = {False: 0, True: 0}
         self._changed = Condition()
         self._uses: list[Any] = []
         self._timer: Timer | None = None
         self._closed = False
-
-    @property
-    def db_path(self) -> str:
-        """The store's absolute path."""
-        return Context(**self._options).db_path
 
     @contextmanager
     def context(
@@ -219,16 +215,13 @@ class LentContext(CallContext):
     def __init__(self, store: "MemoryStore", policy: "MemoryPolicy | None", settings: "MemoryConfig | None") -> None:
         super().__init__(db=store._db.path, json=True)
         self._lent, self._policy, self._settings = store._db, policy, settings
+        if self._lent.path == MEMORY:  # which is no path to be made absolute
+            self._db_path = MEMORY
 
     @property
     def db(self) -> "Database":
         """The store that was lent; its owner closes it."""
         return self._lent if self._db is None else self._db  # `scratch()` puts another one there
-
-    @property
-    def db_path(self) -> str:
-        """The path its owner opened."""
-        return self._lent.path if self._lent.path == MEMORY else self.absolute(self._lent.path)
 
     @property
     def config_path(self) -> str | None:
