@@ -8,7 +8,7 @@ import pytest
 
 from memctl import ids
 from memctl.types import MemoryItem
-from stores import STORE, add, change, items
+from stores import STORE, add, attributes, change, items
 from support import ok, run
 
 NOW = 1795176000.0  # 2026-11-20T12:00:00Z
@@ -99,7 +99,7 @@ def history(clock: list[float]) -> None:
             items.write(db, MemoryItem(id=item_id, content=content, title=item_id))
         clock[0] = NOW + 3600
         items.write(db, MemoryItem(id="MEM-d", content="Deploys run on Thursdays"))
-        items.supersede(db, "MEM-a", "MEM-d")
+        attributes.supersede(db, "MEM-a", "MEM-d")
         items.update(db, "MEM-b", {"content": "The database is Oracle", "tags": ["later"]})
         items.archive(db, "MEM-c")
     clock[0] = NOW + 7200

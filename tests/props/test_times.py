@@ -10,7 +10,7 @@ from memctl import ids
 from memctl.retrieve.find import search
 from memctl.text import times
 from memctl.types import MemoryItem
-from stores import MEMORY, Filters, as_of, items, open_write, utc
+from stores import MEMORY, Filters, as_of, attributes, items, open_write, utc
 
 NOW = 1795176000.0
 PIECES = st.sampled_from(
@@ -58,7 +58,7 @@ def do(db: Any, step: tuple[str, int, str], number: int) -> None:
         return
     chosen = sorted(there)[which % len(there)]
     if kind == "supersede":
-        items.supersede(db, chosen, min(there))
+        attributes.supersede(db, chosen, min(there))
     elif kind in ("archive", "restore"):
         items.update(db, chosen, {"archived": kind == "archive"}, compact=which > 2)
     else:

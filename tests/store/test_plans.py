@@ -89,8 +89,9 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, list[str]]]:
     seen: dict[str, list[str]] = {}
     make = Database.__init__
 
-    def recorded(self: Database, conn: Any, path: str, *, writable: bool) -> None:
-        make(self, Recorder(conn, seen), path, writable=writable)  # type: ignore[arg-type]
+    def recorded(self: Database, *args: Any, **more: Any) -> None:
+        make(self, *args, **more)
+        self.conn = Recorder(self.conn, seen)  # type: ignore[assignment]
 
     monkeypatch.setattr(database.Database, "__init__", recorded)
     yield seen

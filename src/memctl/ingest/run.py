@@ -16,12 +16,11 @@ from memctl.ingest.plan import FileReport, IngestOutcome, IngestPlan, MovedFiles
 from memctl.ingest.prepare import FileTask, Options, Prepared, Preparer, sign_recipe
 from memctl.ingest.sources import STDIN, Target
 from memctl.ingest.writer import FORMER, BatchWriter
-from memctl.store import rule_versions
 from memctl.store.database import Database
 from memctl.store.documents import corpus
 from memctl.store.documents.corpus import DocumentRoot, GoneFile, IngestedFile, UnreadFile
 from memctl.store.documents.passages import temp_tables_in_memory
-from memctl.store.items import items
+from memctl.store.items import events, items
 
 if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
@@ -206,7 +205,7 @@ class IngestRun:
         if not batch:
             return
         moved, policy = self._moves.find([p.file for p in batch if p.file]), self._preparer.policy
-        with rule_versions.judged_write(self.db, policy.switches if policy else None):
+        with events.judged_write(self.db, policy.switches if policy else None):
             writer = BatchWriter(
                 self.db, self.options, policy, moved=moved, full=self.full, root=self.root, report=self.report
             )

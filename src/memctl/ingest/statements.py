@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memctl import ids
 from memctl.item_policy import REDACTED, ItemPolicy, tidy_statement
-from memctl.store import rule_versions
 from memctl.store.database import Database
 from memctl.store.documents.passages import get_positions
+from memctl.store.items import events
 from memctl.store.items import items as store
 from memctl.store.items.attributes import ImportanceChanges
 from memctl.store.quarantine import standings
@@ -104,7 +104,7 @@ def store_statements(
     for item in items:
         tidy_statement(item)
         verdicts.append(judge.judge(item))
-    with rule_versions.judged_write(db, policy.switches):
+    with events.judged_write(db, policy.switches):
         writer = _StatementWriter(db, judge, importance or {}, dict(zip((i.id for i in items), wholes, strict=False)))
         return writer.write(items, verdicts, reason)
 

@@ -12,9 +12,9 @@ from memctl.item_policy import ItemPolicy
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.documents.corpus import DocumentRoot, GoneFile, IngestedFile
+from memctl.store.documents.passages import PassageRows
 from memctl.store.items import attributes, items
 from memctl.store.items.items import ItemSummary
-from memctl.store.items.rows import PassageRows
 from memctl.store.quarantine import standings
 from memctl.types import MemoryProvenance
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from memctl import ids
 from memctl.item_policy import REFUSED, ItemPolicy, references, tidy_statement
 from memctl.lifecycle.jsonl import LINE_BYTES, InvalidLine, ItemLine, number_lines, parse_line
-from memctl.store import rule_versions
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
+from memctl.store.items import events
 from memctl.store.items import items as store
 from memctl.store.items.attributes import ImportanceChanges
 from memctl.text import clean, source_trust
@@ -103,7 +103,7 @@ def import_lines(
         if db is None or dry_run:
             run.choose_lines(lines)
         else:
-            with rule_versions.judged_write(db, policy.switches):
+            with events.judged_write(db, policy.switches):
                 run.write_lines(db, run.choose_lines(lines))
         progress(f"[import] {run.counts.total_lines} lines")
     if db is not None and not dry_run:
@@ -316,7 +316,7 @@ class _ImportRun:
         """Rewrite references to lines that came later than the item that refers to them."""
         late = list(dict.fromkeys(i for old, some in self.waiting.items() if old in self.alias for i in some))
         for start in range(0, len(late), BATCH):
-            with rule_versions.judged_write(db, self.policy.switches):
+            with events.judged_write(db, self.policy.switches):
                 found = store.get_many(db, late[start : start + BATCH])
                 changed = [item for item in found if self._rewrite_references(item)]
                 store.write_many(db, changed, "import", compact=True)

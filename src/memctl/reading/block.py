@@ -107,7 +107,7 @@ def recall_block(
     past = retriever.filters.as_of is not None
     with looking_back(ctx, retriever.filters):
         found, abstained = retriever.find_for_block(query, budget, count=count)
-        with ctx.db.cached_reads():
+        with ctx.db.snapshot():
             ranked = deliver(retriever, found)
             # What the rules have left out just now does not count: that it has the words would tell what it says.
             matched = found.total - (len(found.candidates) - len(ranked.items))
@@ -199,7 +199,7 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
 
     ctx, redaction = retriever.ctx, retriever.redaction
     scores = {c.id: c.score for c in found.candidates}
-    records = items.get_cached(ctx.db, scores)
+    records = items.get_many(ctx.db, scores, cached=True)
     places = passages.get_positions(ctx.db, scores)
     if ctx.db.trusted:  # of equals, whose word counts more comes first
         from memctl.text import source_trust

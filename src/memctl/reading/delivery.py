@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from memctl.annotations import TYPE_CHECKING
 from memctl.context import Context
-from memctl.store import rule_versions
 from memctl.store.documents.passages import SourcePosition
+from memctl.store.items import events
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ def judge_items(
     """The items as they may be given to a model; `past`: they are states of old, which the rules may not have seen."""
     done = Delivery(list(items), dict(places))
     # The policy is made only for a project that has a part of its own in it.
-    rules = rule_versions.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
+    rules = events.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
     passed: dict[str, bool] = ctx.db.cached(f"judged by {rules}")
     asked = [item for item in items if past or item.id not in passed]
-    unseen = {item.id for item in asked} if past else rule_versions.unseen_items(ctx.db, rules, asked)
+    unseen = {item.id for item in asked} if past else events.unseen_items(ctx.db, rules, asked)
     if not past:
         passed.update((item.id, True) for item in asked if item.id not in unseen)
         ctx.db.cached(f"judged by {rules}", len(asked))
@@ -113,8 +113,7 @@ def redact_candidates(ctx: Context, redaction: "Redaction", candidates: "Sequenc
     """Change search hits to what a view shows of them."""
     import json
 
-    from memctl.store.items.items import get_many
-    from memctl.store.items.rows import load_strings
+    from memctl.store.items.items import get_many, load_strings
 
     sources = {item.id: item.provenance.source_id for item in get_many(ctx.db, [c.id for c in candidates])}
     for c in candidates:

@@ -66,14 +66,12 @@ def _strategy(db: Database, result: SearchResult, terms: list[str]) -> tuple[str
         return "AND", [], []
     if not result.candidates:
         return "OR_FALLBACK", terms, []
-    from memctl.store.search.words import covered_terms
-
     best = result.candidates[0]
-    exact = covered_terms(db, best, terms)
+    exact = index.covered_terms(db, best, terms)
     if all(exact):
         return "AND", terms, []
     missing = [term for term, there in zip(terms, exact, strict=True) if not there]
-    if all(covered_terms(db, best, missing, prefix=True)):
+    if all(index.covered_terms(db, best, missing, prefix=True)):
         return "PREFIX_AND", terms, []
     effective = [term for term, there in zip(terms, exact, strict=True) if there]
     if not effective:  # only parts of its words, or their beginnings, were found

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memctl import ids
-from memctl.store.database import Database, prefix_end
+from memctl.store.database import Database
 from memctl.store.filters import Filters
-from memctl.store.items import rows
+from memctl.store.items.items import load_strings
 from memctl.types import CorpusMetadata
 
 
@@ -49,17 +49,17 @@ class FileSummary(NamedTuple):
 def get_files(db: Database, paths: Iterable[str]) -> dict[str, IngestedFile]:
     """What the store knows of these files; files it has not met are left out."""
     join, extra, changed = "", "NULL, NULL, ''", "NULL"
-    if db.has("memory_files"):
+    if "memory_files" in db.tables:
         join = "LEFT JOIN memory_files AS f ON f.file_path = c.file_path"
-        changed = "f.ctime_ns" if db.has("memory_gone_files") else "NULL"  # they came together
+        changed = "f.ctime_ns" if "memory_gone_files" in db.tables else "NULL"  # they came together
         extra = "f.mtime_ns, f.inode, coalesce(f.recipe, '')"
-    found = db.rows_for(
+    found = db.rows(
         f"SELECT c.file_path, c.sha256, c.item_ids, c.size_bytes, {extra}, c.ext, c.mount_id, c.rel_path, c.lang_hint, "
         f"{changed} FROM corpus_hashes AS c {join} WHERE c.file_path IN (?*)",
-        paths,
+        keys=paths,
     )
     return {
-        path: IngestedFile(path, sha256, tuple(rows.load_strings(item_ids)), *more)
+        path: IngestedFile(path, sha256, tuple(load_strings(item_ids)), *more)
         for path, sha256, item_ids, *more in found
     }
 
@@ -85,6 +85,11 @@ def put_files(db: Database, files: Iterable[IngestedFile]) -> None:
         )
 
 
+def prefix_end(prefix: str) -> str:
+    """The first text after all with this prefix: `path >= prefix AND path < prefix_end(prefix)` uses an index."""
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
+
+
 def list_files_below(db: Database, prefix: str = "", scopes: tuple[str, ...] | None = None) -> list[FileSummary]:
     """The files below a folder (its path ends in a separator; "" means all files), by path.
 
@@ -94,7 +99,9 @@ def list_files_below(db: Database, prefix: str = "", scopes: tuple[str, ...] | N
     if prefix:
         where += " AND c.file_path >= ? AND c.file_path < ?"
         values = [prefix, prefix_end(prefix)]
-    recorded = "c.size_bytes, c.ext, c.rel_path" if db.has("memory_mounts") else "NULL, NULL, NULL"  # since schema 2
+    recorded = "NULL, NULL, NULL"
+    if "memory_mounts" in db.tables:  # since schema 2
+        recorded = "c.size_bytes, c.ext, c.rel_path"
     found = db.rows(
         f"SELECT c.file_path, json_array_length({_ITEM_IDS}), {recorded} FROM corpus_hashes AS c "
         f"WHERE {where} ORDER BY c.file_path",
@@ -151,7 +158,7 @@ def list_files(db: Database, path: str | None = None, mount_id: str | None = Non
     found = db.rows(f"SELECT {', '.join(names)} FROM corpus_hashes WHERE {where} ORDER BY file_path", values)
     out = [dict(zip(names, row, strict=True)) for row in found]
     for row in out:
-        row["item_ids"] = rows.load_strings(row["item_ids"])
+        row["item_ids"] = load_strings(row["item_ids"])
     return out
 
 
@@ -243,13 +250,13 @@ _SEEN = (
 def paths_with(db: Database, hashes: Iterable[str]) -> dict[str, list[str]]:
     """The known files whose bytes have these hashes, and then those that were known before they were gone."""
     out: dict[str, list[str]] = {}
-    if db.has("memory_gone_files"):
-        for sha256, path in db.rows_for(
+    if "memory_gone_files" in db.tables:
+        for sha256, path in db.rows(
             "SELECT sha256, file_path FROM (SELECT sha256, file_path, 0 AS gone FROM corpus_hashes "
             "WHERE sha256 IN (?*) UNION ALL SELECT sha256, file_path, 1 FROM memory_gone_files WHERE sha256 IN (?*) "
             "AND item_ids <> '[]') "
             "ORDER BY gone, file_path",
-            sorted(set(hashes)),
+            keys=sorted(set(hashes)),
         ):
             out.setdefault(sha256, []).append(path)
     return out
@@ -258,13 +265,13 @@ def paths_with(db: Database, hashes: Iterable[str]) -> dict[str, list[str]]:
 def get_seen(db: Database, recipe: str, *, below: str | None = None, paths: Iterable[str] = ()) -> dict[str, SeenFile]:
     """The files below a folder (its path ends in a separator), or those of `paths`, as they were last read."""
     if below is None:
-        if not db.has("memory_gone_files"):
+        if "memory_gone_files" not in db.tables:
             return {}
-        these = db.rows_for(f"{_SEEN} WHERE c.file_path IN (?*)", paths, recipe)
+        these = db.rows(f"{_SEEN} WHERE c.file_path IN (?*)", (recipe,), keys=paths)
         return {path: SeenFile(*seen) for path, *seen in these}
     within = (below, prefix_end(below))
-    if not db.has("memory_gone_files"):  # an older store, not written to yet: everything will be read anew
-        mount = "mount_id" if db.has("memory_mounts") else "NULL"
+    if "memory_gone_files" not in db.tables:  # an older store, not written to yet: everything will be read anew
+        mount = "mount_id" if "memory_mounts" in db.tables else "NULL"
         older = f"SELECT file_path, {mount} FROM corpus_hashes WHERE file_path >= ? AND file_path < ?"
         return {
             path: SeenFile(None, None, None, None, current=False, mount_id=owner)
@@ -286,7 +293,7 @@ class UnreadFile(NamedTuple):
 
 def get_unread_below(db: Database, prefix: str, recipe: str | None = None) -> dict[str, UnreadFile]:
     """The files below a folder that could not be read when they were last looked at; with these options and rules."""
-    if not db.has("memory_unread_files"):
+    if "memory_unread_files" not in db.tables:
         return {}
     found = db.rows(
         "SELECT file_path, size, mtime_ns, ctime_ns, inode, reason FROM memory_unread_files "
@@ -328,8 +335,8 @@ def record_gone(db: Database, files: Mapping[str, GoneFile]) -> None:
 
 def get_gone(db: Database, paths: Iterable[str]) -> dict[str, GoneFile]:
     """What was archived of these files earlier on; files without such are left out."""
-    found = db.rows_for("SELECT file_path, sha256, item_ids FROM memory_gone_files WHERE file_path IN (?*)", paths)
-    return {path: GoneFile(sha256, tuple(rows.load_strings(item_ids))) for path, sha256, item_ids in found}
+    found = db.rows("SELECT file_path, sha256, item_ids FROM memory_gone_files WHERE file_path IN (?*)", keys=paths)
+    return {path: GoneFile(sha256, tuple(load_strings(item_ids))) for path, sha256, item_ids in found}
 
 
 def forget_gone(db: Database, paths: Iterable[str]) -> None:
@@ -340,9 +347,9 @@ def forget_gone(db: Database, paths: Iterable[str]) -> None:
 
 def archived_by_ingest(db: Database, item_ids: Sequence[str]) -> list[str]:
     """Those of these archived items that following their document archived, and nobody else."""
-    found = db.rows_for(
+    found = db.rows(
         "SELECT item_id, reason, max(revision_num) FROM memory_revisions WHERE item_id IN (?*) GROUP BY item_id",
-        item_ids,
+        keys=item_ids,
     )
     return [item_id for item_id, reason, _ in found if reason == "ingest"]
 
@@ -402,7 +409,7 @@ def find_secret_paths(db: Database, shown: Callable[[str], str]) -> list[SecretP
     """The paths in the store that may not be there; `shown` says how policy lets one be shown."""
     out = []
     for table, column in (*((table, "file_path") for table in _PATH_KEYS), *_OTHER_PATHS):
-        if db.has(table):
+        if table in db.tables:
             found = db.rows(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY 1")
             out += [SecretPath(table, column, path, make_stand_in(path, shown(path))) for (path,) in found]
     logged = f"SELECT DISTINCT {_LOGGED_PATH} FROM memory_events WHERE action = 'mount_register' ORDER BY 1"

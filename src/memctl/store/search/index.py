@@ -11,11 +11,11 @@ from itertools import pairwise
 from operator import attrgetter
 
 from memctl import errors
-from memctl.store.database import MAX_CACHED, Database, placeholders
+from memctl.store.database import MAX_CACHED, Database
 from memctl.store.filters import Filters
-from memctl.store.search import fts
+from memctl.text.query import stem
 
-FTS = "memory_items_fts"
+FTS, STATE = "memory_items_fts", "memory_fts_state"
 _MATCHING = f"SELECT rowid FROM {FTS} WHERE {FTS} MATCH ?"
 # CROSS JOIN keeps the index in the outer loop; left alone, SQLite may ask it once for every item instead.
 _JOINED = f"{FTS} CROSS JOIN memory_items AS i ON i.rowid = {FTS}.rowid"
@@ -178,6 +178,13 @@ class OrderedItem:
         self.asks, self.document = bool(asks), document
 
 
+#: What an item is from: the kind of source, its name, and the item's first chunk there.
+_ORIGIN = ", ".join(
+    f"CASE WHEN json_valid(i.provenance_json) THEN json_extract(i.provenance_json, '$.{name}') END"
+    for name in ("source_kind", "source_id", "chunk_ids[0]")
+)
+
+
 def read_order(db: Database, rows: Iterable[int]) -> dict[int, OrderedItem]:
     """Where those of these items stand that have an order."""
     known: dict[int, OrderedItem | None] = db.cached("standing")
@@ -185,53 +192,59 @@ def read_order(db: Database, rows: Iterable[int]) -> dict[int, OrderedItem]:
     if unknown:
         db.cached("standing", 3 * len(unknown))
         known.update(dict.fromkeys(unknown))
-        for row, provenance, length, asks in db.rows(
-            "SELECT i.rowid, CAST(i.provenance_json AS TEXT), length(i.content), "
-            f"instr(substr(i.content, -40), '?') FROM {_CHOSEN}",
+        for row, kind, name, chunk, length, asks in db.rows(
+            f"SELECT i.rowid, {_ORIGIN}, length(i.content), instr(substr(i.content, -40), '?') FROM {_CHOSEN}",
             [str(unknown)],
         ):
-            kind, source, chunk = _origin(provenance or "")
             # An item that has an order in its source ends its chunk id in its place there: "3", "guide.md:3".
-            position = chunk if chunk.isdecimal() else chunk.rpartition(":")[2]
+            position = str(chunk or "").rpartition(":")[2]
             if position.isdecimal() and position.isascii() and len(position) < 10:
-                known[row] = OrderedItem(source, int(position), length, asks, kind == "doc")
+                known[row] = OrderedItem(str(name or ""), int(position), length, asks, kind == "doc")
     return {row: place for row in rows if (place := known[row]) is not None}
-
-
-def _origin(provenance: str) -> tuple[str, str, str]:
-    """(source kind, source id, first chunk id) of an item's provenance.
-
-    In the form that memctl writes it is read as text: importing a JSON parser would cost more than the search.
-    """
-    if "\\" not in provenance and provenance.startswith('{"source_kind": "'):
-        kind = provenance.find('", "source_id": "', 17)
-        end = provenance.find('"', kind + 17)
-        if kind > 0 and provenance.startswith('", "chunk_ids": [', end):
-            first = end + 18
-            if provenance[first - 1 : first] in ('"', "]"):
-                chunk = provenance[first : provenance.find('"', first)] if provenance[first - 1] == '"' else ""
-                return provenance[17:kind], provenance[kind + 17 : end], chunk
-    from memctl.store.items.rows import load_json
-
-    found = load_json(provenance)
-    found = found if isinstance(found, dict) else {}
-    chunks = found.get("chunk_ids")
-    return (
-        str(found.get("source_kind") or ""), str(found.get("source_id") or ""),
-        str(chunks[0]) if isinstance(chunks, list) and chunks else "",
-    )  # fmt: skip
 
 
 # --- the index -------------------------------------------------------------------------------------------------------
 
 
+#: Whether the index fits the items, in one look at a few rows. It is keyed by rowids, which `.dump`, VACUUM and REPLACE
+#: change. The triggers in `schema.FTS_TRIGGERS` fire for every program that writes to the file, and note what they see.
+_FITS = (
+    "SELECT sound AND replaced_row IS NULL AND (SELECT max(rowid) FROM main.memory_items) IS "
+    f"(SELECT max(id) FROM main.{FTS}_docsize), schema_version FROM main.{STATE}"
+)
+
+
+def index_state(db: Database) -> str:
+    """Whether the index can be believed: nothing has renumbered the items or left their words in it or out of it.
+
+    `sound`, `unsound` (it must be made anew), `unknown` (of an older program, or of somebody else), or `none`.
+    """
+    if FTS not in db.tables:
+        return "none"
+    if not (db.trusted and STATE in db.tables):
+        return "unknown"
+    try:
+        fits, compared = db.row(_FITS) or (False, None)
+    except errors.StoreFailed:  # a table is missing
+        return "unsound"
+    if not fits:
+        return "unsound"
+    if compared == db.schema_version():
+        return "sound"
+    from memctl.store import schema
+
+    # The triggers may not be those of this version: older programs make theirs anew when they reindex.
+    held = db.rows("SELECT sql FROM main.sqlite_master WHERE type = 'trigger' AND tbl_name = 'memory_items'")
+    return "sound" if {*schema.STATEMENT.findall(schema.FTS_TRIGGERS)} <= {f"{sql};" for (sql,) in held} else "unsound"
+
+
 def has_index(db: Database) -> bool:
     """Whether the store has a full-text index that this SQLite can read, and that can be believed."""
-    if not db.has(FTS):
+    if FTS not in db.tables:
         return False
     facts = db.cached("index")
     if "readable" not in facts:
-        if fts.index_state(db) != "sound":
+        if index_state(db) != "sound":
             return False
         try:
             db.row(f"SELECT 1 FROM {FTS} LIMIT 0")
@@ -255,7 +268,7 @@ def index_size(db: Database) -> int:
     """How many items the index holds, archived ones too."""
     facts = db.cached("index")
     if "size" not in facts:
-        table = f"{FTS}_docsize" if db.has(f"{FTS}_docsize") else "memory_items"
+        table = f"{FTS}_docsize" if f"{FTS}_docsize" in db.tables else "memory_items"
         facts["size"] = db.value(f"SELECT count(*) FROM {table}")
     count: int = facts["size"]
     return count
@@ -270,7 +283,7 @@ def count_in_scopes(db: Database, filters: Filters, most: int, size: int) -> int
     if count is None:
         count = min(most, size)
         if has_other_scopes(db, filters.scopes):
-            where = f"scope IN ({placeholders(filters.scopes)})"
+            where = f"scope IN ({', '.join('?' * len(filters.scopes))})"
             sql = f"SELECT count(*) FROM (SELECT 1 FROM memory_items WHERE {where} LIMIT ?)"
             count = int(db.value(sql, [*filters.scopes, most]))
         known[filters.scopes, most, size] = count
@@ -316,32 +329,29 @@ def match_strengths(db: Database, expression: str, filters: Filters, rows: int, 
     """
     known = db.cached("strengths")
     found: Mapping[int, float] | None = known.get((expression, filters.name()))
-    if found is None:
-        costs, stay = _costs(db, expression, filters)
-        limit = (K1 + 1) * max(LEAST_IDF, math.log((max(rows - matching, 0) + 0.5) / (matching + 0.5)))
-        limit = max(limit, -min(costs.values(), default=0.0) / _FULL)  # the index may have counted otherwise
-        found = {row: -K1 * cost / (limit + cost) for row, cost in costs.items()}
-        if stay and len(found) <= _WORTH_KEEPING:
-            db.cached("strengths", len(found) // 2)[expression, filters.name()] = found
-    return found
-
-
-def _costs(db: Database, expression: str, filters: Filters) -> tuple[dict[int, float], bool]:
-    """What bm25 makes of each item that matches and passes the filters, by rowid; whether they go on passing them."""
+    if found is not None:
+        return found
     cost = f"bm25({FTS}, {', '.join(map(str, COLUMN_WEIGHTS))})"
     if _most_pass(db, filters):
-        found: dict[int, float] = dict(db.rows(f"SELECT rowid, {cost} FROM {FTS} WHERE {FTS} MATCH ?", [expression]))
-        seen = filter_rows(db, filters, found.keys())
-        if len(seen) < len(found):
-            found = {row: found[row] for row in found if row in seen}
-        return found, found.keys() <= _known(db, filters)[True]
-    condition, values = filters.where("i")
-    sql = f"SELECT i.rowid, {cost}, i.expires_at IS NULL FROM {_JOINED} WHERE {FTS} MATCH ? AND {condition}"
-    joined = db.rows(sql, [expression, *values])
-    lasting = [row for row, _, stays in joined if stays]
-    if index_size(db) <= MAX_CACHED:
-        _known(db, filters, len(lasting))[True].update(lasting)
-    return {row: much for row, much, _ in joined}, filters.name() != "" and len(lasting) == len(joined)
+        costs: dict[int, float] = dict(db.rows(f"SELECT rowid, {cost} FROM {FTS} WHERE {FTS} MATCH ?", [expression]))
+        seen = filter_rows(db, filters, costs.keys())
+        if len(seen) < len(costs):
+            costs = {row: costs[row] for row in costs if row in seen}
+        stay = costs.keys() <= _known(db, filters)[True]  # whether they go on passing the filters
+    else:
+        condition, values = filters.where("i")
+        sql = f"SELECT i.rowid, {cost}, i.expires_at IS NULL FROM {_JOINED} WHERE {FTS} MATCH ? AND {condition}"
+        joined = db.rows(sql, [expression, *values])
+        costs, lasting = {row: much for row, much, _ in joined}, [row for row, _, stays in joined if stays]
+        if index_size(db) <= MAX_CACHED:
+            _known(db, filters, len(lasting))[True].update(lasting)
+        stay = filters.name() != "" and len(lasting) == len(joined)
+    limit = (K1 + 1) * max(LEAST_IDF, math.log((max(rows - matching, 0) + 0.5) / (matching + 0.5)))
+    limit = max(limit, -min(costs.values(), default=0.0) / _FULL)  # the index may have counted otherwise
+    found = {row: -K1 * cost / (limit + cost) for row, cost in costs.items()}
+    if stay and len(found) <= _WORTH_KEEPING:
+        db.cached("strengths", len(found) // 2)[expression, filters.name()] = found
+    return found
 
 
 def newest_matches(db: Database, expression: str, filters: Filters, limit: int) -> list[int]:
@@ -383,6 +393,23 @@ def quote_phrase(words: str) -> str:
     return '"' + words.replace('"', '""') + '"'
 
 
+def covered_terms(db: Database, best: Candidate, terms: Sequence[str], *, prefix: bool = False) -> list[bool]:
+    """For each term, whether the index finds it in this item; with `prefix`, also as the beginning of a word."""
+    text = f" {' '.join(f'{best.title} {best.content}'.lower().split())} "
+    out = []
+    for term in terms:
+        words = stem(term) if prefix else term
+        plain = len(words) >= BEGINNING_MIN_LEN and words.isascii() and words.isalnum()
+        held = plain and f" {words.lower()}{'' if prefix else ' '}" in text  # asking the index would take longer
+        if not held and (is_long_enough_prefix(words) or not prefix):
+            expression = quote_phrase(words) + "*" * prefix
+            row = best.row or db.value("SELECT rowid FROM memory_items WHERE id = ?", (best.id,))
+            found = count_matches(db, expression, 1) and db.row(f"{_MATCHING} AND rowid = ?", (expression, row))
+            held = bool(found)
+        out.append(held)
+    return out
+
+
 # --- lengths ---------------------------------------------------------------------------------------------------------
 
 
@@ -416,7 +443,7 @@ def _average_lengths(db: Database, scopes: tuple[str, ...]) -> tuple[float, floa
     known = db.cached("averages")
     if scopes not in known:
         known[scopes] = (1.0, 1.0)
-        record = db.value(f"SELECT block FROM {FTS}_data WHERE id = 1") if db.has(f"{FTS}_docsize") else None
+        record = db.value(f"SELECT block FROM {FTS}_data WHERE id = 1") if f"{FTS}_docsize" in db.tables else None
         items, *words = decode_varints(record or b"\0")
         if items and sum(words):
             everywhere = sum(words) / items
@@ -467,16 +494,16 @@ class ItemUsage:
 
 
 def read_usage(db: Database, item_ids: Sequence[str]) -> dict[str, ItemUsage]:
-    """The usage of these items, which are few enough for one statement; those that are gone are left out."""
+    """The usage of these items; those that are gone are left out."""
     matters, join = "NULL", ""
-    if db.has("memory_importance"):
+    if "memory_importance" in db.tables:
         matters, join = "m.importance", "LEFT JOIN memory_importance AS m ON m.item_id = i.id"
     sql = (
         f"SELECT i.id, {_DAY_OF.format('i.created_at')}, CAST(i.usage_count AS INTEGER), "
         f"{_DAY_OF.format('i.last_used_at')}, {matters} FROM memory_items AS i {join} "
-        f"WHERE i.id IN ({placeholders(item_ids)})"
+        "WHERE i.id IN (?*)"
     )
-    return {item_id: ItemUsage(*life) for item_id, *life in db.rows(sql, list(item_ids))}
+    return {item_id: ItemUsage(*life) for item_id, *life in db.rows(sql, keys=item_ids)}
 
 
 def day_number(db: Database, stamp: str) -> int:

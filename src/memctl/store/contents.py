@@ -1,0 +1,77 @@
+"""All that a store holds: counting it, and emptying it."""
+
+from contextlib import suppress
+from typing import Any
+
+from memctl import errors
+from memctl.store.database import Database
+from memctl.store.items import events
+from memctl.store.search import fts
+from memctl.store.search.index import index_state
+
+#: The tables a reset empties; mounts only when asked.
+_CLEARED_TABLES = (
+    "memory_items", "memory_revisions", "memory_embeddings", "memory_links", "memory_palace_locations",
+    "memory_events", "corpus_hashes", "corpus_metadata", "memory_sources", "memory_withheld", "memory_files",
+    "memory_gone_files", "memory_unread_files", "memory_sessions", "memory_turns", "memory_importance",
+)  # fmt: skip
+
+
+def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_id: str | None = None) -> dict[str, Any]:
+    """Counts of active items by tier, type and scope, and the state of the full-text index (documented keys).
+
+    With `scopes` or a corpus, items, events and embeddings are those of these scopes and that corpus alone.
+    """
+    within, values = "", list[str]()
+    if scopes is not None:
+        within, values = f" AND scope IN ({', '.join('?' * len(scopes))})", list(scopes)
+    if corpus_id is not None:
+        within, values = f"{within} AND corpus_id = ?", [*values, corpus_id]
+    of_these = f" WHERE item_id IN (SELECT id FROM memory_items WHERE 1{within})" if within else ""
+
+    def count(where: str) -> int:
+        return int(db.value(f"SELECT count(*) FROM memory_items WHERE {where}{within}", values))
+
+    def count_by(column: str) -> dict[str, int]:
+        sql = f"SELECT {column}, count(*) FROM memory_items WHERE archived = 0{within}"
+        return dict(db.rows(f"{sql} GROUP BY {column} ORDER BY {column}", values))
+
+    active = count("archived = 0")
+    tokenizer = fts.tokenizer_of(db) if "memory_items_fts" in db.tables else None
+    stored = db.meta("fts_tokenizer")
+    return {
+        "total_items": active,
+        "by_tier": count_by("tier"),
+        "by_type": count_by("type"),
+        "events_count": int(db.value(f"SELECT count(*) FROM memory_events{of_these}", values)),
+        "embeddings_count": int(db.value(f"SELECT count(*) FROM memory_embeddings{of_these}", values)),
+        "fts5_available": tokenizer is not None,
+        "fts_tokenizer": tokenizer,
+        "fts_tokenizer_stored": stored or None,
+        "fts_indexed_at": db.meta("fts_indexed_at"),
+        "fts_reindex_count": int(db.meta("fts_reindex_count") or 0),
+        "fts_tokenizer_mismatch": bool(stored) and tokenizer is not None and stored != tokenizer,
+        "fts_state": index_state(db),
+        "by_scope": count_by("scope"),
+        "archived_items": count("1") - active,
+        "withheld_items": count("archived = 0 AND injectable = 0"),
+        "files": int(db.value("SELECT count(*) FROM corpus_hashes")),
+    }
+
+
+def reset_store(db: Database, *, preserve_mounts: bool, dry_run: bool) -> dict[str, Any]:
+    """Delete every item and what hangs on it; returns how many rows of each table went (or would go)."""
+    tables = [*_CLEARED_TABLES, *([] if preserve_mounts else ["memory_mounts", "memory_mount_options"])]
+    with db.atomic():
+        counts: dict[str, Any] = {t: int(db.value(f"SELECT count(*) FROM {t}")) for t in tables}
+        if not dry_run:
+            for table in tables:
+                db.run(f"DELETE FROM {table}")
+            cleared = [t for t, n in counts.items() if n]
+            events.log(db, "reset", None, {"preserve_mounts": preserve_mounts, "tables_cleared": cleared})
+    if not dry_run:
+        with suppress(errors.MemctlError):  # another reader may hold the file
+            db.run("VACUUM")  # which may renumber rows
+            fts.repair_index(db, None)
+            db.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    return {"dry_run": dry_run} | counts
