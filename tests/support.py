@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from memctl.cli import run as run_cli
 from memctl.cli.output import Console
-from memctl.cli.run import run as run_cli
 from memctl.operation import Result as Answer
 
 GOLDEN = Path(__file__).parent / "golden"

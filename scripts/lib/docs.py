@@ -12,7 +12,6 @@ from pathlib import Path
 
 import memctl
 from memctl import config, errors
-from memctl.config import keys as config_keys
 from memctl.operation import Operation
 from memctl.ops import GROUPS, TABLE, commands
 from memctl.store import schema
@@ -39,8 +38,8 @@ VARIABLES = {
 
 #: What the table of config keys says of a file that somebody else may have written.
 STRANGERS = {
-    config_keys.ANY: "counts", config_keys.LOWER: "if lower", config_keys.HIGHER: "if higher, or on",
-    config_keys.MORE: "adds", "": "does not count",
+    config.ANY: "counts", config.LOWER: "if lower", config.HIGHER: "if higher, or on",
+    config.MORE: "adds", "": "does not count",
 }  # fmt: skip
 
 
@@ -133,7 +132,7 @@ def schema_page() -> Iterator[str]:
 
 def read_keys() -> set[str]:
     """The `section.key`s that some code reads: by path, or as an attribute in a file that takes the section."""
-    files = [p for p in Path(str(memctl.__file__)).parent.rglob("*.py") if p.parent.name != "config"]
+    files = [p for p in Path(str(memctl.__file__)).parent.rglob("*.py") if p != Path(str(config.__file__))]
     return {key.path for key in config.KEYS for path in files if reads(path, key)}
 
 
@@ -156,11 +155,16 @@ def in_range(key: config.Key) -> str:
 
 def config_page() -> Iterator[str]:
     """docs/config.md: settings, where they may come from, and the keys of config.json."""
-    yield "# Settings\n\n" + WRITTEN.format(source="src/memctl/config/keys.py and the operations")
+    yield "# Settings\n\n" + WRITTEN.format(source="src/memctl/config.py and the operations")
     yield """
 A setting comes from the flag, else the environment, else `config.json`, else its default. An empty variable counts as
 unset. `config.json` is the file named with `--config`, else the one beside the store. What counts of one that may be
 somebody else's stands in the column "a stranger's" ([trust.md](trust.md)).
+
+`memctl config show` prints each setting and where it comes from, `set` and `unset` change one, `edit` opens the file in
+your editor, `check` says what is wrong with it and with the variables. The file is JSON, which has no comments; keys
+that memctl does not know stay in it. It is replaced as a whole or not at all, and one that is no JSON is never
+overwritten: `edit` mends it, and keeps your text in `config.json.edit` as long as that is not right.
 
 ## Settings with more than one way to give them
 
@@ -189,7 +193,7 @@ somebody else's stands in the column "a stranger's" ([trust.md](trust.md)).
         for key in live:
             kind = "list of text" if key.type is list else key.type.__name__
             default = code(DEFAULTS.get(key.path, key.default))
-            theirs = STRANGERS[config_keys.OF_STRANGERS.get(key.path, "")]
+            theirs = STRANGERS[config.OF_STRANGERS.get(key.path, "")]
             yield f"| `{key.name}` | {kind} | {default} | {in_range(key)} | {theirs} | {cell(key.help)} |\n"
     if idle:
         yield "\n### Accepted, and read by nothing\n\n"

@@ -1,5 +1,30 @@
-"""`python -m memctl`."""
+"""The process around one command: `memctl`, `python -m memctl`."""
 
-from memctl.cli import main
 
-raise SystemExit(main())
+def entry() -> None:
+    """The console script: run the command line, and then end at once.
+
+    Taking an interpreter apart takes a tenth of a short command's time, and the system frees the same memory anyway.
+    """
+    import gc
+    import os
+    import sys
+    from contextlib import suppress
+
+    # A short command spends 2 to 5 ms of 20 on looking for cycles in what it has just imported, and again at its end.
+    gc.set_threshold(100_000, 10, 10)
+    try:
+        from memctl.cli import main
+
+        code = main()
+    except KeyboardInterrupt:  # in the few milliseconds before or after the command itself
+        code = 130
+    gc.freeze()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # closed, broken or not there: `main` has said so
+            stream.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    entry()

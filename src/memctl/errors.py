@@ -4,8 +4,6 @@ The command line prints `memctl: message` and `hint: …` and exits with `exit_c
 for what is broken. The MCP server answers with the same words. Slugs are a contract: never renamed, never reused.
 """
 
-import re
-
 from memctl.annotations import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,7 +45,7 @@ class _Fields(dict[str, object]):
 
 def slug_of(cls: type[MemctlError]) -> str:
     """The machine-readable name of an error class."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in cls.__name__).lstrip("-")
 
 
 # --- what the caller gave us ------------------------------------------------------------------------------------
@@ -98,7 +96,19 @@ class TimesCrossed(MemctlError):
 class ConfigUnreadable(MemctlError):
     """cannot use the config file {path}: {reason}"""
 
-    hint = "docs/config.md lists the keys; --config names another file"
+    hint = "memctl config check says what is wrong, memctl config edit mends it; --config names another file"
+
+
+class ConfigNotChanged(MemctlError):
+    """{path} was not changed: {reason}"""
+
+    hint = "your text is kept in {draft}; memctl config edit goes on from it"
+
+
+class EditorFailed(MemctlError):
+    """cannot edit with {editor}: {reason}"""
+
+    hint = "VISUAL or EDITOR names an editor; what was written is in {draft}"
 
 
 class SourceNotFound(MemctlError):

@@ -3,11 +3,7 @@
 import os
 import sys
 import time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from hashlib import _Hash
+from contextlib import suppress
 
 #: Bytes: texts up to this length are hashed without OpenSSL.
 _SHORT = 1 << 16
@@ -31,26 +27,20 @@ def content_hash(text: str) -> str:
 
 def bytes_hash(data: bytes) -> str:
     """The hex SHA-256 of raw bytes, without a prefix (the form `corpus_hashes.sha256` holds)."""
-    return _sha256(len(data))(data).hexdigest()
-
-
-def _sha256(size: int) -> "Callable[[bytes], _Hash]":
-    """SHA-256 for so many bytes; hashlib loads OpenSSL, which costs 3 ms, more than short texts do without it."""
-    if size <= _SHORT and "hashlib" not in sys.modules:
-        for module in ("_sha2", "_sha256"):  # of Python 3.12 and later, of 3.10 and 3.11; some builds have neither
-            try:
-                small: Callable[[bytes], _Hash] = __import__(module).sha256
-            except ImportError:
-                continue
-            return small
+    # hashlib loads OpenSSL, which takes 3 ms, longer than Python's own one needs for a short text.
+    own = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
+    if len(data) <= _SHORT and "hashlib" not in sys.modules:
+        with suppress(ImportError):  # some builds of Python lack it
+            return str(__import__(own).sha256(data).hexdigest())
     from hashlib import sha256
 
-    return sha256
+    return sha256(data).hexdigest()
 
 
-def now_seconds() -> float:
-    """Seconds since the epoch; tests replace this one function to stop the clock."""
-    return time.time()
+#: Seconds since the epoch; tests replace this one function to stop the clock.
+now_seconds = time.time
+#: Seconds on a clock that never goes back, for deadlines.
+monotonic = time.monotonic
 
 
 def timestamp(seconds: float | None = None) -> str:
@@ -67,11 +57,6 @@ def timestamp_seconds() -> str:
 def timestamp_sql() -> str:
     """UTC as `YYYY-MM-DD HH:MM:SS`, the form `schema_meta` holds."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(int(now_seconds())))
-
-
-def monotonic() -> float:
-    """Seconds on a clock that never goes back, for deadlines."""
-    return time.monotonic()
 
 
 def pause(least: float, most: float) -> None:

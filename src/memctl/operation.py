@@ -92,23 +92,15 @@ class Param:
     `type` is the annotation without `Annotated`, `scalar` the same without `| None` and without `list[...]`.
     """
 
-    __slots__ = ("arg", "default", "many", "name", "required", "scalar", "type")
+    __slots__ = ("arg", "choices", "default", "many", "name", "positional", "required", "scalar", "type")
 
     def __init__(
         self, name: str, type: Any, scalar: Any, arg: Arg, *, default: Any, required: bool, many: bool
     ) -> None:
         self.name, self.type, self.scalar, self.arg = name, type, scalar, arg
         self.default, self.required, self.many = default, required, many
-
-    @property
-    def positional(self) -> bool:
-        """Whether the command line takes it by place rather than by flag."""
-        return not self.arg.flags
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The closed list of words it takes; empty when it is open."""
-        return args_of(self.scalar) if origin_of(self.scalar) is Literal else ()
+        self.positional = not arg.flags
+        self.choices: tuple[str, ...] = args_of(scalar) if origin_of(scalar) is Literal else ()
 
     @property
     def metavar(self) -> str:
@@ -346,15 +338,11 @@ def operation(
     open_world: bool = False,
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Declare a function as an operation; its module also defines `NAME_text(result)` or `text(result)`."""
-
-    def wrap(fn: Callable[..., Any]) -> Operation:
-        return Operation(
-            fn, name=name or fn.__name__.rstrip("_"), tool=tool, access=access, examples=examples, exits=exits or {},
-            about=about, toolset=toolset, prose=prose, answer=answer, destructive=destructive, idempotent=idempotent,
-            open_world=open_world,
-        )  # fmt: skip
-
-    return wrap
+    return lambda fn: Operation(
+        fn, name=name or fn.__name__.rstrip("_"), tool=tool, access=access, examples=examples, exits=exits or {},
+        about=about, toolset=toolset, prose=prose, answer=answer, destructive=destructive, idempotent=idempotent,
+        open_world=open_world,
+    )  # fmt: skip
 
 
 @dataclass_transform(kw_only_default=True)

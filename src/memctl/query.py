@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from memctl.text.languages import EN_STOP_WORDS, FR_STOP_WORDS, QUESTION_WORDS
-from memctl.text.query import analyse, normalised
+from memctl.text.query import EN_STOP_WORDS, FR_STOP_WORDS, QUESTION_WORDS, analyse, normalised
 from memctl.text.query import is_identifier as _is_identifier
 from memctl.types import MemoryItem
 

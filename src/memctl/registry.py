@@ -199,7 +199,7 @@ def _rewrite(name: str, changed: "Callable[[bytes], bytes]") -> bool:
     """Replace what a file of ours holds, in the first folder that can be written to; False when none can."""
     for here in dict.fromkeys((state.folder(), state.fallback())):
         try:
-            with _locked(here):
+            with locked(here):
                 path = os.path.join(here, name)
                 state.write(path, changed(state.read(path)))
         except OSError:
@@ -209,8 +209,8 @@ def _rewrite(name: str, changed: "Callable[[bytes], bytes]") -> bool:
 
 
 @contextmanager
-def _locked(here: str) -> Iterator[None]:
-    """Alone with the file: two processes that make stores at once lose none. Raises OSError."""
+def locked(here: str) -> Iterator[None]:
+    """Alone with the files of a folder: of two processes that write one at once, none loses. Raises OSError."""
     os.makedirs(here, mode=0o700, exist_ok=True)
     if here == state.fallback() and not state.private(here):
         raise PermissionError(f"{here} is somebody else's")

@@ -60,14 +60,16 @@ def read(path: str) -> bytes:
         os.close(number)
 
 
-def write(path: str, data: bytes) -> None:
-    """Put a file there as a whole: 0600 in a folder of 0700. Raises OSError."""
+def write(path: str, data: bytes, mode: int = 0o600) -> None:
+    """Put a file there as a whole, in a folder of 0700 if it is missing. Raises OSError."""
     here = os.path.dirname(path)
     os.makedirs(here, mode=0o700, exist_ok=True)
     part = f"{path}.{os.urandom(4).hex()}.part"
     number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with open(number, "wb") as file:
+            if mode != 0o600:
+                os.fchmod(number, mode)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

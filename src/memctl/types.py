@@ -178,7 +178,7 @@ class MemoryItem(SlottedRecord):
         now = ids.timestamp() if created_at is None or updated_at is None else ""
         self.id = ids.new_id("MEM") if id is None else id
         self.tier = tier
-        self.type = item_type(type)
+        self.type = type if type in VALID_TYPES else item_type(type)
         self.title = title
         self.content = content
         self.tags = [] if tags is None else tags
@@ -246,7 +246,7 @@ class MemoryProposal(SlottedRecord):
         scope: str = "project",
         rule_id: str | None = None,
     ) -> None:
-        self.type = item_type(type)
+        self.type = type if type in VALID_TYPES else item_type(type)
         self.title = title
         self.content = content
         self.tags = [] if tags is None else tags

@@ -16,8 +16,8 @@ import pytest
 
 from memctl import errors
 from memctl.annotations import Annotated, Any
+from memctl.cli import run as run_cli
 from memctl.cli.output import Console
-from memctl.cli.run import run as run_cli
 from memctl.context import Context
 from memctl.operation import READ, Arg
 from support import Made, ok, run, spawn

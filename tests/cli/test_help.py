@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from memctl.annotations import Annotated
+from memctl.cli import load
 from memctl.cli.parser import GLOBALS
-from memctl.cli.run import load
 from memctl.context import Context
 from memctl.names import Tier
 from memctl.operation import READ, Arg, operation

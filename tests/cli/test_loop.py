@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from memctl.cli import run as run_cli
 from memctl.cli.output import Console
-from memctl.cli.run import run as run_cli
 from support import Result, ok, run
 
 SCRIPTED = Path(__file__).resolve().parents[2] / "demos" / "scripted-llm"

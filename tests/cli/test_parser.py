@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.annotations import Annotated, Any
-from memctl.cli import parser
-from memctl.cli.run import load
+from memctl.cli import load, parser
 from memctl.errors import MemctlError
 from memctl.names import Tier
 from memctl.operation import READ, Arg, Result, operation

@@ -278,7 +278,7 @@ OWN_DEFAULTS = {("recall", "budget"): 1500, ("digest", "budget"): 800}
 @pytest.mark.parametrize("name", commands())
 def test_a_default_is_said_once(name: str) -> None:
     """Where a parameter can come from config.json, its default is the key's."""
-    from memctl.cli.run import load
+    from memctl.cli import load
     from memctl.config import MemoryConfig
 
     config = MemoryConfig()

@@ -82,3 +82,20 @@ def test_a_known_file_that_is_ignored_now_has_one_line_in_both_reports(docs: Pat
     foreseen = [line for line in ok("sync", docs, "--dry-run", "--report").text.splitlines() if "guide.md" in line]
     assert foreseen == [line for line in ok("sync", docs, "--report").text.splitlines() if "guide.md" in line]
     assert len(foreseen) == 1
+
+
+@pytest.mark.parametrize("told_again", [True, False])
+def test_a_dry_run_knows_what_became_of_a_file_that_was_emptied_and_renamed(docs: Path, told_again: bool) -> None:
+    """It is the same file if a text that it had once is back in it, and another one that was given its inode if not."""
+    write(docs / "a.md", "")
+    write(docs / "b.md", folders.document("The lamp is lit."))
+    sync("docs")
+    (docs / "a.md").replace(docs / "b.md")
+    sync("docs")
+    (docs / "b.md").replace(docs / "a.md")
+    write(docs / "a.md", folders.document("The lamp is lit." if told_again else "The stove is cold."))
+    foreseen = sync("docs", "--dry-run")
+    expected = {"moved": 1} if told_again else {"new": 1, "deleted": 1}
+    assert changes(foreseen) == changes(sync("docs")) == expected
+    assert changes(sync("docs")) == {}
+    folders.check()

@@ -136,6 +136,7 @@ JSON_OF = {
     "policy": "policy list",
     "quarantine": "quarantine list",
     "trust": "trust",
+    "config": "config show",
     "untrust": "untrust .",
 }
 

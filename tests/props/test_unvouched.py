@@ -43,8 +43,9 @@ def test_nothing_a_line_claims_counts(line: dict[str, Any]) -> None:
     held = not record.item.injectable
     found = distrust_line(None, record)
     item, source = found.item, found.item.provenance
-    assert source_trust.level(source.source_kind, source.source_id, source.chunk_ids) == source_trust.LOW
-    assert source_trust.told(source.source_kind, source.source_id, source.chunk_ids).startswith("low (")
+    level, words = source_trust.trust_of(source.source_kind, source.source_id, source.chunk_ids)
+    assert level == source_trust.LOW
+    assert words.startswith("low (")
     assert source.source_kind.strip().lower() not in ("doc", "person", "user", "human")
     assert (item.tier != "ltm", item.validation, item.confidence) == (True, "unverified", 0.5)
     assert (item.usage_count, item.last_used_at, found.importance, found.place) == (0, None, None, None)

@@ -10,7 +10,7 @@ import pytest
 
 import embedders
 from memctl import config
-from memctl.config.keys import OF_STRANGERS
+from memctl.config import OF_STRANGERS
 from memctl.retrieve.embedding import Endpoint, is_this_machine, parse
 from planted import plant
 from support import ok, run

@@ -103,6 +103,12 @@ $ git clean
 """
 
 
+def test_an_asciidoc_block_ends_where_its_mark_stands_again() -> None:
+    for mark, closing in [("----", "----"), ("....", "...."), ("```python", "```")]:
+        text = f"= Guide\n\n== One\n\n{para()}\n{mark}\nfirst = 1\nlast = 2\n{closing}\n\n== Two\n\n{para()}"
+        assert of("guide.adoc", text)[1][-1] == "Guide > Two"
+
+
 @pytest.mark.parametrize("name", ["git-clean.adoc", "git-clean.txt"])
 def test_asciidoc_is_cut_by_sections_and_terms_and_not_inside_blocks(name: str) -> None:
     title, paths = of(name, ASCIIDOC)

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.retrieve.terms import edit_distance
-from memctl.text.languages import french_stem, irregular
-from memctl.text.query import analyse
+from memctl.text.query import analyse, french_stem, other_forms
 
 
 @pytest.mark.parametrize(
@@ -24,7 +23,7 @@ from memctl.text.query import analyse
     ],
 )
 def test_irregular_forms(word: str, others: list[str]) -> None:
-    assert irregular(word) == others
+    assert other_forms(word) == others
 
 
 @pytest.mark.parametrize("forms", ["inspira inspirer inspirait inspirent", "entraîner entraînements entraînait"])
@@ -34,7 +33,7 @@ def test_french_forms_share_a_beginning(forms: str) -> None:
 
 @given(word=st.text())
 def test_any_text_has_a_beginning(word: str) -> None:
-    assert irregular(word) == [form for form in irregular(word) if form != word]
+    assert other_forms(word) == [form for form in other_forms(word) if form != word]
     stem = french_stem(word)
     assert len(stem) >= min(5, len(word.lower()))
 

@@ -1,41 +1,193 @@
-"""The command line: parse, run one operation, print. Nothing is imported before it is needed."""
+"""The command line: find the command, parse its words, call it, print what it returns."""
+
+from memctl.cli.output import Console, PipeClosed
+from memctl.errors import MemctlError, UnknownCommand
+
+TYPE_CHECKING = False  # no `typing` here: `memctl --version` would pay 8 ms for it
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from memctl.cli.parser import Given
+    from memctl.operation import Operation, Result
 
 
-def main(argv: "list[str] | None" = None) -> int:
+class Terminated(BaseException):
+    """SIGTERM arrived: unwind, so that transactions roll back and temporary files go."""
+
+
+def main(argv: "Sequence[str] | None" = None) -> int:
     """Run one command line (default: the process's) and return its exit code."""
-    if argv is not None:
-        return _run(list(argv))
-    import gc
     import sys
 
-    # A short command spends 2 to 5 ms of 20 on looking for cycles in what it has just imported, and again at its end.
-    gc.set_threshold(100_000, 10, 10)
-    code = _run(sys.argv[1:])
-    gc.freeze()
+    return run(list(sys.argv[1:] if argv is None else argv), Console.of_process())
+
+
+def run(argv: list[str], console: Console) -> int:
+    """Run a command line; the exit code. Every exception ends here."""
+    try:
+        code = _dispatch(argv, console)
+        console.settle()
+        console.finish()
+    except PipeClosed:
+        console.abandon()
+        return 141
+    except KeyboardInterrupt:
+        console.say("memctl: interrupted")
+        console.abandon()
+        return 130
+    except Terminated:
+        console.abandon()
+        return 143
+    except Exception as exc:  # noqa: BLE001 - the boundary of the program
+        return _report(exc, argv, console)
     return code
 
 
-def entry() -> None:
-    """The console script: `main`, and then an end at once.
+def _dispatch(argv: list[str], console: Console) -> int:
+    if argv == ["--version"]:
+        return _about("", console, version=True)
+    from memctl.cli import parser
 
-    Taking an interpreter apart takes a tenth of a short command's time, and the system frees the same memory anyway.
-    """
-    import os
-    import sys
-    from contextlib import suppress
+    given = parser.leading(argv)
+    name, rest = (given.words[0], given.words[1:]) if given.words else ("", [])
+    if given.version or given.help:
+        return _about(name, console, version=given.version)
+    if name in ("", "help"):
+        _about("".join(rest[:1]), console)
+        return 0 if name else 1
+    op = load(name)
+    values = parser.parse(op, rest, given)
+    if values is None:
+        return _about(name, console, version=given.version)
+    return _call(op, values, given, console)
 
-    code = main()
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):  # closed, broken or not there: `main` has said so
-            stream.flush()
-    os._exit(code)
+
+def _about(topic: str, console: Console, *, version: bool = False) -> int:
+    """Print the version, the page of a command, or the list of commands."""
+    if version:
+        from memctl import __version__
+
+        console.text([f"memctl {__version__}"])
+        return 0
+    from memctl.cli import help as pages
+
+    no_command = topic in ("", "help") or topic.startswith("-")
+    console.text(pages.overview() if no_command else pages.page(load(topic)))
+    return 0
 
 
-def _run(argv: "list[str]") -> int:
+def load(name: str) -> "Operation":
+    """A command's operation. Raises UnknownCommand, without importing any operation."""
+    from memctl.ops import TABLE, commands
+
+    row = TABLE.get(name)
+    if row is not None and row.cli:
+        return row.load(name)
+    from difflib import get_close_matches
+
+    guess = get_close_matches(name, [*commands(), "help"], 1)
+    raise UnknownCommand(name=name, guess=f"; did you mean '{guess[0]}'?" if guess else "")
+
+
+def _call(op: "Operation", values: "dict[str, Any]", given: "Given", console: Console) -> int:
+    from memctl.context import Context
+
+    ctx = Context(
+        db=given.db, config=given.config, stdin=console.stdin, say=console.say,
+        progress=console.progress if "stderr" in console.tty else None, emit=console.piece,
+        quiet=given.quiet, verbose=given.verbose, json=given.json, tty=console.tty,
+    )  # fmt: skip
+    restore = _unwind_on_sigterm() if op.access in ("write", "create") else None
+    result: Result | None = None
     try:
-        from memctl.cli.output import Console
-        from memctl.cli.run import run
+        # What the environment or the config says of parameters nobody gave; the rest is left to its own default.
+        params = [param for param in op.params() if param.name not in values and (param.arg.env or param.arg.config)]
+        values |= {param.name: ctx.setting(param) for param in params}
+        result = op(ctx, **values)
+        console.settle()
+        if ctx.json:
+            console.json(result.as_json())
+        else:
+            console.text(op.text(result), verbatim=result.verbatim, color=ctx.color)
+        console.finish()
+        result.settle()
+        return result.exit_code
+    finally:
+        result = None  # one that is still reading must let go before the store is closed
+        if restore is not None:
+            restore()
+        ctx.close()
 
-        return run(argv, Console.of_process())
-    except KeyboardInterrupt:  # in the few milliseconds before or after the command itself
-        return 130
+
+def _unwind_on_sigterm() -> "Callable[[], object] | None":
+    """Let SIGTERM raise Terminated; what undoes that, or None when it is not ours to decide."""
+    import signal
+
+    def stop(_number: int, _frame: object) -> None:
+        raise Terminated
+
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        return None
+    try:
+        signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not the main thread of the process: whoever started it deals with signals
+        return None
+    return lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+# --- what a failed run says ----------------------------------------------------------------------------------------
+
+
+def _report(exc: Exception, argv: list[str], console: Console) -> int:
+    """Say what went wrong on stderr; the exit code. The details of an unexpected failure go to a report file."""
+    from memctl import faults
+
+    console.settle()
+    try:
+        console.finish()
+    except (PipeClosed, MemctlError):
+        console.abandon()
+    if isinstance(exc, MemctlError):
+        error, code = exc.as_dict(), exc.exit_code
+    else:
+        command = " ".join(["memctl", *(_shape_of_word(word, place) for place, word in enumerate(argv))])
+        error, code = faults.answer(exc, command, console.say), 2
+    error |= {key: _without_secrets(error[key], argv) for key in ("message", "hint") if key in error}
+    # The command line may be what is wrong, so its options are looked for without parsing.
+    if "--json" in argv:
+        import json
+
+        console.say(json.dumps(error, ensure_ascii=False))
+    else:
+        console.say(f"memctl: {error['message']}" + (f"\nhint: {error['hint']}" if "hint" in error else ""))
+    if "-v" in argv or "--verbose" in argv:
+        console.say(_without_secrets(faults.traceback_of(exc), argv))
+    return code
+
+
+def _without_secrets(text: str, argv: list[str]) -> str:
+    """What is said of a failure, without what policy would refuse: messages repeat what was typed, and logs keep them.
+
+    Only the built-in rules judge it, because the config file may be what is wrong.
+    """
+    from memctl.policy import MemoryPolicy
+
+    policy = MemoryPolicy()
+    for word in argv:  # as it was typed: what stands around it in the message can make another thing of it
+        if len(word) > 7 and word in text:
+            text = text.replace(word, policy.redact(word))
+    return policy.redact(text)
+
+
+def _shape_of_word(word: str, place: int) -> str:
+    """A word of the command line without what it says: flags and the command stay, values become their length."""
+    from memctl import faults
+    from memctl.ops import TABLE
+
+    if word in TABLE and place < 8:
+        return word
+    flag, equals, value = word.partition("=")
+    if flag.startswith("-") and " " not in flag and len(flag) < 24:
+        return f"{flag}={faults.shape(value)}" if equals else flag
+    return faults.shape(word)

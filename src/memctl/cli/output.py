@@ -147,10 +147,8 @@ class Console:
 
 def _write(stream: "BinaryIO", data: bytes) -> None:
     """Write all of it: an unbuffered stream (PYTHONUNBUFFERED) takes what it can, and reports a full disk later."""
-    taken = stream.write(data)
-    while taken < len(data):
-        data = data[taken:]
-        taken = stream.write(data)
+    while data:
+        data = data[stream.write(data) :]
 
 
 def _close(lines: "Any") -> None:

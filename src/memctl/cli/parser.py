@@ -56,7 +56,7 @@ def leading(argv: Sequence[str]) -> Given:
     if argv and not argv[0].startswith("-"):  # nothing stands before the name: no parser for it
         given.words = argv
         return given
-    parser = _Parser("")
+    parser = _Parser("", ())
     parser.add_argument("words", nargs=argparse.REMAINDER)
     parser.refuse_options(parser.read(argv, given))
     if given.words[:1] == ["--"]:
@@ -70,9 +70,7 @@ def parse(op: Operation, words: Sequence[str], given: Given) -> dict[str, Any] |
     None with `--help` or `--version`, whatever else is wrong. Raises UsageError.
     """
     params = [param for param in op.params() if param.arg.cli]
-    parser = _Parser(op.name)
-    for param in params:
-        parser.add_param(param)
+    parser = _Parser(op.name, params)
     left = parser.read(words, given)
     if given.help or given.version:
         return None
@@ -103,19 +101,15 @@ class _Once(argparse.Action):
     ) -> None:
         if self.dest in vars(namespace):
             parser.error(f"{flag} is given twice")
+        if not values and self.metavar == "PATH":
+            raise argparse.ArgumentError(self, "the path is empty")
         setattr(namespace, self.dest, values)
-
-
-def _path(word: str) -> str:
-    if not word:
-        raise argparse.ArgumentTypeError("the path is empty")
-    return word
 
 
 class _Parser(argparse.ArgumentParser):
     """Knows the global options; raises errors as memctl's, for a command or (without name) for what stands before."""
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, params: Sequence[Param]) -> None:
         super().__init__(
             prog=command,
             add_help=False,
@@ -125,29 +119,24 @@ class _Parser(argparse.ArgumentParser):
             # With a width, it does not import shutil (3 ms) to ask the terminal for one at every add_argument.
             formatter_class=partial(argparse.HelpFormatter, width=80),
         )
-        self.flags: list[str] = []
         for one in GLOBALS:
             if one.metavar:
-                self.add_option(one.flags, action=_Once, type=_path)
+                self.add_argument(*one.flags, action=_Once, metavar=one.metavar)
             else:
-                self.add_option(one.flags, action="store_true")
-
-    def add_option(self, flags: tuple[str, ...], **how: Any) -> None:
-        self.flags += flags
-        self.add_argument(*flags, **how)
-
-    def add_param(self, param: Param) -> None:
-        """Nothing is required here: `parse` says what is missing, after the mistyped flag that may be the reason."""
-        if param.positional:
-            self.add_argument(param.name, nargs="*" if param.many else "?")
-        elif param.scalar is bool:
-            self.add_option(param.arg.flags, dest=param.name, action="store_true")
-        elif not param.many:
-            self.add_option(param.arg.flags, dest=param.name, action=_Once)
-        elif param.arg.comma:
-            self.add_option(param.arg.flags, dest=param.name, action="append")
-        else:
-            self.add_option(param.arg.flags, dest=param.name, action="extend", nargs="+")
+                self.add_argument(*one.flags, action="store_true")
+        # Nothing is required here: `parse` says what is missing, after the mistyped flag that may be the reason.
+        for param in params:
+            how: dict[str, Any]
+            if param.positional:
+                self.add_argument(param.name, nargs="*" if param.many else "?")
+                continue
+            if param.many:
+                how = {"action": "append"} if param.arg.comma else {"action": "extend", "nargs": "+"}
+            else:
+                how = {"action": "store_true" if param.scalar is bool else _Once}
+            self.add_argument(*param.arg.flags, dest=param.name, **how)
+        self.flags = [flag for one in GLOBALS for flag in one.flags]
+        self.flags += [flag for param in params for flag in param.arg.flags]
 
     def read(self, words: Sequence[str], given: Given) -> list[str]:
         """Put the words into `given`; returns those that have no place there."""

@@ -14,12 +14,12 @@ from memctl.extract import kind_of, suffix_of
 from memctl.store.database import Database
 from memctl.store.documents import corpus, mounts
 from memctl.store.documents.corpus import FileSummary
+from memctl.text import CHARS_PER_TOKEN
 from memctl.text.block.structure import structure_block
 from memctl.text.clean import one_line
-from memctl.text.tokens import CHARS_PER_TOKEN
 
 if TYPE_CHECKING:
-    from memctl.config import InspectConfig
+    from memctl.config import ConfigSection
     from memctl.policy import MemoryPolicy
 
 #: How many of the largest files are named.
@@ -67,7 +67,7 @@ class ReportedFile(NamedTuple):
 class StructureReport:
     """The documented statistics of some files, and the two texts that are made to a budget."""
 
-    def __init__(self, files: Sequence[ReportedFile], label: str, limits: "InspectConfig") -> None:
+    def __init__(self, files: Sequence[ReportedFile], label: str, limits: "ConfigSection") -> None:
         self.files, self.label = files, label
         self.stats = _stats(files, limits)
         self._root = make_tree(("" if f.folder == "." else f.folder, f.name, f.chunks) for f in files)
@@ -98,7 +98,7 @@ class StructureReport:
 def report(
     db: Database,
     root: Root | None,
-    limits: "InspectConfig",
+    limits: "ConfigSection",
     policy: "MemoryPolicy | None",
     scopes: tuple[str, ...] | None = None,
 ) -> StructureReport:
@@ -197,7 +197,7 @@ def shown(names: list[str], policy: "MemoryPolicy | None") -> list[str]:
 # --- statistics -------------------------------------------------------------------------------------------------
 
 
-def _stats(files: Sequence[ReportedFile], limits: "InspectConfig") -> dict[str, Any]:
+def _stats(files: Sequence[ReportedFile], limits: "ConfigSection") -> dict[str, Any]:
     folders = _sums(files, lambda f: f.folder, ("file_count", "chunk_count", "size"))
     extensions: dict[str, int] = {}
     for file in files:
@@ -236,7 +236,7 @@ def _sums(
 
 
 def _observations(
-    folders: dict[str, dict[str, int]], extensions: dict[str, int], limits: "InspectConfig"
+    folders: dict[str, dict[str, int]], extensions: dict[str, int], limits: "ConfigSection"
 ) -> Iterator[str]:
     files = sum(extensions.values())
     chunks = sum(n["chunk_count"] for n in folders.values())

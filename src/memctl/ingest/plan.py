@@ -17,7 +17,7 @@ from memctl.ingest.prepare import FileTask, Prepared, PreparedPassage, Preparer
 from memctl.ingest.sources import STDIN, Target
 from memctl.store.database import Database
 from memctl.store.documents import corpus
-from memctl.store.documents.corpus import DocumentRoot, IngestedFile, SeenFile, UnreadFile
+from memctl.store.documents.corpus import DocumentRoot, GoneFile, IngestedFile, SeenFile, UnreadFile
 from memctl.store.items import items
 
 if TYPE_CHECKING:
@@ -285,12 +285,23 @@ def _keys(file: IngestedFile) -> tuple[tuple[str, object], ...]:
     return (f"named {name}", file.sha256), ("bytes", file.sha256), ("inode", file.inode or file.path)
 
 
-def is_related(db: Database, old: IngestedFile, passages: Iterable[PreparedPassage]) -> bool:
-    """Whether a file with the inode of `old` is that one, moved and edited, and not another one that was given its
-    inode: then they have nothing in common.
+def is_same_file(
+    db: Database,
+    file: IngestedFile,
+    passages: Iterable[PreparedPassage],
+    old: IngestedFile | None,
+    gone: GoneFile | None,
+) -> bool:
+    """Whether a file is the one that was elsewhere, moved and perhaps edited, and not another one that was given its
+    inode: then they share neither bytes nor a passage.
+
+    old, gone  what the store knows of the one elsewhere: as it was last, and what was archived of it before
     """
+    if file.sha256 in [one.sha256 for one in (old, gone) if one]:
+        return True
     ours = {passage.content_hash for passage in passages}
-    return any(one.content_hash in ours for one in items.get_summaries(db, old.item_ids).values())
+    before = [item_id for one in (old, gone) if one for item_id in one.item_ids]
+    return any(one.content_hash in ours for one in items.get_summaries(db, before).values())
 
 
 # --- what a run would do ----------------------------------------------------------------------------------------------
@@ -363,9 +374,11 @@ def preview(db: Database | None, plan: IngestPlan, preparer: Preparer) -> Ingest
 def _moved_from(db: Database, plan: IngestPlan, found: dict[str, IngestedFile], preparer: Preparer) -> dict[str, str]:
     """Where files were before they were moved."""
     moved = MovedFiles(db, plan).find(list(found.values()))
-    old = corpus.get_files(db, moved.values())
+    old, gone = corpus.get_files(db, moved.values()), corpus.get_gone(db, moved.values())
     edited = [found[path] for path, was in moved.items() if was in old and old[was].sha256 != found[path].sha256]
     for prepared in read_tasks(preparer, [FileTask(file.path, file.size or 0) for file in edited]):
-        if not is_related(db, old[moved[prepared.path]], prepared.passages or ()):
-            del moved[prepared.path]
+        path = prepared.path
+        was = moved[path]
+        if not is_same_file(db, found[path], prepared.passages or (), old.get(was), gone.get(was)):
+            del moved[path]
     return moved

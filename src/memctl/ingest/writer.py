@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memctl import ids
-from memctl.ingest.plan import FileStatus, IngestOutcome, is_related
+from memctl.ingest.plan import FileStatus, IngestOutcome, is_same_file
 from memctl.ingest.prepare import Options, Prepared, PreparedPassage, inferred_tags
 from memctl.item_policy import ItemPolicy
 from memctl.store.database import Database
@@ -96,13 +96,12 @@ class BatchWriter:
             return None
         status: FileStatus = "refiled" if same else "changed" if known else "new"
         was = self._moved.get(file.path, "") if known is None else ""
-        if was:  # else it is another file that was given the inode of this one, or it was gone for a while
-            old = self._known.get(was)
-            if old and (old.sha256 == file.sha256 or is_related(self.db, old, prepared.passages)):
-                known = old
+        if was:
+            known = self._known.get(was)
+            if is_same_file(self.db, file, prepared.passages, known, self._past.get(was)):
                 corpus.forget_files(self.db, [was])
-            elif was not in self._past:
-                was = ""
+            else:
+                was, known = "", None
         item_ids = self._compare(prepared, file, known, was)
         self.done.count(
             "moved" if was else status, file.path, len(item_ids), f"was {was}" if was else "", report=self.report

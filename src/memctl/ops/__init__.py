@@ -95,6 +95,11 @@ TABLE: dict[str, Row] = {
     "embed": Row("memctl.ops.care.index", "Make vectors of the items, so that search also finds by meaning", "Care"),
     "trust": Row("memctl.ops.care.trust", "Say that a store is trusted, though somebody else made it", "Care"),
     "untrust": Row("memctl.ops.care.trust", "Trust a store no longer", "Care"),
+    "config": Row(
+        "memctl.ops.care.config",
+        "Show the settings and where each comes from, or change the file that keeps them",
+        "Care",
+    ),
     "reindex": Row("memctl.ops.care.index", "Make the full-text index anew, with another tokenizer if wanted", "Care"),
     "metrics": Row("memctl.ops.start.serve", "Count what the running server did, tool by tool", "Care", cli=False),
 }

@@ -96,7 +96,7 @@ def recall_block(
 ) -> Recalled:
     """Find what answers a question and write it as a block, whose injection_type is `kind`."""
     from memctl.retrieve.selection import build_block
-    from memctl.text.tokens import estimate_tokens
+    from memctl.text import estimate_tokens
 
     prompt = Prompt(ctx, query, propose=form.propose) if form.prompt or form.propose else None
     budget = block_budget(ctx, request)
@@ -207,7 +207,7 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
         level = {}
         for item in records:
             source = item.provenance
-            level[item.id] = source_trust.level(source.source_kind, source.source_id, source.chunk_ids)
+            level[item.id] = source_trust.trust_of(source.source_kind, source.source_id, source.chunk_ids)[0]
         records.sort(key=lambda item: (-scores[item.id], -level[item.id]))
     else:
         records.sort(key=lambda item: -scores[item.id])

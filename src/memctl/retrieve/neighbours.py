@@ -134,11 +134,11 @@ class Neighbours:
 
     def _score_definitions(self, head: Sequence[Candidate]) -> Scores:
         """What lifts the first part of a function or class before its other parts: its name and docstring are there."""
-        from memctl.text.query import is_program
+        from memctl.text.query import document_kind
 
         parts: dict[tuple[str, str], list[Candidate]] = {}
         for c in head:
-            if c.row in self.places and is_program(self.places[c.row].source):
+            if c.row in self.places and document_kind(self.places[c.row].source, c.title) == "program":
                 parts.setdefault((self.places[c.row].source, c.title), []).append(c)
         added: Scores = {}
         for same in parts.values():
@@ -150,12 +150,12 @@ class Neighbours:
 
     def _score_news(self, head: Sequence[Candidate], query: Query) -> Scores:
         """What passages of release notes and change logs lose, when the question is not after these."""
-        from memctl.text.query import asks_for_news, tells_news
+        from memctl.text.query import asks_for_news, document_kind
 
         if asks_for_news(query.text):
             return {}
-        told = [c for c in head if c.row in self.places and tells_news(self.places[c.row].source, c.title)]
-        return {c.row: -NEWS * c.score for c in told}
+        placed = [c for c in head if c.row in self.places]
+        return {c.row: -NEWS * c.score for c in placed if document_kind(self.places[c.row].source, c.title) == "news"}
 
     def _score_sources(self) -> dict[str, float]:
         """How well each source as a whole answers, its items taken together."""

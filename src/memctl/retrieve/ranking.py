@@ -12,8 +12,7 @@ from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
-from memctl.text.languages import EN_STOP_WORDS, FR_STOP_WORDS
-from memctl.text.query import Query, stem
+from memctl.text.query import EN_STOP_WORDS, FR_STOP_WORDS, Query, stem
 
 Scores = dict[int, float]
 

@@ -9,13 +9,13 @@ from memctl.store.database import Database
 from memctl.store.documents import mounts
 from memctl.store.documents.passages import SourcePosition
 from memctl.store.items import items as stored
+from memctl.text import CHARS_PER_TOKEN
 from memctl.text.block import packing
 from memctl.text.block.excerpt import Weighed, cost, stems
 from memctl.text.block.frames import Compact, Frame
 from memctl.text.block.packing import Block, BlockEntry, display_path
 from memctl.text.clean import one_line
 from memctl.text.query import Query
-from memctl.text.tokens import CHARS_PER_TOKEN
 from memctl.types import MemoryItem
 
 #: The room is looked through this many times: what is cut leaves some of it to others.

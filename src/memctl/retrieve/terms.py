@@ -10,8 +10,7 @@ from itertools import pairwise
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
-from memctl.text.languages import EN_LIGHT, FR_LIGHT, french_stem, irregular, semitic
-from memctl.text.query import Query, stem
+from memctl.text.query import EN_LIGHT, FR_LIGHT, Query, french_stem, other_forms, stem
 
 #: What a match counts beside the word itself: an irregular form or other prefix, the beginning of a French word.
 IRREGULAR = 0.7
@@ -170,9 +169,7 @@ def _forms(word: str, query: Query, stems: bool) -> Forms:
             forms.append((index.quote_phrase(low.replace(one, two)), 1.0))
         elif two in low:
             forms.append((index.quote_phrase(low.replace(two, one)), 1.0))
-    forms += [(index.quote_phrase(other), IRREGULAR) for other in semitic(word)]
-    if not query.french:
-        forms += [(index.quote_phrase(other), IRREGULAR) for other in irregular(word)]
+    forms += [(index.quote_phrase(other), IRREGULAR) for other in other_forms(word, french=query.french)]
     return forms
 
 

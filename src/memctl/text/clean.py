@@ -1,6 +1,7 @@
 """Text that is safe to store: real Unicode, no NUL, one form for one statement, titles on one line."""
 
 import unicodedata
+from collections.abc import Iterable
 
 from memctl.annotations import TYPE_CHECKING
 
@@ -77,9 +78,10 @@ def words(value: str) -> list[str]:
     return [word for word in (one_line(part) for part in value.split(",")) if word]
 
 
-def union(first: list[str], second: list[str]) -> list[str]:
-    """All words of both lists in order; of two spellings that differ only in case, the first."""
+def union(*lists: Iterable[str]) -> list[str]:
+    """All words of the lists in order; of two spellings that differ only in case, the first."""
     seen: dict[str, str] = {}
-    for word in (*first, *second):
-        seen.setdefault(word.casefold(), word)
+    for words in lists:
+        for word in words:
+            seen.setdefault(word.casefold(), word)
     return list(seen.values())

@@ -1,21 +1,13 @@
+# ruff: noqa: SIM905 - lists of words
 """What a query asks for: its words without stop words, its identifiers with their parts, its phrases.
 
 Any text is a legal query. The result says nothing about a search engine: `memctl.store.search.index` turns it into one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from memctl.text.languages import (
-    EN_DOUBTFUL,
-    EN_EVERY,
-    EN_STOP_WORDS,
-    FR_DOUBTFUL,
-    FR_EVERY,
-    FR_STOP_WORDS,
-    NAMES,
-    stop_words,
-)
+from memctl.text.clean import union
 
 #: A query longer than this is cut: it is a pasted document, and its first words say what it is about.
 MAX_TERMS = 48
@@ -26,6 +18,7 @@ class Query:
     """A query, taken apart.
 
     text     what was asked, trimmed
+    blank    whether nothing was asked at all (then a search lists the newest)
     terms    the words that must count, as typed (identifiers, paths, versions and quoted phrases whole), no duplicates
     parts    further words that may count: the pieces of identifiers and phrases
     runs     terms in scripts that put no blanks between words (Chinese, Japanese, Thai, Korean endings)
@@ -33,7 +26,7 @@ class Query:
     french   whether it is French rather than English
     """
 
-    __slots__ = ("dropped", "french", "parts", "runs", "terms", "text")
+    __slots__ = ("blank", "dropped", "french", "parts", "runs", "terms", "text")
 
     def __init__(
         self,
@@ -44,13 +37,9 @@ class Query:
         dropped: Sequence[str],
         french: bool = False,
     ) -> None:
-        self.text, self.terms, self.parts = text, tuple(terms), tuple(parts)
-        self.runs, self.dropped, self.french = tuple(runs), tuple(dropped), french
-
-    @property
-    def blank(self) -> bool:
-        """Whether nothing was asked at all (then a search lists the newest)."""
-        return not self.text
+        self.text, self.blank = text, not text
+        self.terms, self.parts, self.runs = tuple(terms), tuple(parts), tuple(runs)
+        self.dropped, self.french = tuple(dropped), french
 
 
 @lru_cache(maxsize=2)  # who answers a query asks again for its words
@@ -63,11 +52,11 @@ def analyse(text: str) -> Query:
     words = [word for word in _words(text[:MAX_CHARS]) if any(map(str.isalnum, word))]
     french = _is_french(words)
     kept, dropped = _without_stop_words(words, french)
-    terms = _distinct(kept or words)[:MAX_TERMS]
+    terms = union(kept or words)[:MAX_TERMS]
     known = {term.casefold() for term in terms}
     parts = [part for term in terms for part in pieces(term) if part.casefold() not in known]
-    runs = [run for term in terms if not term.isascii() for run in _stretches(term, _is_unsegmented)]
-    return Query(text, terms, _distinct(parts)[:MAX_TERMS], _distinct(runs), dropped, french)
+    runs = [run for term in terms if not term.isascii() for run in _stretches(term, unsegmented)]
+    return Query(text, terms, union(parts)[:MAX_TERMS], union(runs), dropped, french)
 
 
 def normalised(query: Query) -> str:
@@ -94,7 +83,7 @@ def pieces(term: str) -> list[str]:
     """
     out = []
     for chunk in _stretches(term, str.isalnum):
-        words_of_other_scripts = _stretches(chunk, lambda char: not _is_unsegmented(char))
+        words_of_other_scripts = _stretches(chunk, lambda char: not unsegmented(char))
         split = words_of_other_scripts if unsegmented(chunk) else _camel(chunk)
         out += ([chunk] if chunk != term else []) + [part for part in split if part != chunk]
     return [
@@ -111,20 +100,25 @@ def _stretches(term: str, belongs: Callable[[str], bool]) -> list[str]:
     return "".join(char if belongs(char) else " " for char in term).split()
 
 
-def unsegmented(word: str) -> bool:
-    """Whether the word has characters of a script whose words the tokenizer cannot tell apart."""
-    return not word.isascii() and any(map(_is_unsegmented, word))
+def unsegmented(text: str) -> bool:
+    """Whether a text has characters of a script whose words the tokenizer cannot tell apart.
 
-
-def _is_unsegmented(char: str) -> bool:
-    """Thai to Burmese, Hangul, Khmer, and everything Chinese and Japanese."""
-    if "\u0e00" <= char <= "\u109f" or "\u1100" <= char <= "\u11ff" or "\u1780" <= char <= "\u17ff":
-        return True
-    return char.isalnum() and (
-        "\u2e80" <= char <= "\ud7ff"
-        or "\uf900" <= char <= "\ufaff"
-        or "\uff66" <= char <= "\uffdc"
-        or "\U00020000" <= char <= "\U0003ffff"
+    Those are Thai to Burmese, Hangul, Khmer, and everything Chinese and Japanese.
+    """
+    return not text.isascii() and any(
+        "\u0e00" <= char <= "\u109f"
+        or "\u1100" <= char <= "\u11ff"
+        or "\u1780" <= char <= "\u17ff"
+        or (
+            char.isalnum()
+            and (
+                "\u2e80" <= char <= "\ud7ff"
+                or "\uf900" <= char <= "\ufaff"
+                or "\uff66" <= char <= "\uffdc"
+                or "\U00020000" <= char <= "\U0003ffff"
+            )
+        )
+        for char in text
     )
 
 
@@ -141,7 +135,7 @@ def grams(run: str) -> list[str]:
         return [run]
     telling = _stretches(run, lambda char: not ("\u3041" <= char <= "\u309f" or char in _PARTICLES)) or [run]
     pairs = [stretch[i : i + 2] for stretch in telling for i in range(max(1, len(stretch) - 1))]
-    return _distinct([run, *pairs])
+    return union([run, *pairs])
 
 
 def stem(word: str) -> str:
@@ -204,13 +198,6 @@ def _elided(word: str) -> Iterator[str]:
         yield plain
 
 
-def _distinct(words: Iterable[str]) -> list[str]:
-    seen: dict[str, str] = {}
-    for word in words:
-        seen.setdefault(word.casefold(), word)
-    return list(seen.values())
-
-
 def _camel(chunk: str) -> list[str]:
     """Split where a capital starts a word: `getUserID`, `HTTPServer`."""
     if chunk.islower() or chunk.isupper():
@@ -228,9 +215,93 @@ def _camel(chunk: str) -> list[str]:
 # --- stop words -------------------------------------------------------------------------------------------------
 
 
+#: The documented stop words, 56 French and 70 English, and the question words of both.
+FR_STOP_WORDS = frozenset(
+    """
+    au aux avec car ce ces cette comme comment dans de des donc dont du elle elles en est et il ils je la le les
+    leur leurs mais mon ne ni notre nous on ou où par pas pour que qui sa se ses si son sont sur ton tu un une votre
+    vous y
+    """.split()
+)
+EN_STOP_WORDS = frozenset(
+    """
+    a about after an and are at be been before being but by can could did do does for from had has have he her him
+    his i if in into is it its may me might my no nor not of on or our out over shall she should so that the their
+    them then these they this those to up was we were will with would you your
+    """.split()
+)
+QUESTION_WORDS = frozenset(
+    "comment how pourquoi quel quelle quelles quels quoi what when where which who whom why".split()
+)
+
+# Words that carry nothing in a question but are missing from the documented lists.
+_FR_MORE = frozenset(
+    """
+    a à ai ont été être avoir avait était étaient fut l d qu c j n s m t cet lui leur me te ma ta tes mes nos vos
+    eux sous lors puis quand combien entre vers chez sans selon ainsi aussi alors avons avez avaient aura auront
+    aurait auraient ayant eu eut eurent sera seront serait seraient soit soient furent étant suis sommes êtes
+    """.split()
+)
+_EN_MORE = frozenset(
+    """
+    as am any there here than too very just some such only own same s t d ll m re ve don doesn didn isn aren wasn
+    weren hasn haven hadn won wouldn couldn shouldn whose us also
+    """.split()
+)
+
+_FR_QUESTIONS = frozenset("comment pourquoi quel quelle quelles quels quoi".split())
+
+# Stop words of one language that are ordinary words of the other: dropped only from a query in their own language.
+_FR_DOUBTFUL = frozenset(
+    """
+    au aura car ce comment des dont elle en est eu il la mon ni on ou par pas pour sa se sera si son suis sur ton tu
+    un y a ai d l c j n s m t te ma me mes lui entre vers puis sans alors chez eux sous vos nos
+    """.split()
+)
+_EN_DOUBTFUL = frozenset("as but his if in me may no not nor on or our out over an a am are so up us do".split())
+# Negation is content: "not null constraint", "no retry policy".
+_NEGATION = frozenset(("no", "not", "nor"))
+# Names that look like auxiliaries when they open a query: "May release", "Will report".
+_NAMES = frozenset(("may", "will", "might"))
+
+#: All of a language.
+_FR_EVERY = FR_STOP_WORDS | _FR_MORE | _FR_QUESTIONS
+_EN_EVERY = EN_STOP_WORDS | _EN_MORE | (QUESTION_WORDS - _FR_QUESTIONS)
+
+#: Words that fit any subject: "how do I *make* an option that can be *given several* times". A store may have them as
+#: rarely as the words that matter, so their rarity there does not tell what they weigh.
+EN_LIGHT = frozenset(
+    """
+    able actually add allow allows almost along already always another anything apart ask asked asks away back
+    become becomes begin best better bring call called came certain come comes completely consider contain contains
+    correctly currently different directly done during each early easily easy either else enough even ever every
+    everything exactly example existing exists explain far few find finds following found full gave generally get
+    gets getting give given gives go goes going good great happen happened happening happens hard help however
+    important instead keep keeps kept kind know known large later least leave less let like likely little look looks
+    lot made mainly make makes making many mean means mention mentioned might more most much must necessary need
+    needed needs never next none nothing now often once one onto other others otherwise overall particular per
+    please possible probably properly provide provides put quickly quite rather ready really recently right said say
+    says see seem seems seen several show shows simple simply since something sometimes soon still sure take taken
+    takes talk talked tell tells thing things think thought times together told too took toward towards try trying
+    until upon use used useful uses using usually various very want wanted wants way ways went whenever whether
+    whole within without works yes yet
+    """.split()
+)
+FR_LIGHT = frozenset(
+    """
+    afin aller appelle appelé après assez aucun aucune autre autres avant beaucoup besoin bien bon bonne cela chaque
+    certain certaine certaines certains ceux dire dit doit doivent donner encore ensemble façon faire fait faut fois
+    lequel laquelle lors manière meilleur mettre moins parfois permet peu peut peuvent plusieurs possible pouvoir
+    prendre presque quelque quelques rien savoir seulement souvent surtout toujours tous tout toute toutes trouve
+    trouver trop utilise utiliser veut vient voir vouloir vraiment
+    """.split()
+)
+
+
 def _without_stop_words(words: list[str], french: bool) -> tuple[list[str], list[str]]:
     """The words that count, and the stop words; capitals may say that a word is a name: IT security, report of May."""
-    stops = stop_words(french)
+    # Those of the query's language, and those of the other that can be no ordinary word of this one.
+    stops = (_FR_EVERY | (_EN_EVERY - _EN_DOUBTFUL)) if french else (_EN_EVERY | (_FR_EVERY - _FR_DOUBTFUL)) - _NEGATION
     shouted = all(word.isupper() for word in words)
     kept: list[str] = []
     dropped: list[str] = []
@@ -238,7 +309,7 @@ def _without_stop_words(words: list[str], french: bool) -> tuple[list[str], list
         low = word.lower()
         stop = low in stops or ("-" in low and all(piece in stops for piece in low.split("-")))
         if stop and not shouted:
-            named = word[0].isupper() and low in NAMES  # May release: a capital that begins no sentence of stop words
+            named = word[0].isupper() and low in _NAMES  # May release: a capital that begins no sentence of stop words
             inside = i > 0 or any(follower.lower() not in EN_STOP_WORDS for follower in words[1:2])
             stop = not (is_identifier(word) or (len(word) > 1 and word.isupper()) or (named and inside))
         (dropped if stop else kept).append(word)
@@ -253,11 +324,11 @@ def _is_french(words: list[str]) -> bool:
     french = english = 0.0
     for word in words:
         low = word.lower()
-        if low in FR_EVERY and low not in EN_EVERY:
-            french += 0.35 if low in FR_DOUBTFUL else 1
-        elif low in EN_EVERY and low not in FR_EVERY:
-            english += 0.35 if low in EN_DOUBTFUL else 1
-        elif low not in FR_EVERY:
+        if low in _FR_EVERY and low not in _EN_EVERY:
+            french += 0.35 if low in _FR_DOUBTFUL else 1
+        elif low in _EN_EVERY and low not in _FR_EVERY:
+            english += 0.35 if low in _EN_DOUBTFUL else 1
+        elif low not in _FR_EVERY:
             french += any(char in "éèêàçùûîôœ" for char in low)
     return french >= 1 and french > english
 
@@ -284,24 +355,103 @@ _NEWS_WORDS = frozenset((
 ))  # fmt: skip
 
 
-def is_program(source: str) -> bool:
-    """Whether the file at this path is source code or data, by its suffix."""
-    name = source.rpartition("/")[2].lower()
-    suffix = name.rpartition(".")[2] if "." in name[1:] else ""
-    return bool(suffix) and not suffix.isdecimal() and not name.endswith((*_PROSE, *_OTHER))
+def document_kind(source: str, title: str) -> str:
+    """What sort of document stands at a path, under a title: "program" (code or data), "news", or "" for neither.
 
-
-def tells_news(source: str, title: str) -> bool:
-    """Whether a document at this path, with this title, tells what changed from version to version."""
+    News tell what changed from version to version.
+    """
     low = source.lower()
+    name = low.rpartition("/")[2]
     if not low.endswith(_PROSE):
-        return "." not in low.rpartition("/")[2] and low.rpartition("/")[2] in _NEWS_NAMES
+        if "." not in name:
+            return "news" if name in _NEWS_NAMES else ""
+        suffix = name.rpartition(".")[2] if "." in name[1:] else ""
+        return "program" if suffix and not suffix.isdecimal() and not name.endswith(_OTHER) else ""
     parts = low.replace("_", "/").replace("-", "/").replace(".", "/").split("/")
     whole = title.partition(" > ")[0].lower()
-    return not _NEWS_NAMES.isdisjoint(parts[-_NAMING_WORDS:]) or any(words in whole for words in _NEWS_TITLES)
+    told = not _NEWS_NAMES.isdisjoint(parts[-_NAMING_WORDS:]) or any(words in whole for words in _NEWS_TITLES)
+    return "news" if told else ""
 
 
 def asks_for_news(question: str) -> bool:
     """Whether a question is after such things: what is new, when something came, what some version has."""
     words = question.lower().replace("?", " ").replace(",", " ").split()
     return any(word in _NEWS_WORDS or ("." in word[1:-1] and word[0].isdecimal()) for word in words)
+
+
+# --- forms that a stemmer does not join: went and go, children and child; the common stem of French forms -------------
+
+#: Each group between bars is one word. Forms that are as often another word (saw, left, found) are not in it.
+_IRREGULAR = (
+    "|go goes went gone|do does did done|make made|take took taken|get got gotten|give gave given|see saw seen"
+    "|come came|become became|know knew known|think thought|tell told|feel felt|leave left|keep kept|begin began begun"
+    "|show shown|hear heard|run ran|hold held|bring brought|write wrote written|sit sat|stand stood|lose lost|pay paid"
+    "|meet met|lead led|understand understood|speak spoke spoken|spend spent|grow grew grown|win won|teach taught"
+    "|buy bought|send sent|build built|rebuild rebuilt|fall fell fallen|choose chose chosen|drive drove driven"
+    "|break broke broken|eat ate eaten|draw drew drawn|fly flew flown|wear wore worn|sing sang sung|swim swam swum"
+    "|sleep slept|catch caught|fight fought|sell sold|ride rode ridden|rise rose risen|throw threw thrown"
+    "|forget forgot forgotten|hide hid hidden|drink drank drunk|shoot shot|steal stole stolen|wake woke woken"
+    "|blow blew blown|freeze froze frozen|bite bit bitten|lend lent|bind bound|find found|mean meant|deal dealt"
+    "|dream dreamt|learn learnt|burn burnt|seek sought|shake shook shaken|swear swore sworn|tear tore torn|wind wound"
+    "|overwrite overwrote overwritten|override overrode overridden|withdraw withdrew withdrawn|forbid forbade forbidden"
+    "|child children|woman women|man men|person people|wife wives|life lives|knife knives|half halves|leaf leaves"
+    "|mouse mice|foot feet|tooth teeth|goose geese|index indices|vertex vertices|matrix matrices|criterion criteria"
+    "|phenomenon phenomena|analysis analyses|hypothesis hypotheses|crisis crises|basis bases|thesis theses"
+    "|datum data|medium media|bacterium bacteria|nucleus nuclei|stimulus stimuli|good better best|bad worse worst|"
+)
+
+_FRENCH_ENDINGS = (
+    "issaient", "ements", "ations", "ateurs", "ation", "ateur", "atrice", "ement", "erent", "irent", "aient", "issent",
+    "euses", "antes", "oises", "aises", "ennes", "euse", "ante", "ants", "ives", "ifs", "oise", "aise", "enne", "ises",
+    "ait", "ent", "ant", "eux", "ive", "ique", "iques", "ees", "er", "ir", "ee", "es", "if", "it", "a", "e", "s",
+)  # fmt: skip
+#: What a French stem keeps at least, in letters.
+_STEM = 5
+_UNACCENTED = str.maketrans("éèêëàâçùûüîïôö", "eeeeaacuuuiioo")
+
+
+def french_stem(word: str) -> str:
+    """The beginning that the forms of a French word share, without accents; the whole word when it is short."""
+    low = word.lower().translate(_UNACCENTED)
+    for ending in sorted(_FRENCH_ENDINGS, key=len, reverse=True):
+        if low.endswith(ending) and len(low) - len(ending) >= _STEM:
+            return low[: len(low) - len(ending)]
+    return low
+
+
+#: What Arabic and Hebrew write together with the next word: articles, prepositions, "and".
+_ARABIC = (
+    "\u0648\u0627\u0644", "\u0628\u0627\u0644", "\u0641\u0627\u0644", "\u0643\u0627\u0644", "\u0644\u0644",
+    "\u0627\u0644", "\u0648", "\u0628", "\u0644", "\u0641",
+)  # fmt: skip
+_HEBREW = (
+    "\u05d5\u05d4", "\u05e9\u05d4", "\u05de\u05d4", "\u05d4", "\u05d1", "\u05dc", "\u05de", "\u05e9",
+    "\u05d5", "\u05db",
+)  # fmt: skip
+#: How many letters of a word are left at least when such a prefix is taken off.
+_REST = 3
+#: Hebrew points and accents, Arabic vowel signs, the stroke that only makes a word longer (first and last code point).
+_POINTS = (("\u0591", "\u05c7"), ("\u064b", "\u065f"), ("\u0640", "\u0640"), ("\u0670", "\u0670"))
+
+
+def other_forms(word: str, *, french: bool = False) -> list[str]:
+    """Forms of a word that a stemmer does not find; mostly none.
+
+    Of an English word the irregular ones; of an Arabic or Hebrew one itself without vowel points, without a prefix,
+    and with others.
+    """
+    if word.isascii():
+        low = word.lower()
+        for before, after in (("|", " "), (" ", " "), (" ", "|")) if low.isalpha() and not french else ():
+            at = _IRREGULAR.find(before + low + after)
+            if at >= 0:
+                group = _IRREGULAR[_IRREGULAR.rfind("|", 0, at + 1) + 1 : _IRREGULAR.find("|", at + 1)]
+                return [form for form in group.split() if form != low]
+        return []
+    if not any("\u0590" <= char <= "\u06ff" for char in word):
+        return []
+    plain = "".join([char for char in word if not any(first <= char <= last for first, last in _POINTS)])
+    prefixes = _HEBREW if any("\u05d0" <= char <= "\u05ea" for char in plain) else _ARABIC
+    bare = next((plain[len(p) :] for p in prefixes if plain.startswith(p) and len(plain) - len(p) >= _REST), plain)
+    forms = union([plain, bare], [prefix + each for each in union([plain, bare]) for prefix in prefixes])
+    return [form for form in forms if form and form != word]

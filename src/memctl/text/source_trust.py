@@ -27,38 +27,12 @@ _TYPED = ("memctl-remember",)
 _MARK = "model:"
 
 
-def told(kind: str, source_id: str, references: Iterable[object] = ()) -> str:
-    """What the block says of a source; "" where its kind says it all: a document, a conversation, a typed statement.
+def trust_of(kind: str, source_id: str, references: Iterable[object] = ()) -> tuple[int, str]:
+    """How far a source is trusted (PERSON, PLAIN or LOW), and what the block says of it.
 
-    `references` are the provenance's chunk ids, where a mark may stand (see `mark`).
+    That is "" where its kind says it all: a document, a conversation, a typed statement. `references` are the
+    provenance's chunk ids, where a mark may stand (see `mark`).
     """
-    return _word(kind, source_id, references)[1]
-
-
-def level(kind: str, source_id: str, references: Iterable[object] = ()) -> int:
-    """How far a source is trusted: PERSON, PLAIN or LOW."""
-    return _word(kind, source_id, references)[0]
-
-
-def mark(kind: str, source_id: str, door: str) -> list[str]:
-    """The reference that keeps a source which a model names from being trusted more than the model is.
-
-    `door` is the command or tool that took it. Nothing where the source is not trusted anyway.
-    """
-    return [f"{_MARK}{door.partition(':')[0]}"] if level(kind, source_id) > LOW else []
-
-
-def unmarked(references: Iterable[str]) -> list[str]:
-    """The references without marks."""
-    return [reference for reference in references if not reference.startswith(_MARK)]
-
-
-def claimed(kind: str | None, otherwise: str) -> str:
-    """The source kind that a model names for what it proposes: anything but a person's word, which it cannot give."""
-    return otherwise if not kind or kind.strip().lower() in _PERSON else kind
-
-
-def _word(kind: str, source_id: str, references: Iterable[object] = ()) -> tuple[int, str]:
     kind, name = kind.strip().lower(), source_id.strip().lower()
     if kind in _WEB or name.startswith(("http://", "https://")):
         return LOW, "low (web)"
@@ -71,3 +45,21 @@ def _word(kind: str, source_id: str, references: Iterable[object] = ()) -> tuple
     if kind in _PLAIN or (kind == "tool" and name.partition(":")[0] in _TYPED):
         return PLAIN, ""
     return LOW, {"tool": "low (tool)", "mixed": "low (mixed)", "": ""}.get(kind, "low (unknown)")
+
+
+def mark(kind: str, source_id: str, door: str) -> list[str]:
+    """The reference that keeps a source which a model names from being trusted more than the model is.
+
+    `door` is the command or tool that took it. Nothing where the source is not trusted anyway.
+    """
+    return [f"{_MARK}{door.partition(':')[0]}"] if trust_of(kind, source_id)[0] > LOW else []
+
+
+def unmarked(references: Iterable[str]) -> list[str]:
+    """The references without marks."""
+    return [reference for reference in references if not reference.startswith(_MARK)]
+
+
+def claimed(kind: str | None, otherwise: str) -> str:
+    """The source kind that a model names for what it proposes: anything but a person's word, which it cannot give."""
+    return otherwise if not kind or kind.strip().lower() in _PERSON else kind

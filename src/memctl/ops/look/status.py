@@ -10,8 +10,8 @@ from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import ReadIn, ReadRequest, seen_through
 from memctl.reading.request import block_budget, read_filters
 from memctl.store.search.fts import DOUBTS
+from memctl.text import CHARS_PER_TOKEN, estimate_tokens
 from memctl.text.clean import one_line
-from memctl.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
     from memctl.folders.mounted import Mount

@@ -7,9 +7,9 @@ alone. docs/formats.md has the grammar of both versions.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from memctl.text import estimate_tokens
 from memctl.text.block.markers import COMPACT, FOOTER, HEADER
 from memctl.text.clean import one_line
-from memctl.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from memctl.text.block.packing import BlockEntry

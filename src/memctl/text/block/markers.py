@@ -6,7 +6,7 @@ for a block's own lines gets a backslash; and a block is read back.
 
 from typing import Any
 
-from memctl.text.tokens import estimate_tokens
+from memctl.text import estimate_tokens
 
 HEADER = "## Memory (Injected)"
 FOOTER = "--- End Memory ("

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import ids
-from memctl.text import source_trust
+from memctl.text import CHARS_PER_TOKEN, source_trust
 from memctl.text.block.excerpt import CUT, Excerpt, Weighed, cost, excerpt, opened
 from memctl.text.block.frames import META_CHARS, Frame, Full
 from memctl.text.block.markers import HEADER, escaped
 from memctl.text.clean import one_line, union
-from memctl.text.tokens import CHARS_PER_TOKEN
 
 if TYPE_CHECKING:
     import re
@@ -213,7 +212,7 @@ def block_entry(item: Any, place: "SourcePosition | None" = None, cwd: str = "")
         confidence=float(data.get("confidence", 0.5)),
         entities=[one_line(str(entity)) for entity in data.get("entities") or ()],
         anchor="" if anchor in str(data.get("title", "")) else anchor,  # a heading path says no more than the title
-        trust=getattr(place, "trust", "") or source_trust.told(kind, source_id, chunk_ids),
+        trust=getattr(place, "trust", "") or source_trust.trust_of(kind, source_id, chunk_ids)[1],
         source=f"{kind}:{source_id}" if source_id else "",
         handle=_id(item),
         heading=one_line(_heading(title, lines, path), HEADING),

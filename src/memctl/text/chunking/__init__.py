@@ -4,12 +4,13 @@ A passage is whole lines of the source, so that its line range is exact; section
 they fit; and all of the text is in some passage, once.
 """
 
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from memctl.text.chunking.outline import headline, outline
-from memctl.text.chunking.split import INNER, CutRules, Marks, ranges
+from memctl.text import CHARS_PER_TOKEN
+from memctl.text.chunking.outline import INNER, Marks, headline, outline
 
 if TYPE_CHECKING:
     from memctl.extract import Document
@@ -24,6 +25,8 @@ MAX_HEADING = 240
 _UNWRITTEN = ("code", "data", "table")
 #: Languages whose parts go on to the next heading, not to the end of an indented block.
 _SECTIONED = ("toml", "ini")
+#: How full a passage is at least before a border is good enough, in percent of the target; the same for code.
+_FILL, _CODE_FILL = 35, 65
 
 
 class Passage(NamedTuple):
@@ -59,25 +62,34 @@ def chunk(
     text = source if isinstance(source, str) else source.text
     if not isinstance(source, str):
         kind, language = source.kind, source.language
-    code = kind in ("code", "data")
+    is_code, table_heading = kind in ("code", "data"), ""
     out: list[Passage] = []
-    for lines_before, part in _parts(text, breaks):
-        if code:
+    for lines_before, part in _parts(text, breaks) if breaks else [(0, text)]:
+        if is_code:
             from memctl.text.chunking.code import code_outline
 
-            rules = CutRules(fill=65, indents=True)
             marks = code_outline(part, language, INNER if language in _SECTIONED else 1)
         elif kind == "table":
-            marks, rules = _row_marks(part) if '"' in part else Marks([], [], []), CutRules(paragraphs=False)
+            marks, table_heading = _row_marks(part), _table_heading(part)
         else:
-            marks, rules = outline(part, kind), CutRules(eager=True)
-        cuts = ranges(part, marks, rules, max_tokens=max_tokens, target_tokens=target_tokens)
-        table = _table_heading(part) if kind == "table" else ""
-        walk = _HeadingWalk(marks, separator="." if code else " > ", indented=code and language not in _SECTIONED)
-        for body, start, end, offset in _trimmed(part, cuts):
+            marks = outline(part, kind)
+        walk = _HeadingWalk(marks, separator="." if is_code else " > ", indented=is_code and language not in _SECTIONED)
+        line, counted = 1 + lines_before, 0
+        for start, end in _Cutter(part, marks, kind, max_tokens=max_tokens, target_tokens=target_tokens).ranges():
+            piece = part[start:end]
+            filled = piece.lstrip()
+            if not filled:
+                continue
+            # The lines of the range without the blank ones at its ends.
+            first = piece.rfind("\n", 0, len(piece) - len(filled)) + 1
+            last = piece.find("\n", len(piece.rstrip()))
+            body = piece[first:last] if last >= 0 else piece[first:]
+            offset = start + first
+            begin = line + part.count("\n", counted, offset)
+            line, counted = begin + body.count("\n"), offset + len(body)
             named = kind != "table" and marks.offsets
-            heading = walk.path(offset, offset + len(body), body)[:MAX_HEADING] if named else table
-            out.append(Passage(body, start + lines_before, end + lines_before, heading))
+            heading = walk.path(offset, counted, body)[:MAX_HEADING] if named else table_heading
+            out.append(Passage(body, begin, line, heading))
     return out
 
 
@@ -109,6 +121,8 @@ def _row_marks(text: str) -> Marks:
     A line opens such a field when it has an odd number of quotes, and one of them where a field begins; the next line
     with an odd number closes it.
     """
+    if '"' not in text:
+        return Marks([], [], [])
     found = Marks([], [], [])
     at, inside, divided = 0, False, False
     for line in text.split("\n"):
@@ -131,21 +145,160 @@ def _table_heading(text: str) -> str:
     return f"{first[2:].strip()[:120]}{' > ' if below else ''}{below[:120].rstrip()}"
 
 
-def _trimmed(text: str, cuts: Iterable[tuple[int, int]]) -> Iterator[tuple[str, int, int, int]]:
-    """(body, first line, last line, offset) of each range that is not blank, without the blank lines at its ends."""
-    line, counted = 1, 0
-    for start, end in cuts:
-        piece = text[start:end]
-        filled = piece.lstrip()
-        if not filled:
-            continue
-        first = piece.rfind("\n", 0, len(piece) - len(filled)) + 1
-        last = piece.find("\n", len(piece.rstrip()))
-        body = piece[first:last] if last >= 0 else piece[first:]
-        offset = start + first
-        begin = line + text.count("\n", counted, offset)
-        line, counted = begin + body.count("\n"), offset + len(body)
-        yield body, begin, line, offset
+# --- cutting at the marks ---------------------------------------------------------------------------------------------
+
+
+class _Cutter:
+    """Cuts a text at its marks into ranges of about one size, which is in characters.
+
+    target   what to aim for; a range is filled up to it
+    stretch  as far as a part that would otherwise be torn may reach; never above the caller's maximum
+    floor    a range is filled at least this far before a border is good enough
+    crumb    a range smaller than this is merged with a neighbour
+    """
+
+    def __init__(self, text: str, marks: Marks, kind: str, *, max_tokens: int, target_tokens: int) -> None:
+        most = max(1, max_tokens) * CHARS_PER_TOKEN
+        self._text, self._marks, self._kind = text, marks, kind
+        self._is_code = kind in ("code", "data")
+        # Prose is cut at the first heading once the floor is reached, code at the last within the target.
+        self._is_prose = not self._is_code and kind != "table"
+        self._target = target = max(1, min(target_tokens * CHARS_PER_TOKEN, most))
+        self._stretch = min(target * 3 // 2, most)
+        self._floor = max(1, target * (_CODE_FILL if self._is_code else _FILL) // 100)
+        self._crumb = target * 15 // 100
+        # The mark to go on from, and the rank and the place of the last heading before it.
+        self._next, self._heading_rank, self._heading_at = 0, INNER, 0
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """Ranges that cover the text without gap or overlap, at most half as long again as the target.
+
+        A range ends at the end of a line, except where one line alone is longer than that. A target above the maximum
+        is the maximum.
+        """
+        at, end = 0, len(self._text)
+        least = self._floor if self._is_prose else self._target
+        while end - at > least:
+            cut = self._best_mark(at) or self._unmarked_border(at)
+            if not cut:
+                cut = self._text.find("\n", at + self._stretch) + 1 or end
+                yield from _line_parts(self._text, at, cut, self._target)
+            elif end - cut < self._crumb and end - at <= self._stretch:
+                break
+            else:
+                yield at, cut
+            at = cut
+        if at < end:
+            yield at, end
+
+    def _best_mark(self, start: int) -> int:
+        """The mark to cut at for the range that begins at `start`, 0 when none is within reach; starts must rise.
+
+        The strongest mark between floor and target wins: the first of equals in prose, so that sections stay pure,
+        the last of them in code, so that passages are full. Failing a clean one, a part may stretch to its end.
+        """
+        offsets, ranks, _ = self._marks
+        at, crumb, end = self._next, start + max(1, self._crumb), len(self._text)
+        while at < len(offsets) and offsets[at] < crumb:
+            if ranks[at] < INNER:
+                self._heading_rank, self._heading_at = ranks[at], offsets[at]
+            at += 1
+        self._next = at
+        floor = bisect_left(offsets, start + self._floor, at)
+        early = 0
+        if self._is_prose:
+            early, early_rank = self._strongest(at, floor, first_below=2 * INNER)
+            if early_rank < min(INNER, self._heading_rank + (self._heading_at < start)):
+                return early  # the section ends here, and the next is no sibling, or not of what this is the rest of
+        target = bisect_right(offsets, start + self._target, at)
+        best, best_rank = self._strongest(floor, target, first_below=INNER if self._is_prose else 0)
+        if best_rank < INNER:
+            return best
+        if end <= start + self._target:
+            return end
+        # Beyond the target the first clean mark will do, or the end of the text.
+        beyond = range(target, bisect_right(offsets, start + self._stretch, target))
+        clean = next((offsets[i] for i in beyond if ranks[i] < INNER), 0)
+        if not clean and offsets and end <= start + self._stretch:
+            clean = end
+        far = offsets[target] if beyond else 0
+        return clean or best or far or early or self._strongest(at, floor, first_below=0)[0]
+
+    def _strongest(self, first: int, end: int, *, first_below: int) -> tuple[int, int]:
+        """(offset, rank) of the strongest mark of some, 0 without one; the first of equals below a rank, else the last.
+
+        The marks are those with the numbers `first` up to `end`, exclusive.
+        """
+        offsets, ranks, _ = self._marks
+        best, best_rank = 0, 2 * INNER
+        for at in range(first, end):
+            rank = ranks[at]
+            if rank < best_rank or (rank == best_rank and rank >= first_below):
+                best, best_rank = offsets[at], rank
+        return best, best_rank
+
+    def _unmarked_border(self, start: int) -> int:
+        """The best end of a line to cut at where there is no mark; 0 when the line at `start` is too long.
+
+        Blank lines are the best, but not in a table; then lines, in code the least indented.
+        """
+        text, crumb = self._text, start + max(1, self._crumb)
+        floor, target, stretch = start + self._floor, start + self._target, start + self._stretch
+        if self._kind != "table":
+            cut = self._border(floor, target, blank=True)
+            if not cut and len(text) <= stretch:
+                cut = len(text)
+            if not cut:
+                below_target = text.find("\n\n", target - 1, stretch)
+                cut = below_target + 2 if below_target >= 0 else 0
+            cut = cut or self._border(crumb, floor, blank=True)
+            if cut:
+                return cut
+        return (
+            (self._border(floor, target, blank=False) if self._is_code else 0)
+            or text.rfind("\n", floor - 1, target) + 1
+            or text.find("\n", target, stretch) + 1
+            or text.rfind("\n", start, floor) + 1
+        )
+
+    def _border(self, low: int, high: int, *, blank: bool) -> int:
+        """The last border between low and high, in code the least indented; 0 if there is none.
+
+        A border is a line that does not close a bracket, with `blank` only after a blank line.
+        """
+        found = -1 if self._is_code else self._text.rfind("\n\n", low - 1, high)
+        if found >= 0:
+            return found + 2
+        border = re.compile((r"\n[ \t]*" if blank else "") + r"\n([ \t]*)(?=[^\s)}\]])")
+        best, best_indent = 0, 1 << 30
+        for match in border.finditer(self._text, low - 1, high):
+            begin, end = match.span(1)
+            if end - begin <= best_indent:
+                best, best_indent = begin, end - begin
+        return best
+
+
+#: Where a line that is too long is divided, best first; the border is after the separator.
+_SEPARATORS = (". ", "! ", "? ", "。", "！", "？", "; ", ", ", "\t", " ", "、", "，", ",", ";", ">")  # noqa: RUF001 - CJK stops
+
+
+def _line_parts(text: str, start: int, end: int, target: int) -> Iterator[tuple[int, int]]:
+    """Parts of the one line start..end, of about equal size, divided after a sentence, a clause or a word."""
+    count = -(-(end - start) // target)
+    while count > 1:
+        share = -(-(end - start) // count)
+        low, cut = start + max(1, share * 3 // 4), start + share
+        for separator in _SEPARATORS:
+            found = text.rfind(separator, low - 1, start + share)
+            if found >= 0 and found + len(separator) >= low:
+                cut = found + len(separator)
+                break
+        yield start, cut
+        start, count = cut, max(1, -(-(end - cut) // target))
+    yield start, end
+
+
+# --- where a passage stands -------------------------------------------------------------------------------------------
 
 
 class _HeadingWalk:

@@ -6,7 +6,7 @@ starts with a line feed, which lets the regex engine skip from line to line with
 
 import re
 
-from memctl.text.chunking.split import Marks
+from memctl.text.chunking.outline import Marks
 
 #: A statement that begins at column 0 after a blank line is a border too, in every language.
 _STATEMENT = r"\n(?=\n[^\s)}\]])"
