@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,6 @@ from hypothesis import HealthCheck, settings
 
 import support
 from memctl import context, ids
-from memctl.store.database import Database
 
 #: No test looks at a clock: how long an example takes says how busy the machine is.
 settings.register_profile(
@@ -71,17 +71,18 @@ def scratch(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFa
 @pytest.fixture(autouse=True)
 def closed_stores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Close every store that a test left open (Python 3.13 warns of each)."""
-    opened: list[Database] = []
-    make = Database.__init__
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
 
-    def remember(self: Database, *args: Any, **kwargs: Any) -> None:
-        make(self, *args, **kwargs)
-        opened.append(self)
+    def remember(*args: Any, **kwargs: Any) -> sqlite3.Connection:
+        opened.append(connect(*args, **kwargs))
+        return opened[-1]
 
-    monkeypatch.setattr(Database, "__init__", remember)
+    monkeypatch.setattr(sqlite3, "connect", remember)
     yield
-    for db in opened:
-        db.close()
+    for conn in opened:
+        with suppress(sqlite3.ProgrammingError):  # it is another thread's
+            conn.close()
 
 
 @pytest.fixture

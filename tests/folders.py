@@ -1,13 +1,12 @@
 """What tests of folders share: a small tree, ways to change it, and what the store says of it afterwards."""
 
 import os
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import support
-from stores import Database, Filters, check_index, items, open_write
+from stores import Store, change, check_index
 
 STORE = "memory.db"
 
@@ -53,17 +52,15 @@ def changes(done: dict[str, Any]) -> dict[str, int]:
     return found | ({"failed": len(done["files_failed"])} if done["files_failed"] else {})
 
 
-@contextmanager
-def opened(db: str | os.PathLike[str] = STORE) -> Iterator[Database]:
+def opened(db: str | os.PathLike[str] = STORE) -> AbstractContextManager[Store]:
     """The store, to look into it."""
-    with closing(open_write(os.fspath(db))) as store:
-        yield store
+    return change(os.fspath(db))
 
 
 def passages(db: str | os.PathLike[str] = STORE) -> list[tuple[str, str]]:
     """The active passages as (path, content), sorted."""
     with opened(db) as store:
-        return sorted((i.provenance.source_id, i.content) for i in items.iterate(store, Filters()))
+        return sorted((i.provenance.source_id, i.content) for i in store.items())
 
 
 def statements(db: str | os.PathLike[str] = STORE) -> str:
@@ -74,7 +71,7 @@ def statements(db: str | os.PathLike[str] = STORE) -> str:
 def item_ids(db: str | os.PathLike[str] = STORE) -> dict[str, str]:
     """The active items: path and content -> id."""
     with opened(db) as store:
-        found = [(f"{i.provenance.source_id}: {i.content}", i.id) for i in items.iterate(store, Filters())]
+        found = [(f"{i.provenance.source_id}: {i.content}", i.id) for i in store.items()]
     assert len(dict(found)) == len(found)
     return dict(found)
 
@@ -90,4 +87,4 @@ def check(db: str | os.PathLike[str] = STORE) -> None:
         check_index(store)
         held = [row[0] for row in store.rows("SELECT e.value FROM corpus_hashes AS c, json_each(c.item_ids) AS e")]
         assert len(held) == len(set(held))
-        assert {i.id for i in items.iterate(store, Filters())} <= set(held)
+        assert {i.id for i in store.items()} <= set(held)

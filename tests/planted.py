@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memctl.types import MemoryItem
-from stores import items, open_write
+from stores import change
 
 #: How an item of such a store is shown.
 LOW = "low (store of somebody else)"
@@ -19,11 +19,11 @@ def plant(*found: MemoryItem, folder: str | Path = ".", sql: Sequence[str] = ())
     made.parent.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as theirs:  # what they have made stands in their list
         theirs.setenv("XDG_STATE_HOME", str(made.parent))
-        db = open_write(str(made), create=True)
-    items.write_many(db, list(found) or [MemoryItem(id="MEM-1", content="The gateway retries twice.")], "pull")
-    for statement in sql:
-        db.run(statement)
-    db.close()
+        with change(str(made)) as db:
+            for item in found or (MemoryItem(id="MEM-1", content="The gateway retries twice."),):
+                db.write(item, "pull")
+            for statement in sql:
+                db.run(statement)
     place = Path(folder).absolute() / ".memory"
     place.mkdir(parents=True, exist_ok=True)
     copy = Path(shutil.copy(made, place / "memory.db"))

@@ -1,81 +1,178 @@
-"""What tests do to a store and ask of one.
+"""What tests do to a store and ask of one, through public doors alone: `MemoryStore`, and SQL on the documented schema.
 
-Tests of commands, tools and services take all they need of the store from here: when its rooms change, this file
-follows and they do not. `add` and `change` are for set-up; whatever a command can do is set up with the command.
+When the rooms of the store change, neither this file nor the tests of commands, tools and services follow. `add` and
+`change` write as another program does, past all that judges it; whatever a command can do is set up with the command.
 """
 
+import json
+import os
+import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Any
 
-from memctl.store import as_of, quarantine, sessions
-from memctl.store.connect import MEMORY, open_read, open_write
-from memctl.store.database import Database
-from memctl.store.documents import corpus, mounts, passages
-from memctl.store.documents.corpus import IngestedFile
-from memctl.store.documents.passages import SourcePosition
-from memctl.store.filters import Filters, utc
-from memctl.store.items import attributes, events, items
-from memctl.store.search import fts
-from memctl.types import MemoryItem, MemoryProvenance
+import pytest
+
+from memctl import MemoryItem, MemoryStore
+from memctl.store import Filters, open_read, open_write
 
 __all__ = [
-    "MEMORY",
     "STORE",
-    "Database",
     "Filters",
-    "IngestedFile",
-    "MemoryItem",
-    "MemoryProvenance",
-    "SourcePosition",
+    "Store",
     "add",
-    "as_of",
-    "attributes",
     "change",
     "check_index",
-    "corpus",
-    "events",
-    "fts",
-    "items",
-    "mounts",
+    "empty",
+    "fails_at",
     "open_read",
     "open_write",
-    "passages",
-    "quarantine",
     "restored",
-    "sessions",
     "stored",
-    "utc",
 ]
 
 #: Where `memctl init` makes a store.
 STORE = ".memory/memory.db"
+ALL = 1_000_000
+
+
+class Store(MemoryStore):
+    """An open store, and a connection of our own to the same file for what only SQL can say.
+
+    path  the file
+    conn  the connection; each statement is a transaction
+    """
+
+    def __init__(self, path: str = STORE, tokenizer: str | None = None) -> None:
+        super().__init__(path, fts_tokenizer=tokenizer)
+        self.path = path
+        self.conn = sqlite3.connect(path, isolation_level=None, timeout=60)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.conn.close()
+        super().close()
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """All rows that a statement finds."""
+        return self.conn.execute(sql, values).fetchall()
+
+    def run(self, sql: str, values: Sequence[object] = ()) -> None:
+        """Change something."""
+        self.conn.execute(sql, values)
+
+    def value(self, sql: str, values: Sequence[object] = ()) -> Any:
+        """The first field of the first row; None when there is none."""
+        return next(iter(self.rows(sql, values)), (None,))[0]
+
+    def item(self, item_id: str) -> MemoryItem:
+        """An item, without a use of it."""
+        (found,) = (item for item in self.items(archived=True) if item.id == item_id)
+        return found
+
+    def items(self, *, archived: bool = False, **filters: Any) -> list[MemoryItem]:
+        """The items, the newest change first."""
+        return self.list_items(exclude_archived=not archived, limit=ALL, **filters)
+
+    def write(
+        self, item: MemoryItem, reason: str = "create", withheld: str = "", rules: Sequence[str] = ()
+    ) -> MemoryItem:
+        """Store an item as it is, its times too. `withheld`: why it is not injectable, and by which rules."""
+        changed = item.updated_at
+        self.write_item(item, reason)
+        if item.updated_at != changed:
+            item.updated_at = changed
+            self.run("UPDATE memory_items SET updated_at = ? WHERE id = ?", (changed, item.id))
+        if withheld:
+            self.withhold(item.id, withheld, rules)
+        return item
+
+    def withhold(self, item_id: str, reason: str, rules: Sequence[str] = ()) -> None:
+        """Note why an item is not injectable: raw, or policy and by which rules."""
+        self.run(
+            "INSERT INTO memory_withheld VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%f000+00:00'))",
+            (item_id, reason, json.dumps(list(rules))),
+        )
+
+    def withheld(self, item_id: str) -> str:
+        """Why an item is not injectable: raw, policy, or "" where nobody noted it."""
+        return str(self.value("SELECT reason FROM memory_withheld WHERE item_id = ?", (item_id,)) or "")
+
+    def event(self, item_id: str, action: str, content_hash: str = "", **details: Any) -> None:
+        """Note that something was done with an item."""
+        self.run(
+            "INSERT INTO memory_events VALUES ('EVT-' || hex(randomblob(6)), ?, ?, ?, ?, "
+            "strftime('%Y-%m-%dT%H:%M:%f000+00:00'))",
+            (action, item_id, json.dumps(details), content_hash),
+        )
+
+    def place(self, item_id: str, position: int, first: int, last: int, anchor: str = "") -> None:
+        """Note where in its source an item stands."""
+        self.run(
+            "INSERT OR REPLACE INTO memory_sources VALUES (?, ?, ?, ?, ?)", (item_id, position, first, last, anchor)
+        )
 
 
 def add(content: str, *, path: str = STORE, reason: str = "create", withheld: str = "", **fields: Any) -> MemoryItem:
     """Write an item as another program does, past all that judges it; the store is made if it is not there."""
-    with closing(open_write(path, create=True)) as db:
-        return items.write(db, MemoryItem(content=content, **fields), reason, withheld)
+    with change(path) as store:
+        return store.write(MemoryItem(content=content, **fields), reason, withheld)
 
 
 @contextmanager
-def change(path: str = STORE, *, create: bool = False) -> Iterator[Database]:
-    """The store, to be changed as another program does."""
-    with closing(open_write(path, create=create)) as db:
-        yield db
+def change(path: str = STORE, tokenizer: str | None = None) -> Iterator[Store]:
+    """The store, to be changed as another program does; it is made if it is not there."""
+    with closing(Store(path, tokenizer)) as store:
+        yield store
 
 
 def stored(path: str = STORE, **filters: Any) -> list[MemoryItem]:
     """All items in a store, the newest first."""
-    with closing(open_read(path)) as db:
-        return items.list_items(db, Filters(**filters), 10_000)
+    with change(path) as store:
+        return store.items(**filters)
 
 
-def check_index(db: Database) -> None:
+def empty(path: str, template: str = "empty-store") -> str:
+    """Make an empty store, by a copy after the first time, which costs a tenth; its path."""
+    if not os.path.exists(template):
+        Store(template).close()
+    shutil.copyfile(template, path)
+    return path
+
+
+@contextmanager
+def fails_at(error: BaseException, statement: str, times: int = 1) -> Iterator[None]:
+    """Raise an error instead of running a statement that begins so, from the `times`-th time on."""
+    seen = 0
+
+    class Connection(sqlite3.Connection):
+        def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+            self._look(sql)
+            return super().execute(sql, *values)
+
+        def executemany(self, sql: str, rows: Any) -> sqlite3.Cursor:
+            self._look(sql)
+            return super().executemany(sql, rows)
+
+        def _look(self, sql: str) -> None:
+            nonlocal seen
+            if sql.startswith(statement):
+                seen += 1
+                if seen >= times:
+                    raise error
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Connection))
+        yield
+    assert seen >= times, f"{statement} came {seen} times"
+
+
+def check_index(store: Any) -> None:
     """Fail when the file is damaged or the full-text index does not say exactly what the items say."""
-    db.conn.execute("INSERT INTO memory_items_fts(memory_items_fts, rank) VALUES ('integrity-check', 1)")
-    assert db.value("PRAGMA integrity_check") == "ok"
+    store.conn.execute("INSERT INTO memory_items_fts(memory_items_fts, rank) VALUES ('integrity-check', 1)")
+    assert store.conn.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
 def restored(path: str, copy: str) -> None:

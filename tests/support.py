@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 from memctl.cli import run as run_cli
 from memctl.cli.output import Console
+from memctl.operation import Operation
 from memctl.operation import Result as Answer
+from memctl.ops import TABLE
 
 GOLDEN = Path(__file__).parent / "golden"
 ACCEPT = False
@@ -119,6 +121,11 @@ def spawn(
         input=stdin, capture_output=True, env=os.environ | dict(env or {}), timeout=timeout, check=False,
     )  # fmt: skip
     return Result(done.returncode, done.stdout, done.stderr)
+
+
+def operation(name: str) -> Operation:
+    """An operation by its name, as the command line and the server find it."""
+    return TABLE[name].load(name)
 
 
 # --- golden files ------------------------------------------------------------------------------------------------

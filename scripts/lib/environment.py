@@ -25,6 +25,7 @@ MISLEADING = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PYTHONPATH", 
 def package_files() -> Iterator[Path]:
     """The files the installed package is made of, in a fixed order."""
     yield ROOT / "pyproject.toml"
+    yield from sorted([*ROOT.glob("*.md"), *(ROOT / "docs").iterdir()])
     yield from sorted(p for p in (ROOT / "src").rglob("*") if p.is_file() and "__pycache__" not in p.parts)
 
 

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator
 
-from memctl.mcp import resources, tool_schema
-from memctl.mcp.resources import PROMPTS, RESOURCES
+from memctl.mcp import tool_schema
+from memctl.mcp.tools import PROMPTS, RESOURCES, instructions
 
 SOURCE = "the operations and scripts/lib/mcp_page.py"
 INTRODUCTION = """\
@@ -125,5 +125,5 @@ def _offers() -> Iterator[str]:
         yield f"| `{name}` | {about} | {taken} |\n"
     yield "\nScopes, tags, ids and the names of mounts are completed in both.\n"
     yield "\n## Instructions\n\nWhat clients tell their model about the server, in the set `standard`:\n\n"
-    for line in resources.instructions({one.name for one in tool_schema.catalog("standard")}).splitlines():
+    for line in instructions({one.name for one in tool_schema.catalog("standard")}).splitlines():
         yield f"> {line}\n>\n"

@@ -72,7 +72,7 @@ class JsonInvalid(MemctlError):
 class UnknownCommand(MemctlError):
     """unknown command '{name}'{guess}"""
 
-    hint = "memctl --help lists the commands"
+    hint = "memctl --help lists the commands, memctl docs the pages of the documentation"
 
 
 class SettingInvalid(MemctlError):
@@ -156,7 +156,7 @@ class QuestionsInvalid(MemctlError):
 class EmbedderFailed(MemctlError):
     """cannot use the embedder {embedder}: {reason}"""
 
-    hint = "docs/embeddings.md says how an embedder is named and what it must answer"
+    hint = "memctl docs embeddings says how an embedder is named and what it must answer"
 
 
 class EmbedderMissing(MemctlError):
@@ -407,7 +407,7 @@ class TokensNeeded(MemctlError):
 class TokenFileInvalid(MemctlError):
     """cannot use the token file {path}: {reason}"""
 
-    hint = "docs/mcp-security.md says what stands in it; chmod 600 keeps it private"
+    hint = "memctl docs mcp-security says what stands in it; chmod 600 keeps it private"
 
 
 class SdkMissing(MemctlError):

@@ -352,10 +352,11 @@ class Result:
     `as_dict` is the structured result; `as_json` differs only where the command line's documented `--json` shape does
     (an array or an iterator, printed as an array while it runs). `exit_code` is what the command ends with.
     `verbatim` says that the text is data for a program (JSON lines, the block), printed byte for byte into a pipe.
+    `paged` says that it is long text for a person, which a terminal shows with $PAGER.
     """
 
     exit_code = 0
-    verbatim = False
+    verbatim = paged = False
 
     def __init__(self, **given: Any) -> None:
         vars(self).update(given)

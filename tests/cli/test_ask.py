@@ -18,9 +18,10 @@ from folders import write
 from memctl import ids
 from memctl.context import open_context
 from memctl.llm import citations
-from memctl.ops.recall.ask import ask
-from stores import STORE, Filters, items, mounts, open_read
-from support import Result, ok, run
+from stores import STORE, change
+from support import Result, ok, operation, run
+
+ask = operation("ask")
 
 
 @pytest.fixture
@@ -57,15 +58,9 @@ def said(done: Result, start: str = "[ask]") -> list[str]:
 
 def state(path: str = STORE) -> tuple[Any, Any]:
     """The mounts and the items of a store, without use counts."""
-    db = open_read(path)
-    try:
-        rows = [
-            item.to_dict() | {"usage_count": 0, "last_used_at": None}
-            for item in items.iterate(db, Filters(archived=True))
-        ]
-        return mounts.list_mounts(db), rows
-    finally:
-        db.close()
+    with change(path) as db:
+        rows = [item.to_dict() | {"usage_count": 0, "last_used_at": None} for item in db.items(archived=True)]
+        return db.list_mounts(), rows
 
 
 # --- the answer -----------------------------------------------------------------------------------------------------

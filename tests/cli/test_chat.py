@@ -2,6 +2,7 @@
 
 import json
 import re
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from folders import guide_and_birds, opened, write
-from memctl import errors
+from folders import guide_and_birds, write
 from memctl.context import open_context
 from memctl.llm import terminal
-from memctl.ops.recall.chat import chat
-from stores import STORE, sessions
-from support import Result, ok, run
+from stores import STORE, fails_at
+from support import Result, ok, operation, run
+
+chat = operation("chat")
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
 
@@ -64,12 +65,17 @@ def notes_of(tag: str = "chat") -> list[dict[str, Any]]:
     return sorted((item for item in lines if tag in item["tags"]), key=lambda item: str(item["created_at"]))
 
 
-def recorded() -> list[sessions.SessionTurn]:
+def sessions() -> list[dict[str, Any]]:
+    """The recorded sessions."""
+    found: list[dict[str, Any]] = ok("session", "list", "--json").json()["sessions"]
+    return found
+
+
+def recorded() -> list[dict[str, Any]]:
     """The turns of the one session there is."""
-    with opened(STORE) as db:
-        found = sessions.list_sessions(db)
-        assert len(found) <= 1
-        return sessions.list_turns(db, found[0].id) if found else []
+    found = sessions()
+    assert len(found) <= 1
+    return ok("session", "show", found[0]["session_id"], "--json").json()["turns"] if found else []
 
 
 # --- answers --------------------------------------------------------------------------------------------------------
@@ -184,14 +190,11 @@ def test_quit_ends_it_and_two_slashes_ask() -> None:
     assert "never asked" not in done.text
 
 
-def test_an_answer_that_could_not_be_stored_is_said_to_be_so(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def busy(*_args: object, **_more: object) -> None:
-        raise errors.StoreBusy(path="m.db", seconds=30)
-
-    monkeypatch.setattr(sessions, "add_turn", busy)
-    done = chatted("sessions", "deployments", llm="echo fine", flags=("--store",))
+def test_an_answer_that_could_not_be_stored_is_said_to_be_so(store: Path) -> None:
+    with fails_at(sqlite3.OperationalError("database is locked"), "INSERT INTO memory_turns"):
+        done = chatted("sessions", "deployments", llm="echo fine", flags=("--store",))
     assert done.text == "fine\n\n" * 2
-    assert done.notes.count("[chat] Not stored: another program is writing to m.db") == 2
+    assert done.notes.count(f"[chat] Not stored: another program is writing to {store}") == 2
 
 
 @pytest.mark.usefixtures("store")
@@ -317,20 +320,19 @@ def test_store_keeps_answers_as_notes_and_turns_as_a_session() -> None:
     assert note["title"].startswith("where do sessions live, and for how long") and len(note["title"]) <= 80
     assert note["provenance"]["source_kind"] == "chat"
     (turn,) = recorded()
-    assert (turn.question, turn.answer) == (question.strip(), "In Redis, for thirty minutes at most.")
-    assert turn.sources == tuple(i["id"] for i in notes_of_all() if i["title"] == "Sessions")
-    with opened(STORE) as db:
-        (session,) = sessions.list_sessions(db)
-    assert note["provenance"]["source_id"] == f"memctl-chat:{session.id}"
-    assert (session.client, session.scope) == ("memctl chat", "project")
-    assert f"session: recorded as {session.id}" in done.notes
+    assert (turn["question"], turn["answer"]) == (question.strip(), "In Redis, for thirty minutes at most.")
+    assert turn["sources"] == [i["id"] for i in notes_of_all() if i["title"] == "Sessions"]
+    (session,) = sessions()
+    assert note["provenance"]["source_id"] == f"memctl-chat:{session['session_id']}"
+    assert (session["client"], session["scope"]) == ("memctl chat", "project")
+    assert f"session: recorded as {session['session_id']}" in done.notes
     assert f"[chat] Stored as note {note['id']}" in done.notes
 
 
 def test_sources_of_a_turn_are_places_where_there_are_any(scratch: Path) -> None:
     guide_and_birds(scratch)
     chatted("kingfisher", llm="echo 'It nests by the river, they say.'", flags=("--source", "docs", "--store"))
-    assert recorded()[0].sources == ("docs/notes/birds.txt:1-1",)
+    assert recorded()[0]["sources"] == ["docs/notes/birds.txt:1-1"]
 
 
 @pytest.mark.usefixtures("store")
@@ -338,17 +340,16 @@ def test_a_recorded_session_goes_on() -> None:
     ok("remember", "Zebras of the zoo have stripes.", "--scope", "zoo")
     answers = [f"echo 'Answer number {n}, at some length.'" for n in range(1, 3)]
     chatted("how many zebras", f"the {SECRET}?", llm=model(*answers), flags=("--store", "--scope", "zoo"))
-    with opened(STORE) as db:
-        (session,) = sessions.list_sessions(db)
-    for name in ("last", session.id):
+    (session,) = sessions()
+    for name in ("last", session["session_id"]):
         done = chatted("and their stripes", flags=("--resume", name, "--tags", "x"))
-        assert f"session: recorded as {session.id}, going on after" in done.notes
+        assert f"session: recorded as {session['session_id']}, going on after" in done.notes
         assert "Zebras of the zoo have stripes." in done.text
         assert "Q: how many zebras\nA: Answer number 1, at some length." in done.text
         assert SECRET not in done.text
-    assert [turn.number for turn in recorded()] == [1, 2, 3, 4]
+    assert [turn["number"] for turn in recorded()] == [1, 2, 3, 4]
     chatted("/forget", flags=("--resume", "last"))
-    assert [turn.number for turn in recorded()] == [1, 2, 3]
+    assert [turn["number"] for turn in recorded()] == [1, 2, 3]
     assert run("chat", "--llm", "cat", "--resume", "zoo:nope").notes.startswith("memctl: session not found: zoo:nope")
 
 
@@ -359,7 +360,7 @@ def test_what_policy_refuses_is_not_stored_and_is_said() -> None:
     assert notes_of() == []
     assert "[chat] Not stored, rejected by policy: HARD_BLOCK: secret" in done.notes
     assert "[chat] Policy blotted something out of the recorded turn" in done.notes
-    assert SECRET not in recorded()[0].answer
+    assert SECRET not in recorded()[0]["answer"]
     assert SECRET not in Path(STORE).read_bytes().decode("latin-1")
 
 

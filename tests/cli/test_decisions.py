@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from memctl import ids
 from memctl.context import open_context
-from memctl.ingest import turns
 from memctl.ops import TABLE
-from memctl.policy import MemoryPolicy, version
+from memctl.policy import version
 from memctl.types import MemoryItem, MemoryProvenance
-from stores import STORE, Filters, add, change, items, open_read, quarantine, sessions
+from stores import STORE, Store, add, change
 from support import ok, run
 
 ID = "MEM-000000000001"
@@ -44,10 +44,10 @@ def ingest(text: str) -> dict[str, Any]:
 
 
 def record_turn(text: str) -> dict[str, Any]:
-    with change() as db:
-        turn = turns.record_turn(db, MemoryPolicy(), "s:1", text, text)
-        (kept,) = sessions.list_turns(db, "s:1")
-    return turn._asdict() | {"text": kept.question + kept.answer}
+    use_tool("session-inject", text, "s:1")
+    done = use_tool("session-store", f"It is said: {text}", "s:1")
+    (turn,) = ok("session", "show", "s:1", "--json").json()["turns"]
+    return done | {"text": turn["question"] + turn["answer"], "injectable": not turn.get("quarantined", False)}
 
 
 #: The ways in for a text. Each gives what is said of it, as data; None where it is refused whole.
@@ -75,9 +75,9 @@ def put(kind: str, shape: str, state: str) -> None:
     item.expires_at = PAST if state == "expired" else None
     ok("init", ".memory")
     with change() as db:
-        items.write(db, item, "import", withheld="raw" if state == "raw" else "")
+        db.write(item, "import", withheld="raw" if state == "raw" else "")
         if state in ("held", "released", "expired"):
-            items.set_withheld(db, ID, "policy", [rule_of(rule, text)])
+            db.withhold(ID, "policy", [rule_of(rule, text)])
     if state == "released":
         ok("quarantine", "release", ID, "--reason", "it is ours")
 
@@ -90,20 +90,23 @@ def rule_of(rule: str, text: str) -> str:
 
 def everything() -> dict[str, tuple[str, str]]:
     """The content and the state of each item."""
-    db = open_read(STORE)
-    found = list(items.iterate(db, Filters(archived=True)))
-    standings = quarantine.standings(db, found)
-    db.close()
-    return {item.id: (item.content, standings[item.id].state) for item in found}
+    with change() as db:
+        return {item.id: (item.content, standing(db, item)) for item in db.items(archived=True)}
+
+
+def standing(db: Store, item: MemoryItem) -> str:
+    """How an item stands, by what the file says of it."""
+    if not item.injectable:
+        past = item.expires_at and item.expires_at < ids.timestamp()
+        return "raw" if db.withheld(item.id) == "raw" else "expired" if past else "held"
+    freed = any(event.content_hash == item.content_hash for event in db.read_events(item.id, "release"))
+    return "released" if freed else "injectable"
 
 
 def now() -> dict[str, Any]:
-    db = open_read(STORE)
-    item = items.get(db, ID)
-    why = items.withheld_reasons(db, [ID]).get(ID, "")
-    db.close()
-    assert item is not None
-    return {"content": item.content, "injectable": item.injectable, "why": why}
+    with change() as db:
+        item = db.item(ID)
+        return {"content": item.content, "injectable": item.injectable, "why": db.withheld(ID)}
 
 
 def given() -> str:
@@ -221,9 +224,9 @@ def test_a_release_covers_the_kinds_that_the_item_was_held_for(first: str, secon
     put(first, shape, "released")
     with change() as db:
         (event,) = db.rows("SELECT details_json FROM memory_events WHERE action = 'release'")
-        item = items.update(db, ID, {"content": f"{KINDS[first][0]}\n{KINDS[second][0]}"}, "import")
+        item = db.update_item(ID, {"content": f"{KINDS[first][0]}\n{KINDS[second][0]}"})
         assert item is not None
-        quarantine.record_release(db, ID, "both", json.loads(event[0])["rules"], item.content_hash)
+        db.event(ID, "release", item.content_hash, reason="both", rules=json.loads(event[0])["rules"])
     done = run("scan", "--store", "--json").json()["changes"]
     instructions = {"injection", "instructional"}  # who has read one sort has read the other
     if first == second or {first, second} == instructions:
@@ -238,9 +241,9 @@ def test_a_release_covers_the_kinds_that_the_item_was_held_for(first: str, secon
 def test_an_undo_gives_the_release_back() -> None:
     put("pii", "statement", "released")
     with change() as db:
-        item = items.update(db, ID, {"content": f"{KINDS['pii'][0]} {KINDS['secret'][0]}"}, "import")
+        item = db.update_item(ID, {"content": f"{KINDS['pii'][0]} {KINDS['secret'][0]}"})
         assert item is not None
-        quarantine.record_release(db, ID, "both", ["iban"], item.content_hash)
+        db.event(ID, "release", item.content_hash, reason="both", rules=["iban"])
     name = run("scan", "--store", "--json").json()["run"]
     ok("scan", "--undo", name)
     assert KINDS["secret"][2] in now()["content"]

@@ -15,7 +15,7 @@ from memctl.errors import MemctlError
 from memctl.ingest import prepare
 from memctl.operation import CREATE, WRITE, Operation, Param
 from memctl.ops import TABLE
-from stores import open_read
+from stores import change
 from support import Result, ok, run
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -313,10 +313,8 @@ def test_a_file_with_a_secret_in_its_path_is_not_tried_twice_and_is_read_once_it
 
 
 def unread() -> list[str]:
-    store = open_read(".memory/memory.db")
-    found = store.rows("SELECT file_path FROM memory_unread_files")
-    store.close()
-    return [str(path) for (path,) in found]
+    with change() as store:
+        return [str(path) for (path,) in store.rows("SELECT file_path FROM memory_unread_files")]
 
 
 @pytest.mark.parametrize("door", DOORS)

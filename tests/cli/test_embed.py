@@ -14,7 +14,7 @@ import pytest
 import embedders
 from embedders import Endpoint
 from memctl.retrieve.embedding import parse
-from stores import change, open_read
+from stores import change
 from support import Result, ok, run
 
 
@@ -113,7 +113,7 @@ def test_it_goes_on_where_it_was(store: None, server: Endpoint) -> None:
 
 def test_a_changed_item_is_embedded_again(store: None, server: Endpoint) -> None:
     embed(server)
-    with change() as db, db.atomic():
+    with change() as db:
         db.run("UPDATE memory_items SET content = 'The physician is in', updated_at = '2999-01-01T00:00:00' "
                "WHERE id = 'MEM-0000000000aa'")  # fmt: skip
     assert embed(server, "--json").json()["embedded"] == 1
@@ -142,9 +142,8 @@ def test_vectors_of_another_length_are_not_mixed_in(store: None, server: Endpoin
     done = run("embed", "--embedder", f"{server.url}/v1#toy")
     assert done.code == 1
     assert "its vectors have 2 numbers, those in the store 192; memctl embed --forget" in done.notes
-    db = open_read(".memory/memory.db")
-    assert db.rows("SELECT DISTINCT dimension FROM memory_embeddings") == [(192,)]
-    db.close()
+    with change() as db:
+        assert db.rows("SELECT DISTINCT dimension FROM memory_embeddings") == [(192,)]
     ok("embed", "--forget")
     assert embed(server, "--json").json()["embedded"] == 82
 
@@ -153,10 +152,9 @@ def test_forget(store: None, server: Endpoint) -> None:
     embed(server)
     assert "would forget 81" in ok("embed", "--forget", "--dry-run").notes
     assert ok("embed", "--forget", "--json").json()["forgotten"] == 81
-    db = open_read(".memory/memory.db")
-    assert db.value("SELECT count(*) FROM memory_embeddings") == 0
-    assert db.meta("embeddings") is None
-    db.close()
+    with change() as db:
+        assert db.value("SELECT count(*) FROM memory_embeddings") == 0
+        assert db.value("SELECT value FROM schema_meta WHERE key = 'embeddings'") is None
 
 
 def test_a_dry_run_sends_nothing(store: None, server: Endpoint) -> None:

@@ -9,7 +9,7 @@ import pytest
 from memctl import ids
 from memctl.lifecycle import import_ as importing
 from memctl.types import MemoryItem, MemoryProvenance
-from stores import STORE, Filters, SourcePosition, change, check_index, items, open_read, open_write, passages
+from stores import STORE, change, check_index, fails_at, stored
 from support import Result, ok, run
 
 SECRET = "password=hunter2hunter2"
@@ -31,10 +31,9 @@ FULL = MemoryItem(
 
 def write(*given: MemoryItem, db: str = STORE, withheld: str = "") -> None:
     """Put items into a store as they are."""
-    store = open_write(db, create=True)
-    for item in given:
-        items.write(store, item, withheld=withheld)
-    store.close()
+    with change(db) as store:
+        for item in given:
+            store.write(item, withheld=withheld)
 
 
 def exported(db: str = STORE, *more: str) -> list[dict[str, Any]]:
@@ -111,12 +110,12 @@ def test_filters(argv: list[str], ids: str) -> None:
 
 
 def test_passages_carry_their_place_and_what_is_withheld_its_reason() -> None:
-    with change(create=True) as store:
+    with change() as store:
         passage = MemoryItem(
             id="p", content="p", provenance=MemoryProvenance("doc", "/d.md", ["/d.md:0"]), injectable=False
         )
-        items.write(store, passage, withheld="raw")
-        passages.set_positions(store, {"p": SourcePosition(0, 3, 9, "Guide > Install")})
+        store.write(passage, withheld="raw")
+        store.place("p", 0, 3, 9, "Guide > Install")
     (line,) = exported()
     assert list(line) == [*FIELDS, "source", "withheld"]
     assert line["source"] == {"position": 0, "lines": [3, 9], "anchor": "Guide > Install"}
@@ -137,24 +136,23 @@ def test_more_items_than_a_batch() -> None:
 
 
 def test_a_backup_restores_everything() -> None:
-    with change(create=True) as store:
-        items.write(store, FULL)
-        items.write(store, MemoryItem(content="x", injectable=False), withheld="raw")
-        items.write(store, MemoryItem(content="y", injectable=False), withheld="policy")
-        items.write(store, MemoryItem(content="z", injectable=False))
+    with change() as store:
+        store.write(FULL)
+        store.write(MemoryItem(content="x", injectable=False), withheld="raw")
+        store.write(MemoryItem(content="y", injectable=False), withheld="policy")
+        store.write(MemoryItem(content="z", injectable=False))
         long = MemoryItem(content="long passage. " * 400, title="Guide · 1/3", provenance=place_in("/d.md", 1))
-        items.write(store, long)
-        passages.set_positions(store, {long.id: SourcePosition(1, 10, 20, "Guide")})
-        items.write(store, MemoryItem(content="old", archived=True, superseded_by=FULL.id))
-        items.write(store, MemoryItem(content="", title="only a title"))
+        store.write(long)
+        store.place(long.id, 1, 10, 20, "Guide")
+        store.write(MemoryItem(content="old", archived=True, superseded_by=FULL.id))
+        store.write(MemoryItem(content="", title="only a title"))
     before = exported()
     done = ok("import", "--preserve-ids", "--db", "copy.db", stdin=jsonl(*before))
     assert done.text.splitlines()[:2] == ["Import complete:", "  Lines processed: 7"]
     assert exported("copy.db") == before
-    copy = open_read("copy.db")
-    check_index(open_write("copy.db"))
-    assert {r["reason"] for r in items.revisions(copy, FULL.id)} == {"import"}
-    copy.close()
+    with change("copy.db") as copy:
+        check_index(copy)
+        assert {r["reason"] for r in copy.read_revisions(FULL.id)} == {"import"}
 
 
 def test_new_ids_keep_the_references_among_the_lines() -> None:
@@ -236,7 +234,7 @@ def test_an_archived_item_is_no_duplicate_of_an_active_line(preserve: bool) -> N
     write(MemoryItem(id="m", content="c"))
     backup = exported()
     with change() as store:
-        items.archive(store, "m")
+        store.delete_item("m")
     counts = load(*backup, argv=("--preserve-ids",) if preserve else ())
     assert (counts["imported"], counts["restored"]) == (1, int(preserve))
     active = [line for line in exported() if not line["archived"]]
@@ -551,9 +549,9 @@ def test_what_was_withheld_stays_withheld(withheld: str) -> None:
 
 @pytest.mark.parametrize("argv", [(), ("--preserve-ids",)])
 def test_the_rules_that_hold_an_item_travel_with_it(argv: tuple[str, ...]) -> None:
-    with change(create=True) as store:
-        items.write(store, MemoryItem(id="MEM-000000000001", content="Rank this first.", injectable=False))
-        items.set_withheld(store, "MEM-000000000001", "policy", ["hidden-text"])
+    with change() as store:
+        held = MemoryItem(id="MEM-000000000001", content="Rank this first.", injectable=False)
+        store.write(held, withheld="policy", rules=["hidden-text"])
     lines = ok("export").text
     assert json.loads(lines)["held_by"] == ["hidden-text"]
     assert ok("import", "--json", "--db", "copy.db", *argv, stdin=lines).json()["quarantined"] == 1
@@ -585,24 +583,14 @@ def test_tags_of_what_is_held_back_do_not_reach_what_may_be_injected() -> None:
 # --- one transaction per batch -----------------------------------------------------------------------------------
 
 
-def test_a_batch_is_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "BATCH", 10)
-    real, calls = passages.set_positions, 0
-
-    def broken(*args: Any) -> None:
-        nonlocal calls
-        calls += 1
-        real(*args)
-        if calls == 3:
-            raise RuntimeError("power cut")
-
-    lines = jsonl(*({"content": f"c{n}"} for n in range(50)))
-    with monkeypatch.context() as patch:
-        patch.setattr(passages, "set_positions", broken)
+def test_a_batch_is_all_or_nothing() -> None:
+    lines = jsonl(*({"content": f"c{n}"} for n in range(2500)))
+    ok("init")
+    with fails_at(RuntimeError("power cut"), "COMMIT", 3):
         assert run("import", stdin=lines).code == 2
-    assert len(exported()) == 20
+    assert len(exported()) == 2000
     done: Result = ok("import", "--json", stdin=lines)
-    assert (done.json()["imported"], done.json()["skipped_dedup"]) == (30, 20)
+    assert (done.json()["imported"], done.json()["skipped_dedup"]) == (500, 2000)
 
 
 @pytest.mark.parametrize("flags", [[], ["--preserve-ids"]])
@@ -665,10 +653,7 @@ def said(scratch: Path) -> Path:
 
 
 def active(db: str) -> dict[str, MemoryItem]:
-    store = open_read(db)
-    found = {item.content: item for item in items.iterate(store, Filters())}
-    store.close()
-    return found
+    return {item.content: item for item in stored(db)}
 
 
 @pytest.mark.parametrize("argv", [(), ("--preserve-ids",)])

@@ -1,6 +1,7 @@
 """How much an item matters: said when it is written, shown, exported, imported; of two, the higher one stays."""
 
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 import folders
 from memctl import MemoryItem, MemoryStore
-from stores import STORE, Filters, attributes, change, items, open_write
+from stores import STORE, change
 from support import ok, run
 
 FACT = "The gateway retries twice."
@@ -33,11 +34,8 @@ def exported(*argv: str) -> list[dict[str, Any]]:
 
 def rows(db: str = STORE) -> dict[str, float]:
     """What the table holds."""
-    store = open_write(db)
-    try:
+    with change(db) as store:
         return dict(store.rows("SELECT item_id, importance FROM memory_importance"))
-    finally:
-        store.close()
 
 
 def jsonl(*lines: object) -> str:
@@ -290,10 +288,9 @@ def test_purge_and_reset_take_it_away() -> None:
 def before_importance(*contents: str) -> None:
     """A store as it was before there was a table for it."""
     Path(STORE).parent.mkdir()
-    with change(create=True) as db:
-        items.write_many(
-            db, [MemoryItem(id=f"MEM-{n:012x}", content=text) for n, text in enumerate(contents)], "create"
-        )
+    with change() as db:
+        for n, text in enumerate(contents):
+            db.write(MemoryItem(id=f"MEM-{n:012x}", content=text))
         db.run("DROP TABLE memory_importance")
         db.run("DELETE FROM memctl_migrations WHERE number >= 5")
 
@@ -308,15 +305,15 @@ def test_a_store_without_the_table_is_read_as_it_is_and_gets_it_when_written_to(
     assert shown("MEM-000000000000") == 0.9
 
 
-def test_the_table_refuses_what_is_no_importance(scratch: Path) -> None:
-    from memctl.errors import MemctlError
+@pytest.mark.parametrize("wrong", [1.5, -0.5, "high", None])
+def test_the_table_refuses_what_is_no_importance(wrong: object) -> None:
+    with change() as db, pytest.raises(sqlite3.IntegrityError):
+        db.run("INSERT INTO memory_importance VALUES ('a', ?)", (wrong,))
 
-    with change(str(scratch / "m.db"), create=True) as db:
-        for wrong in (1.5, -0.5, "high"):
-            with pytest.raises(MemctlError):
-                attributes.set_importance(db, {"a": 0.9, "b": wrong})  # type: ignore[dict-item]
-            assert attributes.get_importance(db, ["a", "b"]) == {}
-        attributes.set_importance(db, {str(n): 0.9 for n in range(1200)})
-        attributes.set_importance(db, {str(n): attributes.NEUTRAL_IMPORTANCE for n in range(600)})
-        assert attributes.get_importance(db, map(str, range(1300))) == {str(n): 0.9 for n in range(600, 1200)}
-        assert items.count(db, Filters()) == 0
+
+def test_only_what_somebody_said_has_a_row() -> None:
+    said = [
+        {"id": f"MEM-{n:012x}", "content": f"Fact {n}.", "importance": 0.9 if n < 600 else 0.5} for n in range(1200)
+    ]
+    ok("import", "--preserve-ids", stdin=jsonl(*said, {"content": "A fact of nobody."}))
+    assert rows() == {f"MEM-{n:012x}": 0.9 for n in range(600)}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memctl.ops.start.init import export_line
 from memctl.types import MemoryItem
-from stores import change, items
+from stores import change
 from support import ok, run
 
 
@@ -62,7 +62,7 @@ def test_json() -> None:
 def test_force_moves_the_store_aside() -> None:
     ok("init")
     with change() as db:
-        items.write(db, MemoryItem(content="precious"))
+        db.write(MemoryItem(content="precious"))
         done = ok("init", "--force")  # while it is open, with a WAL beside it
     moved = done.notes.splitlines()[-1].rpartition(" ")[2]
     assert moved.startswith(os.path.abspath(".memory/memory.bak-"))

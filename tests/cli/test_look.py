@@ -6,19 +6,16 @@ from pathlib import Path
 import pytest
 
 from memctl.types import MemoryItem, MemoryProvenance
-from stores import change, events, items, open_read, open_write
+from stores import change
 from support import golden, ok, run
 
 pytestmark = pytest.mark.usefixtures("frozen")
 
 
 def store(*made: MemoryItem, withheld: str = "") -> None:
-    db = open_write("m.db", create=True)
-    try:
+    with change("m.db") as db:
         for item in made:
-            items.write(db, item, "create", withheld if not item.injectable else "")
-    finally:
-        db.close()
+            db.write(item, withheld=withheld if not item.injectable else "")
 
 
 def item(n: int, **fields: object) -> MemoryItem:
@@ -47,9 +44,8 @@ def test_show_counts_a_use_after_the_answer() -> None:
     store(item(1))
     assert ok("show", item(1).id, "--json", "--db", "m.db").json()["usage_count"] == 0
     assert ok("show", item(1).id, "--json", "--db", "m.db").json()["usage_count"] == 1
-    db = open_read("m.db")
-    assert [e.action for e in events.list_events(db, item(1).id)].count("read") == 2
-    db.close()
+    with change("m.db") as db:
+        assert [e.action for e in db.read_events(item(1).id)].count("read") == 2
 
 
 def test_show_of_what_there_is_not() -> None:
@@ -61,7 +57,8 @@ def test_show_of_what_there_is_not() -> None:
 
 def test_show_while_somebody_writes() -> None:
     store(item(1))
-    with change("m.db") as db, db.atomic():
+    with change("m.db") as db:
+        db.run("BEGIN IMMEDIATE")
         done = ok("show", item(1).id, "--db", "m.db")
     assert "Content 1" in done.text
     assert done.err == b""

@@ -11,7 +11,7 @@ import pytest
 
 from memctl import ids
 from memctl.types import MemoryItem
-from stores import STORE, change, items, open_read
+from stores import STORE, change, fails_at
 from support import Result, ok, run
 
 SECRET = "password=hunter2hunter2"
@@ -359,14 +359,14 @@ def test_another_scope_is_another_statement() -> None:
 @pytest.mark.parametrize("gone", ["archived", "expired", "raw"])
 def test_what_recall_does_not_see_is_no_duplicate(gone: str) -> None:
     old = MemoryItem(content="We chose JWT.")
-    with change(create=True) as db:
+    with change() as db:
         if gone == "archived":
             old.archived = True
         elif gone == "expired":
             old.expires_at = "2001-01-01T00:00:00+00:00"
         else:
             old.injectable = False
-        items.write(db, old, withheld="raw" if gone == "raw" else "")
+        db.write(old, withheld="raw" if gone == "raw" else "")
     ok("pull", stdin="We chose JWT.")
     assert len(stored()) == 2
 
@@ -427,10 +427,8 @@ def test_a_quarantine_is_kept_to(frozen: None) -> None:
     assert item["expires_at"] == ids.timestamp(ids.now_seconds() + 72 * 3600)
     assert item["withheld"] == "policy"
     assert "1 quarantined" in counts(done)
-    db = open_read(STORE)
-    details = json.loads(db.value("SELECT details FROM memory_withheld WHERE item_id = ?", (item["id"],)))
-    db.close()
-    assert details
+    with change() as db:
+        assert json.loads(db.value("SELECT details FROM memory_withheld WHERE item_id = ?", (item["id"],)))
 
 
 def test_what_is_held_back_adds_nothing_to_what_may_be_injected() -> None:
@@ -511,16 +509,10 @@ def test_a_block_that_was_cut_off_ends_where_it_stops_looking_like_one(text: str
 # --- all or nothing ----------------------------------------------------------------------------------------------
 
 
-def test_one_input_is_one_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_input_is_one_transaction() -> None:
     ok("pull", stdin="first")
-    real = items.set_withheld
-
-    def broken(*args: Any, **kwargs: Any) -> None:
-        real(*args, **kwargs)
-        raise RuntimeError("power cut")
-
-    monkeypatch.setattr(items, "set_withheld", broken)
-    done = run("pull", stdin=proposals({"content": "good"}, {"content": "mail bob.smith@corvid-labs.io"}))
+    with fails_at(RuntimeError("power cut"), "INSERT INTO memory_withheld"):
+        done = run("pull", stdin=proposals({"content": "good"}, {"content": "mail bob.smith@corvid-labs.io"}))
     assert done.code == 2
     assert [i["content"] for i in stored()] == ["first"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memctl import ids
-from stores import add, change, check_index, events, items, open_read
+from stores import add, change, check_index
 from support import ok, run
 
 MAIL = "Write to jane.doe@corp-mail.org about the depot."
@@ -57,11 +57,9 @@ def test_a_release_is_recorded_and_lets_the_item_be_recalled(held: str) -> None:
     assert "depot" in ok("recall", "depot").text
     assert ok("quarantine", "list", "--json").json()["total"] == 0
     assert ok("show", held, "--json").json()["expires_at"] is None
-    db = open_read(".memory/memory.db")
-    event = events.list_events(db, held, "release")[0]
-    assert event.details == {"reason": "a public address", "rules": ["email"]}
-    assert items.revisions(db, held)[-1]["reason"] == "release"
-    db.close()
+    with change() as db:
+        assert db.read_events(held, "release")[0].details == {"reason": "a public address", "rules": ["email"]}
+        assert db.read_revisions(held)[-1]["reason"] == "release"
 
 
 def test_a_released_passage_stays_released_when_its_document_is_read_again(tmp_path: Path) -> None:
@@ -147,7 +145,7 @@ def test_a_purge_leaves_nothing_in_the_file(held: str) -> None:
     assert ok("stats", "--json").json()["total_items"] == 1
     with change() as db:
         check_index(db)
-        assert events.list_events(db, held, "purge")[0].details == {"reason": "purged by name"}
+        assert db.read_events(held, "purge")[0].details == {"reason": "purged by name"}
 
 
 @pytest.mark.parametrize(

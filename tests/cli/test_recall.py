@@ -2,6 +2,7 @@
 
 import os
 import re
+import sqlite3
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,30 +11,31 @@ import pytest
 
 import support
 from memctl.types import MemoryItem
-from stores import Database, items, open_read, open_write, passages
+from stores import Store, change
 from support import ok, run
 
 DB = ".memory/memory.db"
 
 
 @pytest.fixture
-def db(scratch: Path) -> Iterator[Database]:
-    store = open_write(DB, create=True)
-    for position, content in enumerate(("# Auth\n\nTokens are rotated daily.", "Each token is signed.", "Gardens.")):
-        put(store, f"MEM-{position}", content, path=f"{scratch}/docs/auth.md", position=position)
-    put(store, "MEM-hidden", "zebra", injectable=False)
-    put(store, "MEM-team", "giraffe", scope="team")
-    yield store
-    store.close()
+def db(scratch: Path) -> Iterator[Store]:
+    with change(DB) as store:
+        for position, content in enumerate(
+            ("# Auth\n\nTokens are rotated daily.", "Each token is signed.", "Gardens.")
+        ):
+            put(store, f"MEM-{position}", content, path=f"{scratch}/docs/auth.md", position=position)
+        put(store, "MEM-hidden", "zebra", injectable=False)
+        put(store, "MEM-team", "giraffe", scope="team")
+        yield store
 
 
-def put(db: Database, item_id: str, content: str, path: str = "", position: int = 0, **fields: object) -> None:
+def put(db: Store, item_id: str, content: str, path: str = "", position: int = 0, **fields: object) -> None:
     source = {"source_kind": "doc", "source_id": path, "chunk_ids": [f"{path}:{position}"], "content_hashes": []}
     data = {"id": item_id, "title": f"Part {position}", "content": content, **fields}
-    items.write(db, MemoryItem.from_dict(data | ({"provenance": source} if path else {})))
+    db.write(MemoryItem.from_dict(data | ({"provenance": source} if path else {})))
     if path:
         first = 10 * position + 1
-        passages.set_positions(db, {item_id: passages.SourcePosition(position, first, first + content.count("\n"), "")})
+        db.place(item_id, position, first, first + content.count("\n"))
 
 
 @pytest.mark.usefixtures("db")
@@ -87,7 +89,7 @@ def test_a_budget_too_small_says_so_even_when_quiet() -> None:
     assert "budget of 20 tokens is too small" in done.notes
 
 
-def test_sixty_quarantined_hits_do_not_hide_the_one_that_may_be_shown(db: Database) -> None:
+def test_sixty_quarantined_hits_do_not_hide_the_one_that_may_be_shown(db: Store) -> None:
     for n in range(60):
         put(db, f"MEM-q{n}", "zebra zebra", injectable=False)
     put(db, "MEM-free", "a zebra among many other words in a longer sentence")
@@ -96,7 +98,7 @@ def test_sixty_quarantined_hits_do_not_hide_the_one_that_may_be_shown(db: Databa
     assert "matched: 1\n" in done.text
 
 
-def test_matched_counts_beyond_what_fits(db: Database) -> None:
+def test_matched_counts_beyond_what_fits(db: Store) -> None:
     for n in range(80):
         put(db, f"MEM-m{n}", f"lemur number {n} " + f"word{n} " * 30)
     assert "matched: 80\n" in ok("recall", "lemur", "--budget", "300", "--frame", "full").text
@@ -129,7 +131,7 @@ def test_where_the_budget_comes_from(argv: list[str], env: dict[str, str], confi
         (["--workspace", "default"], False),
     ],
 )
-def test_filters_and_views(db: Database, flags: list[str], shown: bool) -> None:
+def test_filters_and_views(db: Store, flags: list[str], shown: bool) -> None:
     db.run("INSERT INTO memory_workspaces VALUES ('crew', 'team', '', 'as RAGIX saves it', '')")
     assert ("giraffe" in ok("recall", "giraffe", *flags).text) == shown
 
@@ -142,7 +144,7 @@ def test_an_unknown_workspace_is_an_error() -> None:
     assert ok("recall", "gardens", "-w", "default").out
 
 
-def test_a_use_is_what_was_delivered(db: Database) -> None:
+def test_a_use_is_what_was_delivered(db: Store) -> None:
     ok("recall", "gardens")
     ok("recall", "zebra")
     used = {row[0]: row[1] for row in db.rows("SELECT id, usage_count FROM memory_items")}
@@ -159,14 +161,12 @@ def test_json_has_the_block_and_its_items() -> None:
     assert answer["tokens_used"] == -(-(len(answer["inject_text"]) + 1) // 4)
 
 
-def test_a_read_only_store_still_answers(db: Database) -> None:
-    db.run("PRAGMA journal_mode = DELETE")
+def test_a_read_only_store_still_answers(db: Store) -> None:
     db.close()
+    sqlite3.connect(DB).execute("PRAGMA journal_mode = DELETE")
     os.chmod(DB, stat.S_IRUSR)
     os.chmod(".memory", stat.S_IRUSR | stat.S_IXUSR)
     try:
         assert "Gardens." in ok("recall", "gardens").text
     finally:
         os.chmod(".memory", stat.S_IRWXU)
-    reader = open_read(DB)
-    reader.close()

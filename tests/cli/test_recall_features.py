@@ -10,7 +10,7 @@ import pytest
 import embedders
 from memctl import MemoryStore
 from memctl.text import CHARS_PER_TOKEN
-from stores import attributes, change
+from stores import change
 from support import ok, run
 
 LONG = "The ledger service writes every transfer to the journal before it answers, " + " ".join(
@@ -293,7 +293,7 @@ def test_what_replaced_what_is_told() -> None:
     store({"id": "MEM-aaaaaa000001", "content": "The gateway listens on 8080.", "created_at": "2026-01-02T00:00:00Z"})
     store({"id": "MEM-bbbbbb000002", "content": "The gateway listens on 9090.", "created_at": "2026-03-04T00:00:00Z"})
     with change() as db:
-        attributes.supersede(db, "MEM-aaaaaa000001", "MEM-bbbbbb000002")
+        db.supersede_item("MEM-aaaaaa000001", "MEM-bbbbbb000002")
     lines = ok("recall", "gateway").text.splitlines()
     assert lines[2:4] == ["[bbbbbb] 2026-03-04; replaces aaaaaa of 2026-01-02", " The gateway listens on 9090."]
 

@@ -3,11 +3,10 @@
 import json
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from stores import Database, change, check_index, fts, items
+from stores import change, check_index, fails_at
 from support import ok, run
 
 
@@ -46,7 +45,7 @@ def test_a_dry_run_changes_nothing() -> None:
 def test_a_dry_run_counts_active_items_and_a_run_all() -> None:
     item = json.loads(ok("search", "rotating", "--json").out)[0]["id"]
     with change() as db:
-        items.archive(db, item)
+        db.delete_item(item)
     assert json.loads(ok("reindex", "--dry-run", "--json").out)["items_to_reindex"] == 0
     assert json.loads(ok("reindex", "--json").out)["items_indexed"] == 1
 
@@ -58,38 +57,29 @@ def test_a_dry_run_leaves_the_file_alone() -> None:
 
 
 @pytest.fixture
-def many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fts, "FILL", 3)
-    ok("import", stdin="\n".join(json.dumps({"content": f"statement {n}"}) for n in range(10)))
+def many() -> None:
+    """Beside the one there is, so many items that the index is filled in three steps."""
+    with change() as db:
+        db.import_jsonl("\n".join(json.dumps({"content": f"statement {n}"}) for n in range(4499)))
 
 
 def test_it_shows_how_far_it_is(many: None) -> None:
     said = ok("reindex", tty=frozenset({"stderr"})).notes
-    assert "[reindex] 3/11 items, 27 %" in said
-    assert "[reindex] 9/11 items, 81 %" in said
-    assert "[reindex] 3/11" not in ok("reindex").notes
+    assert "[reindex] 2000/4500 items, 44 %" in said
+    assert "[reindex] 4000/4500 items, 88 %" in said
+    assert "[reindex] 2000/" not in ok("reindex").notes
 
 
 @pytest.mark.parametrize("flags", [[], ["--tokenizer", "fr"]])
-def test_interrupted_it_leaves_the_index_as_it_was(
-    many: None, monkeypatch: pytest.MonkeyPatch, flags: list[str]
-) -> None:
-    run_one = Database.run
-
-    def run_some(self: Database, sql: str, values: Any = ()) -> Any:
-        if sql.startswith("INSERT INTO memory_items_fts(rowid") and int(values[0]) > 3:
-            raise KeyboardInterrupt
-        return run_one(self, sql, values)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Database, "run", run_some)
+def test_interrupted_it_leaves_the_index_as_it_was(many: None, flags: list[str]) -> None:
+    with fails_at(KeyboardInterrupt(), "INSERT INTO memory_items_fts(rowid", 2):
         assert run("reindex", *flags).code == 130
     stats = ok("stats", "--json").json()
     assert (stats["fts_tokenizer"], stats["fts_reindex_count"]) == ("porter unicode61 remove_diacritics 2", 0)
-    assert len(ok("search", "statement", "-k", "20", "--json").json()) == 10
+    assert len(ok("search", "statement", "-k", "5000", "--json").json()) == 4499
     with change() as db:
         check_index(db)
-    assert ok("reindex", *flags, "--json").json()["items_indexed"] == 11
+    assert ok("reindex", *flags, "--json").json()["items_indexed"] == 4500
 
 
 def test_an_older_programs_store_is_brought_up_to_date() -> None:

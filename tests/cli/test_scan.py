@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memctl.types import MemoryItem, MemoryProvenance
-from stores import change, check_index, items, open_read, passages
+from stores import change, check_index
 from support import ok, run
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -233,16 +233,13 @@ def put(*given: MemoryItem) -> None:
     """Items as a program wrote them that had no policy."""
     ok("init", ".memory")
     with change() as db:
-        items.write_many(db, given, "other program")
+        for item in given:
+            db.write(item, "other program")
 
 
 def state(item_id: str) -> dict[str, Any]:
-    db = open_read(".memory/memory.db")
-    item = items.get(db, item_id)
-    why = items.withheld_reasons(db, [item_id])
-    db.close()
-    assert item is not None
-    return item.to_dict() | {"why": why.get(item_id, ""), "updated_at": ""}
+    with change() as db:
+        return db.item(item_id).to_dict() | {"why": db.withheld(item_id), "updated_at": ""}
 
 
 def leaky() -> tuple[MemoryItem, ...]:
@@ -301,7 +298,7 @@ def test_every_field_of_a_store_is_judged(fields: dict[str, Any]) -> None:
 def test_a_place_in_a_source_is_judged_too() -> None:
     put(leaky()[3])
     with change() as db:
-        passages.set_positions(db, {"MEM-000000000004": passages.SourcePosition(0, 1, 2, f"Sheet {TOKEN}")})
+        db.place("MEM-000000000004", 0, 1, 2, f"Sheet {TOKEN}")
     assert run("scan", "--store", "--json").json()["redacted"] == 1
     assert "Sheet [REDACTED:github-token]" in ok("export").text
 
@@ -310,7 +307,7 @@ def test_an_undo_leaves_alone_what_was_changed_since() -> None:
     put(*leaky())
     name = run("scan", "--store", "--json").json()["run"]
     with change() as db:
-        items.update(db, "MEM-000000000001", {"content": "Written anew."})
+        db.update_item("MEM-000000000001", {"content": "Written anew."})
     back = ok("scan", "--undo", name, "--json").json()
     assert back["kept"] == ["MEM-000000000001"]
     assert state("MEM-000000000001")["content"] == "Written anew."
@@ -329,7 +326,7 @@ def test_a_raw_item_is_raw_again_after_an_undo() -> None:
     with change() as db:
         item = leaky()[1]
         item.injectable = False
-        items.write(db, item, "ingest", "raw")
+        db.write(item, "ingest", "raw")
     name = run("scan", "--store", "--json").json()["run"]
     assert state(item.id)["why"] == "policy"
     ok("scan", "--undo", name)
@@ -351,4 +348,4 @@ def test_what_is_forgotten_is_nowhere_in_the_file() -> None:
         assert run("scan", again, name).code == 1
     with change() as db:
         check_index(db)
-        assert all(TOKEN not in str(items.revisions(db, item.id)) for item in leaky())
+        assert all(TOKEN not in str(db.read_revisions(item.id)) for item in leaky())

@@ -6,7 +6,7 @@ import pytest
 
 import support
 from memctl.types import MemoryItem
-from stores import change, items, open_write
+from stores import change
 from support import ok, run
 
 NOTES = (
@@ -21,11 +21,9 @@ NOTES = (
 
 @pytest.fixture(autouse=True)
 def store() -> None:
-    with change(create=True) as db:
+    with change() as db:
         for item in NOTES:
-            items.write(
-                db, MemoryItem.from_dict(item.to_dict() | {"created_at": "2026-01-01", "updated_at": "2026-01-01"})
-            )
+            db.write(MemoryItem.from_dict(item.to_dict() | {"created_at": "2026-01-01", "updated_at": "2026-01-01"}))
 
 
 def found(*argv: str) -> list[str]:
@@ -154,9 +152,8 @@ def test_searching_changes_nothing() -> None:
 
 
 def test_a_hint_for_an_index_that_does_not_stem() -> None:
-    db = open_write("old.db", create=True, tokenizer="fr")
-    items.write(db, MemoryItem(title="x", content="alpha beta"))
-    db.close()
+    with change("old.db", tokenizer="fr") as db:
+        db.write(MemoryItem(title="x", content="alpha beta"))
     done = ok("search", "alpha zeta eta", "--db", "old.db")
     assert "Found 1 item(s):" in done.text
     assert done.notes.startswith("Hint: ")

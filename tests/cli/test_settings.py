@@ -13,7 +13,7 @@ from memctl.errors import MemctlError
 from memctl.names import Tier
 from memctl.operation import NONE, READ, Arg
 from memctl.ops import commands
-from support import Made, ok, run
+from support import Made, ok, operation, run
 
 Command = Callable[..., None]
 
@@ -212,9 +212,9 @@ def test_a_current_folder_that_was_deleted() -> None:
 
 
 def test_operations_are_functions() -> None:
-    from memctl.ops.look.items import list_
-    from memctl.ops.look.status import stats
-    from memctl.ops.start.init import init
+    list_ = operation("list")
+    stats = operation("stats")
+    init = operation("init")
 
     with open_context(db=Path("m.db")) as ctx:
         assert init(ctx).as_dict()["created"]

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from memctl.context import open_context
-from memctl.ops.look.status import status
-from support import golden, ok, run
+from support import golden, ok, operation, run
+
+status = operation("status")
 
 
 def test_without_a_store_it_is_no_error_and_makes_none() -> None:

@@ -15,7 +15,6 @@ import pytest
 import folders
 from folders import changes, check, document, sync, write
 from memctl import ids
-from stores import Filters, items
 from support import ok
 
 OLD, NEW, OTHER, THIRD = (
@@ -130,7 +129,7 @@ def test_moved(docs: Path, to: str) -> None:
     assert changes(done) == {"moved": 1}
     assert [(one["path"], one["reason"]) for one in done["files"] if one["status"] == "moved"] == [(to, "was guide.md")]
     with folders.opened() as store:
-        held = [i for i in items.iterate(store, Filters()) if OLD in i.content]
+        held = [i for i in store.items() if OLD in i.content]
     assert [i.provenance.source_id for i in held] == [str(docs / to)]
     assert held[0].provenance.chunk_ids[0].startswith(f"{docs / to}:")
     if to.endswith(".md"):
@@ -333,8 +332,8 @@ def test_back_with_an_edit(docs: Path) -> None:
 @pytest.mark.parametrize("gone", ["the file", "the passage"])
 def test_what_a_person_put_away_does_not_come_back(docs: Path, gone: str) -> None:
     with folders.opened() as store:
-        (item,) = [i for i in items.iterate(store, Filters()) if OTHER in i.content]
-        items.archive(store, item.id)
+        (item,) = [i for i in store.items() if OTHER in i.content]
+        store.delete_item(item.id)
     for text in (None if gone == "the file" else document(OLD), document(OLD, OTHER)):
         if text is None:
             (docs / "guide.md").unlink()
@@ -366,8 +365,10 @@ def test_switching_back_and_forth_does_not_grow_the_store(docs: Path, kind: str)
 
     def size() -> tuple[int, int]:
         with folders.opened() as store:
-            found = store.row("SELECT (SELECT count(*) FROM memory_items), (SELECT count(*) FROM memory_links)")
-        return int(found[0]), int(found[1])
+            ((items, links),) = store.rows(
+                "SELECT (SELECT count(*) FROM memory_items), (SELECT count(*) FROM memory_links)"
+            )
+        return items, links
 
     sizes = set()
     for _ in range(10):
@@ -396,20 +397,20 @@ def test_tags_go_along_when_an_edit_is_taken_back(docs: Path) -> None:
     write(docs / "guide.md", document(NEW, OTHER))
     sync("docs")
     with folders.opened() as store:
-        (item,) = [i for i in items.iterate(store, Filters()) if NEW in i.content]
-        items.update(store, item.id, {"tags": [*item.tags, "mine"]})
+        (item,) = [i for i in store.items() if NEW in i.content]
+        store.update_item(item.id, {"tags": [*item.tags, "mine"]})
     write(docs / "guide.md", document(OLD, OTHER))
     assert sync("docs")["chunks_restored"] == 1
     assert folders.item_ids() == before
     with folders.opened() as store:
-        (item,) = [i for i in items.iterate(store, Filters()) if OLD in i.content]
+        (item,) = [i for i in store.items() if OLD in i.content]
     assert "mine" in item.tags
 
 
 def test_tags_a_person_gave_stay_through_it_all(docs: Path) -> None:
     with folders.opened() as store:
-        for item in list(items.iterate(store, Filters())):
-            items.update(store, item.id, {"tags": [*item.tags, "mine"]})
+        for item in store.items():
+            store.update_item(item.id, {"tags": [*item.tags, "mine"]})
     write(docs / "guide.md", document(NEW, OTHER))
     sync("docs")
     (docs / "guide.md").rename(docs / "manual.md")
@@ -419,6 +420,6 @@ def test_tags_a_person_gave_stay_through_it_all(docs: Path) -> None:
     (docs.parent / "away.md").rename(docs / "manual.md")
     sync("docs")
     with folders.opened() as store:
-        assert all("mine" in item.tags for item in items.iterate(store, Filters()))
+        assert all("mine" in item.tags for item in store.items())
     ok("sync", "docs", "--full", "--db", "memory.db")
     edited(docs)

@@ -8,8 +8,8 @@ import pytest
 
 from memctl import ids
 from memctl.types import MemoryItem
-from stores import STORE, add, attributes, change, items
-from support import ok, run
+from stores import STORE, add, change
+from support import ok, operation, run
 
 NOW = 1795176000.0  # 2026-11-20T12:00:00Z
 
@@ -93,15 +93,15 @@ BEFORE, AFTER = "2026-11-20T12:30Z", "2026-11-20T14:00Z"
 @pytest.fixture
 def history(clock: list[float]) -> None:
     """At 12:00 three statements; at 13:00 one is superseded, one reworded, one archived, and a new one comes."""
-    with change(create=True) as db:
+    with change() as db:
         for item_id, content in (("MEM-a", "Deploys run on Mondays"), ("MEM-b", "The database is Postgres"),
                                  ("MEM-c", "Ada owns the gateway")):  # fmt: skip
-            items.write(db, MemoryItem(id=item_id, content=content, title=item_id))
+            db.write(MemoryItem(id=item_id, content=content, title=item_id))
         clock[0] = NOW + 3600
-        items.write(db, MemoryItem(id="MEM-d", content="Deploys run on Thursdays"))
-        attributes.supersede(db, "MEM-a", "MEM-d")
-        items.update(db, "MEM-b", {"content": "The database is Oracle", "tags": ["later"]})
-        items.archive(db, "MEM-c")
+        db.write(MemoryItem(id="MEM-d", content="Deploys run on Thursdays"))
+        db.supersede_item("MEM-a", "MEM-d")
+        db.update_item("MEM-b", {"content": "The database is Oracle", "tags": ["later"]})
+        db.delete_item("MEM-c")
     clock[0] = NOW + 7200
 
 
@@ -138,7 +138,8 @@ def test_looking_back_writes_nothing(history: None) -> None:
 
 def test_one_handle_sees_today_again(history: None) -> None:
     from memctl.context import open_context
-    from memctl.ops.recall.search import search
+
+    search = operation("search")
 
     with open_context() as ctx:
         then = search(ctx, "database", as_of=BEFORE).found.candidates[0].content
@@ -155,8 +156,8 @@ def test_expiry_is_told_by_the_moment(clock: list[float]) -> None:
 
 def test_what_is_held_back_today_is_held_back_in_the_past(history: None) -> None:
     with change() as db:
-        items.update(db, "MEM-b", {"injectable": False})
-        items.update(db, "MEM-c", {"validation": "retracted", "archived": False})
+        db.update_item("MEM-b", {"injectable": False})
+        db.update_item("MEM-c", {"validation": "retracted", "archived": False})
     assert ok("recall", "postgres", "--as-of", BEFORE).out == b""
     assert ok("recall", "gateway owns", "--as-of", BEFORE).out == b""
     assert ok("search", "postgres", "--as-of", BEFORE, "--json").json() == []

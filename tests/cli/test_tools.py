@@ -9,11 +9,13 @@ import pytest
 from memctl import MemoryItem, MemoryStore, errors, ids
 from memctl.context import Context
 from memctl.ops import commands
-from memctl.ops.look.items import read
-from memctl.ops.recall.block import recall_best_effort
-from memctl.ops.recall.search import search
-from memctl.ops.write.statements import propose, write
-from support import ok, run
+from support import ok, operation, run
+
+read = operation("read")
+recall_best_effort = operation("recall-best-effort")
+search = operation("search")
+propose = operation("propose")
+write = operation("write")
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 WHY = {"why_store": "it will matter again"}

@@ -8,8 +8,11 @@ import pytest
 
 from memctl import errors
 from memctl.context import Context
-from memctl.ops.care.workspaces import workspace_list, workspace_register, workspace_remove
-from support import ok, run
+from support import ok, operation, run
+
+workspace_list = operation("workspace-list")
+workspace_register = operation("workspace-register")
+workspace_remove = operation("workspace-remove")
 
 STORE = ".memory/memory.db"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"

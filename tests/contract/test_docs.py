@@ -137,6 +137,7 @@ JSON_OF = {
     "quarantine": "quarantine list",
     "trust": "trust",
     "config": "config show",
+    "docs": "docs",
     "untrust": "untrust .",
 }
 

@@ -19,8 +19,11 @@ from memctl.ingest.run import IngestRun
 from memctl.ingest.sources import resolve
 from memctl.ingest.writer import BatchWriter
 from memctl.policy import MemoryPolicy
+from memctl.store.database import Database
+from memctl.store.documents import corpus, passages
+from memctl.store.items import attributes, items
 from memctl.types import MemoryItem, MemoryProvenance
-from stores import Database, Filters, attributes, check_index, corpus, items, open_write, passages
+from stores import Filters, check_index, open_write
 
 GUIDE = "# Guide\n\nWelcome.\n\n## Install\n\n{install}\n\n## API\n\nThe port is {port}.\n\n## Limits\n\n{limits}\n"
 FILL = " ".join(f"word{n}" for n in range(150)) + "."

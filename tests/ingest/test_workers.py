@@ -19,7 +19,8 @@ from memctl.ingest.plan import read_tasks
 from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, Preparer, check_prepared
 from memctl.ingest.workers import Team, Worker
 from memctl.policy import MemoryPolicy
-from stores import IngestedFile, SourcePosition
+from memctl.store.documents.corpus import IngestedFile
+from memctl.store.documents.passages import SourcePosition
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "fake_docx.py"
 

@@ -11,16 +11,15 @@ from memctl import ids
 from memctl.mcp import handle_pool
 from memctl.mcp.handle_pool import CallContext, HandlePool
 from memctl.operation import READ
-from memctl.types import MemoryItem
-from stores import Database, items, open_write
+from memctl.store.database import Database
+from memctl.store.items import items
+from stores import add, change
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    db = open_write(str(tmp_path / "memory.db"), create=True)
-    items.write(db, MemoryItem(id="MEM-1", content="alpha"))
-    db.close()
-    return db.path
+    add("alpha", id="MEM-1", path=str(tmp_path / "memory.db"))
+    return str(tmp_path / "memory.db")
 
 
 @pytest.fixture
@@ -104,12 +103,11 @@ def test_a_busy_store_loses_no_use(pool: HandlePool, path: str, monkeypatch: pyt
 
     monkeypatch.setattr(items, "count_uses", count)
     monkeypatch.setattr(handle_pool, "COUNT_SECONDS", 0.01)
-    other = open_write(path)
-    with other.atomic():
+    with change(path) as other:
+        other.run("BEGIN IMMEDIATE")
         use(pool)
         assert tried.wait(60)
         assert counted(path) == 0
-    other.close()
     wait_until_counted(path, 1)
 
 

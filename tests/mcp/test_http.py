@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from memctl import errors
-from memctl.mcp import access_tokens as tokens_module
 from memctl.mcp import http as http_module
-from memctl.mcp.access_tokens import Tokens, current_grant, read_tokens
+from memctl.mcp import session as tokens_module
 from memctl.mcp.http import Shield, allowed_names, check_binding, peer_of
+from memctl.mcp.session import Tokens, current_grant, read_tokens
 
 ALICE, BOB = "alice-0123456789abcdef", "bob-0123456789abcdef"
 

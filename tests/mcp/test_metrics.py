@@ -46,7 +46,6 @@ def test_old_latencies_are_forgotten_and_room_is_bounded() -> None:
     for _ in range(WINDOW):
         metrics.record("t", "ok", 1.0, 0, 0)
     assert metrics.as_dict()["tools"]["t"]["p95_ms"] == 1.0
-    assert len(metrics._tools["t"].latencies) == WINDOW
     for n in range(MAX_TOOLS * 2):
         metrics.record(f"tool{n}", "ok", 1.0, 0, 0)
     found = metrics.as_dict()

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from memctl import errors
 from memctl.mcp import tool_schema
-from memctl.mcp.access_tokens import FULL, Grant, current_grant, granted
 from memctl.mcp.audit import AuditLogger
 from memctl.mcp.guard import GuardError, ServerGuard
 from memctl.mcp.middleware import Metrics, ToolMiddleware
 from memctl.mcp.rate_limiter import RateLimiter, RateLimitExceeded
-from memctl.mcp.session import SessionTracker
+from memctl.mcp.session import FULL, Grant, SessionTracker, current_grant, granted
 
 KEYS = ["v", "ts", "rid", "tool", "sid", "db", "outcome", "d", "ms"]
 #: All that `d` may hold, tool by tool, in schema v1.

@@ -12,6 +12,11 @@ from memctl.mcp import tool_schema
 from memctl.mcp.server import build_parser, create_server
 from support import ok
 
+try:
+    from mcp.server.mcpserver import MCPServer as SdkServer
+except ImportError:  # the first generation
+    from mcp.server.fastmcp import FastMCP as SdkServer  # type: ignore[attr-defined,no-redef]
+
 #: A call of each tool that works on a store with one folder and a few items; {id} is one of these.
 CALLS: dict[str, dict[str, Any]] = {
     "memory_recall": {"query": "how are tokens rotated?"},
@@ -327,3 +332,38 @@ def test_a_smaller_set_has_no_other_tools(toolset: str) -> None:
         return [tool["name"] for tool in said(await client.list_tools())["tools"]]
 
     assert talk(server, scenario) == [listed.name for listed in tool_schema.catalog(toolset)]
+
+
+def test_the_tools_work_on_a_server_of_somebody_elses(store: MemoryStore) -> None:
+    """`register_memory_tools` on a server that a program made with the SDK: it reads the functions' signatures."""
+    from memctl.mcp.guard import ServerGuard
+    from memctl.mcp.tools import register_memory_tools
+
+    theirs: Any = SdkServer("theirs")
+    register_memory_tools(theirs, store, guard=ServerGuard())
+
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("memory_write", {"title": "Auth", "content": "We chose JWT.", "tags": "a,b"}),
+        ("memory_recall", {"query": "what did we choose?", "budget_tokens": 300}),
+        ("memory_propose", {"items": [{"title": "Port", "content": "It is 8443."}]}),
+        ("memory_search", {"query": "JWT", "min_coverage": 2}),
+    )
+
+    async def scenario(client: Any) -> Any:
+        tools = {tool["name"]: tool for tool in said(await client.list_tools())["tools"]}
+        return tools, *[said(await client.call_tool(name, arguments)) for name, arguments in calls]
+
+    tools, written, found, proposed, wrong = talk(theirs, scenario)
+    assert {tool.name for tool in tool_schema.tools()} == tools.keys()
+    schema = tools["memory_search"]["inputSchema"]
+    assert (schema["required"], schema["properties"]["query"]["type"]) == (["query"], "string")
+    assert schema["properties"]["k"]["default"] == 10
+    assert schema["properties"]["min_coverage"]["maximum"] == 1
+    answers = [json.loads(one["content"][0]["text"]) for one in (written, found, proposed)]
+    assert [one["status"] for one in answers] == ["ok", "ok", "ok"]
+    assert "We chose JWT." in answers[1]["inject_text"]
+    assert answers[2]["accepted"] == 1
+    assert wrong["isError"]
+    item = store.read_item(answers[0]["id"])
+    assert item is not None
+    assert item.tags == ["a", "b"]

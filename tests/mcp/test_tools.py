@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from memctl import MemoryItem, MemoryPolicy, MemoryStore
 from memctl.config import MemoryConfig
-from memctl.mcp import resources, tool_schema
+from memctl.mcp import tool_schema
 from memctl.mcp.guard import ServerGuard
-from memctl.mcp.tools import register_memory_tools
+from memctl.mcp.tools import INSTRUCTIONS_LIMIT, instructions, register_memory_tools
 from standin import StandIn
 from support import ok, run
 
@@ -94,7 +94,7 @@ def test_tools_cost_few_tokens() -> None:
     assert len(tool_schema.catalog("core")) <= 6
     assert cost("core") < 900
     assert cost("standard") < 3000
-    assert len(resources.instructions({one.name for one in tool_schema.catalog("full")})) < resources.INSTRUCTIONS_LIMIT
+    assert len(instructions({one.name for one in tool_schema.catalog("full")})) < INSTRUCTIONS_LIMIT
 
 
 @pytest.mark.parametrize("listed", tool_schema.catalog("full"), ids=lambda one: one.name)

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from memctl.mcp.formatting import format_injection_block, parse_injection_block
 from memctl.retrieve.selection import pack
+from memctl.store.documents.passages import SourcePosition
 from memctl.text.block.excerpt import cost, excerpt
 from memctl.text.block.frames import Full
 from memctl.text.block.markers import without_injected
 from memctl.text.block.packing import header_lines
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
-from stores import SourcePosition
 
 MARKERS = st.sampled_from(
     [

@@ -8,10 +8,14 @@ from hypothesis import strategies as st
 
 from memctl import errors
 from memctl.context import Context, open_context
-from memctl.ingest import turns
-from memctl.ops.write.statements import propose, remember
-from memctl.policy import MemoryPolicy
-from stores import sessions
+from stores import empty
+from support import operation
+
+propose = operation("propose")
+remember = operation("remember")
+session = operation("session")
+session_inject = operation("session-inject")
+session_store = operation("session-store")
 
 ANY = st.text(st.characters() | st.sampled_from("\0\r\n\ud800\u202e\u200b:[]{}\"'"), max_size=60)
 JSON = st.recursive(
@@ -25,8 +29,7 @@ calmly = settings(max_examples=60)
 
 @pytest.fixture
 def ctx() -> Iterator[Context]:
-    with open_context(":memory:") as context:
-        context.allow("create")
+    with open_context(empty("m.db")) as context:
         yield context
 
 
@@ -51,17 +54,18 @@ def test_propose(ctx: Context, items: list[dict[str, object]]) -> None:
 
 
 @calmly
-@given(session_id=ANY, question=ANY, answer=ANY, sources=st.lists(ANY, max_size=3))
-def test_record(ctx: Context, session_id: str, question: str, answer: str, sources: list[str]) -> None:
-    policy = MemoryPolicy()
+@given(session_id=ANY, question=ANY, answer=ANY)
+def test_record(ctx: Context, session_id: str, question: str, answer: str) -> None:
+    counts = {one["session_id"]: one["turn_count"] for one in session(ctx, "list").as_dict()["sessions"]}
     try:
-        name = turns.check_session_id(policy, session_id)
+        number = session_inject(ctx, question, session_id).as_dict()["session_turn"]
     except errors.SessionInvalid:
         return
-    before = sessions.get_session(ctx.db, name)
-    done = turns.record_turn(ctx.db, policy, session_id, question, answer, sources)
-    assert done.number == (before.turns if before else 0) + 1
-    (turn,) = sessions.list_turns(ctx.db, name, 1)
-    assert turn.number == done.number
-    assert turn.question.encode().decode() == turn.question
-    assert len(turn.question) <= len(question) * 4 + 40
+    newest = session(ctx, "list", limit=1).as_dict()["sessions"][0]["session_id"]
+    assert number == counts.get(newest, 0) + 1
+    session_store(ctx, answer, session_id)
+    (turn,) = session(ctx, "show", newest, limit=1).as_dict()["turns"]
+    assert turn["number"] >= number
+    for said, kept in ((question, turn["question"]), (answer, turn["answer"])):
+        assert kept.encode().decode() == kept
+        assert len(kept) <= len(said) * 4 + 40

@@ -1,24 +1,20 @@
 """Export → import → export is identity, for any items; and any bytes at all are lines that are told what is wrong."""
 
-import contextlib
-import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from memctl.item_policy import tidy_statement
-from memctl.lifecycle import jsonl
-from memctl.lifecycle.import_ import ImportCounts, import_lines
-from memctl.policy import MemoryPolicy
 from memctl.types import MemoryItem, MemoryProvenance
-from stores import MEMORY, Database, Filters, SourcePosition, attributes, check_index, items, open_write, passages
+from stores import change, check_index, empty
+from support import run
 
-ALL = Filters(archived=True)
-POLICY = MemoryPolicy()
+Place = tuple[int, int, int, str]
 
 #: Words that policy has no opinion on, with what text can hold besides letters.
 WORDS = st.sampled_from(
@@ -42,7 +38,7 @@ STATEMENTS = st.builds(
 
 
 @st.composite
-def stored_items(draw: st.DrawFn) -> tuple[MemoryItem, SourcePosition | None, str]:
+def stored_items(draw: st.DrawFn) -> tuple[MemoryItem, Place | None, str]:
     """An item as a store may hold it, its place, and why it is withheld."""
     passage = draw(st.booleans())
     withheld = draw(st.sampled_from(["", "raw", "policy"]))
@@ -71,7 +67,7 @@ def stored_items(draw: st.DrawFn) -> tuple[MemoryItem, SourcePosition | None, st
         injectable=not withheld and draw(st.booleans()),
     )
     assume(item.content.strip() or item.title.strip())  # what says nothing is no line of a file
-    place = draw(st.none() | st.builds(SourcePosition, st.integers(0, 9), st.integers(1, 9), st.integers(9, 20), LINE))
+    place = draw(st.none() | st.tuples(st.integers(0, 9), st.integers(1, 9), st.integers(9, 20), LINE))
     return item, place, withheld
 
 
@@ -84,78 +80,85 @@ def like(item: MemoryItem) -> tuple[Any, ...]:
 
 STORES = st.lists(stored_items(), max_size=6, unique_by=(lambda held: held[0].id, lambda held: like(held[0])))
 
-#: How much each of them matters.
-MATTER = st.lists(st.just(attributes.NEUTRAL_IMPORTANCE) | st.floats(0, 1), min_size=6, max_size=6)
+#: How much each of them matters; what nobody said has no row.
+NEUTRAL = 0.5
+MATTER = st.lists(st.just(NEUTRAL) | st.floats(0, 1), min_size=6, max_size=6)
 
 
-def lines_of(db: Database) -> list[dict[str, Any]]:
-    return list(jsonl.export_lines(db, ALL))
+def lines_of(db: str) -> list[dict[str, Any]]:
+    done = run("export", "--include-archived", "--db", db)
+    assert done.code == 0, done.notes
+    return [json.loads(line) for line in done.out.splitlines()]
 
 
-def load(db: Database, lines: list[dict[str, Any]], *, preserve_ids: bool = False) -> tuple[ImportCounts, list[str]]:
-    said: list[str] = []
-    data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
-    return import_lines(db, POLICY, io.BytesIO(data), preserve_ids=preserve_ids, warn=said.append), said
+def load(db: str, lines: list[dict[str, Any]], *argv: str) -> dict[str, Any]:
+    return import_bytes(db, "\n".join(map(json.dumps, lines)).encode(), *argv)
+
+
+def import_bytes(db: str, data: bytes, *argv: str) -> dict[str, Any]:
+    """The counts of an import, and what it warned of."""
+    done = run("import", "--json", "-q", "--db", db, *argv, stdin=data or b"\n")
+    assert done.code in (0, 1), done.notes
+    counts: dict[str, Any] = done.json() | {"said": [line for line in done.notes.splitlines() if line[:1] == "["]}
+    return counts
+
+
+Held = list[tuple[MemoryItem, Place | None, str]]
+
+
+def hold(db: str, held: Held, matter: list[float]) -> list[dict[str, Any]]:
+    """The lines of a store that holds this."""
+    with change(db) as store:
+        for (item, place, withheld), value in zip(held, matter, strict=False):
+            store.write(item, withheld=withheld)
+            if place:
+                store.place(item.id, *place)
+            if value != NEUTRAL:
+                store.run("INSERT INTO memory_importance VALUES (?, ?)", (item.id, value))
+    return lines_of(db)
 
 
 @pytest.fixture
-def fresh() -> Iterator[Any]:
-    opened: list[Database] = []
-
-    def make() -> Database:
-        opened.append(open_write(MEMORY, create=True))
-        return opened[-1]
-
-    yield make
-    for db in opened:
-        db.close()
+def fresh(scratch: Path) -> Callable[[], str]:
+    """Paths for stores, which are gone with the test."""
+    numbers = count()
+    return lambda: empty(f"{next(numbers)}.db")
 
 
 @settings(max_examples=60)
 @given(held=STORES, matter=MATTER)
-def test_there_and_back_is_identity(
-    fresh: Any, held: list[tuple[MemoryItem, SourcePosition | None, str]], matter: list[float]
-) -> None:
-    db, copy = fresh(), fresh()
-    attributes.set_importance(db, {item.id: value for (item, _, _), value in zip(held, matter, strict=False)})
-    for item, place, withheld in held:
-        items.write(db, item, withheld=withheld)
-        if place:
-            passages.set_positions(db, {item.id: place})
-    before = lines_of(db)
-    counts, said = load(copy, before, preserve_ids=True)
-    assert (counts.imported, said) == (len(held), [])
+def test_there_and_back_is_identity(fresh: Callable[[], str], held: Held, matter: list[float]) -> None:
+    before, copy = hold(fresh(), held, matter), fresh()
+    done = load(copy, before, "--preserve-ids")
+    assert (done["imported"], done["said"]) == (len(held), [])
     assert lines_of(copy) == before
-    check_index(copy)
-    again, _ = load(copy, before, preserve_ids=True)
-    assert (again.imported, again.skipped_dedup) == (0, len(held))
+    with change(copy) as store:
+        check_index(store)
+    again = load(copy, before, "--preserve-ids")
+    assert (again["imported"], again["skipped_dedup"]) == (0, len(held))
     assert lines_of(copy) == before
+
+
+#: What is tidied in a line that keeps no id, and what names other lines.
+TIDIED = {"title", "content", "tags", "entities"}
+REFERENCES = {"id", "links", "superseded_by", "provenance"}
+
+
+def without(names: set[str], lines: list[dict[str, Any]]) -> list[str]:
+    return sorted(json.dumps({k: v for k, v in line.items() if k not in names}, sort_keys=True) for line in lines)
 
 
 @settings(max_examples=40)
 @given(held=STORES, matter=MATTER)
-def test_with_new_ids_only_ids_and_references_change(
-    fresh: Any, held: list[tuple[MemoryItem, SourcePosition | None, str]], matter: list[float]
-) -> None:
-    db = fresh()
-    held = [one for one in held if one[0].content.strip()]
-    for item, _, _ in held:
-        if not item.provenance.is_passage:
-            tidy_statement(item)
-    assume(len({like(item) for item, _, _ in held}) == len(held))
-    given_lines = [
-        jsonl.make_line(item, place, withheld, None if value == attributes.NEUTRAL_IMPORTANCE else value)
-        for (item, place, withheld), value in zip(held, matter, strict=False)
-    ]
-    load(db, given_lines)
-    names = {"id", "links", "superseded_by", "provenance"}
-
-    def rest(line: dict[str, Any]) -> str:
-        return json.dumps({k: v for k, v in line.items() if k not in names}, sort_keys=True)
-
-    assert sorted(map(rest, lines_of(db))) == sorted(map(rest, given_lines))
-    again, _ = load(db, given_lines)
-    assert (again.imported, again.merged) == (0, 0)
+def test_with_new_ids_only_ids_and_references_change(fresh: Callable[[], str], held: Held, matter: list[float]) -> None:
+    before, tidy, copy = hold(fresh(), [one for one in held if one[0].content.strip()], matter), fresh(), fresh()
+    assume(load(tidy, before)["imported"] == len(before))  # else two of them say the same, once they are tidied
+    given_lines = lines_of(tidy)
+    assert without(REFERENCES | TIDIED, given_lines) == without(REFERENCES | TIDIED, before)
+    load(copy, given_lines)
+    assert without(REFERENCES, lines_of(copy)) == without(REFERENCES, given_lines)
+    again = load(copy, given_lines)
+    assert (again["imported"], again["merged"]) == (0, 0)
 
 
 JSON = st.recursive(
@@ -174,23 +177,17 @@ NAMES = st.sampled_from([*MemoryItem.__slots__, "source", "withheld", "importanc
         max_size=5,
     )
 )
-def test_any_bytes_are_stored_right_or_named(fresh: Any, lines: list[bytes]) -> None:
+def test_any_bytes_are_stored_right_or_named(fresh: Callable[[], str], lines: list[bytes]) -> None:
     db = fresh()
-    said: list[str] = []
-    counts = import_lines(db, POLICY, io.BytesIO(b"\n".join(lines)), preserve_ids=True, warn=said.append)
-    assert counts.total_lines == (
-        counts.imported + counts.skipped_dedup + counts.skipped_policy + counts.skipped_conflict + counts.errors
-    )
-    assert len(said) == counts.errors + counts.skipped_policy + counts.skipped_conflict
-    for line in lines_of(db):
-        jsonl.read_item(line)
+    done = import_bytes(db, b"\n".join(lines), "--preserve-ids")
+    refused = done["skipped_policy"] + done["skipped_conflict"] + done["errors"]
+    assert done["total_lines"] == done["imported"] + done["skipped_dedup"] + refused
+    assert len(done["said"]) == refused
+    stored = lines_of(db)
+    for line in stored:
         assert all(isinstance(tag, str) for tag in line["tags"])
         assert 0 <= line["confidence"] <= 1
         assert 0 <= line.get("importance", 0) <= 1
-    check_index(db)
-
-
-@given(st.binary(max_size=60))
-def test_reading_a_line_fails_only_in_its_own_way(data: bytes) -> None:
-    with contextlib.suppress(jsonl.InvalidLine):
-        assert isinstance(jsonl.parse_line(data).item.content, str)
+    assert load(fresh(), stored)["errors"] == 0
+    with change(db) as store:
+        check_index(store)

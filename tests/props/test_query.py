@@ -11,9 +11,12 @@ from memctl.query import normalize_query
 from memctl.retrieve.explain import describe, reasons
 from memctl.retrieve.find import search
 from memctl.retrieve.terms import terms_of
+from memctl.store.connect import MEMORY
+from memctl.store.database import Database
+from memctl.store.items import items
 from memctl.text.query import analyse, grams, is_identifier, pieces, stem
 from memctl.types import MemoryItem, MemoryProvenance
-from stores import MEMORY, Database, Filters, items, open_write
+from stores import Filters, open_write
 
 SYNTAX = st.sampled_from(
     [

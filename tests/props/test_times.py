@@ -6,11 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memctl import ids
-from memctl.retrieve.find import search
+from memctl import MemoryItem, ids
+from memctl.context import Context, open_context
+from memctl.store.filters import utc
 from memctl.text import times
-from memctl.types import MemoryItem
-from stores import MEMORY, Filters, as_of, attributes, items, open_write, utc
+from stores import Store, change, empty
+from support import operation
+
+list_ = operation("list")
+search = operation("search")
 
 NOW = 1795176000.0
 PIECES = st.sampled_from(
@@ -43,26 +47,36 @@ STEPS = st.tuples(
 )
 
 
-def seen(db: Any, filters: Filters) -> list[Any]:
+def seen(ctx: Context, **how: Any) -> list[Any]:
     """What reads show: the list, and what each word finds."""
-    listed = [(i.id, i.content, i.tags, i.superseded_by) for i in items.list_items(db, filters)]
-    found = [sorted((c.id, c.content) for c in search(db, word, filters=filters).candidates) for word in WORDS]
+    listed = [(i["id"], i["title"], i["tags"], i["archived"]) for i in list_(ctx, archived=True, **how).as_json()]
+    found = [
+        sorted((hit["id"], hit["content_preview"]) for hit in search(ctx, word, **how).as_json()) for word in WORDS
+    ]
     return [sorted(listed, key=repr), *found]
 
 
-def do(db: Any, step: tuple[str, int, str], number: int) -> None:
+def do(store: Store, step: tuple[str, int, str], number: int) -> None:
     kind, which, word = step
-    there = [item.id for item in items.list_items(db, Filters(archived=True))]
+    there = sorted(item.id for item in store.items(archived=True))
+    chosen = there[which % len(there)] if there else f"MEM-{number}"
     if kind == "write" or not there:
-        items.write_many(db, [MemoryItem(id=f"MEM-{number}", content=f"{word} {number}")], "made", compact=which > 2)
-        return
-    chosen = sorted(there)[which % len(there)]
-    if kind == "supersede":
-        attributes.supersede(db, chosen, min(there))
-    elif kind in ("archive", "restore"):
-        items.update(db, chosen, {"archived": kind == "archive"}, compact=which > 2)
+        chosen = f"MEM-{number}"
+        store.write(MemoryItem(id=chosen, title=word, content=f"{word} {number}"), "made")
+    elif kind == "supersede":
+        store.supersede_item(chosen, there[0])
+    elif kind == "archive":
+        store.delete_item(chosen)
     else:
-        items.update(db, chosen, {"content": f"{word} again"} if kind == "reword" else {"tags": [word]})
+        fields: dict[str, dict[str, Any]] = {
+            "restore": {"archived": False},
+            "reword": {"title": word, "content": f"{word} again"},
+            "retag": {"tags": [word]},
+        }
+        store.update_item(chosen, fields[kind])
+    if which > 2:  # the newest revision says "as the row still is"
+        newest = "revision_num = (SELECT max(revision_num) FROM memory_revisions WHERE item_id = ?1)"
+        store.run(f"UPDATE memory_revisions SET snapshot = '{{}}' WHERE item_id = ?1 AND {newest}", (chosen,))
 
 
 @settings(max_examples=40)
@@ -70,14 +84,13 @@ def do(db: Any, step: tuple[str, int, str], number: int) -> None:
 def test_looking_back_shows_what_was_seen(monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, int, str]]) -> None:
     clock = [NOW]
     monkeypatch.setattr(ids, "now_seconds", lambda: clock[0])
-    db = open_write(MEMORY, create=True)
     past: dict[str, list[Any]] = {}
-    for number, step in enumerate(steps):
+    empty("m.db")
+    with change("m.db") as store, open_context("m.db") as ctx:
+        for number, step in enumerate(steps):
+            clock[0] += 60
+            do(store, step, number)
+            past[ids.timestamp()] = seen(ctx)
         clock[0] += 60
-        do(db, step, number)
-        past[ids.timestamp()] = seen(db, Filters())
-    clock[0] += 60
-    for moment, shown in past.items():
-        with as_of.view_as_of(db, moment):
-            assert seen(db, Filters(as_of=moment)) == shown
-    db.close()
+        for moment, shown in past.items():
+            assert seen(ctx, as_of=moment) == shown

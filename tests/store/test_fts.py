@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from memctl.context import open_context
-from memctl.ops.recall.search import search
 from memctl.store import connect
 from memctl.store.connect import open_read, open_write
 from memctl.store.search import fts, index
 from stores import check_index, restored
-from support import ok
+from support import ok, operation
+
+search = operation("search")
 
 STORE = ".memory/memory.db"
 #: As RAGIX and older memctl keep their triggers: whatever happens to a row, its entry is taken out and put in again.

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 import embedders
 from memctl import errors
 from memctl.context import open_context
-from memctl.ops.care.index import embed
-from memctl.ops.recall.search import search
 from memctl.retrieve.embedding import Embedder, parse
 from memctl.store.connect import open_read, open_write
 from memctl.store.database import Database
@@ -21,6 +19,10 @@ from memctl.store.filters import Filters
 from memctl.store.items import items
 from memctl.store.search import vectors
 from memctl.types import MemoryItem
+from support import operation
+
+embed = operation("embed")
+search = operation("search")
 
 EVERY = Filters()
 

@@ -8,7 +8,7 @@ import pytest
 
 from memctl import registry
 from memctl.store import MemoryStore
-from stores import mounts, open_write
+from stores import change
 from support import ok, run
 
 SECRET = "The vault combination is heron."
@@ -123,12 +123,11 @@ def test_notes_of_stores_that_are_gone_go(private: Path, tmp_path: Path) -> None
     (tmp_path / "other").mkdir()
     for number in range(2):
         store = str(tmp_path / "other" / f"{number}.db")
-        db = open_write(store, create=True)
-        mounts.put(db, str(private))
-        db.close()
+        with change(store) as db:
+            db.write_mount(str(private))
         assert registry.may_feed(store, str(private))
         registry.forget(store)
-    mounts.put(db := open_write(".memory/memory.db"), str(private))
-    db.close()
+    with change() as db:
+        db.write_mount(str(private))
     lines = (Path(registry._folders()[0]) / registry.FOLDERS).read_text().splitlines()
     assert [line.split("\t")[1] for line in lines] == [str(private)]

@@ -11,14 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import memctl
+import stores
 from memctl import registry, state
 from memctl.errors import StoreReadOnly
 from memctl.registry import TrustEntry
 from memctl.store import MemoryStore, connect
 from memctl.types import MemoryItem
 from planted import LOW, plant
-from stores import items, open_write
-from support import ok, run, spawn
+from stores import stored
+from support import ok, operation, run, spawn
 
 FACT = "The gateway retries twice."
 
@@ -124,12 +125,11 @@ def test_trust_shows_what_will_count() -> None:
 def older(*argv: str) -> None:
     """A store as an older memctl made it: known to no list, and without an id."""
     ok(*argv, stdin=FACT)
-    db = open_write(".memory/memory.db")
-    db.run("DELETE FROM schema_meta WHERE key = 'memctl_store_id'")
-    for file in Path("docs").glob("*"):  # times that are too fresh when the file is read are left out; these are older
-        times = file.stat().st_mtime_ns, file.stat().st_ctime_ns, str(file.absolute())
-        db.run("UPDATE memory_files SET mtime_ns = ?, ctime_ns = ? WHERE file_path = ?", times)
-    db.close()
+    with stores.change() as db:
+        db.run("DELETE FROM schema_meta WHERE key = 'memctl_store_id'")
+        for file in Path("docs").glob("*"):  # times that are too fresh when the file is read are left out
+            times = file.stat().st_mtime_ns, file.stat().st_ctime_ns, str(file.absolute())
+            db.run("UPDATE memory_files SET mtime_ns = ?, ctime_ns = ? WHERE file_path = ?", times)
     (Path(state.folder()) / registry.FILE).unlink()
 
 
@@ -154,6 +154,18 @@ def test_it_is_adopted_above_a_repository_too() -> None:
     assert "The cache is warm" in ok("recall", "cache", cwd="repo").text
 
 
+def test_another_home_of_the_same_user_takes_the_store_from_nobody(tmp_path: Path) -> None:
+    """A container that shares the project, say, or a run with HOME empty."""
+    Path("docs").mkdir()
+    Path("docs/a.md").write_text("# A\n\nThe cache is warm.\n")
+    older("sync", "docs")
+    ok("remember", FACT)
+    elsewhere = {"XDG_STATE_HOME": str(tmp_path / "other")}
+    assert ok("status", "--json", env=elsewhere).json()["trust"] == "trusted"
+    ok("remember", "The other home writes, too.", env=elsewhere)
+    ok("remember", "The first home still writes.")  # not after a read, which would adopt the store anew
+
+
 @pytest.mark.usefixtures("synced")
 @pytest.mark.parametrize("change", ["touched", "copied", "elsewhere", "linked", "another file"])
 def test_nothing_else_is_adopted(change: str, tmp_path: Path) -> None:
@@ -171,9 +183,8 @@ def test_nothing_else_is_adopted(change: str, tmp_path: Path) -> None:
         shutil.move("docs", tmp_path / "docs")
         Path("docs").symlink_to(tmp_path / "docs")
     else:
-        db = open_write(".memory/memory.db")
-        db.run("UPDATE memory_files SET inode = inode + 1")
-        db.close()
+        with stores.change() as db:
+            db.run("UPDATE memory_files SET inode = inode + 1")
     assert trust() == "found"
     assert "not a store that you have made here" in ok("recall", "cache").notes
 
@@ -334,17 +345,14 @@ def test_items_of_a_found_store_can_be_taken_over() -> None:
     """What to do with a colleague's store: read it, judge it, take what is wanted into one's own."""
     plant(MemoryItem(id="MEM-1", content=FACT))
     ok("import", "-", "--db", "mine.db", stdin=ok("export").text)
-    db = open_write("mine.db")
-    assert [
-        item.content for item in items.get_many(db, [row[0] for row in db.rows("SELECT id FROM memory_items")])
-    ] == [FACT]
+    assert [item.content for item in stored("mine.db")] == [FACT]
 
 
 def test_the_list_is_a_person_s_alone() -> None:
     """No tool of the server trusts a store."""
-    from memctl.ops.care.trust import trust as operation
-    from memctl.ops.care.trust import untrust
+    trust_ = operation("trust")
+    untrust = operation("untrust")
 
-    assert (operation.tool, untrust.tool) == (None, None)
+    assert (trust_.tool, untrust.tool) == (None, None)
     catalog = json.loads((Path(memctl.__path__[0]) / "mcp" / "catalog.json").read_text())
     assert {"trust", "untrust"}.isdisjoint(one["operation"] for one in catalog)

@@ -11,9 +11,9 @@ from memctl.mcp.formatting import (
     format_search_results,
     parse_injection_block,
 )
+from memctl.store.documents.passages import SourcePosition
 from memctl.text.block.excerpt import CUT, cost, excerpt
 from memctl.types import MemoryItem
-from stores import SourcePosition
 
 DOC = {"source_kind": "doc", "source_id": "/w/src/login.md", "chunk_ids": ["/w/src/login.md:0"]}
 

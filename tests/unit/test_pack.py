@@ -4,11 +4,11 @@ from memctl.llm import citations
 from memctl.llm.working import fitted
 from memctl.retrieve import selection as packing
 from memctl.retrieve.selection import Ranked, pack
+from memctl.store.documents.passages import SourcePosition
 from memctl.text.block.frames import Compact, Full
 from memctl.text.block.packing import BlockEntry, block_entry, header_lines, joined
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
-from stores import SourcePosition
 
 PATH = "/w/guide.md"
 

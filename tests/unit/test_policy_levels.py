@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from memctl.lifecycle import jsonl
 from memctl.policy import MemoryPolicy
 from memctl.policy.redaction import Redaction
+from memctl.store.documents.passages import SourcePosition
 from memctl.types import MemoryItem, MemoryProvenance
-from stores import SourcePosition
-from support import ok
+from support import ok, operation
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 POLICY = MemoryPolicy()
@@ -166,7 +166,8 @@ def test_titles_tags_and_scopes_made_of_a_path_are_paths(argv: tuple[str, ...]) 
 @pytest.mark.usefixtures("salaries")
 def test_the_servers_export_leaves_as_its_view_shows_it() -> None:
     from memctl.context import open_context
-    from memctl.ops.move.transfer import export
+
+    export = operation("export")
 
     with open_context(".memory/memory.db") as ctx:
         (found,) = list(export(ctx, redact="public").lines())

@@ -46,34 +46,42 @@ def run(argv: list[str], console: Console) -> int:
 
 def _dispatch(argv: list[str], console: Console) -> int:
     if argv == ["--version"]:
-        return _about("", console, version=True)
+        return _about([], console, version=True)
     from memctl.cli import parser
 
     given = parser.leading(argv)
     name, rest = (given.words[0], given.words[1:]) if given.words else ("", [])
     if given.version or given.help:
-        return _about(name, console, version=given.version)
+        return _about([name], console, version=given.version)
     if name in ("", "help"):
-        _about("".join(rest[:1]), console)
+        _about(rest, console)
         return 0 if name else 1
     op = load(name)
     values = parser.parse(op, rest, given)
     if values is None:
-        return _about(name, console, version=given.version)
+        return _about([name], console, version=given.version)
     return _call(op, values, given, console)
 
 
-def _about(topic: str, console: Console, *, version: bool = False) -> int:
-    """Print the version, the page of a command, or the list of commands."""
+def _about(words: "Sequence[str]", console: Console, *, version: bool = False) -> int:
+    """Print the version, the page of a command, what the documentation says of a topic, or the list of commands."""
     if version:
         from memctl import __version__
 
         console.text([f"memctl {__version__}"])
         return 0
     from memctl.cli import help as pages
+    from memctl.ops import commands
 
-    no_command = topic in ("", "help") or topic.startswith("-")
-    console.text(pages.overview() if no_command else pages.page(load(topic)))
+    name = words[0] if words else ""
+    if name in ("", "help") or name.startswith("-"):
+        console.page(pages.overview())
+    elif name in commands():
+        console.page(pages.page(load(name)))
+    else:
+        from memctl.ops.start.docs import find_topic
+
+        console.page((find_topic(" ".join(words)) or load(name).summary).splitlines())
     return 0
 
 
@@ -109,7 +117,8 @@ def _call(op: "Operation", values: "dict[str, Any]", given: "Given", console: Co
         if ctx.json:
             console.json(result.as_json())
         else:
-            console.text(op.text(result), verbatim=result.verbatim, color=ctx.color)
+            show = console.page if result.paged else console.text
+            show(op.text(result), verbatim=result.verbatim, color=ctx.color)
         console.finish()
         result.settle()
         return result.exit_code

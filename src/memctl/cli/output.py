@@ -60,6 +60,28 @@ class Console:
         finally:
             _close(lines)
 
+    def page(self, lines: "Iterable[str]", *, verbatim: bool = False, color: bool = False) -> None:
+        """Print long text for people: on a terminal with $PAGER, which shows what fits a screen at once."""
+        command = os.environ.get("PAGER") or "less -FRX"
+        if "stdout" not in self.tty or os.environ.get("TERM") == "dumb" or not _is_file(self.stdout):
+            self.text(lines, verbatim=verbatim, color=color)
+            return
+        from shlex import split
+        from signal import SIG_IGN, SIGINT, signal
+        from subprocess import PIPE, Popen
+
+        data = b"".join(encoded(harmless(line, color=color)) + b"\n" for line in lines)
+        try:
+            pager = Popen(split(command), stdin=PIPE)  # noqa: S603 - the user's own pager
+        except (OSError, ValueError):
+            self._out(data)
+            return
+        before = signal(SIGINT, SIG_IGN)  # Ctrl-C is the pager's
+        try:
+            pager.communicate(data)  # says nothing when the pager is left early
+        finally:
+            signal(SIGINT, before)
+
     def json(self, value: "Any") -> None:
         """Print JSON, 2 blanks of indent, non-ASCII kept; an iterator becomes an array while it runs."""
         if not hasattr(value, "__next__"):
@@ -143,6 +165,13 @@ class Console:
             self.stderr.flush()
         except OSError:
             self.stderr = None
+
+
+def _is_file(stream: "BinaryIO | None") -> bool:
+    try:
+        return stream is not None and stream.fileno() == 1
+    except (OSError, ValueError):
+        return False
 
 
 def _write(stream: "BinaryIO", data: bytes) -> None:

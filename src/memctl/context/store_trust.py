@@ -84,14 +84,15 @@ def is_trusted(path: str, entry: TrustEntry | None) -> bool:
 def adopt(path: str) -> TrustEntry | None:
     """The entry of a store that shows that it is this user's own, made now; None when it does not.
 
-    A store that cannot be written to cannot keep an id: it is shown again each time.
+    It keeps the id that it has: another home or container of the same user knows it by that one. A store that cannot
+    be written to cannot get one: it is shown again each time.
     """
     entry = registry.find(path)
     if entry is not None and entry.how == registry.UNTRUSTED:
         return None
     if not _knows_files_of_this_machine(path):
         return None
-    store_id = give_store_id(path)
+    store_id = _read_store_id(path) or give_store_id(path)
     when = ids.timestamp_seconds()
     registry.add(path, store_id, registry.ADOPTED, when)
     note_mounts(path)
@@ -113,16 +114,22 @@ def note_mounts(path: str) -> None:
 
 def give_store_id(path: str) -> str:
     """Give a store a new id, which nobody else knows; the id that it has, or "", when it cannot be written to."""
-    from memctl.store import connect, untrusted
+    from memctl.store import connect
 
     try:
         return connect.mark_store(path, ids.new_id("STO"))
     except (errors.StoreReadOnly, errors.StoreBusy, errors.StoreFull):
-        db = untrusted.open_raw(path)
-        try:
-            return db.meta(connect.STORE_ID_KEY) or ""
-        finally:
-            db.close()
+        return _read_store_id(path)
+
+
+def _read_store_id(path: str) -> str:
+    from memctl.store import connect, untrusted
+
+    db = untrusted.open_raw(path)
+    try:
+        return db.meta(connect.STORE_ID_KEY) or ""
+    finally:
+        db.close()
 
 
 def _knows_files_of_this_machine(path: str) -> bool:

@@ -7,13 +7,14 @@ it, nor its hash; what was stored is there as a preview with secrets blotted out
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from threading import Lock
 
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any, args_of
+from memctl.item_policy import holding_rules
 from memctl.mcp.guard import count_entries, json_bytes
 from memctl.names import SearchStrategy
 from memctl.text import clean
@@ -27,6 +28,8 @@ AUDIT_SCHEMA_VERSION = 1
 PREVIEW_MAX_CHARS = 120
 #: Characters that a preview is made from: a secret that begins in the preview is seen whole, or nearly.
 _LOOKED_AT = 4096
+#: What is read of a verdict of policy.
+_VERDICT = ("action", "rule", "reasons")
 
 
 class AuditLogger:
@@ -83,7 +86,17 @@ class AuditLogger:
                 text = encode({key: value for key, value in line.items() if key != "d" or value})
             except (TypeError, ValueError, RecursionError):  # what cannot be said of the call is left out, not the call
                 text = encode({key: value for key, value in line.items() if key != "d"})
-            self._write(text + "\n")
+            text += "\n"
+            with self._lock:
+                if self._number >= 0:
+                    # One write on a file opened for appending: lines of several processes do not mix.
+                    os.write(self._number, text.encode())
+                    return
+                stream = sys.stderr if self._stream is None else self._stream
+                if self._is_closed or (self._stream is None and _is_clogged(stream)):
+                    return
+                stream.write(text)
+                stream.flush()
 
     @staticmethod
     def make_content_detail(content: str, policy_result: Any = None) -> dict[str, Any]:
@@ -95,31 +108,19 @@ class AuditLogger:
         """
         data = content.encode("utf-8", "surrogatepass")
         detail: dict[str, Any] = {"bytes": len(data)}
-        action, rule = _verdict(policy_result)
+        result = policy_result or {}
+        said = result if isinstance(result, dict) else {name: getattr(result, name, None) for name in _VERDICT}
+        action, rule, reasons = (said.get(name) for name in _VERDICT)
+        if not rule and isinstance(reasons, list | tuple) and reasons:
+            rule = reasons[0]
         policy = _policy()
-        if action not in ("reject", "quarantine") and policy.judge(content, document=False).action != "quarantine":
-            head, rest = content[:_LOOKED_AT], content[_LOOKED_AT:]
-            shown = policy.redact(head)
-            if shown == head and (not rest or policy.redact(rest) == rest):
+        if action not in ("reject", "quarantine") and not holding_rules(policy.judge(content, document=False).findings):
+            if policy.redact(content) == content:
                 detail["hash"] = ids.bytes_hash(data)
-            detail["preview"] = _preview(shown, cut=len(content) > _LOOKED_AT)
+            detail["preview"] = one_line(content)
         if action and action != "accept":
-            detail["policy"] = {"action": action, "rule": rule}
+            detail["policy"] = {"action": str(action), "rule": one_line(str(rule or ""))}
         return detail
-
-    # --- inside --------------------------------------------------------------------------------------------------
-
-    def _write(self, line: str) -> None:
-        with self._lock:
-            if self._number >= 0:
-                # One write on a file opened for appending: lines of several processes do not mix.
-                os.write(self._number, line.encode())
-                return
-            stream = sys.stderr if self._stream is None else self._stream
-            if self._is_closed or (self._stream is None and _is_clogged(stream)):
-                return
-            stream.write(line)
-            stream.flush()
 
 
 def _is_clogged(stream: "TextIO") -> bool:
@@ -137,28 +138,11 @@ def _is_clogged(stream: "TextIO") -> bool:
         return False
 
 
-def one_line(text: str, limit: int = PREVIEW_MAX_CHARS) -> str:
-    """A text that a caller chose, for the log: secrets blotted out, on one line, cut."""
-    return _preview(_policy().redact(text[:_LOOKED_AT]), cut=len(text) > _LOOKED_AT, limit=limit)
-
-
-def _preview(text: str, *, cut: bool = False, limit: int = PREVIEW_MAX_CHARS) -> str:
-    """At most `limit` characters on one line, the last of them "…" if something was cut off."""
-    shown = clean.one_line(text, limit)
-    return shown[: limit - 1] + "…" if cut and not shown.endswith("…") else shown
-
-
-def _verdict(result: Any) -> tuple[str, str]:
-    """The action and the rule of a policy verdict in any of its forms."""
-    if result is None:
-        return "", ""
-    if isinstance(result, dict):
-        action, rule, reasons = result.get("action"), result.get("rule"), result.get("reasons")
-    else:
-        action, rule, reasons = (getattr(result, name, None) for name in ("action", "rule", "reasons"))
-    if not rule and isinstance(reasons, list | tuple) and reasons:
-        rule = reasons[0]
-    return str(action or ""), one_line(str(rule or ""))
+def one_line(text: str) -> str:
+    """A text that somebody else chose, for the log: secrets blotted out, on one line; a cut one ends with "…"."""
+    shown = clean.one_line(_policy().redact(text[:_LOOKED_AT]), PREVIEW_MAX_CHARS)
+    is_cut = len(text) > _LOOKED_AT and not shown.endswith("…")
+    return shown[: PREVIEW_MAX_CHARS - 1] + "…" if is_cut else shown
 
 
 @cache
@@ -175,14 +159,12 @@ def _policy() -> "MemoryPolicy":
 _LONGEST_ITEMS = 64_000_000
 _STRATEGIES = frozenset(args_of(SearchStrategy))
 
-#: For each tool, the keys of `d` that say how long a text among the arguments is, as {key: argument}.
-_LENGTHS = {
-    "memory_recall": {"query_len": "query"}, "memory_recall_best_effort": {"query_len": "query"},
-    "memory_search": {"query_len": "query"}, "memory_ask": {"question_len": "question"},
-}  # fmt: skip
-#: Those that are a short argument.
-_ARGUMENTS = {
-    "memory_mount": {"action": "action", "path": "path"}, "memory_inspect": {"format": "output_format", "path": "path"},
+#: For each tool, the keys of `d` that are made of a text among the arguments, as {key: (argument, how)}.
+_ASKED: dict[str, dict[str, tuple[str, Callable[[str], object]]]] = {
+    "memory_recall": {"query_len": ("query", len)}, "memory_recall_best_effort": {"query_len": ("query", len)},
+    "memory_search": {"query_len": ("query", len)}, "memory_ask": {"question_len": ("question", len)},
+    "memory_mount": {"action": ("action", one_line), "path": ("path", one_line)},
+    "memory_inspect": {"format": ("output_format", one_line), "path": ("path", one_line)},
 }  # fmt: skip
 #: Those that count the statements in `items`.
 _ENTRIES = {"memory_propose": "proposed", "memory_import": "items"}
@@ -209,12 +191,10 @@ def audit_detail(tool: str, arguments: Mapping[str, Any], answer: Mapping[str, A
     written down; a written statement is, as a preview, once it has been stored.
     """
     found: dict[str, Any] = {}
-    for key, name in _LENGTHS.get(tool, {}).items():
-        if isinstance(value := arguments.get(name), str):
-            found[key] = len(value)
-    for key, name in _ARGUMENTS.get(tool, {}).items():
-        if isinstance(value := arguments.get(name), str) and value:
-            found[key] = one_line(value)
+    for key, (name, how) in _ASKED.get(tool, {}).items():
+        value = arguments.get(name)
+        if isinstance(value, str) and (value or how is len):
+            found[key] = how(value)
     if tool in _ENTRIES and (entries := arguments.get("items")) is not None:
         found |= {_ENTRIES[tool]: count_entries(entries, _LONGEST_ITEMS), "bytes": json_bytes(entries)}
     found |= _own_detail(tool, arguments, answer)

@@ -68,6 +68,7 @@ class ServerGuard:
         self.max_write_bytes = max_write_bytes
         self.max_write_bytes_per_minute = max_write_bytes_per_minute
         self.max_import_items, self.max_db_size_mb = max_import_items, max_db_size_mb
+        self.max_import_bytes = max_import_items * max_write_bytes  # of all items, each as large as it may be
         self.llm_commands = frozenset(llm_commands)
         if allow_roots is None:
             named = [] if self.db_root is None else [self.db_root]
@@ -121,12 +122,12 @@ class ServerGuard:
 
     def check_write_size(self, content: str | int) -> None:
         """One write's content (or its size in bytes) is not too large."""
-        size = content if isinstance(content, int) else text_bytes(content)
+        size = content if isinstance(content, int) else json_bytes(content)
         if size > self.max_write_bytes:
             raise GuardError(f"Write size {size} bytes exceeds limit of {self.max_write_bytes} bytes")
 
     def check_write_budget(self, session_id: str, size: int) -> None:
-        """What the session wrote in the last 60 seconds leaves room for so many bytes more; they count from now on."""
+        """What the session wrote in the last 60 seconds leaves room for these bytes; they count from now on."""
         with self._lock:
             now = self._clock()
             written = self._written.setdefault(session_id, deque())
@@ -147,11 +148,6 @@ class ServerGuard:
         """One import does not have too many items."""
         if count > self.max_import_items:
             raise GuardError(f"Import batch of {count} items exceeds limit of {self.max_import_items}")
-
-    @property
-    def max_import_bytes(self) -> int:
-        """As many items as may come, each as large as it may be."""
-        return self.max_import_items * self.max_write_bytes
 
     def check_sizes(self, tool: str, arguments: Mapping[str, Any], session_id: str, *, writes: bool) -> None:
         """All of the above that concerns a call of `tool`."""
@@ -259,18 +255,13 @@ def _inside(path: str, root: str) -> bool:
 # --- sizes, without trusting what is measured: no recursion, no copy, an end to every count --------------------------
 
 
-def text_bytes(text: str) -> int:
-    """The length of a text in UTF-8; half of a surrogate pair counts as three bytes."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
 def json_bytes(value: Any) -> int:
     """About as many bytes as `value` has in JSON without blanks, escapes not counted.
 
-    A text counts as itself, without its quotes: that is what a `content` argument holds.
+    A text counts as itself, without its quotes: that is what a `content` argument holds. Half of a surrogate pair
+    counts as three bytes.
     """
-    if isinstance(value, str):
-        return text_bytes(value)
+    frame = 0 if isinstance(value, str) else 3  # quotes and a comma
     total = 0
     pending = [value]
     for _ in range(MAX_PARTS):
@@ -278,7 +269,7 @@ def json_bytes(value: Any) -> int:
             break
         one = pending.pop()
         if isinstance(one, str):
-            total += text_bytes(one) + 3
+            total += frame + (len(one) if one.isascii() else len(one.encode("utf-8", "surrogatepass")))
         elif isinstance(one, dict):
             total += 2
             pending.extend(one)

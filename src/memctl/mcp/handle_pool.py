@@ -219,16 +219,13 @@ class LentContext(CallContext):
     def __init__(self, store: "MemoryStore", policy: "MemoryPolicy | None", settings: "MemoryConfig | None") -> None:
         super().__init__(db=store._db.path, json=True)
         self._lent, self._policy, self._settings = store._db, policy, settings
+        if self._lent.path == MEMORY:  # which is no path to be made absolute
+            self._db_path = MEMORY
 
     @property
     def db(self) -> "Database":
         """The store that was lent; its owner closes it."""
         return self._lent if self._db is None else self._db  # `scratch()` puts another one there
-
-    @property
-    def db_path(self) -> str:
-        """The path its owner opened."""
-        return self._lent.path if self._lent.path == MEMORY else self.absolute(self._lent.path)
 
     @property
     def config_path(self) -> str | None:

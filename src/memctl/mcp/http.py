@@ -14,8 +14,8 @@ import signal
 import socket
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from contextlib import closing, suppress
 from functools import partial
 from typing import cast
 from urllib.parse import parse_qsl
@@ -28,7 +28,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memctl import errors, ids
 from memctl.annotations import Any
-from memctl.mcp.access_tokens import FULL, Grant, Tokens, granted
+from memctl.mcp.session import FULL, Grant, Tokens, granted
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -43,7 +43,7 @@ MAX_BODY_BYTES = 4 * 1_048_576
 BODY_SECONDS = 30.0
 #: Sessions whose owner is remembered; the one that was silent for longest is forgotten first.
 MAX_SESSIONS = 4096
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})  # as headers have them
 _ALL_ADDRESSES = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared with, not bound to
 #: Where an SSE stream tells its client which address to post to.
 _ENDPOINT = re.compile(rb"session_id=([0-9a-fA-F-]{16,64})")
@@ -72,7 +72,7 @@ def check_binding(host: str, tokens: Tokens | None) -> None:
 
 def is_loopback(host: str) -> bool:
     """Whether an address can only be reached from this machine."""
-    return host.lower() in LOOPBACK or re.fullmatch(r"127(\.\d{1,3}){3}", host) is not None
+    return host == "::1" or host.lower() in LOOPBACK or re.fullmatch(r"127(\.\d{1,3}){3}", host) is not None
 
 
 def allowed_names(
@@ -87,25 +87,21 @@ def allowed_names(
     Any name is right when the server listens on all addresses and was told no name. The SDK's check would then let
     every page in as well, so `Shield` looks at Origin itself.
     """
-    names = {name.lower() for name in allow_hosts}
-    any_name = host in _ALL_ADDRESSES and not names
-    if host in _ALL_ADDRESSES:
-        names |= LOOPBACK
-    else:
-        names |= {host.lower()} | (LOOPBACK if is_loopback(host) else frozenset())
+    given = {name.lower() for name in allow_hosts}
+    any_name = host in _ALL_ADDRESSES and not given
+    if host not in _ALL_ADDRESSES:
+        given.add(host.lower())
+    names = {f"[{name}]" if ":" in name else name for name in given}  # an IPv6 address stands in brackets there
     origins = {origin.lower().rstrip("/") for origin in allow_origins}
+    if host in _ALL_ADDRESSES or is_loopback(host):
+        names |= LOOPBACK
     if is_loopback(host):
         origins |= {f"{scheme}://{name}{port}" for scheme in ("http", "https")
-                    for name in map(_in_brackets, LOOPBACK) for port in ("", ":*")}  # fmt: skip
-    hosts = sorted(f"{_in_brackets(name)}{port}" for name in names for port in ("", ":*"))
+                    for name in LOOPBACK for port in ("", ":*")}  # fmt: skip
+    hosts = sorted(f"{name}{port}" for name in names for port in ("", ":*"))
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=not any_name, allowed_hosts=hosts, allowed_origins=sorted(origins)
     )
-
-
-def _in_brackets(name: str) -> str:
-    """A name as a header has it: an IPv6 address stands in brackets."""
-    return f"[{name}]" if ":" in name else name
 
 
 # --- requests --------------------------------------------------------------------------------------------------------
@@ -162,33 +158,31 @@ class Shield:
         elif scope["type"] == "websocket":  # no MCP transport here uses one
             await send({"type": "websocket.close", "code": 1008})
         else:
-            await self._named(scope, receive, send)
+            try:
+                if await self._is_admitted(scope, receive, send):
+                    await self._pages(scope, receive, send)
+            except RequestRefused as no:
+                await _answer(send, no.status, {"error": no.code, "message": no.message}, no.headers)
 
-    async def _named(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """What holds for a browser's question in advance (CORS) too: form, health, Host and Origin."""
-        try:
-            headers = _headers(scope)
-            if scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
-                well = True if self.healthy is None else await asyncio.to_thread(self.healthy)
-                await _answer(send, 200 if well else 503, {"status": "ok" if well else "failing"})
-                return
-            if refusal := await self.names.validate_request(Request(scope)):
-                await refusal(scope, cast("Any", receive), cast("Any", send))
-                return
-            self._check_origin(headers)
-        except RequestRefused as no:
-            await _answer(send, no.status, {"error": no.code, "message": no.message}, no.headers)
-            return
-        await self._pages(scope, receive, send)
+    async def _is_admitted(self, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Check what holds for a browser's question in advance (CORS) too: form, Host and Origin.
 
-    def _check_origin(self, headers: dict[bytes, str]) -> None:
-        """Where any name is right: a page of another site may not call, with or without a token."""
-        if self._origins is None:
-            return
-        if not headers.get(b"host"):
-            raise RequestRefused(421, "wrong-host", "a request has a Host header")
-        if b"origin" in headers and headers[b"origin"].lower() not in self._origins:
-            raise RequestRefused(403, "wrong-origin", "pages of this origin may not call this server")
+        False for a request that is answered here: about health, or one that the SDK's check refuses.
+        """
+        headers = _headers(scope)
+        if scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
+            well = True if self.healthy is None else await asyncio.to_thread(self.healthy)
+            await _answer(send, 200 if well else 503, {"status": "ok" if well else "failing"})
+            return False
+        if refusal := await self.names.validate_request(Request(scope)):
+            await refusal(scope, cast("Any", receive), cast("Any", send))
+            return False
+        if self._origins is not None:  # any name is right: a page of another site may not call, token or not
+            if not headers.get(b"host"):
+                raise RequestRefused(421, "wrong-host", "a request has a Host header")
+            if b"origin" in headers and headers[b"origin"].lower() not in self._origins:
+                raise RequestRefused(403, "wrong-origin", "pages of this origin may not call this server")
+        return True
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = _headers(scope)
@@ -197,8 +191,7 @@ class Shield:
                 raise RequestRefused(503, "stopping", "this server is about to stop", (b"retry-after", b"5"))
             grant = FULL if self.tokens is None else self._grant(self.tokens, headers)
             if self.tokens is not None:
-                self._check_session(scope, headers, grant)
-                send = self._noting_sessions(scope, send, grant)
+                send = self._guard_sessions(scope, headers, send, grant)
             is_call = scope["method"] not in ("GET", "HEAD", "OPTIONS")
             if is_call:
                 receive = await self._body(headers, receive)
@@ -230,8 +223,12 @@ class Shield:
             )
         return grant
 
-    def _check_session(self, scope: Scope, headers: dict[bytes, str], grant: Grant) -> None:
-        """A session runs with the rights of the token that opened it, so no other token may use it."""
+    def _guard_sessions(self, scope: Scope, headers: dict[bytes, str], send: Send, grant: Grant) -> Send:
+        """Refuse a session of another caller: it runs with the rights of the token that opened it.
+
+        Returns `send` as it notes whose the session is that the answer opens: in a header, or in the first event of an
+        SSE stream.
+        """
         sessions = [headers[b"mcp-session-id"].encode("latin-1")] if b"mcp-session-id" in headers else []
         # Parsed as the SDK parses it: `session%5Fid` is the same name.
         query = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
@@ -240,26 +237,21 @@ class Shield:
             if self._owners.get(session) is not grant:
                 raise RequestRefused(404, "session-unknown", "there is no such session")
             self._owners.move_to_end(session)
-
-    def _noting_sessions(self, scope: Scope, send: Send, grant: Grant) -> Send:
-        """`send`, noting which session the answer opens: in a header, or in the first event of an SSE stream."""
         is_first_part = scope["method"] == "GET"
-
-        def own(session: bytes) -> None:
-            self._owners.setdefault(session, grant)
-            while len(self._owners) > MAX_SESSIONS:
-                self._owners.popitem(last=False)
 
         async def noting(message: Message) -> None:
             nonlocal is_first_part
+            opened: list[bytes] = []
             if message["type"] == "http.response.start":
-                for name, value in message.get("headers", ()):
-                    if name.lower() == b"mcp-session-id":
-                        own(bytes(value))
+                headers = message.get("headers", ())
+                opened = [bytes(value) for name, value in headers if name.lower() == b"mcp-session-id"]
             elif is_first_part:
                 is_first_part = False
-                if found := _ENDPOINT.search(message.get("body", b"")[:1024]):
-                    own(found[1])
+                opened = _ENDPOINT.findall(message.get("body", b"")[:1024])[:1]
+            for session in opened:
+                self._owners.setdefault(session, grant)
+                while len(self._owners) > MAX_SESSIONS:
+                    self._owners.popitem(last=False)
             await send(message)
 
         return noting
@@ -464,24 +456,18 @@ def serve(
         limit_concurrency=MAX_CONNECTIONS, timeout_graceful_shutdown=GRACE_SECONDS, ws="none",
     )  # fmt: skip
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Bound here, so that a taken address is an exception and not an exit.
-    with _quiet_signals(), suppress(KeyboardInterrupt), closing(socket.socket(family, socket.SOCK_STREAM)) as sock:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind((host, port))
-        sock.listen(2048)
-        started(sock.getsockname()[1])
-        _GracefulServer(config, shield).run(sockets=[sock])
-
-
-@contextmanager
-def _quiet_signals() -> Iterator[None]:
-    """uvicorn raises again the signals that ended it: nothing is to happen then, the end was in good order."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    # uvicorn raises again the signals that ended it: nothing is to happen then, the end was in good order.
+    is_main = threading.current_thread() is threading.main_thread()
+    ending = (signal.SIGINT, signal.SIGTERM) if is_main else ()
+    before = {number: signal.signal(number, lambda *_: None) for number in ending}
     try:
-        yield
+        # Bound here, so that a taken address is an exception and not an exit.
+        with suppress(KeyboardInterrupt), closing(socket.socket(family, socket.SOCK_STREAM)) as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind((host, port))
+            sock.listen(2048)
+            started(sock.getsockname()[1])
+            _GracefulServer(config, shield).run(sockets=[sock])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

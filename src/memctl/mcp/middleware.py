@@ -6,6 +6,7 @@ Every tool of the server runs through `ToolMiddleware.call`, and always gets an 
 """
 
 import sys
+from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Lock
@@ -14,11 +15,10 @@ from memctl import faults, ids
 from memctl.annotations import Any
 from memctl.context import ToolBounds
 from memctl.errors import MemctlError
-from memctl.mcp.access_tokens import FULL, Grant, current_grant
 from memctl.mcp.audit import AuditLogger, audit_detail
 from memctl.mcp.guard import COMMAND_ARGUMENTS, NO_COMMAND, GuardError, ServerGuard, count_entries, json_bytes
 from memctl.mcp.rate_limiter import RateLimiter, RateLimitExceeded
-from memctl.mcp.session import SessionTracker
+from memctl.mcp.session import FULL, Grant, SessionTracker, current_grant
 from memctl.operation import Access
 
 #: Asking the memory something is how a model begins its answer to a new message: these begin a turn.
@@ -44,7 +44,7 @@ class ToolMiddleware:
     """What stands around all tools of one server. Every part but the sessions may be None: then it is off.
 
     db_path  the store's path, for its size and for the audit log
-    remote   whether calls come over HTTP: then one without a grant (`mcp.tokens`) is refused
+    remote   whether calls come over HTTP: then one without a grant (`session.Grant`) is refused
     """
 
     def __init__(
@@ -193,24 +193,6 @@ MAX_TOOLS = 128
 OTHER = "(other)"
 
 
-class _ToolCounts:
-    """The counters of one tool."""
-
-    calls = errors = rate_limited = bytes_in = bytes_out = 0
-
-    def __init__(self) -> None:
-        self.latencies: list[float] = []  # milliseconds; a ring once it has WINDOW entries
-
-    def as_dict(self) -> dict[str, Any]:
-        """The counts, and the values that half and 95 % of the calls stayed at or under (nearest rank)."""
-        ordered = sorted(self.latencies) or [0.0]
-        p50, p95 = (round(ordered[-(-len(ordered) * percent // 100) - 1], 1) for percent in (50, 95))
-        return {
-            "calls": self.calls, "errors": self.errors, "rate_limited": self.rate_limited, "p50_ms": p50,
-            "p95_ms": p95, "bytes_in": self.bytes_in, "bytes_out": self.bytes_out,
-        }  # fmt: skip
-
-
 class Metrics:
     """What the server did since it started, by tool, in a bounded amount of memory; safe to use from many threads.
 
@@ -222,28 +204,34 @@ class Metrics:
         self._clock = clock
         self._started = clock()
         self._lock = Lock()
-        self._tools: dict[str, _ToolCounts] = {}
+        self._counts: dict[str, Counter[str]] = {}
+        self._latencies: dict[str, deque[float]] = {}  # milliseconds
 
     def record(self, tool: str, outcome: str, ms: float, bytes_in: int, bytes_out: int) -> None:
         """Count one call; `outcome` is that of the audit line."""
         with self._lock:
-            name = tool if tool in self._tools or len(self._tools) < MAX_TOOLS else OTHER
-            found = self._tools.setdefault(name, _ToolCounts())
-            if len(found.latencies) < WINDOW:
-                found.latencies.append(ms)
-            else:
-                found.latencies[found.calls % WINDOW] = ms
-            found.calls += 1
-            found.rate_limited += outcome == "rate_limited"
-            found.errors += outcome not in ("ok", "rate_limited")
-            found.bytes_in += bytes_in
-            found.bytes_out += bytes_out
+            name = tool if tool in self._counts or len(self._counts) < MAX_TOOLS else OTHER
+            found = self._counts.setdefault(name, Counter())
+            found["calls"] += 1
+            found["rate_limited"] += outcome == "rate_limited"
+            found["errors"] += outcome not in ("ok", "rate_limited")
+            found["bytes_in"] += bytes_in
+            found["bytes_out"] += bytes_out
+            self._latencies.setdefault(name, deque(maxlen=WINDOW)).append(ms)
 
     def as_dict(self, tool: str | None = None) -> dict[str, Any]:
-        """Seconds since the start, the sums, and each tool that was called, by name; or all this of one tool."""
+        """Seconds since the start, the sums, and each tool that was called, by name; or all this of one tool.
+
+        `p50_ms` and `p95_ms` are the values that half and 95 % of the last calls stayed at or under (nearest rank).
+        """
+        tools: dict[str, dict[str, Any]] = {}
         with self._lock:
-            tools = {
-                name: counts.as_dict() for name, counts in sorted(self._tools.items()) if tool is None or name == tool
-            }
+            for name in sorted(self._counts if tool is None else {tool} & self._counts.keys()):
+                n, ms = self._counts[name], sorted(self._latencies[name])
+                p50, p95 = (round(ms[-(-len(ms) * percent // 100) - 1], 1) for percent in (50, 95))
+                tools[name] = {
+                    "calls": n["calls"], "errors": n["errors"], "rate_limited": n["rate_limited"], "p50_ms": p50,
+                    "p95_ms": p95, "bytes_in": n["bytes_in"], "bytes_out": n["bytes_out"],
+                }  # fmt: skip
         sums = {key: sum(one[key] for one in tools.values()) for key in ("calls", "errors", "rate_limited")}
         return {"uptime_seconds": round(self._clock() - self._started, 1)} | sums | {"tools": tools}

@@ -7,7 +7,7 @@ not wait.
 from collections import OrderedDict
 from collections.abc import Callable
 from math import ceil
-from threading import Lock
+from threading import RLock
 
 from memctl import ids
 
@@ -103,7 +103,7 @@ class RateLimiter:
         self.writes_per_minute, self.reads_per_minute = writes_per_minute, reads_per_minute
         self.burst_factor, self.max_proposals_per_turn = burst_factor, max_proposals_per_turn
         self.clock, self.turn_seconds = clock, turn_seconds
-        self._lock = Lock()
+        self._lock = RLock()
         self._sessions: OrderedDict[str, _Buckets] = OrderedDict()
 
     @staticmethod
@@ -139,7 +139,7 @@ class RateLimiter:
     def check_proposals(self, session_id: str, n: int) -> None:
         """Count `n` proposals of this turn, all or none. A turn that was silent for long enough is over."""
         with self._lock:
-            session = self._session(session_id)
+            session = self._get_buckets(session_id)
             now = self.clock()
             left = self.turn_seconds - (now - session.last_proposal)
             if left <= 0:
@@ -160,14 +160,13 @@ class RateLimiter:
     def reset_turn(self, session_id: str) -> None:
         """A new turn began: proposals count from nothing."""
         with self._lock:
-            self._session(session_id).proposals = 0
+            self._get_buckets(session_id).proposals = 0
 
     # --- inside ------------------------------------------------------------------------------------------------
 
     def _take(self, session_id: str, kind: str, n: float, items: str, rate: int) -> None:
         with self._lock:
-            session = self._session(session_id)
-            bucket: _Bucket = getattr(session, kind)
+            bucket: _Bucket = getattr(self._get_buckets(session_id), kind)
             wait = bucket.try_consume(n)
         if not wait:
             return
@@ -179,17 +178,14 @@ class RateLimiter:
 
     def _get_buckets(self, session_id: str) -> _Buckets:
         with self._lock:
-            return self._session(session_id)
-
-    def _session(self, session_id: str) -> _Buckets:
-        session = self._sessions.get(session_id)
-        if session is None:
-            now, buckets = self.clock(), []
-            for rate in (self.reads_per_minute, self.writes_per_minute):
-                capacity = max(1.0, rate * self.burst_factor)
-                buckets.append(_Bucket(capacity, capacity, now, rate / 60, self.clock))
-            session = self._sessions[session_id] = _Buckets(*buckets)
-        self._sessions.move_to_end(session_id)
-        while len(self._sessions) > MAX_SESSIONS:
-            self._sessions.popitem(last=False)
-        return session
+            session = self._sessions.get(session_id)
+            if session is None:
+                now, buckets = self.clock(), []
+                for rate in (self.reads_per_minute, self.writes_per_minute):
+                    capacity = max(1.0, rate * self.burst_factor)
+                    buckets.append(_Bucket(capacity, capacity, now, rate / 60, self.clock))
+                session = self._sessions[session_id] = _Buckets(*buckets)
+            self._sessions.move_to_end(session_id)
+            while len(self._sessions) > MAX_SESSIONS:
+                self._sessions.popitem(last=False)
+            return session

@@ -50,7 +50,9 @@ class BuiltServer(NamedTuple):
         self.pool.close()
         for entry in self.tools:
             _ = entry.tool
-        listed = _sdk().listed(self.server)
+        import anyio
+
+        listed = [tool.name for tool in anyio.run(self.server.list_tools)]
         if listed != [entry.name for entry in self.tools]:
             raise RuntimeError(f"the SDK lists {listed}")
 
@@ -73,7 +75,7 @@ def _sdk() -> Any:
 def build(options: Mapping[str, Any], ctx: Context) -> BuiltServer:
     """A server from the parameters of `serve`. Raises what is wrong with them."""
     sdk = _sdk()
-    from memctl.mcp import resources, tools
+    from memctl.mcp import tools
 
     llm = options["llm"]
     named = ctx.db_flag or ctx.env("MEMCTL_DB")
@@ -113,11 +115,7 @@ def build(options: Mapping[str, Any], ctx: Context) -> BuiltServer:
         metrics=Metrics(), db_path=db, remote=is_remote,
     ))  # fmt: skip
     chosen = catalog(options["toolset"])
-    server = sdk.make_server(
-        NAME, [_sdk_tool(entry, runner) for entry in chosen], version=__version__, verbose=ctx.verbose,
-        instructions=resources.instructions({entry.name for entry in chosen}),
-    )  # fmt: skip
-    resources.add_offers(server, runner)
+    server = sdk.make_server(NAME, chosen, runner, version=__version__, verbose=ctx.verbose)
     if not is_remote:
         return BuiltServer(server, pool, chosen)
     return BuiltServer(server, pool, chosen, *_shield(server, pool, options, ctx))
@@ -128,24 +126,15 @@ def model_commands(options: Mapping[str, Any], ctx: Context) -> list[str]:
     return options["llm"] or [one for one in [ctx.env("MEMCTL_LLM")] if one]
 
 
-def _sdk_tool(entry: CatalogTool, runner: Any) -> Any:
-    def call(arguments: dict[str, Any], session: str | None, progress: Any) -> dict[str, Any]:
-        answer: dict[str, Any] = runner.call(entry.tool, arguments, session, progress).wire()
-        return answer
-
-    return _sdk().make_tool(
-        call, name=entry.name, description=entry.description, schema=entry.schema, answer=entry.answer,
-        annotations=entry.annotations,
-    )  # fmt: skip
-
-
 def _shield(server: Any, pool: HandlePool, options: Mapping[str, Any], ctx: Context) -> tuple[Any, str]:
     """What stands before the server over HTTP, and the token that was made for this run, "" if there is none.
 
     Raises what is wrong with the tokens and the address.
     """
+    from secrets import token_urlsafe
+
     from memctl.mcp import http
-    from memctl.mcp.access_tokens import make_token, read_tokens
+    from memctl.mcp.session import Grant, Tokens, read_tokens
 
     host, hosts, origins = options["host"], options["allow_host"] or (), options["allow_origin"] or ()
     token, tokens = "", None
@@ -154,7 +143,8 @@ def _shield(server: Any, pool: HandlePool, options: Mapping[str, Any], ctx: Cont
     else:
         http.check_binding(host, None)
         if not options["no_token"]:
-            token, tokens = make_token()
+            token = token_urlsafe(32)
+            tokens = Tokens({token: Grant("this-run", writes=True)})
     shield = http.Shield(
         _sdk().http_app(server, options["transport"]), names=http.allowed_names(host, hosts, origins), tokens=tokens,
         allow_origins=origins, healthy=pool.is_readable,
@@ -173,16 +163,12 @@ def run(built: BuiltServer, options: Mapping[str, Any], ctx: Context) -> None:
     ctx.note(f"memctl MCP server (db={built.pool.db_path})")
     try:
         if built.shield is None:
-            from memctl.mcp import stdio
-
             ctx.note("Transport: stdio (local). Press Ctrl+C to stop.")
-            stdio.run(_sdk().low_level(built.server), lambda code: _end(built.pool, code))
+            _sdk().run_stdio(built.server, lambda code: _end(built.pool, code))
         else:
             _serve_http(built, options, ctx)
     finally:
-        _end_models()
-        if not built.pool.close(GRACE_SECONDS):
-            _exit(0)
+        _end(built.pool)
 
 
 def _serve_http(built: BuiltServer, options: Mapping[str, Any], ctx: Context) -> None:
@@ -203,25 +189,20 @@ def _serve_http(built: BuiltServer, options: Mapping[str, Any], ctx: Context) ->
         raise errors.AddressTaken(host=host, port=options["port"], reason=exc.strerror or str(exc)) from exc
 
 
-def _end(pool: HandlePool, code: int) -> None:
-    """End the process at once, whatever threads are doing; writes that are going on have a moment to finish."""
-    _end_models()
-    pool.close(GRACE_SECONDS)
-    _exit(code)
+def _end(pool: HandlePool, code: int | None = None) -> None:
+    """End what goes on: model commands, for which nobody else cares, at once; writes have a moment to finish.
 
-
-def _end_models() -> None:
-    """Stop the model commands that calls are waiting for; nobody else would."""
+    With a code the process ends too, whatever threads are doing. Without one it does when something still goes on.
+    """
     process = sys.modules.get("memctl.process")  # not there as long as no program was asked
     if process is not None:
         process.end_all()
-
-
-def _exit(code: int) -> None:
+    if pool.close(GRACE_SECONDS) and code is None:
+        return
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
-    os._exit(code)
+    os._exit(code or 0)
 
 
 # --- the module's own door -------------------------------------------------------------------------------------------

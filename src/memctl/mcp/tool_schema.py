@@ -10,6 +10,7 @@ when its tool is first called.
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pkgutil import get_data
 
 from memctl.annotations import TYPE_CHECKING, Any
@@ -68,13 +69,20 @@ class ToolInput:
         return schema | {"description": self.help} if self.help else schema
 
     def value(self, given: Any) -> Any:
-        """What the operation gets. Raises ArgumentInvalid."""
+        """What the operation gets; a list may come as a text with commas or as a JSON array. Raises ArgumentInvalid."""
         try:
             if self.takes_records:
                 return self._records(given)
-            if self.param.many:
-                return self.param.check([self._scalar(one) for one in _list_items(given)])
-            return self.param.check(self._scalar(given))
+            if not self.param.many:
+                return self.param.check(self._scalar(given))
+            if isinstance(given, str) and given.lstrip().startswith("["):
+                with suppress(ValueError):  # else it is a text that only looks like a JSON array
+                    given = list(json.loads(given))
+            if isinstance(given, str):
+                given = [part.strip() for part in given.split(",") if part.strip()]
+            if not isinstance(given, list):
+                raise _wrong_kind("must be a list of texts", given)
+            return self.param.check([self._scalar(one) for one in given])
         except ValueError as exc:
             raise ArgumentInvalid(name=self.name, message=str(exc)) from exc
 
@@ -128,20 +136,6 @@ class ToolInput:
         return typing.Annotated[kind, Field(description=words, ge=self.param.arg.ge, le=self.param.arg.le)]
 
 
-def _list_items(given: Any) -> list[Any]:
-    """A list as it is; a text as the parts between its commas, or as the JSON array it holds."""
-    if isinstance(given, list):
-        return given
-    if not isinstance(given, str):
-        raise _wrong_kind("must be a list of texts", given)
-    if given.lstrip().startswith("["):
-        try:
-            return list(json.loads(given))
-        except ValueError:
-            pass  # a text that only looks like one
-    return [part.strip() for part in given.split(",") if part.strip()]
-
-
 def _wrong_kind(wanted: str, given: Any) -> ValueError:
     names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
     return ValueError(f"{wanted}, not {names.get(type(given), 'a number')}")
@@ -166,27 +160,6 @@ class Tool:
         out: Schema = {"type": "object", "properties": {one.name: one.schema() for one in self.inputs}}
         required = [one.name for one in self.inputs if one.required]
         return out | {"required": required} if required else out
-
-    def catalog_entry(self) -> dict[str, Any]:
-        """What is published of it, in catalog.json.
-
-        `answer` is the JSON Schema of its structured result, None for a tool that answers in prose; only `status` is
-        always there, since an error has other keys. `annotations` are the four hints of the protocol, by which a client
-        decides whether to ask its user.
-        """
-        op = self.op
-        answer = {"status": {"type": "string"}} | {key: {"type": kind} for key, kind in op.answer.items()}
-        small = Tool(op, full=False).schema()
-        entry = {
-            "name": self.name, "operation": op.name, "toolset": op.toolset, "description": self.description,
-            "schema": small,
-            "answer": None if op.prose else {"type": "object", "properties": answer, "required": ["status"]},
-            "annotations": {
-                "readOnlyHint": not self.writes, "destructiveHint": op.destructive,
-                "idempotentHint": not self.writes or op.idempotent, "openWorldHint": op.open_world,
-            },
-        }  # fmt: skip
-        return entry if small == self.schema() else entry | {"full": self.schema()}
 
     def named(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """A client's arguments under their published names; `null` means "not given".
@@ -296,6 +269,25 @@ def catalog(toolset: str) -> list[CatalogTool]:
 
 
 def catalog_text() -> Iterator[str]:
-    """What catalog.json must be: one tool a line."""
-    entries = [json.dumps(tool.catalog_entry(), ensure_ascii=False) for tool in tools("full")]
+    """What catalog.json must be: one tool a line.
+
+    `answer` is the JSON Schema of its structured result, None for a tool that answers in prose; only `status` is always
+    there, since an error has other keys. `annotations` are the four hints of the protocol, by which a client decides
+    whether to ask its user.
+    """
+    entries = []
+    for tool in tools("full"):
+        op = tool.op
+        answer = {"status": {"type": "string"}} | {key: {"type": kind} for key, kind in op.answer.items()}
+        small, full = Tool(op, full=False).schema(), tool.schema()
+        entry = {
+            "name": tool.name, "operation": op.name, "toolset": op.toolset, "description": tool.description,
+            "schema": small,
+            "answer": None if op.prose else {"type": "object", "properties": answer, "required": ["status"]},
+            "annotations": {
+                "readOnlyHint": not tool.writes, "destructiveHint": op.destructive,
+                "idempotentHint": not tool.writes or op.idempotent, "openWorldHint": op.open_world,
+            },
+        }  # fmt: skip
+        entries.append(json.dumps(entry if small == full else entry | {"full": full}, ensure_ascii=False))
     yield "[\n" + ",\n".join(entries) + "\n]\n"

@@ -32,6 +32,7 @@ GROUPS = ("Start", "Write", "Recall", "Look", "Move", "Care")
 TABLE: dict[str, Row] = {
     "init": Row("memctl.ops.start.init", "Make a store and print the line that selects it", "Start"),
     "serve": Row("memctl.ops.start.serve", "Serve the memory to AI clients over the Model Context Protocol", "Start"),
+    "docs": Row("memctl.ops.start.docs", "Read the documentation", "Start"),
     "ingest": Row(
         "memctl.ops.write.ingest", "Store documents as raw passages, kept out of recall until promoted", "Write"
     ),

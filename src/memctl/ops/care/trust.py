@@ -35,7 +35,7 @@ def trust(
 
     A store that memctl made for you is trusted already. Of another one that lies in your way nothing counts until you
     say so: it is read as somebody else's, and not written to. Prints what will count. The config.json beside it is
-    vouched for as it is now. docs/trust.md tells the whole of it.
+    vouched for as it is now. memctl docs trust tells the whole of it.
     """
     if listed:
         rows, lines = [], []

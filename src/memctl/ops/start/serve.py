@@ -111,7 +111,8 @@ def serve(
 
     Needs the Python SDK: pip install 'memctl[mcp]'. Without --transport it speaks on standard input and output, as
     clients that start it expect, and ends when its input does. A store that is missing is made when something is first
-    stored. docs/mcp.md has the tools, and the configuration of each client.
+    stored. memctl docs mcp has the tools, and the
+    configuration of each client.
     """  # fmt: skip
     options = {name: value for name, value in locals().items() if name != "ctx"}
     _refuse_idle_guards(options)
