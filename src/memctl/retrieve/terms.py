@@ -10,7 +10,7 @@ from itertools import pairwise
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
-from memctl.text.query import EN_LIGHT, FR_LIGHT, Query, french_stem, other_forms, stem
+from memctl.text.query import EN_LIGHT, FR_LIGHT, Query, other_forms, stem
 
 #: What a match counts beside the word itself: an irregular form or other prefix, the beginning of a French word.
 IRREGULAR = 0.7
@@ -162,7 +162,7 @@ def _forms(word: str, query: Query, stems: bool) -> Forms:
         elif len(word) == PREFIX_MIN_LEN - 1 and word[-1] in "sS":  # JWTs
             forms.append((index.quote_phrase(word[:-1]), 1.0))
     elif query.french and len(word) >= FRENCH_MIN_LEN and word.isalpha():
-        forms.append((_prefix(french_stem(word)), BEGINNING))
+        forms.append((_prefix(stem(word, french=True)), BEGINNING))
     low = word.lower()
     for one, two in LIGATURES:  # to the index it is a letter of its own
         if one in low:
