@@ -16,8 +16,8 @@ from memctl.parameters import BlockForm, ReadRequest
 from memctl.reading.request import Retriever, block_budget, looking_back
 from memctl.retrieve.candidates import SearchResult
 from memctl.retrieve.find import KnownTexts
-from memctl.store import rule_versions
 from memctl.store.documents import mounts, passages
+from memctl.store.items import events
 from memctl.store.items import items as stored
 from memctl.text import CHARS_PER_TOKEN, estimate_tokens, source_trust
 from memctl.text.block import packing
@@ -229,8 +229,8 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
         places = {i: passages.UntrustedPosition(*places.get(i, ())) for i in scores}
     past = retriever.filters.as_of is not None
     # The policy is made only for a project that has a part of its own in it.
-    rules = rule_versions.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
-    if rule_versions.unseen_items(ctx.db, rules, records, past=past)[0]:
+    rules = events.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
+    if events.unseen_items(ctx.db, rules, records, past=past)[0]:
         from memctl.reading import delivery
 
         records, places = delivery.judge_items(ctx, records, places, retriever.command, past=past)
