@@ -34,16 +34,16 @@ LINES = "\n".join(
 
 #: Two turns of a conversation, each whole or not there at all; doing it again goes on where it was broken off.
 TURNS = f"""
-from memctl.ingest import turns
+from memctl.ingest import statements
 from memctl.context import open_context
 from memctl.ops.look.sessions import session_store
 from memctl.store import sessions
 
 with open_context(store) as ctx:
     ctx.allow("create")
-    turns.begin_session(ctx.db, ctx.policy, "p:1", scope="team", client="test")
+    statements.begin_session(ctx.db, ctx.policy, "p:1", scope="team", client="test")
     if sessions.get_session(ctx.db, "p:1").turns == 0:
-        turns.record_turn(ctx.db, ctx.policy, "p:1", "which database?", "", ["MEM-1"])
+        statements.record_turn(ctx.db, ctx.policy, "p:1", "which database?", "", ["MEM-1"])
     if not sessions.list_turns(ctx.db, "p:1")[0].answer:
         session_store(ctx, {ANSWER!r}, "p:1")
 """
