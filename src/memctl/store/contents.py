@@ -29,20 +29,25 @@ def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_i
         within, values = f"{within} AND corpus_id = ?", [*values, corpus_id]
     of_these = f" WHERE item_id IN (SELECT id FROM memory_items WHERE 1{within})" if within else ""
 
-    def count(where: str) -> int:
-        return int(db.value(f"SELECT count(*) FROM memory_items WHERE {where}{within}", values))
-
-    def count_by(column: str) -> dict[str, int]:
-        sql = f"SELECT {column}, count(*) FROM memory_items WHERE archived = 0{within}"
-        return dict(db.rows(f"{sql} GROUP BY {column} ORDER BY {column}", values))
-
-    active = count("archived = 0")
+    by: dict[str, dict[str, int]] = {"tier": {}, "type": {}, "scope": {}}
+    active = archived = withheld = 0
+    for tier, type_, scope, is_archived, is_held, count in db.rows(
+        "SELECT tier, type, scope, archived <> 0, injectable = 0, count(*) FROM memory_items "
+        f"WHERE 1{within} GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3",
+        values,
+    ):
+        if is_archived:
+            archived += count
+            continue
+        active, withheld = active + count, withheld + count * is_held
+        for column, value in (("tier", tier), ("type", type_), ("scope", scope)):
+            by[column][value] = by[column].get(value, 0) + count
     tokenizer = fts.tokenizer_of(db) if "memory_items_fts" in db.tables else None
     stored = db.meta("fts_tokenizer")
     return {
         "total_items": active,
-        "by_tier": count_by("tier"),
-        "by_type": count_by("type"),
+        "by_tier": by["tier"],
+        "by_type": dict(sorted(by["type"].items())),
         "events_count": int(db.value(f"SELECT count(*) FROM memory_events{of_these}", values)),
         "embeddings_count": int(db.value(f"SELECT count(*) FROM memory_embeddings{of_these}", values)),
         "fts5_available": tokenizer is not None,
@@ -52,9 +57,9 @@ def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_i
         "fts_reindex_count": int(db.meta("fts_reindex_count") or 0),
         "fts_tokenizer_mismatch": bool(stored) and tokenizer is not None and stored != tokenizer,
         "fts_state": index_state(db),
-        "by_scope": count_by("scope"),
-        "archived_items": count("1") - active,
-        "withheld_items": count("archived = 0 AND injectable = 0"),
+        "by_scope": dict(sorted(by["scope"].items())),
+        "archived_items": archived,
+        "withheld_items": withheld,
         "files": int(db.value("SELECT count(*) FROM corpus_hashes")),
     }
 

@@ -5,6 +5,7 @@
 """
 
 import math
+from collections import namedtuple  # `typing.NamedTuple` would cost a search the import of typing
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
@@ -153,7 +154,7 @@ def filter_rows(db: Database, filters: Filters, rows: AbstractSet[int]) -> Abstr
 
 def _known(db: Database, filters: Filters, more: int = 0) -> dict[bool, set[int]]:
     """The items that are known to pass these filters, and to go on doing so (True), and those that do not (False)."""
-    known: dict[bool, set[int]] = db.cached(f"passing {filters.name()}", more) if filters.name() else {}
+    known: dict[bool, set[int]] = db.cached(f"passing {filters.name}", more) if filters.name else {}
     if not known:
         known |= {True: set(), False: set()}
     return known
@@ -162,7 +163,7 @@ def _known(db: Database, filters: Filters, more: int = 0) -> dict[bool, set[int]
 # --- where items stand -----------------------------------------------------------------------------------------------
 
 
-class OrderedItem:
+class OrderedItem(namedtuple("OrderedItem", "source position length asks document")):
     """Where an item stands.
 
     source, position  what it is from, and its place there
@@ -171,11 +172,7 @@ class OrderedItem:
     document          whether the source is a document, not a conversation
     """
 
-    __slots__ = ("asks", "document", "length", "position", "source")
-
-    def __init__(self, source: str, position: int, length: int, asks: int, document: bool) -> None:
-        self.source, self.position, self.length = source, position, length
-        self.asks, self.document = bool(asks), document
+    __slots__ = ()
 
 
 #: What an item is from: the kind of source, its name, and the item's first chunk there.
@@ -199,7 +196,7 @@ def read_order(db: Database, rows: Iterable[int]) -> dict[int, OrderedItem]:
             # An item that has an order in its source ends its chunk id in its place there: "3", "guide.md:3".
             position = str(chunk or "").rpartition(":")[2]
             if position.isdecimal() and position.isascii() and len(position) < 10:
-                known[row] = OrderedItem(str(name or ""), int(position), length, asks, kind == "doc")
+                known[row] = OrderedItem(str(name or ""), int(position), length, bool(asks), kind == "doc")
     return {row: place for row in rows if (place := known[row]) is not None}
 
 
@@ -210,7 +207,8 @@ def read_order(db: Database, rows: Iterable[int]) -> dict[int, OrderedItem]:
 #: change. The triggers in `schema.FTS_TRIGGERS` fire for every program that writes to the file, and note what they see.
 _FITS = (
     "SELECT sound AND replaced_row IS NULL AND (SELECT max(rowid) FROM main.memory_items) IS "
-    f"(SELECT max(id) FROM main.{FTS}_docsize), schema_version FROM main.{STATE}"
+    f"(SELECT max(id) FROM main.{FTS}_docsize), schema_version, "
+    f"(SELECT schema_version FROM pragma_schema_version) FROM main.{STATE}"
 )
 
 
@@ -224,12 +222,12 @@ def index_state(db: Database) -> str:
     if not (db.trusted and STATE in db.tables):
         return "unknown"
     try:
-        fits, compared = db.row(_FITS) or (False, None)
+        fits, compared, version = db.row(_FITS) or (False, None, None)
     except errors.StoreFailed:  # a table is missing
         return "unsound"
     if not fits:
         return "unsound"
-    if compared == db.schema_version():
+    if compared == version:
         return "sound"
     from memctl.store import schema
 
@@ -328,7 +326,7 @@ def match_strengths(db: Database, expression: str, filters: Filters, rows: int, 
     matching    taken out again, because it counts the items of every scope
     """
     known = db.cached("strengths")
-    found: Mapping[int, float] | None = known.get((expression, filters.name()))
+    found: Mapping[int, float] | None = known.get((expression, filters.name))
     if found is not None:
         return found
     cost = f"bm25({FTS}, {', '.join(map(str, COLUMN_WEIGHTS))})"
@@ -345,18 +343,18 @@ def match_strengths(db: Database, expression: str, filters: Filters, rows: int, 
         costs, lasting = {row: much for row, much, _ in joined}, [row for row, _, stays in joined if stays]
         if index_size(db) <= MAX_CACHED:
             _known(db, filters, len(lasting))[True].update(lasting)
-        stay = filters.name() != "" and len(lasting) == len(joined)
+        stay = filters.name != "" and len(lasting) == len(joined)
     limit = (K1 + 1) * max(LEAST_IDF, math.log((max(rows - matching, 0) + 0.5) / (matching + 0.5)))
     limit = max(limit, -min(costs.values(), default=0.0) / _FULL)  # the index may have counted otherwise
     found = {row: -K1 * cost / (limit + cost) for row, cost in costs.items()}
     if stay and len(found) <= _WORTH_KEEPING:
-        db.cached("strengths", len(found) // 2)[expression, filters.name()] = found
+        db.cached("strengths", len(found) // 2)[expression, filters.name] = found
     return found
 
 
 def newest_matches(db: Database, expression: str, filters: Filters, limit: int) -> list[int]:
     """Rowids of the items that match an expression, those stored last first."""
-    if _most_pass(db, filters) or (filters.name() and not (filters.scopes and has_other_scopes(db, filters.scopes))):
+    if _most_pass(db, filters) or (filters.name and not (filters.scopes and has_other_scopes(db, filters.scopes))):
         some = limit + limit // 8
         found = [row[0] for row in db.rows(f"{_MATCHING} ORDER BY rowid DESC LIMIT ?", [expression, some])]
         seen = filter_rows(db, filters, set(found))
@@ -481,16 +479,13 @@ def decode_varints(data: bytes) -> list[int]:
 _DAY_OF = "CAST(julianday({}) - 2440587.5 AS INTEGER)"
 
 
-class ItemUsage:
-    """Of one item the day on which it was made, that of its last use, the number of uses, and its importance.
+class ItemUsage(namedtuple("ItemUsage", "made uses used importance")):
+    """Of one item the day on which it was made, the number of uses, the day of the last one, and its importance.
 
     Days are counted from 1970. What is not known, or was never said, is None.
     """
 
-    __slots__ = ("importance", "made", "used", "uses")
-
-    def __init__(self, made: int | None, uses: int, used: int | None, importance: float | None) -> None:
-        self.made, self.uses, self.used, self.importance = made, uses, used, importance
+    __slots__ = ()
 
 
 def read_usage(db: Database, item_ids: Sequence[str]) -> dict[str, ItemUsage]:
