@@ -298,15 +298,14 @@ def read(
         if why == "raw"
     }
     free = [item for item in found if item.injectable or item.id in raw]
-    fit = delivery.judge_items(ctx, free, passages.get_positions(ctx.db, [item.id for item in free]))
-    fit.tell(ctx, "read")
-    given = {item.id: item for item in fit.items}
+    fit, places = delivery.judge_items(ctx, free, passages.get_positions(ctx.db, [item.id for item in free]), "read")
+    given = {item.id: item for item in fit}
     shown = [given.get(item.id, item) for item in found]
     held, matter = {item.id for item in found} - given.keys(), attributes.get_importance(ctx.db, [i.id for i in found])
     return ReadItems(
         ctx=ctx,
         items=shown,
-        places=fit.places,
+        places=places,
         held=held,
         raw=raw,
         requested=len(wanted),

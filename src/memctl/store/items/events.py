@@ -115,13 +115,22 @@ def record_scan(db: Database, switches: str, moment: str) -> None:
     db.set_meta(SCAN_KEY, json.dumps({"rules": name_rules(switches), "at": moment}))
 
 
-def unseen_items(db: Database, rules: str, given: Sequence[MemoryItem]) -> set[str]:
-    """Which of these items the rules have not seen as they are now."""
+def unseen_items(
+    db: Database, rules: str, given: Sequence[MemoryItem], *, past: bool = False
+) -> tuple[set[str], dict[str, bool]]:
+    """Which of these items the rules have not seen as they are now; and the note of those that pass, to add to.
+
+    past  they are states of old, which no rules may have seen
+    """
+    passed: dict[str, bool] = db.cached(f"judged by {rules}")
+    if past:
+        return {item.id for item in given}, passed
     note = items.load_object(db.meta(SCAN_KEY))
     scanned = str(note.get("at", "")) if note.get("rules") == rules else ""
+    asked = [item for item in given if item.id not in passed]
     # The last write of each item that says what its texts are: the rules, the hash of the content, and when.
     last: dict[str, tuple[str, str, str] | None] = db.cached("last writes")
-    unknown = [item.id for item in given if item.id not in last]
+    unknown = [item.id for item in asked if item.id not in last]
     db.cached("last writes", len(unknown))
     last.update(dict.fromkeys(unknown))
     for item_id, details, content_hash, when in db.rows(
@@ -133,9 +142,10 @@ def unseen_items(db: Database, rules: str, given: Sequence[MemoryItem]) -> set[s
         said, before = items.load_object(details), last[item_id]
         if before is None or before[1] != content_hash or said.get("reason") not in _SAME_TEXT:
             last[item_id] = str(said.get("rules", "")), str(content_hash), str(when)
-    out = set()
-    for item in given:
-        judged_by, content_hash, when = last[item.id] or ("", item.content_hash, item.updated_at)
-        if content_hash != item.content_hash or (when > scanned and (judged_by != rules or last[item.id] is None)):
-            out.add(item.id)
-    return out
+    for item in asked:
+        write = last[item.id]
+        judged_by, content_hash, when = write or ("", item.content_hash, item.updated_at)
+        if content_hash == item.content_hash and (when <= scanned or (write is not None and judged_by == rules)):
+            passed[item.id] = True
+    db.cached(f"judged by {rules}", len(asked))
+    return {item.id for item in asked if item.id not in passed}, passed
