@@ -252,7 +252,7 @@ def create_store(path: str, tokenizer: str | None, *, wal: bool, found: bool) ->
         with open(part, "rb+") as made:
             os.fsync(made.fileno())
         info, when, config = os.stat(part), ids.timestamp_seconds(), registry.UNVOUCHED if stranger else ""
-        registry.announce(part, path, store_id, when, config)
+        registry.add(path, store_id, registry.MADE, when, config, part=part)
         link_into_place(part, path)
         if os.path.basename(folder) == ".memory":
             # Keep the memory out of the repository that the folder is in, unless somebody has decided already. Where

@@ -20,7 +20,8 @@ class Filters:
     """
 
     __slots__ = (
-        "archived", "as_of", "below", "corpus_id", "injectable", "name", "scopes", "since", "tags", "tier", "type", "until",
+        "archived", "as_of", "below", "corpus_id", "injectable", "name", "scopes", "since", "tags", "tier", "type",
+        "until",
     )  # fmt: skip
 
     def __init__(
@@ -41,7 +42,8 @@ class Filters:
         self.corpus_id, self.injectable, self.archived = corpus_id, injectable, archived
         self.since, self.until, self.as_of, self.below = since, until, as_of, below
         # What filters that most items of their scopes pass are known by; "" for narrower ones.
-        is_narrow = tags or not tier is type is corpus_id is since is until is as_of is below is None
+        narrow = (tier, type, corpus_id, since, until, as_of, below)
+        is_narrow = tags or narrow.count(None) < len(narrow)
         self.name = "" if is_narrow else repr((scopes, injectable, archived))
 
     def replace(self, **changes: Any) -> "Filters":

@@ -317,7 +317,7 @@ def forget_unread(db: Database, paths: Iterable[str]) -> None:
     if gone:
         stored = (row[0] for row in db.rows("SELECT file_path FROM memory_unread_files WHERE instr(file_path, '#')"))
         hidden = find_stand_ins(stored)
-        gone += [hidden[one] for one in map(path_hash, gone) if one in hidden]
+        gone += [hidden[one] for one in map(path_hash, gone if hidden else ()) if one in hidden]
         with db.atomic():
             db.run_many("DELETE FROM memory_unread_files WHERE file_path = ?", [(path,) for path in gone])
 

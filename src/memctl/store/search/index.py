@@ -5,7 +5,7 @@
 """
 
 import math
-from collections import namedtuple  # `typing.NamedTuple` would cost a search the import of typing
+from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
@@ -163,7 +163,7 @@ def _known(db: Database, filters: Filters, more: int = 0) -> dict[bool, set[int]
 # --- where items stand -----------------------------------------------------------------------------------------------
 
 
-class OrderedItem(namedtuple("OrderedItem", "source position length asks document")):
+class OrderedItem(namedtuple("OrderedItem", "source position length asks document")):  # noqa: PYI024 - cheap to import
     """Where an item stands.
 
     source, position  what it is from, and its place there
@@ -479,7 +479,7 @@ def decode_varints(data: bytes) -> list[int]:
 _DAY_OF = "CAST(julianday({}) - 2440587.5 AS INTEGER)"
 
 
-class ItemUsage(namedtuple("ItemUsage", "made uses used importance")):
+class ItemUsage(namedtuple("ItemUsage", "made uses used importance")):  # noqa: PYI024 - cheap to import
     """Of one item the day on which it was made, the number of uses, the day of the last one, and its importance.
 
     Days are counted from 1970. What is not known, or was never said, is None.
