@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from memctl import errors, ids, registry
 from memctl.paths import real_path
-from memctl.store.database import BUSY_SECONDS, CACHE_KIB, Database
+from memctl.store.database import BUSY_SECONDS, CACHE_KIB, FTS, STATE, Database, index_state
 
 MEMORY = ":memory:"
 #: How long a reader waits for the write lock to make the full-text index anew, in seconds.
@@ -183,8 +183,6 @@ def ensure_index(db: Database) -> bool:
     Outside of any transaction. It waits no longer than LOCK_SECONDS for another writer. Where nothing can be done, the
     handle says once that searches read the text instead.
     """
-    from memctl.store.search.index import FTS, STATE, index_state
-
     if index_state(db) == "sound":
         return True
     if db.conn.in_transaction or (STATE in db.tables and FTS not in db.tables):  # the latter: no FTS5 where it was made

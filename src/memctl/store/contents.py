@@ -4,10 +4,9 @@ from contextlib import suppress
 from typing import Any
 
 from memctl import errors
-from memctl.store.database import Database
+from memctl.store.database import Database, index_state
 from memctl.store.items import events
 from memctl.store.search import fts
-from memctl.store.search.index import index_state
 
 #: The tables a reset empties; mounts only when asked.
 _CLEARED_TABLES = (

@@ -398,15 +398,15 @@ def path_hash(path: str) -> str:
 def find_secret_paths(db: Database, shown: Callable[[str], str]) -> list[SecretPath]:
     """The paths in the store that may not be there; `shown` says how policy lets one be shown."""
     out = []
-    for table, column in (*((table, "file_path") for table in _PATH_KEYS), *_OTHER_PATHS):
+    logged = ("memory_events", f"{_LOGGED_PATH} AS path")
+    for table, column in (*((table, "file_path") for table in _PATH_KEYS), *_OTHER_PATHS, logged):
         if table in db.tables:
-            found = db.rows(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY 1")
-            out += [SecretPath(table, column, path, make_stand_in(path, shown(path))) for (path,) in found]
-    logged = f"SELECT DISTINCT {_LOGGED_PATH} FROM memory_events WHERE action = 'mount_register' ORDER BY 1"
-    out += [
-        SecretPath("memory_events", "", path, make_stand_in(path, shown(path))) for (path,) in db.rows(logged) if path
-    ]
-    return [one for one in out if one.path != one.stand_in]
+            only = "WHERE action = 'mount_register'" if table == "memory_events" else ""
+            for (path,) in db.rows(f"SELECT DISTINCT {column} FROM {table} {only} ORDER BY 1"):
+                stand_in = make_stand_in(path, shown(path)) if path else path
+                if stand_in != path:
+                    out.append(SecretPath(table, column, path, stand_in))
+    return out
 
 
 def hide_paths(db: Database, held: Iterable[SecretPath]) -> None:

@@ -12,11 +12,10 @@ from itertools import pairwise
 from operator import attrgetter
 
 from memctl import errors
-from memctl.store.database import MAX_CACHED, Database
+from memctl.store.database import FTS, MAX_CACHED, Database, index_state
 from memctl.store.filters import Filters
 from memctl.text.query import stem
 
-FTS, STATE = "memory_items_fts", "memory_fts_state"
 _MATCHING = f"SELECT rowid FROM {FTS} WHERE {FTS} MATCH ?"
 # CROSS JOIN keeps the index in the outer loop; left alone, SQLite may ask it once for every item instead.
 _JOINED = f"{FTS} CROSS JOIN memory_items AS i ON i.rowid = {FTS}.rowid"
@@ -201,39 +200,6 @@ def read_order(db: Database, rows: Iterable[int]) -> dict[int, OrderedItem]:
 
 
 # --- the index -------------------------------------------------------------------------------------------------------
-
-
-#: Whether the index fits the items, in one look at a few rows. It is keyed by rowids, which `.dump`, VACUUM and REPLACE
-#: change. The triggers in `schema.FTS_TRIGGERS` fire for every program that writes to the file, and note what they see.
-_FITS = (
-    "SELECT sound AND replaced_row IS NULL AND (SELECT max(rowid) FROM main.memory_items) IS "
-    f"(SELECT max(id) FROM main.{FTS}_docsize), schema_version, "
-    f"(SELECT schema_version FROM pragma_schema_version) FROM main.{STATE}"
-)
-
-
-def index_state(db: Database) -> str:
-    """Whether the index can be believed: nothing has renumbered the items or left their words in it or out of it.
-
-    `sound`, `unsound` (it must be made anew), `unknown` (of an older program, or of somebody else), or `none`.
-    """
-    if FTS not in db.tables:
-        return "none"
-    if not (db.trusted and STATE in db.tables):
-        return "unknown"
-    try:
-        fits, compared, version = db.row(_FITS) or (False, None, None)
-    except errors.StoreFailed:  # a table is missing
-        return "unsound"
-    if not fits:
-        return "unsound"
-    if compared == version:
-        return "sound"
-    from memctl.store import schema
-
-    # The triggers may not be those of this version: older programs make theirs anew when they reindex.
-    held = db.rows("SELECT sql FROM main.sqlite_master WHERE type = 'trigger' AND tbl_name = 'memory_items'")
-    return "sound" if {*schema.STATEMENT.findall(schema.FTS_TRIGGERS)} <= {f"{sql};" for (sql,) in held} else "unsound"
 
 
 def has_index(db: Database) -> bool:
