@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from memctl.context import open_context
-from memctl.store import connect
+from memctl.store import connect, database
 from memctl.store.connect import open_read, open_write
-from memctl.store.search import fts, index
+from memctl.store.search import fts
 from stores import check_index, restored
 from support import ok, operation
 
@@ -51,7 +51,7 @@ def found(words: str, *more: str) -> list[str]:
 def state(path: str = STORE) -> str:
     db = open_read(path)
     try:
-        return index.index_state(db)
+        return database.index_state(db)
     finally:
         db.close()
 
@@ -108,7 +108,7 @@ def test_two_hundred_replacements_by_an_older_program_leave_a_clean_index() -> N
         conn.commit()
     conn.close()
     db = open_read(STORE)
-    assert index.index_state(db) == "sound"
+    assert database.index_state(db) == "sound"
     db.close()
     assert (len(found("update199")), found("update5")) == (1, [])
     db = open_write(STORE)

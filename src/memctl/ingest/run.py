@@ -251,7 +251,7 @@ class IngestRun:
                     done.deleted += 1
                     done.reports += [lost_report(file.path, lost[file.path])] if self.report else []
             corpus.record_gone(self.db, {self._preparer.stored(path): one for path, one in gone.items()})
-            corpus.forget_gone(self.db, [path for path in gone if self._preparer.stored(path) != path])
+            corpus.forget_files(self.db, [path for path in gone if self._preparer.stored(path) != path], gone=True)
             corpus.forget_files(self.db, gone)
         self.outcome.add(done)
 
@@ -327,7 +327,7 @@ class BatchWriter:
         corpus.put_files(self.db, kept)
         corpus.forget_unread(self.db, [file.path for file in kept])
         if self._former:
-            corpus.forget_gone(self.db, [path for path, gone in self._former.items() if not gone.item_ids])
+            corpus.forget_files(self.db, [path for path, gone in self._former.items() if not gone.item_ids], gone=True)
             corpus.record_gone(self.db, {path: gone for path, gone in self._former.items() if gone.item_ids})
         return self.done
 

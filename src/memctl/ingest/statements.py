@@ -236,7 +236,7 @@ class _StatementWriter:
             self.policy.hold(item, verdict)
             self.held[item.id] = verdict
         self.fresh[item.id] = item
-        self.said.take(item.id, self.importance.get(item.id))
+        self.said.rises(item.id, self.importance.get(item.id), new=True)
         self._learn(item)
         return StatementOutcome("stored", item.title, item.id, reasons, held)
 

@@ -182,7 +182,7 @@ class _ImportRun:
     def choose_lines(self, lines: list[_JudgedLine]) -> list[_JudgedLine]:
         """Decide about each line; those that are to be written, with their ids here."""
         self.batch, self.changed = {}, {}
-        self.importance.forget()
+        self.importance = ImportanceChanges()
         if not self.dry_run:
             self.seen, self.keys = {}, {}  # the store itself knows what earlier batches wrote
         if self.db is not None:
@@ -284,7 +284,7 @@ class _ImportRun:
         self.seen[_make_exact_key(line.item, key, line.withheld)] = line.item.id
         self.keys[line.item.id] = key
         self.batch[line.item.id] = line.item
-        self.importance.take(line.item.id, line.importance)
+        self.importance.rises(line.item.id, line.importance, new=True)
         self.written.add(line.item.id)
         return True
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from memctl import errors, ids, registry
 from memctl.paths import real_path
-from memctl.store.database import BUSY_SECONDS, CACHE_KIB, Database
+from memctl.store.database import BUSY_SECONDS, CACHE_KIB, FTS, STATE, Database, index_state
 
 MEMORY = ":memory:"
 #: How long a reader waits for the write lock to make the full-text index anew, in seconds.
@@ -183,8 +183,6 @@ def ensure_index(db: Database) -> bool:
     Outside of any transaction. It waits no longer than LOCK_SECONDS for another writer. Where nothing can be done, the
     handle says once that searches read the text instead.
     """
-    from memctl.store.search.index import FTS, STATE, index_state
-
     if index_state(db) == "sound":
         return True
     if db.conn.in_transaction or (STATE in db.tables and FTS not in db.tables):  # the latter: no FTS5 where it was made
@@ -252,7 +250,7 @@ def create_store(path: str, tokenizer: str | None, *, wal: bool, found: bool) ->
         with open(part, "rb+") as made:
             os.fsync(made.fileno())
         info, when, config = os.stat(part), ids.timestamp_seconds(), registry.UNVOUCHED if stranger else ""
-        registry.announce(part, path, store_id, when, config)
+        registry.add(path, store_id, registry.MADE, when, config, part=part)
         link_into_place(part, path)
         if os.path.basename(folder) == ".memory":
             # Keep the memory out of the repository that the folder is in, unless somebody has decided already. Where

@@ -4,10 +4,9 @@ from contextlib import suppress
 from typing import Any
 
 from memctl import errors
-from memctl.store.database import Database
+from memctl.store.database import Database, index_state
 from memctl.store.items import events
 from memctl.store.search import fts
-from memctl.store.search.index import index_state
 
 #: The tables a reset empties; mounts only when asked.
 _CLEARED_TABLES = (
@@ -29,20 +28,27 @@ def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_i
         within, values = f"{within} AND corpus_id = ?", [*values, corpus_id]
     of_these = f" WHERE item_id IN (SELECT id FROM memory_items WHERE 1{within})" if within else ""
 
-    def count(where: str) -> int:
-        return int(db.value(f"SELECT count(*) FROM memory_items WHERE {where}{within}", values))
-
-    def count_by(column: str) -> dict[str, int]:
-        sql = f"SELECT {column}, count(*) FROM memory_items WHERE archived = 0{within}"
-        return dict(db.rows(f"{sql} GROUP BY {column} ORDER BY {column}", values))
-
-    active = count("archived = 0")
+    by: dict[str, dict[str, int]] = {"tier": {}, "type": {}, "scope": {}}
+    active = archived = withheld = 0
+    for is_archived, scope, type_, tier, injectable, count in db.rows(
+        # All is read from the index `memctl_items_counts`, in its order; the plus keeps other indexes out.
+        "SELECT archived, scope, type, tier, injectable, count(*) FROM memory_items "
+        f"WHERE 1{within.replace(' AND ', ' AND +')} GROUP BY archived, scope, type, tier, injectable",
+        values,
+    ):
+        if is_archived:
+            archived += count
+            continue
+        active, withheld = active + count, withheld + count * (injectable == 0)
+        for column, value in (("tier", tier), ("type", type_), ("scope", scope)):
+            by[column][value] = by[column].get(value, 0) + count
     tokenizer = fts.tokenizer_of(db) if "memory_items_fts" in db.tables else None
     stored = db.meta("fts_tokenizer")
+    in_order = {column: dict(sorted(counts.items(), key=lambda one: str(one[0]))) for column, counts in by.items()}
     return {
         "total_items": active,
-        "by_tier": count_by("tier"),
-        "by_type": count_by("type"),
+        "by_tier": in_order["tier"],
+        "by_type": in_order["type"],
         "events_count": int(db.value(f"SELECT count(*) FROM memory_events{of_these}", values)),
         "embeddings_count": int(db.value(f"SELECT count(*) FROM memory_embeddings{of_these}", values)),
         "fts5_available": tokenizer is not None,
@@ -52,9 +58,9 @@ def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_i
         "fts_reindex_count": int(db.meta("fts_reindex_count") or 0),
         "fts_tokenizer_mismatch": bool(stored) and tokenizer is not None and stored != tokenizer,
         "fts_state": index_state(db),
-        "by_scope": count_by("scope"),
-        "archived_items": count("1") - active,
-        "withheld_items": count("archived = 0 AND injectable = 0"),
+        "by_scope": in_order["scope"],
+        "archived_items": archived,
+        "withheld_items": withheld,
         "files": int(db.value("SELECT count(*) FROM corpus_hashes")),
     }
 

@@ -301,6 +301,47 @@ class Database:
         return self._cache.setdefault(sort, {})
 
 
+# --- the full-text index ---------------------------------------------------------------------------------------------
+
+
+#: The index, and the one row that says what the triggers have seen.
+FTS, STATE = "memory_items_fts", "memory_fts_state"
+#: Whether the index fits the items, in one look at a few rows. It is keyed by rowids, which `.dump`, VACUUM and REPLACE
+#: change. The triggers in `schema.FTS_TRIGGERS` fire for every program that writes to the file, and note what they see.
+_FITS = (
+    "SELECT sound AND replaced_row IS NULL AND (SELECT max(rowid) FROM main.memory_items) IS "
+    f"(SELECT max(id) FROM main.{FTS}_docsize), schema_version, "
+    f"(SELECT schema_version FROM pragma_schema_version) FROM main.{STATE}"
+)
+
+
+def index_state(db: Database) -> str:
+    """Whether the index can be believed: nothing has renumbered the items or left their words in it or out of it.
+
+    `sound`, `unsound` (it must be made anew), `unknown` (of an older program, or of somebody else), or `none`.
+    """
+    if FTS not in db.tables:
+        return "none"
+    if not (db.trusted and STATE in db.tables):
+        return "unknown"
+    try:
+        fits, compared, version = db.row(_FITS) or (False, None, None)
+    except errors.StoreFailed:  # a table is missing
+        return "unsound"
+    if not fits:
+        return "unsound"
+    if compared == version:
+        return "sound"
+    from memctl.store import schema
+
+    # The triggers may not be those of this version: older programs make theirs anew when they reindex.
+    held = db.rows("SELECT sql FROM main.sqlite_master WHERE type = 'trigger' AND tbl_name = 'memory_items'")
+    return "sound" if {*schema.STATEMENT.findall(schema.FTS_TRIGGERS)} <= {f"{sql};" for (sql,) in held} else "unsound"
+
+
+# --- what goes wrong -------------------------------------------------------------------------------------------------
+
+
 #: What SQLite's messages say (Python 3.10 has no error codes): words, our error, and its fields, None for the message
 #: as its reason. The first one counts.
 _MESSAGES: "tuple[tuple[tuple[str, ...], type[errors.MemctlError], dict[str, object] | None], ...]" = (

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from memctl import errors, ids
 from memctl.store import schema
-from memctl.store.database import Database
+from memctl.store.database import STATE, Database
 from memctl.store.search import fts
-from memctl.store.search.index import STATE
 
 
 class Migration(NamedTuple):

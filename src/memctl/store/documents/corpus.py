@@ -132,12 +132,12 @@ def _count_passages(db: Database, where: str, items: str, values: list[Any]) -> 
     )
 
 
-def forget_files(db: Database, paths: Iterable[str]) -> None:
-    """Drop the records of files; their items are not touched."""
+def forget_files(db: Database, paths: Iterable[str], *, gone: bool = False) -> None:
+    """Drop the records of files, or what was archived of files that are gone; items are not touched."""
     keys = [(path,) for path in paths]
     with db.atomic():
-        db.run_many("DELETE FROM corpus_hashes WHERE file_path = ?", keys)
-        db.run_many("DELETE FROM memory_files WHERE file_path = ?", keys)
+        for table in ("memory_gone_files",) if gone else ("corpus_hashes", "memory_files"):
+            db.run_many(f"DELETE FROM {table} WHERE file_path = ?", keys)
 
 
 def expect_files(db: Database, paths: Iterable[str]) -> None:
@@ -317,7 +317,7 @@ def forget_unread(db: Database, paths: Iterable[str]) -> None:
     if gone:
         stored = (row[0] for row in db.rows("SELECT file_path FROM memory_unread_files WHERE instr(file_path, '#')"))
         hidden = find_stand_ins(stored)
-        gone += filter(None, [stand_in_of(path, hidden) for path in gone])
+        gone += [hidden[one] for one in map(path_hash, gone if hidden else ()) if one in hidden]
         with db.atomic():
             db.run_many("DELETE FROM memory_unread_files WHERE file_path = ?", [(path,) for path in gone])
 
@@ -337,12 +337,6 @@ def get_gone(db: Database, paths: Iterable[str]) -> dict[str, GoneFile]:
     """What was archived of these files earlier on; files without such are left out."""
     found = db.rows("SELECT file_path, sha256, item_ids FROM memory_gone_files WHERE file_path IN (?*)", keys=paths)
     return {path: GoneFile(sha256, tuple(load_strings(item_ids))) for path, sha256, item_ids in found}
-
-
-def forget_gone(db: Database, paths: Iterable[str]) -> None:
-    """Forget what was archived of these files."""
-    with db.atomic():
-        db.run_many("DELETE FROM memory_gone_files WHERE file_path = ?", [(path,) for path in paths])
 
 
 def archived_by_ingest(db: Database, item_ids: Sequence[str]) -> list[str]:
@@ -384,7 +378,7 @@ class SecretPath(NamedTuple):
 
 def make_stand_in(path: str, shown: str) -> str:
     """What a file is called in the store: its path, or, where `shown` differs from it, the stand-in."""
-    return path if path == shown else f"{shown}#{_path_hash(path)}"
+    return path if path == shown else f"{shown}#{path_hash(path)}"
 
 
 def find_stand_ins(stored: Iterable[str]) -> dict[str, str]:
@@ -396,27 +390,23 @@ def find_stand_ins(stored: Iterable[str]) -> dict[str, str]:
     }
 
 
-def stand_in_of(path: str, hidden: Mapping[str, str]) -> str:
-    """The stand-in of a path, of those that `find_stand_ins` gave; "" if it has none."""
-    return hidden.get(_path_hash(path), "") if hidden else ""
-
-
-def _path_hash(path: str) -> str:
+def path_hash(path: str) -> str:
+    """The hash of a path by which its stand-in is known."""
     return ids.bytes_hash(path.encode("utf-8", "surrogatepass"))[:_HASH_DIGITS]
 
 
 def find_secret_paths(db: Database, shown: Callable[[str], str]) -> list[SecretPath]:
     """The paths in the store that may not be there; `shown` says how policy lets one be shown."""
     out = []
-    for table, column in (*((table, "file_path") for table in _PATH_KEYS), *_OTHER_PATHS):
+    logged = ("memory_events", f"{_LOGGED_PATH} AS path")
+    for table, column in (*((table, "file_path") for table in _PATH_KEYS), *_OTHER_PATHS, logged):
         if table in db.tables:
-            found = db.rows(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY 1")
-            out += [SecretPath(table, column, path, make_stand_in(path, shown(path))) for (path,) in found]
-    logged = f"SELECT DISTINCT {_LOGGED_PATH} FROM memory_events WHERE action = 'mount_register' ORDER BY 1"
-    out += [
-        SecretPath("memory_events", "", path, make_stand_in(path, shown(path))) for (path,) in db.rows(logged) if path
-    ]
-    return [one for one in out if one.path != one.stand_in]
+            only = "WHERE action = 'mount_register'" if table == "memory_events" else ""
+            for (path,) in db.rows(f"SELECT DISTINCT {column} FROM {table} {only} ORDER BY 1"):
+                stand_in = make_stand_in(path, shown(path)) if path else path
+                if stand_in != path:
+                    out.append(SecretPath(table, column, path, stand_in))
+    return out
 
 
 def hide_paths(db: Database, held: Iterable[SecretPath]) -> None:

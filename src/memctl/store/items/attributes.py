@@ -132,14 +132,13 @@ class ImportanceChanges:
         """Read what was said of items that are in the store."""
         self._there.update(get_importance(db, ids))
 
-    def take(self, item_id: str, value: float | None) -> None:
-        """Set the importance of a new item; None says nothing."""
-        if value is not None:
-            self._now[item_id] = value
+    def rises(self, item_id: str, value: float | None, *, new: bool = False) -> bool:
+        """Give an item this importance: a new one always, a known one if it is higher than what it has; whether it was.
 
-    def rises(self, item_id: str, value: float | None) -> bool:
-        """Give a known item this importance if that is higher than what it has; whether it is."""
-        if value is None or value <= self._now.get(item_id, self._there.get(item_id, NEUTRAL_IMPORTANCE)):
+        None says nothing.
+        """
+        known = -1.0 if new else self._now.get(item_id, self._there.get(item_id, NEUTRAL_IMPORTANCE))
+        if value is None or value <= known:
             return False
         self._now[item_id] = value
         return True
@@ -147,8 +146,4 @@ class ImportanceChanges:
     def write(self, db: Database) -> None:
         """Store what was said, and begin anew."""
         set_importance(db, self._now)
-        self.forget()
-
-    def forget(self) -> None:
-        """Begin anew without storing anything."""
         self._there, self._now = {}, {}

@@ -144,10 +144,8 @@ _decode = json.JSONDecoder().decode
 dump_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
-@lru_cache(maxsize=256)
-def _dump_strings(words: tuple[str, ...]) -> str:
-    """A list as JSON; the passages of a document share their tags."""
-    return dump_json(words)
+#: A tuple of strings as JSON; the passages of a document share their tags.
+_dump_strings = lru_cache(maxsize=256)(dump_json)
 
 
 def _text(value: object, missing: str | None = "") -> Any:

@@ -1,14 +1,13 @@
 """Making the full-text index: where it is missing, where it does not say what the items say, with another tokenizer.
 
-Whether it can be believed says `index.index_state`; readers call `connect.ensure_index`. Only a write needs this.
+Whether it can be believed says `database.index_state`; readers call `connect.ensure_index`. Only a write needs this.
 """
 
 from collections.abc import Callable
 
 from memctl import errors, ids
 from memctl.store import schema
-from memctl.store.database import FAILURES, Database, translate
-from memctl.store.search.index import FTS, STATE, index_state
+from memctl.store.database import FAILURES, FTS, STATE, Database, index_state, translate
 
 #: Told how many rows of how many are indexed.
 Progress = Callable[[int, int], None]

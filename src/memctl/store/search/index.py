@@ -5,17 +5,17 @@
 """
 
 import math
+from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from operator import attrgetter
 
 from memctl import errors
-from memctl.store.database import MAX_CACHED, Database
+from memctl.store.database import FTS, MAX_CACHED, Database, index_state
 from memctl.store.filters import Filters
 from memctl.text.query import stem
 
-FTS, STATE = "memory_items_fts", "memory_fts_state"
 _MATCHING = f"SELECT rowid FROM {FTS} WHERE {FTS} MATCH ?"
 # CROSS JOIN keeps the index in the outer loop; left alone, SQLite may ask it once for every item instead.
 _JOINED = f"{FTS} CROSS JOIN memory_items AS i ON i.rowid = {FTS}.rowid"
@@ -153,7 +153,7 @@ def filter_rows(db: Database, filters: Filters, rows: AbstractSet[int]) -> Abstr
 
 def _known(db: Database, filters: Filters, more: int = 0) -> dict[bool, set[int]]:
     """The items that are known to pass these filters, and to go on doing so (True), and those that do not (False)."""
-    known: dict[bool, set[int]] = db.cached(f"passing {filters.name()}", more) if filters.name() else {}
+    known: dict[bool, set[int]] = db.cached(f"passing {filters.name}", more) if filters.name else {}
     if not known:
         known |= {True: set(), False: set()}
     return known
@@ -162,7 +162,7 @@ def _known(db: Database, filters: Filters, more: int = 0) -> dict[bool, set[int]
 # --- where items stand -----------------------------------------------------------------------------------------------
 
 
-class OrderedItem:
+class OrderedItem(namedtuple("OrderedItem", "source position length asks document")):  # noqa: PYI024 - cheap to import
     """Where an item stands.
 
     source, position  what it is from, and its place there
@@ -171,11 +171,7 @@ class OrderedItem:
     document          whether the source is a document, not a conversation
     """
 
-    __slots__ = ("asks", "document", "length", "position", "source")
-
-    def __init__(self, source: str, position: int, length: int, asks: int, document: bool) -> None:
-        self.source, self.position, self.length = source, position, length
-        self.asks, self.document = bool(asks), document
+    __slots__ = ()
 
 
 #: What an item is from: the kind of source, its name, and the item's first chunk there.
@@ -199,43 +195,11 @@ def read_order(db: Database, rows: Iterable[int]) -> dict[int, OrderedItem]:
             # An item that has an order in its source ends its chunk id in its place there: "3", "guide.md:3".
             position = str(chunk or "").rpartition(":")[2]
             if position.isdecimal() and position.isascii() and len(position) < 10:
-                known[row] = OrderedItem(str(name or ""), int(position), length, asks, kind == "doc")
+                known[row] = OrderedItem(str(name or ""), int(position), length, bool(asks), kind == "doc")
     return {row: place for row in rows if (place := known[row]) is not None}
 
 
 # --- the index -------------------------------------------------------------------------------------------------------
-
-
-#: Whether the index fits the items, in one look at a few rows. It is keyed by rowids, which `.dump`, VACUUM and REPLACE
-#: change. The triggers in `schema.FTS_TRIGGERS` fire for every program that writes to the file, and note what they see.
-_FITS = (
-    "SELECT sound AND replaced_row IS NULL AND (SELECT max(rowid) FROM main.memory_items) IS "
-    f"(SELECT max(id) FROM main.{FTS}_docsize), schema_version FROM main.{STATE}"
-)
-
-
-def index_state(db: Database) -> str:
-    """Whether the index can be believed: nothing has renumbered the items or left their words in it or out of it.
-
-    `sound`, `unsound` (it must be made anew), `unknown` (of an older program, or of somebody else), or `none`.
-    """
-    if FTS not in db.tables:
-        return "none"
-    if not (db.trusted and STATE in db.tables):
-        return "unknown"
-    try:
-        fits, compared = db.row(_FITS) or (False, None)
-    except errors.StoreFailed:  # a table is missing
-        return "unsound"
-    if not fits:
-        return "unsound"
-    if compared == db.schema_version():
-        return "sound"
-    from memctl.store import schema
-
-    # The triggers may not be those of this version: older programs make theirs anew when they reindex.
-    held = db.rows("SELECT sql FROM main.sqlite_master WHERE type = 'trigger' AND tbl_name = 'memory_items'")
-    return "sound" if {*schema.STATEMENT.findall(schema.FTS_TRIGGERS)} <= {f"{sql};" for (sql,) in held} else "unsound"
 
 
 def has_index(db: Database) -> bool:
@@ -328,7 +292,7 @@ def match_strengths(db: Database, expression: str, filters: Filters, rows: int, 
     matching    taken out again, because it counts the items of every scope
     """
     known = db.cached("strengths")
-    found: Mapping[int, float] | None = known.get((expression, filters.name()))
+    found: Mapping[int, float] | None = known.get((expression, filters.name))
     if found is not None:
         return found
     cost = f"bm25({FTS}, {', '.join(map(str, COLUMN_WEIGHTS))})"
@@ -345,18 +309,18 @@ def match_strengths(db: Database, expression: str, filters: Filters, rows: int, 
         costs, lasting = {row: much for row, much, _ in joined}, [row for row, _, stays in joined if stays]
         if index_size(db) <= MAX_CACHED:
             _known(db, filters, len(lasting))[True].update(lasting)
-        stay = filters.name() != "" and len(lasting) == len(joined)
+        stay = filters.name != "" and len(lasting) == len(joined)
     limit = (K1 + 1) * max(LEAST_IDF, math.log((max(rows - matching, 0) + 0.5) / (matching + 0.5)))
     limit = max(limit, -min(costs.values(), default=0.0) / _FULL)  # the index may have counted otherwise
     found = {row: -K1 * cost / (limit + cost) for row, cost in costs.items()}
     if stay and len(found) <= _WORTH_KEEPING:
-        db.cached("strengths", len(found) // 2)[expression, filters.name()] = found
+        db.cached("strengths", len(found) // 2)[expression, filters.name] = found
     return found
 
 
 def newest_matches(db: Database, expression: str, filters: Filters, limit: int) -> list[int]:
     """Rowids of the items that match an expression, those stored last first."""
-    if _most_pass(db, filters) or (filters.name() and not (filters.scopes and has_other_scopes(db, filters.scopes))):
+    if _most_pass(db, filters) or (filters.name and not (filters.scopes and has_other_scopes(db, filters.scopes))):
         some = limit + limit // 8
         found = [row[0] for row in db.rows(f"{_MATCHING} ORDER BY rowid DESC LIMIT ?", [expression, some])]
         seen = filter_rows(db, filters, set(found))
@@ -481,16 +445,13 @@ def decode_varints(data: bytes) -> list[int]:
 _DAY_OF = "CAST(julianday({}) - 2440587.5 AS INTEGER)"
 
 
-class ItemUsage:
-    """Of one item the day on which it was made, that of its last use, the number of uses, and its importance.
+class ItemUsage(namedtuple("ItemUsage", "made uses used importance")):  # noqa: PYI024 - cheap to import
+    """Of one item the day on which it was made, the number of uses, the day of the last one, and its importance.
 
     Days are counted from 1970. What is not known, or was never said, is None.
     """
 
-    __slots__ = ("importance", "made", "used", "uses")
-
-    def __init__(self, made: int | None, uses: int, used: int | None, importance: float | None) -> None:
-        self.made, self.uses, self.used, self.importance = made, uses, used, importance
+    __slots__ = ()
 
 
 def read_usage(db: Database, item_ids: Sequence[str]) -> dict[str, ItemUsage]:

@@ -188,7 +188,8 @@ def list_sign_codes(db: Database, model: str, dimension: int, filters: Filters) 
 
 def signs_of(vector: "array[float]") -> int:
     """The signs of a vector, as `Code` holds them: the first bit of a byte for each number."""
-    return int.from_bytes(vector.tobytes()[_SIGN_BYTE::4], "little") & _mask(len(vector))
+    mask = int.from_bytes(b"\x80" * len(vector), "little")
+    return int.from_bytes(vector.tobytes()[_SIGN_BYTE::4], "little") & mask
 
 
 def mean_and_deviation(numbers: Sequence[float]) -> tuple[float, float]:
@@ -203,17 +204,13 @@ def chance_deviations(count: int) -> float:
     return math.sqrt(2 * math.log(max(2, count)))
 
 
-def _mask(dimension: int) -> int:
-    return 0x80 * int.from_bytes(b"\1" * dimension, "little")
-
-
 def _each_sign_code(db: Database, model: str, dimension: int) -> Iterator[tuple[str, int]]:
     """The id and the signs of each vector of a model."""
     sql = (
         "SELECT CAST(item_id AS TEXT), vector FROM memory_embeddings "
         "WHERE model_name = ? AND dimension = ? AND length(vector) = ?"
     )
-    mask, read = _mask(dimension), int.from_bytes
+    mask, read = int.from_bytes(b"\x80" * dimension, "little"), int.from_bytes
     for item_id, blob in db.each(sql, [model, dimension, 4 * dimension]):
         yield item_id, read(blob[_SIGN_BYTE::4], "little") & mask
 

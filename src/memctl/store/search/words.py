@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from operator import mul
 
 from memctl.store import connect
-from memctl.store.database import Database
+from memctl.store.database import FTS, Database
 from memctl.store.filters import Filters, fold, folded
 from memctl.store.search.index import (
-    FTS,
     Matches,
     fetch_candidates,
     has_index,
