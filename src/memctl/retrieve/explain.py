@@ -58,7 +58,7 @@ def describe(db: Database, result: SearchResult) -> SearchMeta:
     elif terms and not result.candidates:
         strategy = "OR_FALLBACK"
     elif terms:
-            best = result.candidates[0]
+        best = result.candidates[0]
         exact = index.covered_terms(db, best, terms)
         missing = [term for term, there in zip(terms, exact, strict=True) if not there]
         if missing and all(index.covered_terms(db, best, missing, prefix=True)):
