@@ -16,6 +16,10 @@ _COLOR_ON, _COLOR_OFF = "\x1b[1;31m", "\x1b[0m"
 _CLEAR_LINE = "\r\x1b[K"
 
 
+#: Bytes that are printed at once: what a pipe holds on Linux.
+PIECE = 1 << 16
+
+
 class PipeClosed(Exception):
     """Whoever read our standard output has gone."""
 
@@ -23,7 +27,7 @@ class PipeClosed(Exception):
 class Console:
     """The three streams of one run, as bytes; a closed one is None. `tty` says which are terminals."""
 
-    __slots__ = ("_progress", "_written", "stderr", "stdin", "stdout", "tty")
+    __slots__ = ("_pending", "_progress", "_written", "stderr", "stdin", "stdout", "tty")
 
     def __init__(
         self,
@@ -35,6 +39,7 @@ class Console:
         self.stdin, self.stdout, self.stderr, self.tty = stdin, stdout, stderr, tty
         self._progress = False
         self._written = False
+        self._pending = bytearray()
 
     @classmethod
     def of_process(cls) -> "Console":
@@ -100,6 +105,7 @@ class Console:
         """Print a piece of an answer at once; the line goes on."""
         self.settle()
         self._out(encoded(harmless(text, color=False) if "stdout" in self.tty else text))
+        self._send()
         try:
             if self.stdout is not None:
                 self.stdout.flush()
@@ -110,6 +116,7 @@ class Console:
         """Hand everything over to the system, so that success means that it has arrived."""
         if self.stdout is None or not self._written:
             return
+        self._send()
         try:
             self.stdout.flush()
             # Network file systems and quotas report a failed write only at close; descriptor 1 itself must stay open.
@@ -122,9 +129,21 @@ class Console:
             raise _output_error(exc) from exc
 
     def _out(self, data: bytes) -> None:
+        """Hold what is printed until it fills a pipe: a short answer goes out in one write, whatever Python buffers.
+
+        A reader that leaves early (`| grep -q`, `| head -1`) has it whole by then, and the command does not fail.
+        """
         if self.stdout is None:
             raise _output_error(OSError("it is closed"))
         self._written = True
+        self._pending += data
+        if len(self._pending) >= PIECE:
+            self._send()
+
+    def _send(self) -> None:
+        data, self._pending = bytes(self._pending), bytearray()
+        if self.stdout is None or not data:
+            return
         try:
             _write(self.stdout, data)
         except OSError as exc:
@@ -132,6 +151,7 @@ class Console:
 
     def abandon(self) -> None:
         """Let nothing more reach stdout, not even what Python would flush at its end (which would print an error)."""
+        self._pending.clear()
         try:
             devnull = os.open(os.devnull, os.O_WRONLY)
             os.dup2(devnull, self.stdout.fileno() if self.stdout else 1)

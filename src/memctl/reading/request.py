@@ -85,6 +85,12 @@ class Retriever:
     def find_for_block(self, query: str, budget: int, *, count: bool = True) -> tuple[SearchResult, bool]:
         """The candidates for a block within a budget, and whether there are none because they answer too little."""
         found = self.find(query, pool_size(budget), count=count)
+        asked = self.request
+        if found.query.blank and not any((asked.tier, asked.type, asked.tags, asked.mount, asked.since, asked.until)):
+            found.candidates.clear()
+            found.total = 0
+            self.ctx.note(f"{self.prefix}The question is empty: nothing is recalled.")
+            return found, True
         abstained = self.abstains(found)
         drop_weak(found)
         return found, abstained
