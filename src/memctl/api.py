@@ -19,7 +19,7 @@ from memctl.store.search import fts, vectors
 from memctl.types import CorpusMetadata, MemoryEvent, MemoryItem, MemoryLink, SearchMeta
 
 if TYPE_CHECKING:
-    from memctl.retrieve.ranking import SearchResult
+    from memctl.retrieve.candidates import SearchResult
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -199,14 +199,6 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
 # --- a document, before it is cut into items ----------------------------------------------------------------------
 
 
-class _HeldLines(NamedTuple):
-    """Lines of a document, counted from 1, that hold what no model should be given, and the rule that says so."""
-
-    first: int
-    last: int
-    rule: str
-
-
 class JudgedDocument:
     """A document as policy leaves it.
 
@@ -214,7 +206,7 @@ class JudgedDocument:
     its line ends, so line numbers stay as they are.
     """
 
-    __slots__ = ("_firsts", "_has_findings", "_held", "_held_by_path", "_labels", "_passed", "_policy", "text")
+    __slots__ = ("_has_findings", "_held", "_held_by_path", "_labels", "_passed", "_policy", "is_clear", "text")
 
     def __init__(self, policy: "MemoryPolicy", path: str, text: str) -> None:
         """Judge the text and the path.
@@ -236,22 +228,18 @@ class JudgedDocument:
         self._held_by_path = holding_rules(judged_path.findings)
         # The lines of the findings that quarantine, in order, each rule once for the same lines. Those of examples,
         # too: whether a passage shows an example, its own words must tell.
-        held: dict[_HeldLines, None] = {}
+        held: dict[tuple[int, int, str], None] = {}
         line, counted = 1, 0
         holding = [f for f in judged.findings if f.action in ("quarantine", "accept")]
         for f in sorted(holding, key=lambda f: f.start):
             line += text.count("\n", counted, f.start)
             counted = f.start
-            held[_HeldLines(line, line + text.count("\n", f.start, f.end), f.rule)] = None
+            held[line, line + text.count("\n", f.start, f.end), f.rule] = None
         self._held = list(held)
-        self._firsts = [held.first for held in self._held]
         self._passed = 0  # held lines that end before the passage that was looked at last
         self._labels: dict[str, str] = {}
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether nothing was found: no heading or passage of this text needs a look of its own."""
-        return not (self._has_findings or self._held_by_path)
+        #: Whether nothing was found: no heading or passage of this text needs a look of its own.
+        self.is_clear = not (self._has_findings or self._held_by_path)
 
     def judge_label(self, text: str, *, is_part: bool = True) -> str:
         """A title or heading without its secrets; empty when it speaks to a model.
@@ -275,11 +263,12 @@ class JudgedDocument:
         Where a finding lies within the passage's lines, the passage itself is asked again: of a line that was cut into
         many passages only one may hold it.
         """
-        begun = bisect_right(self._firsts, piece.end)
-        while self._passed < begun and self._held[self._passed].last < piece.start:
+        held = self._held
+        while self._passed < len(held) and held[self._passed][1] < piece.start:
             self._passed += 1
-        near = [held for held in self._held[self._passed : begun] if piece.start <= held.last]
-        across = [held.rule for held in near if held.first < piece.start or held.last > piece.end]
+        begun = bisect_right(held, piece.end, self._passed, key=lambda lines: lines[0])
+        near = [lines for lines in held[self._passed : begun] if piece.start <= lines[1]]
+        across = [rule for first, last, rule in near if first < piece.start or last > piece.end]
         within = holding_rules(self._policy.judge(piece.text).findings) if near else ()
         return tuple(dict.fromkeys([*self._held_by_path, *across, *within]))
 

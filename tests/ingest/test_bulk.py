@@ -15,9 +15,8 @@ from memctl.extract import Limits
 from memctl.ingest import run as runs
 from memctl.ingest.plan import IngestOutcome
 from memctl.ingest.prepare import Options, Prepared, recipe_of
-from memctl.ingest.run import IngestRun
+from memctl.ingest.run import BatchWriter, IngestRun
 from memctl.ingest.sources import resolve
-from memctl.ingest.writer import BatchWriter
 from memctl.policy import MemoryPolicy
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages

@@ -16,8 +16,8 @@ import pytest
 from memctl.extract import Limits
 from memctl.ingest import workers
 from memctl.ingest.plan import read_tasks
-from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, Preparer, check_prepared
-from memctl.ingest.workers import Team, Worker
+from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, Preparer
+from memctl.ingest.workers import Team, Worker, check_prepared
 from memctl.policy import MemoryPolicy
 from memctl.store.documents.corpus import IngestedFile
 from memctl.store.documents.passages import SourcePosition
@@ -42,7 +42,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How processes are started."""
     if request.param == "spawned":
-        monkeypatch.setattr(workers, "_may_fork", lambda: False)
+        monkeypatch.setattr("threading.active_count", lambda: 2)
 
 
 @pytest.fixture(autouse=True)
@@ -168,12 +168,9 @@ class Told:
     def read(self, _path: str, _sha256: str | None) -> int:
         return os.nice(0)
 
-    def answer(self, value: Any, _path: str) -> Any:
-        return value
-
 
 def test_who_writes_goes_before_who_reads() -> None:
-    worker = workers.start(Told())
+    worker = workers.start(Told(), lambda value, _path: value)
     try:
         assert worker.ask([("a", None)], 30) == [min(19, os.nice(0) + 2)]
     finally:
@@ -227,9 +224,6 @@ class Liar:
     def read(self, path: str, sha256: str | None) -> object:  # noqa: ARG002
         return self.said
 
-    def answer(self, value: Any, path: str) -> Prepared:
-        return check_prepared(value, path)
-
 
 FILE = ["/x/a.docx", "00", [], 1, 2, 3, "r", ".docx", None, None, None, 4]
 PASSAGE = ["t", "c", "sha256:00", [0, None, None, "a"], False, []]
@@ -248,13 +242,13 @@ PASSAGE = ["t", "c", "sha256:00", [0, None, None, "a"], False, []]
     ids=str,
 )  # fmt: skip
 def test_a_reader_that_was_taken_over_can_say_nothing_but_a_wrong_text(said: object) -> None:
-    worker = workers.start(Liar(said))
+    worker = workers.start(Liar(said), check_prepared)
     assert worker.ask([("/x/a.docx", None)], 30) is None
     worker.end()
 
 
 def test_what_a_reader_says_comes_through() -> None:
-    worker = workers.start(Liar(["/x/a.docx", FILE, [PASSAGE], ["tag"], ["note \ud800"], "", False]))
+    worker = workers.start(Liar(["/x/a.docx", FILE, [PASSAGE], ["tag"], ["note \ud800"], "", False]), check_prepared)
     found = worker.ask([("/x/a.docx", None)], 30)
     worker.end()
     place = SourcePosition(0, None, None, "a")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from memctl import MemoryStore
+from memctl import MemoryStore, paths
 from memctl.folders import mounted
-from memctl.ingest import files, prepare, sources
+from memctl.ingest import prepare, sources
 from memctl.ingest.run import IngestRun
 from memctl.mcp.guard import ServerGuard
 
@@ -45,7 +45,7 @@ HOOKS: list[tuple[Any, str, str]] = [
     (sources, "list_folder", "before"),
     (IngestRun, "_prepared", "before"),
     (prepare, "read_file", "before"),
-    (files, "open_inside", "before"),
+    (paths, "open_inside", "before"),
 ]
 
 
@@ -113,7 +113,7 @@ def test_a_thread_that_flips_all_the_time(plain: Tools, store: MemoryStore, diar
 
 
 def content(path: str, *roots: str) -> bytes:
-    with os.fdopen(files.open_file(path, roots, os.O_RDONLY), "rb") as file:
+    with os.fdopen(paths.open_file(path, roots, os.O_RDONLY), "rb") as file:
         return file.read()
 
 
@@ -134,7 +134,7 @@ def test_what_a_path_leads_to_must_be_in_a_root(scratch: Path, diary: Path) -> N
 )
 def test_no_part_of_a_listed_folder_is_a_link(path: str, scratch: Path, diary: Path) -> None:
     Path("docs/out").symlink_to(diary)
-    with pytest.raises(OSError), files.list_folder(str(scratch / path), [str(scratch)]):  # noqa: PT011 - of many sorts
+    with pytest.raises(OSError), sources.list_folder(str(scratch / path), [str(scratch)]):  # noqa: PT011 - of many sorts
         pass
 
 
@@ -142,7 +142,7 @@ def test_the_entries_of_a_folder_are_as_ever(scratch: Path, diary: Path) -> None
     Path("docs/out").symlink_to(diary)
     seen = []
     for roots in (None, [str(scratch)]):
-        with files.list_folder(str(scratch / "docs"), roots) as found:
+        with sources.list_folder(str(scratch / "docs"), roots) as found:
             seen.append(sorted(
                 (one.name, one.is_dir(follow_symlinks=False), one.is_symlink(),
                  one.stat(follow_symlinks=False).st_ino) for one in found

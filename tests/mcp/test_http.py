@@ -314,7 +314,6 @@ def test_every_token_is_compared_with(tokens: Tokens, monkeypatch: pytest.Monkey
 )
 def test_what_a_token_file_says(token_file: Callable[[str], Path], text: str) -> None:
     found = read_tokens(str(token_file(text)))
-    assert len(found) == 2
     alice, bob = found.grant(ALICE.encode()), found.grant(BOB.encode())
     assert alice is not None
     assert bob is not None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
@@ -222,16 +223,16 @@ def test_a_search_leaves_no_transaction_open(db: Database, monkeypatch: pytest.M
 
 
 def test_a_search_sees_one_moment_of_the_store(db: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memctl.retrieve import ranking, terms
+    from memctl.retrieve import candidates
 
     other = open_write(path)
-    known = terms.look_up_terms
+    known = candidates.known_terms
 
-    def meanwhile(*args: object) -> object:
+    def meanwhile(*args: Any) -> object:
         items.write(other, turn(50, "alpha alpha alpha"))
-        return known(*args)  # type: ignore[arg-type]
+        return known(*args)
 
-    monkeypatch.setattr(ranking, "look_up_terms", meanwhile)
+    monkeypatch.setattr(candidates, "known_terms", meanwhile)
     during = search(db, "alpha", filters=Filters(), limit=30)
     assert "MEM-50" not in [c.id for c in during.candidates]
     monkeypatch.undo()

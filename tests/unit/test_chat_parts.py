@@ -63,7 +63,6 @@ def test_commands_and_questions(line: str, meant: object) -> None:
 def test_help_names_every_command() -> None:
     lines = terminal.help_lines()
     assert [line.split()[0] for line in lines[:-1]] == [f"/{name}" for name in terminal.COMMANDS]
-    assert (terminal.nearest_command("sorces"), terminal.nearest_command("xyzzy")) == ("sources", "")
 
 
 # --- lines as they come -------------------------------------------------------------------------------------------

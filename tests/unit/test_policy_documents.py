@@ -35,6 +35,13 @@ def test_a_key_block_that_a_passage_cuts_is_blotted_out_all_the_same() -> None:
     assert TOKEN[6:30] not in MemoryPolicy().judge(f"see\n{cut}").text
 
 
+def test_a_secret_is_blotted_out_where_it_stands_however_it_is_disguised() -> None:
+    wide = "".join(f"&#{ord(c) + 0xFEE0};" if c.isalnum() else c for c in TOKEN)  # entities of full-width letters
+    assert MemoryPolicy().judge(f"Deploy with {wide} and go on.").text == (
+        "Deploy with [REDACTED:github-token] and go on."
+    )
+
+
 def test_a_secret_is_blotted_out_wherever_it_stands_again() -> None:
     judged = MemoryPolicy().judge("password=hunter2hunter2\nlater we type hunter2hunter2 again")
     assert "hunter2" not in judged.text

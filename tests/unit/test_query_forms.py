@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl.retrieve.terms import edit_distance
-from memctl.text.query import analyse, french_stem, other_forms
+from memctl.retrieve.guesses import edit_distance
+from memctl.text.query import analyse, other_forms, stem
 
 
 @pytest.mark.parametrize(
@@ -28,14 +28,13 @@ def test_irregular_forms(word: str, others: list[str]) -> None:
 
 @pytest.mark.parametrize("forms", ["inspira inspirer inspirait inspirent", "entraîner entraînements entraînait"])
 def test_french_forms_share_a_beginning(forms: str) -> None:
-    assert len({french_stem(word) for word in forms.split()}) == 1
+    assert len({stem(word, french=True) for word in forms.split()}) == 1
 
 
 @given(word=st.text())
 def test_any_text_has_a_beginning(word: str) -> None:
     assert other_forms(word) == [form for form in other_forms(word) if form != word]
-    stem = french_stem(word)
-    assert len(stem) >= min(5, len(word.lower()))
+    assert len(stem(word, french=True)) >= min(5, len(word.lower()))
 
 
 @pytest.mark.parametrize(("text", "french"), [("où est le fichier", True), ("where is the file", False), ("", False)])

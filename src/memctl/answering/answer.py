@@ -1,7 +1,7 @@
 """What loop, ask and chat share: the options of a model, asking it, and answers from what the store has."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 from memctl import errors
@@ -17,8 +17,7 @@ from memctl.reading.block import find_passages
 from memctl.reading.request import Retriever
 from memctl.text.block import packing
 from memctl.text.block.excerpt import stems
-from memctl.text.block.frames import Compact, place_within
-from memctl.text.block.packing import Block, BlockEntry
+from memctl.text.block.packing import Block, BlockEntry, Compact, place_within
 from memctl.text.query import analyse
 
 KEY = "llm.command"
@@ -116,32 +115,28 @@ class Model:
         return answer
 
     def plan(self, budget: int, further_words: str = "", **bounds: bool) -> LoopPlan:
-        """The bounds of a loop with this model; `further_words` stand after those of --system-prompt."""
+        """The bounds of a loop with this model; `further_words` stand after those of --system-prompt.
+
+        Raises FileMissing for a file of these that cannot be read.
+        """
         options = self.options
-        words = [self._system_prompt().strip(), further_words]
+        given = words = options.system_prompt or ""  # the words themselves, or a file that holds them
+        path = self.ctx.absolute(given) if given and "\n" not in given and "\0" not in given else ""
+        if path and os.path.exists(path):
+            try:
+                with open(path, "rb") as file:
+                    words = file.read().decode("utf-8-sig", "replace")
+            except OSError as exc:
+                raise errors.FileMissing(path=given, reason=exc.strerror) from exc
+        elif path and " " not in given and ("/" in given or given.endswith((".txt", ".md"))):
+            self.ctx.warn(
+                f"[{self.label}] --system-prompt: there is no file {given}, so these are the words themselves"
+            )
         return LoopPlan(
             protocol=options.protocol, max_calls=options.max_calls, threshold=options.threshold,
             query_threshold=options.query_threshold, stable_steps=options.stable_steps, budget=budget,
-            system_prompt=GAP.join(part for part in words if part), **bounds,
+            system_prompt=GAP.join(part for part in (words.strip(), further_words) if part), **bounds,
         )  # fmt: skip
-
-    def _system_prompt(self) -> str:
-        """The words of --system-prompt, or of the file that it names. Raises FileMissing."""
-        given = self.options.system_prompt
-        if not given:
-            return ""
-        path = self.ctx.absolute(given) if "\n" not in given and "\0" not in given else ""
-        if not path or not os.path.exists(path):
-            if path and " " not in given and ("/" in given or given.endswith((".txt", ".md"))):
-                self.ctx.warn(
-                    f"[{self.label}] --system-prompt: there is no file {given}, so these are the words themselves"
-                )
-            return given
-        try:
-            with open(path, "rb") as file:
-                return file.read().decode("utf-8-sig", "replace")
-        except OSError as exc:
-            raise errors.FileMissing(path=given, reason=exc.strerror) from exc
 
     def run(
         self,
@@ -174,8 +169,8 @@ class Model:
         if self.spend.calls:
             self.ctx.note(f"[{self.label}] spent {self.spend.line()}")
 
-    def tell_oddities(self, result: LoopResult) -> None:
-        """Say what is wrong with an answer that was taken as it is."""
+    def tell_end(self, result: LoopResult, *, how: bool = True) -> None:
+        """Say what is wrong with an answer that was taken as it is, and how its loop ended, unless `how` is False."""
         if result.stop_reason == "unparsable":  # only --protocol json has such answers
             self.ctx.warn(
                 f"[{self.label}] The answer has no JSON object with need_more and stop, as --protocol json asks for; "
@@ -183,12 +178,9 @@ class Model:
             )
         if not result.answer:
             self.ctx.warn(f"[{self.label}] The model gave no answer.")
-
-    def tell_end(self, result: LoopResult) -> None:
-        """Say how a loop ended, after what is wrong with its answer."""
-        self.tell_oddities(result)
-        how = f"stop={result.stop_reason}, converged={result.converged}"
-        self.ctx.note(f"[{self.label}] {result.iterations} iteration(s), {how}")
+        if how:
+            end = f"stop={result.stop_reason}, converged={result.converged}"
+            self.ctx.note(f"[{self.label}] {result.iterations} iteration(s), {end}")
 
 
 def least_coverage(ctx: Context) -> float:
@@ -254,24 +246,19 @@ class Ground:
         result = model.run(plan, context, question, self.recall, on_trace)
         ids = (*first.ids, *(i for i in result.ids if i not in first.ids))
         places = context_places(result.context)
-        sources = list(_sources(ids, self._passages, places))
+        left, sources = dict.fromkeys(places), []
+        for item_id in ids:
+            p = self._passages.get(item_id)
+            if p is None or p.ids[0] != item_id:
+                continue
+            shown: list[ContextPlace | None] = [None]
+            if p.path:
+                shown = [place for place in left if _shows(place, p)]
+            for place in shown:
+                if place is not None:
+                    del left[place]
+                sources.append(AnswerSource(place, p.title, p.ids))
         return GroundedAnswer(result._replace(context=""), ids, places, sources)  # a long chat keeps many of these
-
-
-def _sources(
-    ids: tuple[str, ...], passages: Mapping[str, BlockEntry], places: list[ContextPlace]
-) -> Iterator[AnswerSource]:
-    left = dict.fromkeys(places)
-    for item_id in ids:
-        p = passages.get(item_id)
-        if p is None or p.ids[0] != item_id:
-            continue
-        if not p.path:
-            yield AnswerSource(None, p.title, p.ids)
-            continue
-        for place in [one for one in left if _shows(one, p)]:
-            del left[place]
-            yield AnswerSource(place, p.title, p.ids)
 
 
 def _shows(place: ContextPlace, p: BlockEntry) -> bool:

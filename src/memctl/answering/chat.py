@@ -27,7 +27,7 @@ from memctl.writing import StatementBatch, tell_outcomes
 
 if TYPE_CHECKING:
     from memctl.folders.mounted import Visit
-    from memctl.ingest.statements import StatementOutcome, StatementOutcomes
+    from memctl.ingest.statements import StatementOutcome
 
 #: What sessions that were recorded here name as their client.
 CLIENT = "memctl chat"
@@ -93,7 +93,24 @@ class ChatRecorder:
         batch.add(batch.statement(content, clean.one_line(title) or clean.one_line(question, _TITLE_CHARS)))
         self.ctx.allow(CREATE)
         kept = batch.store("chat-store", cut=True)
-        self._tell(kept)
+
+        def line(outcome: "StatementOutcome") -> str:
+            reasons = "; ".join(outcome.reasons)
+            if outcome.kind == "rejected":
+                return f"Not stored, rejected by policy: {reasons}"
+            if outcome.kind == "duplicate":
+                return f"Known already: {outcome.id}"
+            return f"Stored as {outcome.id}, but quarantined and kept out of recall: {reasons}"
+
+        warn, note = self.ctx.warn, self.ctx.note
+        kinds = (("rejected", warn), ("quarantined", warn), ("duplicate", note))
+        tell_outcomes("chat", kept.outcomes, line, kinds, _LINES)
+        if kept.redacted:
+            warn(f"[chat] Policy redacted {kept.redacted} part(s) of what was stored")
+        free = [outcome.id for outcome in kept.stored if not outcome.quarantined]
+        if free:
+            parts = f"{len(free)} notes: " if len(free) > 1 else "note "
+            note(f"[chat] Stored as {parts}{', '.join(free[:_LINES])}{', …' * (len(free) > _LINES)}")
         return [outcome.id for outcome in kept.stored]
 
     def record(self, question: str, answer: str, sources: Sequence[str]) -> int:
@@ -118,26 +135,6 @@ class ChatRecorder:
                 sessions.drop_turn(self.ctx.db, self.session, turn)
         if gone:
             self.ctx.note(f"[chat] Archived: {', '.join(gone)}")
-
-    def _tell(self, kept: "StatementOutcomes") -> None:
-        def line(outcome: "StatementOutcome") -> str:
-            reasons = "; ".join(outcome.reasons)
-            if outcome.kind == "rejected":
-                return f"Not stored, rejected by policy: {reasons}"
-            if outcome.kind == "duplicate":
-                return f"Known already: {outcome.id}"
-            return f"Stored as {outcome.id}, but quarantined and kept out of recall: {reasons}"
-
-        warn, note = self.ctx.warn, self.ctx.note
-        tell_outcomes(
-            "chat", kept.outcomes, line, (("rejected", warn), ("quarantined", warn), ("duplicate", note)), _LINES
-        )
-        if kept.redacted:
-            warn(f"[chat] Policy redacted {kept.redacted} part(s) of what was stored")
-        stored = [outcome.id for outcome in kept.stored if not outcome.quarantined]
-        if stored:
-            parts = f"{len(stored)} notes: " if len(stored) > 1 else "note "
-            note(f"[chat] Stored as {parts}{', '.join(stored[:_LINES])}{', …' * (len(stored) > _LINES)}")
 
 
 class PastTurn:
@@ -254,7 +251,7 @@ class Conversation:
         """What is done once an answer is out: uses are counted, and it is stored when that was asked for."""
         if turn.grounded.ids:
             items.mark_used(self.ctx.db, turn.grounded.ids, action="recall")
-        self.model.tell_oddities(turn.grounded.result)
+        self.model.tell_end(turn.grounded.result, how=False)
         answer = turn.grounded.result.answer
         if answer and self.options.store:
             sources = [str(source) for source in turn.grounded.sources]
@@ -276,15 +273,22 @@ class Conversation:
             told = terminal.help_lines()
         elif name == "forget":
             self._forget(rest)
+        elif name == "scope" and rest == "folder" and self.visit is None:
+            told = ["[chat] There is no folder: --folder PATH gives one"]
         elif name == "scope":
-            self._change_scope(rest)
+            if rest:
+                self.recall_from(None if rest == "all" else rest, folder=rest == "folder")
+            told = [f"[chat] Recalls from {self.place}"]
         elif name == "clear":
             self._start = len(self.turns)
             self.ctx.note("[chat] The session starts anew.")
         elif name in terminal.COMMANDS:
             told = self._about_last(name, rest)
         else:
-            guess, name = terminal.nearest_command(name), clean.one_line(name, 40)
+            from difflib import get_close_matches
+
+            guess = next(iter(get_close_matches(name, terminal.COMMANDS, 1, cutoff=0.5)), "")
+            name = clean.one_line(name, 40)
             meant = f"; did you mean /{guess}?" if guess else ""
             told = [f"[chat] There is no /{name}{meant} (/help lists what there is; //{name} asks it)"]
         for line in told:
@@ -324,11 +328,3 @@ class Conversation:
             if past.stored or past.number:
                 self.recorder.take_back(past.stored, past.number)
             self.ctx.note(f"[chat] Forgotten: {past.title}")
-
-    def _change_scope(self, wanted: str) -> None:
-        if wanted == "folder" and self.visit is None:
-            self.ctx.warn("[chat] There is no folder: --folder PATH gives one")
-            return
-        if wanted:
-            self.recall_from(None if wanted == "all" else wanted, folder=wanted == "folder")
-        self.ctx.warn(f"[chat] Recalls from {self.place}")

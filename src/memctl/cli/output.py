@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 MARK_ON, MARK_OFF = "\x0e", "\x0f"  # the same as in operation.py; a test holds that
 _COLOR_ON, _COLOR_OFF = "\x1b[1;31m", "\x1b[0m"
 _CLEAR_LINE = "\r\x1b[K"
-
-
-#: Bytes that are printed at once: what a pipe holds on Linux.
-PIECE = 1 << 16
+#: Bytes of an answer that go out together, also when Python's own streams are unbuffered: a reader that stops at the
+#: first match (`grep -q`) has then got the whole of a short answer, and the command ends with 0.
+WRITE_SIZE = 1 << 16
 
 
 class PipeClosed(Exception):
@@ -105,47 +104,39 @@ class Console:
         """Print a piece of an answer at once; the line goes on."""
         self.settle()
         self._out(encoded(harmless(text, color=False) if "stdout" in self.tty else text))
-        self._send()
-        try:
-            if self.stdout is not None:
-                self.stdout.flush()
-        except OSError as exc:
-            raise _output_error(exc) from exc
+        self._flush()
 
     def finish(self) -> None:
         """Hand everything over to the system, so that success means that it has arrived."""
         if self.stdout is None or not self._written:
             return
-        self._send()
+        self._flush()
+        # Network file systems and quotas report a failed write only at close; descriptor 1 itself must stay open.
         try:
-            self.stdout.flush()
-            # Network file systems and quotas report a failed write only at close; descriptor 1 itself must stay open.
-            try:
-                number = self.stdout.fileno()
-            except (OSError, ValueError):  # io.UnsupportedOperation is both: a test's buffer
-                return
+            number = self.stdout.fileno()
+        except (OSError, ValueError):  # io.UnsupportedOperation is both: a test's buffer
+            return
+        try:
             os.close(os.dup(number))
         except OSError as exc:
             raise _output_error(exc) from exc
 
     def _out(self, data: bytes) -> None:
-        """Hold what is printed until it fills a pipe: a short answer goes out in one write, whatever Python buffers.
-
-        A reader that leaves early (`| grep -q`, `| head -1`) has it whole by then, and the command does not fail.
-        """
         if self.stdout is None:
             raise _output_error(OSError("it is closed"))
         self._written = True
         self._pending += data
-        if len(self._pending) >= PIECE:
-            self._send()
+        if len(self._pending) >= WRITE_SIZE:
+            self._flush()
 
-    def _send(self) -> None:
-        data, self._pending = bytes(self._pending), bytearray()
-        if self.stdout is None or not data:
+    def _flush(self) -> None:
+        """Write what is gathered. An unbuffered stream takes what it can, and reports a full disk later."""
+        if self.stdout is None:
             return
+        data, self._pending = self._pending, bytearray()
         try:
             _write(self.stdout, data)
+            self.stdout.flush()
         except OSError as exc:
             raise _output_error(exc) from exc
 
@@ -194,7 +185,7 @@ def _is_file(stream: "BinaryIO | None") -> bool:
         return False
 
 
-def _write(stream: "BinaryIO", data: bytes) -> None:
+def _write(stream: "BinaryIO", data: "bytes | bytearray") -> None:
     """Write all of it: an unbuffered stream (PYTHONUNBUFFERED) takes what it can, and reports a full disk later."""
     while data:
         data = data[stream.write(data) :]

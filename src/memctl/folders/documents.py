@@ -62,7 +62,7 @@ def register_corpus(ctx: Context, corpus_id: str | None, scope: str) -> None:
 
 def ingest_run(ctx: Context, label: str, options: Options, **how: Any) -> IngestRun:
     """A run that talks to the context's user; `how` are further arguments of `IngestRun`."""
-    watch = _ProgressLine(ctx, label) if ctx.watched else None
+    watch = _progress_line(ctx, label) if ctx.watched else None
     workers = ctx.config.ingest.workers
     return IngestRun(ctx.db, options, ctx.policy, warn=ctx.warn, progress=watch, workers=workers, **how)
 
@@ -79,28 +79,28 @@ def store_files(ctx: Context) -> list[str]:
     return [*(ctx.db_path + end for end in ("", "-wal", "-shm", "-journal")), *config]
 
 
-class _ProgressLine:
-    """Draws how far a run is: files, rate, and the time left."""
+def _progress_line(ctx: Context, label: str) -> "Progress":
+    """What draws how far a run is: files, rate, and the time left."""
+    start = drawn = ids.monotonic()
 
-    def __init__(self, ctx: Context, label: str) -> None:
-        self._ctx, self._label = ctx, label
-        self._start = self._drawn = ids.monotonic()
-
-    def __call__(self, at: "Progress") -> None:
+    def draw(done: int, files: int, bytes_done: int, size: int, path: str) -> None:
+        nonlocal drawn
         now = ids.monotonic()
-        if now - self._drawn < REDRAW and at.done < at.files:
+        if now - drawn < REDRAW and done < files:
             return
-        self._drawn = now
-        if not at.files:
-            self._ctx.progress(f"[{self._label}] looking: {at.done} files")
+        drawn = now
+        if not files:
+            ctx.progress(f"[{label}] looking: {done} files")
             return
-        parts = [f"[{self._label}] {at.done}/{at.files} files"]
-        seconds = now - self._start
-        if at.bytes_done and seconds > 1:
-            rate = at.bytes_done / seconds
-            minutes, rest = divmod(round((at.bytes - at.bytes_done) / rate), 60)
+        parts = [f"[{label}] {done}/{files} files"]
+        seconds = now - start
+        if bytes_done and seconds > 1:
+            rate = bytes_done / seconds
+            minutes, rest = divmod(round((size - bytes_done) / rate), 60)
             parts += [f"{rate / 1e6:.1f} MB/s", f"{f'{minutes} min ' if minutes else ''}{rest} s left"]
-        self._ctx.progress(", ".join(parts) + f": {os.path.basename(at.path)}")
+        ctx.progress(", ".join(parts) + f": {os.path.basename(path)}")
+
+    return draw
 
 
 def report_changes(ctx: Context, label: str, done: IngestOutcome) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from memctl import errors
-from memctl.ingest.files import read_file
+from memctl.paths import read_file
 
 #: A longer pattern fits no path that a system can open.
 MAX_PATTERN = 4096
@@ -65,7 +65,7 @@ class IgnorePatterns:
 
     def __init__(self, rules: Iterable[IgnoreRule], base: str = "") -> None:
         every = list(rules)
-        patterns = [_pattern(rule) for rule in every]
+        patterns = [_translate(rule) for rule in every]
         self.rules = [rule for rule, pattern in zip(every, patterns, strict=True) if pattern is not None]
         self.broken = [rule for rule, pattern in zip(every, patterns, strict=True) if pattern is None]
         known = [pattern for pattern in patterns if pattern is not None]
@@ -124,22 +124,15 @@ def path_test(pattern: str) -> Callable[[str], bool]:
     return lambda path: match(path) is not None
 
 
-class _Translated(NamedTuple):
-    """A translated pattern: a text to compare with, a tail such as ".log" that names end with, or a regex."""
-
-    literal: str | None = None
-    tail: str = ""
-    regex: str = ""
-
-
-def _pattern(rule: IgnoreRule) -> _Translated | None:
+def _translate(rule: IgnoreRule) -> tuple[str, str] | None:
+    """A pattern as (how it is compared, what with): the whole text, a tail such as ".log", or a regex; None: broken."""
     if _SPECIAL.isdisjoint(rule.body):
-        return _Translated(literal=rule.body)
+        return "is", rule.body
     tail = rule.body[1:]
     if rule.by_name and rule.body.startswith("*.") and _SPECIAL.isdisjoint(tail) and "." not in tail[1:]:
-        return _Translated(tail=tail)
+        return "ends", tail
     regex = _Translation(rule.body).regex()
-    return None if regex is None else _Translated(regex=regex)
+    return None if regex is None else ("fits", regex)
 
 
 class _Table:
@@ -147,20 +140,20 @@ class _Table:
 
     __slots__ = ("_has_paths", "_names", "_paths", "_tails", "_wild_name", "_wild_path")
 
-    def __init__(self, patterns: Iterable[tuple[int, _Translated]], rules: list[IgnoreRule]) -> None:
+    def __init__(self, patterns: Iterable[tuple[int, tuple[str, str]]], rules: list[IgnoreRule]) -> None:
         self._names: dict[str, int] = {}
         self._tails: dict[str, int] = {}
         self._paths: dict[str, int] = {}
         wild_names: dict[str, int] = {}
         wild_paths: dict[str, int] = {}
-        for n, pattern in patterns:
+        for n, (how, what) in patterns:
             by_name = rules[n].by_name
-            if pattern.literal is not None:
-                (self._names if by_name else self._paths)[pattern.literal] = n
-            elif pattern.tail:
-                self._tails[pattern.tail] = n
+            if how == "is":
+                (self._names if by_name else self._paths)[what] = n
+            elif how == "ends":
+                self._tails[what] = n
             else:
-                (wild_names if by_name else wild_paths)[pattern.regex] = n
+                (wild_names if by_name else wild_paths)[what] = n
         self._wild_name, self._wild_path = _last_of(wild_names), _last_of(wild_paths)
         self._has_paths = bool(self._paths or wild_paths)
 
@@ -375,6 +368,15 @@ class IgnoreScope(NamedTuple):
                 return (is_vague and self.every[-1].find(name, path, is_folder=is_folder)) or found
         return None
 
+    def left_out(self, name: str, path: str, *, is_folder: bool) -> tuple[str, bool]:
+        """Why an entry is left out ("" if it is not), and whether a rule has asked for it by name."""
+        if is_folder and name in FIXED:
+            return FIXED[name], False
+        rule = self.find(name, path, is_folder=is_folder)
+        if rule is None:
+            return "", False
+        return ("", not rule.is_vague) if rule.negated else (f"ignored by {rule.place}: {rule.text}", False)
+
 
 class RuleFiles:
     """Finds and reads the ignore files for one walk below `root`, a canonical path.
@@ -422,7 +424,7 @@ class RuleFiles:
                 break
             scope = self.inside(scope, folder, base, present)
             walked = is_folder or n < len(parts) - 1
-            reason = left_out(scope, name, base + name, is_folder=walked)[0]
+            reason = scope.left_out(name, base + name, is_folder=walked)[0]
             folder, base = os.path.join(folder, name), f"{base}{name}/"
         del self.problems[told:]  # the walk itself tells them
         return reason
@@ -456,16 +458,6 @@ class RuleFiles:
         return (rules,) if rules.rules else ()
 
 
-def left_out(scope: IgnoreScope, name: str, path: str, *, is_folder: bool) -> tuple[str, bool]:
-    """Why the rules leave an entry out ("" if they do not), and whether a rule has asked for it by name."""
-    if is_folder and name in FIXED:
-        return FIXED[name], False
-    rule = scope.find(name, path, is_folder=is_folder)
-    if rule is None:
-        return "", False
-    return ("", not rule.is_vague) if rule.negated else (f"ignored by {rule.place}: {rule.text}", False)
-
-
 def tagged(folder: str, present: Collection[str]) -> str:
     """What a folder says about itself by a file in it, if that is a reason to leave it out."""
     if "pyvenv.cfg" in present:
@@ -490,21 +482,21 @@ def _exclude_file(folder: str) -> str:
 
     A linked work tree has a file for `.git`, and its patterns are where those of the main one are.
     """
+
+    def said(path: str) -> str:
+        try:
+            return _text(path).strip().replace("\0", "")
+        except errors.DocumentUnreadable:
+            return ""
+
     git = os.path.join(folder, GIT)
     if not os.path.isdir(git):
-        word, _, place = _first_text(git).partition(":")
+        word, _, place = said(git).partition(":")
         if word != "gitdir":
             return ""
         git = os.path.join(folder, place.strip())
-        git = os.path.join(git, _first_text(os.path.join(git, "commondir")))
+        git = os.path.join(git, said(os.path.join(git, "commondir")))
     return os.path.join(os.path.normpath(git), "info", "exclude")
-
-
-def _first_text(path: str) -> str:
-    try:
-        return _text(path).strip().replace("\0", "")
-    except errors.DocumentUnreadable:
-        return ""
 
 
 def _text(path: str) -> str:

@@ -4,12 +4,12 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import errors
 from memctl.extract import Document, Limits, anchor_at, document, needs_worker
-from memctl.ingest.files import read_file
 from memctl.ingest.sources import STDIN, Target
+from memctl.paths import read_file
 from memctl.policy.checks_injection import HIDDEN_TEXT, addresses_anybody
 
 if TYPE_CHECKING:
@@ -75,18 +75,12 @@ class Scanner:
         except errors.DocumentUnreadable as exc:
             return str(exc.fields.get("reason", exc.message))
 
-    def answer(self, value: object, path: str) -> list[Spot] | str:  # noqa: ARG002 - what a worker calls
-        """What `read` gave, of the JSON that it became between processes."""
-        from memctl.ingest.prepare import check_rows
-
-        return check_rows(value, Spot, len(Spot._fields))
-
     def _elsewhere(self, path: str) -> list[Spot]:
         """The findings in a file that a process of its own reads, which is stopped when it takes too long."""
         from memctl.ingest.workers import start
 
         if self._worker is None:
-            self._worker = start(self)
+            self._worker = start(self, _check_spots)
         worker = self._worker
         answer = worker.ask([(path, None)], self.limits.seconds)
         if answer is None or worker.late:
@@ -128,3 +122,12 @@ class Scanner:
             allowed = self._policy.why_allowed(path, f, doc.text)
             spots.append(Spot(shown, line, f.start - starts[line - 1] + 1, f.kind, f.rule, f.action, place, allowed))
         return spots
+
+
+def _check_spots(value: Any, path: str) -> list[Spot] | str:  # noqa: ARG001 - what a worker calls
+    """The findings in a file, or why it cannot be read, of the JSON that they became between processes."""
+    if isinstance(value, str):
+        return value
+    if any(any(one.__class__ not in (str, int) for one in row) for row in value):
+        raise ValueError("a finding that is none")
+    return [Spot(*row) for row in value]

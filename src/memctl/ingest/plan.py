@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memctl import errors, ids
 from memctl.extract import needs_worker
-from memctl.ingest.files import read_file
 from memctl.ingest.prepare import FileTask, Prepared, PreparedPassage, Preparer
 from memctl.ingest.sources import STDIN, Target
+from memctl.paths import read_file
 from memctl.store.database import Database
 from memctl.store.documents import corpus
 from memctl.store.documents.corpus import DocumentRoot, GoneFile, IngestedFile, SeenFile, UnreadFile
@@ -97,48 +97,34 @@ class IngestOutcome:
             setattr(self, name, getattr(self, name) + getattr(part, name))
 
 
-class IngestPlan:
+class IngestPlan(NamedTuple):
     """What a run has to do.
 
     tasks      files to read, in the order they were found
     unchanged  files that are as they were
     failed     files that cannot be read
-    readable   files that could not be read at the time, and are gone
     lost       known files that are not there any more, or no longer taken in: path -> why
+    readable   files that could not be read at the time, and are gone
     """
 
-    __slots__ = ("failed", "lost", "readable", "tasks", "unchanged")
+    tasks: list[FileTask]
+    unchanged: list[str]
+    failed: list[Target]
+    lost: dict[str, str]
+    readable: list[str]
 
-    def __init__(self) -> None:
-        self.tasks: list[FileTask] = []
-        self.unchanged: list[str] = []
-        self.failed: list[Target] = []
-        self.lost: dict[str, str] = {}
-        self.readable: list[str] = []
-
-    def leave(self, done: Collection[str]) -> None:
-        """Take these files as they are: an earlier run will have seen to them."""
-        self.unchanged += [task.path for task in self.tasks if task.path in done]
-        self.tasks = [task for task in self.tasks if task.path not in done]
-        self.lost = {path: why for path, why in self.lost.items() if path not in done}
+    def without(self, done: Collection[str]) -> "IngestPlan":
+        """The plan of a run after an earlier one that will have seen to these files."""
+        return self._replace(
+            tasks=[task for task in self.tasks if task.path not in done],
+            unchanged=[*self.unchanged, *(task.path for task in self.tasks if task.path in done)],
+            lost={path: why for path, why in self.lost.items() if path not in done},
+        )
 
     @property
     def files(self) -> int:
         """How many files were found."""
         return len(self.tasks) + len(self.unchanged) + len(self.failed)
-
-    def compare(self, target: Target, was: SeenFile | None, root: DocumentRoot | None, *, full: bool) -> None:
-        """Note what there is to do about a file that was found, and that was last read so."""
-        info = target.info
-        if was is None or info is None or target.path == STDIN:
-            self.tasks.append(FileTask(target.path, info.st_size if info else 0, was is not None))
-            return
-        current = was.current and not (full and (root is None or root.forces(target.path)))
-        ours = root is None or was.mount_id == root.owner_of(target.path).mount_id
-        if current and ours and _stamps(info) == was[:4]:
-            self.unchanged.append(target.path)
-        else:
-            self.tasks.append(FileTask(target.path, info.st_size, is_known=True, is_current=current))
 
 
 def make_plan(
@@ -158,68 +144,89 @@ def make_plan(
     root    the mount that the targets lie in: each is to belong to it, or to the innermost mount within that it lies in
     looked  called with the number of files found so far
     """
-    out = IngestPlan()
-    known: dict[str, SeenFile] = {}
-    unread: dict[str, UnreadFile] = {}
-    below = tuple(os.path.join(folder, "") for folder in roots)
-    if db is not None:  # outer folders first: files of mounts within come out by another recipe
-        inner = [(one.prefix, one.recipe) for one in root.inner] if root else []
-        for prefix, how in [*((prefix, recipe) for prefix in below), *inner]:
-            known.update(corpus.get_seen(db, how, below=prefix))
-            unread = {path: was for path, was in unread.items() if not path.startswith(prefix)}
-            unread.update(corpus.get_unread_below(db, prefix, how))
-    waiting: list[Target] = []
-    hidden = corpus.find_stand_ins(unread) if unread else {}
+    found = []
     for number, target in enumerate(targets, 1):
         if looked and number % 500 == 0:
             looked(number)
-        path = target.path
+        found.append(target)
+    known, unread = _remembered(db, roots, found, recipe, root) if db else ({}, {})
+    hidden = corpus.find_stand_ins(unread) if unread else {}
+    plan = IngestPlan([], [], [], {}, [])
+    for target in found:
+        path, info = target.path, target.info
         if target.problem:
-            out.failed.append(target)
+            plan.failed.append(target)
             continue
-        tried = unread.pop(path, None) or (unread.pop(corpus.stand_in_of(path, hidden), None) if hidden else None)
-        if tried and target.info and not full and _stamps(target.info) == tried[:4]:
-            known.pop(path, None)
-            out.failed.append(target._replace(problem=tried.reason))
-        elif path.startswith(below) or db is None:
-            out.compare(target, known.pop(path, None), root, full=full)
+        was = known.pop(path, None)
+        tried = unread.pop(path, None) or unread.pop(corpus.stand_in_of(path, hidden), None)
+        if tried and info and not full and _stamps(info) == tried[:4]:
+            plan.failed.append(target._replace(problem=tried.reason))
+        elif was is None or info is None or path == STDIN:
+            plan.tasks.append(FileTask(path, info.st_size if info else 0, was is not None))
         else:
-            waiting.append(target)
-    if waiting and db is not None:
-        others = corpus.get_seen(db, recipe, paths=[target.path for target in waiting])
-        for target in waiting:
-            out.compare(target, others.get(target.path), root, full=full)
-    shut = tuple(os.path.join(target.path, "") for target in out.failed)
-    problems = {target.path for target in out.failed}
-    for path, was in sorted(known.items()):
-        ours = was.mount_id is not None and (root is None or root.owner_of(path) is root)
-        why = _why_lost(path, path in problems, ours)
-        if why and not path.startswith(shut):  # what lies in a folder that cannot be read is not lost
-            out.lost[path] = why
-    out.readable = sorted(
-        path for path in unread if root is None or root.owner_of(path) is root or not os.path.lexists(path)
+            is_current = was.current and not (full and (root is None or root.forces(path)))
+            is_ours = root is None or was.mount_id == root.owner_of(path).mount_id
+            if is_current and is_ours and _stamps(info) == was[:4]:
+                plan.unchanged.append(path)
+            else:
+                plan.tasks.append(FileTask(path, info.st_size, is_known=True, is_current=is_current))
+    plan.lost.update(_find_lost(known, {target.path for target in plan.failed}, root))
+    plan.readable.extend(
+        path for path in sorted(unread) if root is None or root.owner_of(path) is root or not os.path.lexists(path)
     )
-    return out
+    return plan
+
+
+def _remembered(
+    db: Database, roots: Sequence[str], found: Iterable[Target], recipe: str, root: DocumentRoot | None
+) -> tuple[dict[str, SeenFile], dict[str, UnreadFile]]:
+    """What the store knows of the files below the roots and of others that were found: of those that were read, and of
+    those that could not be.
+    """
+    known: dict[str, SeenFile] = {}
+    unread: dict[str, UnreadFile] = {}
+    below = tuple(os.path.join(folder, "") for folder in roots)
+    inner = [(one.prefix, one.recipe) for one in root.inner] if root else []
+    # Outer folders first: files of mounts within come out by another recipe.
+    for prefix, how in [*((prefix, recipe) for prefix in below), *inner]:
+        known |= corpus.get_seen(db, how, below=prefix)
+        unread = {path: was for path, was in unread.items() if not path.startswith(prefix)}
+        unread |= corpus.get_unread_below(db, prefix, how)
+    outside = [target.path for target in found if not (target.problem or target.path.startswith(below))]
+    return known | corpus.get_seen(db, recipe, paths=outside), unread
+
+
+def _find_lost(known: dict[str, SeenFile], failed: Collection[str], root: DocumentRoot | None) -> dict[str, str]:
+    """Of the known files that were not found, those that are lost, and why; `failed`: what could not be looked at."""
+    lost = {}
+    shut = tuple(os.path.join(path, "") for path in failed)
+    for path, was in sorted(known.items()):
+        mode = _mode(path)
+        if mode is None or path.startswith(shut):  # what lies in a folder that cannot be read is not lost
+            continue
+        if not mode:
+            lost[path] = DELETED
+        elif stat.S_ISDIR(mode) or (path in failed and not stat.S_ISREG(mode)):
+            lost[path] = NO_FILE
+        elif path not in failed and was.mount_id is not None and (root is None or root.owner_of(path) is root):
+            # Any other was named by itself at the time, or belongs to a mount within: only what came with a folder
+            # goes with it.
+            lost[path] = LEFT_OUT
+    return lost
+
+
+def _mode(path: str) -> int | None:
+    """What is at a path, 0 where there is nothing; None where that cannot be told: a folder may not be entered."""
+    try:
+        return os.lstat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+    except OSError:
+        return None
 
 
 def _stamps(info: os.stat_result) -> tuple[int, int, int, int]:
     return (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
-
-
-def _why_lost(path: str, failed: bool, ours: bool) -> str:
-    # Only "there is no such file" proves that: a folder that may not be entered, say, proves nothing.
-    try:
-        mode = os.lstat(path).st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        return DELETED
-    except OSError:
-        return ""
-    if failed:
-        return "" if stat.S_ISREG(mode) else NO_FILE
-    if stat.S_ISDIR(mode):
-        return NO_FILE
-    # It was named by itself at the time, or belongs to a mount within: only what came with a folder goes with it.
-    return LEFT_OUT if ours else ""
 
 
 # --- files that were moved or renamed ---------------------------------------------------------------------------------
@@ -262,21 +269,11 @@ class MovedFiles:
         where = corpus.paths_with(self._db, [file.sha256 for file in wanted])
         for file in wanted:
             for path in where.get(file.sha256, ()):
-                if path not in taken and path != file.path and _is_gone(path):
+                if path not in taken and path != file.path and os.path.isabs(path) and _mode(path) == 0:
                     out[file.path] = self._found[file.path] = path
                     taken.add(path)
                     break
         return out
-
-
-def _is_gone(path: str) -> bool:
-    try:
-        os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return os.path.isabs(path)  # what came from standard input never was a file
-    except OSError:
-        return False
-    return False
 
 
 def _keys(file: IngestedFile) -> tuple[tuple[str, object], ...]:

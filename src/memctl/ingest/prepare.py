@@ -2,13 +2,12 @@
 
 import os
 from collections.abc import Sequence
-from itertools import starmap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from memctl import errors, ids
 from memctl.extract import LIMITS, Document, Hidden, Limits, anchor_at, document
-from memctl.ingest.files import read_file
+from memctl.paths import read_file
 from memctl.store.documents.corpus import IngestedFile, make_stand_in
 from memctl.store.documents.passages import SourcePosition
 
@@ -91,11 +90,6 @@ def recipe_of(options: Options, policy: "MemoryPolicy | None") -> str:
     return f"{crc32(how.encode()):08x}"
 
 
-def sign_recipe(recipe: str, sha256: str) -> str:
-    """The recipe as a record keeps it: a record that another program has written since does not fit its hash."""
-    return f"{recipe}:{sha256[:12]}"
-
-
 class Preparer:
     """Reads, extracts, cuts and judges file after file, with one set of options."""
 
@@ -115,12 +109,8 @@ class Preparer:
             data, info = read_file(path, self.options.limits.bytes, self.options.roots)
         except errors.DocumentUnreadable as exc:
             unopened = isinstance(exc.__cause__, OSError)  # else it is too large, or no file any more
-            return Prepared(path, None if unopened else IngestedFile(path, ""), problem=_reason(exc))
+            return Prepared(path, None if unopened else IngestedFile(path, ""), problem=str(exc.fields["reason"]))
         return self.prepare(path, data, info, asked, sha256)
-
-    def answer(self, value: object, path: str) -> Prepared:
-        """What `read` gave, of the JSON that it became between processes."""
-        return check_prepared(value, path)
 
     def prepare(
         self,
@@ -144,7 +134,7 @@ class Preparer:
             mtime_ns=info.st_mtime_ns if info and not fresh else None,
             ctime_ns=info.st_ctime_ns if info and not fresh else None,
             inode=info.st_ino if info else None,
-            recipe=sign_recipe(self.recipe, sha256),
+            recipe=f"{self.recipe}:{sha256[:12]}",  # what another program makes of the record will not fit its hash
             ext=os.path.splitext(path)[1].lower() or None,
         )
         if sha256 == known:
@@ -154,7 +144,7 @@ class Preparer:
             passages = self._cut(path, doc)
         except errors.DocumentUnreadable as exc:
             lasting = not exc.fields.get("lacking")  # a library that is missing today
-            return Prepared(path, file, problem=_reason(exc), lasting=lasting)
+            return Prepared(path, file, problem=str(exc.fields["reason"]), lasting=lasting)
         count = 0 if doc.lines_are_source else len(doc.hidden)  # comments in Markdown are nothing unusual
         hidden = (f"{'1 stretch' if count == 1 else f'{count:,} stretches'} of hidden text",) if count else ()
         return Prepared(path, file, passages, self.tags(path), (*doc.notes, *hidden))
@@ -250,13 +240,9 @@ class Preparer:
         return self._tags[key]
 
 
-def _reason(exc: errors.DocumentUnreadable) -> str:
-    return str(exc.fields.get("reason", exc.message))
-
-
 def _full_title(title: str, heading: str) -> str:
     """The document's title and where in it the passage stands, said once."""
-    if not heading or heading == title:
+    if heading in ("", title):
         return title
     return heading if heading.startswith(title + " > ") else f"{title} > {heading}"
 
@@ -276,65 +262,3 @@ def inferred_tags(path: str) -> list[str]:
     folders = [part for part in os.path.dirname(path).split(os.sep) if part][-2:]
     word = _SUFFIX_TAGS.get(os.path.splitext(path)[1].lower())
     return [*([word] if word else []), *(f.lower().replace(" ", "-") for f in folders if len(f) <= 40)]
-
-
-# --- what another process says that it has prepared ---------------------------------------------------------------
-
-
-def check_prepared(value: Any, path: str) -> Prepared:
-    """The answer for the file at `path`. Raises ValueError when it is none."""
-    its_path, file, passages, tags, notes, problem, lasting = _checked(list, value)
-    if its_path != path:
-        raise ValueError("an answer about another file")
-    cut = None if passages is None else [_checked_passage(*one) for one in _checked(list, passages)]
-    record = None if file is None else _checked_file(file, path)
-    notes = tuple(_checked_texts(notes))
-    return Prepared(path, record, cut, _checked_texts(tags), notes, _checked(str, problem), _checked(bool, lasting))
-
-
-def _checked_file(value: Any, path: str) -> IngestedFile:
-    fields = dict(zip(IngestedFile._fields, _checked(list, value), strict=True))
-    if fields["path"] != path or fields["item_ids"]:  # which items a file has is not for its reader to say
-        raise ValueError("a record of another file")
-    for name, one in fields.items():
-        if name in ("size", "mtime_ns", "inode", "ctime_ns"):
-            _checked(int, 0 if one is None else one)
-        elif name in ("ext", "mount_id", "rel_path", "lang_hint"):
-            _checked(str, "" if one is None else one)
-        elif name in ("sha256", "recipe"):
-            _checked(str, one)
-    return IngestedFile(**fields | {"item_ids": ()})
-
-
-def _checked_passage(*value: Any) -> PreparedPassage:
-    title, content, digest, place, redacted, quarantined = value
-    position, start, end, anchor = place
-    lines = [None if one is None else _checked(int, one) for one in (position, start, end)]
-    if title.__class__ is content.__class__ is digest.__class__ is anchor.__class__ is str:
-        where = SourcePosition(lines[0], lines[1], lines[2], anchor)
-        held_by = tuple(_checked_texts(quarantined))
-        return PreparedPassage(title, content, digest, where, _checked(bool, redacted), held_by)
-    raise ValueError("a passage that is none")
-
-
-def check_rows(value: Any, shape: type, width: int) -> list[Any] | str:
-    """A text, or records of this shape whose fields are texts or whole numbers."""
-    if isinstance(value, str):
-        return value
-    found: Sequence[Any] = _checked(list, value)
-    if any(len(_checked(list, row)) != width or any(not isinstance(one, str | int) for one in row) for row in found):
-        raise ValueError("a record that is none")
-    return list(starmap(shape, found))
-
-
-def _checked_texts(value: Any) -> list[str]:
-    found: list[str] = _checked(list, value)
-    if any(one.__class__ is not str for one in found):
-        raise ValueError("a text that is none")
-    return found
-
-
-def _checked(kind: type, value: Any) -> Any:
-    if value.__class__ is not kind:
-        raise ValueError(f"no {kind.__name__}")
-    return value

@@ -7,13 +7,15 @@ walking finds.
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
 from memctl import errors
 from memctl.extract import is_ingestable
-from memctl.ingest.files import list_folder
-from memctl.ingest.ignore import TELLING, IgnoreScope, RuleFiles, left_out, path_test, tagged
-from memctl.paths import real_path
+from memctl.paths import FOLDER, open_inside, real_path
+
+if TYPE_CHECKING:
+    from memctl.ingest.ignore import IgnoreScope, RuleFiles
 
 STDIN = "-"
 STORE_ITSELF = "it belongs to the store itself"
@@ -56,14 +58,12 @@ def resolve(
     SourceNotFound before anything is yielded when a source that is no glob does not exist.
     """
     wanted = []
-    for source in list(sources):
+    for source in sources:
         path = os.path.normpath(os.path.join(cwd, os.path.expanduser(source)))
-        if not source.strip():
-            raise errors.SourceNotFound(source=source, path="")
+        there = source == STDIN or (source.strip() and "\0" not in path and (os.path.lexists(path) or _is_glob(source)))
+        if not there:
+            raise errors.SourceNotFound(source=source, path=path if source.strip() else "")
         wanted.append((source, path))
-    for source, path in wanted:
-        if "\0" in path or (source != STDIN and not os.path.lexists(path) and not _is_glob(source)):
-            raise errors.SourceNotFound(source=source, path=path)
     ignored, kept_out = tuple(ignore), frozenset(map(real_path, never))
     seen: set[str] = set()
     for source, path in wanted:
@@ -84,19 +84,17 @@ def resolve(
                 yield target
 
 
-def file_target(path: str) -> Target:
-    """A file by its path, links followed; with a problem when it is no file that can be read."""
+def file_target(path: str, info: os.stat_result | None = None) -> Target:
+    """A file by its path, links followed where `info`, what the system says of it, is not given; with a problem when
+    it is no file that can be read.
+    """
     try:
         path.encode()
-        return stat_target(path, os.stat(path))
+        info = info or os.stat(path)
     except UnicodeEncodeError:
         return Target(path, NOT_UTF8)
     except OSError as exc:
         return Target(path, "it is a link to nothing" if os.path.islink(path) else exc.strerror or str(exc))
-
-
-def stat_target(path: str, info: os.stat_result) -> Target:
-    """A file by what the system says of it; with a problem when it is no regular one."""
     if stat.S_ISREG(info.st_mode):
         return Target(path, "", info)
     return Target(path, next((reason for test, reason in _KINDS if test(info.st_mode)), "it is no file"))
@@ -104,11 +102,16 @@ def stat_target(path: str, info: os.stat_result) -> Target:
 
 def _named_target(path: str, never: frozenset[str]) -> Target:
     """A file that was named: by its path without links in the folders that lead to it, but with its own name."""
-    folder, name = os.path.split(path)
-    target = file_target(os.path.join(real_path(folder), name))
+    target = file_target(_without_links(path))
     if target.problem != NOT_UTF8 and real_path(target.path) in never:
         return Target(target.path, STORE_ITSELF)
     return target
+
+
+def _without_links(path: str) -> str:
+    """The path without links in the folders that lead to it; the last part stays as it is."""
+    folder, name = os.path.split(path)
+    return os.path.join(real_path(folder), name)
 
 
 # --- patterns ---------------------------------------------------------------------------------------------------------
@@ -119,49 +122,48 @@ def _is_glob(source: str) -> bool:
 
 
 def _expand(pattern: str, ignore: tuple[str, ...], never: frozenset[str], report: Report | None) -> Iterator[Target]:
-    """The files that a pattern names; a problem when it names none."""
+    """The files that a pattern names; a problem when it names none.
+
+    Without `**` they are what a shell would make of it: `docs/*` means the folders in docs too, but not the ignored
+    ones. With it, the files below the folders before `**` that the rest names, or that are in folders it names.
+    """
     import glob
+
+    from memctl.ingest.ignore import RuleFiles
 
     parts = pattern.split("/")
     deep = parts.index("**") if "**" in parts else None
-    found = False
+    accept: Callable[[str], bool] = is_ingestable
     if deep is None:
-        for target in _expand_flat(pattern, ignore, never, report):
-            found = True
-            yield target
-    else:  # the files below the folders before `**` that the rest names, or that are in folders it names
+        named = sorted(glob.glob(pattern))
+    else:
         head, accept = "/".join(parts[:deep]) or "/", _deep_filter("/".join(parts[deep:]))
-        for folder in sorted(glob.glob(head)) if _is_glob(head) else [head]:
-            if os.path.isdir(folder):
-                for target in walk(real_path(folder), ignore=ignore, never=never, report=report, accept=accept):
-                    found = True
-                    yield target
-    if not found:
-        hint = "" if deep is None else " (ignored ones do not count)"
-        yield Target(pattern, f"no file matches this pattern{hint}")
-
-
-def _expand_flat(
-    pattern: str, ignore: tuple[str, ...], never: frozenset[str], report: Report | None
-) -> Iterator[Target]:
-    """What a shell would make of the pattern. `docs/*` means the folders in docs too, but not the ignored ones."""
-    import glob
-
-    wild = _is_glob(os.path.basename(pattern))
-    for path in sorted(glob.glob(pattern)):
+        named = [path for path in (sorted(glob.glob(head)) if _is_glob(head) else [head]) if os.path.isdir(path)]
+    wild = deep is None and _is_glob(os.path.basename(pattern))
+    is_any = False
+    for path in named:
+        found: Iterable[Target] = []
         if os.path.isdir(path):
             real = real_path(path)
             reason = RuleFiles(os.path.dirname(real), ignore).why_not(real, is_folder=True) if wild else ""
             if not reason:
-                yield from walk(real, ignore=ignore, never=never, report=report)
+                found = walk(real, ignore=ignore, never=never, report=report, accept=accept)
             elif report:
                 report(os.path.join(real, ""), reason)
         elif is_ingestable(path) or not os.path.islink(path):
-            yield _named_target(path, never)
+            found = [_named_target(path, never)]
+        for target in found:
+            is_any = True
+            yield target
+    if not is_any:
+        hint = "" if deep is None else " (ignored ones do not count)"
+        yield Target(pattern, f"no file matches this pattern{hint}")
 
 
 def _deep_filter(tail: str) -> Callable[[str], bool]:
     """Which files below a folder a pattern such as `**/*.md` means; hidden ones only if it has a dot for them."""
+    from memctl.ingest.ignore import path_test
+
     fits = path_test(tail)
     everything = not tail.strip("*/")
     shows_hidden = any(part.startswith(".") for part in tail.split("/"))
@@ -203,6 +205,21 @@ def walk(
     return _FolderWalk(root, ignore, never, accept, report, within or {}, roots).targets()
 
 
+@contextmanager
+def list_folder(folder: str, roots: Sequence[str] | None) -> Iterator["Iterator[os.DirEntry[str]]"]:
+    """The entries of a folder, to be named by it: their own paths may lack it. Raises OSError.
+
+    roots  folders that it must be in, and no part of its path may be a link; None: it may be anywhere
+    """
+    number = None if roots is None else open_inside(folder, roots, FOLDER)
+    try:
+        with os.scandir(folder if number is None or os.scandir not in os.supports_fd else number) as found:
+            yield found
+    finally:
+        if number is not None:
+            os.close(number)
+
+
 class _FolderWalk:
     def __init__(
         self,
@@ -214,14 +231,18 @@ class _FolderWalk:
         within: Mapping[str, Iterable[str]],
         roots: Sequence[str] | None,
     ) -> None:
+        from memctl.ingest import ignore as ignoring
+
         self.root, self.accept, self.within, self.roots = root, accept, within, roots
         self.report = report or (lambda _path, _reason: None)
-        self.never = frozenset(path for given in never for path in (_named(given), real_path(given)))
-        self.rules = RuleFiles(root, ignore)
+        self.never = frozenset(path for given in never for path in (_without_links(given), real_path(given)))
+        self.rules: RuleFiles = ignoring.RuleFiles(root, ignore)
         self.skip = len(self.rules.lead)  # what the rules' paths have before the path below the root
 
     def targets(self) -> Iterator[Target]:
         # The path, the same as the rules know it, the rules, whether a user or a rule wants it whatever it says.
+        from memctl.ingest.ignore import TELLING, tagged
+
         pending = [(self.root, self.rules.lead, self.rules.start, True)]
         while pending:
             path, base, scope, asked_for = pending.pop()
@@ -253,22 +274,18 @@ class _FolderWalk:
         entries: "list[os.DirEntry[str]]",
         folder: str,
         base: str,
-        scope: IgnoreScope,
-        below: list[tuple[str, str, IgnoreScope, bool]],
+        scope: "IgnoreScope",
+        below: "list[tuple[str, str, IgnoreScope, bool]]",
     ) -> Iterator[Target]:
         """The files of one folder; the folders in it that are wanted come to `below`."""
         for entry in entries:
             name, path, known_as = entry.name, os.path.join(folder, entry.name), base + entry.name
-            if entry.is_dir(follow_symlinks=False):
-                reason, asked_for = left_out(scope, name, known_as, is_folder=True)
-                if reason:
-                    self.report(os.path.join(path, ""), reason)
-                else:
-                    below.append((path, known_as + "/", scope, asked_for))
-                continue
-            rule = scope.find(name, known_as, is_folder=False)
-            if rule is not None and not rule.negated:
-                self.report(path, f"ignored by {rule.place}: {rule.text}")
+            is_folder = entry.is_dir(follow_symlinks=False)
+            reason, asked_for = scope.left_out(name, known_as, is_folder=is_folder)
+            if reason:
+                self.report(os.path.join(path, "") if is_folder else path, reason)
+            elif is_folder:
+                below.append((path, known_as + "/", scope, asked_for))
             elif path in self.never:
                 self.report(path, STORE_ITSELF)
             elif entry.is_symlink() and os.path.isdir(path):
@@ -279,10 +296,7 @@ class _FolderWalk:
                 yield from self._link(path)
             else:
                 try:
-                    path.encode()
-                    yield stat_target(path, entry.stat(follow_symlinks=False))
-                except UnicodeEncodeError:
-                    yield Target(path, NOT_UTF8)
+                    yield file_target(path, entry.stat(follow_symlinks=False))
                 except OSError as exc:
                     yield Target(path, exc.strerror or str(exc))
 
@@ -297,9 +311,3 @@ class _FolderWalk:
             self.report(path, f"what it links to is left out: {reason}")
         else:
             yield file_target(path)
-
-
-def _named(path: str) -> str:
-    """The path without links in the folders that lead to it; the last part stays as it is."""
-    folder, name = os.path.split(path)
-    return os.path.join(real_path(folder), name)

@@ -15,12 +15,14 @@ import pickle
 import signal
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from memctl.extract import needs_worker
-from memctl.ingest.prepare import FileTask, Prepared, Preparer
+from memctl.ingest.prepare import FileTask, Prepared, PreparedPassage, Preparer
+from memctl.store.documents.corpus import IngestedFile
+from memctl.store.documents.passages import SourcePosition
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -105,7 +107,7 @@ class Team:
         return [Prepared(bundle[0].path, None, problem=took if worker.late else "its reader crashed")]
 
     def _start(self) -> "Worker":
-        worker = start(self._preparer, self._all)
+        worker = start(self._preparer, check_prepared, self._all)
         self._all.append(worker)
         if self._closed:
             worker.end()
@@ -154,15 +156,16 @@ class FileReader(Protocol):
     def read(self, path: str, sha256: str | None) -> Any:
         """What becomes of a file. `sha256`: the hash of the bytes that need no reading, if there is one."""
 
-    def answer(self, value: Any, path: str) -> Any:
-        """The same of the JSON that it became on its way. Raises ValueError when it cannot be an answer."""
+
+#: Makes an answer for the file at a path of the JSON that it became on its way. Raises ValueError when it is none.
+Check = Callable[[Any, str], Any]
 
 
 class Worker:
     """A process as its parent sees it: files go in, prepared ones come out."""
 
-    def __init__(self, reader: FileReader, pid: int, tasks: IO[bytes], answers: IO[bytes]) -> None:
-        self.reader, self.pid, self.tasks, self.answers = reader, pid, tasks, answers
+    def __init__(self, check: Check, pid: int, tasks: IO[bytes], answers: IO[bytes]) -> None:
+        self.check, self.pid, self.tasks, self.answers = check, pid, tasks, answers
         self.late = self.used = False
         self._ended = False
 
@@ -185,7 +188,7 @@ class Worker:
         try:
             send(files, self.tasks)
             read = receive(self.answers)
-            found = [self.reader.answer(one, path) for one, (path, _) in zip(read, files, strict=True)]
+            found = [self.check(one, path) for one, (path, _) in zip(read, files, strict=True)]
         except (OSError, EOFError, ValueError, TypeError):  # it is gone, `end` closed the pipes, or it talks nonsense
             self.end()
             return None
@@ -207,19 +210,20 @@ class Worker:
             os.waitpid(self.pid, 0)
 
 
-def start(reader: FileReader, siblings: Iterable[Worker] = ()) -> Worker:
-    """A new worker. `siblings`: those that run already, whose pipes it must not keep open."""
-    return _forked(reader, siblings) if _may_fork() else _spawned(reader)
+def start(reader: FileReader, check: Check, siblings: Iterable[Worker] = ()) -> Worker:
+    """A new worker, whose answers `check` takes. `siblings`: those that run already, whose pipes it must not keep open.
 
-
-def _may_fork() -> bool:
-    # Another thread may hold a lock that a fork would never see released; elsewhere system libraries forbid it.
+    A fork is out of the question where another thread may hold a lock that it would never see released; elsewhere than
+    on Linux system libraries forbid it.
+    """
     import threading
 
-    return sys.platform == "linux" and threading.active_count() == 1
+    if sys.platform == "linux" and threading.active_count() == 1:
+        return _forked(reader, check, siblings)
+    return _spawned(reader, check)
 
 
-def _forked(reader: FileReader, siblings: Iterable[Worker]) -> Worker:
+def _forked(reader: FileReader, check: Check, siblings: Iterable[Worker]) -> Worker:
     import fcntl
 
     child_reads, parent_writes = os.pipe()
@@ -239,10 +243,10 @@ def _forked(reader: FileReader, siblings: Iterable[Worker]) -> Worker:
             os._exit(0)
     os.close(child_reads)
     os.close(child_writes)
-    return Worker(reader, pid, os.fdopen(parent_writes, "wb"), os.fdopen(parent_reads, "rb"))
+    return Worker(check, pid, os.fdopen(parent_writes, "wb"), os.fdopen(parent_reads, "rb"))
 
 
-def _spawned(reader: FileReader) -> Worker:
+def _spawned(reader: FileReader, check: Check) -> Worker:
     from subprocess import PIPE, Popen
 
     child = [sys.executable, "-c", _CHILD.format(path=[os.path.abspath(folder) for folder in sys.path])]
@@ -251,7 +255,7 @@ def _spawned(reader: FileReader) -> Worker:
     if process.stdin is None or process.stdout is None:
         raise OSError("no pipes to a new process")
     process.returncode = 0  # `Worker.end` waits for it
-    worker = Worker(reader, process.pid, process.stdin, process.stdout)
+    worker = Worker(check, process.pid, process.stdin, process.stdout)
     with suppress(OSError):  # it died at once: `ask` will say so
         pickle.dump(reader, worker.tasks, pickle.HIGHEST_PROTOCOL)
         worker.tasks.flush()
@@ -342,3 +346,55 @@ def receive(source: IO[bytes]) -> Any:
         return json.loads(data.decode("utf-8", "surrogatepass"))
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+# --- what another process says that it has prepared ---------------------------------------------------------------
+
+
+def check_prepared(value: Any, path: str) -> Prepared:
+    """The answer for the file at `path`. Raises ValueError when it is none."""
+    its_path, file, passages, tags, notes, problem, lasting = _checked(list, value)
+    if its_path != path:
+        raise ValueError("an answer about another file")
+    cut = None if passages is None else [_checked_passage(*one) for one in _checked(list, passages)]
+    record = None if file is None else _checked_file(file, path)
+    notes = tuple(_checked_texts(notes))
+    return Prepared(path, record, cut, _checked_texts(tags), notes, _checked(str, problem), _checked(bool, lasting))
+
+
+def _checked_file(value: Any, path: str) -> IngestedFile:
+    fields = dict(zip(IngestedFile._fields, _checked(list, value), strict=True))
+    if fields["path"] != path or fields["item_ids"]:  # which items a file has is not for its reader to say
+        raise ValueError("a record of another file")
+    for name, one in fields.items():
+        if name in ("size", "mtime_ns", "inode", "ctime_ns"):
+            _checked(int, 0 if one is None else one)
+        elif name in ("ext", "mount_id", "rel_path", "lang_hint"):
+            _checked(str, "" if one is None else one)
+        elif name in ("sha256", "recipe"):
+            _checked(str, one)
+    return IngestedFile(**fields | {"item_ids": ()})
+
+
+def _checked_passage(*value: Any) -> PreparedPassage:
+    title, content, digest, place, redacted, quarantined = value
+    position, start, end, anchor = place
+    lines = [None if one is None else _checked(int, one) for one in (position, start, end)]
+    if title.__class__ is content.__class__ is digest.__class__ is anchor.__class__ is str:
+        where = SourcePosition(lines[0], lines[1], lines[2], anchor)
+        held_by = tuple(_checked_texts(quarantined))
+        return PreparedPassage(title, content, digest, where, _checked(bool, redacted), held_by)
+    raise ValueError("a passage that is none")
+
+
+def _checked_texts(value: Any) -> list[str]:
+    found: list[str] = _checked(list, value)
+    if any(one.__class__ is not str for one in found):
+        raise ValueError("a text that is none")
+    return found
+
+
+def _checked(kind: type, value: Any) -> Any:
+    if value.__class__ is not kind:
+        raise ValueError(f"no {kind.__name__}")
+    return value

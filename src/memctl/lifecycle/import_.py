@@ -45,14 +45,8 @@ class ImportCounts:
     some are merged (their new tags or higher importance went to the item that is there).
     """
 
-    __slots__ = (
-        "errors", "imported", "merged", "quarantined", "redacted", "restored", "skipped_conflict", "skipped_dedup",
-        "skipped_policy", "total_lines",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.total_lines = self.imported = self.skipped_dedup = self.skipped_policy = self.errors = 0
-        self.skipped_conflict = self.merged = self.redacted = self.quarantined = self.restored = 0
+    total_lines = imported = skipped_dedup = skipped_policy = skipped_conflict = errors = 0
+    merged = redacted = quarantined = restored = 0
 
 
 class _JudgedLine(NamedTuple):
@@ -60,12 +54,9 @@ class _JudgedLine(NamedTuple):
 
     number: int
     line: ItemLine
-    redacted: bool = False
-    rules: tuple[str, ...] = ()
-
-    @property
-    def is_quarantined(self) -> bool:
-        return bool(self.rules) or self.line.withheld == "policy"
+    redacted: bool
+    rules: tuple[str, ...]
+    is_quarantined: bool
 
 
 class _ItemKey(NamedTuple):
@@ -107,7 +98,13 @@ def import_lines(
                 run.write_lines(db, run.choose_lines(lines))
         progress(f"[import] {run.counts.total_lines} lines")
     if db is not None and not dry_run:
-        run.rewrite_late_references(db)
+        # References to lines that came later than the item that refers to them.
+        late = list(dict.fromkeys(i for old, some in run.waiting.items() if old in run.alias for i in some))
+        for start in range(0, len(late), BATCH):
+            with rule_versions.judged_write(db, policy.switches):
+                found = store.get_many(db, late[start : start + BATCH])
+                changed = [item for item in found if run.rewrite_references(item)]
+                store.write_many(db, changed, "import", compact=True)
     if run.told > _MOST_TOLD:
         warn(f"[import] … and {run.told - _MOST_TOLD} more lines with problems")
     return run.counts
@@ -297,7 +294,7 @@ class _ImportRun:
         """Write the lines, and what they change of items that are here."""
         made = [judged.line.item for judged in lines]
         for item in made:
-            self._rewrite_references(item, waiting=self.waiting)
+            self.rewrite_references(item, waiting=self.waiting)
         store.write_many(db, made, "import", compact=True)
         for judged in lines:
             line = judged.line
@@ -312,16 +309,7 @@ class _ImportRun:
             item.touch()
         store.write_many(db, list(self.changed.values()), "merge")
 
-    def rewrite_late_references(self, db: Database) -> None:
-        """Rewrite references to lines that came later than the item that refers to them."""
-        late = list(dict.fromkeys(i for old, some in self.waiting.items() if old in self.alias for i in some))
-        for start in range(0, len(late), BATCH):
-            with rule_versions.judged_write(db, self.policy.switches):
-                found = store.get_many(db, late[start : start + BATCH])
-                changed = [item for item in found if self._rewrite_references(item)]
-                store.write_many(db, changed, "import", compact=True)
-
-    def _rewrite_references(self, item: MemoryItem, waiting: dict[str, list[str]] | None = None) -> bool:
+    def rewrite_references(self, item: MemoryItem, waiting: dict[str, list[str]] | None = None) -> bool:
         """Point an item's references to the ids that the lines have here; whether any changed."""
         source, alias = item.provenance, self.alias
         before = (item.superseded_by, item.links, source.chunk_ids)
@@ -349,24 +337,25 @@ def _judge_line(policy: "MemoryPolicy", number: int, line: ItemLine) -> tuple[_J
     """
     item, source = line.item, line.item.provenance
     is_turn = source.source_kind == "chat" and bool(source.source_id.strip()) and bool(source.chunk_ids)
-    items = ItemPolicy(policy)
+    items, rules, redacted = ItemPolicy(policy), {*line.held_by}, False
     if source.is_passage or (is_turn and len(item.content) > policy.max_content_length):
         change = items.redact(item, place=line.place)
-        if change is None:
-            return _JudgedLine(number, line, rules=line.held_by), []
-        chunks = set(source.chunk_ids)  # these are paths: they are redacted
-        if items.refuses(*(word for word in references(item, line.place) if word not in chunks)):
-            return None, [REFUSED]
-        line = line._replace(item=change.apply_to(item), place=change.place or line.place)
-        return _JudgedLine(number, line, change.redacted, tuple(sorted({*change.held_by, *line.held_by}))), []
-    verdict = items.judge(item, line.place)
-    if verdict.rejected:
-        return None, verdict.reasons
-    rules = set(line.held_by)
-    if verdict.forced_non_injectable:
-        items.hold(item, verdict)
-        rules.update(f.rule for f in verdict.findings)
-    return _JudgedLine(number, line, rules=tuple(sorted(rules))), []
+        if change is not None:
+            chunks = set(source.chunk_ids)  # these are paths: they are redacted
+            if items.refuses(*(word for word in references(item, line.place) if word not in chunks)):
+                return None, [REFUSED]
+            line = line._replace(item=change.apply_to(item), place=change.place or line.place)
+            redacted = change.redacted
+            rules.update(change.held_by)
+    else:
+        verdict = items.judge(item, line.place)
+        if verdict.rejected:
+            return None, verdict.reasons
+        if verdict.forced_non_injectable:
+            items.hold(item, verdict)
+            rules.update(f.rule for f in verdict.findings)
+    is_quarantined = bool(rules) or line.withheld == "policy"
+    return _JudgedLine(number, line, redacted, tuple(sorted(rules)), is_quarantined), []
 
 
 def distrust_line(db: Database | None, line: ItemLine) -> ItemLine:

@@ -8,7 +8,7 @@ line of its frame: `[path:docs/api.md chunk:3 lines:12-40]`, `at:page 3`). An an
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memctl.extract import is_ingestable, suffix_of
@@ -131,29 +131,23 @@ def _as_citation(match: re.Match[str]) -> str:
 
 def _cited(answer: str, known: Collection[str]) -> Iterator[tuple[str, str]]:
     """(path, place) of what the answer cites, by position; known paths are recognised whatever they look like."""
+    names = sorted((name for name in known if name in answer), key=len, reverse=True)
+    shapes = [(f"(?P<path>{re.escape(name)}){_WHERE}", _stands_alone) for name in names]
+    shapes += [(_BRACKETED + _WHERE, _is_path), (_BARE + _WHERE, _is_path)]
     found: dict[int, tuple[str, str]] = {}
-
-    def take(pattern: str, is_citation: Callable[[re.Match[str]], bool]) -> str:
-        """Note what the pattern finds, and blank it out, so that no shorter name is read there again."""
-
-        def note(match: re.Match[str]) -> str:
-            if not is_citation(match):
-                return match[0]
+    for shape, is_citation in shapes:
+        pieces, end = [], 0
+        for match in filter(is_citation, re.finditer(shape, answer)):
             lines = match["lines"] or match["hash"] or match["words"]
             if lines is None:
                 where = " ".join((match["at"] or match["of"]).split())
             else:
                 where = lines.replace("L", "").replace("\u2013", "-").replace(" ", "")
             found[match.start("path")] = (match["path"].strip(), where)
-            return " " * len(match[0])
-
-        return re.sub(pattern, note, answer)
-
-    for name in sorted(known, key=len, reverse=True):
-        if name in answer:
-            answer = take(f"(?P<path>{re.escape(name)}){_WHERE}", _stands_alone)
-    for shape in (_BRACKETED, _BARE):
-        answer = take(shape + _WHERE, _is_path)
+            # It is blanked out, so that no shorter name is read there again.
+            pieces += [answer[end : match.start()], " " * len(match[0])]
+            end = match.end()
+        answer = "".join([*pieces, answer[end:]])
     for match in re.finditer(_WHOLE, answer):
         path = match["path"].strip("`* ")
         if path in known or (suffix_of(path) and is_ingestable(path)):

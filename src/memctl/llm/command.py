@@ -93,13 +93,6 @@ class Spend:
     calls = tokens_in = tokens_out = 0
     seconds = 0.0
 
-    def add_call(self, prompt: str, answer: str, seconds: float) -> None:
-        """Count one call; one that failed costs as much."""
-        self.calls += 1
-        self.tokens_in += estimate_tokens(prompt)
-        self.tokens_out += estimate_tokens(answer)
-        self.seconds += seconds
-
     def add(self, other: Spend) -> None:
         """Count the calls of another run."""
         self.calls += other.calls
@@ -137,7 +130,7 @@ def run(
     spend    where the call is counted, even if it fails
     Raises ModelMissing, ModelUnusable, ModelTimeout and ModelFailed.
     """
-    from signal import SIGTERM
+    from signal import SIGTERM, Signals
 
     start = ids.monotonic()
     data = prompt.encode("utf-8", "replace")
@@ -154,26 +147,21 @@ def run(
             finished = program.exchange(start + command.timeout)
         finally:
             seconds = ids.monotonic() - start
-            if spend is not None:
-                spend.add_call(prompt, "".join(program.pieces), seconds)
+            if spend is not None:  # a call that failed costs as much
+                spend.calls += 1
+                spend.tokens_in += estimate_tokens(prompt)
+                spend.tokens_out += estimate_tokens("".join(program.pieces))
+                spend.seconds += seconds
         if not finished:
             program.end(SIGTERM)
     if not (finished or program.truncated):
         raise errors.ModelTimeout(seconds=f"{command.timeout:g}", command=str(command))
     if finished and program.status:
-        raise errors.ModelFailed(how=_status_text(program.status), said=program.stderr_tail())
+        names = {int(one): one.name for one in Signals}
+        killed_by = names.get(-program.status, f"signal {-program.status}")
+        how = f"exit {program.status}" if program.status > 0 else f"killed by {killed_by}"
+        raise errors.ModelFailed(how=how, said=program.stderr_tail())
     return ModelAnswer("".join(program.pieces), program.truncated, seconds)
-
-
-def _status_text(status: int) -> str:
-    if status > 0:
-        return f"exit {status}"
-    import signal
-
-    try:
-        return f"killed by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"killed by signal {-status}"
 
 
 @contextmanager

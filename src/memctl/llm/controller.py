@@ -136,11 +136,6 @@ def decide(plan: LoopPlan, state: LoopState, said: Directive, sim: float | None)
     return after, RECALL if after.calls < plan.max_calls else "max_calls"
 
 
-def after_recall(plan: LoopPlan, new_items: int) -> str:
-    """How to go on when a query has brought this number of new items into the context."""
-    return CONTINUE if new_items or not plan.stop_on_no_new else "no_new_items"
-
-
 def run_loop(
     plan: LoopPlan,
     context: str,
@@ -180,7 +175,7 @@ def run_loop(
         new = 0
         if action == RECALL:
             new = working.extend(said.query, recall)
-            action = after_recall(plan, new)
+            action = CONTINUE if new or not plan.stop_on_no_new else "no_new_items"
         latest = said.answer or before or ""  # a model that only asks for more has not answered better
         if shown is not None and action != CONTINUE:
             shown.finish(latest)
@@ -236,7 +231,14 @@ def read_trace_file(path: str, lines: Iterable[str]) -> RecordedLoop:
         first = first or value
     if not traces:
         raise errors.TraceInvalid(path=path, reason="nothing is recorded in it")
-    return RecordedLoop(tuple(traces), _read_plan(path, first.get("plan")), str(first.get("question") or ""))
+    plan, default = first.get("plan"), LoopPlan()._asdict()
+    if plan is not None and (not isinstance(plan, dict) or set(plan) != set(_BOUNDS)):
+        raise errors.TraceInvalid(path=path, reason="'plan' in its first entry is not whole")
+    for name, value in (plan or {}).items():
+        if not isinstance(value, int | float if isinstance(default[name], float) else type(default[name])):
+            raise errors.TraceInvalid(path=path, reason=f"'{name}' in its plan is {jsons.kind_of(value)}")
+    question = str(first.get("question") or "")
+    return RecordedLoop(tuple(traces), None if plan is None else LoopPlan(**plan), question)
 
 
 def _read_entry(value: Any) -> LoopTrace:
@@ -252,18 +254,6 @@ def _read_entry(value: Any) -> LoopTrace:
     if trace.action not in ACTIONS:
         raise ValueError("'action' is none of the known ones")
     return trace
-
-
-def _read_plan(path: str, given: Any) -> LoopPlan | None:
-    if given is None:
-        return None
-    default = LoopPlan()._asdict()
-    if not isinstance(given, dict) or set(given) != set(_BOUNDS):
-        raise errors.TraceInvalid(path=path, reason="'plan' in its first entry is not whole")
-    for name, value in given.items():
-        if not isinstance(value, int | float if isinstance(default[name], float) else type(default[name])):
-            raise errors.TraceInvalid(path=path, reason=f"'{name}' in its plan is {jsons.kind_of(value)}")
-    return LoopPlan(**given)
 
 
 def replay(path: str, recorded: RecordedLoop) -> tuple[LoopTrace, ...]:
@@ -282,7 +272,7 @@ def replay(path: str, recorded: RecordedLoop) -> tuple[LoopTrace, ...]:
         said = Directive("", bool(was.query), was.query or "", stop=was.action == "llm_stop", found=was.found)
         state, action = decide(plan, state, said, was.sim)
         if action == RECALL:
-            action = after_recall(plan, was.new_items)
+            action = CONTINUE if was.new_items or not plan.stop_on_no_new else "no_new_items"
         if (state.calls, action) != (was.iter, was.action):
             raise errors.TraceInvalid(
                 path=path, reason=f"entry {state.calls} says {was.action}, and what is recorded leads to {action}"

@@ -137,7 +137,17 @@ def parse_json_directive(output: str) -> Directive:
         found = _find_directive(output[begin:end], at_start=begin == 0)
         if found is not None:
             value, first, last = found
-            return _read_directive(value, _without_directive(output, begin + first, begin + last))
+            query, rationale = (
+                one_line(words, QUERY_CHARS) if isinstance(words, str) else ""
+                for words in (value.get("query"), value.get("rationale"))
+            )
+            stop = bool(_truth(value.get("stop")))
+            wanted = _truth(value["need_more"]) if "need_more" in value else not stop
+            answer = _without_directive(output, begin + first, begin + last)
+            if not answer and isinstance(value.get("answer"), str):
+                answer = clean(value["answer"]).strip()
+            need_more = bool(wanted and query)
+            return Directive(answer, need_more, query if need_more else "", rationale, stop or not need_more)
     return Directive(output.strip(), found=False)
 
 
@@ -189,19 +199,6 @@ def _truth(value: object) -> bool | None:
     return False if value is None else None
 
 
-def _read_directive(value: dict[str, Any], answer: str) -> Directive:
-    query, rationale = (
-        one_line(words, QUERY_CHARS) if isinstance(words, str) else ""
-        for words in (value.get("query"), value.get("rationale"))
-    )
-    stop = bool(_truth(value.get("stop")))
-    wanted = _truth(value["need_more"]) if "need_more" in value else not stop
-    if not answer and isinstance(value.get("answer"), str):
-        answer = clean(value["answer"]).strip()
-    need_more = bool(wanted and query)
-    return Directive(answer, need_more, query if need_more else "", rationale, stop or not need_more)
-
-
 def _without_directive(text: str, first: int, last: int) -> str:
     """The text without the directive that stands there, the fence around it and the words that announce it."""
     before, after = text[:first], text[last:]
@@ -239,20 +236,14 @@ class AnswerStream:
         self._waits = protocol == "json"
 
     def feed(self, piece: str) -> None:
-        """Take the next piece of the model's output."""
-        if self._waits:
-            self._held += piece
-            if "}" in piece or len(self._held) > HEAD:
-                self._read_head()
-        elif self._open:
-            self._pass_on(piece)
-
-    def finish(self, answer: str) -> None:
-        """Pass on what is left of the answer, and end its line."""
-        self._emit(answer[self._sent :] + "\n")
-
-    def _read_head(self) -> None:
-        """Decide by the directive at the beginning of the output, once that is complete."""
+        """Take the next piece of the model's output; decide by the directive it begins with, once that is complete."""
+        if not self._waits:
+            if self._open:
+                self._pass_on(piece)
+            return
+        self._held += piece
+        if "}" not in piece and len(self._held) <= HEAD:
+            return
         start = jsons.after_blanks(self._held)
         try:
             end = jsons.read(self._held, start)[1] if self._held.startswith("{", start) else 0
@@ -267,6 +258,10 @@ class AnswerStream:
         rest, self._held = self._held[end:] if end > 0 else "", ""
         if self._open:
             self._pass_on(rest)
+
+    def finish(self, answer: str) -> None:
+        """Pass on what is left of the answer, and end its line."""
+        self._emit(answer[self._sent :] + "\n")
 
     def _pass_on(self, piece: str) -> None:
         text = self._blanks + piece

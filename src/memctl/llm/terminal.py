@@ -60,13 +60,6 @@ def help_lines() -> list[str]:
     return [*rows, "Anything else is a question; // at its beginning stands for a / of its own."]
 
 
-def nearest_command(name: str) -> str:
-    """The command that was probably meant; "" when none is near."""
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(name, COMMANDS, 1, cutoff=0.5)), "")
-
-
 # --- questions ----------------------------------------------------------------------------------------------------
 
 
@@ -142,8 +135,15 @@ def edited_lines(history: "ChatHistory") -> Iterator[Callable[[str], str]]:
 
     def read(prompt: str) -> str:
         nonlocal latest
-        with _drawn_on_stderr():
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        saved = os.dup(1)
+        try:
+            os.dup2(2, 1)
             line = input(prompt)
+        finally:
+            os.dup2(saved, 1)
+            os.close(saved)
         if line.strip() and line != latest:
             latest = line
             history.add(line)
@@ -156,19 +156,6 @@ def edited_lines(history: "ChatHistory") -> Iterator[Callable[[str], str]]:
     finally:
         if readline is not None:
             readline.clear_history()
-
-
-@contextmanager
-def _drawn_on_stderr() -> Iterator[None]:
-    if sys.stdout is not None:
-        sys.stdout.flush()
-    saved = os.dup(1)
-    try:
-        os.dup2(2, 1)
-        yield
-    finally:
-        os.dup2(saved, 1)
-        os.close(saved)
 
 
 class ChatHistory:

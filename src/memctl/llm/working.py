@@ -13,9 +13,8 @@ from typing import NamedTuple
 from memctl.text import CHARS_PER_TOKEN, estimate_tokens
 from memctl.text.block import packing
 from memctl.text.block.excerpt import CUT, LONG_LINE, excerpt, sentences, stems
-from memctl.text.block.frames import Compact, compact_footer
 from memctl.text.block.markers import COMPACT, FOOTER, HEADER, STRUCTURE
-from memctl.text.block.packing import Block, BlockEntry
+from memctl.text.block.packing import Block, BlockEntry, Compact
 from memctl.text.query import analyse
 
 #: The share of the budget that a query's passages may take from the rest of the context.
@@ -103,15 +102,22 @@ class _KnownText:
         self.words = set(self.text.split())
 
     def new_parts(self, passages: Sequence[BlockEntry]) -> list[BlockEntry]:
-        """What passages say beyond the text, in order; those that say nothing more are left out."""
+        """What passages say beyond the text, in order, without what is known at their beginning and end; those that
+        say nothing more are left out.
+        """
         return [part for p in passages if (part := self._new_part(p)) is not None]
 
     def _new_part(self, p: BlockEntry) -> BlockEntry | None:
-        """A passage without what is known at its beginning and its end; None when that is all of it."""
-        units = [unit for number, line in enumerate(p.lines) for unit in _sentences(number, line)]
         whole = sum(len(line) for line in p.lines)
         if whole < TELLING and not self._says(p.heading):
             return p
+        units: list[_Sentence] = []
+        for number, line in enumerate(p.lines):
+            end = 0
+            for sentence in [line] if len(line) <= LONG_LINE else sentences(line):
+                start = line.index(sentence, end)
+                end = start + len(sentence)
+                units.append(_Sentence(number, start, end, sentence))
         news = [unit for unit in units if not self._says(unit.text)]
         if not news or sum(len(unit.text.strip()) for unit in news) < min(LEAST_NEW, whole):
             return None
@@ -132,17 +138,6 @@ class _KnownText:
         part = " ".join(part.replace(CUT, " ").split())
         # Words inside the part are whole words of the text too: comparing them first spares most searches.
         return self.words.issuperset(part.split()[1:-1]) and part in self.text
-
-
-def _sentences(number: int, line: str) -> Iterator[_Sentence]:
-    if len(line) <= LONG_LINE:
-        yield _Sentence(number, 0, len(line), line)
-        return
-    end = 0
-    for sentence in sentences(line):
-        start = line.index(sentence, end)
-        end = start + len(sentence)
-        yield _Sentence(number, start, end, sentence)
 
 
 # --- a context that is too long for its budget --------------------------------------------------------------------
@@ -173,8 +168,16 @@ def fitted(text: str, room: int, words: Sequence[str] = ()) -> str:
             kept.append(part)
         elif part.startswith(HEADER) and part.rpartition("\n")[2].startswith(FOOTER):
             kept.append(_cut_block(part, share, words))
-        else:
-            kept.append(_best_lines(part, share, () if part.lstrip().startswith(STRUCTURE) else words))
+        else:  # the lines that speak most of the question
+            told = () if part.lstrip().startswith(STRUCTURE) else words
+            limit, best = share, ""
+            for _ in range(3):  # lines cost less here than in a block, for which an excerpt is made
+                cut = excerpt(part.splitlines(), limit, told)
+                lines = "\n".join(cut.lines) if cut else ""
+                if len(lines) > share:
+                    break
+                best, limit = lines, limit + share - len(lines)
+            kept.append(best)
     return _GAP.join(part for part in kept if part)
 
 
@@ -202,19 +205,6 @@ def _shares(sizes: Sequence[int], room: int) -> list[int]:
     return shares
 
 
-def _best_lines(part: str, room: int, words: Sequence[str]) -> str:
-    """The lines that speak most of the question."""
-    lines = part.splitlines()
-    limit, best = room, ""
-    for _ in range(3):  # lines cost less here than in a block, for which an excerpt is made
-        cut = excerpt(lines, limit, words)
-        text = "\n".join(cut.lines) if cut else ""
-        if len(text) > room:
-            break
-        best, limit = text, limit + room - len(text)
-    return best
-
-
 def _cut_block(part: str, room: int, words: Sequence[str]) -> str:
     """The block with as many of its passages as fit, the last of them cut, and its numbers put right."""
     compact = part.partition("\n")[2].startswith(COMPACT)
@@ -235,7 +225,7 @@ def _cut_block(part: str, room: int, words: Sequence[str]) -> str:
     if not kept:
         return ""
     if compact:
-        return head + "".join(kept) + compact_footer(len(kept))
+        return head + "".join(kept) + f"{FOOTER}{len(kept)}) ---"
     text = head.rstrip("\n") + "\n\n" + "".join(kept) + footer
     used = estimate_tokens(text)
     text = re.sub(r"(?m)^used: \d+$", f"used: {used}", text, count=1)

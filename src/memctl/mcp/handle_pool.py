@@ -87,17 +87,13 @@ class HandlePool:
         self._options: dict[str, Any] = {
             "db": db, "found": found, "config": config, "environ": environ, "cwd": cwd, "json": True,
         }  # fmt: skip
+        self.db_path = Context(**self._options).db_path  # absolute
         self._free: dict[bool, list[CallContext]] = {False: [], True: []}
         self._busy: dict[bool, int] = {False: 0, True: 0}
         self._changed = Condition()
         self._uses: list[Any] = []
         self._timer: Timer | None = None
         self._closed = False
-
-    @property
-    def db_path(self) -> str:
-        """The store's absolute path."""
-        return Context(**self._options).db_path
 
     @contextmanager
     def context(

@@ -422,23 +422,21 @@ def peer_of(address: Any) -> str:
 class _GracefulServer(uvicorn.Server):
     """Ends when no call is being answered any more, or after the grace; a second signal ends it at once."""
 
-    def __init__(self, config: uvicorn.Config, shield: Shield) -> None:
-        super().__init__(config)
-        self.shield = shield
-        self.signals: list[tuple[int, Any]] = []
-        self.deadline = 0.0
+    shield: Shield
+    ending: tuple[int, Any] | None = None  # the first signal, until it is obeyed
+    deadline = 0.0
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        self.signals.append((sig, frame))
-        self.shield.stopping = True
-        if len(self.signals) > 1:
+        if self.shield.stopping:
+            self.ending = None
             super().handle_exit(sig, frame)
         else:
+            self.shield.stopping, self.ending = True, (sig, frame)
             self.deadline = ids.monotonic() + GRACE_SECONDS
 
     async def on_tick(self, counter: int) -> bool:
-        if len(self.signals) == 1 and (not self.shield.calls or ids.monotonic() > self.deadline):
-            super().handle_exit(*self.signals[0])
+        if self.ending is not None and (not self.shield.calls or ids.monotonic() > self.deadline):
+            super().handle_exit(*self.ending)
         return await super().on_tick(counter)
 
 
@@ -467,7 +465,9 @@ def serve(
             sock.bind((host, port))
             sock.listen(2048)
             started(sock.getsockname()[1])
-            _GracefulServer(config, shield).run(sockets=[sock])
+            server = _GracefulServer(config)
+            server.shield = shield
+            server.run(sockets=[sock])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

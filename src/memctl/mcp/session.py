@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from hmac import compare_digest
 from threading import Lock
+from typing import NamedTuple
 
 from memctl import errors
 from memctl.annotations import Any
@@ -105,7 +106,7 @@ _KEYS = frozenset({"access", "workspace", "name"})
 _HARMLESS = frozenset({"memory_metrics"})
 
 
-class Grant:
+class Grant(NamedTuple):
     """What the token of a caller allows.
 
     name       for rate limits and the audit log; never the token itself
@@ -113,10 +114,9 @@ class Grant:
     workspace  the one workspace that the caller sees; None = the whole store
     """
 
-    __slots__ = ("name", "workspace", "writes")
-
-    def __init__(self, name: str, *, writes: bool, workspace: str | None = None) -> None:
-        self.name, self.writes, self.workspace = name, writes, workspace
+    name: str
+    writes: bool
+    workspace: str | None = None
 
     def check(self, tool: str, writes: bool, arguments: dict[str, Any], parameters: frozenset[str]) -> None:
         """Raise GuardError if the call is not allowed; bind `arguments` to the grant's workspace."""
@@ -161,9 +161,6 @@ class Tokens:
 
     def __init__(self, grants: dict[str, Grant]) -> None:
         self._grants = [(_digest(token.encode()), grant) for token, grant in grants.items()]
-
-    def __len__(self) -> int:
-        return len(self._grants)
 
     def grant(self, token: bytes) -> Grant | None:
         """What a token allows, None if it is no token. How long that takes tells nothing about the tokens."""

@@ -4,7 +4,7 @@
 costs nothing: each name is loaded, and each pattern compiled, on first use.
 
 Where things are: a rule is a row in `rules_*`, a check of a match a function in `checks_*`; `prefilter` picks the rules
-that a text may break, `normalise` makes its undisguised forms, `engine` and `matching` find the hits, `context` weighs
+that a text may break, `normalise` makes its undisguised forms, `engine` finds the hits, `surroundings` weighs
 them by what stands around, `decisions` makes verdicts of them.
 """
 

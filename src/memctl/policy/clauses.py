@@ -94,12 +94,8 @@ class ClauseWord(NamedTuple):
     end: int
 
 
-class _Phrase(NamedTuple):
-    """What follows the first word of a phrase, and what the phrase says."""
-
-    rest: tuple[str, ...]
-    concepts: int
-    tongues: int
+#: What follows the first word of a phrase, and the concepts and languages of the phrase, as bits.
+_Phrase = tuple[tuple[str, ...], int, int]
 
 
 class WordMeaning(NamedTuple):
@@ -114,18 +110,13 @@ class WordMeaning(NamedTuple):
     possible: int
 
 
-@cache
-def concept_bits() -> dict[str, int]:
-    """The bit of each concept; `url` is an address, `act` all that an addressed reader may be told to do."""
-    tables = (*lexicon.SPACED.values(), *lexicon.DENSE.values())
-    bits = {name: 1 << n for n, name in enumerate([*sorted({name for table in tables for name in table}), "url"])}
-    bits["act"] = sum(bits[name] for name in _ACT.split())
-    return bits
-
-
 #: The bit of each language.
 _TONGUES = {name: 1 << n for n, name in enumerate((*lexicon.SPACED, *lexicon.DENSE))}
 _EVERY_TONGUE = (1 << len(_TONGUES)) - 1
+_NAMES = {name for table in (*lexicon.SPACED.values(), *lexicon.DENSE.values()) for name in table}
+#: The bit of each concept; `url` is an address, `act` all that an addressed reader may be told to do.
+_CONCEPTS = {name: 1 << n for n, name in enumerate([*sorted(_NAMES), "url"])}
+_CONCEPTS["act"] = sum(_CONCEPTS[name] for name in _ACT.split())
 
 
 def without_accents(word: str) -> str:
@@ -135,45 +126,35 @@ def without_accents(word: str) -> str:
     return "".join([c for c in normalize("NFKD", word.translate(_PLAIN)) if not combining(c)])
 
 
-#: The same of an entry of the lexicon, which is asked for more than once.
-_entry_without_accents = cache(without_accents)
-
-
 def keywords(concepts: Iterable[str], *, rare: bool = True) -> str:
     """What opens a rule that needs one of these concepts: a word of each entry, as the prefilter cuts and knows words.
 
     rare: leave out phrases that are made of words which stand in any text; of `concept-` such words, too. `=word` is a
     word.
     """
-    concepts = list(concepts)
-    plain = {concept.rstrip("-"): concept.endswith("-") for concept in concepts if concept[0] != "="}
-    words = dict.fromkeys(concept[1:] for concept in concepts if concept[0] == "=")
-    for tongue in lexicon.SPACED:
-        for name, seldom in plain.items():
-            words |= dict.fromkeys(_opening_words(tongue, name, rare=rare, seldom=seldom))
-    for name in plain:
+    words: dict[str, None] = {}
+    for concept in concepts:
+        if concept[0] == "=":
+            words[concept[1:]] = None
+    wanted = [(concept.rstrip("-"), concept.endswith("-")) for concept in concepts if concept[0] != "="]
+    for tongue, table in lexicon.SPACED.items():
+        for name, seldom in wanted:
+            for entry in table.get(name, "").split():
+                stem = entry.rstrip("*")
+                if stem.isalnum():
+                    part = "" if seldom and stem in _COMMON else stem
+                else:
+                    parts = [one for one in re.split(r"[_'.-]", stem) if not (rare or seldom) or one not in _COMMON]
+                    part = max(parts, key=len, default="")
+                if not part:
+                    continue
+                star = "*" if len(stem) < len(entry) and stem.endswith(part) else ""
+                words[part + star] = None
+                if tongue != "vi" and not part.isascii():  # whose words without accents are those of other languages
+                    words[without_accents(part) + star] = None
+    for name, _ in wanted:
         words |= dict.fromkeys(w for w in lexicon.ANYWHERE.get(name, "").split() if w.strip("*").isalnum())
     return " ".join(words)
-
-
-@cache
-def _opening_words(tongue: str, concept: str, *, rare: bool, seldom: bool) -> tuple[str, ...]:
-    """A word of each entry of a concept in one language, with and without accents."""
-    words = []
-    for entry in lexicon.SPACED[tongue].get(concept, "").split():
-        stem = entry.rstrip("*")
-        if stem.isalnum():
-            part = "" if seldom and stem in _COMMON else stem
-        else:
-            parts = re.split(r"[_'.-]", stem)
-            part = max((part for part in parts if not (rare or seldom) or part not in _COMMON), key=len, default="")
-        if not part:
-            continue
-        star = "*" if len(stem) < len(entry) and stem.endswith(part) else ""
-        words.append(part + star)
-        if tongue != "vi" and not part.isascii():  # whose words without accents are those of other languages
-            words.append(_entry_without_accents(part) + star)
-    return tuple(words)
 
 
 class WordMeanings:
@@ -188,32 +169,31 @@ class WordMeanings:
         self._tails: set[str] = set()  # words with which phrases go on
         self.dense: dict[str, tuple[int, int]] = {}  # words of languages without blanks
         self._known: dict[str, WordMeaning | None] = {}
-        self._enter(lexicon.ANYWHERE, _EVERY_TONGUE)
-        for tongue, table in lexicon.SPACED.items():
-            self._enter(table, _TONGUES[tongue])
+        spaced = [(table, _TONGUES[tongue]) for tongue, table in lexicon.SPACED.items()]
+        for table, tongues in [(lexicon.ANYWHERE, _EVERY_TONGUE), *spaced]:
+            for name, words in table.items():
+                concepts = _CONCEPTS[name]
+                for entry in words.split():
+                    first, *rest = [without_accents(part) for part in entry.split("_")]
+                    if rest:
+                        self._tails.update(part for part in rest if part not in _COMMON)
+                        phrases = self._phrases.setdefault(first, {}).setdefault(rest[0], [])
+                        phrases.append((tuple(rest), concepts, tongues))
+                        continue
+                    known, word = (self._stems, first[:-1]) if first.endswith("*") else (self._exact, first)
+                    old = known.get(word, (0, 0))
+                    known[word] = old[0] | concepts, old[1] | tongues
         for tongue, table in lexicon.DENSE.items():
             for name, words in table.items():
                 for entry in words.lower().split():
-                    _add(self.dense, entry.replace("_", " "), concept_bits()[name], _TONGUES[tongue])
+                    said = entry.replace("_", " ")
+                    old = self.dense.get(said, (0, 0))
+                    self.dense[said] = old[0] | _CONCEPTS[name], old[1] | _TONGUES[tongue]
         self._sizes: dict[str, list[int]] = {}  # how long the stems are that begin with these letters
         self._head = min(map(len, self._stems))
         for head, size in sorted({(stem[: self._head], len(stem)) for stem in self._stems}):
             self._sizes.setdefault(head, []).append(size)
         self.dense_word = lazy_regex("|".join(map(re.escape, sorted(self.dense, key=lambda said: -len(said)))))
-
-    def _enter(self, table: dict[str, str], tongues: int) -> None:
-        for name, words in table.items():
-            concepts = concept_bits()[name]
-            for entry in words.split():
-                first, *rest = [_entry_without_accents(part) for part in entry.split("_")]
-                if rest:
-                    self._tails.update(part for part in rest if part not in _COMMON)
-                    phrase = _Phrase(tuple(rest), concepts, tongues)
-                    self._phrases.setdefault(first, {}).setdefault(rest[0], []).append(phrase)
-                elif first.endswith("*"):
-                    _add(self._stems, first[:-1], concepts, tongues)
-                else:
-                    _add(self._exact, first, concepts, tongues)
 
     def meaning(self, said: str) -> WordMeaning | None:
         """What one word says; of `l'utilisateur` and `envoie-les` what their parts say."""
@@ -233,20 +213,15 @@ class WordMeanings:
                     more = self._exact.get(part, (0, 0)) if len(part) > 1 else (0, 0)
                     concepts, tongues = concepts | more[0], tongues | more[1]
         if not simple and _URL.match(word):
-            concepts, tongues = concepts | concept_bits()["url"], -1
+            concepts, tongues = concepts | _CONCEPTS["url"], -1
         phrases = self._phrases.get(word)
-        possible = reduce(or_, [phrase.concepts for some in (phrases or {}).values() for phrase in some], concepts)
+        possible = reduce(or_, [more for some in (phrases or {}).values() for _, more, _ in some], concepts)
         found = WordMeaning(concepts, tongues, phrases, possible) if possible else None
         if len(self._known) > _KNOWN:
             self._known.clear()
         if len(said) <= _WORD_SIZE:
             self._known[said] = found
         return found
-
-    def of_words(self, words: list[str]) -> list[WordMeaning | None]:
-        """What each of these words says."""
-        known = self._known
-        return [known[word] if word in known else self.meaning(word) for word in words]
 
     def word_at(self, text: str, place: int) -> tuple[int, int]:
         """The concepts and languages of the word at this place; -1 where it only begins phrases, and none is there."""
@@ -257,14 +232,9 @@ class WordMeanings:
         if meaning.phrases and not meaning.concepts and match.group() not in self._tails:
             after = tuple(map(without_accents, _WORD.findall(text, match.end(), match.end() + _WORD_SIZE)))
             begun = meaning.phrases.get(after[0], ()) if after else ()
-            if not any(after[: len(phrase.rest)] == phrase.rest for phrase in begun):
+            if not any(after[: len(rest)] == rest for rest, _, _ in begun):
                 return -1, 0
         return meaning.concepts, meaning.tongues
-
-
-def _add(table: dict[str, tuple[int, int]], word: str, concepts: int, tongues: int) -> None:
-    old = table.get(word, (0, 0))
-    table[word] = old[0] | concepts, old[1] | tongues
 
 
 @cache
@@ -292,7 +262,8 @@ class Clause:
     def __init__(self, low: str, start: int, end: int, *, dense: bool = False) -> None:
         self.low, self.start, self.end, self._dense = low, start, end, dense
         self._said = _WORD.findall(low, start, end)
-        self._meanings = word_meanings().of_words(self._said)
+        meaning = word_meanings().meaning
+        self._meanings = [meaning(word) for word in self._said]
         self._words: list[ClauseWord] | None = None
         #: The concepts that it may have, told without a look at how its phrases go on; after `words`, those it has.
         self.concepts = reduce(or_, [meaning.possible for meaning in self._meanings if meaning is not None], 0)
@@ -343,7 +314,12 @@ class ClauseReader:
         for place in places:
             if place < done:
                 continue
-            start = _clause_start(low, place)
+            start = max(0, place - _LONG_BEFORE)
+            for near in (max(0, place - _MOSTLY_BEFORE), start):  # most clauses are short: it begins near
+                ends = [match.end() for match in _END.finditer(low, near, place)]
+                if ends:
+                    start = ends[-1]
+                    break
             stop = _END.search(low, place, place + _LONG)
             start, done = max(start, done), stop.end() if stop else min(len(low), place + _LONG)
             clause = self._clauses.get(start)
@@ -363,47 +339,36 @@ class ClauseReader:
         return self._dense
 
 
-def _clause_start(low: str, place: int) -> int:
-    """Where the clause of `place` begins; most are short, so the nearest characters are looked at first."""
-    start = max(0, place - _LONG_BEFORE)
-    for near in (max(0, place - _MOSTLY_BEFORE), start):
-        last = None
-        for last in _END.finditer(low, near, place):  # noqa: B007
-            pass
-        if last is not None:
-            return last.end()
-    return start
+#: What all clauses are told by.
+_ENGLISH = _TONGUES["en"]
+_NEGATION = _CONCEPTS["not"]
+_LEADING = sum(_CONCEPTS[name] for name in ("when", "if_you", "model", "note"))
+_VERB = sum(_CONCEPTS[name] for name in _VERBS.split())
+_GOVERN = sum(_CONCEPTS[name] for name in _GOVERNING.split())
 
 
 class OrderMatcher:
     """A rule's clause at work."""
 
-    __slots__ = (
-        "_alternatives", "_dense", "_english", "_governing", "_leading", "_negated", "_negation", "_orders", "_plain",
-        "_verbs",
-    )  # fmt: skip
+    __slots__ = ("_alternatives", "_dense", "_negated", "_orders", "_plain")
 
     def __init__(self, clause: str, *, dense: bool) -> None:
-        bits = concept_bits()
-        self._alternatives = [
-            [
-                _Need(
-                    reduce(or_, [bits[name] for name in need.lstrip("!+").split("|")]), need[0] == "!", need[0] == "+"
-                )
-                for need in part.split()
-            ]
-            for part in clause.split(";")
-        ]
+        self._alternatives: list[list[_Need]] = []
         self._dense = dense
-        self._verbs = verbs = sum(bits[name] for name in _VERBS.split())
-        firsts = [needs[0] for needs in self._alternatives]
-        self._negated = reduce(or_, [need.concepts for need in firsts if need.negated], 0)
-        self._orders = reduce(or_, [need.concepts & verbs for need in firsts if not need.negated], 0)
-        self._plain = reduce(or_, [need.concepts & ~verbs for need in firsts if not need.negated], 0)
-        self._leading = sum(bits[name] for name in ("when", "if_you", "model", "note"))
-        self._english = _TONGUES["en"]
-        self._negation = bits["not"]
-        self._governing = sum(bits[name] for name in _GOVERNING.split())
+        #: Of the first concepts: those that are negated; those that are verbs; the others.
+        self._negated = self._orders = self._plain = 0
+        for part in clause.split(";"):
+            needs = []
+            for need in part.split():
+                concepts = reduce(or_, [_CONCEPTS[name] for name in need.lstrip("!+").split("|")])
+                needs.append(_Need(concepts, need[0] == "!", need[0] == "+"))
+            first = needs[0]
+            self._alternatives.append(needs)
+            if first.negated:
+                self._negated |= first.concepts
+            else:
+                self._orders |= first.concepts & _VERB
+                self._plain |= first.concepts & ~_VERB
 
     def spans(self, reader: ClauseReader, places: Iterable[int]) -> list[tuple[int, int]]:
         """Where the orders stand, at most one of a clause; of languages without blanks each clause is read."""
@@ -415,7 +380,7 @@ class OrderMatcher:
             clauses = reader.around(place for place in places if self._is_worth_reading(low, place))
         for clause in clauses:
             for needs in self._alternatives:
-                span = self._match(needs, clause) if _has_all(clause, needs) else None
+                span = self._match(needs, clause)
                 if span:
                     spans.append(span)
                     break
@@ -426,13 +391,20 @@ class OrderMatcher:
         concepts, tongues = word_meanings().word_at(low, place)
         if concepts < 0:
             return False
-        if tongues != self._english or concepts & self._plain or not concepts & (self._negated | self._orders):
+        if tongues != _ENGLISH or concepts & self._plain or not concepts & (self._negated | self._orders):
             return True
         if concepts & self._negated and _DENIED.search(low, max(0, place - _DENIED_BEFORE), place + _DENIED_AFTER):
             return True
         return concepts & self._orders != 0 and _led(low, place) != ""
 
     def _match(self, needs: list[_Need], clause: Clause) -> tuple[int, int] | None:
+        """Where in a clause the words stand that an alternative needs; the clause is read only where it may have them.
+
+        An English verb must stand where orders stand; other languages have forms of their own for orders.
+        """
+        for need in needs:
+            if not need.concepts & clause.concepts:
+                return None
         first = needs[0]
         for anchor in clause.words():
             if not anchor.concepts & first.concepts or not self._fits(anchor, first, clause):
@@ -445,8 +417,11 @@ class OrderMatcher:
                 used.append(near)
                 tongues &= near.tongues
             else:
-                if first.negated or self._ordered(anchor, first, tongues, clause):
-                    return min(word.start for word in used), max(word.end for word in used)
+                if not first.negated and tongues == _ENGLISH and anchor.concepts & first.concepts & _VERB:
+                    led = _led(clause.low, anchor.start)
+                    if not led or (led == "," and not clause.concepts & _LEADING):
+                        continue
+                return min(word.start for word in used), max(word.end for word in used)
         return None
 
     def _fits(self, word: ClauseWord, need: _Need, clause: Clause) -> bool:
@@ -456,12 +431,12 @@ class OrderMatcher:
             before, after = -1 if self._dense else -2, 1
         elif self._dense:
             before, after = -2, 2
-        elif word.tongues & self._english:
-            before, after = (-3, 0) if word.concepts & self._verbs else (-2, 1)
+        elif word.tongues & _ENGLISH:
+            before, after = (-3, 0) if word.concepts & _VERB else (-2, 1)
         else:
             before, after = -6, 4
         denied = any(
-            other.concepts & self._negation
+            other.concepts & _NEGATION
             and other.tongues & word.tongues
             and not word.start <= other.start < word.end
             and before <= other.number - word.number <= after
@@ -473,7 +448,7 @@ class OrderMatcher:
         self, need: _Need, first: _Need, used: list[ClauseWord], clause: Clause, tongues: int
     ) -> ClauseWord | None:
         other, reach = (used[-1], _CLOSE) if need.close else (used[0], _SPAN)
-        follows = len(used) == 1 and tongues == self._english and used[0].concepts & first.concepts & self._governing
+        follows = len(used) == 1 and tongues == _ENGLISH and used[0].concepts & first.concepts & _GOVERN
         best, least = None, sys.maxsize
         for word in clause.words():
             if word.concepts & need.concepts and word.tongues & tongues and word not in used:
@@ -485,22 +460,6 @@ class OrderMatcher:
         if best is not None and need.negated and not self._fits(best, need, clause):
             return None
         return best
-
-    def _ordered(self, anchor: ClauseWord, need: _Need, tongues: int, clause: Clause) -> bool:
-        """Whether an English verb stands where orders stand; other languages have forms of their own for orders."""
-        if tongues != self._english or not anchor.concepts & need.concepts & self._verbs:
-            return True
-        led = _led(clause.low, anchor.start)
-        return led != "" and (led != "," or clause.concepts & self._leading != 0)
-
-
-def _has_all(clause: Clause, needs: list[_Need]) -> bool:
-    """Whether a clause has the concepts that are needed; its words are read only where it may have them."""
-    for need in needs:
-        if not need.concepts & clause.concepts:
-            return False
-    clause.words()  # from here on its concepts are those that it has
-    return all(need.concepts & clause.concepts for need in needs)
 
 
 def _led(low: str, place: int) -> str:

@@ -240,12 +240,24 @@ class MemoryPolicy:
     def _find(
         self, title: str, content: str, tags: Iterable[object], entities: Iterable[object], source: str
     ) -> list[Finding]:
-        """One scan over all fields, each on lines of its own, so that none hides what another completes."""
+        """One scan over all fields, each on lines of its own, so that none hides what another completes.
+
+        What a title begins, the content may complete: a finding is in the field that holds most of it.
+        """
         parts = [("title", title), ("content", content)]
         parts += [("tags", str(t)) for t in tags] + [("entities", str(e)) for e in entities] + [("provenance", source)]
         parts = [part for part in parts if part[1]]
-        hits = self._hits("\n".join(text for _, text in parts))
-        return [f for hit in hits for f in _placed(hit, parts) if not (f.field == "provenance" and f.kind == "pii")]
+        findings = []
+        for hit in self._hits("\n".join(text for _, text in parts)):
+            best, start = None, 0
+            for name, text in parts:
+                lo, hi = max(0, hit.start - start), min(len(text), hit.end - start)
+                if hi > lo and (best is None or hi - lo > best.end - best.start):
+                    best = Finding(hit.rule.kind, hit.rule.id, hit.action, name, lo, hi)
+                start += len(text) + 1
+            if best and not (best.field == "provenance" and best.kind == "pii"):
+                findings.append(best)
+        return findings
 
     def why_allowed(self, path: str, finding: Finding, text: str = "") -> str:
         """Why the project, or a mark in the document's `text`, says that a finding is none; "" when nothing does."""
@@ -277,9 +289,7 @@ class MemoryPolicy:
         comes back empty. Otherwise (one statement) a secret rejects, as in `evaluate_proposal`. Offsets in findings are
         those of the text given.
         """
-        hits = self._hits(text, document=document)
-        if field == "provenance":
-            hits = [*hits, *self._whole_parts(text, hits, document=document)]
+        hits = self._hits(text, document=document, is_path=field == "provenance")
         if not hits:
             return Judgement(text, "accept")
         if document and len(hits) > MOST_FINDINGS:
@@ -303,7 +313,8 @@ class MemoryPolicy:
         """Judge the small fields of an item: headings become titles, folder names become tags."""
         groups = (("title", [title]), ("tags", list(tags)), ("entities", list(entities)), ("provenance", [provenance]))
         together = "\n".join(text for _, texts in groups for text in texts)
-        if not (self._hits(together) or self._whole_parts(provenance, [], document=document)):
+        parts = provenance.replace("/", "\n") if " " in provenance and "/" in provenance else ""
+        if not (self._hits(together) or self._hits(parts, document=document)):
             return FieldsJudgement(title, groups[1][1], groups[2][1], provenance, "accept")
         judged = {name: [self.judge(text, field=name, document=document) for text in texts] for name, texts in groups}
         findings = tuple(f for js in judged.values() for j in js for f in j.findings)
@@ -313,24 +324,10 @@ class MemoryPolicy:
             texts["title"][0], texts["tags"], texts["entities"], texts["provenance"][0], action, findings
         )
 
-    def _whole_parts(self, path: str, known: list[Hit], *, document: bool) -> list[Hit]:
-        """Numbers in groups that are a whole part of a path, but those known.
-
-        The rules take no number beside a slash, because addresses are full of such; a card or an account written with
-        spaces is none of these.
-        """
-        if " " not in path or "/" not in path:
-            return []
-        found = self._hits(path.replace("/", "\n"), document=document)
-        pii = [hit for hit in found if hit.rule.kind == "pii" and hit.is_blotted and " " in path[hit.start : hit.end]]
-        return [hit for hit in pii if not any(hit.start < one.end and one.start < hit.end for one in known)]
-
     def redact(self, text: str) -> str:
         """`text` with secrets and high-risk personal numbers blotted out: for previews, logs and error messages."""
-        hits = self._hits(text)
-        if "\n" not in text:  # it may be a path, or tell of one
-            hits = [*hits, *self._whole_parts(text, hits, document=False)]
-        return self._redact(text, hits)
+        is_path = "\n" not in text  # or it may tell of one
+        return self._redact(text, self._hits(text, is_path=is_path))
 
     def _redact(self, text: str, hits: list[Hit], *, document: bool = False) -> str:
         for _ in range(_ROUNDS):
@@ -343,32 +340,39 @@ class MemoryPolicy:
             hits = self._hits(text, document=document)
         return text
 
-    def _hits(self, text: str, *, document: bool = False, marks: bool = True) -> list[Hit]:
+    def _hits(self, text: str, *, document: bool = False, marks: bool = True, is_path: bool = False) -> list[Hit]:
         """The hits in a text that count: of kinds that are switched on, and that nothing lets pass.
 
-        Of a document those are only marked that are examples in a text about such things.
+        Of a document those are only marked that are examples in a text about such things. Of a path those are added
+        that are a whole part of it, and numbers in groups: the rules take no number beside a slash, because addresses
+        are full of such; a card or an account written with spaces is none of these.
         """
+        from memctl.policy.engine import PIECE, built_in_engine
+
         engine = self._engines.get(document)
         if engine is None:
-            from memctl.policy.engine import built_in_engine
-
             home = self._project.engine if self._project is not None else built_in_engine
             self._engines[document] = engine = home(document=document)
-        hits = engine.scan_long(text, MOST_FINDINGS + 1 if document else sys.maxsize)
+        hits = engine.scan(text, MOST_FINDINGS + 1 if document else sys.maxsize)
         if self._off:
             hits = [h for h in hits if h.rule.kind not in self._off]
         if self._path and self._project is not None:
             hits = [h for h in hits if not self._project.reason(self._path, h.rule.id, h.rule.kind)]
-        if not hits:
-            return hits
-        from memctl.policy.engine import PIECE
-        from memctl.policy.surroundings import accept_examples, soften_described
+        if hits and not document and len(text) > PIECE:
+            # What shows a hit of a long text to be an example may stand in another piece of it.
+            from memctl.policy.surroundings import soften_described
 
-        if not document:  # what shows a hit of a long text to be an example may stand in another piece of it
-            return soften_described(text, hits) if len(text) > PIECE else hits
-        from memctl.policy.project import MARK, unmarked
+            hits = soften_described(text, hits)
+        elif hits and document:
+            from memctl.policy.project import MARK, unmarked
+            from memctl.policy.surroundings import accept_examples
 
-        return accept_examples(text, unmarked(text, hits) if marks and MARK in text else hits)
+            hits = accept_examples(text, unmarked(text, hits) if marks and MARK in text else hits)
+        if is_path and " " in text and "/" in text:
+            parts = self._hits(text.replace("/", "\n"), document=document)
+            parts = [h for h in parts if h.rule.kind == "pii" and h.is_blotted and " " in text[h.start : h.end]]
+            hits = [*hits, *(h for h in parts if not any(h.start < one.end and one.start < h.end for one in hits))]
+        return hits
 
 
 def _strictest(findings: Iterable[Finding]) -> PolicyAction:
@@ -390,14 +394,3 @@ def _finding(hit: Hit, field: str, *, document: bool) -> Finding | None:
         elif action != "accept":
             action = "quarantine"
     return Finding(hit.rule.kind, hit.rule.id, action, field, hit.start, hit.end)
-
-
-def _placed(hit: Hit, parts: list[tuple[str, str]]) -> list[Finding]:
-    """The finding in the field that holds most of the hit: what a title begins, the content may complete."""
-    best, start = None, 0
-    for name, text in parts:
-        lo, hi = max(0, hit.start - start), min(len(text), hit.end - start)
-        if hi > lo and (best is None or hi - lo > best.end - best.start):
-            best = Finding(hit.rule.kind, hit.rule.id, hit.action, name, lo, hi)
-        start += len(text) + 1
-    return [best] if best else []

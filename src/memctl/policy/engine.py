@@ -1,21 +1,28 @@
-"""The engine: one text in, hits out. The prefilter opens rules, patterns run around their keywords, checks decide.
+"""The engine: one text in, hits out, in one walk.
 
-Cost is linear in the length of the text: every pattern is bounded, and windows around keywords never overlap.
+A long text is cut into pieces. Of each piece the prefilter tells which rules its words may break; most pieces break
+none and are done. Else the piece is read as it is written and in its undisguised forms (`normalise`): around the
+keywords of each rule its expression is tried, or the clause is read (`clauses`), and its check has the last word. What
+stands around the hits (`surroundings`) decides which of them count.
+
+Cost is linear in the length of the text: every pattern is bounded, and stretches around keywords never overlap.
 """
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from importlib import import_module
 from itertools import islice
+from re import Match
 
 from memctl.policy import normalise
 from memctl.policy.clauses import ClauseReader, OrderMatcher
-from memctl.policy.matching import KeywordPositions, RulePattern
 from memctl.policy.normalise import NormalisedText
 from memctl.policy.prefilter import FIRST_WORD_BIT, Candidates, Prefilter
-from memctl.policy.rule import SIGNS, Hit, Rule
+from memctl.policy.rule import SIGNS, Hit, Rule, lazy_regex
 from memctl.policy.rules_injection import INJECTION
 from memctl.policy.rules_pii import PII
 from memctl.policy.rules_secrets import SECRETS
@@ -27,7 +34,16 @@ RULES = (*SECRETS, *INJECTION, *PII)
 #: Raised when the engine itself judges differently under the same rows.
 _ENGINE = 5
 
+# A long text is looked at piece by piece: the words of a small piece open far fewer rules. All in characters.
+PIECE = 1600
+_OVERLAP = 120  # a finding may begin in a piece and be told by what follows so closely
+_LONGEST = 10_000  # so much more is looked at for the end of a secret: a private key is longer than it takes to tell
+_FAR = 1000  # characters from where on a rule's secret is a long one, such as a key over many lines
+
 _BEFORE = 80  # characters before a keyword in which a broken token may begin
+_TRIES = 40  # forms of broken tokens that are looked at in one text: cost stays linear
+_ALIKE = 48  # characters in which two places are alike, so that what failed at one is not tried at the other
+
 #: How many digits a number has at least that opens a rule, by the sign's bit.
 _DIGITS = {
     SIGNS[sign]: digits
@@ -37,93 +53,93 @@ _DIGITS = {
 }  # fmt: skip
 #: Signs that the text may be read in another form.
 _DISGUISES = sum(SIGNS[sign] for sign in ("#blob", "#rot13", "#reversed", "#leet", "#folding"))
-_TRIES = 40  # forms of broken tokens that are looked at in one text: cost stays linear
-_ALIKE = 48  # characters in which two places are alike, so that what failed at one is not tried at the other
-# A long text is looked at piece by piece: the words of a small piece open far fewer rules. All in characters.
-PIECE = 1600
-_OVERLAP = 120  # a finding may begin in a piece and be told by what follows so closely
-_LONGEST = 10_000  # so much more is looked at for the end of a secret: a private key is longer than it takes to tell
-_FAR = 1000  # characters from where on a rule's secret is a long one, such as a key over many lines
+#: What follows a name that is given a value, or compared with one.
+_ASSIGNED = lazy_regex(
+    r"""(?=([\w.-]{0,120}))\1(?:\[\d{0,4}\])?[\s"'`\])\\]{0,8}(?:string\s{0,3})?(?:[:=>?|,!]|\.=|(?<=\s)["'`])"""
+)
+#: What a word in Latin letters goes on with.
+_ALPHANUMERIC = frozenset("0123456789abcdefghijklmnopqrstuvwxyz")
+_NOTHING: frozenset[str] = frozenset()
+_WORD = lazy_regex(r"\w+")
+_WORD_START = lazy_regex(r"\b\w")
+_MANY_POSITIONS = 24  # keywords in one text from which on it pays to remember what was tried around them
+_SEEN_BEFORE, _SEEN_AFTER = 32, 48  # characters that checks look at around a match
+#: What an expression begins with that matches at the beginning of a word only, where a keyword stands.
+_BORDERS = ("\\b", "(?<![A-Za-z0-9])", "(?<!\\w)", "(?:^|(?<=")
 
 
 class Engine:
     """A list of rules, ready to scan. Patterns are compiled when their keywords are first met."""
 
-    __slots__ = ("_far", "_orders", "_plans", "_tokens", "_worded", "compiled", "prefilter", "rules")
+    __slots__ = ("_cues", "_far", "_tokens", "_worded", "compiled", "prefilter", "rules")
 
-    def __init__(self, rules: tuple[Rule, ...]) -> None:
-        self.rules = rules
+    def __init__(self, rules: Iterable[Rule], *, document: bool = False) -> None:
+        """`document`: only the rules that documents are judged by: theirs may hold mail addresses and telephones."""
+        if document:
+            rules = [rule for rule in rules if not rule.statement and (rule.kind != "pii" or rule.severity == 3)]
+        self.rules = rules = tuple(rules)
         self.prefilter = Prefilter(rules)
-        #: Of each rule: its cues, its anchor, whether it reads the text as it is, how many digits open it.
-        self._plans = [
-            (tuple(rule.cue.split()), anchor, rule.kind in ("secret", "pii"), _DIGITS.get(anchor, 0))
-            for rule, anchor in zip(rules, self.prefilter.anchors, strict=True)
-        ]
-        self._orders: dict[int, OrderMatcher | None] = {i: None for i, rule in enumerate(rules) if rule.clause}
-        self._worded = frozenset(i for i, rule in enumerate(rules) if rule.kind != "secret")
+        #: The matchers of the rules whose keywords were met.
+        self.compiled: dict[int, RulePattern | OrderMatcher] = {}
+        self._cues = [tuple(rule.cue.split()) for rule in rules]
+        secrets = [(i, rule) for i, rule in enumerate(rules) if rule.kind == "secret"]
+        #: Rules whose secrets are long, and how long.
+        self._far = {i: min(rule.reach, _LONGEST) for i, rule in secrets if rule.reach >= _FAR}
+        #: Rules that find a token by itself, not by a name beside it.
         self._tokens = frozenset(
             i
-            for i, rule in enumerate(rules)
-            if rule.kind == "secret"
-            and rule.severity == 3
+            for i, rule in secrets
+            if rule.severity == 3
             and self.prefilter.anchors[i] >= FIRST_WORD_BIT
-            and not rule.pattern.startswith(("(?i", "(?<![A-Za-z0-9])(?i"))  # found by a name, not by the token itself
+            and not rule.pattern.startswith(("(?i", "(?<![A-Za-z0-9])(?i"))
         )
-        self._far = {i: rule.reach for i, rule in enumerate(rules) if rule.kind == "secret" and rule.reach >= _FAR}
-        self.compiled: dict[int, RulePattern] = {}
+        #: Rules about words, which underscores may join.
+        self._worded = frozenset(range(len(rules))).difference(i for i, _ in secrets)
 
-    def scan_long(self, text: str, most: int = sys.maxsize) -> list[Hit]:
-        """The hits in a text of any length, by position, until there are `most`; a long one is looked at in pieces."""
-        if len(text) <= PIECE + _OVERLAP:
-            return self.scan(text)
+    def scan(self, text: str, most: int = sys.maxsize) -> list[Hit]:
+        """The hits in a text of any length, by position, until there are `most`; never raises."""
         found: dict[tuple[int, int, str], Hit] = {}
         start = 0
         while start < len(text) and len(found) < most:
             stop = _piece_end(text, start, PIECE)
-            piece = text[start : stop + _OVERLAP]
+            end = stop + _OVERLAP
+            piece = text[start:end]
             candidates = self.prefilter.candidates(piece)
-            far = self._secret_reach(piece, candidates) if candidates.rules else 0
+            far = 0
+            if not self._far.keys().isdisjoint(candidates.rules):
+                low = piece.lower()
+                far = max(self._far.get(i, 0) if _any_in(low, self._cues[i]) else 0 for i in candidates.rules)
             if far:  # a larger piece: what it overlaps with must be far longer, and shall not be looked at many times
                 stop = _piece_end(text, start, far)
-                hits = self.scan(text[start : stop + far])
-            else:
-                hits = self._scan_to_the_end(text, start, stop, self.scan(piece, candidates))
+                piece = text[start : stop + far]
+                candidates = self.prefilter.candidates(piece)
+            hits = self._scan_piece(piece, candidates)
+            # What must be blotted out may go on after the piece's end where next to nothing comes after it.
+            while (
+                not far
+                and end < min(len(text), stop + _LONGEST)
+                and any(hit.is_blotted and len(text[start + hit.end : end].strip()) <= 2 for hit in hits)
+            ):
+                end = stop + min((end - stop) * 4, _LONGEST)
+                piece = text[start:end]
+                hits = self._scan_piece(piece, self.prefilter.candidates(piece))
             for hit in hits:
                 placed = hit._replace(start=hit.start + start, end=hit.end + start)
                 found[placed.start, placed.end, hit.rule.id] = placed
             start = stop
         return [found[key] for key in sorted(found)]
 
-    def _scan_to_the_end(self, text: str, start: int, stop: int, hits: list[Hit]) -> list[Hit]:
-        """The hits in one piece, positions counted from its start; farther is looked only for a secret that goes on."""
-        end = stop + _OVERLAP
-        # What must be blotted out may go on after the piece's end where next to nothing comes after it.
-        while end < min(len(text), stop + _LONGEST) and any(
-            hit.is_blotted and len(text[start + hit.end : end].strip()) <= 2 for hit in hits
-        ):
-            end = stop + min((end - stop) * 4, _LONGEST)
-            hits = self.scan(text[start:end])
-        return hits
-
-    def _secret_reach(self, text: str, candidates: Candidates) -> int:
-        """How many characters a secret may go on that began in this text; 0 when it is no long one."""
-        if self._far.keys().isdisjoint(candidates.rules):
-            return 0
-        low, rules = text.lower(), self._far.keys() & candidates.rules
-        return min(max(self._far[i] if _any_in(low, self._plans[i][0]) else 0 for i in rules), _LONGEST)
-
-    def scan(self, text: str, candidates: Candidates | None = None) -> list[Hit]:
-        """All hits in the text and in its disguised forms, by position; never raises."""
-        candidates = candidates or self.prefilter.candidates(text)
+    def _scan_piece(self, text: str, candidates: Candidates) -> list[Hit]:
+        """All hits in a piece of text and in its disguised forms, by position."""
         rules = candidates.rules
         hits = self._hits(NormalisedText(text), candidates) if rules else []
         if candidates.spaced or candidates.signs & _DISGUISES or normalise.is_odd(text):
             for form, depth in normalise.forms(text, candidates.signs, spaced=candidates.spaced):
                 hits += self._scan_form(form, depth)
         if not self._worded.isdisjoint(rules):
-            form_or_none = normalise.unjoined(text)
-            if form_or_none is not None:
-                hits += self._scan_form(form_or_none, 0)
+            unjoined = normalise.unjoined(text)
+            if unjoined is not None:
+                hits += self._scan_form(unjoined, 0)
         if not self._tokens.isdisjoint(rules):
             whole = [(h.start, h.end) for h in hits if h.rule.kind == "secret" and h.rule.severity == 3]
             hits += self._broken_tokens(text, candidates, whole)
@@ -143,20 +159,20 @@ class Engine:
 
         whole: where tokens stand that are not broken.
         """
-        low = normalise.lower(text)
+        reading = _Reading(text, candidates)
         # A cue's point may begin the next line.
         anchors = {
-            self._plans[i][1]
+            self.prefilter.anchors[i]
             for i in self._tokens.intersection(candidates.rules)
-            if _any_in(low, [cue.lstrip(".") for cue in self._plans[i][0]])
+            if _any_in(reading.low, [cue.lstrip(".") for cue in self._cues[i]])
         }
-        positions, done, tries = KeywordPositions(low, candidates), 0, _TRIES
+        done, tries = 0, _TRIES
         failed: set[str] = set()
-        for position in sorted({place for anchor in anchors for place in positions.keywords(anchor)}):
+        for position in sorted({place for anchor in anchors for place in reading.keywords(anchor)}):
             alike = text[position : position + _ALIKE]
             if position < done or alike in failed or any(lo <= position < hi for lo, hi in whole):
                 continue
-            if not tries or not normalise.looks_broken(text, position):
+            if not tries or not normalise.BROKEN.match(text, position):
                 continue
             failed.add(alike)
             for form in islice(normalise.mended(text, max(0, position - _BEFORE), position), tries):
@@ -171,39 +187,208 @@ class Engine:
     def _hits(self, form: NormalisedText, candidates: Candidates) -> list[Hit]:
         """The hits of the candidate rules in one form of a text."""
         hits: list[Hit] = []
-        text = low = form.text
-        if not text.islower():
-            low = normalise.lower(text)
-        positions = KeywordPositions(low, candidates)
-        reader: ClauseReader | None = None
+        reading = _Reading(form.text, candidates)
         for index in candidates.rules:
-            cues, anchor, as_it_is, digits = self._plans[index]
-            if cues and not _any_in(low, cues):
+            cues = self._cues[index]
+            if cues and not _any_in(reading.low, cues):
                 continue
-            rule = self.rules[index]
-            if index in self._orders:
-                reader = reader or ClauseReader(low)
-                order = self._orders[index]
-                if order is None:
-                    self._orders[index] = order = OrderMatcher(rule.clause, dense=rule.keywords == "#cjk")
-                spans = order.spans(reader, positions.keywords(anchor))
-            elif digits:
-                pattern = self.compiled.get(index) or self._compile(index)
-                spans = pattern.within(text if as_it_is else low, positions.numbers(digits, rule.before, rule.reach))
-            else:
-                places = positions.assigned(anchor) if rule.assigned else positions.keywords(anchor)
-                if not places:
+            rule, anchor = self.rules[index], self.prefilter.anchors[index]
+            matcher = self.compiled.get(index)
+            if matcher is None:
+                if rule.clause:
+                    matcher = OrderMatcher(rule.clause, dense=rule.keywords == "#cjk")
+                elif anchor in _DIGITS or reading.keywords(anchor):
+                    matcher = RulePattern(rule, anchor)
+                else:
                     continue
-                pattern = self.compiled.get(index) or self._compile(index)
-                spans = pattern.spans(text if as_it_is else low, places, rule.reach)
+                self.compiled[index] = matcher
+            if isinstance(matcher, OrderMatcher):
+                reading.clauses = reading.clauses or ClauseReader(reading.low)
+                spans = matcher.spans(reading.clauses, reading.keywords(anchor))
+            else:
+                spans = matcher.spans(reading)
             if spans:
                 hits += [Hit(*form.span(*span), rule, rule.action) for span in spans]
         return hits
 
-    def _compile(self, index: int) -> RulePattern:
-        everywhere = 1 < self.prefilter.anchors[index] < FIRST_WORD_BIT
-        self.compiled[index] = made = RulePattern(self.rules[index], everywhere=everywhere)
-        return made
+
+class _Reading:
+    """A text that is being read: where its keywords, numbers and clauses are, each looked for once."""
+
+    __slots__ = ("_assigned", "_by_anchor", "_by_word", "_candidates", "_stretches", "clauses", "low", "text")
+
+    def __init__(self, text: str, candidates: Candidates) -> None:
+        self.text = text
+        self.low = text if text.islower() else normalise.lower(text)
+        self.clauses: ClauseReader | None = None
+        self._candidates = candidates
+        self._by_anchor: dict[int, list[int]] = {}
+        self._by_word: dict[bytes, list[int]] = {}
+        self._assigned: dict[int, bool] = {}  # by position, whether a value is given to what stands there
+        self._stretches: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
+
+    def keywords(self, anchor: int) -> list[int]:
+        """Where the words stand that opened a rule, in order; for a sign, the beginning of the text.
+
+        A word stands by itself, not within a longer one; in other scripts, wherever its letters stand.
+        """
+        positions = self._by_anchor.get(anchor)
+        if positions is not None:
+            return positions
+        if 1 < anchor < FIRST_WORD_BIT:
+            words = []
+            positions = [0]
+        else:
+            words = [b"@"] if anchor == 1 else [word for word, bits in self._candidates.words if bits & anchor]
+            positions = []
+        low = self.low
+        for word in words:
+            places = self._by_word.get(word)
+            if places is None:
+                self._by_word[word] = places = []
+                said = word.decode("utf-8", "surrogatepass")
+                continues = _ALPHANUMERIC if word.isalnum() else _NOTHING
+                size = len(said)
+                at = low.find(said)
+                while at >= 0:
+                    end = at + size
+                    if low[end : end + 1] not in continues and (not at or low[at - 1] not in continues):
+                        places.append(at)
+                    at = low.find(said, end)
+            positions += places
+        positions.sort()
+        self._by_anchor[anchor] = positions
+        return positions
+
+    def assigned(self, anchor: int) -> list[int]:
+        """Those positions of `keywords` after which a value is given to what stands there."""
+        given = self._assigned
+        positions = self.keywords(anchor)
+        for place in positions:
+            if place not in given:
+                given[place] = _ASSIGNED.match(self.low, place) is not None
+        return [place for place in positions if given[place]]
+
+    def numbers(self, digits: int, before: int, after: int) -> list[tuple[int, int]]:
+        """The stretches around numbers of at least `digits` digits."""
+        key = digits, before, after
+        if key not in self._stretches:
+            numbers = [(start, end) for start, end, size in self._candidates.numbers if size >= digits]
+            self._stretches[key] = _stretches(numbers, before, after)
+        return self._stretches[key]
+
+
+class RulePattern:
+    """A rule's expression and check, and how it is tried: at word starts, around keywords, or over the whole text."""
+
+    __slots__ = ("_anchor", "_at_keyword", "_before", "_check", "_everywhere", "_from_starts", "_rule", "regex")
+
+    def __init__(self, rule: Rule, anchor: int) -> None:
+        self._rule, self._anchor = rule, anchor
+        self.regex = re.compile(rule.pattern, re.MULTILINE)
+        self._everywhere = 1 < anchor < FIRST_WORD_BIT
+        self._at_keyword = rule.before == 0 and _all_begin(rule.pattern.removeprefix("(?i)"), _BORDERS)
+        self._from_starts = rule.before == 0 or (not self._everywhere and _all_begin(rule.pattern, "\\b"))
+        self._before = rule.reach if 250 < rule.reach <= 1000 else rule.before
+        self._check: Callable[[Match[str]], bool] | None = None
+        if rule.check:
+            home = {"secret": "checks_secrets", "pii": "checks_pii"}.get(rule.kind, "checks_injection")
+            checks = import_module(f"memctl.policy.{home}")
+            self._check = check = getattr(checks, rule.check)
+            if rule.kind == "secret":  # no secret is what is published as a sample
+                self._check = lambda match: check(match) and not checks.is_published(checks.value_of(match))
+
+    def spans(self, reading: _Reading) -> list[tuple[int, int]]:
+        """Where the expression matches near its keywords and the check agrees."""
+        rule, anchor, check = self._rule, self._anchor, self._check
+        hay = reading.text if rule.kind in ("secret", "pii") else reading.low
+        if anchor in _DIGITS:
+            stretches = reading.numbers(_DIGITS[anchor], rule.before, rule.reach)
+        else:
+            positions = reading.assigned(anchor) if rule.assigned else reading.keywords(anchor)
+            if not positions:
+                return []
+            if self._from_starts:
+                return self._at_starts(hay, positions)
+            if self._everywhere:
+                stretches = [(0, len(hay))]
+            else:
+                stretches = _stretches([(at, at) for at in positions], self._before, rule.reach)
+        matches = [match for lo, hi in stretches for match in self.regex.finditer(hay, lo, hi)]
+        return [match.span(match.lastindex or 0) for match in matches if check is None or check(match)]
+
+    def _at_starts(self, hay: str, positions: list[int]) -> list[tuple[int, int]]:
+        """The matches that begin inside a keyword's word, or at a word's start at or before a keyword.
+
+        Those are far fewer places than there are characters. Where a text repeats itself, what failed is not tried
+        again.
+        """
+        spans, match, check, at_keyword = [], self.regex.match, self._check, self._at_keyword
+        inside, before, reach = self._rule.before == 0, self._before, self._rule.reach
+        failed: set[str] | None = set() if len(positions) > _MANY_POSITIONS else None
+        done, around = 0, ""
+        for position in positions:
+            if failed is not None:
+                around = hay[max(0, position - before - _SEEN_BEFORE) : position + reach + _SEEN_AFTER]
+                if around in failed:
+                    continue
+            if at_keyword and position < done:
+                continue
+            starts: Iterable[int]
+            if at_keyword:
+                starts = (position,)
+            elif inside:
+                word = _WORD.match(hay, max(done, position))
+                starts = range(*word.span()) if word else ()
+            else:
+                starts = [m.start() for m in _WORD_START.finditer(hay, max(done, position - before), position + 1)]
+            for start in starts:
+                found = match(hay, start, (start if inside else position) + reach)
+                if found:
+                    if check is None or check(found):
+                        spans.append(found.span(found.lastindex or 0))
+                    elif failed is not None:
+                        failed.add(around)
+                    done = found.end()
+                    break
+            else:
+                if failed is not None:
+                    failed.add(around)
+            done = max(done, position + 1)
+        return spans
+
+
+def _all_begin(pattern: str, head: str | tuple[str, ...]) -> bool:
+    """Whether all top-level alternatives of an expression begin so."""
+    if not pattern.startswith(head):
+        return False
+    parts, depth, at, in_set = [""], 0, 0, False
+    while at < len(pattern):
+        c = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
+        if in_set:
+            in_set = c != "]"
+        elif c == "[":
+            in_set = True
+        elif c in "()":
+            depth += 1 if c == "(" else -1
+        if c == "|" and not depth and not in_set:
+            parts.append("")
+        else:
+            parts[-1] += c
+        at += len(c)
+    return all(part.startswith(head) for part in parts)
+
+
+def _stretches(places: list[tuple[int, int]], before: int, after: int) -> list[tuple[int, int]]:
+    """The places, in order, with so much before and after each, merged where they touch."""
+    merged: list[tuple[int, int]] = []
+    for start, end in places:
+        lo = max(0, start - before)
+        if merged and lo <= merged[-1][1]:
+            merged[-1] = merged[-1][0], end + after
+        else:
+            merged.append((lo, end + after))
+    return merged
 
 
 def _piece_end(text: str, start: int, size: int) -> int:
@@ -213,23 +398,20 @@ def _piece_end(text: str, start: int, size: int) -> int:
     return text.rfind("\n", start + size // 2, start + size) + 1 or start + size
 
 
-def _any_in(low: str, cues: Collection[str]) -> bool:
+def _any_in(low: str, cues: Iterable[str]) -> bool:
     """Whether a text holds one of these cues, or there are none."""
+    none = True
     for cue in cues:
         if cue in low:
             return True
-    return not cues
+        none = False
+    return none
 
 
 @cache
 def built_in_engine(*, document: bool) -> Engine:
     """The engine over the built-in rules, or over those that documents are judged by."""
-    return Engine(document_rules(RULES) if document else RULES)
-
-
-def document_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """The rules that documents are judged by: theirs may hold mail addresses and telephone numbers."""
-    return tuple(rule for rule in rules if not rule.statement and (rule.kind != "pii" or rule.severity == 3))
+    return Engine(RULES, document=document)
 
 
 def fingerprint() -> str:

@@ -23,49 +23,40 @@ _BLOB_SIZE = 16_384  # characters of one encoded run that are decoded
 class NormalisedText:
     """A form of a text, and the way back: `span` turns offsets of the form into offsets of the text.
 
-    `back` makes the list of where each character comes from; it is asked only where something was found.
+    `back` makes the list of where each character comes from; it is asked only where something was found. `whole` is the
+    span that all of the form comes from; `outer` the form that this one was made of.
     """
 
-    __slots__ = ("_at", "_back", "text", "whole")
+    __slots__ = ("_at", "_back", "_outer", "_whole", "text")
 
     def __init__(
-        self, text: str, back: Callable[[], list[int]] | None = None, whole: tuple[int, int] | None = None
+        self,
+        text: str,
+        back: Callable[[], list[int]] | None = None,
+        *,
+        whole: tuple[int, int] | None = None,
+        outer: NormalisedText | None = None,
     ) -> None:
-        self.text, self._back, self.whole = text, back, whole
+        self.text, self._back, self._whole, self._outer = text, back, whole, outer
         self._at: list[int] | None = None
-
-    @property
-    def at(self) -> list[int] | None:
-        """Where each character comes from; None if it is from the same place."""
-        if self._at is None and self._back is not None:
-            self._at = self._back()
-        return self._at
-
-    def through(self, outer: NormalisedText | None) -> NormalisedText:
-        """This form of the form `outer`, with the way back to the first text."""
-        if outer is None or outer._back is None or self._back is None:
-            return self
-
-        def back() -> list[int]:
-            places = outer.at or []
-            return [places[min(i, len(places) - 1)] for i in self.at or []]
-
-        return NormalisedText(self.text, back)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Where `text[start:end]` comes from."""
-        if self.whole is not None:
-            return self.whole
-        at = self.at
-        if at is None:
-            return start, end
-        ends = sorted((at[start], at[max(start, end - 1)]))
-        after = at[end] if end < len(at) else ends[1] + 1
-        return ends[0], max(after, ends[1] + 1)
+        if self._whole is not None:
+            return self._whole
+        if self._back is not None:
+            self._at = at = self._at or self._back()
+            last = max(start, end - 1)
+            after = at[end] if end < len(at) else at[last] + 1
+            start, end = min(at[start], at[last]), max(after, at[start] + 1, at[last] + 1)
+        return self._outer.span(start, end) if self._outer is not None else (start, end)
 
 
-def _rewrite(text: str, pattern: re.Pattern[str], form: Callable[[re.Match[str]], str | None]) -> NormalisedText | None:
-    """Replace what `pattern` matches by its `form`, keeping the way back; None if nothing changes. None as form keeps."""
+def _rewrite(
+    base: NormalisedText, pattern: re.Pattern[str], form: Callable[[re.Match[str]], str | None]
+) -> Iterator[NormalisedText]:
+    """The text with what `pattern` matches replaced by its `form`; nothing if nothing changes. None as form keeps."""
+    text = base.text
     out: list[str] = []
     cuts: list[tuple[int, int, int]] = []
     done = 0
@@ -76,10 +67,9 @@ def _rewrite(text: str, pattern: re.Pattern[str], form: Callable[[re.Match[str]]
         out += (text[done : match.start()], new)
         cuts.append((match.start(), match.end(), len(new)))
         done = match.end()
-    if not done:
-        return None
-    out.append(text[done:])
-    return NormalisedText("".join(out), lambda: _way_back(cuts, len(text)))
+    if done:
+        out.append(text[done:])
+        yield NormalisedText("".join(out), lambda: _way_back(cuts, len(text)), outer=base)
 
 
 def _way_back(cuts: list[tuple[int, int, int]], size: int) -> list[int]:
@@ -99,22 +89,34 @@ def forms(text: str, signs: int, *, spaced: bool) -> Iterator[tuple[NormalisedTe
 
     signs: the bits of the signs that it carries (`SIGNS`). spaced: it has many letters or digits that stand alone.
     """
-    base = text
-    folded = fold(text) if signs & SIGNS["#folding"] else None
-    if folded is not None:
+    base = as_it_is = NormalisedText(text)
+    for folded in fold(base) if signs & SIGNS["#folding"] else ():
         yield folded, 1
-        base = folded.text
-    plain = unescape(base)
-    if plain is not None:
-        plain = plain.through(folded)
-        yield plain, 1
-        again = fold(plain.text) if not plain.text.isascii() else None
-        if again is not None:
-            yield again.through(plain), 0
+        base = folded
+    if _is_escaped(base.text):
+        for plain in _rewrite(base, _ESCAPE, _unescaped):
+            if plain.text != base.text:
+                yield plain, 1
+                yield from ((again, 0) for again in fold(plain))
     if signs & SIGNS["#blob"]:
-        for blob in decoded(text):
-            yield blob, 1
-    yield from ((form, 0) for form in _letter_games(text, signs, spaced=spaced) if form is not None)
+        yield from ((blob, 1) for blob in decoded(text))
+    if spaced:  # `i g n o r e   a l l` is `ignore all`: single separators vanish, wider gaps stay; `4 1 1 1` is `4111`
+        yield from ((form, 0) for form in _rewrite(as_it_is, _SPACED, lambda match: match.group()[::2]))
+    # What spaces out digits, what cuts words and numbers (of a long text the lines are those of tables), and comments.
+    for is_there, pattern, between in (
+        (spaced, _SPACED_DIGITS, ""),
+        (_is_wrapped(text), _WRAPPED, ""),
+        ("-\n" in text, _HYPHEN, ""),
+        ("<!--" in text, _COMMENT, " "),
+    ):
+        if is_there:
+            yield from ((form, 0) for form in _rewrite(as_it_is, pattern, lambda _, between=between: between))  # type: ignore[misc]
+    if signs & SIGNS["#rot13"]:
+        yield NormalisedText(text.translate(_ROT)), 0
+    if signs & SIGNS["#reversed"]:
+        yield NormalisedText(text[::-1], lambda: list(range(len(text) - 1, -1, -1))), 0
+    if signs & SIGNS["#leet"]:
+        yield NormalisedText(text.translate(_LEET)), 0
 
 
 def is_odd(text: str) -> bool:
@@ -122,8 +124,8 @@ def is_odd(text: str) -> bool:
     return (
         ("-\n" in text and _HYPHEN.search(text) is not None)
         or ("<" in text and "<!--" in text)
-        or _escaped(text)
-        or _wrapped(text)
+        or _is_escaped(text)
+        or _is_wrapped(text)
     )
 
 
@@ -154,15 +156,18 @@ _LIKE = {
 _LOOKALIKES = {like: latin for latin, likes in _LIKE.items() for like in likes}
 
 
-def fold(text: str) -> NormalisedText | None:
-    """Without invisible characters and accents, compatibility forms and lookalikes as plain letters; None if equal."""
-    wide = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
-    if not SUSPICIOUS.search(wide):
-        return None
-    plain = {ord(c): form for c in set(wide) if (form := _fold_character(c)) is not None}
-    if all(len(form) == 1 for form in plain.values()):
-        return NormalisedText(text.translate(plain))
-    return _rewrite(text, _WIDE, lambda match: _fold_character(match.group()))
+def fold(base: NormalisedText) -> Iterator[NormalisedText]:
+    """The text without invisible characters and accents, compatibility forms and lookalikes as plain letters.
+
+    Nothing where it has none of these.
+    """
+    wide = base.text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+    if SUSPICIOUS.search(wide):
+        plain = {ord(c): form for c in set(wide) if (form := _fold_character(c)) is not None}
+        if all(len(form) == 1 for form in plain.values()):
+            yield NormalisedText(base.text.translate(plain), outer=base)
+        else:
+            yield from _rewrite(base, _WIDE, lambda match: _fold_character(match.group()))
 
 
 @cache
@@ -200,21 +205,14 @@ _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": " 
           "Tab": "\t", "NewLine": "\n", "shy": "", "zwnj": "", "zwj": ""}  # fmt: skip
 
 
-def _escaped(text: str) -> bool:
+def _is_escaped(text: str) -> bool:
+    """Whether a text has entities, or percent, backslash or quoted-printable escapes."""
     return bool(
         ("%" in text and _PERCENT.search(text))
         or ("&" in text and _ENTITY.search(text))
         or ("\\" in text and _BACKSLASH.search(text))
         or ("=" in text and len(_QUOTED.findall(text)) >= 3)
     )
-
-
-def unescape(text: str) -> NormalisedText | None:
-    """Entities, percent, backslash and quoted-printable escapes turned into characters; None if there are none."""
-    if not _escaped(text):
-        return None
-    view = _rewrite(text, _ESCAPE, _unescaped)
-    return view if view is not None and view.text != text else None
 
 
 def _unescaped(match: re.Match[str]) -> str | None:
@@ -283,37 +281,19 @@ _RUN = lazy_regex(r"[\w.+/=-]{1,200}")
 _MOST_PIECES = 40  # pieces that a broken token may have
 _TOKEN = 400  # characters that a token in groups may have
 _PIECES = lazy_regex(r"(?<![^\s\"'`=:])[\w.-]{4}(?: [\w.-]{4}){3,60}(?: [\w.-]{1,4})?(?![^\s\"'`,;])")
-_BROKEN = lazy_regex(
+#: A run that ends at a quote or a line's end, or goes on in groups of four.
+BROKEN = lazy_regex(
     r"(?=[a-zA-Z]{0,40}[\d_.=-]|[a-z]{1,40}[A-Z])(?=([\w.+/=-]{6,200}))\1(?:[\"'`]|[ \t]{0,4}(?:\\|\r?\n))|[\w.-]{2,8}(?: [\w.-]{4}){3}"
 )
-_COMMENT = lazy_regex(r"<!--[^>]{0,80}--> ?(?=\w)|/\*[^*]{0,80}\*/ ?(?=\w)")
+#: A comment between words.
+_COMMENT = lazy_regex(
+    r"<!--(?:(?<=[^\W_]<!--)|(?<=[^\W_]\s<!--))[^>]{0,80}--> ?(?=\w)|"
+    r"/\*(?:(?<=[^\W_]/\*)|(?<=[^\W_]\s/\*))[^*]{0,80}\*/ ?(?=\w)"
+)
 _ROT = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
 )
 _LEET = str.maketrans("013457@$", "oieastas")
-
-
-def _letter_games(text: str, signs: int, *, spaced: bool) -> Iterator[NormalisedText | None]:
-    if spaced:  # `i g n o r e   a l l` is `ignore all`: single separators vanish, wider gaps stay; `4 1 1 1` is `4111`
-        yield _rewrite(text, _SPACED, lambda match: match.group()[::2])
-        yield _rewrite(text, _SPACED_DIGITS, lambda _: "")
-    if _wrapped(text):  # numbers that line breaks cut; of a long text the lines are those of tables
-        yield _rewrite(text, _WRAPPED, lambda _: "")
-    if "-\n" in text:
-        yield _rewrite(text, _HYPHEN, lambda _: "")
-    if "<!--" in text:
-        yield _rewrite(text, _COMMENT, _between_words)
-    if signs & SIGNS["#rot13"]:
-        yield NormalisedText(text.translate(_ROT))
-    if signs & SIGNS["#reversed"]:
-        yield NormalisedText(text[::-1], lambda: list(range(len(text) - 1, -1, -1)))
-    if signs & SIGNS["#leet"]:
-        yield NormalisedText(text.translate(_LEET))
-
-
-def looks_broken(text: str, start: int) -> bool:
-    """Whether the run at `start` ends at a quote or a line's end, or goes on in groups of four."""
-    return _BROKEN.match(text, start) is not None
 
 
 def mended(text: str, start: int, position: int) -> Iterator[NormalisedText]:
@@ -332,25 +312,15 @@ def mended(text: str, start: int, position: int) -> Iterator[NormalisedText]:
             break
         joints.append(joint.span())
         piece = _RUN.match(text, joint.end())
-    for last in range(len(ends) - 1, 0, -1):
-        yield _without(text, start, ends[last], joints[:last])
+    broken = [(ends[last], joints[:last]) for last in range(len(ends) - 1, 0, -1)]
     groups = _PIECES.match(text, position, position + _TOKEN)
     if groups:
-        blanks = [(at, at + 1) for at in range(position, groups.end()) if text[at] == " "]
-        yield _without(text, start, groups.end(), blanks)
-
-
-def _without(text: str, start: int, end: int, gaps: list[tuple[int, int]]) -> NormalisedText:
-    """A piece of a text without some gaps."""
-    borders = [start, *(border for gap in gaps for border in gap), end]
-    parts = [text[lo:hi] for lo, hi in zip(borders[::2], borders[1::2], strict=True)]
-    cuts = [(lo - start, hi - start, 0) for lo, hi in gaps]
-    return NormalisedText("".join(parts), lambda: [i + start for i in _way_back(cuts, end - start)])
-
-
-def _between_words(match: re.Match[str]) -> str | None:
-    start = match.start()
-    return " " if match.string[max(0, start - 2) : start].strip()[-1:].isalnum() else None
+        broken.append((groups.end(), [(at, at + 1) for at in range(position, groups.end()) if text[at] == " "]))
+    for end, gaps in broken:
+        borders = [start, *(border for gap in gaps for border in gap), end]
+        parts = [text[lo:hi] for lo, hi in zip(borders[::2], borders[1::2], strict=True)]
+        cuts = [(lo, hi, 0) for lo, hi in gaps]
+        yield NormalisedText("".join(parts), lambda cuts=cuts, end=end: _way_back(cuts, end)[start:])  # type: ignore[misc]
 
 
 def unjoined(text: str) -> NormalisedText | None:
@@ -364,6 +334,6 @@ def unjoined(text: str) -> NormalisedText | None:
     return None
 
 
-def _wrapped(text: str) -> bool:
+def _is_wrapped(text: str) -> bool:
     """Whether a line's end may cut a number in a short text."""
     return len(text) <= _STATEMENT and "\n" in text and _WRAPPED.search(text) is not None

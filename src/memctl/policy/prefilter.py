@@ -8,7 +8,8 @@ keywords are there.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
 from memctl.policy.normalise import SUSPICIOUS
@@ -16,14 +17,12 @@ from memctl.policy.rule import SIGNS, Rule, lazy_regex
 
 _KNOWN_WORDS = 60_000  # words remembered between texts, about 5 MB; forgotten all at once when full
 _KNOWN_OPENINGS = 20_000
-_FEW_WORDS = 400  # new words until which keywords that stand within words are looked for one by one
 _KNOWN_GROUPS = 5_000
 _LEAST = 4  # characters of a word worth a look at its digits
 _VALUE_WORD = 8
 _LONG_WORD = 20
 _LOOKED_AT = 64  # of a longer word only the beginning is examined: cost stays linear
 _HEXADECIMAL = b"0123456789abcdef"
-_SILENT = _HEXADECIMAL + bytes(range(128, 256))  # no keyword is made of these alone
 _DIGITS = 7  # fewer digits make no number worth a look
 _SHORTER = frozenset(("#num", "#n8a"))  # signs of numbers of fewer than nine digits
 _SHORT = 120  # characters of a text that may be nothing but a number
@@ -112,67 +111,66 @@ class Prefilter:
     """
 
     __slots__ = (
-        "_also", "_by_bit", "_contains", "_enough", "_exact", "_first", "_known", "_may_contain", "_met", "_needs",
-        "_opened", "_opening_signs", "_plain", "_prefix", "_shaped", "_shapes", "_sizes", "_within", "anchors",
+        "_also", "_by_bit", "_contains", "_enough", "_exact", "_first", "_known", "_needs", "_opened",
+        "_opening_signs", "_plain", "_prefix", "_shaped", "_shapes", "_sizes", "_within", "anchors",
     )  # fmt: skip
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
+        first_groups, others = dict(SIGNS), dict[str, int]()
+        parsed = [[" ".join(group.split()) for group in rule.keywords.split(" + ")] for rule in rules]
+        for first, *_ in parsed:
+            first_groups.setdefault(first, 1 << len(first_groups))
+        #: Of each rule the bit of its first group.
+        self.anchors = [first_groups[first] for first, *_ in parsed]
+        self._first = (1 << len(first_groups)) - 1
+        short = any(_SHORTER & set(rule.keywords.split()) for rule in rules)
+        self._enough = b"0" * (_DIGITS if short else _DIGITS + 2)
+        needing = []
+        for index, (_, *groups) in enumerate(parsed):
+            wordy = [name for name in groups if name.partition(" ")[0] not in SIGNS]
+            for name in wordy:
+                others.setdefault(name, 1 << (len(first_groups) + len(others)))
+            need = reduce(or_, [SIGNS.get(name.partition(" ")[0]) or others[name] for name in groups], 0)
+            needing.append((bool(wordy), self.anchors[index], index, need))
+        # Those that need no words beside their first come first.
+        needing.sort()
+        #: A rule's index, and the bits of all that it needs beside its first group; and where in it a bit's rules are.
+        self._needs = [(index, need) for _, _, index, need in needing]
+        self._by_bit: dict[int, list[int]] = {}
+        for place, (_, bit, _, _) in enumerate(needing):
+            self._by_bit.setdefault(bit, []).append(place)
+        self._opening_signs = sum(bit for bit in self._by_bit if bit < FIRST_WORD_BIT)
+        #: Signs, and the groups in which they stand beside words.
+        self._also = [(SIGNS[word], bit) for name, bit in others.items() for word in name.split() if word in SIGNS]
         self._exact: dict[bytes, int] = {}
         self._prefix: dict[bytes, int] = {}
         self._within: dict[bytes, int] = {}
         self._shapes: list[tuple[bytes, int]] = []
-        self._by_bit: dict[int, list[int]] = {}
-        self.anchors: list[int] = []
-        first_groups = dict(SIGNS)
-        others: dict[str, int] = {}
-        parsed = [(rule, [group.split() for group in rule.keywords.split(" + ")]) for rule in rules]
-        for _, (first, *_) in parsed:
-            name = " ".join(first)
-            if name not in first_groups:
-                first_groups[name] = 1 << len(first_groups)
-                self._enter(first, first_groups[name])
-            self.anchors.append(first_groups[name])
-        self._first = (1 << len(first_groups)) - 1
-        short = any(_SHORTER & set(rule.keywords.split()) for rule in rules)
-        self._enough = b"0" * (_DIGITS if short else _DIGITS + 2)
-        #: A rule's index, and the bits of all that it needs beside its first group.
-        self._needs: list[tuple[int, int]] = []
-        needing = []
-        for index, (_, (_, *groups)) in enumerate(parsed):
-            need = 0
-            for group in groups:
-                name = " ".join(group)
-                if group[0] not in SIGNS and name not in others:
-                    others[name] = 1 << (len(first_groups) + len(others))
-                need |= SIGNS.get(group[0]) or others[name]
-            needing.append((any(group[0] not in SIGNS for group in groups), self.anchors[index], index, need))
-        # Those that need no words beside their first come first.
-        for place, (_, bit, index, need) in enumerate(sorted(needing)):
-            self._by_bit.setdefault(bit, []).append(place)
-            self._needs.append((index, need))
-        self._opening_signs = sum(bit for bit in self._by_bit if bit < FIRST_WORD_BIT)
-        self._also: list[tuple[int, int]] = []  # signs, and the groups in which they stand beside words
-        for name, bit in others.items():
-            self._enter([word for word in name.split() if word not in SIGNS], bit)
-            self._also += [(SIGNS[word], bit) for word in name.split() if word in SIGNS]
+        for name, bit in (*first_groups.items(), *others.items()):
+            self._enter(name, bit)
         for word in _CORE:
             for disguised, sign in ((word.translate(_ROT13), "#rot13"), (word[::-1], "#reversed")):
                 self._exact[disguised] = self._exact.get(disguised, 0) | SIGNS[sign]
+        # Any of the keywords that may stand within words, the longest first; by first letter, so that few are tried.
+        by_letter: dict[bytes, list[bytes]] = {}
+        for part in sorted(self._within, key=lambda part: -len(part)):
+            by_letter.setdefault(part[:1], []).append(re.escape(part[1:]))
+        branches = [re.escape(letter) + b"(?:" + b"|".join(rest) + b")" for letter, rest in by_letter.items()]
+        self._contains = lazy_regex(b"|".join(branches) or b"(?!)")
+        self._shaped = lazy_regex(b"|".join(shape for shape, _ in self._shapes) or b"(?!)")
         self._sizes: dict[bytes, list[int]] = {}  # how long the beginnings are that begin with these two characters
         for head, size in sorted({(prefix[:2], len(prefix)) for prefix in self._prefix}):
             self._sizes.setdefault(head, []).append(size)
-        self._contains = _any_of(self._within)
-        self._shaped = lazy_regex(b"|".join(shape for shape, _ in self._shapes) or b"(?!)")
-        self._may_contain: Callable[[bytes], object] = self._contains_any
-        self._met = 0
         self._plain: set[bytes] = set()  # words that say nothing
         self._known: dict[bytes, int] = {}  # words that say something, and what
         self._opened: dict[int, tuple[int, ...]] = {}  # by the bits of a word, places in _needs
 
-    def _enter(self, group: list[str], bit: int) -> None:
+    def _enter(self, group: str, bit: int) -> None:
         """Let the keywords of a group stand for a bit."""
-        for keyword in group:
+        for keyword in group.split():
             word, table = keyword.encode(), self._exact
+            if keyword in SIGNS:
+                continue
             if keyword[0] == "/":
                 self._shapes.append((word[1:-1], bit))
                 continue
@@ -195,11 +193,17 @@ class Prefilter:
             bits |= signs
         words = raw.translate(_BREAKS).split()
         hot = []
+        unknown = []
         known, first = self._known, self._first
         for word in set(words).difference(self._plain):
             seen = known.get(word)
             if seen is None:
-                seen = self._meet(word)
+                unknown.append(word)
+            else:
+                bits |= seen
+                if seen & first:
+                    hot.append((word, seen))
+        for word, seen in self._meet(unknown) if unknown else ():
             bits |= seen
             if seen & first:
                 hot.append((word, seen))
@@ -215,51 +219,40 @@ class Prefilter:
         )
         return Candidates(rules, hot, bits & FIRST_WORD_BIT - 1, spaced, numbers)
 
-    def _meet(self, word: bytes) -> int:
-        """Look at a word never seen; remember it unless it could be part of a secret."""
-        bits = self._exact.get(word, 0)
-        for size in self._sizes.get(word[:2], ()):
-            bits |= self._prefix.get(word[:size], 0)
-        if word.isalpha():
-            may_hold = True
-        else:
-            bits |= self._mixed(word)
-            may_hold = word.translate(None, _SILENT) != b""
-        if may_hold and self._may_contain(word):
-            for found in self._contains.finditer(word):
-                bits |= self._within[found.group()]
-        if bits & _VALUE or len(word) > _LONG_WORD:
-            return bits
+    def _meet(self, words: list[bytes]) -> list[tuple[bytes, int]]:
+        """What words say that were never seen; they are remembered unless they could be part of a secret."""
         if len(self._plain) + len(self._known) > _KNOWN_WORDS:
             self._plain.clear()
             self._known.clear()
-        if bits:
-            self._known[word] = bits
-        else:
-            self._plain.add(word)
-        return bits
-
-    def _contains_any(self, word: bytes) -> bool:
-        """Whether a keyword stands within a word; the expression for all of them is worth its making for many words."""
-        self._met += 1
-        if self._met > _FEW_WORDS:
-            self._may_contain = self._contains.search
-        return any(part in word for part in self._within)
+        seen = []
+        for word in words:
+            size = len(word)
+            bits = self._exact.get(word, 0)
+            for length in self._sizes.get(word[:2], ()):
+                bits |= self._prefix.get(word[:length], 0)
+            if size >= _LEAST and not word.isalpha() and not word.isdigit():
+                bits |= self._mixed(word)
+            for found in self._contains.findall(word):
+                bits |= self._within[found]
+            seen.append((word, bits))
+            if bits & _VALUE or size > _LONG_WORD:
+                continue
+            if bits:
+                self._known[word] = bits
+            else:
+                self._plain.add(word)
+        return seen
 
     def _mixed(self, word: bytes) -> int:
         """The signs of a word that is not all letters: digits among them, a length that only encodings have."""
-        size = len(word)
-        if size < _LEAST or word.isdigit():
-            return 0
+        size, head = len(word), word[:_LOOKED_AT]
         bits = SIGNS["#leet"] if size <= _LONG_WORD and word.translate(_UNLEET) in _CORE else 0
-        if size >= _VALUE_WORD:
-            head = word[:_LOOKED_AT]
-            if head.translate(None, _NO_DIGITS):
-                bits |= _VALUE
-                if size >= _LONG_WORD:
-                    bits |= _LONG
-                    if head.translate(None, _HEXADECIMAL) or _says_something(head):
-                        bits |= _BLOB
+        if size >= _VALUE_WORD and head.translate(None, _NO_DIGITS):
+            bits |= _VALUE
+            if size >= _LONG_WORD:
+                bits |= _LONG
+                if head.translate(None, _HEXADECIMAL) or _says_something(head):
+                    bits |= _BLOB
         if self._shaped.fullmatch(word):
             bits |= sum(bit for shape, bit in self._shapes if re.fullmatch(shape, word))
         return bits
@@ -269,50 +262,30 @@ class Prefilter:
         for sign, bit in self._also:
             if bits & sign:
                 bits |= bit
-        opened, needs = self._opened, self._needs
-        places: set[int] = set()
         signs = bits & self._opening_signs
-        if signs:
-            places.update(opened[signs] if signs in opened else self._opened_by(signs))
-        for _, seen in hot:
-            places.update(opened[seen] if seen in opened else self._opened_by(seen))
-        rules = []
+        opened, places = self._opened, set[int]()
+        for _, seen in [(b"", signs), *hot] if signs else hot:
+            found = opened.get(seen)
+            if found is None:
+                if len(opened) > _KNOWN_OPENINGS:
+                    opened.clear()
+                found = opened[seen] = tuple(place for bit in self._by_bit if seen & bit for place in self._by_bit[bit])
+            places.update(found)
+        needs, rules = self._needs, []
         for place in sorted(places):
             index, need = needs[place]
             if not need or bits & need == need:
                 rules.append(index)
         return tuple(rules)
 
-    def _opened_by(self, seen: int) -> tuple[int, ...]:
-        """The places in `_needs` of the rules that a word or signs with these bits open."""
-        if len(self._opened) > _KNOWN_OPENINGS:
-            self._opened.clear()
-        rest = seen & self._first
-        places: list[int] = []
-        while rest:
-            bit = rest & -rest
-            rest ^= bit
-            places += self._by_bit.get(bit, ())
-        self._opened[seen] = made = tuple(places)
-        return made
-
-
-def _any_of(parts: Iterable[bytes]) -> re.Pattern[bytes]:
-    """An expression for any of `parts`, the longest first; by first letter, so that few are tried at each place."""
-    by_letter: dict[bytes, list[bytes]] = {}
-    for part in sorted(parts, key=lambda part: -len(part)):
-        by_letter.setdefault(part[:1], []).append(re.escape(part[1:]))
-    branches = [re.escape(letter) + b"(?:" + b"|".join(rest) + b")" for letter, rest in by_letter.items()]
-    return lazy_regex(b"|".join(branches) or b"(?!)")
-
 
 def _wide_signs(text: str, raw: bytes) -> tuple[bytes, int]:
     """A text that is not all ASCII with its wide letters in lower case and its signs as blanks, and what they say."""
-    letters = _wide_letters(raw)
+    letters = "".join(set(raw.translate(None, _ASCII).decode("utf-8", "surrogatepass")))
     bits = SIGNS["#folding"] if SUSPICIOUS.search(letters) else 0
     if letters.lower() != letters or "\u0307" in letters:
         raw = text.lower().replace("i\u0307", "i").encode("utf-8", "surrogatepass")  # of a capital I with a dot
-        letters = _wide_letters(raw)
+        letters = letters.lower().replace("i\u0307", "i")
     misused = _JOINER in letters and _MISUSED_JOINER.search(text)
     if _INVISIBLE.search(letters if misused else letters.replace(_EMOJI, "").replace(_JOINER, "")):
         bits |= _HIDDEN
@@ -322,11 +295,6 @@ def _wide_signs(text: str, raw: bytes) -> tuple[bytes, int]:
         bits |= _CJK
         raw = re.sub(rb"(?<=[0-9A-Za-z])(?=[\xe3-\xed])", b" ", raw)
     return raw, bits
-
-
-def _wide_letters(raw: bytes) -> str:
-    """Each character beyond ASCII once."""
-    return "".join(set(raw.translate(None, _ASCII).decode("utf-8", "surrogatepass")))
 
 
 def _numbers(text: str) -> tuple[int, list[tuple[int, int, int]]]:

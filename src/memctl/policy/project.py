@@ -208,12 +208,11 @@ def _wrong(where: str, message: str) -> SettingInvalid:
 
 @lru_cache(maxsize=8)
 def _engine(project: Project, document: bool) -> Engine:
-    from memctl.policy.engine import Engine, built_in_engine, document_rules
+    from memctl.policy.engine import Engine, built_in_engine
 
     if not (project.silenced or project.rules):
         return built_in_engine(document=document)
-    rules = project.in_force()
-    return Engine(document_rules(rules) if document else rules)
+    return Engine(project.in_force(), document=document)
 
 
 # --- marks in documents -------------------------------------------------------------------------------------------

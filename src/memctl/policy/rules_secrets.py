@@ -38,13 +38,6 @@ def _row(
     return Rule(id, "secret", "reject", 3, keywords, whole, check, example, counter, reach, cue, before)
 
 
-def _bare(
-    id: str, keywords: str, pattern: str, example: str, counter: str, check: str = "token", cue: str = ""
-) -> Rule:
-    """A token row whose pattern begins with a literal, which the regular expression engine looks for at full speed."""
-    return Rule(id, "secret", "reject", 3, keywords, pattern, check, example, counter, cue=cue)
-
-
 _FORGES = (
     _row("github-token", "ghp gho ghu ghs ghr", r"gh[pousr]_[A-Za-z0-9]{36,255}", "ghp_" + AN[:36], "ghp_" + _X[:36]),
     _row("github-fine-grained", "github + pat", r"github_pat_\w{60,90}", "github_pat_" + AN[:22] + "_" + AN[20:79],
@@ -160,9 +153,12 @@ _TALK = (
          + HEX[:32] + "/3f9a1c7e-5b2d-8046-e1c9-a7f3d5b08264", "https://a.webhook.office.com/webhookb2/ID"),
     _row("discord-webhook", "discord discordapp + webhooks", r"discord(?:app)?\.com/api/webhooks/(\d{17,20}/[\w-]{60,72})",
          "https://discord.com/api/webhooks/123456789012345678/" + AN[:68], "https://discord.com/api/webhooks/{id}/{token}"),
-    _bare("discord-bot", "#long", r"\.(?<=[A-Za-z\d_-]{24}\.)[A-Za-z\d_-]{6}\.(?=[\w-]*\d)[A-Za-z\d_-]{27,38}(?![\w.-])",
-         "MTk4" + AN[:22] + ".Cl2FMQ." + AN[40:68], "M" + _X[:23] + "." + _X[:6] + "." + _X[:27]),
-    _bare("telegram-bot", "#value", r":A(?<=\d{5}:A)(?<!\d{17}:A)[A-Za-z\d_-]{34}(?![\w-])", "42171948:A" + AN[:34], "110201543:A" + _X[:34], "strong", cue=":a"),
+    Rule("discord-bot", "secret", "reject", 3, "#long",
+         r"\.(?<=[A-Za-z\d_-]{24}\.)[A-Za-z\d_-]{6}\.(?=[\w-]*\d)[A-Za-z\d_-]{27,38}(?![\w.-])",
+         "token", "MTk4" + AN[:22] + ".Cl2FMQ." + AN[40:68], "M" + _X[:23] + "." + _X[:6] + "." + _X[:27]),
+    Rule("telegram-bot", "secret", "reject", 3, "#value",
+         r":A(?<=\d{5}:A)(?<!\d{17}:A)[A-Za-z\d_-]{34}(?![\w-])",
+         "strong", "42171948:A" + AN[:34], "110201543:A" + _X[:34], cue=":a"),
     _row("twilio-key", "/sk[0-9a-f]{32}/", r"SK[0-9a-f]{32}", "SK" + HEX[:32], "SK" + "0" * 32),
     _row("sendgrid-key", "sg", r"SG\.[\w-]{20,24}\.[\w-]{39,50}", "SG." + AN[:22] + "." + AN[22:65], "SG." + _X[:22] + "." + _X[:43], cue="sg."),
     _row("mailgun-key", "key pubkey + #long", r"(?:key|pubkey)-[0-9a-f]{32}", "key-" + HEX[:32], "key-" + "0" * 32, cue="key-"),
@@ -224,8 +220,9 @@ _TOOLS = (
     _row("mapbox-secret", "pk sk", r"(?:pk|sk)\.[A-Za-z0-9]{60}\.[A-Za-z0-9_-]{22}", "sk." + AN[:60] + "." + AN[60:82], "pk." + _X[:60] + "." + _X[:22]),
     _row("tines-webhook", "tines + webhook", r"tines\.com/webhook/([0-9a-f]{32}/[0-9a-f]{32})", "https://a.tines.com/webhook/" + HEX[:32] + "/" + HEX[32:64],
          "https://a.tines.com/webhook/PATH/SECRET"),
-    _bare("password-hash", "#value", r"\$(?:1|5|6|y|gy|7|2[aby]|md5)[$,](?:[\w./=,-]{1,40}\$){1,3}\$?[A-Za-z0-9./]{22,120}",
-         "$6$cjvUY6xn$" + AN[:86], "$6$salt$hash", "crypt_hash", cue="$"),
+    Rule("password-hash", "secret", "reject", 3, "#value",
+         r"\$(?:1|5|6|y|gy|7|2[aby]|md5)[$,](?:[\w./=,-]{1,40}\$){1,3}\$?[A-Za-z0-9./]{22,120}",
+         "crypt_hash", "$6$cjvUY6xn$" + AN[:86], "$6$salt$hash", cue="$"),
     _row("dropbox-token", "sl aaaaaaaaaa", r"(?:sl\.[\w=-]{130,160}|[A-Za-z0-9]{11}AAAAAAAAAA[\w=-]{43})", "sl." + (AN + LOWER)[:140], "sl." + _X[:110], cue="sl. aaaaaaaaaa"),
     _row("beamer-token", "beamer + b", r"b_[\w=-]{44}", "beamer = b_" + AN[:44], "beamer b_" + _X[:44], "strong"),
 )  # fmt: skip
@@ -498,55 +495,45 @@ _WHOSE = r"[^\n:=|<>{}()\[\]@]{0,32}?"
 _NAMED_KEY = r"([A-Za-z0-9_+/=-]{16,120})(?![\w(\[.])"
 
 
-def _labelled(
-    id: str,
-    keywords: str,
-    pattern: str,
-    check: str,
-    example: str,
-    counter: str,
-    reach: int = 220,
-    before: int = 0,
-    cue: str = "",
-) -> Rule:
-    return Rule(id, "secret", "reject", 2, keywords, f"(?i){pattern}", check, example, counter, reach, cue, before)
-
-
 _CREDENTIALS = (
-    _labelled("password-labelled", _LABEL_WORDS,
-         rf"(?:{_LABEL}){_OTHER}(?:{_WHOSE}{_GIVEN}|[ \t]{{0,2}}\([^)\n]{{1,20}}\){_GIVEN}|{_CELL}|[ \t*:_]{{0,3}}\n[ \t>*-]{{0,6}}`?(?=\S{{6,60}}`?[ \t]*(?:\n|\Z))){_VALUE}",
-         "credible", "**Password:** Teso+1734", "Password: at least 12 characters"),
-    _labelled("password-said", _LABEL_WORDS, rf"(?:{_LABEL}){_OTHER}{_WHOSE}{_IS}{_VALUE}", "credible_prose",
-         "the db pw is Vibi9*675q", "the password is encrypted"),
-    _labelled("password-labelled-cjk", "#cjk",
-         rf"(?:{_LABEL_DENSE})[^\n:=|]{{0,12}}?(?:{_GIVEN}|{_CELL}|[ \t]{{0,2}}(?:\u662f|\u4e3a|\u306f|\u306b\u306f|\ub294|\uc740|\u2014|-)[ \t]{{0,2}}[\"'`\u300c]?){_VALUE}",
-         "credible", "密码：Mune*2147", "密码：至少需要12个字符", before=80, cue="密码 密碼 口令 パスワード 暗証番号 비밀번호 パスコード पासवर्ड পাসওয়ার্ড รหัสผ่าน"),
-    _labelled("password-column", "*passw* pwd kennwort clave senha wachtwoord",
-         r"(?:" + "|".join(
+    Rule("password-labelled", "secret", "reject", 2, _LABEL_WORDS,
+         rf"(?i)(?:{_LABEL}){_OTHER}(?:{_WHOSE}{_GIVEN}|[ \t]{{0,2}}\([^)\n]{{1,20}}\){_GIVEN}|{_CELL}|[ \t*:_]{{0,3}}\n[ \t>*-]{{0,6}}`?(?=\S{{6,60}}`?[ \t]*(?:\n|\Z))){_VALUE}",
+         "credible", "**Password:** Teso+1734", "Password: at least 12 characters", reach=220, before=0),
+    Rule("password-said", "secret", "reject", 2, _LABEL_WORDS,
+         rf"(?i)(?:{_LABEL}){_OTHER}{_WHOSE}{_IS}{_VALUE}",
+         "credible_prose", "the db pw is Vibi9*675q", "the password is encrypted", reach=220, before=0),
+    Rule("password-labelled-cjk", "secret", "reject", 2, "#cjk",
+         rf"(?i)(?:{_LABEL_DENSE})[^\n:=|]{{0,12}}?(?:{_GIVEN}|{_CELL}|[ \t]{{0,2}}(?:\u662f|\u4e3a|\u306f|\u306b\u306f|\ub294|\uc740|\u2014|-)[ \t]{{0,2}}[\"'`\u300c]?){_VALUE}",
+         "credible", "密码：Mune*2147", "密码：至少需要12个字符", reach=220, cue="密码 密碼 口令 パスワード 暗証番号 비밀번호 パスコード पासवर्ड পাসওয়ার্ড รหัสผ่าน"),
+    Rule("password-column", "secret", "reject", 2, "*passw* pwd kennwort clave senha wachtwoord",
+         r"(?i)(?:" + "|".join(
              rf"^\|(?:[^|\n]{{0,60}}\|){{{n}}}[ *`]{{0,4}}(?:{_LABEL})[ *`]{{0,4}}\|[^\n]{{0,200}}\n\|[-:| ]{{3,200}}\n(?:\|[^\n]{{0,200}}\n){{0,12}}?\|(?:[^|\n]{{0,60}}\|){{{n}}}[ *`]{{0,4}}([^\s|`\[]{{6,60}})[ *`]{{0,4}}\|"
              for n in range(5)) + ")",
-         "credible", "| service | login | password |\n|---|---|---|\n| db | app | Nobiza$wf22 |", "| field | password |\n|---|---|\n| form | required |", 1500, 300),
-    _labelled("password-option", "*passw* passphrase pwd pass token secret",
-         rf"(?<=--)(?:pass(?:word|wd|phrase)?|pwd|token|secret)(?:=|[ \t])[\"']?(?!-){_VALUE}",
-         "credible", "backup-tool --password 6973Rafe.Biu --all", "backup-tool --password --all", 160, 0, "--"),
-    _labelled("password-command", "mysql mysqldump mariadb mysqladmin sshpass docker podman redis net ldapsearch ldapmodify ldapadd",
-         rf"\b(?:(?:mysql(?:dump|admin)?|mariadb)\b[^\n]{{0,100}}?\s-p[\"']?{_VALUE}|sshpass\s{{1,3}}-p\s{{0,2}}[\"']?{_VALUE}|"
+         "credible", "| service | login | password |\n|---|---|---|\n| db | app | Nobiza$wf22 |", "| field | password |\n|---|---|\n| form | required |", reach=1500, before=300),
+    Rule("password-option", "secret", "reject", 2, "*passw* passphrase pwd pass token secret",
+         rf"(?i)(?<=--)(?:pass(?:word|wd|phrase)?|pwd|token|secret)(?:=|[ \t])[\"']?(?!-){_VALUE}",
+         "credible", "backup-tool --password 6973Rafe.Biu --all", "backup-tool --password --all", reach=160, cue="--", before=0),
+    Rule("password-command", "secret", "reject", 2, "mysql mysqldump mariadb mysqladmin sshpass docker podman redis net ldapsearch ldapmodify ldapadd",
+         rf"(?i)\b(?:(?:mysql(?:dump|admin)?|mariadb)\b[^\n]{{0,100}}?\s-p[\"']?{_VALUE}|sshpass\s{{1,3}}-p\s{{0,2}}[\"']?{_VALUE}|"
          rf"(?:docker|podman)\s+login\b[^\n]{{0,80}}?\s-p[ =][\"']?{_VALUE}|redis-cli\b[^\n]{{0,60}}?\s-a\s[\"']?{_VALUE}|"
          rf"net\s+use\s+\S+\s+\S+\s{_VALUE}\s+/user|ldap(?:search|modify|add)\b[^\n]{{0,80}}?\s-w\s[\"']?{_VALUE})",
-         "credible", "mysql -u root -pRila7505yW2 shop", "mysql -u root -p", 260, 0, "-p -a -w /user"),
-    _labelled("login-pair", "creds credentials credential login logon zugangsdaten anmeldedaten identifiants credenciales credenziali credenciais inloggegevens po\u015bwiadczenia \u043b\u043e\u0433\u0438\u043d acceso accesso account",
-         rf"(?:creds|credentials?|log[io]n|zugangsdaten|anmeldedaten|identifiants|credenciales|credenziali|credenciais|inloggegevens|po\u015bwiadczenia|\u043b\u043e\u0433\u0438\u043d|acces?so|account){_WHOSE}(?:{_GIVEN}|{_IS})[\w.@+-]{{1,40}}\s{{0,2}}[:/|]\s{{0,2}}(?![/\\]){_VALUE}",
-         "credible_prose", "creds: admin:vvdgj2&Kevuba", "login: required / optional"),
-    _labelled("pin-labelled", "pin pincode", r"(?<![\w-])(?:pin(?:-?code)?)(?:\s(?:for|f\xfcr|of|pour|de|del|van|zum|zur|voor)\s[^\n:=\d]{1,30})?(?:\s(?:is|ist|est|es)\s|[ \t*_`]{0,4}[:\uff1a=][ \t*_`]{0,4})(\d{4,8})(?![\w.-]|\s(?:digit|ziffer|char|zeichen))",
-         "pin", "PIN for the safe: 73915", "PIN: 4 digits"),
-    _labelled("pin-labelled-cjk", "#cjk", r"(?:\u6697\u8a3c\u756a\u53f7|\u5bc6\u7801|\ube44\ubc00\ubc88\ud638)[ \t]{0,2}(?:[:\uff1a]|\u306f|\u662f)[ \t]{0,2}(\d{4,8})(?!\d)",
-         "pin", "暗証番号：73915", "暗証番号は4桁です", before=80, cue="暗証番号 密码 비밀번호"),
-    _labelled("key-labelled", "api apikey key keys token tokens secret schl\xfcssel sleutel nyckel anahtar anahtar\u0131 klucz chiave cl\xe9 cle clave chave \u043a\u043b\u044e\u0447 + #value",
-         rf"\b(?:{_KEY_NOUN}|cl[e\xe9]\sapi|(?:clave|chiave|chave|klucz|\u043a\u043b\u044e\u0447)(?:\s(?:de\s)?api)?)(?!_?id\b)"
+         "credible", "mysql -u root -pRila7505yW2 shop", "mysql -u root -p", reach=260, cue="-p -a -w /user", before=0),
+    Rule("login-pair", "secret", "reject", 2, "creds credentials credential login logon zugangsdaten anmeldedaten identifiants credenciales credenziali credenciais inloggegevens po\u015bwiadczenia \u043b\u043e\u0433\u0438\u043d acceso accesso account",
+         rf"(?i)(?:creds|credentials?|log[io]n|zugangsdaten|anmeldedaten|identifiants|credenciales|credenziali|credenciais|inloggegevens|po\u015bwiadczenia|\u043b\u043e\u0433\u0438\u043d|acces?so|account){_WHOSE}(?:{_GIVEN}|{_IS})[\w.@+-]{{1,40}}\s{{0,2}}[:/|]\s{{0,2}}(?![/\\]){_VALUE}",
+         "credible_prose", "creds: admin:vvdgj2&Kevuba", "login: required / optional", reach=220, before=0),
+    Rule("pin-labelled", "secret", "reject", 2, "pin pincode",
+         r"(?i)(?<![\w-])(?:pin(?:-?code)?)(?:\s(?:for|f\xfcr|of|pour|de|del|van|zum|zur|voor)\s[^\n:=\d]{1,30})?(?:\s(?:is|ist|est|es)\s|[ \t*_`]{0,4}[:\uff1a=][ \t*_`]{0,4})(\d{4,8})(?![\w.-]|\s(?:digit|ziffer|char|zeichen))",
+         "pin", "PIN for the safe: 73915", "PIN: 4 digits", reach=220, before=0),
+    Rule("pin-labelled-cjk", "secret", "reject", 2, "#cjk",
+         r"(?i)(?:\u6697\u8a3c\u756a\u53f7|\u5bc6\u7801|\ube44\ubc00\ubc88\ud638)[ \t]{0,2}(?:[:\uff1a]|\u306f|\u662f)[ \t]{0,2}(\d{4,8})(?!\d)",
+         "pin", "暗証番号：73915", "暗証番号は4桁です", reach=220, cue="暗証番号 密码 비밀번호"),
+    Rule("key-labelled", "secret", "reject", 2, "api apikey key keys token tokens secret schl\xfcssel sleutel nyckel anahtar anahtar\u0131 klucz chiave cl\xe9 cle clave chave \u043a\u043b\u044e\u0447 + #value",
+         rf"(?i)\b(?:{_KEY_NOUN}|cl[e\xe9]\sapi|(?:clave|chiave|chave|klucz|\u043a\u043b\u044e\u0447)(?:\s(?:de\s)?api)?)(?!_?id\b)"
          rf"(?:[^\n:=|<>{{}}()\[\]]{{0,40}}?(?:{_GIVEN}|{_IS})|{_CELL}|[ \t]{{0,2}}(?:\([^)\n]{{1,20}}\)[ \t]?)?`){_NAMED_KEY}",
-         "credible_key", "the Mistral key is cL7SchpaHxAA2iypG6q8nE3o", "type_key: Selector.5f8a9c1b2d3e4f50617283"),
-    _labelled("key-used", "token key secret + #value", r"\b(?:token|key|secret)\s[`\"']?" + _NAMED_KEY,
-         "credible_key_used", "use the token aBm6A8oNsScyvfBC6KzSabdn for staging", "use the key user_name_for_all_tables"),
+         "credible_key", "the Mistral key is cL7SchpaHxAA2iypG6q8nE3o", "type_key: Selector.5f8a9c1b2d3e4f50617283", reach=220, before=0),
+    Rule("key-used", "secret", "reject", 2, "token key secret + #value",
+         r"(?i)\b(?:token|key|secret)\s[`\"']?" + _NAMED_KEY,
+         "credible_key_used", "use the token aBm6A8oNsScyvfBC6KzSabdn for staging", "use the key user_name_for_all_tables", reach=220, before=0),
 )  # fmt: skip
 
 SECRETS = (

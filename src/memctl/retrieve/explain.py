@@ -9,7 +9,7 @@ a million; unlike a score, it can be compared with a fixed bound.
 import math
 from collections.abc import Mapping
 
-from memctl.retrieve.ranking import SearchResult, word_score
+from memctl.retrieve.candidates import K1, SearchResult
 from memctl.store.database import Database
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
@@ -109,7 +109,8 @@ def reasons(result: SearchResult, c: Candidate) -> dict[str, float]:
 
 def words(result: SearchResult, c: Candidate) -> dict[str, float]:
     """What each word, piece or pair that was looked up added to the reason `words`."""
-    return _round_scores({t.word: word_score(result.idf(t), t.rows[c.row]) for t in result.terms if c.row in t.rows})
+    held = [(term, term.rows[c.row]) for term in result.terms if c.row in term.rows]
+    return _round_scores({term.word: result.idf(term) * (K1 + 1) * much / (much + K1) for term, much in held})
 
 
 def _round_scores(added: dict[str, float]) -> dict[str, float]:

@@ -49,22 +49,34 @@ def record_scan(db: Database, switches: str, moment: str) -> None:
     )
 
 
-def unseen_items(db: Database, rules: str, items: Sequence[MemoryItem]) -> set[str]:
-    """Which of these items the rules have not seen as they are now."""
+def unseen_items(
+    db: Database, rules: str, items: Sequence[MemoryItem], *, past: bool = False
+) -> tuple[set[str], dict[str, bool]]:
+    """Which of these items the rules have not seen as they are now; and the note of those that pass, to add to.
+
+    past  they are states of old, which no rules may have seen
+    """
+    passed: dict[str, bool] = db.cached(f"judged by {rules}")
+    if past:
+        return {item.id for item in items}, passed
     note = rows.load_json(db.meta(SCAN_KEY))
     scanned = str(note.get("at", "")) if isinstance(note, dict) and note.get("rules") == rules else ""
-    written = _last_writes(db, [item.id for item in items])
-    out = set()
-    for item in items:
+    asked = [item for item in items if item.id not in passed]
+    written = _last_writes(db, [item.id for item in asked])
+    unseen = set()
+    for item in asked:
         last = written.get(item.id)
         if last is None:
             seen = item.updated_at <= scanned
         else:
             judged_by, content_hash, when = last
             seen = content_hash == item.content_hash and (judged_by == rules or when <= scanned)
-        if not seen:
-            out.add(item.id)
-    return out
+        if seen:
+            passed[item.id] = True
+        else:
+            unseen.add(item.id)
+    db.cached(f"judged by {rules}", len(asked))
+    return unseen, passed
 
 
 def _last_writes(db: Database, item_ids: list[str]) -> dict[str, _LastWrite]:

@@ -3,11 +3,6 @@
 import unicodedata
 from collections.abc import Iterable
 
-from memctl.annotations import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import re
-
 TITLE_CHARS = 200
 
 _NOT_IN_A_LINE = frozenset(("Cc", "Cf", "Zl", "Zp", "Zs"))
@@ -59,23 +54,14 @@ def escaped(text: str) -> str:
     """
     if text.isascii():
         return text
+    import json
     import re
 
     unseen = (
         "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
         "\U000e0000-\U000e007f]"
     )
-    return re.sub(unseen, _escape, text)
-
-
-def _escape(found: "re.Match[str]") -> str:
-    units = found[0].encode("utf-16-be")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
-
-
-def words(value: str) -> list[str]:
-    """The tags of a comma-separated list, in order, without blanks around them."""
-    return [word for word in (one_line(part) for part in value.split(",")) if word]
+    return re.sub(unseen, lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def union(*lists: Iterable[str]) -> list[str]:

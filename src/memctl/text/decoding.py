@@ -64,7 +64,7 @@ def decode(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
     nuls = text.count("\0")
     if nuls:
         text = text.replace("\0", "")
-        notes = (*notes, f"{_count(nuls, 'NUL character')} removed")
+        notes = (*notes, f"{nuls:,} NUL {'character was' if nuls == 1 else 'characters were'} removed")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text, encoding, notes
@@ -132,41 +132,35 @@ def _not_utf8(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
     high = data.translate(None, bytes(range(128)))
     bad = len(data) - len(data.decode("utf-8", "ignore").encode())
     if len(high) - bad < bad:
-        other = _declared(data) or _western(data, high)
+        other = _other_encoding(data, high)
         if other:
             return other
         if bad * 10 > len(data):
             reason = "it is not UTF-8, and no other encoding can be told; convert it, for example with iconv"
             raise DocumentUnreadable(path=name, reason=reason)
-    note = f"{_count(bad, 'byte')} not valid UTF-8 and {'was' if bad == 1 else 'were'} replaced"
+    note = (
+        f"{bad:,} {'byte was' if bad == 1 else 'bytes were'} not valid UTF-8 and "
+        f"{'was' if bad == 1 else 'were'} replaced"
+    )
     return data.decode("utf-8", "replace"), "utf-8", (note,)
 
 
-def _declared(data: bytes) -> tuple[str, str, tuple[str, ...]] | None:
-    """What the file's first lines declare: a coding cookie, an HTML charset, an XML encoding."""
+def _other_encoding(data: bytes, high: bytes) -> tuple[str, str, tuple[str, ...]] | None:
+    """What the first lines declare, or Windows-1252 if letters and its usual signs stand beyond ASCII; else None.
+
+    A coding cookie, an HTML charset and an XML encoding declare one; `high` are the bytes beyond ASCII.
+    """
     import re
 
     match = re.search(rb"(?:coding|charset)[ \t]*[:=][ \t]*[\"']?([A-Za-z0-9][\w.:-]{1,30})", data[:1024])
     encoding = match[1].decode().lower() if match else ""
-    if not encoding.startswith(_DECLARABLE):
-        return None
-    text = _strictly_decoded(data, encoding)
-    return None if text is None else (text, encoding, (f"read as {encoding}, as it declares",))
-
-
-def _western(data: bytes, high: bytes) -> tuple[str, str, tuple[str, ...]] | None:
-    """Windows-1252, if letters and the usual signs are what stands beyond ASCII, and not too much of it."""
-    if len(high) * 10 > len(data) * 3:
-        return None
-    try:
-        signs = high.decode("cp1252")
-    except UnicodeDecodeError:
+    text = _strictly_decoded(data, encoding) if encoding.startswith(_DECLARABLE) else None
+    if text is not None:
+        return text, encoding, (f"read as {encoding}, as it declares",)
+    signs = _strictly_decoded(high, "cp1252")
+    if signs is None or len(high) * 10 > len(data) * 3:
         return None
     usual = sum(signs.count(char) for char in set(signs) if char.isalpha() or char in _WESTERN_SIGNS)
     if usual * 10 < len(signs) * 8:
         return None
     return data.decode("cp1252"), "cp1252", ("not valid UTF-8; read as Windows-1252",)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun} was" if number == 1 else f"{number:,} {noun}s were"

@@ -35,22 +35,6 @@ def loaded(value: object) -> object:
     return inner
 
 
-def elements(text: str, start: int) -> tuple[list[Any], int]:
-    """The complete elements of the array that begins at `start` and breaks off, and where the last one ends."""
-    found: list[Any] = []
-    end = at = start + 1
-    while True:
-        try:
-            value, end_of_value = read(text, after_blanks(text, at))
-        except ValueError:
-            return found, end
-        found.append(value)
-        end = after_blanks(text, end_of_value)
-        if text[end : end + 1] != ",":
-            return found, end
-        at = end + 1
-
-
 def kind_of(value: object) -> str:
     """A JSON value's kind in words: `null`, `a fraction`, `an object`. Never the value itself, it may be a secret."""
     if isinstance(value, bool):

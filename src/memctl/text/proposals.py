@@ -92,22 +92,12 @@ class _ProposalFinder:
         if entries is not None and end < len(text) and not _all_proposals(entries):
             return None  # prose that begins with a bracket: a link, a check box, an example
         if entries is None:
-            start = jsons.after_blanks(text)
-            entries, end = self._salvaged(text, start)
+            entries, end = _salvaged(text)
             if entries is None:
                 return None
             self.problems.append(f"the JSON breaks off after {len(entries)} proposal(s)")
         self._take(entries)
         return text[end:]
-
-    @staticmethod
-    def _salvaged(text: str, start: int = 0) -> tuple[list[Any] | None, int]:
-        """The complete proposals of an array that breaks off, and where they end; None when there are none."""
-        if text[start : start + 1] != "[":
-            return None, start
-        found, end = jsons.elements(text, start)
-        whole = found and all(isinstance(value, dict) and "content" in value for value in found)
-        return (found, end) if whole else (None, start)
 
     def delimited(self, text: str, opening: str, closing: str) -> str:
         """Read the blocks between delimiters; the text without those that could be read."""
@@ -132,7 +122,7 @@ class _ProposalFinder:
             if entries is not None and end < len(inner):
                 entries = None
             if entries is None and not closed:
-                entries, _ = self._salvaged(inner)
+                entries, _ = _salvaged(inner)
                 if entries is not None:
                     self.problems.append(f"the block after {opening} breaks off after {len(entries)} proposal(s)")
             if entries is not None:
@@ -181,27 +171,23 @@ class _ProposalFinder:
 
     def _entries(self, value: Any) -> list[Any] | None:
         """The proposals a JSON value holds, unchecked; None when it is about something else."""
-        if isinstance(value, list):
-            return self._list(value)
-        if not isinstance(value, dict):
-            return None
-        if self.tools:
-            call = _tool_items(value)
+        if isinstance(value, dict):
+            call = _tool_items(value) if self.tools else None
             if call is not None:
                 return call
-            if isinstance(value.get("tool_calls"), list):
-                return self._list(value["tool_calls"])
-        if isinstance(value.get("items"), list):
-            return self._list(value["items"])
-        return [value] if "content" in value else None
-
-    def _list(self, values: list[Any]) -> list[Any] | None:
+            listed = ("tool_calls", "items") if self.tools else ("items",)
+            inner = next((value[name] for name in listed if isinstance(value.get(name), list)), None)
+            if inner is None:
+                return [value] if "content" in value else None
+            value = inner
+        if not isinstance(value, list):
+            return None
         out: list[Any] = []
-        found = not values
-        for value in values:
-            call = _tool_items(value) if self.tools and isinstance(value, dict) else None
-            found = found or call is not None or (isinstance(value, dict) and "content" in value)
-            out += [value] if call is None else call
+        found = not value
+        for each in value:
+            call = _tool_items(each) if self.tools and isinstance(each, dict) else None
+            found = found or call is not None or (isinstance(each, dict) and "content" in each)
+            out += [each] if call is None else call
         return out if found else None
 
     def _take(self, entries: list[Any]) -> None:
@@ -221,75 +207,69 @@ class _ProposalCheck(NamedTuple):
 
     def proposed(self, entry: Any) -> Proposed | None:
         if not isinstance(entry, dict):
-            self._problem("", "an object with content", entry)
+            self._tell("", f"expected an object with content, got {jsons.kind_of(entry)}")
             return None
         content = entry.get("content")
         if "content" not in entry:
-            self._say("", "content is missing")
-            return None
-        if not isinstance(content, str):
-            self._problem("content", "a string", content)
-            return None
-        if not content.strip():
-            self._say("", "content is empty")
-            return None
-        rule = self._text(entry, "rule_id")
-        proposal = MemoryProposal(
-            type=self._text(entry, "type") or "note",
-            title=self._text(entry, "title"),
-            content=clean.clean(content),
-            tags=self._words(entry, "tags"),
-            why_store=self._text(entry, "why_store"),
-            provenance_hint=self._hint(entry),
-            scope=self._text(entry, "scope") or "project",
-            rule_id=rule or None,
-        )
-        confidence, importance = self._share(entry, "confidence"), self._share(entry, "importance")
-        return Proposed(proposal, confidence, self._words(entry, "entities"), importance)
+            self._tell("", "content is missing")
+        elif not isinstance(content, str):
+            self._tell("content", f"expected a string, got {jsons.kind_of(content)}")
+        elif not content.strip():
+            self._tell("", "content is empty")
+        else:
+            rule = self._line(entry, "rule_id")
+            proposal = MemoryProposal(
+                type=self._line(entry, "type") or "note",
+                title=self._line(entry, "title"),
+                content=clean.clean(content),
+                tags=self._words(entry, "tags"),
+                why_store=self._line(entry, "why_store"),
+                provenance_hint=self._hint(entry),
+                scope=self._line(entry, "scope") or "project",
+                rule_id=rule or None,
+            )
+            confidence, importance = self._share(entry, "confidence"), self._share(entry, "importance")
+            return Proposed(proposal, confidence, self._words(entry, "entities"), importance)
+        return None
 
-    def _problem(self, field: str, expected: str, value: Any) -> None:
-        self._say(field, f"expected {expected}, got {jsons.kind_of(value)}")
-
-    def _say(self, field: str, problem: str) -> None:
+    def _tell(self, field: str, problem: str) -> None:
         self.problems.append(": ".join(filter(None, (self.label, field, problem))))
 
-    def _text(self, entry: dict[str, Any], field: str) -> str:
+    def _line(self, entry: dict[str, Any], field: str) -> str:
         value = entry.get(field)
         if value is None or isinstance(value, str):
             return clean.one_line(value or "")
-        self._problem(field, "a string", value)
+        self._tell(field, f"expected a string, got {jsons.kind_of(value)}")
         return ""
 
     def _words(self, entry: dict[str, Any], field: str) -> list[str]:
         value = entry.get(field)
-        if isinstance(value, str):
-            return clean.union(clean.words(value), [])
         if value is None:
             return []
-        if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-            wrong = next((w for w in value if not isinstance(w, str)), None) if isinstance(value, list) else value
-            self._problem(field, "a list of strings", wrong)
-            value = [w for w in value if isinstance(w, str)] if isinstance(value, list) else []
-        return clean.union([w for w in map(clean.one_line, value) if w], [])
+        if isinstance(value, str):
+            value = value.split(",")
+        words = [word for word in value if isinstance(word, str)] if isinstance(value, list) else []
+        if not isinstance(value, list) or len(words) < len(value):
+            wrong = next(word for word in value if not isinstance(word, str)) if isinstance(value, list) else value
+            self._tell(field, f"expected a list of strings, got {jsons.kind_of(wrong)}")
+        return clean.union(filter(None, map(clean.one_line, words)))
 
     def _share(self, entry: dict[str, Any], field: str) -> float | None:
         value = entry.get(field)
-        if value is None:
-            return None
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
             return float(value)
-        self._problem(field, "a number from 0 to 1", value)
+        if value is not None:
+            self._tell(field, f"expected a number from 0 to 1, got {jsons.kind_of(value)}")
         return None
 
     def _hint(self, entry: dict[str, Any]) -> dict[str, Any]:
         value = entry.get("provenance_hint")
-        if value is None:
-            return {}
         if not isinstance(value, dict):
-            self._problem("provenance_hint", "an object", value)
+            if value is not None:
+                self._tell("provenance_hint", f"expected an object, got {jsons.kind_of(value)}")
             return {}
         inner = _ProposalCheck(": ".join(filter(None, (self.label, "provenance_hint"))), self.problems)
-        hint: dict[str, Any] = {name: inner._text(value, name) for name in ("source_kind", "source_id")}
+        hint: dict[str, Any] = {name: inner._line(value, name) for name in ("source_kind", "source_id")}
         hint.update({name: inner._words(value, name) for name in ("chunk_ids", "content_hashes")})
         return {name: held for name, held in hint.items() if held}
 
@@ -308,6 +288,28 @@ def _tool_items(value: dict[str, Any]) -> list[Any] | None:
     if isinstance(items, list):
         return items
     return [given if items is None else items]
+
+
+def _salvaged(text: str) -> tuple[list[Any] | None, int]:
+    """The complete proposals of an array that breaks off, and where the last one ends; None when there are none."""
+    start = jsons.after_blanks(text)
+    if text[start : start + 1] != "[":
+        return None, start
+    found: list[Any] = []
+    end, at = start, start + 1
+    while True:
+        try:
+            value, end_of_value = jsons.read(text, jsons.after_blanks(text, at))
+        except ValueError:
+            break
+        if not isinstance(value, dict) or "content" not in value:
+            return None, start
+        found.append(value)
+        end = jsons.after_blanks(text, end_of_value)
+        if text[end : end + 1] != ",":
+            break
+        at = end + 1
+    return found or None, end
 
 
 def _all_proposals(entries: list[Any]) -> bool:

@@ -83,8 +83,14 @@ def pieces(term: str) -> list[str]:
     """
     out = []
     for chunk in _stretches(term, str.isalnum):
-        words_of_other_scripts = _stretches(chunk, lambda char: not unsegmented(char))
-        split = words_of_other_scripts if unsegmented(chunk) else _camel(chunk)
+        if unsegmented(chunk):
+            split = _stretches(chunk, lambda char: not unsegmented(char))  # the words of other scripts in it
+        elif chunk.islower() or chunk.isupper():
+            split = []
+        else:  # a capital begins a word, but inside an acronym only the last one does
+            around = zip(f" {chunk}", chunk, f"{chunk[1:]} ", strict=False)
+            begins = [char.isupper() and (not before.isupper() or after.islower()) for before, char, after in around]
+            split = "".join(f" {char}" if new else char for new, char in zip(begins, chunk, strict=True)).split()
         out += ([chunk] if chunk != term else []) + [part for part in split if part != chunk]
     return [
         piece
@@ -138,11 +144,29 @@ def grams(run: str) -> list[str]:
     return union([run, *pairs])
 
 
-def stem(word: str) -> str:
-    """A word in lower case without a common English or French ending, at least four letters of it."""
+#: Common endings of words; of French ones, whose accents are taken off before, the longest first.
+_ENDINGS = ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ed", "es", "s", "y", "e")
+_FRENCH_ENDINGS = (
+    "issaient", "ements", "ations", "ateurs", "atrice", "issent", "ation", "ateur", "ement", "erent", "irent",
+    "aient", "euses", "antes", "oises", "aises", "ennes", "iques", "euse", "ante", "ants", "ives", "oise", "aise",
+    "enne", "ises", "ique", "ifs", "ait", "ent", "ant", "eux", "ive", "ees", "er", "ir", "ee", "es", "if", "it",
+    "a", "e", "s",
+)  # fmt: skip
+_UNACCENTED = str.maketrans("éèêëàâçùûüîïôö", "eeeeaacuuuiioo")
+
+
+def stem(word: str, *, french: bool = False) -> str:
+    """A word in lower case without a common ending, at least four letters of it.
+
+    With `french` the beginning that the forms of a French word share, without accents, at least five letters of it.
+    """
     low = word.lower()
-    for ending in ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ed", "es", "s", "y", "e"):
-        if low.endswith(ending) and len(low) - len(ending) >= 4:
+    endings: tuple[str, ...] = _ENDINGS
+    least = 4
+    if french:
+        low, endings, least = low.translate(_UNACCENTED), _FRENCH_ENDINGS, 5
+    for ending in endings:
+        if low.endswith(ending) and len(low) - len(ending) >= least:
             return low[: len(low) - len(ending)]
     return low
 
@@ -196,20 +220,6 @@ def _elided(word: str) -> Iterator[str]:
         yield head.removesuffix("n") if end == "t" and low.endswith("n") and len(low) > 3 else head
     else:
         yield plain
-
-
-def _camel(chunk: str) -> list[str]:
-    """Split where a capital starts a word: `getUserID`, `HTTPServer`."""
-    if chunk.islower() or chunk.isupper():
-        return [chunk]
-    out, start = [], 0
-    for i in range(1, len(chunk)):
-        before, char = chunk[i - 1], chunk[i]
-        ends_acronym = before.isupper() and char.isupper() and chunk[i + 1 : i + 2].islower()
-        if (char.isupper() and not before.isupper()) or ends_acronym:
-            out.append(chunk[start:i])
-            start = i
-    return [*out, chunk[start:]]
 
 
 # --- stop words -------------------------------------------------------------------------------------------------
@@ -399,25 +409,6 @@ _IRREGULAR = (
     "|phenomenon phenomena|analysis analyses|hypothesis hypotheses|crisis crises|basis bases|thesis theses"
     "|datum data|medium media|bacterium bacteria|nucleus nuclei|stimulus stimuli|good better best|bad worse worst|"
 )
-
-_FRENCH_ENDINGS = (
-    "issaient", "ements", "ations", "ateurs", "ation", "ateur", "atrice", "ement", "erent", "irent", "aient", "issent",
-    "euses", "antes", "oises", "aises", "ennes", "euse", "ante", "ants", "ives", "ifs", "oise", "aise", "enne", "ises",
-    "ait", "ent", "ant", "eux", "ive", "ique", "iques", "ees", "er", "ir", "ee", "es", "if", "it", "a", "e", "s",
-)  # fmt: skip
-#: What a French stem keeps at least, in letters.
-_STEM = 5
-_UNACCENTED = str.maketrans("éèêëàâçùûüîïôö", "eeeeaacuuuiioo")
-
-
-def french_stem(word: str) -> str:
-    """The beginning that the forms of a French word share, without accents; the whole word when it is short."""
-    low = word.lower().translate(_UNACCENTED)
-    for ending in sorted(_FRENCH_ENDINGS, key=len, reverse=True):
-        if low.endswith(ending) and len(low) - len(ending) >= _STEM:
-            return low[: len(low) - len(ending)]
-    return low
-
 
 #: What Arabic and Hebrew write together with the next word: articles, prepositions, "and".
 _ARABIC = (

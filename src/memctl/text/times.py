@@ -27,7 +27,27 @@ def span(text: str, now: float) -> tuple[str, str]:
 
     Raises ValueError when it means none.
     """
-    first, last = _span(" ".join(text.split()).lower(), datetime.fromtimestamp(now, timezone.utc))
+    text, today = " ".join(text.split()).lower(), datetime.fromtimestamp(now, timezone.utc)
+    units = "|".join(f"{unit}s?" if len(unit) > 1 else unit for unit in (*_UNITS, *_IN_MONTHS))
+    ago = re.fullmatch(rf"(\d{{1,9}}) ?({units})(?: ago)?", text, re.ASCII)
+    try:
+        if text == "now":
+            first = last = today
+        elif text in ("today", "yesterday"):
+            first = today.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=text == "yesterday")
+            last = _end(first, "day")
+        elif ago is not None:
+            first = last = _before(today, int(ago[1]), ago[2])
+        elif text.startswith("@") and text[1:].isascii() and text[1:].isdigit():
+            first = last = datetime.fromtimestamp(int(text[1:]), timezone.utc)
+        else:
+            found = re.fullmatch(_STAMP, text, re.ASCII)
+            if found is None:
+                raise ValueError("no time")
+            first, unit = _moment(found)
+            last = _end(first, unit)
+    except (OverflowError, OSError) as exc:
+        raise ValueError(str(exc)) from None
     return shaped(first), shaped(last)
 
 
@@ -47,30 +67,6 @@ def canonical(text: str) -> str:
         return text if found is None else shaped(_moment(found)[0])
     except ValueError:
         return text
-
-
-def _span(text: str, now: datetime) -> tuple[datetime, datetime]:
-    if text == "now":
-        return now, now
-    if text in ("today", "yesterday"):
-        day = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=text == "yesterday")
-        return day, day + timedelta(days=1) - _TICK
-    try:
-        units = "|".join(f"{unit}s?" if len(unit) > 1 else unit for unit in (*_UNITS, *_IN_MONTHS))
-        ago = re.fullmatch(rf"(\d{{1,9}}) ?({units})(?: ago)?", text, re.ASCII)
-        if ago is not None:
-            then = _before(now, int(ago[1]), ago[2])
-            return then, then
-        if text.startswith("@") and text[1:].isascii() and text[1:].isdigit():
-            then = datetime.fromtimestamp(int(text[1:]), timezone.utc)
-            return then, then
-        found = re.fullmatch(_STAMP, text, re.ASCII)
-        if found is None:
-            raise ValueError("no time")
-        first, unit = _moment(found)
-        return first, _end(first, unit)
-    except (OverflowError, OSError) as exc:
-        raise ValueError(str(exc)) from None
 
 
 def _before(now: datetime, count: int, unit: str) -> datetime:
@@ -136,12 +132,19 @@ _YEAR = 365.2425
 
 
 class Days:
-    """Days in a row, both ends counted from the same day; `yearly`: of whatever year."""
+    """The day, the month or the year that is named, as days in a row, both ends counted from the same day.
+
+    `yearly`: of whatever year, which is 0 then; without a day the whole month, without a month the whole year.
+    """
 
     __slots__ = ("first", "last", "yearly")
 
-    def __init__(self, first: int, last: int, yearly: bool = False) -> None:
-        self.first, self.last, self.yearly = first, last, yearly
+    def __init__(self, year: int, month: int = 0, day: int = 0) -> None:
+        self.yearly = not year
+        year = year or 2001
+        self.first = _count(year, month or 1, day or 1)
+        after = (year + month // 12, month % 12 + 1) if month else (year + 1, 1)
+        self.last = self.first if day else _count(*after, 1) - 1
 
     def apart(self, day: int) -> int:
         """How many days it is from here to a day; 0 inside."""
@@ -152,7 +155,9 @@ class Days:
 
 def named_days(text: str) -> list[Days]:
     """The days, months and years that a text names: `on 16 June, 2023`, `le 3 novembre 2005`, `2023-06`, `in 2021`."""
-    words = [word for word in map(_bare, text.replace(",", " ").split()) if word]
+    bare = (word.strip(".?!:;()[]{}'\"«»“”\u2019") for word in text.replace(",", " ").split())
+    # Without the article of d'août.
+    words = [word for word in (word[2:] if word[1:2] in ("'", "\u2019") else word for word in bare) if word]
     out: list[Days] = []
     used: set[int] = set()
     for at, word in enumerate(words):
@@ -163,9 +168,9 @@ def named_days(text: str) -> list[Days]:
         if at in used or not _is_year(year) or not all(len(part) == 2 and part.isdecimal() for part in rest):
             continue
         if not rest:
-            out.append(Days(_count(int(word), 1, 1), _count(int(word), 12, 31)))
+            out.append(Days(int(word)))
         elif len(rest) < 3 and 0 < int(rest[0]) < 13 and int(rest[-1]) < 32:
-            out.append(_days(int(year), *map(int, rest)))
+            out.append(Days(int(year), *map(int, rest)))
     return out
 
 
@@ -197,20 +202,7 @@ def _days_of_month(words: Sequence[str], at: int, month: int, used: set[int]) ->
         used.add(after)
     else:  # often it is said once, at the end: between August 11 and August 15 2023
         year = next((int(word) for word in words[after:] if _is_year(word)), 0)
-    return [_days(year, month, day)]
-
-
-def _days(year: int, month: int, day: int = 0) -> Days:
-    yearly = not year
-    year = year or 2001
-    first = _count(year, month, day or 1)
-    last = first if day else _count(year + month // 12, month % 12 + 1, 1) - 1
-    return Days(first, last, yearly)
-
-
-def _bare(word: str) -> str:
-    word = word.strip(".?!:;()[]{}'\"«»“”\u2019")
-    return word[2:] if word[1:2] in ("'", "\u2019") else word  # d'août
+    return [Days(year, month, day)]
 
 
 def _day_number(word: str) -> int:

@@ -90,52 +90,43 @@ def show(
 
 def show_text(result: ShownItem) -> Iterator[str]:
     """Label and value, then the content."""
-    item = result.item
-    for label, value in _fields(item, result.place, result.withheld, result.importance):
-        yield f"{label + ':':<12}{value}"
-    if result.stranger:
-        yield f"{'Trust:':<12}{result.stranger}"
+    item, place = result.item, result.place
+    source = item.provenance
+    where = ", ".join(source.chunk_ids)
+    if place is not None and place.line_start is not None:
+        where = f"lines {place.line_start}-{place.line_end}"
+    elif place is not None and place.anchor:
+        where = place.anchor
+    named = f"{source.source_kind} {source.source_id}" + (f" ({where})" if where else "")
+    reasons = {"policy": " (quarantined by policy)", "raw": " (raw; promotion releases it)"}
+    fields = (
+        ("ID", item.id),
+        ("Tier", item.tier.upper()),
+        ("Type", item.type),
+        ("Title", " ".join(item.title.split())),
+        ("Validation", item.validation),
+        ("Confidence", f"{item.confidence:.2f}"),
+        ("Importance", None if result.importance is None else f"{result.importance:.2f}"),
+        ("Injectable", str(item.injectable) + reasons.get(result.withheld, "")),
+        ("Tags", ", ".join(item.tags) or "(none)"),
+        ("Scope", item.scope),
+        ("Created", item.created_at),
+        ("Updated", item.updated_at),
+        ("Usage", str(item.usage_count)),
+        ("Entities", ", ".join(item.entities) or None),
+        ("Corpus", item.corpus_id or None),
+        ("Superseded", item.superseded_by or None),
+        ("Expires", item.expires_at or None),
+        ("Archived", "True" if item.archived else None),
+        ("Source", named if source.source_id else None),
+        ("Trust", result.stranger or None),
+    )
+    for label, value in fields:
+        if value is not None:
+            yield f"{label + ':':<12}{value}"
     yield ""
     yield "--- Content ---"
     yield item.content
-
-
-def _fields(
-    item: MemoryItem, place: "SourcePosition | None", withheld: str, importance: float | None
-) -> Iterator[tuple[str, str]]:
-    yield "ID", item.id
-    yield "Tier", item.tier.upper()
-    yield "Type", item.type
-    yield "Title", " ".join(item.title.split())
-    yield "Validation", item.validation
-    yield "Confidence", f"{item.confidence:.2f}"
-    if importance is not None:
-        yield "Importance", f"{importance:.2f}"
-    reasons = {"policy": " (quarantined by policy)", "raw": " (raw; promotion releases it)"}
-    yield "Injectable", str(item.injectable) + reasons.get(withheld, "")
-    yield "Tags", ", ".join(item.tags) or "(none)"
-    yield "Scope", item.scope
-    yield "Created", item.created_at
-    yield "Updated", item.updated_at
-    yield "Usage", str(item.usage_count)
-    if item.entities:
-        yield "Entities", ", ".join(item.entities)
-    if item.corpus_id:
-        yield "Corpus", item.corpus_id
-    if item.superseded_by:
-        yield "Superseded", item.superseded_by
-    if item.expires_at:
-        yield "Expires", item.expires_at
-    if item.archived:
-        yield "Archived", "True"
-    if item.provenance.source_id:
-        source = item.provenance
-        where = ", ".join(source.chunk_ids)
-        if place is not None and place.line_start is not None:
-            where = f"lines {place.line_start}-{place.line_end}"
-        elif place is not None and place.anchor:
-            where = place.anchor
-        yield "Source", f"{source.source_kind} {source.source_id}" + (f" ({where})" if where else "")
 
 
 # --- list  -----------------------------------------------------------------------------------------------------------
@@ -252,21 +243,19 @@ class ReadItems(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """The items, how many were found, how many asked for."""
-        rows = [self._row(item) for item in self.items]
-        if not self.trusted:
-            from memctl.text.source_trust import STRANGER
-
-            rows = [row | {"trust": STRANGER} for row in rows]
-        return {"status": "ok", "items": rows, "found": len(rows), "requested": self.requested}
-
-    def _row(self, item: "MemoryItem") -> dict[str, Any]:
         from memctl.lifecycle.jsonl import make_line
+        from memctl.text.source_trust import STRANGER
 
-        matters = self.importance.get(item.id)
-        if item.id not in self.held:
-            return make_line(item, self.places.get(item.id), "raw" if item.id in self.raw else "", matters)
-        row = make_line(item, None, "policy", matters)
-        return row | {"title": "", "content": "", "tags": [], "entities": [], "quarantined": True}
+        rows = []
+        for item in self.items:
+            matters = self.importance.get(item.id)
+            if item.id in self.held:
+                row = make_line(item, None, "policy", matters)
+                row |= {"title": "", "content": "", "tags": [], "entities": [], "quarantined": True}
+            else:
+                row = make_line(item, self.places.get(item.id), "raw" if item.id in self.raw else "", matters)
+            rows.append(row if self.trusted else row | {"trust": STRANGER})
+        return {"status": "ok", "items": rows, "found": len(rows), "requested": self.requested}
 
     def settle(self) -> None:
         """Count the use of what was given out."""
@@ -316,15 +305,14 @@ def read(
         if why == "raw"
     }
     free = [item for item in found if item.injectable or item.id in raw]
-    fit = delivery.judge_items(ctx, free, passages.get_positions(ctx.db, [item.id for item in free]))
-    fit.tell(ctx, "read")
-    given = {item.id: item for item in fit.items}
+    fit, places = delivery.judge_items(ctx, free, passages.get_positions(ctx.db, [item.id for item in free]), "read")
+    given = {item.id: item for item in fit}
     shown = [given.get(item.id, item) for item in found]
     held, matter = {item.id for item in found} - given.keys(), attributes.get_importance(ctx.db, [i.id for i in found])
     return ReadItems(
         ctx=ctx,
         items=shown,
-        places=fit.places,
+        places=places,
         held=held,
         raw=raw,
         requested=len(wanted),

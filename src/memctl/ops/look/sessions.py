@@ -121,7 +121,7 @@ def session_inject(
     found = recall_block(ctx, query, request, configured_form(ctx), command="session", kind="session_inject")
     turn = turns.record_turn(ctx.db, ctx.policy, session.id, query, "", found.block.ids)
     # What was given, then the block.
-    context = "\n\n".join(part for part in (system_context, found.shown()) if part)
+    context = "\n\n".join(part for part in (system_context, found.text) if part)
     data = {
         "status": "ok", "augmented_context": context, "items_injected": found.block.items,
         "tokens_used": found.block.tokens, "session_turn": turn.number, "format_version": found.version,

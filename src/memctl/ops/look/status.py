@@ -126,7 +126,7 @@ class Stats(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """The counts, `status`, and the version of the block's format."""
-        from memctl.text.block.packing import FORMAT_VERSION
+        from memctl.text.block.version1 import FORMAT_VERSION
 
         return self.as_json() | {"format_version": FORMAT_VERSION}
 

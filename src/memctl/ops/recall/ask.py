@@ -130,9 +130,11 @@ def _look(ctx: Context, visit: Visit, question: str, budget: int, cap: int) -> t
 def _check(ctx: Context, grounded: GroundedAnswer, visit: Visit) -> list[Citation]:
     """The answer's citations; those that were not in the context are named."""
     from memctl.reading.block import current_folder
-    from memctl.text.block.packing import display_path
+    from memctl.text.block.packing import Labels, display_path
 
-    below = display_path(os.path.join(visit.folder, ""), current_folder(ctx))  # how the context shows the folder
+    below = display_path(
+        os.path.join(visit.folder, ""), Labels(current_folder(ctx))
+    )  # how the context shows the folder
     found = check_citations(grounded.result.answer, grounded.places, below=below)
     unknown = [citation.source for citation in found if not citation.known]
     for source in unknown[:_LINES]:

@@ -61,8 +61,8 @@ def recall(
 
 def recall_text(result: Recalled) -> Iterator[str]:
     """The block, or nothing."""
-    if result.block.text or result.prompt is not None:
-        yield result.shown()
+    if result.text:
+        yield result.text
 
 
 @operation(
@@ -181,7 +181,7 @@ def recall_best_effort(
     )  # fmt: skip
     data = {key: value for key, value in found.as_dict().items() if not key.startswith("fts_")}
     data |= {"query_used": tried[-1], "strategy_used": found.meta.strategy, "steps": steps}
-    return PlainResult(data | ({"hint": hint} if hint else {}), [found.shown() or hint], after=found.settle)
+    return PlainResult(data | ({"hint": hint} if hint else {}), [found.text or hint], after=found.settle)
 
 
 def _attempts(query: str, plain: str) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from memctl.context import Context
 from memctl.operation import MARK_OFF, MARK_ON, READ, Arg, Fields, Result, operation
 from memctl.parameters import ReadRequest
 from memctl.reading.request import Retriever, looking_back
-from memctl.retrieve.ranking import SearchResult
+from memctl.retrieve.candidates import SearchResult
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
 

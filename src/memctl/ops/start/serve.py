@@ -121,9 +121,17 @@ def serve(
     built = server.build(options, ctx)
     data = {"status": "ok", "db_path": built.pool.db_path, "tools": [entry.name for entry in built.tools]}
     if check:
-        from memctl import __version__
+        import os
 
-        _check_named(server.model_commands(options, ctx), allow_root or [], ctx)
+        from memctl import __version__
+        from memctl.llm.command import ModelCommand
+
+        # A server starts without the commands and folders that were named, and refuses later; here it is an error.
+        for command in server.model_commands(options, ctx):
+            ModelCommand.parse(command)
+        for folder in allow_root or ():
+            if not os.path.isdir(ctx.absolute(folder)):
+                raise FileMissing(path=folder, reason="--allow-root names no folder")
         built.check()
         return PlainResult(data, [f"memctl MCP server OK (v{__version__}, db={built.pool.db_path})"])
     server.run(built, options, ctx)
@@ -138,22 +146,6 @@ def _refuse_idle_guards(options: dict[str, Any]) -> None:
         if options["transport"] == "stdio" and options[name] not in (None, False):
             flag = "--" + name.replace("_", "-")
             raise UsageError(f"{flag} is for a server that is reached over HTTP (--transport)", command="serve")
-
-
-def _check_named(commands: list[str], folders: list[str], ctx: Context) -> None:
-    """Whether the commands and folders that were named are there: a server starts without them, and refuses later.
-
-    Raises ModelMissing, ModelUnusable and FileMissing.
-    """
-    import os
-
-    from memctl.llm.command import ModelCommand
-
-    for command in commands:
-        ModelCommand.parse(command)
-    for folder in folders:
-        if not os.path.isdir(ctx.absolute(folder)):
-            raise FileMissing(path=folder, reason="--allow-root names no folder")
 
 
 # --- memory_metrics --------------------------------------------------------------------------------------------------

@@ -418,8 +418,7 @@ def _preview_all(
             continue
         one = mount | {"chunk_tokens": chunk_tokens} if chunk_tokens else mount
         compared = MountSync(ctx, one, scope=scope, everywhere=path is None)
-        plan = compared.plan(full=full)
-        plan.leave(done_with)
+        plan = compared.plan(full=full).without(done_with)
         db = ctx.db if os.path.exists(ctx.db_path) else None
         done = result.runs[mount["path"]] = preview(db, plan, Preparer(compared.options, ctx.policy))
         done_with |= {file.path for file in done.reports if file.status not in ("failed", "unchanged")}

@@ -25,6 +25,7 @@ from memctl.writing import (
 
 if TYPE_CHECKING:
     from memctl.ingest.statements import StatementOutcome, StatementOutcomes
+    from memctl.text.proposals import Parsed
 
 #: Lines of a kind that `pull` prints one by one; the counts say the rest.
 _LINES = 20
@@ -264,7 +265,7 @@ def pull(
     parsed = parse_proposals(ctx, without_injected(ctx, given, "pull"))
     for problem in parsed.problems:
         ctx.warn(f"[pull] {problem}")
-    empty = 0
+    is_empty = not parsed.structured and is_empty_talk(parsed.rest)
     if parsed.structured:
         proposed = [(batch.proposed(found), found.importance) for found in parsed.proposals]
         said = [(item, importance) for item, importance in proposed if not clean.is_blank(item.content)]
@@ -274,26 +275,12 @@ def pull(
             ctx.note(f"[pull] {len(parsed.rest)} character(s) around the proposals were not stored")
         if len(said) < len(proposed):
             ctx.note(f"[pull] {len(proposed) - len(said)} proposal(s) only repeat injected memory")
-    elif is_empty_talk(parsed.rest):
+    elif is_empty:
         ctx.note("[pull] the input is a refusal, or says nothing: not stored")
-        empty = 1
     else:
         ctx.note("[pull] no structured proposals found — storing as single note")
         batch.add(batch.statement(parsed.rest, clean.one_line(title or "") or _note_title(parsed.rest), type=type))
-    kept = batch.store("pull", cut=True)
-    kinds = Counter(outcome.kind for outcome in kept.outcomes)
-    stored, rejected, problems = kinds["stored"], kinds["rejected"], len(parsed.problems)
-    data = {
-        "status": "ok", "stored": stored, "duplicate": kinds["duplicate"],
-        "quarantined": sum(outcome.quarantined for outcome in kept.stored), "redacted": kept.redacted,
-        "rejected": rejected, "problems": problems, "item_ids": [outcome.id for outcome in kept.stored],
-        **({"empty": empty} if empty else {}),
-    }  # fmt: skip
-    _tell_pulled(batch, data, kept, structured=parsed.structured)
-    if not (stored or kinds["duplicate"]) and (rejected or problems):
-        counts = (("rejected by policy", rejected), ("unusable", problems))
-        raise errors.NothingStored(reason=", ".join(f"{count} {what}" for what, count in counts if count))
-    return PlainResult(data)  # no lines: what a pipe's next command reads must not change with what was stored
+    return _report_pulled(batch, parsed, batch.store("pull", cut=True), is_empty=is_empty)
 
 
 def _note_title(content: str) -> str:
@@ -308,8 +295,19 @@ def _note_title(content: str) -> str:
     return strftime("LLM capture %Y-%m-%d %H:%M", localtime(ids.now_seconds()))
 
 
-def _tell_pulled(batch: StatementBatch, done: dict[str, Any], kept: "StatementOutcomes", *, structured: bool) -> None:
+def _report_pulled(
+    batch: StatementBatch, parsed: "Parsed", kept: "StatementOutcomes", *, is_empty: bool
+) -> PlainResult:
+    """Say what became of it. Raises NothingStored when nothing of it could be stored."""
     ctx = batch.ctx
+    kinds = Counter(outcome.kind for outcome in kept.outcomes)
+    stored, rejected, problems = kinds["stored"], kinds["rejected"], len(parsed.problems)
+    data = {
+        "status": "ok", "stored": stored, "duplicate": kinds["duplicate"],
+        "quarantined": sum(outcome.quarantined for outcome in kept.stored), "redacted": kept.redacted,
+        "rejected": rejected, "problems": problems, "item_ids": [outcome.id for outcome in kept.stored],
+        **({"empty": 1} if is_empty else {}),
+    }  # fmt: skip
 
     def line(outcome: "StatementOutcome") -> str:
         # A title may hold the very secret that it was rejected for.
@@ -320,15 +318,18 @@ def _tell_pulled(batch: StatementBatch, done: dict[str, Any], kept: "StatementOu
             return f"skip duplicate: '{title}'" + (" (what is new about it was added)" if outcome.changed else "")
         return f"quarantined, kept out of recall: '{title}' ({reasons})"
 
-    kinds = (("rejected", ctx.warn), ("duplicate", ctx.note), ("quarantined", ctx.note))
-    tell_outcomes("pull", kept.outcomes, line, kinds, _LINES)
-    stored = done["stored"]
-    if structured:
-        ctx.note(f"[pull] Stored {stored} item(s) from proposals ({done['rejected']} rejected by policy)")
+    told = (("rejected", ctx.warn), ("duplicate", ctx.note), ("quarantined", ctx.note))
+    tell_outcomes("pull", kept.outcomes, line, told, _LINES)
+    if parsed.structured:
+        ctx.note(f"[pull] Stored {stored} item(s) from proposals ({rejected} rejected by policy)")
     elif len(kept.outcomes) == 1 and stored:
         ctx.note(f"[pull] Stored as note {kept.stored[0].id}: {ctx.policy.redact(kept.outcomes[0].title)}")
     elif stored:
         title = clean.one_line(batch.items[0].title)
         ctx.note(f"[pull] Stored as {stored} note(s): {ctx.policy.redact(title)}")
     counts = ("stored", "duplicate", "quarantined", "redacted", "rejected")
-    ctx.note(f"[pull] {', '.join(f'{done[kind]} {kind}' for kind in counts)}")
+    ctx.note(f"[pull] {', '.join(f'{data[kind]} {kind}' for kind in counts)}")
+    if not (stored or kinds["duplicate"]) and (rejected or problems):
+        failed = (("rejected by policy", rejected), ("unusable", problems))
+        raise errors.NothingStored(reason=", ".join(f"{count} {what}" for what, count in failed if count))
+    return PlainResult(data)  # no lines: what a pipe's next command reads must not change with what was stored

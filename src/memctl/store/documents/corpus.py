@@ -232,7 +232,7 @@ class GoneFile(NamedTuple):
     item_ids: tuple[str, ...]
 
 
-#: The recipe of a record that nobody else has changed ends in its hash (see `ingest.prepare.sign_recipe`).
+#: The recipe of a record that nobody else has changed ends in its hash (see `ingest.prepare`).
 _SEEN = (
     "SELECT c.file_path, c.size_bytes, f.mtime_ns, f.ctime_ns, f.inode, "
     "f.recipe IS ? || ':' || substr(c.sha256, 1, 12), c.mount_id "

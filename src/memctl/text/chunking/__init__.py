@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memctl.text import CHARS_PER_TOKEN
-from memctl.text.chunking.outline import INNER, Marks, headline, outline
+from memctl.text.chunking.outline import INNER, LOOKED_AT, Marks, clean_title, outline
 
 if TYPE_CHECKING:
     from memctl.extract import Document
@@ -21,8 +21,18 @@ TARGET_TOKENS = 400
 MAX_TOKENS = 1800
 #: How long a heading may be, in characters.
 MAX_HEADING = 240
-#: The kinds that are no prose, so that no heading in them says what the whole is called.
-_UNWRITTEN = ("code", "data", "table")
+#: The kinds of which no heading says what the whole is called: in plain text it is the heading of a part.
+_NO_HEADLINE = ("code", "data", "table", "text")
+#: A heading within this many lines is the title of the whole.
+_TITLE_LINES = 20
+#: How a text names its title where it has a place for that.
+_NAMED = {
+    "markdown": r"---\n(?:(?!---\n)[^\n]*\n){0,40}?title:[ \t]*([^\n]+)\n",
+    "org": r"(?:[^\n]*\n){0,40}?#\+(?:title|TITLE):[ \t]*([^\n]+)",
+    "latex": r"(?:[^\n]*\n){0,200}?[^%\n]*\\title(?:\[[^\]\n]*\])?\{([^{}]+)\}",
+    "man": r"(?:[^\n]*\n){0,200}?\.[ \t]*(?:TH|Dt)[ \t]+\"?([\w.+:-]+)\"?[ \t]+\"?(\w+)",
+    "text": r"\s*([\w.+:-]{1,60}\(\d\w{0,3}\))[ \t]{2,}\S",
+}
 #: Languages whose parts go on to the next heading, not to the end of an indented block.
 _SECTIONED = ("toml", "ini")
 #: How full a passage is at least before a border is good enough, in percent of the target; the same for code.
@@ -70,7 +80,7 @@ def chunk(
 
             marks = code_outline(part, language, INNER if language in _SECTIONED else 1)
         elif kind == "table":
-            marks, table_heading = _row_marks(part), _table_heading(part)
+            marks, table_heading = _table_outline(part)
         else:
             marks = outline(part, kind)
         walk = _HeadingWalk(marks, separator="." if is_code else " > ", indented=is_code and language not in _SECTIONED)
@@ -94,8 +104,20 @@ def chunk(
 
 
 def title_of(document: "Document", name: str) -> str:
-    """What a document is called: what it says itself, else its format's own title, else the file's stem."""
-    own = "" if document.kind in _UNWRITTEN else headline(document.text, document.kind)
+    """What a document is called: what it says itself, else its format's own title, else the file's stem.
+
+    A text says it where its markup has a place for that, else in its first heading.
+    """
+    kind, text = document.kind, document.text[:LOOKED_AT]
+    named = re.match(_NAMED[kind], text) if kind in _NAMED else None
+    own = ""
+    if named and kind == "man":
+        own = f"{named[1].lower() if named[1].isupper() else named[1]}({named[2]})"
+    elif named:
+        own = clean_title(named[1].strip("\"' "))
+    elif kind not in _NO_HEADLINE:
+        head = "\n".join(text.split("\n", _TITLE_LINES)[:_TITLE_LINES])
+        own = next(filter(None, outline(head, kind).names), "")
     if own or document.title:
         return own or document.title
     base = name.replace("\\", "/").rstrip("/").rpartition("/")[2]
@@ -115,17 +137,22 @@ def _parts(text: str, breaks: Sequence[int]) -> Iterator[tuple[int, str]]:
     yield before, text[at:]
 
 
-def _row_marks(text: str) -> Marks:
-    """Where rows begin in a table some of whose quoted fields go over several lines; no marks when none does.
+def _table_outline(text: str) -> tuple[Marks, str]:
+    """Where rows begin in a table some of whose quoted fields go over several lines, and what its passages are called.
 
     A line opens such a field when it has an odd number of quotes, and one of them where a field begins; the next line
-    with an odd number closes it.
+    with an odd number closes it. There are no marks when no field goes over several lines.
+
+    The name is the first line that is not blank, at most 120 characters; that of a sheet with the sheet's name.
     """
-    if '"' not in text:
-        return Marks([], [], [])
+    first, _, rest = text.lstrip().partition("\n")
+    heading = first[:120].rstrip()
+    if first.startswith("# "):
+        below = rest.lstrip().partition("\n")[0]
+        heading = f"{first[2:].strip()[:120]}{' > ' if below else ''}{below[:120].rstrip()}"
     found = Marks([], [], [])
     at, inside, divided = 0, False, False
-    for line in text.split("\n"):
+    for line in text.split("\n") if '"' in text else ():
         if inside:
             divided = True
         else:
@@ -133,16 +160,7 @@ def _row_marks(text: str) -> Marks:
         if line.count('"') % 2:
             inside = not inside and (line.startswith('"') or any(start in line for start in (',"', ';"', '\t"')))
         at += len(line) + 1
-    return found if divided else Marks([], [], [])
-
-
-def _table_heading(text: str) -> str:
-    """The first line of a table that is not blank, at most 120 characters; that of a sheet with the sheet's name."""
-    first, _, rest = text.lstrip().partition("\n")
-    if not first.startswith("# "):
-        return first[:120].rstrip()
-    below = rest.lstrip().partition("\n")[0]
-    return f"{first[2:].strip()[:120]}{' > ' if below else ''}{below[:120].rstrip()}"
+    return found if divided else Marks([], [], []), heading
 
 
 # --- cutting at the marks ---------------------------------------------------------------------------------------------
@@ -327,11 +345,11 @@ class _HeadingWalk:
             begun = soon >= 0 and self._enter(offsets[soon])
         path = self._open
         if self._indented:
-            limit = 2 * _indent(body)
+            limit = 2 * (len(body) - len(body.lstrip(" \t")))
             if begun:  # the rank from which on parts have ended before the last line, by its indent
                 last = body.rfind("\n") + 1
                 line = body[last : last + 200]
-                indent = _indent(line)
+                indent = len(line) - len(line.lstrip(" \t"))
                 # These stand no deeper than the first line of what they close.
                 closes = line.startswith(("}", ")", "]", "end"), indent)
                 limit = 2 * indent + closes if last else 2 * INNER
@@ -357,7 +375,3 @@ class _HeadingWalk:
             at += 1
         self._at = at
         return at > 0 and offsets[at - 1] == offset and bool(names[at - 1])
-
-
-def _indent(text: str) -> int:
-    return len(text) - len(text.lstrip(" \t"))

@@ -18,20 +18,10 @@ INTRODUCED = INNER + 3
 #: Definitions in prose (a directive, an option of a command) are below all headings, and deeper by their indent.
 DEFINITION = 500
 
-#: A heading within this many lines is the title of the whole.
-_TITLE_LINES = 20
 #: How many characters are looked at to tell what a text is and what it calls itself.
-_LOOKED_AT = 20_000
+LOOKED_AT = 20_000
 #: How many characters above a paragraph are looked at for the colon that introduces it.
 _ABOVE = 200
-#: How a text names its title where it has a place for that.
-_NAMED = {
-    "markdown": r"---\n(?:(?!---\n)[^\n]*\n){0,40}?title:[ \t]*([^\n]+)\n",
-    "org": r"(?:[^\n]*\n){0,40}?#\+(?:title|TITLE):[ \t]*([^\n]+)",
-    "latex": r"(?:[^\n]*\n){0,200}?[^%\n]*\\title(?:\[[^\]\n]*\])?\{([^{}]+)\}",
-    "man": r"(?:[^\n]*\n){0,200}?\.[ \t]*(?:TH|Dt)[ \t]+\"?([\w.+:-]+)\"?[ \t]+\"?(\w+)",
-    "text": r"\s*([\w.+:-]{1,60}\(\d\w{0,3}\))[ \t]{2,}\S",
-}
 
 
 class Marks(NamedTuple):
@@ -71,22 +61,11 @@ def outline(text: str, kind: str) -> Marks:
             end = markup.block_end.format(mark=re.escape(match["block"]), sign=re.escape(match["block"][0]))
             closing = re.compile(end).search(reader.source, at)
             at = closing.end() if closing else len(reader.source)
+        elif match.lastgroup == "item":
+            reader.found.add(match.start(), SUB_ITEM if match["item"][0].isspace() else ITEM, "")
         else:
             getattr(reader, match.lastgroup or "paragraph")(match)
     return reader.found
-
-
-def headline(text: str, kind: str) -> str:
-    """What a text in this markup calls itself: where that has a place for it, else in its first heading; else ""."""
-    named = re.match(_NAMED[kind], text[:_LOOKED_AT]) if kind in _NAMED else None
-    if named:
-        if kind == "man":
-            return f"{named[1].lower() if named[1].isupper() else named[1]}({named[2]})"
-        return clean_title(named[1].strip("\"' "))
-    if kind == "text":
-        return ""  # what stands there in capitals or with a number is a part of it
-    head = "\n".join(text[:_LOOKED_AT].split("\n", _TITLE_LINES)[:_TITLE_LINES])
-    return next(filter(None, outline(head, kind).names), "")
 
 
 # --- titles -----------------------------------------------------------------------------------------------------------
@@ -102,11 +81,6 @@ def clean_title(title: str) -> str:
     if "](" in title:
         title = re.sub(r"!?\[([^\[\]]*)\]\([^()]*\)", r"\1", title)
     return title.replace("`", "").replace("**", "").strip()[:120]
-
-
-def _org_title(title: str) -> str:
-    """An Org heading without its tags."""
-    return clean_title(re.sub(r"[ \t]+:[\w@#%:]+:[ \t]*$", "", title))
 
 
 def _latex_title(title: str) -> str:
@@ -176,7 +150,7 @@ _FORMATS = {
         r"|(?P<heading>(?P<sign>\*{1,8})[ ]+(?:(?:TODO|DONE)[ ]+)?(?P<title>[^\n]{1,200}))"
         r"|(?P<item>[ \t]*(?:[-+]|\d{1,3}[.)])[ ]+(?=\S))"
         r"|(?=[ \t]*\n[ \t]*\S))",
-        title=_org_title,
+        title=lambda title: clean_title(re.sub(r"[ \t]+:[\w@#%:]+:[ \t]*$", "", title)),  # without its tags
         block_end=r"\n[ \t]*#\+(?:end|END)_\w",
         continues=" \t+",
     ),
@@ -205,9 +179,9 @@ _FORMATS = {
     # stands behind a blank line.
     "text": _Format(
         r"(?:\A|\n)(?:[ \t]*\n)(?:"
-        r"(?=(?P<capitals>[A-Z][A-Z0-9][A-Z0-9 ,/&'()+:-]{0,58})(?:\n[ \t]+\S|\n[ \t]*\n|\Z))"
-        r"|(?=(?P<number>(?:\d{1,3}\.){1,5}|\d{1,3}(?:\.\d{1,3}){0,4}|(?:Chapter|Section|Part|Appendix|Article|Kapitel|"
-        r"Abschnitt|Artikel|Chapitre|Annexe)[ ][\dIVXLCA-H]{1,6}[.:]?)[ \t]+[^\W\d_][^\n]{0,90}(?:\n[ \t]*\n|\Z))"
+        r"(?=(?P<section>[A-Z][A-Z0-9][A-Z0-9 ,/&'()+:-]{0,58}(?:\n[ \t]+\S|\n[ \t]*\n|\Z)"
+        r"|(?P<number>(?:\d{1,3}\.){1,5}|\d{1,3}(?:\.\d{1,3}){0,4}|(?:Chapter|Section|Part|Appendix|Article|Kapitel|"
+        r"Abschnitt|Artikel|Chapitre|Annexe)[ ][\dIVXLCA-H]{1,6}[.:]?)[ \t]+[^\W\d_][^\n]{0,90}(?:\n[ \t]*\n|\Z)))"
         r"|(?=[ \t]*\S))",
         defines=True,
     ),
@@ -242,15 +216,12 @@ class _LineReader:
         self._levels: dict[tuple[str, bool], int] = {}  # of the underlines of reStructuredText, as they appear
         # A manual page as it is printed: its sections in capitals are above those with numbers, and a term may be
         # indented further than what is defined around it; in another text that may be code.
-        self._is_manual = self._is_plain and len(re.findall(_CAPITALS_ALONE, text[:_LOOKED_AT])) > 1
+        self._is_manual = self._is_plain and len(re.findall(_CAPITALS_ALONE, text[:LOOKED_AT])) > 1
 
     def heading(self, match: re.Match[str]) -> None:
         sign, ranks = match["sign"], self._markup.ranks
         title = self._markup.title(match["title"] or "")
         self.found.add(match.start(), ranks.get(sign, len(sign)), title or (sign if sign in ranks else sign[0]))
-
-    def item(self, match: re.Match[str]) -> None:
-        self.found.add(match.start(), SUB_ITEM if match["item"][0].isspace() else ITEM, "")
 
     def paragraph(self, match: re.Match[str]) -> None:
         """A paragraph is a term with its explanation, or what ends definitions, or a part of a section or an item."""
@@ -314,21 +285,19 @@ class _LineReader:
         term = self._markup.title(match["text"] or "")
         self.found.add(match.start(), DEFINITION if term else PARAGRAPH if match["text"] is None else ITEM, term)
 
-    def capitals(self, match: re.Match[str]) -> None:
-        self.found.add(match.end() - 2, 1, match["capitals"].strip())
-        self._indents.clear()
-
-    def number(self, match: re.Match[str]) -> None:
-        """A heading with its number, unless it is a sentence or a line of a table of contents."""
-        start = match.end() - 2
+    def section(self, match: re.Match[str]) -> None:
+        """A heading in capitals or with a number, unless it is a sentence or a line of a table of contents."""
+        start, number = match.end() - 2, match["number"]
         end = self._text.find("\n", start)
-        line = self._text[start : end if end >= 0 else None]
-        title = clean_title(line)
-        if not title or title[-1] in ".,;:" or ".." in title or ". ." in title or "   " in line.strip():
-            self.paragraph(match)
-        else:
-            self.found.add(start, 1 + match["number"].rstrip(".").count(".") + self._is_manual, title)
-            self._indents.clear()
+        line = self._text[start : end if end >= 0 else None].strip()
+        title, rank = line, 1
+        if number:
+            title, rank = clean_title(line), 1 + number.rstrip(".").count(".") + self._is_manual
+            if not title or title[-1] in ".,;:" or ".." in title or ". ." in title or "   " in line:
+                self.paragraph(match)
+                return
+        self.found.add(start, rank, title)
+        self._indents.clear()
 
     # --- reStructuredText ---
 
@@ -441,7 +410,7 @@ _OF_ASCIIDOC = (
 
 def markup_of(text: str) -> str:
     """Which kind of markup a plain text is written in: rst, asciidoc, markdown, org, latex, man; else text."""
-    head = "\n" + text[:_LOOKED_AT]
+    head = "\n" + text[:LOOKED_AT]
     for kind, sign, lines, enough in _SIGNS:
         if sign in head:
             for count, _ in enumerate(re.finditer(lines, head, re.MULTILINE), 1):
