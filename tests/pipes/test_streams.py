@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from support import PATIENCE
+
 Shell = Callable[..., Any]
 
 
@@ -117,7 +119,7 @@ def test_a_signal_while_reading_stdin(clean_env: dict[str, str], here: Path, sig
     child.stdin.write(b"word " * 200_000)
     child.stdin.flush()
     child.send_signal(signum)
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate(timeout=PATIENCE)
     assert child.returncode in (128 + signum, -signum)
     assert (out, b"Traceback" in err) == (b"", False)
     if signum == signal.SIGINT:

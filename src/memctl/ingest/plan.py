@@ -170,7 +170,8 @@ def make_plan(
                 plan.unchanged.append(path)
             else:
                 plan.tasks.append(FileTask(path, info.st_size, is_known=True, is_current=is_current))
-    plan.lost.update(_find_lost(known, {target.path for target in plan.failed}, root))
+    if known:
+        plan.lost.update(_find_lost(known, {target.path for target in plan.failed}, root))
     plan.readable.extend(
         path for path in sorted(unread) if root is None or root.owner_of(path) is root or not os.path.lexists(path)
     )

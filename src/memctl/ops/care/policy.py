@@ -216,6 +216,8 @@ def scan(
 
 
 def _scan_files(ctx: Context, paths: list[str], *, strict: bool) -> PlainResult:
+    from contextlib import closing
+
     from memctl.folders.documents import limits, store_files
     from memctl.ingest.judge_files import Scanner
     from memctl.ingest.sources import resolve
@@ -223,7 +225,7 @@ def _scan_files(ctx: Context, paths: list[str], *, strict: bool) -> PlainResult:
     spots: list[Spot] = []
     failed: list[dict[str, str]] = []
     count = 0
-    with Scanner(ctx.policy, limits(ctx), cwd=ctx.cwd, strict=strict) as scanner:
+    with closing(Scanner(ctx.policy, limits(ctx), cwd=ctx.cwd, strict=strict)) as scanner:
         for target in resolve(paths, ctx.cwd, never=store_files(ctx)):
             count += 1
             try:
