@@ -77,8 +77,13 @@ def items_for_people(ctx: Context, items: Sequence[MemoryItem], label: str) -> l
     if ctx.db.trusted or "stdout" in ctx.tty:
         return list(items)
     free = items_for_models(ctx, items, label)
+    return [free.get(item.id) or without_words(item) for item in items]
+
+
+def without_words(item: MemoryItem) -> MemoryItem:
+    """An item of which nothing is shown that somebody wrote."""
     silent = {"title": "", "content": "", "tags": [], "entities": [], "injectable": False}
-    return [free.get(item.id) or MemoryItem.from_dict(item.to_dict() | silent) for item in items]
+    return MemoryItem.from_dict(item.to_dict() | silent)
 
 
 def redact_items(

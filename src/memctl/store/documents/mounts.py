@@ -132,6 +132,15 @@ def remove(db: Database, key: str) -> bool:
     return True
 
 
+def move(db: Database, mount_id: str, path: str) -> None:
+    """Give a mount another folder; where that one has a mount of its own, this one goes."""
+    with db.atomic():
+        if find_mount(db, path) is not None:
+            remove(db, mount_id)
+        else:
+            db.run("UPDATE memory_mounts SET path = ? WHERE mount_id = ?", (path, mount_id))
+
+
 def mark_synced(db: Database, mount_id: str) -> None:
     """Set the time of the last sync to now."""
     with db.atomic():
