@@ -296,8 +296,7 @@ def write_many(
     snapshots = [UNCHANGED if compact else item.to_json() for item in items]
     with db.atomic():
         write_rows(db, [from_item(item) for item in items], reason, snapshots)
-        for item_id, why in (withheld or {}).items():
-            set_withheld(db, item_id, why)
+        set_withheld(db, {item_id: (why, ()) for item_id, why in (withheld or {}).items()})
 
 
 def write_rows(
@@ -351,21 +350,27 @@ def archive(db: Database, item_id: str, reason: str = "archive", superseded_by: 
     return update(db, item_id, changes, reason, compact=True) is not None
 
 
-def set_withheld(db: Database, item_id: str, reason: str, details: Sequence[str] = (), *, anew: bool = False) -> None:
-    """Record why an item is not injectable. A quarantine ("policy") is never weakened to "raw".
+def set_withheld(db: Database, withheld: Mapping[str, tuple[str, Sequence[str]]], *, anew: bool = False) -> None:
+    """Record why items are not injectable: id -> the reason, and the rules that say so, in one statement for all.
+
+    A quarantine ("policy") is never weakened to "raw".
 
     anew  drop what was recorded before; then an empty reason records nothing
     """
-    if anew:
-        db.run("DELETE FROM memory_withheld WHERE item_id = ?", (item_id,))
-        if not reason:
-            return
-    db.run(
-        "INSERT INTO memory_withheld(item_id, reason, details, withheld_at) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT(item_id) DO UPDATE SET reason = excluded.reason, details = excluded.details, "
-        "withheld_at = excluded.withheld_at WHERE memory_withheld.reason = 'raw'",
-        (item_id, reason, json.dumps(list(details)), ids.timestamp()),
-    )
+    now = ids.timestamp()
+    with db.atomic():
+        if anew:
+            db.run_many("DELETE FROM memory_withheld WHERE item_id = ?", [(item_id,) for item_id in withheld])
+        db.run_many(
+            "INSERT INTO memory_withheld(item_id, reason, details, withheld_at) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT(item_id) DO UPDATE SET reason = excluded.reason, details = excluded.details, "
+            "withheld_at = excluded.withheld_at WHERE memory_withheld.reason = 'raw'",
+            [
+                (item_id, reason, json.dumps(list(rules)) if rules else "[]", now)
+                for item_id, (reason, rules) in withheld.items()
+                if reason or not anew
+            ],
+        )
 
 
 def rewrite_revisions(db: Database, snapshots: Iterable[tuple[str, str]]) -> None:
