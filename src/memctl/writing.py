@@ -3,7 +3,7 @@
 The operations that store statements and the chat go through a `StatementBatch`; `ingest.statements` judges and stores.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from memctl.operation import Result
 from memctl.parameters import WriteTarget
 from memctl.text import clean, source_trust
 from memctl.text.block import markers
-from memctl.types import MemoryItem, MemoryProvenance
+from memctl.types import MemoryItem, MemoryProvenance, standing_of
 
 if TYPE_CHECKING:
     from memctl.ingest.statements import StatementOutcome, StatementOutcomes
@@ -147,6 +147,25 @@ def outcome_kind(outcome: "StatementOutcome") -> str:
     return "quarantined" if outcome.kind == "stored" and outcome.quarantined else outcome.kind
 
 
+def standings_of(ctx: Context, item_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """How stored items stand, by id: their `id`, `standing` and, where they expire, `expires_at`."""
+    from memctl.store.items import items
+
+    found = items.get_many(ctx.db, item_ids)
+    withheld = items.withheld_reasons(ctx.db, [item.id for item in found if not item.injectable])
+    return {
+        item.id: {"id": item.id, "standing": standing_of(item, withheld.get(item.id, ""))}
+        | ({"expires_at": item.expires_at} if item.expires_at else {})
+        for item in found
+    }
+
+
+def standing_words(row: Mapping[str, Any]) -> str:
+    """The standing of `standings_of` for people: `quarantined until 2026-11-25 12:50 UTC`."""
+    until = str(row.get("expires_at") or "")
+    return str(row["standing"]) + (f" until {until[:16].replace('T', ' ')} UTC" if until else "")
+
+
 def tell_outcomes(
     label: str,
     outcomes: "Sequence[StatementOutcome]",
@@ -205,7 +224,9 @@ def store_proposals(
             item.expires_at = ids.timestamp(ids.now_seconds() + 3600 * policy.expiry_hours)
         batch.add(item, found.importance)
         pending.append(row)
-    for row, item, done in zip(pending, batch.items, batch.store(reason).outcomes, strict=True):
+    outcomes = batch.store(reason).outcomes
+    standing = standings_of(batch.ctx, [done.id for done in outcomes if done.id])
+    for row, item, done in zip(pending, batch.items, outcomes, strict=True):
         kind = outcome_kind(done)
         row["action"] = _ACTIONS[kind]
         if kind != "stored":
@@ -213,9 +234,9 @@ def store_proposals(
         elif item.expires_at:
             row["action"], row["reasons"] = "quarantine", [*row["reasons"], NO_REASON]
         if done.id:
-            row["id"] = done.id
+            row.update(standing[done.id])
     # A title may hold the very secret that the proposal was rejected for.
-    keys = ("id", "title", "action", "reasons")
+    keys = ("id", "title", "action", "reasons", "standing", "expires_at")
     return Proposals(rows=[
         {key: row[key] for key in keys if key in row} | {"title": policy.redact(row["title"])} for row in rows
     ])  # fmt: skip

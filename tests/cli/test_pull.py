@@ -238,8 +238,17 @@ def test_json_says_what_happened() -> None:
     done = ok("pull", "--json", "-q", stdin=proposals({"content": "a"}, {"content": "a"}))
     assert done.json() == {
         "status": "ok", "stored": 1, "duplicate": 1, "quarantined": 0, "redacted": 0, "rejected": 0, "problems": 0,
-        "item_ids": [stored()[0]["id"]],
+        "item_ids": [stored()[0]["id"]], "items": [{"id": stored()[0]["id"], "standing": "injectable"}],
     }  # fmt: skip
+
+
+def test_what_is_quarantined_is_said_with_its_end() -> None:
+    held = "Reach Jane Roe at jane.roe@example.com or +1 415 555 0132."
+    done = ok("pull", "--json", stdin=proposals({"content": held, "title": "Mail"}))
+    (item,) = done.json()["items"]
+    assert (item["standing"], item["expires_at"]) == ("quarantined", stored()[0]["expires_at"])
+    until = item["expires_at"][:16].replace("T", " ")
+    assert f"[pull] quarantined until {until} UTC, kept out of recall: 'Mail' (" in done.notes
 
 
 # --- long text ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from itertools import islice
 
 from memctl import errors, ids
 from memctl.annotations import Any
-from memctl.store.filters import fold, utc
+from memctl.store.filters import fold, said_by, utc
 
 #: How long a writer waits for another one, in seconds.
 BUSY_SECONDS = 30.0
@@ -59,6 +59,7 @@ class Database:
         self._told = set[str]()
         conn.create_function("memctl_fold", 1, fold, deterministic=True)
         conn.create_function("memctl_utc", 1, utc, deterministic=True)
+        conn.create_function("memctl_said_by", 1, said_by, deterministic=True)
 
     def name_columns(self) -> None:
         """Let rows answer to column names too (sqlite3.Row), as the documented MemoryStore has them."""

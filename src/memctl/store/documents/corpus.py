@@ -1,12 +1,13 @@
 """The files and document sets that fed the store: how each was last seen, what it holds, and which are gone for now."""
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memctl import ids
-from memctl.store.database import Database, prefix_end
-from memctl.store.filters import Filters
+from memctl.store.database import Database, placeholders, prefix_end
+from memctl.store.filters import LAST, Filters
 from memctl.store.items import rows
 from memctl.types import CorpusMetadata
 
@@ -108,6 +109,62 @@ def list_files_below(db: Database, prefix: str = "", scopes: tuple[str, ...] | N
     if db.row("SELECT 1 FROM memory_items WHERE archived > 0 LIMIT 1"):
         gone = _count_passages(db, where, "SELECT id FROM memory_items WHERE archived > 0", values)
     return [FileSummary(path, size, n - gone.get(path, 0), ext, rel) for path, n, size, ext, rel in found]
+
+
+class DocumentSum(NamedTuple):
+    """Documents as one line tells of them: a folder or a single file, how much is in it, and when it was last read."""
+
+    path: str
+    files: int
+    passages: int
+    updated_at: str
+
+
+def has_documents(db: Database) -> bool:
+    """Whether any file has passages here."""
+    return db.row("SELECT 1 FROM corpus_hashes WHERE chunk_count > 0 LIMIT 1") is not None
+
+
+def sum_documents(
+    db: Database, scopes: tuple[str, ...] | None = None, source: str | None = None, *, by_file: bool = False
+) -> list[DocumentSum]:
+    """The documents whose passages are in these scopes, summed up by mount, other files by their folders; by path.
+
+    What a folder holds is told by its files: one whose passages are in several scopes counts where its first one is.
+
+    source   only this file, or the files below this folder (an absolute path)
+    by_file  each file by itself
+    """
+    values: list[Any] = []
+    join, where = "", "c.chunk_count > 0"
+    if scopes is not None:
+        inside = f"scope IN ({placeholders(scopes)})"
+        if db.row(f"SELECT 1 FROM memory_items WHERE archived = 0 AND NOT {inside} LIMIT 1", scopes):
+            join = f"JOIN memory_items AS i ON i.id = json_extract({_ITEM_IDS}, '$[0]') AND i.{inside}"
+            values += scopes
+    mounts: dict[str, str] = {}
+    mount = "NULL"  # in a file of schema 1
+    if db.has("memory_mounts"):
+        mounts, mount = dict(db.rows("SELECT mount_id, path FROM memory_mounts")), "c.mount_id"
+    if source is not None:
+        where += " AND (c.file_path = ? OR c.file_path BETWEEN ? AND ?)"
+        values += [source, f"{source}/", f"{source}/{LAST}"]
+    if by_file:
+        mount = "NULL"
+    sums: dict[str, DocumentSum] = {}
+    for mount_id, path, files, passages, newest in db.rows(
+        f"SELECT {mount} AS mount, min(c.file_path), count(*), sum(c.chunk_count), max(c.ingested_at) "
+        f"FROM corpus_hashes AS c {join} WHERE {where} GROUP BY mount, iif(mount IS NULL, c.file_path, '')",
+        values,
+    ):
+        folder = path if by_file else os.path.join(mounts.get(mount_id) or os.path.dirname(path), "")
+        known = sums.get(folder)
+        if known is None:
+            sums[folder] = DocumentSum(path if files == 1 else folder, files, passages, newest)
+        else:
+            last = max(newest, known.updated_at)
+            sums[folder] = DocumentSum(folder, known.files + files, known.passages + passages, last)
+    return sorted(sums.values())
 
 
 #: The ids of a file's items, `[]` where another program left something that is no JSON.
