@@ -46,21 +46,21 @@ class Weight(NamedTuple):
 
 
 WEIGHTS = (
-    Weight("K1", "ranking", (1.0, 1.4, 1.8)),
-    Weight("SHORT", "ranking neighbours", (300, 600, 1200)),
-    Weight("NAMED", "ranking neighbours", (0.13, 0.17, 0.21)),
+    Weight("K1", "candidates ranking", (1.0, 1.4, 1.8)),
+    Weight("SHORT", "ranking", (300, 600, 1200)),
+    Weight("NAMED", "ranking", (0.13, 0.17, 0.21)),
     Weight("TIME", "ranking", (0.2, 0.4, 0.6)),
     Weight("DAYS", "ranking", (3, 5, 10)),
     Weight("COVERAGE", "ranking", (0.25, 0.5, 0.75)),
     Weight("OPENING", "ranking", (0.1, 0.2, 0.3)),
     Weight("WRITTEN", "ranking", (0.2, 0.4, 0.6)),
-    Weight("NEAR", "neighbours", ((0.5, 0.3), (0.6, 0.35), (0.7, 0.4))),
-    Weight("SOURCE", "neighbours", (0.1, 0.15, 0.25)),
-    Weight("REPLY", "neighbours", (0.25, 0.35, 0.45)),
-    Weight("BESIDE", "neighbours", (0.75, 0.82, 0.9)),
+    Weight("NEAR", "ranking", ((0.5, 0.3), (0.6, 0.35), (0.7, 0.4))),
+    Weight("SOURCE", "ranking", (0.1, 0.15, 0.25)),
+    Weight("REPLY", "ranking", (0.25, 0.35, 0.45)),
+    Weight("BESIDE", "ranking", (0.75, 0.82, 0.9)),
     Weight("TOPIC", "ranking", (0.15, 0.25, 0.35)),
-    Weight("PART", "terms", (0.5, 0.7, 0.9)),
-    Weight("BEGINNING", "terms", (0.3, 0.5, 0.7)),
+    Weight("PART", "candidates", (0.5, 0.7, 0.9)),
+    Weight("BEGINNING", "candidates", (0.3, 0.5, 0.7)),
 )
 
 

@@ -19,6 +19,8 @@ from memctl.ops import TABLE
 
 GOLDEN = Path(__file__).parent / "golden"
 ACCEPT = False
+#: Seconds that a test waits for another process. Only what hangs needs them, however busy the machine is.
+PATIENCE = 900
 
 
 class YouForgotToChooseAStore(AssertionError):
@@ -113,12 +115,11 @@ def spawn(
     *argv: str | os.PathLike[str],
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
-    timeout: float = 120,
 ) -> Result:
     """Run a command line as a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "memctl", *argv],
-        input=stdin, capture_output=True, env=os.environ | dict(env or {}), timeout=timeout, check=False,
+        input=stdin, capture_output=True, env=os.environ | dict(env or {}), timeout=PATIENCE, check=False,
     )  # fmt: skip
     return Result(done.returncode, done.stdout, done.stderr)
 

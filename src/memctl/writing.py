@@ -122,13 +122,11 @@ def read_stdin(ctx: Context, label: str) -> str:
 
 
 def without_injected(ctx: Context, given: str, label: str) -> str:
-    """A text without the injected memory that it repeats. Raises NothingStored when nothing else is in it."""
+    """A text without the injected memory that it repeats; "" when nothing else is in it."""
     kept, count = markers.without_injected(given)
     if count:
         ctx.note(f"[{label}] left out {count} block(s) of injected memory that the input repeats")
-    if clean.is_blank(kept):
-        raise errors.NothingStored(reason="the input only repeats injected memory")
-    return kept
+    return "" if clean.is_blank(kept) else kept
 
 
 def parse_proposals(ctx: Context, given: str) -> "Parsed":

@@ -141,7 +141,7 @@ def test_every_documented_flag(docs: Path) -> None:
         "ask", "docs", "gateway", "--llm", "cat", "--protocol", "passive", "--max-calls", "2", "--budget", "1500",
         "--inspect-cap", "300", "--threshold", "0.9", "--query-threshold", "0.8", "--stable-steps", "1", "--sync",
         "always", "--mount-mode", "persist", "--ignore", "*.txt", "--system-prompt", "role.txt", "--llm-mode", "file",
-        "--timeout", "20",
+        "--timeout", "600",
     )  # fmt: skip
     assert "Answer as a sailor." in done.text
     assert "birds" not in done.text

@@ -196,6 +196,27 @@ def test_unbuffered_streams_get_every_byte(command: Command) -> None:
     assert err.taken == b"a remark that is longer than ten bytes\n"
 
 
+class Counting(io.BytesIO):
+    """Counts the writes that reach it, as a pipe's reader would see them."""
+
+    writes = 0
+
+    def write(self, data: Any) -> int:
+        self.writes += 1
+        return super().write(data)
+
+
+@pytest.mark.parametrize("argv", [["stats"], ["list"], ["search", "gateway"], ["recall", "gateway"], ["--help"]])
+def test_a_short_answer_is_one_write(argv: list[str]) -> None:
+    """Else `memctl … | grep -q word` fails at random under `pipefail`: grep leaves at the first match."""
+    for times in ("three", "four", "five"):
+        ok("remember", f"The gateway retries {times} times.")
+    stream = Counting()
+    assert run_cli(argv, Console(None, stream, io.BytesIO())) == 0
+    assert stream.writes == 1
+    assert stream.getvalue()
+
+
 def test_half_an_answer_on_a_full_disk_is_no_success(command: Command) -> None:
     command(lambda _: Made("an answer that is longer than ten bytes"))
     err = io.BytesIO()

@@ -472,9 +472,10 @@ def test_injected_memory_that_is_repeated_is_not_stored() -> None:
     ok("pull", "--title", "Cache", stdin="The cache lives in Redis.")
     block = ok("push", "where does the cache live").text
     assert "Redis" in block
-    only = run("pull", stdin=block)
-    assert only.code == 1
-    assert "only repeats injected memory" in only.notes
+    only = ok("pull", "--json", stdin=block)
+    assert "[pull] the input only repeats injected memory: not stored" in only.notes
+    assert (only.json()["stored"], only.json()["empty"]) == (0, 1)
+    assert len(stored()) == 1
     ok("pull", "--title", "Answer", stdin=f"You told me:\n{block}\nSo it is Redis, as I see it.")
     assert stored()[-1]["content"] == "You told me:\n\nSo it is Redis, as I see it."
 
@@ -574,5 +575,5 @@ def test_tee_passes_the_answer_on() -> None:
 
 def test_tee_passes_on_what_could_not_be_stored() -> None:
     block = "## Memory (Injected)\nformat_version: 2\n[a3185e] 2026-01-01\n Keys rotate.\n--- End Memory (1) ---\n"
-    done = run("pull", "--tee", stdin=block)
-    assert (done.code, done.text) == (1, block)
+    done = ok("pull", "--tee", stdin=block)
+    assert done.text == block

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from support import PATIENCE
+
 HERE = Path(__file__).parent
 MEMCTL = os.path.join(os.path.dirname(sys.executable), "memctl")
 
@@ -34,16 +36,16 @@ LINES = "\n".join(
 
 #: Two turns of a conversation, each whole or not there at all; doing it again goes on where it was broken off.
 TURNS = f"""
-from memctl.ingest import turns
+from memctl.ingest import statements
 from memctl.context import open_context
 from memctl.ops.look.sessions import session_store
 from memctl.store import sessions
 
 with open_context(store) as ctx:
     ctx.allow("create")
-    turns.begin_session(ctx.db, ctx.policy, "p:1", scope="team", client="test")
+    statements.begin_session(ctx.db, ctx.policy, "p:1", scope="team", client="test")
     if sessions.get_session(ctx.db, "p:1").turns == 0:
-        turns.record_turn(ctx.db, ctx.policy, "p:1", "which database?", "", ["MEM-1"])
+        statements.record_turn(ctx.db, ctx.policy, "p:1", "which database?", "", ["MEM-1"])
     if not sessions.list_turns(ctx.db, "p:1")[0].answer:
         session_store(ctx, {ANSWER!r}, "p:1")
 """
@@ -166,7 +168,7 @@ def test_killed_by_the_system_in_the_middle_of_a_large_ingest(tmp_path: Path) ->
     store = tmp_path / "memory.db"
     command = [MEMCTL, "push", "worker", "--source", "docs", "-q", "--db", str(store)]
     child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not size_of_wal(store) and child.poll() is None and time.monotonic() < deadline:
         time.sleep(0.001)
     child.send_signal(signal.SIGKILL)

@@ -5,15 +5,14 @@ from typing import Any
 
 import pytest
 
+from memctl.retrieve.candidates import terms_of
 from memctl.retrieve.explain import describe
 from memctl.retrieve.find import search
-from memctl.retrieve.terms import terms_of
 from memctl.store.connect import open_read, open_write
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
-from memctl.store.search.index import is_stemming
-from memctl.store.search.words import covered_terms
+from memctl.store.search.index import covered_terms, is_stemming
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 
@@ -298,8 +297,7 @@ def test_the_expression_is_quoted_words_only() -> None:
 def test_common_words_find_nothing_while_rarer_ones_do_unless_all_is_wanted(
     db: Database, monkeypatch: pytest.MonkeyPatch, limit: int, more: int
 ) -> None:
-    for module in ("terms", "ranking"):
-        monkeypatch.setattr(f"memctl.retrieve.{module}.COMMON", 8)
+    monkeypatch.setattr("memctl.retrieve.candidates.COMMON", 8)
     for n in range(20):
         put(db, f"common {n}", id=f"MEM-{n}", scope="other")
     put(db, "common here")
@@ -315,8 +313,7 @@ def test_common_words_find_nothing_while_rarer_ones_do_unless_all_is_wanted(
 def test_of_common_words_only_the_items_with_all_of_them_come_first(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("terms", "ranking"):
-        monkeypatch.setattr(f"memctl.retrieve.{module}.COMMON", 8)
+    monkeypatch.setattr("memctl.retrieve.candidates.COMMON", 8)
     for n in range(20):
         put(db, f"alpha {n}", id=f"MEM-a{n}")
         put(db, f"omega {n}", id=f"MEM-o{n}")

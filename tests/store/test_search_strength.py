@@ -1,6 +1,7 @@
 """Ranking by what is known beside the words: newness, use, importance, validation; each can be turned off."""
 
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 from pathlib import Path
@@ -12,17 +13,18 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore
 from memctl.names import STRENGTH
+from memctl.retrieve.candidates import SearchResult
 from memctl.retrieve.explain import reasons
-from memctl.retrieve.find import search, shares
-from memctl.retrieve.ranking import SearchResult
+from memctl.retrieve.find import search
+from memctl.store.connect import MEMORY, open_write
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import attributes, items
-from memctl.store.search.index import Candidate, ItemUsage
 from memctl.types import MemoryItem
 from support import ok, run
 
 SETTINGS = Path(".memory/config.json")
+VALIDATIONS = ("verified", "unverified", "contested", "retracted", "odd")
 NONE = {"recency": 0, "recency_days": 1, "use": 0, "importance": 0, "validation": 0}
 
 
@@ -148,22 +150,32 @@ def test_a_store_without_the_table_of_importance_is_read(db: Database) -> None:
     assert parts(find(db), "MEM-Ann").keys() >= {"words"}
 
 
-candidate = Candidate("MEM-1", "stm", "note", "", "", "[]", 0.5, "unverified", "project", 1, 1.0)
-days = st.none() | st.integers(-(10**9), 10**9)
+days = st.none() | st.dates().map(str) | st.integers(-(10**9), 10**9).map(str)
 
 
-@given(days, st.integers(-(2**63), 2**63 - 1), days, st.none() | st.floats(0, 1), st.integers(0, 10**6))
+@given(days, st.integers(-(2**63), 2**63 - 1), days, st.none() | st.floats(0, 1), st.sampled_from(VALIDATIONS))
 def test_no_life_counts_more_than_its_weights(
-    made: int | None, uses: int, used: int | None, matters: float | None, today: int
+    made: str | None, uses: int, used: str | None, matters: float | None, validation: str
 ) -> None:
-    for name, share in shares(candidate, ItemUsage(made, uses, used, matters), today, STRENGTH):
-        assert abs(share) <= STRENGTH[name]
+    with closing(open_write(MEMORY, create=True)) as db:
+        put(db, "Ann", matters=matters)
+        with db.atomic():
+            db.run(
+                "UPDATE memory_items "
+                "SET created_at = coalesce(?, ''), usage_count = ?, last_used_at = ?, validation = ?",
+                (made, uses, used, validation),
+            )
+        found = parts(find(db), "MEM-Ann")
+        before = sum(added for name, added in found.items() if name not in STRENGTH)
+        assert {name for name in STRENGTH if abs(found.get(name, 0)) > STRENGTH[name] * before + 0.001} == set()
 
 
-@pytest.mark.parametrize("ages", [range(0, 400, 40)])
-def test_newer_never_counts_less(ages: range) -> None:
-    found = [dict(shares(candidate, ItemUsage(1000 - age, 0, None, None), 1000, STRENGTH))["recency"] for age in ages]
-    assert all(newer > older for newer, older in pairwise(found))
+def test_newer_never_counts_less(db: Database) -> None:
+    names = [put(db, f"n{age}", created_at=ago(age)) for age in range(0, 400, 40)]
+    found = find(db)
+    gained = [parts(found, name).get("recency", 0) for name in names]
+    assert gained[0] > gained[3] > gained[-1]
+    assert all(newer >= older for newer, older in pairwise(gained))
 
 
 # --- through the doors ------------------------------------------------------------------------------------------

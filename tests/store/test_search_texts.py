@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from memctl.retrieve.candidates import SearchResult
 from memctl.retrieve.explain import reasons, words
 from memctl.retrieve.find import search
-from memctl.retrieve.ranking import SearchResult
 from memctl.store.connect import MEMORY, open_write
 from memctl.store.database import Database
 from memctl.store.filters import Filters

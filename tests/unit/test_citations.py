@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from memctl.llm import citations
 from memctl.llm.working import fitted
 from memctl.text.block import packing
-from memctl.text.block.frames import Compact, Full
 from memctl.text.block.markers import HEADER
-from memctl.text.block.packing import BlockEntry
+from memctl.text.block.packing import BlockEntry, Compact, Labels
+from memctl.text.block.version1 import Full
 
 CONTEXT = r"""## Memory (Injected)
 [1] [STM:unverified] note — Guide
@@ -129,7 +129,7 @@ def test_much_of_anything_is_read_in_one_go(piece: str) -> None:
     st.integers(1, 10_000), st.integers(0, 50),
 )  # fmt: skip
 def test_whatever_a_file_is_called_its_place_is_read_back(name: str, first: int, more: int) -> None:
-    path = packing.display_path(f"docs/{name}.md", "")
+    path = packing.display_path(f"docs/{name}.md", Labels())
     passage = BlockEntry(("MEM-1",), "stm", "unverified", "note", "T", ["It is so."], path, "3",
                       (first, first + more), "doc:x", [], 0.5, [], handle="a3185e")  # fmt: skip
     for frame, chunk in ((Full(["head"], 500), 3), (Compact(), -1)):

@@ -1,12 +1,12 @@
 """From ranked items to passages: repeats go, neighbours are joined."""
 
+from blocks import pack
 from memctl.llm import citations
 from memctl.llm.working import fitted
-from memctl.retrieve import selection as packing
-from memctl.retrieve.selection import Ranked, pack
+from memctl.reading.block import Deliverable, choose_passages
 from memctl.store.documents.passages import SourcePosition
-from memctl.text.block.frames import Compact, Full
-from memctl.text.block.packing import BlockEntry, block_entry, header_lines, joined
+from memctl.text.block.packing import BlockEntry, Compact, Labels, block_entry, joined
+from memctl.text.block.version1 import Full, header_lines
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 
@@ -22,12 +22,12 @@ def chunk(position: int, first: int, content: str, path: str = PATH) -> tuple[Me
 
 
 def passages(*chunks: tuple[MemoryItem, SourcePosition]) -> list[BlockEntry]:
-    return [block_entry(item, place, "/w") for item, place in chunks]
+    return [block_entry(item, place, Labels("/w")) for item, place in chunks]
 
 
 def kept(*chunks: tuple[MemoryItem, SourcePosition], budget: int = 10_000) -> list[str]:
     items, places = [item for item, _ in chunks], {item.id: place for item, place in chunks}
-    return [p.chunk for p in packing.choose_passages(Ranked(items, places, []), budget)]
+    return [p.chunk for p in choose_passages(Deliverable(items, places, []), budget)]
 
 
 def test_neighbours_become_one_in_the_place_of_the_best() -> None:
@@ -137,7 +137,7 @@ def test_what_adds_nothing_waits_behind_what_does() -> None:
     said = ("the gateway retries", "the gateway retries again", "the alarm rings")
     items = [MemoryItem(id=f"MEM-{n}", content=text, created_at="2026-01-01") for n, text in enumerate(said)]
     words = {"gateway": 1.0, "retri": 1.0, "alarm": 2.0}
-    order = packing.choose_passages(Ranked(items, {}, words), 500)
+    order = choose_passages(Deliverable(items, {}, words), 500)
     assert [p.ids[0] for p in order] == ["MEM-0", "MEM-2", "MEM-1"]
 
 
@@ -145,7 +145,7 @@ def test_what_ranks_first_stands_first_and_one_document_does_not_take_all() -> N
     items = [chunk(2 * n, 20 * n + 1, f"gateway part {n}")[0] for n in range(4)]
     items.append(chunk(40, 1, "gateway elsewhere", "/w/other.md")[0])
     scores = {item.id: 1.0 - n / 100 for n, item in enumerate(items)}
-    order = packing.choose_passages(Ranked(items, {}, {"gateway": 1.0}, scores=scores), 500)
+    order = choose_passages(Deliverable(items, {}, {"gateway": 1.0}, scores=scores), 500)
     assert [p.ids[0] for p in order][:2] == ["MEM-0", "MEM-40"]
 
 

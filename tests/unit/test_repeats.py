@@ -2,7 +2,7 @@
 
 import pytest
 
-from memctl.retrieve.repeats import BlockTexts, ComparedText
+from memctl.retrieve.find import ComparedText, KnownTexts
 
 LONG = " ".join(f"word{n}" for n in range(40))
 
@@ -30,12 +30,12 @@ def test_what_says_the_same(text: str, other: str, said: bool) -> None:
 
 
 def test_the_first_of_several_stays() -> None:
-    heard = BlockTexts()
-    assert [heard.repeats(text) for text in ("a b c", "A B C.", "c b a", "a b c\nd e")] == [False, True, False, False]
+    heard = KnownTexts()
+    assert [heard.find(text) for text in ("a b c", "a b c.", "c b a", "a b c\nd e")] == [None, "a b c", None, None]
 
 
 @pytest.mark.parametrize("text", ["short", LONG, LONG.upper(), f"{LONG}.", LONG.replace(" ", "\n", 5)])
 def test_what_was_heard_is_heard_again(text: str) -> None:
-    heard = BlockTexts()
-    assert not heard.repeats(LONG + "\nThe end of short.")
-    assert heard.repeats(text) is (text != "short")
+    heard = KnownTexts()
+    assert heard.find(LONG + "\nthe end of short.") is None
+    assert (heard.find(text.casefold()) is not None) is (text != "short")

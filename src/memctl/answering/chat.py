@@ -7,7 +7,7 @@ from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.answering.answer import GAP, Ground, GroundedAnswer, Model, least_coverage
 from memctl.context import Context
-from memctl.ingest import turns
+from memctl.ingest import statements
 from memctl.item_policy import holding_rules
 from memctl.llm import terminal
 from memctl.llm.command import Spend
@@ -117,7 +117,7 @@ class ChatRecorder:
     def record(self, question: str, answer: str, sources: Sequence[str]) -> int:
         """Append a turn to the session; its number."""
         self.ctx.allow(CREATE)
-        done = turns.record_turn(
+        done = statements.record_turn(
             self.ctx.db, self.ctx.policy, self.session, question, answer, sources, scope=self.scope, client=CLIENT
         )
         self._begun = True

@@ -143,22 +143,18 @@ def document(data: bytes, name: str, limits: Limits = LIMITS) -> Document:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # libraries warn about what they skip: nothing the user can act on
             return read(data, name, limits)
-    except Exception as exc:
+    except Exception as exc:  # whatever a reader or its library throws, in one sentence
         if isinstance(exc, Unreadable):
             raise
-        raise Unreadable(path=name, reason=_problem(exc, suffix_of(name))) from exc
+        from memctl.text.clean import one_line
 
-
-def _problem(exc: Exception, suffix: str) -> str:
-    """Whatever a reader or its library throws, in one sentence."""
-    from memctl.text.clean import one_line
-
-    if isinstance(exc, MemoryError):
-        return "reading it takes more memory than there is"
-    if isinstance(exc, RecursionError):
-        return "it is nested too deeply"
-    detail = one_line(str(exc), _DETAIL)
-    return f"it is damaged, or no {suffix} file ({type(exc).__name__}{': ' if detail else ''}{detail})"
+        detail = one_line(str(exc), _DETAIL)
+        detail = f"{type(exc).__name__}: {detail}" if detail else type(exc).__name__
+        reason = f"it is damaged, or no {suffix_of(name)} file ({detail})"
+        if isinstance(exc, MemoryError | RecursionError):
+            is_deep = isinstance(exc, RecursionError)
+            reason = "it is nested too deeply" if is_deep else "reading it takes more memory than there is"
+        raise Unreadable(path=name, reason=reason) from exc
 
 
 def library(module: str, package: str, name: str) -> Any:
@@ -194,78 +190,74 @@ def anchor_at(anchors: tuple[Anchor, ...], first: int, last: int) -> str:
 # --- which files are read, and as what ------------------------------------------------------------------------------
 
 
-class Kind(NamedTuple):
-    """How a text is cut: its structure (see `Document.kind`) and its language."""
+#: How a text is cut: its structure (see `Document.kind`) and its language, "" where it has none.
+Kind = tuple[str, str]
 
-    kind: str
-    language: str = ""
-
-
-_TEXT = Kind("text")
-_MARKDOWN = Kind("markdown")
-_MAN = Kind("man")
+_TEXT: Kind = ("text", "")
+_MARKDOWN: Kind = ("markdown", "")
+_MAN: Kind = ("man", "")
 
 _BY_SUFFIX: dict[str, Kind] = {
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"), _MARKDOWN),
     **dict.fromkeys((".html", ".htm", ".xhtml", ".docx", ".odt", ".pptx", ".odp", ".ipynb", ".eml"), _MARKDOWN),
-    ".rst": Kind("rst"),
-    **dict.fromkeys((".adoc", ".asciidoc"), Kind("asciidoc")),
-    ".org": Kind("org"),
-    **dict.fromkeys((".tex", ".latex"), Kind("latex")),
+    ".rst": ("rst", ""),
+    **dict.fromkeys((".adoc", ".asciidoc"), ("asciidoc", "")),
+    ".org": ("org", ""),
+    **dict.fromkeys((".tex", ".latex"), ("latex", "")),
     **dict.fromkeys((".man", ".mdoc"), _MAN),
     **dict.fromkeys((".txt", ".text", ".log", ".srt", ".vtt", ".pdf"), _TEXT),
     **dict.fromkeys((".diff", ".patch"), _TEXT),
-    **dict.fromkeys((".csv", ".tsv", ".xlsx", ".ods"), Kind("table")),
-    **dict.fromkeys((".json", ".jsonc", ".json5", ".jsonl", ".ndjson"), Kind("data", "json")),
-    **dict.fromkeys((".yaml", ".yml"), Kind("data", "yaml")),
-    ".toml": Kind("data", "toml"),
-    **dict.fromkeys((".ini", ".cfg", ".conf", ".properties", ".desktop", ".service"), Kind("data", "ini")),
-    **dict.fromkeys((".xml", ".xsd", ".xsl", ".xslt", ".rss", ".atom"), Kind("data", "xml")),
-    **dict.fromkeys((".py", ".pyi", ".pyw"), Kind("code", "python")),
-    **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs"), Kind("code", "javascript")),
-    **dict.fromkeys((".ts", ".tsx", ".mts", ".cts"), Kind("code", "typescript")),
-    **dict.fromkeys((".vue", ".svelte"), Kind("code", "javascript")),
-    ".java": Kind("code", "java"),
-    ".go": Kind("code", "go"),
-    ".rs": Kind("code", "rust"),
-    **dict.fromkeys((".c", ".h"), Kind("code", "c")),
-    **dict.fromkeys((".cpp", ".hpp", ".cc", ".cxx", ".hh", ".hxx"), Kind("code", "cpp")),
-    ".cs": Kind("code", "csharp"),
-    ".css": Kind("code", "css"),
-    ".scss": Kind("code", "scss"),
-    ".less": Kind("code", "less"),
-    **dict.fromkeys((".sh", ".bash", ".zsh", ".ksh"), Kind("code", "shell")),
-    ".sql": Kind("code", "sql"),
-    ".r": Kind("code", "r"),
-    ".jl": Kind("code", "julia"),
-    ".lua": Kind("code", "lua"),
-    ".rb": Kind("code", "ruby"),
-    ".php": Kind("code", "php"),
-    ".swift": Kind("code", "swift"),
-    **dict.fromkeys((".kt", ".kts"), Kind("code", "kotlin")),
-    ".scala": Kind("code", "scala"),
-    **dict.fromkeys((".pl", ".pm"), Kind("code", "perl")),
-    **dict.fromkeys((".ex", ".exs"), Kind("code", "elixir")),
-    ".dockerfile": Kind("code", "dockerfile"),
-    ".mk": Kind("code", "make"),
-    ".cmake": Kind("code", "cmake"),
-    **dict.fromkeys((".tf", ".hcl"), Kind("code", "hcl")),
-    ".proto": Kind("code", "proto"),
-    **dict.fromkeys((".graphql", ".gql"), Kind("code", "graphql")),
+    **dict.fromkeys((".csv", ".tsv", ".xlsx", ".ods"), ("table", "")),
+    **dict.fromkeys((".json", ".jsonc", ".json5", ".jsonl", ".ndjson"), ("data", "json")),
+    **dict.fromkeys((".yaml", ".yml"), ("data", "yaml")),
+    ".toml": ("data", "toml"),
+    **dict.fromkeys((".ini", ".cfg", ".conf", ".properties", ".desktop", ".service"), ("data", "ini")),
+    **dict.fromkeys((".xml", ".xsd", ".xsl", ".xslt", ".rss", ".atom"), ("data", "xml")),
+    **dict.fromkeys((".py", ".pyi", ".pyw"), ("code", "python")),
+    **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs"), ("code", "javascript")),
+    **dict.fromkeys((".ts", ".tsx", ".mts", ".cts"), ("code", "typescript")),
+    **dict.fromkeys((".vue", ".svelte"), ("code", "javascript")),
+    ".java": ("code", "java"),
+    ".go": ("code", "go"),
+    ".rs": ("code", "rust"),
+    **dict.fromkeys((".c", ".h"), ("code", "c")),
+    **dict.fromkeys((".cpp", ".hpp", ".cc", ".cxx", ".hh", ".hxx"), ("code", "cpp")),
+    ".cs": ("code", "csharp"),
+    ".css": ("code", "css"),
+    ".scss": ("code", "scss"),
+    ".less": ("code", "less"),
+    **dict.fromkeys((".sh", ".bash", ".zsh", ".ksh"), ("code", "shell")),
+    ".sql": ("code", "sql"),
+    ".r": ("code", "r"),
+    ".jl": ("code", "julia"),
+    ".lua": ("code", "lua"),
+    ".rb": ("code", "ruby"),
+    ".php": ("code", "php"),
+    ".swift": ("code", "swift"),
+    **dict.fromkeys((".kt", ".kts"), ("code", "kotlin")),
+    ".scala": ("code", "scala"),
+    **dict.fromkeys((".pl", ".pm"), ("code", "perl")),
+    **dict.fromkeys((".ex", ".exs"), ("code", "elixir")),
+    ".dockerfile": ("code", "dockerfile"),
+    ".mk": ("code", "make"),
+    ".cmake": ("code", "cmake"),
+    **dict.fromkeys((".tf", ".hcl"), ("code", "hcl")),
+    ".proto": ("code", "proto"),
+    **dict.fromkeys((".graphql", ".gql"), ("code", "graphql")),
 }
 
 #: Well-known names without a telling suffix, in lower case.
 _BY_NAME: dict[str, Kind] = {
-    **dict.fromkeys(("makefile", "gnumakefile"), Kind("code", "make")),
-    **dict.fromkeys(("dockerfile", "containerfile"), Kind("code", "dockerfile")),
-    "cmakelists.txt": Kind("code", "cmake"),
-    **dict.fromkeys(("gemfile", "rakefile", "vagrantfile"), Kind("code", "ruby")),
-    "jenkinsfile": Kind("code", "groovy"),
-    "justfile": Kind("code", "make"),
+    **dict.fromkeys(("makefile", "gnumakefile"), ("code", "make")),
+    **dict.fromkeys(("dockerfile", "containerfile"), ("code", "dockerfile")),
+    "cmakelists.txt": ("code", "cmake"),
+    **dict.fromkeys(("gemfile", "rakefile", "vagrantfile"), ("code", "ruby")),
+    "jenkinsfile": ("code", "groovy"),
+    "justfile": ("code", "make"),
     **dict.fromkeys(("license", "licence", "copying", "notice", "authors", "contributors", "readme"), _TEXT),
     **dict.fromkeys(("changelog", "changes", "news", "install", "todo", "contributing", "codeowners"), _TEXT),
     "go.mod": _TEXT,
-    ".editorconfig": Kind("data", "ini"),
+    ".editorconfig": ("data", "ini"),
 }
 
 #: The suffixes that reading a folder takes in.
@@ -281,37 +273,38 @@ _SCRIPTS = (
 )  # fmt: skip
 
 
-def _base_name(name: str) -> str:
-    """The last part of a path, in lower case."""
-    return name.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
-
-
 def suffix_of(name: str) -> str:
     """The suffix of a file name in lower case with its dot; "" when there is none."""
-    stem, dot, suffix = _base_name(name).rpartition(".")
+    stem, dot, suffix = name.replace("\\", "/").rstrip("/").rpartition("/")[2].lower().rpartition(".")
     return dot + suffix if stem or suffix == "dockerfile" else ""
 
 
 def is_ingestable(name: str) -> bool:
     """Whether reading a folder takes this file in: by its suffix or its well-known name."""
-    return suffix_of(name) in INGESTABLE or _kind_of_name(_base_name(name)) is not None
+    return _known_kind(name) is not None
 
 
 def kind_of(name: str, text: str = "") -> Kind:
     """The kind of a file by its name; with an unknown name, by the program its first line calls."""
-    known = _kind_of_name(_base_name(name)) or _BY_SUFFIX.get(suffix_of(name))
+    known = _known_kind(name)
     if known or not text.startswith("#!"):
         return known or _TEXT
     words = text[2:200].partition("\n")[0].replace("/", " ").split()
     words = [word for word in words if word not in ("usr", "bin", "env", "local", "-S")]
     program = words[0] if words else ""
-    return Kind("code", next((language for start, language in _SCRIPTS if program.startswith(start)), ""))
+    return "code", next((language for start, language in _SCRIPTS if program.startswith(start)), "")
 
 
-def _kind_of_name(base: str) -> Kind | None:
-    """The kind that a well-known name has, or a page of the manual: `rsync.1`; not `v1.2`, `libz.so.1`, `app.log.1`."""
+def _known_kind(name: str) -> Kind | None:
+    """The kind that a name tells: a well-known one, its suffix, or a page of the manual.
+
+    `rsync.1` is one; `v1.2`, `libz.so.1` and `app.log.1` are none.
+    """
+    base = name.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
     if base[-1:].isdecimal():
         stem, _, section = base.rpartition(".")
         is_page = section in _SECTIONS and not stem.endswith((".so", ".log", ".dylib"))
-        return _MAN if is_page and sum(map(str.isalpha, stem)) > 1 else None
-    return _BY_NAME.get(base) or (_BY_NAME["dockerfile"] if base.startswith("dockerfile.") else None)
+        if is_page and sum(map(str.isalpha, stem)) > 1:
+            return _MAN
+    start = "dockerfile" if base.startswith("dockerfile.") else base
+    return _BY_NAME.get(start) or _BY_SUFFIX.get(suffix_of(name))

@@ -5,9 +5,9 @@ no size, name or part that it meets is one that was not counted.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl.extract import Limits, Unreadable, suffix_of
 from memctl.extract.writer import EXPANDED
@@ -29,13 +29,10 @@ _PIECE = 1 << 20
 TAGS = 4_000_000
 
 
-class Package:
+class Package(NamedTuple):
     """The XML parts of an office document, by name; of other parts (pictures, programs) only that they exist."""
 
-    __slots__ = ("parts",)
-
-    def __init__(self, parts: dict[str, bytes]) -> None:
-        self.parts = parts
+    parts: dict[str, bytes]
 
     def part(self, name: str) -> bytes:
         """A part by its name; empty if it is not there."""
@@ -71,6 +68,16 @@ def attribute(element: Any, name: str) -> str:
     if element is None:
         return ""
     return next((str(value) for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")
+
+
+def below(element: Any, wanted: str, skipped: Container[str] = ()) -> Iterator[Any]:
+    """The nearest elements below that have this local name; elements in `skipped` are not looked into."""
+    for child in element:
+        name = local(child)
+        if name == wanted:
+            yield child
+        elif name not in skipped:
+            yield from below(child, wanted, skipped)
 
 
 def unpack(

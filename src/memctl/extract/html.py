@@ -70,9 +70,9 @@ class _Scanner:
         while match := _TAG.search(source, at):
             start = match.start()
             if start > at:
-                self._writer.text(_decoded(source[at:start]))
+                self._writer.text(unescape(source[at:start]))
             at = self._tag(start)
-        self._writer.text(_decoded(source[at:]))
+        self._writer.text(unescape(source[at:]))
 
     def _tag(self, start: int) -> int:
         """Handle the tag, comment or declaration at `start`; where to go on."""
@@ -92,15 +92,15 @@ class _Scanner:
         if closing:
             self._writer.close(name)
             self._hiding.close(name)
-            self._writer = self.unseen if self._hiding.active else self.seen
+            self._writer = self.unseen if self._hiding.hidden else self.seen
             return end
         if name in _RAW:
             return self._raw(name, end)
         if name == "img":
             alt = _ALT.search(source, named.end(), end)
-            self._writer.text(_decoded(alt[1] or alt[2] or alt[3] or "") if alt else "")
+            self._writer.text(unescape(alt[1] or alt[2] or alt[3] or "") if alt else "")
         self._hiding.open(name, source, named.end(), end)
-        self._writer = self.unseen if self._hiding.active else self.seen
+        self._writer = self.unseen if self._hiding.hidden else self.seen
         self._writer.open(name)
         return end
 
@@ -137,10 +137,6 @@ class _Scanner:
             self._no_more.add(what)
             return 0
         return found + len(what)
-
-
-def _decoded(text: str) -> str:
-    return unescape(text) if "&" in text else text
 
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -194,8 +190,17 @@ class MarkdownWriter:
         elif name == "pre":
             self._end_cell()
             self._pre += 1
-        else:
-            self._open_table_part(name)
+        elif name == "table":
+            self._break(inside_cell=False)
+            self._rows.append(None)
+        elif name == "tr":
+            self._end_row()
+            if self._rows:
+                self._rows[-1] = []
+        elif name in _CELLS:
+            self._end_cell()
+        elif name in _BLOCKS:
+            self._break()
 
     def close(self, name: str) -> None:
         """An element ends; one that never began is harmless."""
@@ -234,19 +239,6 @@ class MarkdownWriter:
             out.append(block)
             before = what
         return "".join(out)
-
-    def _open_table_part(self, name: str) -> None:
-        if name == "table":
-            self._break(inside_cell=False)
-            self._rows.append(None)
-        elif name == "tr":
-            self._end_row()
-            if self._rows:
-                self._rows[-1] = []
-        elif name in _CELLS:
-            self._end_cell()
-        elif name in _BLOCKS:
-            self._break()
 
     def _end_cell(self) -> None:
         row = self._rows[-1] if self._rows else None
@@ -320,19 +312,14 @@ _SHORTEST = 3
 
 
 class HiddenElements:
-    """Follows the elements of a page, and says whether the text at hand can be seen."""
+    """Follows the elements of a page: the text at hand can be seen where `hidden` is empty."""
 
-    __slots__ = ("_behind", "_open", "_rules")
+    __slots__ = ("_behind", "_rules", "hidden")
 
     def __init__(self) -> None:
-        self._open: list[str] = []  # the elements within the hidden one, and that itself; empty where text is visible
+        self.hidden: list[str] = []  # the elements within the hidden one, and that itself; empty where text is visible
         self._behind: list[str] = []  # open elements with a background, on which white can be read
         self._rules: dict[str, dict[str, str]] = {}
-
-    @property
-    def active(self) -> bool:
-        """Whether what comes now is hidden."""
-        return bool(self._open)
 
     def sheet(self, css: str) -> None:
         """Take in a style sheet: rules for a class or an id that hide, or that say how text is coloured."""
@@ -345,11 +332,11 @@ class HiddenElements:
 
     def open(self, name: str, source: str, start: int, end: int) -> None:
         """An element begins; its attributes are in source[start:end]."""
-        if self._open:
-            if self._open[0] == name and name in _IMPLIED and len(self._open) == 1:
-                self._open.clear()
-            elif name not in _VOID and len(self._open) < _DEEPEST_ELEMENT:
-                self._open.append(name)
+        if self.hidden:
+            if self.hidden[0] == name and name in _IMPLIED and len(self.hidden) == 1:
+                self.hidden.clear()
+            elif name not in _VOID and len(self.hidden) < _DEEPEST_ELEMENT:
+                self.hidden.append(name)
                 return
             else:
                 return
@@ -361,17 +348,17 @@ class HiddenElements:
             clear = colour == "transparent" or _ZERO_ALPHA.match(colour) or (colour and colour == behind)
             unseen = unseen or white or bool(clear) or is_hiding(look)
         if unseen and name not in (*_VOID, *_PAGE):
-            self._open.append(name)
+            self.hidden.append(name)
         elif name not in _VOID and has_background(look) and len(self._behind) < _DEEPEST_ELEMENT:
             self._behind.append(name)
 
     def close(self, name: str) -> None:
         """An element ends."""
-        if self._open:
-            if name in self._open:
-                del self._open[len(self._open) - 1 - self._open[::-1].index(name) :]
-            elif name in self._behind or name in _PAGE or self._open[0] in _IMPLIED:
-                self._open.clear()
+        if self.hidden:
+            if name in self.hidden:
+                del self.hidden[len(self.hidden) - 1 - self.hidden[::-1].index(name) :]
+            elif name in self._behind or name in _PAGE or self.hidden[0] in _IMPLIED:
+                self.hidden.clear()
         elif name in self._behind:
             del self._behind[len(self._behind) - 1 - self._behind[::-1].index(name) :]
 

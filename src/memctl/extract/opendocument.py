@@ -14,7 +14,7 @@ from memctl.extract.container import Package, unpack
 from memctl.extract.html import is_white
 from memctl.extract.sheets import SheetWriter, split_row
 from memctl.extract.word import AFTER_BODY
-from memctl.extract.writer import DEEPEST_ITEM, EMPTY, DocumentWriter, TextLook, inherited_looks
+from memctl.extract.writer import DEEPEST_ITEM, EMPTY, DocumentWriter, TextLook, inherited_looks, row_of
 
 #: How many tags a part may have: odfpy makes an object of a kilobyte for each element.
 _TAGS = 2_000_000
@@ -158,7 +158,7 @@ class _OdfBody:
                     for cell in _below(row, _CELLS):
                         found = [self._inline(paragraph) for paragraph in _below(cell, ("p", "h"))]
                         cells.append(" ".join(word for text, boxes in found for word in (text, *map(_words, boxes))))
-                    self._writer.add_row(cells)
+                    self._writer.add(row_of(cells), "row")
                 self._writer.add_gap()
             elif name and name not in _SKIPPED and not _is_title(child):
                 self.write(child, depth)

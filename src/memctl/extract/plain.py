@@ -19,12 +19,12 @@ _KEPT = "memctl:allow"
 def read(data: bytes, name: str, limits: Limits) -> Document:  # noqa: ARG001 - what every reader is given
     """The text of a file as it is, its bytes decoded."""
     text, encoding, notes = decode(data, name)
-    kind = kind_of(name, text)
+    kind, language = kind_of(name, text)
     hidden: tuple[Hidden, ...] = ()
-    if kind.kind == "markdown" and ("<" in text or "]: " in text):
+    if kind == "markdown" and ("<" in text or "]: " in text):
         text, hidden = _divide(text)
-    shape = markup_of(text) if kind.kind == "text" else kind.kind
-    return Document(text, shape, kind.language, encoding, notes, hidden=hidden)
+    kind = markup_of(text) if kind == "text" else kind
+    return Document(text, kind, language, encoding, notes, hidden=hidden)
 
 
 def _divide(text: str) -> tuple[str, tuple[Hidden, ...]]:
@@ -71,7 +71,7 @@ def _hidden(text: str, match: re.Match[str], last: dict[str, int]) -> tuple[int,
         closing = f"</{match[5]}"
         if closing not in last:
             last[closing] = text.rfind(closing)
-        if hiding.active and last[closing] >= end:
+        if hiding.hidden and last[closing] >= end:
             stop = text.find(closing, end)
             return (text.find(">", stop) + 1) or len(text), re.sub(r"<[^<>]{0,500}>", " ", text[end:stop])
     return None

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from memctl.extract import Document, Limits, library
-from memctl.extract.container import local, unpack
-from memctl.extract.writer import TINY_POINTS, DocumentWriter
+from memctl.extract.container import below, local, unpack
+from memctl.extract.writer import TINY_POINTS, DocumentWriter, row_of
 
 _TITLES = ("title", "ctrTitle")
 #: Placeholders that are not what the slide says: its number and the date.
@@ -24,7 +24,7 @@ def read(data: bytes, name: str, limits: Limits) -> Document:
     pptx = library("pptx", "python-pptx", name)
     package = unpack(data, name, limits)
     writer = DocumentWriter(name, limits)
-    slides = _Slides(library("pptx.oxml", "python-pptx", name).parse_xml)
+    parse, footers = library("pptx.oxml", "python-pptx", name).parse_xml, set[str]()
     show = pptx.Presentation(package.file())
     size = int(show.slide_width or 0), int(show.slide_height or 0)
     for number, slide in enumerate(show.slides, 1):
@@ -33,56 +33,48 @@ def read(data: bytes, name: str, limits: Limits) -> Document:
             writer.hide(text)
         if slide.element.get("show") in ("0", "false"):
             apart = DocumentWriter(name, limits)
-            slides.write(slide, number, apart)
+            _write_slide(slide, number, apart, footers, parse)
             writer.hide(apart.document("markdown").text)
         else:
-            slides.write(slide, number, writer)
+            _write_slide(slide, number, writer, footers, parse)
     return writer.document("markdown", title=package.title())
 
 
-class _Slides:
-    """Writes slide after slide; a footer that all of them have is written once."""
-
-    __slots__ = ("_footers", "_parse")
-
-    def __init__(self, parse: Any) -> None:
-        self._parse = parse
-        self._footers: set[str] = set()
-
-    def write(self, slide: Any, number: int, writer: DocumentWriter) -> None:
-        shapes = [(shape, _role(shape)) for shape in _shapes(slide.element)]
-        titles = [" ".join(_text(shape).split()) for shape, role in shapes if role in _TITLES]
-        writer.add(f"# {' '.join(filter(None, titles)) or f'Slide {number}'}")
-        for shape, role in shapes:
-            if local(shape) == "graphicFrame":
-                for table in _below(shape, "tbl"):
-                    writer.add_gap()
-                    for row in _below(table, "tr"):
-                        writer.add_row([_text(cell) for cell in _below(row, "tc")])
-                    writer.add_gap()
-            elif role == "ftr":
-                text = " ".join(_text(shape).split())
-                if text and text not in self._footers:
-                    self._footers.add(text)
-                    writer.add(f"Footer: {text}")
-            elif role not in (*_TITLES, *_FURNITURE):
-                _write_paragraphs(shape, writer, listed=role not in ("", "subTitle"))
-        for relation in slide.part.rels.values():
-            if not relation.is_external and relation.reltype.endswith(("/diagramData", "/chart")):
-                # The words of a diagram (SmartArt), the title and axes of a chart.
-                part = relation.target_part
-                root = getattr(part, "element", None)
-                _write_paragraphs(self._parse(part.blob) if root is None else root, writer, listed=False)
-        if slide.has_notes_slide:
-            notes = [_text(shape).strip() for shape in _shapes(slide.notes_slide.element) if _role(shape) == "body"]
-            if any(notes):
-                writer.add("Notes: " + "\n".join(filter(None, notes)))
+def _write_slide(slide: Any, number: int, writer: DocumentWriter, footers: set[str], parse: Any) -> None:
+    """Write a slide but for those `footers` that an earlier one had; `parse` makes a tree of a part."""
+    shapes = [(shape, _role(shape)) for shape in _shapes(slide.element)]
+    titles = [" ".join(_text(shape).split()) for shape, role in shapes if role in _TITLES]
+    writer.add(f"# {' '.join(filter(None, titles)) or f'Slide {number}'}")
+    for shape, role in shapes:
+        if local(shape) == "graphicFrame":
+            for table in below(shape, "tbl"):
+                writer.add_gap()
+                for row in below(table, "tr"):
+                    writer.add(row_of([_text(cell) for cell in below(row, "tc")]), "row")
+                writer.add_gap()
+        elif role == "ftr":
+            text = " ".join(_text(shape).split())
+            if text and text not in footers:
+                footers.add(text)
+                writer.add(f"Footer: {text}")
+        elif role not in (*_TITLES, *_FURNITURE):
+            _write_paragraphs(shape, writer, listed=role not in ("", "subTitle"))
+    for relation in slide.part.rels.values():
+        if not relation.is_external and relation.reltype.endswith(("/diagramData", "/chart")):
+            # The words of a diagram (SmartArt), the title and axes of a chart.
+            part = relation.target_part
+            root = getattr(part, "element", None)
+            _write_paragraphs(parse(part.blob) if root is None else root, writer, listed=False)
+    if slide.has_notes_slide:
+        notes = [_text(shape).strip() for shape in _shapes(slide.notes_slide.element) if _role(shape) == "body"]
+        if any(notes):
+            writer.add("Notes: " + "\n".join(filter(None, notes)))
 
 
 def _write_paragraphs(shape: Any, writer: DocumentWriter, *, listed: bool) -> None:
     """Paragraphs of a placeholder become list items by their level, those of a text box lines."""
     writer.add_gap()
-    for paragraph in _below(shape, "p"):
+    for paragraph in below(shape, "p"):
         text = _runs(paragraph).strip()
         properties = paragraph.find("{*}pPr")
         level = "" if properties is None else str(properties.get("lvl", ""))
@@ -109,17 +101,8 @@ def _role(shape: Any) -> str:
     return "" if placeholder is None else str(placeholder.get("type", "obj"))
 
 
-def _below(element: Any, name: str) -> Iterator[Any]:
-    """The nearest elements below that have this local name."""
-    for child in element:
-        if local(child) == name:
-            yield child
-        else:
-            yield from _below(child, name)
-
-
 def _text(container: Any) -> str:
-    return "\n".join(_runs(paragraph) for paragraph in _below(container, "p"))
+    return "\n".join(_runs(paragraph) for paragraph in below(container, "p"))
 
 
 def _runs(paragraph: Any) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from memctl.extract import Document, Limits, library
-from memctl.extract.container import attribute, local, unpack
-from memctl.extract.writer import DocumentWriter, TextLook, inherited_looks
+from memctl.extract.container import attribute, below, local, unpack
+from memctl.extract.writer import DocumentWriter, TextLook, inherited_looks, row_of
 
 #: What holds no text of its own, or text that was deleted, moved away, or stands there a second time.
 _SKIPPED = frozenset(("pPr", "rPr", "del", "moveFrom", "Fallback", "sdtPr", "sdtEndPr", "tblPr", "tblGrid"))
@@ -49,11 +49,11 @@ def read(data: bytes, name: str, limits: Limits) -> Document:
             yield root
 
     hidden.move(word.element.body, writer)
-    _Body(writer, _styles(word.styles.element)).write(word.element.body)
+    _write(word.element.body, writer, _styles(word.styles.element))
     writer.begin_place(AFTER_BODY, apart=True)
     for kind, what, mark in _PARTS:
         for root in roots(kind):
-            for note in _nearest(root, what):
+            for note in below(root, what, _SKIPPED):
                 text = _words(note)
                 writer.add(mark.format(attribute(note, "id")) + text if text else "")
     for kind, mark in _MARGINS:
@@ -68,56 +68,40 @@ class _ParagraphStyle(NamedTuple):
     listed: bool | None = None
 
 
-class _Body:
-    """Writes the blocks of the body in the order of the document."""
-
-    __slots__ = ("_styles", "_writer")
-
-    def __init__(self, writer: DocumentWriter, styles: dict[str, _ParagraphStyle]) -> None:
-        self._writer, self._styles = writer, styles
-
-    def write(self, container: Any) -> None:
-        for child in container:
-            name = local(child)
-            if name == "p":
-                self._paragraph(child)
-            elif name == "tbl":
-                self._writer.add_gap()
-                for row in _nearest(child, "tr"):
-                    self._writer.add_row([_words(cell) for cell in _nearest(row, "tc")])
-                self._writer.add_gap()
-            elif name not in _SKIPPED:  # content controls, tracked insertions: what is in them counts
-                self.write(child)
-
-    def _paragraph(self, paragraph: Any) -> None:
-        parts: list[str] = []
-        boxes: list[Any] = []
-        _gather(paragraph, parts, boxes)
-        text = "".join(parts)
-        properties = paragraph.find("{*}pPr")
-        named, own, depth = _ParagraphStyle(), _ParagraphStyle(), 0
-        if properties is not None:  # what it says itself comes before what its style says
-            named = self._styles.get(attribute(properties.find("{*}pStyle"), "val"), named)
-            own, depth = _own_style(properties)
-        level = named.level if own.level is None else own.level
-        if level and text.strip():
-            self._writer.add(f"{'#' * level} {' '.join(text.split())}")
-        elif named.listed if own.listed is None else own.listed:
-            self._writer.add_item(text, depth)
-        else:
-            self._writer.add(text if text.strip() else "")
-        for box in boxes:
-            self.write(box)
-
-
-def _nearest(element: Any, wanted: str) -> Iterator[Any]:
-    """The nearest elements below that have this name."""
-    for child in element:
+def _write(container: Any, writer: DocumentWriter, styles: "dict[str, _ParagraphStyle]") -> None:
+    """Write the blocks in a container in the order of the document."""
+    for child in container:
         name = local(child)
-        if name == wanted:
-            yield child
-        elif name not in _SKIPPED:
-            yield from _nearest(child, wanted)
+        if name == "p":
+            _write_paragraph(child, writer, styles)
+        elif name == "tbl":
+            writer.add_gap()
+            for row in below(child, "tr", _SKIPPED):
+                writer.add(row_of([_words(cell) for cell in below(row, "tc", _SKIPPED)]), "row")
+            writer.add_gap()
+        elif name not in _SKIPPED:  # content controls, tracked insertions: what is in them counts
+            _write(child, writer, styles)
+
+
+def _write_paragraph(paragraph: Any, writer: DocumentWriter, styles: dict[str, _ParagraphStyle]) -> None:
+    parts: list[str] = []
+    boxes: list[Any] = []
+    _gather(paragraph, parts, boxes)
+    text = "".join(parts)
+    properties = paragraph.find("{*}pPr")
+    named, own, depth = _ParagraphStyle(), _ParagraphStyle(), 0
+    if properties is not None:  # what it says itself comes before what its style says
+        named = styles.get(attribute(properties.find("{*}pStyle"), "val"), named)
+        own, depth = _own_style(properties)
+    level = named.level if own.level is None else own.level
+    if level and text.strip():
+        writer.add(f"{'#' * level} {' '.join(text.split())}")
+    elif named.listed if own.listed is None else own.listed:
+        writer.add_item(text, depth)
+    else:
+        writer.add(text if text.strip() else "")
+    for box in boxes:
+        _write(box, writer, styles)
 
 
 def _gather(element: Any, parts: list[str], boxes: list[Any]) -> None:
@@ -139,7 +123,7 @@ def _gather(element: Any, parts: list[str], boxes: list[Any]) -> None:
 def _words(container: Any) -> str:
     """All text below, its paragraphs and boxes on one line."""
     parts: list[str] = []
-    for paragraph in _nearest(container, "p"):
+    for paragraph in below(container, "p", _SKIPPED):
         boxes: list[Any] = []
         _gather(paragraph, parts, boxes)
         parts.append(" ")

@@ -75,10 +75,6 @@ class DocumentWriter:
         text = text.strip().replace("\n", f"\n{indent}  ")
         self.add(f"{indent}- {text}" if text else "", "item")
 
-    def add_row(self, cells: Iterable[str]) -> None:
-        """A table's row."""
-        self.add(row_of(cells), "row")
-
     def add_once(self, texts: Iterable[str], mark: str) -> None:
         """Headers or footers: each that says something on a line behind `mark`, equal ones once."""
         for text in dict.fromkeys(texts):

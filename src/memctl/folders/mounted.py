@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from memctl import errors
+from memctl import errors, registry
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.folders.documents import ingest_run, limits, report_changes, store_files
@@ -122,18 +122,33 @@ def _check_mounts_of_persons(ctx: Context, folder: str, given: Mount) -> None:
             ctx.refuse_to_tools(what, "memctl mount")
 
 
-def all_mounts(ctx: Context) -> list[Mount]:
-    """All mounts, oldest first, but each before those within it: an outer one's run sees what moved between them."""
-    found = mounts.list_mounts(ctx.db)
+def all_mounts(ctx: Context, within: str = "") -> list[Mount]:
+    """All mounts, oldest first, but each before those within it: an outer one's run sees what moved between them.
+
+    within  only the mounts in this folder, which is none of them
+    """
+    found = mounts.list_mounts(ctx.db) if os.path.exists(ctx.db_path) or not within else []
     prefixes = [os.path.join(one["path"], "") for one in found]
-    return sorted(found, key=lambda one: sum(map(one["path"].startswith, prefixes)))
+    found.sort(key=lambda one: sum(map(one["path"].startswith, prefixes)))
+    below = os.path.join(within, "")
+    return [one for one in found if not within or (one["path"].startswith(below) and one["path"] != below)]
 
 
-def mounts_within(ctx: Context, folder: str) -> list[Mount]:
-    """The mounts in a folder, which is none of them, outer ones first."""
-    below = os.path.join(folder, "")
-    every = all_mounts(ctx) if os.path.exists(ctx.db_path) else []
-    return [one for one in every if one["path"].startswith(below) and one["path"] != below]
+def follow_project(ctx: Context) -> None:
+    """Point mounts whose folders were moved along with the project to where these are now.
+
+    Such a folder is gone, and stands in no list of folders outside the project that feed the store: it was inside.
+    """
+    project = mounts.project_folder(ctx.db.path)
+    for one in mounts.list_mounts(ctx.db):
+        path = one["path"]
+        if os.path.lexists(path) or registry.may_feed(ctx.db.path, path):
+            continue
+        parts = path.strip(os.sep).split(os.sep)
+        now = next((p for n in range(1, len(parts)) if os.path.isdir(p := os.path.join(project, *parts[n:]))), None)
+        if now is not None:
+            mounts.move(ctx.db, one["mount_id"], real_path(now))
+            ctx.note(f"[sync] Mount {one['mount_id']} moved with its project: {now}")
 
 
 # --- a mount and the store --------------------------------------------------------------------------------------------
@@ -150,23 +165,20 @@ class MountSync:
 
     def __init__(self, ctx: Context, mount: Mount, *, scope: str | None = None, everywhere: bool = False) -> None:
         self.ctx, self.mount = ctx, mount
-        self.within = mounts_within(ctx, mount["path"])
-        self.options = self._options(mount, scope)
+        self.within = all_mounts(ctx, within=mount["path"])
         self.left_out: list[FileReport] = []
-        inner = tuple(self._root(one, scope if everywhere else None) for one in self.within)
-        self.root = self._root(mount, scope)._replace(inner=inner, spare=everywhere)
+        self.options, root = self._filed(mount, scope)
+        inner = tuple(self._filed(one, scope if everywhere else None)[1] for one in self.within)
+        self.root = root._replace(inner=inner, spare=everywhere)
 
-    def _options(self, mount: Mount, scope: str | None) -> Options:
-        """How the documents of a mount are cut and filed."""
+    def _filed(self, mount: Mount, scope: str | None) -> tuple[Options, DocumentRoot]:
+        """How the documents of a mount are cut and filed, and what its files know of it."""
         ctx = self.ctx
         chunk_tokens = mount["chunk_tokens"] or ctx.config.ingest.chunk_tokens
         filed = scope or mount["scope"] or DEFAULT_SCOPE
-        return Options(chunk_tokens, scope=filed, limits=limits(ctx), roots=ctx.readable_roots)
-
-    def _root(self, mount: Mount, scope: str | None) -> DocumentRoot:
-        options = self._options(mount, scope)
-        prefix, recipe = os.path.join(mount["path"], ""), recipe_of(options, self.ctx.policy)
-        return DocumentRoot(mount["mount_id"], prefix, mount["lang_hint"], options.scope, recipe)
+        options = Options(chunk_tokens, scope=filed, limits=limits(ctx), roots=ctx.readable_roots)
+        prefix, recipe = os.path.join(mount["path"], ""), recipe_of(options, ctx.policy)
+        return options, DocumentRoot(mount["mount_id"], prefix, mount["lang_hint"], filed, recipe)
 
     def files(self) -> Iterator[Target]:
         """The files of the mount as they are now."""
@@ -316,7 +328,7 @@ def brought_in(
         given = {"name": visit.mount["name"], "ignore": visit.mount["ignore_patterns"], **given}
         visit.mount = None
     with ctx.scratch() as twin:
-        for one in mounts_within(ctx, folder):
+        for one in all_mounts(ctx, within=folder):
             register(twin, one["path"], ignore=one["ignore_patterns"], lang=one["lang_hint"], scope=one["scope"])
         bring_in(twin, visit, when, mode, given)
         yield twin, visit

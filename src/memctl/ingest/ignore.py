@@ -47,11 +47,7 @@ class IgnoreRule(NamedTuple):
     negated: bool
     folders_only: bool
     by_name: bool
-
-    @property
-    def is_vague(self) -> bool:
-        """Whether it names nothing."""
-        return not self.body.strip("*?/")
+    is_vague: bool
 
 
 class IgnorePatterns:
@@ -99,7 +95,8 @@ def parse_rule(text: str, place: str) -> IgnoreRule:
     folders_only = body.endswith("/")
     body = body[: len(body) - folders_only]
     by_name = "/" not in body
-    return IgnoreRule(text, place, body.removeprefix("/"), negated, folders_only, by_name)
+    is_vague = not body.strip("*?/")
+    return IgnoreRule(text, place, body.removeprefix("/"), negated, folders_only, by_name, is_vague)
 
 
 def parse_typed_rules(patterns: Iterable[str], root: str, place: str = "--ignore") -> list[IgnoreRule]:

@@ -5,6 +5,7 @@ special. Files are named relative to the folder, and no name is shown before pol
 """
 
 import heapq
+import itertools
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -181,8 +182,8 @@ def _files(held: Sequence[FileSummary], placed: Sequence[str], policy: "MemoryPo
                 size = os.stat(file.path).st_size
             except (OSError, ValueError):
                 size = 0
-        kind = kind_of(raw)
-        language = kind.language or _FORMATS.get(suffix_of(raw)) or kind.kind
+        kind, language = kind_of(raw)
+        language = language or _FORMATS.get(suffix_of(raw)) or kind
         yield ReportedFile(safe[folder] or ".", name, size, file.chunks, ext or _NO_SUFFIX, language)
 
 
@@ -346,7 +347,7 @@ def make_tree(files: Iterable[tuple[str, str, int]]) -> TreeNode:
 
 
 class _OpenFolder:
-    """A folder whose entries are being shown."""
+    """A folder whose entries are being shown, the ones with most passages first."""
 
     __slots__ = ("depth", "node", "shown", "total", "waiting")
 
@@ -356,34 +357,25 @@ class _OpenFolder:
         self.total, self.waiting = len(found), iter(found)
         self.shown: dict[TreeNode, _OpenFolder | None] = {}
 
-    def price(self, line: str) -> int:
-        """What one more line costs, with the line that counts those not shown: paid for first, given back last."""
-        spare = len(_rest(self.depth, self.node.files, self.node.chunks)) + 1 if self.total > 1 else 0
-        cost = len(line) + 1
-        if not self.shown:
-            cost += spare
-        if len(self.shown) + 1 == self.total:
-            cost -= spare
-        return cost
-
 
 def tree_lines(root: TreeNode, room: int) -> list[str]:
     """The tree in at most `room` characters, a line break after each line counted; [] when nothing fits."""
     top = _OpenFolder(root, 0)
     queue: list[tuple[int, int, int, _OpenFolder, TreeNode]] = []
-    turn = 0
+    turn = itertools.count()
 
     def wait(opened: _OpenFolder) -> None:
-        nonlocal turn
         node = next(opened.waiting, None)
         if node is not None:
-            turn += 1
-            heapq.heappush(queue, (-node.chunks, opened.depth, turn, opened, node))
+            heapq.heappush(queue, (-node.chunks, opened.depth, next(turn), opened, node))
 
     wait(top)
     while queue and room >= _LEAST:
         *_, opened, node = heapq.heappop(queue)
-        cost = opened.price(node.line(opened.depth))
+        cost = len(node.line(opened.depth)) + 1
+        # The line that counts those not shown is paid for with the first line, and given back with the last.
+        spare = len(_rest(opened.depth, opened.node.files, opened.node.chunks)) + 1 if opened.total > 1 else 0
+        cost += spare * ((not opened.shown) - (len(opened.shown) + 1 == opened.total))
         if cost <= room:
             room -= cost
             below = _OpenFolder(node.inner(), opened.depth + 1) if node.folder else None
@@ -395,21 +387,18 @@ def tree_lines(root: TreeNode, room: int) -> list[str]:
 
 
 def _written(top: _OpenFolder) -> Iterator[str]:
-    stack: list[tuple[_OpenFolder, Iterator[TreeNode]]] = [(top, _by_name(top))]
-    while stack:
+    stack: list[tuple[_OpenFolder, Iterator[TreeNode]]] = []
+    below: _OpenFolder | None = top
+    while below or stack:
+        if below is not None:
+            stack.append((below, iter(sorted(below.shown, key=lambda n: (not n.folder, n.name)))))
         opened, nodes = stack[-1]
         node = next(nodes, None)
-        if node is None:
-            stack.pop()
-            if 0 < len(opened.shown) < opened.total:
-                files = opened.node.files - sum(n.files for n in opened.shown)
-                yield _rest(opened.depth, files, opened.node.chunks - sum(n.chunks for n in opened.shown))
+        below = opened.shown[node] if node else None
+        if node is not None:
+            yield node.line(opened.depth)
             continue
-        yield node.line(opened.depth)
-        below = opened.shown[node]
-        if below is not None:
-            stack.append((below, _by_name(below)))
-
-
-def _by_name(opened: _OpenFolder) -> Iterator[TreeNode]:
-    return iter(sorted(opened.shown, key=lambda n: (not n.folder, n.name)))
+        stack.pop()
+        if 0 < len(opened.shown) < opened.total:
+            files = opened.node.files - sum(n.files for n in opened.shown)
+            yield _rest(opened.depth, files, opened.node.chunks - sum(n.chunks for n in opened.shown))

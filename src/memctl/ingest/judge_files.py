@@ -37,7 +37,7 @@ class Spot(NamedTuple):
 
 
 class Scanner:
-    """Scans file after file; use it with `with`. Nothing found is ever quoted; paths are shown as policy lets them be.
+    """Scans file after file; close it afterwards. Nothing found is ever quoted; paths are shown as policy lets them be.
 
     What other people's code reads (office, PDF) is read by a process of its own, bounded as when it is ingested.
     strict: judge as statements are judged, which personal data that documents may hold does not pass.
@@ -47,10 +47,8 @@ class Scanner:
         self._policy, self.limits, self._base, self._strict = policy, limits, os.path.join(cwd, ""), strict
         self._worker: Worker | None = None
 
-    def __enter__(self) -> "Scanner":  # noqa: PYI034 - typing.Self is 3.11
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
+    def close(self) -> None:
+        """End the process that reads what other people's code reads."""
         if self._worker is not None:
             self._worker.end()
 

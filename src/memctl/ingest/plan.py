@@ -158,7 +158,9 @@ def make_plan(
             plan.failed.append(target)
             continue
         was = known.pop(path, None)
-        tried = unread.pop(path, None) or unread.pop(corpus.stand_in_of(path, hidden), None)
+        tried = unread.pop(path, None)
+        if tried is None and hidden:
+            tried = unread.pop(hidden.get(corpus.path_hash(path), ""), None)
         if tried and info and not full and _stamps(info) == tried[:4]:
             plan.failed.append(target._replace(problem=tried.reason))
         elif was is None or info is None or path == STDIN:
@@ -170,7 +172,8 @@ def make_plan(
                 plan.unchanged.append(path)
             else:
                 plan.tasks.append(FileTask(path, info.st_size, is_known=True, is_current=is_current))
-    plan.lost.update(_find_lost(known, {target.path for target in plan.failed}, root))
+    if known:
+        plan.lost.update(_find_lost(known, {target.path for target in plan.failed}, root))
     plan.readable.extend(
         path for path in sorted(unread) if root is None or root.owner_of(path) is root or not os.path.lexists(path)
     )

@@ -28,13 +28,12 @@ from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, 
 from memctl.ingest.sources import STDIN, Target
 from memctl.item_policy import ItemPolicy
 from memctl.paths import too_large
-from memctl.store import rule_versions
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.documents.corpus import DocumentRoot, GoneFile, IngestedFile, UnreadFile
-from memctl.store.items import attributes, items
+from memctl.store.documents.passages import PassageRows
+from memctl.store.items import attributes, events, items
 from memctl.store.items.items import ItemSummary
-from memctl.store.items.rows import PassageRows
 from memctl.store.quarantine import standings
 from memctl.types import MemoryProvenance
 
@@ -130,7 +129,6 @@ class IngestRun:
                 for prepared in self._prepared(plan, stdin):
                     self._take(prepared)
                 self._commit()
-                self._record_unread()
                 if self._lost:
                     self._archive_lost(self._lost)
             except BaseException as exc:
@@ -216,7 +214,7 @@ class IngestRun:
         if not batch:
             return
         moved, policy = self._moves.find([p.file for p in batch if p.file]), self._preparer.policy
-        with rule_versions.judged_write(self.db, policy.switches if policy else None):
+        with events.judged_write(self.db, policy.switches if policy else None):
             writer = BatchWriter(
                 self.db, self.options, policy, moved=moved, full=self.full, root=self.root, report=self.report
             )
@@ -224,17 +222,17 @@ class IngestRun:
         self._batch, self._chars = [], 0
         self.outcome.add(done)
 
-    def _record_unread(self) -> None:
-        """Remember what could not be read, until it changes or would be read in another way."""
-        by: dict[str, dict[str, UnreadFile]] = {}
+    def _archive_lost(self, lost: dict[str, str]) -> None:
+        """Archive what is left of files that are gone; it is remembered, to come back with them.
+
+        What could not be read is remembered, too, until it changes or would be read in another way.
+        """
+        in_vain: dict[str, dict[str, UnreadFile]] = {}
         for path, unread in self._in_vain.items():
             recipe = self.root.owner_of(path).recipe if self.root else self._preparer.recipe
-            by.setdefault(recipe, {})[self._preparer.stored(path)] = unread
-        for recipe, files in by.items():
+            in_vain.setdefault(recipe, {})[self._preparer.stored(path)] = unread
+        for recipe, files in in_vain.items():
             corpus.put_unread(self.db, files, recipe)
-
-    def _archive_lost(self, lost: dict[str, str]) -> None:
-        """Archive what is left of files that are gone; it is remembered, to come back with them."""
         done = IngestOutcome()
         with self.db.atomic():
             gone: dict[str, GoneFile] = {}
@@ -253,7 +251,7 @@ class IngestRun:
                     done.deleted += 1
                     done.reports += [lost_report(file.path, lost[file.path])] if self.report else []
             corpus.record_gone(self.db, {self._preparer.stored(path): one for path, one in gone.items()})
-            corpus.forget_gone(self.db, [path for path in gone if self._preparer.stored(path) != path])
+            corpus.forget_files(self.db, [path for path in gone if self._preparer.stored(path) != path], gone=True)
             corpus.forget_files(self.db, gone)
         self.outcome.add(done)
 
@@ -307,12 +305,29 @@ class BatchWriter:
         self._found = items.passages_by_document(self.db, foreign) if foreign else {}
         self._ids = iter(ids.new_ids("MEM", sum(len(prepared.passages or ()) for prepared in batch)))
         files = [self._file(prepared, prepared.file) for prepared in batch if prepared.file]
-        self._write_passages()
+        write = passages.bulk_insert if len(self._rows) >= passages.WORTHWHILE else items.write_rows
+        write(self.db, self._rows, "ingest")
+        passages.set_positions(self.db, self._places)
+        if self._back:
+            corpus.unlink_superseding(self.db, self._back)
+        for item_id, (why, rules) in self._withheld.items():
+            items.set_withheld(self.db, item_id, why, rules)
+        replaced = [(old_id, new_id) for old_id, new_id in self._replaced if old_id not in self._away]
+        for old_id, new_id in replaced:
+            items.archive(self.db, old_id, "ingest", superseded_by=new_id)
+            if new_id is None:
+                self.done.archived += 1
+            else:
+                self.done.superseded += 1
+                attributes.add_link(self.db, new_id, old_id, "supersedes")
+        if replaced:
+            attributes.inherit_importance(self.db, [(old_id, new_id) for old_id, new_id in replaced if new_id])
+        self.done.item_ids += [row[0] for row in self._rows]
         kept = [file for file in files if file]
         corpus.put_files(self.db, kept)
         corpus.forget_unread(self.db, [file.path for file in kept])
         if self._former:
-            corpus.forget_gone(self.db, [path for path, gone in self._former.items() if not gone.item_ids])
+            corpus.forget_files(self.db, [path for path, gone in self._former.items() if not gone.item_ids], gone=True)
             corpus.record_gone(self.db, {path: gone for path, gone in self._former.items() if gone.item_ids})
         return self.done
 
@@ -321,12 +336,18 @@ class BatchWriter:
     def _file(self, prepared: Prepared, file: IngestedFile) -> IngestedFile | None:
         """Compare one file with what the store holds of it; the record to keep, None to leave the one there is."""
         known = self._known.get(file.path)
+        if self.root is not None:  # the mount it belongs to; where none of ours is given, the one it had
+            owner = self.root.owner_of(file.path)
+            rel_path = file.path.removeprefix(owner.prefix)
+            file = file._replace(mount_id=owner.mount_id, rel_path=rel_path, lang_hint=owner.lang_hint)
+        elif known is not None:
+            file = file._replace(mount_id=known.mount_id, rel_path=known.rel_path, lang_hint=known.lang_hint)
         same = known is not None and known.sha256 == file.sha256
         full = self.full and (self.root is None or self.root.forces(file.path))
         if same and known and (prepared.passages is None or (known.recipe == file.recipe and not full)):
             self.done.count("unchanged", file.path, len(known.item_ids), report=self.report)
             recipe = known.recipe if prepared.passages is None else file.recipe
-            return self._placed(file._replace(item_ids=known.item_ids, recipe=recipe), known)
+            return file._replace(item_ids=known.item_ids, recipe=recipe)
         if prepared.passages is None:  # another process has stored it anew since we looked: theirs is as new as ours
             self.done.count("unchanged", file.path, report=self.report)
             return None
@@ -342,17 +363,7 @@ class BatchWriter:
         self.done.count(
             "moved" if was else status, file.path, len(item_ids), f"was {was}" if was else "", report=self.report
         )
-        return self._placed(file._replace(item_ids=tuple(item_ids)), None if was else known)
-
-    def _placed(self, file: IngestedFile, known: IngestedFile | None) -> IngestedFile:
-        """The record with the mount it belongs to; without one of our own, the one it had."""
-        if self.root is not None:
-            root = self.root.owner_of(file.path)
-            rel_path = file.path.removeprefix(root.prefix)
-            return file._replace(mount_id=root.mount_id, rel_path=rel_path, lang_hint=root.lang_hint)
-        if known is None:
-            return file
-        return file._replace(mount_id=known.mount_id, rel_path=known.rel_path, lang_hint=known.lang_hint)
+        return file._replace(item_ids=tuple(item_ids))
 
     def _compare(self, prepared: Prepared, file: IngestedFile, known: IngestedFile | None, was: str) -> list[str]:
         """Keep, bring back or make each passage of a file that was at `was` before; their ids, in order."""
@@ -481,29 +492,6 @@ class BatchWriter:
         """Whether a person has let this passage, as it is, out of a quarantine that covers these rules."""
         found = standings(self.db, items.get_many(self.db, [old.id]))
         return self.policy is not None and ItemPolicy(self.policy).is_released(found[old.id], rules)
-
-    # --- all of them -----------------------------------------------------------------------------------------------
-
-    def _write_passages(self) -> None:
-        """Write what was collected, each kind at once."""
-        write = passages.bulk_insert if len(self._rows) >= passages.WORTHWHILE else items.write_rows
-        write(self.db, self._rows, "ingest")
-        passages.set_positions(self.db, self._places)
-        if self._back:
-            corpus.unlink_superseding(self.db, self._back)
-        for item_id, (why, rules) in self._withheld.items():
-            items.set_withheld(self.db, item_id, why, rules)
-        replaced = [(old_id, new_id) for old_id, new_id in self._replaced if old_id not in self._away]
-        for old_id, new_id in replaced:
-            items.archive(self.db, old_id, "ingest", superseded_by=new_id)
-            if new_id is None:
-                self.done.archived += 1
-            else:
-                self.done.superseded += 1
-                attributes.add_link(self.db, new_id, old_id, "supersedes")
-        if replaced:
-            attributes.inherit_importance(self.db, [(old_id, new_id) for old_id, new_id in replaced if new_id])
-        self.done.item_ids += [row[0] for row in self._rows]
 
 
 def _align(held: list[ItemSummary], new_hashes: list[str]) -> tuple[list[ItemSummary | None], list[ItemSummary]]:

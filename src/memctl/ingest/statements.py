@@ -1,17 +1,21 @@
-"""The one gate through which a statement gets into the store: one form, policy, duplicates, one transaction.
+"""The one gate through which what somebody says gets into the store: one form, policy, duplicates, one transaction.
 
 A statement is a short text that somebody (a person, a model) says; documents go through `ingest.run`. A statement that
 the store knows already adds what is new about it (tags, entities, sources, confidence, importance) to the item there.
+
+A turn of a conversation is treated as a document is: secrets are blotted out of it. One that speaks to a model
+(injected instructions, a page that was quoted) is kept for people, and marked so that no model is given it again.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from memctl import ids
-from memctl.item_policy import REDACTED, ItemPolicy, tidy_statement
-from memctl.store import rule_versions
+from memctl import errors, ids
+from memctl.item_policy import REDACTED, ItemPolicy, holding_rules, tidy_statement
+from memctl.store import sessions
 from memctl.store.database import Database
 from memctl.store.documents.passages import get_positions
+from memctl.store.items import events
 from memctl.store.items import items as store
 from memctl.store.items.attributes import ImportanceChanges
 from memctl.store.quarantine import standings
@@ -104,7 +108,7 @@ def store_statements(
     for item in items:
         tidy_statement(item)
         verdicts.append(judge.judge(item))
-    with rule_versions.judged_write(db, policy.switches):
+    with events.judged_write(db, policy.switches):
         writer = _StatementWriter(db, judge, importance or {}, dict(zip((i.id for i in items), wholes, strict=False)))
         return writer.write(items, verdicts, reason)
 
@@ -232,7 +236,7 @@ class _StatementWriter:
             self.policy.hold(item, verdict)
             self.held[item.id] = verdict
         self.fresh[item.id] = item
-        self.said.take(item.id, self.importance.get(item.id))
+        self.said.rises(item.id, self.importance.get(item.id), new=True)
         self._learn(item)
         return StatementOutcome("stored", item.title, item.id, reasons, held)
 
@@ -269,3 +273,80 @@ def absorb_duplicate(there: MemoryItem, new: MemoryItem) -> bool:
     source.chunk_ids = list(dict.fromkeys((*source.chunk_ids, *chunks)))
     source.content_hashes = list(dict.fromkeys((*source.content_hashes, *other.content_hashes)))
     return before != (there.tags, there.entities, there.confidence, there.expires_at, source.to_dict())
+
+
+# --- turns of a conversation ------------------------------------------------------------------------------------------
+
+#: In characters: the longest id of a session.
+_ID_CHARS = 200
+
+
+class RecordedTurn(NamedTuple):
+    """The number of a turn, whether policy blotted something out of it, and whether a model may be given it again."""
+
+    number: int
+    redacted: bool = False
+    injectable: bool = True
+
+
+def check_session_id(policy: "MemoryPolicy", session_id: str) -> str:
+    """A session's id in the form it is stored in. Raises SessionInvalid for none, and for one that policy refuses."""
+    wanted = clean.one_line(session_id, _ID_CHARS)
+    if not wanted or wanted != session_id.strip():
+        raise errors.SessionInvalid(reason=f"an id is one line of 1 to {_ID_CHARS} characters")
+    if ItemPolicy(policy).refuses(wanted):
+        raise errors.SessionInvalid(reason="the id holds what no statement may")
+    return wanted
+
+
+def begin_session(
+    db: Database,
+    policy: "MemoryPolicy",
+    session_id: str,
+    *,
+    scope: str | None = None,
+    client: str = "",
+    fixed: bool = False,
+) -> sessions.Session:
+    """The session with this id, made when there is none. Raises SessionInvalid.
+
+    fixed: one that is there must be in `scope` already: whoever sees one workspace gets no hold of other conversations
+    """
+    wanted = check_session_id(policy, session_id)
+    there = sessions.get_session(db, wanted) if fixed else None
+    if there is not None and there.scope != scope:
+        raise errors.SessionInvalid(reason="it belongs to another scope")
+    if ItemPolicy(policy).refuses(scope or "", client):
+        raise errors.SessionInvalid(reason="the scope or the client's name holds what no statement may")
+    return sessions.begin_session(db, wanted, scope=clean.one_line(scope or "") or None, client=clean.one_line(client))
+
+
+def record_turn(
+    db: Database,
+    policy: "MemoryPolicy",
+    session_id: str,
+    question: str,
+    answer: str,
+    sources: Sequence[str] = (),
+    *,
+    scope: str | None = None,
+    client: str = "",
+) -> RecordedTurn:
+    """Append a turn to a session, made when there is none. Raises SessionInvalid."""
+    asked, answered = (policy.judge(clean.statement(text)) for text in (question, answer))
+    places = [policy.judge(place, field="provenance").text for place in map(clean.one_line, sources) if place]
+    injectable = not holding_rules((*asked.findings, *answered.findings))
+    with db.atomic():
+        session = begin_session(db, policy, session_id, scope=scope, client=client)
+        number = sessions.add_turn(db, session.id, asked.text, answered.text, places, injectable=injectable)
+    return RecordedTurn(number, asked.redacted or answered.redacted, injectable)
+
+
+def record_answer(db: Database, policy: "MemoryPolicy", session_id: str, text: str) -> RecordedTurn:
+    """Put the answer to a session's open question, or append it as a turn of its own. Raises SessionInvalid."""
+    judged = policy.judge(clean.statement(text))
+    injectable = not holding_rules(judged.findings)
+    with db.atomic():
+        session = begin_session(db, policy, session_id)
+        number = sessions.answer_turn(db, session.id, judged.text, injectable=injectable)
+    return RecordedTurn(number, judged.redacted, injectable)

@@ -17,7 +17,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any
 
 from memctl.extract import needs_worker
 from memctl.ingest.prepare import FileTask, Prepared, PreparedPassage, Preparer
@@ -27,7 +27,6 @@ from memctl.store.documents.passages import SourcePosition
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from memctl.extract import Limits
 
 #: Files travel together until they have this many bytes, or there are this many of them.
 BUNDLE_BYTES, BUNDLE_FILES = 400_000, 64
@@ -146,17 +145,10 @@ def usual_workers() -> int:
 # --- one process ------------------------------------------------------------------------------------------------------
 
 
-class FileReader(Protocol):
-    """Who reads files in the process; it goes there with the fork, or pickled. Nothing comes back from there so."""
-
-    @property
-    def limits(self) -> "Limits":
-        """What reading may cost."""
-
-    def read(self, path: str, sha256: str | None) -> Any:
-        """What becomes of a file. `sha256`: the hash of the bytes that need no reading, if there is one."""
-
-
+#: Who reads files in the process: it has `limits`, and `read(path, sha256)`, which says what becomes of a file (sha256:
+#: the hash of the bytes that need no reading, if there is one). It goes there with the fork, or pickled; nothing comes
+#: back from there so.
+FileReader = Any
 #: Makes an answer for the file at a path of the JSON that it became on its way. Raises ValueError when it is none.
 Check = Callable[[Any, str], Any]
 
@@ -357,23 +349,19 @@ def check_prepared(value: Any, path: str) -> Prepared:
     if its_path != path:
         raise ValueError("an answer about another file")
     cut = None if passages is None else [_checked_passage(*one) for one in _checked(list, passages)]
-    record = None if file is None else _checked_file(file, path)
+    record = None
+    if file is not None:
+        record = IngestedFile(*_checked(list, file))
+        if record.path != path or record.item_ids:  # which items a file has is not for its reader to say
+            raise ValueError("a record of another file")
+        for number in (record.size, record.mtime_ns, record.inode, record.ctime_ns):
+            _checked(int, 0 if number is None else number)
+        for text in (record.ext, record.mount_id, record.rel_path, record.lang_hint):
+            _checked(str, "" if text is None else text)
+        _checked_texts([record.sha256, record.recipe])
+        record = record._replace(item_ids=())
     notes = tuple(_checked_texts(notes))
     return Prepared(path, record, cut, _checked_texts(tags), notes, _checked(str, problem), _checked(bool, lasting))
-
-
-def _checked_file(value: Any, path: str) -> IngestedFile:
-    fields = dict(zip(IngestedFile._fields, _checked(list, value), strict=True))
-    if fields["path"] != path or fields["item_ids"]:  # which items a file has is not for its reader to say
-        raise ValueError("a record of another file")
-    for name, one in fields.items():
-        if name in ("size", "mtime_ns", "inode", "ctime_ns"):
-            _checked(int, 0 if one is None else one)
-        elif name in ("ext", "mount_id", "rel_path", "lang_hint"):
-            _checked(str, "" if one is None else one)
-        elif name in ("sha256", "recipe"):
-            _checked(str, one)
-    return IngestedFile(**fields | {"item_ids": ()})
 
 
 def _checked_passage(*value: Any) -> PreparedPassage:

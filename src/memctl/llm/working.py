@@ -13,9 +13,8 @@ from typing import NamedTuple
 from memctl.text import CHARS_PER_TOKEN, estimate_tokens
 from memctl.text.block import packing
 from memctl.text.block.excerpt import CUT, LONG_LINE, excerpt, sentences, stems
-from memctl.text.block.frames import Compact, compact_footer
 from memctl.text.block.markers import COMPACT, FOOTER, HEADER, STRUCTURE
-from memctl.text.block.packing import Block, BlockEntry
+from memctl.text.block.packing import Block, BlockEntry, Compact
 from memctl.text.query import analyse
 
 #: The share of the budget that a query's passages may take from the rest of the context.
@@ -226,7 +225,7 @@ def _cut_block(part: str, room: int, words: Sequence[str]) -> str:
     if not kept:
         return ""
     if compact:
-        return head + "".join(kept) + compact_footer(len(kept))
+        return head + "".join(kept) + f"{FOOTER}{len(kept)}) ---"
     text = head.rstrip("\n") + "\n\n" + "".join(kept) + footer
     used = estimate_tokens(text)
     text = re.sub(r"(?m)^used: \d+$", f"used: {used}", text, count=1)

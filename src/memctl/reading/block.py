@@ -1,4 +1,12 @@
-"""From candidates to what a model is given: what may be delivered, as passages or as one block within a budget."""
+"""From candidates to a block: what may be delivered, which of it is chosen, and how the block is framed.
+
+`deliver` leaves what a model may see, `choose_passages` what adds most; `memctl.text.block.packing` fits that into the
+budget. `recall_block` is the whole way, from a request to the block.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Any
@@ -6,52 +14,71 @@ from memctl.context import Context
 from memctl.operation import Result
 from memctl.parameters import BlockForm, ReadRequest
 from memctl.reading.request import Retriever, block_budget, looking_back
-from memctl.retrieve.explain import describe, reasons, suggest
-from memctl.retrieve.ranking import SearchResult
+from memctl.retrieve.candidates import SearchResult
+from memctl.retrieve.find import KnownTexts
+from memctl.store.documents import mounts, passages
+from memctl.store.items import events
+from memctl.store.items import items as stored
+from memctl.text import CHARS_PER_TOKEN, estimate_tokens, source_trust
+from memctl.text.block import packing
+from memctl.text.block.excerpt import Weighed, cost, stems
+from memctl.text.block.packing import Block, BlockEntry, Frame, Labels
+from memctl.text.clean import one_line
+from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memctl.llm.working import RecalledPassages
     from memctl.policy.redaction import Redaction
-    from memctl.retrieve.selection import Ranked
-    from memctl.text.block.frames import Frame
-    from memctl.text.block.packing import Block
-    from memctl.types import MemoryItem, SearchMeta
+    from memctl.types import SearchMeta
 
 _FRAME = "recall.frame"
 
+#: The room is looked through this many times: what is cut leaves some of it to others.
+RESERVE = 2.0
+#: How much of what a passage is worth depends on the words of the question that it holds and others do not yet.
+NEW = 0.3
+#: What a passage keeps of its worth for each one of its source that is there already.
+SAME_SOURCE = 0.9
+#: Statements of at most this many lines are alike when they have this share of their words in common.
+STATEMENT_LINES = 3
+ALIKE = 0.6
+#: Characters of a day, and of a mount's name.
+_DAY, _NAME = 10, 60
+
 
 class Recalled(Result):
-    """A block and what it holds; the uses are counted when it has been printed, but for a look at the past."""
+    """A block and what it holds; the uses are counted when it has been printed, but for a look at the past.
 
-    __slots__ = (
-        "block", "ctx", "items", "matched", "meta", "past", "prompt", "query", "redaction", "trusted", "version",
-    )  # fmt: skip
+    text     the block as it is printed: in its prompt, where one was asked for
+    meta     how the search was answered; only there where the block is not printed as text, which does not say it
+    version  the format_version of the block
+    past     the store was seen as it was at some moment
+    """
+
     verbatim = True
-
-    def __init__(
-        self, ctx: Context, query: str, block: "Block", items: "Sequence[MemoryItem]", matched: int, meta: "SearchMeta",
-        redaction: "Redaction | None", prompt: "Prompt | None", *, version: int, past: bool,
-    ) -> None:  # fmt: skip
-        self.ctx, self.query, self.block, self.items, self.matched = ctx, query, block, items, matched
-        self.meta, self.redaction, self.prompt, self.version, self.past = meta, redaction, prompt, version, past
-        self.trusted = ctx.db.trusted
+    ctx: Context
+    query: str
+    block: Block
+    text: str
+    items: Sequence[MemoryItem]
+    matched: int
+    meta: "SearchMeta"
+    redaction: "Redaction | None"
+    version: int
+    past: bool
 
     def as_dict(self) -> dict[str, Any]:
         """The block, a catalog of the items in it, and how the search was answered."""
-        from memctl.text.block.packing import format_search_results
+        from memctl.retrieve.explain import suggest
+        from memctl.text.block.version1 import format_search_results
 
         delivered = set(self.block.ids)
         items = format_search_results([i for i in self.items if i.id in delivered], "")
-        if not self.trusted:
-            from memctl.text.source_trust import STRANGER
-
-            items = [item | {"trust": STRANGER} for item in items]
+        if not self.ctx.db.trusted:
+            items = [item | {"trust": source_trust.STRANGER} for item in items]
         hint = suggest(self.query, self.meta, found=bool(self.block.text))
         return {
             "status": "ok",
-            "inject_text": self.shown(),
+            "inject_text": self.text,
             "items": items if self.redaction is None else [self.redaction.record(item) for item in items],
             "tokens_used": self.block.tokens,
             "matched": self.matched,
@@ -63,69 +90,46 @@ class Recalled(Result):
             **({"hint": hint} if hint else {}),
         }
 
-    def shown(self) -> str:
-        """The block as it is printed, in its prompt where one was asked for."""
-        return self.block.text if self.prompt is None else self.prompt.around(self.block.text)
-
     def settle(self) -> None:
         """Count the use of what was delivered; a store that cannot be written to counts nothing."""
         if self.block.ids and not self.past:
-            from memctl.store.items import items
-
-            items.mark_used(self.ctx.db, self.block.ids, action="recall")
-
-
-class Prompt:
-    """What stands around a block that is a whole prompt: how to propose, where that was asked for, and the question."""
-
-    __slots__ = ("_question", "_task")
-
-    def __init__(self, ctx: Context, question: str, *, propose: bool) -> None:
-        self._question = question.strip()
-        self._task = ctx.config.proposer.system_instruction.strip() if propose else ""
-
-    def around(self, block: str) -> str:
-        """The prompt for a model, without its final line break."""
-        from memctl.llm.protocol import build_prompt
-
-        return build_prompt(block, self._question, system_prompt=self._task, protocol="passive").rstrip("\n")
+            stored.mark_used(self.ctx.db, self.block.ids, action="recall")
 
 
 def recall_block(
     ctx: Context, query: str, request: ReadRequest, form: BlockForm, *, command: str, kind: str = "memory_recall"
 ) -> Recalled:
     """Find what answers a question and write it as a block, whose injection_type is `kind`."""
-    from memctl.retrieve.selection import build_block
-    from memctl.text import estimate_tokens
-
-    prompt = Prompt(ctx, query, propose=form.propose) if form.prompt or form.propose else None
     budget = block_budget(ctx, request)
-    room = budget if prompt is None else max(0, budget - estimate_tokens(prompt.around("-")))
+    whole = form.prompt or form.propose
+    room = budget if not whole else max(0, budget - estimate_tokens(_prompt(ctx, "-", query, form)))
     retriever = Retriever(ctx, request, command, injectable=True)
-    # How many items match: counting them takes a twentieth of the time, and a text that is printed does not say it.
-    count = form.frame == "full" or ctx.emit is None or ctx.json
+    # A text that is printed says neither how many items match nor how: finding that out takes a tenth of the time.
+    as_data = ctx.emit is None or ctx.json
     past = retriever.filters.as_of is not None
     with looking_back(ctx, retriever.filters):
-        found, abstained = retriever.find_for_block(query, budget, count=count)
-        with ctx.db.cached_reads():
+        found, abstained = retriever.find_for_block(query, budget, count=as_data or form.frame == "full")
+        with ctx.db.snapshot():
             ranked = deliver(retriever, found)
             # What the rules have left out just now does not count: that it has the words would tell what it says.
             matched = found.total - (len(found.candidates) - len(ranked.items))
-            frame = _frame(form, kind, room, matched)
-            block = build_block(ranked, frame, room)
-            meta = describe(ctx.db, found)
+            frame = Frame() if form.frame == "none" else packing.Compact(header=not form.no_header)
+            if form.frame == "full":
+                from memctl.text.block import version1
+
+                head = None if form.no_header else version1.header_lines(kind, room, matched)
+                frame = version1.Full(head, room)
+            block = packing.build(choose_passages(ranked, room), frame, room, ranked.words)
+            meta = {}
+            if as_data:
+                from memctl.retrieve.explain import describe
+
+                meta["meta"] = describe(ctx.db, found)
         result = Recalled(
-            ctx,
-            query,
-            block,
-            ranked.items,
-            matched,
-            meta,
-            retriever.redaction,
-            prompt,
-            version=frame.version,
-            past=past,
-        )
+            ctx=ctx, query=query, block=block, text=_prompt(ctx, block.text, query, form) if whole else block.text,
+            items=ranked.items, matched=matched, redaction=retriever.redaction, version=frame.version,
+            past=past, **meta,
+        )  # fmt: skip
         if not abstained:
             _tell(retriever, result, room)
     return result
@@ -136,16 +140,12 @@ def configured_form(ctx: Context) -> BlockForm:
     return BlockForm(frame=ctx.config.value(_FRAME)) if ctx.is_configured(_FRAME) else BlockForm()
 
 
-def _frame(form: BlockForm, kind: str, budget: int, matched: int) -> "Frame":
-    """The frame that passages are written in."""
-    from memctl.text.block import frames
-    from memctl.text.block.packing import header_lines
+def _prompt(ctx: Context, block: str, question: str, form: BlockForm) -> str:
+    """A whole prompt for a model: how to propose, where that was asked for, the block, and the question at its end."""
+    from memctl.llm.protocol import build_prompt
 
-    if form.frame == "none":
-        return frames.Bare()
-    if form.frame == "compact":
-        return frames.Compact(header=not form.no_header)
-    return frames.Full(None if form.no_header else header_lines(kind, budget, matched), budget)
+    task = ctx.config.proposer.system_instruction.strip() if form.propose else ""
+    return build_prompt(block, question.strip(), system_prompt=task, protocol="passive").rstrip("\n")
 
 
 def _tell(retriever: Retriever, result: Recalled, budget: int) -> None:
@@ -155,7 +155,7 @@ def _tell(retriever: Retriever, result: Recalled, budget: int) -> None:
         ctx.note(f"{retriever.prefix}{block.items} items, ~{block.tokens} tokens")
     elif result.items:
         ctx.warn(f"{retriever.prefix}The budget of {budget} tokens is too small for any item.")
-    elif retriever.find_any(result.query):
+    elif retriever.find(result.query, 1, filters=retriever.filters.replace(injectable=False)).candidates:
         ctx.note(f"{retriever.prefix}No injectable items matched.")
     else:
         ctx.note(f"{retriever.prefix}No matching items.")
@@ -163,20 +163,10 @@ def _tell(retriever: Retriever, result: Recalled, budget: int) -> None:
             retriever.tell_other_scopes(result.query)
 
 
-def find_passages(retriever: Retriever, query: str, budget: int) -> "RecalledPassages":
-    """The passages that a block for a question would choose from, best first: what a loop recalls with.
-
-    All of them, for a caller who has some already, with paths as people read them.
-    """
-    from memctl.llm.working import RecalledPassages
-    from memctl.retrieve.selection import choose_passages
-
-    found, _ = retriever.find_for_block(query, budget)
-    return RecalledPassages(choose_passages(deliver(retriever, found, near=True), budget, whole=True), found.total)
-
-
 def explain_delivery(retriever: Retriever, query: str, budget: int, given: tuple[str, ...]) -> list[str]:
     """How the search for a question was answered, and what the scores of the items that were given are made of."""
+    from memctl.retrieve.explain import describe, reasons
+
     found, _ = retriever.find_for_block(query, budget)
     meta = describe(retriever.ctx.db, found)
     lines = [f"{found.total} item(s) match ({meta.strategy}: {', '.join(meta.effective_terms) or 'no words'})"]
@@ -187,40 +177,87 @@ def explain_delivery(retriever: Retriever, query: str, budget: int, given: tuple
     return lines
 
 
-def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) -> "Ranked":
+# --- what may be delivered ------------------------------------------------------------------------------------------
+
+
+class Deliverable(NamedTuple):
+    """What a block may be made of.
+
+    items   in rank order
+    places  item id -> where it stands in its source
+    words   stems of the question with what each weighs
+    scores  item id -> score; none: the items are alike
+    labels  what is said around the items
+    """
+
+    items: Sequence[MemoryItem]
+    places: Mapping[str, passages.SourcePosition]
+    words: Weighed
+    scores: Mapping[str, float] = {}
+    labels: Labels = Labels()
+
+
+def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) -> Deliverable:
     """The candidates that may be given to a model, best first, with what is said around them, as the view shows them.
 
-    What the rules in force have not seen is judged by them before. `near`: see `memctl.retrieve.selection.Labels`.
+    What the rules in force have not seen is judged by them before. `near`: see `Labels`.
     """
-    from memctl.reading import delivery
-    from memctl.retrieve.selection import Ranked, read_labels, weigh_words
-    from memctl.store.documents import passages
-    from memctl.store.items import items
-
     ctx, redaction = retriever.ctx, retriever.redaction
     scores = {c.id: c.score for c in found.candidates}
-    records = items.get_cached(ctx.db, scores)
-    places = passages.get_positions(ctx.db, scores)
+    records: Sequence[MemoryItem] = stored.get_many(ctx.db, scores, cached=True)
+    places: Mapping[str, passages.SourcePosition] = passages.get_positions(ctx.db, scores)
     if ctx.db.trusted:  # of equals, whose word counts more comes first
-        from memctl.text import source_trust
-
         level = {}
         for item in records:
             source = item.provenance
             level[item.id] = source_trust.trust_of(source.source_kind, source.source_id, source.chunk_ids)[0]
-        records.sort(key=lambda item: (-scores[item.id], -level[item.id]))
+        records = sorted(records, key=lambda item: (-scores[item.id], -level[item.id]))
     else:
-        records.sort(key=lambda item: -scores[item.id])
+        records = sorted(records, key=lambda item: -scores[item.id])
         places = {i: passages.UntrustedPosition(*places.get(i, ())) for i in scores}
-    judged = delivery.judge_items(ctx, records, places, past=retriever.filters.as_of is not None)
-    judged.tell(ctx, retriever.command)
-    records, places = judged.items, judged.places
+    past = retriever.filters.as_of is not None
+    # The policy is made only for a project that has a part of its own in it.
+    rules = events.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
+    if events.unseen_items(ctx.db, rules, records, past=past)[0]:
+        from memctl.reading import delivery
+
+        records, places = delivery.judge_items(ctx, records, places, retriever.command, past=past)
     if redaction is not None:
+        from memctl.reading import delivery
+
         records, places = delivery.redact_items(redaction, records, places)
-    name = None if redaction is None else (lambda item_id: redaction.field("id", item_id))
-    cwd = current_folder(ctx)
-    said = read_labels(ctx.db, records, cwd, near=near, name=name)
-    return Ranked(records, places, weigh_words(found), scores=scores, labels=said, cwd=cwd)
+    terms = [term for term in (*found.terms, *found.rest) if term.whole]
+    words = {term.root: found.idf(term) for term in terms} or stems(found.query)
+    return Deliverable(records, places, words, scores, read_labels(ctx, records, redaction, near=near))
+
+
+def read_labels(
+    ctx: Context, items: Sequence[MemoryItem], redaction: "Redaction | None" = None, *, near: bool = False
+) -> Labels:
+    """What is said around these items: short ids, mounts and the current folder, and what replaced what."""
+    ids = [item.id for item in items]
+    statements = [item for item in items if item.provenance.source_kind != "doc"]
+    old: Mapping[str, list[tuple[str, str]]] = {}
+    if statements:  # most blocks are of documents alone
+        from memctl.store.items import attributes
+
+        old = attributes.superseded_by_each(ctx.db, [item.id for item in statements])
+    new = {item.id: item.superseded_by for item in statements if item.superseded_by}
+    handles = stored.shorten_ids(ctx.db, {*ids, *new.values(), *(found[0] for many in old.values() for found in many)})
+    if redaction is not None:
+        shown = {item_id: redaction.field("id", item_id) for item_id in handles}
+        handles = {i: shown[i] if shown[i] != i else short for i, short in handles.items()}
+    replaced: dict[str, tuple[str, ...]] = {}
+    for item_id, many in old.items():
+        replaced[item_id] = tuple(f"replaces {handles[i]}" + (f" of {day[:_DAY]}" if day else "") for i, day in many)
+    for item_id, newer in new.items():
+        replaced[item_id] = (*replaced.get(item_id, ()), f"replaced by {handles[newer]}")
+    roots = []
+    for mount in mounts.list_mounts(ctx.db):
+        path = os.path.join(str(mount["path"] or ""), "")
+        roots.append((path, one_line(mount["name"] or os.path.basename(path.rstrip("/")), _NAME)))
+    roots.sort(key=lambda root: len(root[0]), reverse=True)
+    return Labels(current_folder(ctx), roots, near, handles, replaced)
 
 
 def current_folder(ctx: Context) -> str:
@@ -229,3 +266,80 @@ def current_folder(ctx: Context) -> str:
         return ctx.cwd
     except errors.FileMissing:
         return ""
+
+
+# --- what is chosen ------------------------------------------------------------------------------------------------
+
+
+def choose_passages(ranked: Deliverable, budget: int, *, whole: bool = False) -> list[BlockEntry]:
+    """What a block within this budget of tokens chooses from, in the order in which it gives room.
+
+    Repeats are dropped. What ranks first stands first; then comes whatever adds most to those before it. Looking ends
+    when there is more than can find room; with `whole` it does not, for a caller who has some already.
+    """
+    room = budget * CHARS_PER_TOKEN
+    texts = KnownTexts()
+    items: list[MemoryItem] = []
+    entries: list[BlockEntry] = []
+    taken = 0
+    for item in ranked.items:
+        entry = packing.block_entry(item, ranked.places.get(item.id), ranked.labels)
+        if texts.find(("\n".join(entry.lines) or entry.title).casefold()) is not None:
+            continue
+        items.append(item)
+        entries.append(entry)
+        taken += min(cost(entry.lines), packing.SHARE, int(room * packing.FAIR_SHARE))  # the least that it will get
+        if taken > RESERVE * room and not whole:
+            break
+    chosen = [entries[at] for at in _order_by_gain(ranked, items)]
+    return _put_newer_first(chosen) if any(p.date and not p.chunk for p in chosen) else chosen
+
+
+def _order_by_gain(ranked: Deliverable, items: Sequence[MemoryItem]) -> list[int]:
+    """The first of the items, then whichever is worth most beside those before it.
+
+    What it is worth is its score, less for words of the question that others hold already, the rarer the more, and for
+    each other passage of its source: its document, while a statement is a source of its own, as a turn is.
+    """
+    words = ranked.words if isinstance(ranked.words, Mapping) else dict.fromkeys(ranked.words, 1.0)
+    every = sum(words.values()) or 1.0
+    texts = [f"{item.title}\n{item.content}".lower() for item in items]
+    held = [[word for word in words if word in text] for text in texts]
+    named = [item.provenance.source_id if item.provenance.source_kind == "doc" else "" for item in items]
+    source = [name or item.id for name, item in zip(named, items, strict=True)]
+    scores = [ranked.scores.get(item.id, 1.0) for item in items]
+    best = max(scores, default=1.0) or 1.0
+    times: dict[str, int] = {}
+    taken: dict[str, int] = {}
+    left, order = list(range(len(items))), list[int]()
+    while left:
+        chosen, most = left[0], float("-inf")
+        for at in left if order else ():
+            new = sum(words[word] / (1 + times.get(word, 0)) for word in held[at]) / every
+            worth = scores[at] / best * (1 - NEW + NEW * new) * SAME_SOURCE ** taken.get(source[at], 0)
+            if worth > most:
+                chosen, most = at, worth
+        left.remove(chosen)
+        order.append(chosen)
+        for word in held[chosen]:
+            times[word] = times.get(word, 0) + 1
+        taken[source[chosen]] = taken.get(source[chosen], 0) + 1
+    return order
+
+
+def _put_newer_first(passages: list[BlockEntry]) -> list[BlockEntry]:
+    """The same, but of statements that are alike the newer one stands in the better place."""
+    words: dict[int, set[str]] = {}
+    for at, p in enumerate(passages):
+        if p.date and not p.chunk:
+            short = len(p.lines) <= STATEMENT_LINES
+            words[at] = set(" ".join((p.heading, *p.lines)).casefold().split()) if short else set()
+    out = list(passages)
+    while words:
+        first, mine = next(iter(words.items()))
+        alike = [at for at, its in words.items() if len(mine & its) >= ALIKE * max(len(mine), len(its), 1)] or [first]
+        newest = sorted(alike, key=lambda at: passages[at].moment, reverse=True)
+        for place, at in zip(alike, newest, strict=True):
+            out[place] = passages[at]
+            del words[place]
+    return out

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from memctl.annotations import TYPE_CHECKING
 from memctl.context import Context
-from memctl.store import rule_versions
 from memctl.store.documents.passages import SourcePosition
+from memctl.store.items import events
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
@@ -18,57 +18,42 @@ if TYPE_CHECKING:
     from memctl.store.search.index import Candidate
 
 
-class Delivery:
-    """Items that may be given to a model, and how many of them were changed or left out for that."""
-
-    __slots__ = ("items", "left_out", "places", "redacted")
-
-    def __init__(self, items: list[MemoryItem], places: dict[str, SourcePosition]) -> None:
-        self.items, self.places = items, places
-        self.left_out = self.redacted = 0
-
-    def tell(self, ctx: Context, label: str) -> None:
-        """Say on stderr what was done, and what to do about it."""
-        counts = ((self.left_out, "left out"), (self.redacted, "shown without a secret"))
-        said = ", ".join(f"{count} item(s) {what}" for count, what in counts if count)
-        if said:
-            why = "the rules of today have not judged them yet; run memctl scan --store"
-            ctx.warn(f"[{label}] {said}: {why if ctx.db.trusted else 'so the rules of today want it'}")
-
-
 def judge_items(
-    ctx: Context, items: Sequence[MemoryItem], places: Mapping[str, SourcePosition], *, past: bool = False
-) -> Delivery:
-    """The items as they may be given to a model; `past`: they are states of old, which the rules may not have seen."""
-    done = Delivery(list(items), dict(places))
-    # The policy is made only for a project that has a part of its own in it.
-    rules = rule_versions.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
-    passed: dict[str, bool] = ctx.db.cached(f"judged by {rules}")
-    asked = [item for item in items if past or item.id not in passed]
-    unseen = {item.id for item in asked} if past else rule_versions.unseen_items(ctx.db, rules, asked)
-    if not past:
-        passed.update((item.id, True) for item in asked if item.id not in unseen)
-        ctx.db.cached(f"judged by {rules}", len(asked))
+    ctx: Context, items: Sequence[MemoryItem], places: Mapping[str, SourcePosition], label: str, *, past: bool = False
+) -> tuple[list[MemoryItem], dict[str, SourcePosition]]:
+    """The items as they may be given to a model, with their places; stderr says what was left out or changed.
+
+    past  they are states of old, which the rules may not have seen
+    """
+    shown, put = list(items), dict(places)
+    rules = events.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
+    unseen, passed = events.unseen_items(ctx.db, rules, items, past=past)
     if not unseen:
-        return done
+        return shown, put
     from memctl.item_policy import ItemPolicy
     from memctl.store.quarantine import standings
 
     policy, found = ItemPolicy(ctx.policy), standings(ctx.db, [item for item in items if item.id in unseen])
-    done.items = []
+    shown = []
+    left_out = redacted = 0
     for item in items:
-        change = policy.redact(item, found[item.id], done.places.get(item.id)) if item.id in unseen else None
+        change = policy.redact(item, found[item.id], put.get(item.id)) if item.id in unseen else None
         if change is None:
             passed[item.id] = True
-            done.items.append(item)
+            shown.append(item)
         elif change.held_by:
-            done.left_out += 1
+            left_out += 1
         else:
-            done.redacted += 1
-            done.items.append(change.apply_to(item))
+            redacted += 1
+            shown.append(change.apply_to(item))
             if change.place is not None:
-                done.places[item.id] = change.place
-    return done
+                put[item.id] = change.place
+    counts = ((left_out, "left out"), (redacted, "shown without a secret"))
+    said = ", ".join(f"{count} item(s) {what}" for count, what in counts if count)
+    if said:
+        why = "the rules of today have not judged them yet; run memctl scan --store"
+        ctx.warn(f"[{label}] {said}: {why if ctx.db.trusted else 'so the rules of today want it'}")
+    return shown, put
 
 
 def items_for_models(
@@ -80,9 +65,8 @@ def items_for_models(
     held = [item.id for item in items if not item.injectable]
     why = withheld_reasons(ctx.db, held) if held else {}
     free = [item for item in items if item.injectable or why.get(item.id) == "raw"]
-    done = judge_items(ctx, free, {}, past=past)
-    done.tell(ctx, label)
-    return {item.id: item for item in done.items}
+    shown, _ = judge_items(ctx, free, {}, label, past=past)
+    return {item.id: item for item in shown}
 
 
 def items_for_people(ctx: Context, items: Sequence[MemoryItem], label: str) -> list[MemoryItem]:
@@ -93,8 +77,13 @@ def items_for_people(ctx: Context, items: Sequence[MemoryItem], label: str) -> l
     if ctx.db.trusted or "stdout" in ctx.tty:
         return list(items)
     free = items_for_models(ctx, items, label)
+    return [free.get(item.id) or without_words(item) for item in items]
+
+
+def without_words(item: MemoryItem) -> MemoryItem:
+    """An item of which nothing is shown that somebody wrote."""
     silent = {"title": "", "content": "", "tags": [], "entities": [], "injectable": False}
-    return [free.get(item.id) or MemoryItem.from_dict(item.to_dict() | silent) for item in items]
+    return MemoryItem.from_dict(item.to_dict() | silent)
 
 
 def redact_items(
@@ -113,8 +102,7 @@ def redact_candidates(ctx: Context, redaction: "Redaction", candidates: "Sequenc
     """Change search hits to what a view shows of them."""
     import json
 
-    from memctl.store.items.items import get_many
-    from memctl.store.items.rows import load_strings
+    from memctl.store.items.items import get_many, load_strings
 
     sources = {item.id: item.provenance.source_id for item in get_many(ctx.db, [c.id for c in candidates])}
     for c in candidates:

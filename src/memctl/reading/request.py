@@ -13,8 +13,8 @@ from memctl.annotations import TYPE_CHECKING
 from memctl.context import Context
 from memctl.names import STRENGTH
 from memctl.parameters import ReadRequest
+from memctl.retrieve.candidates import SearchResult
 from memctl.retrieve.find import search
-from memctl.retrieve.ranking import SearchResult
 from memctl.store.filters import Filters
 
 if TYPE_CHECKING:
@@ -78,15 +78,21 @@ class Retriever:
             weights=self.weights,
         )  # fmt: skip
 
-    def find_any(self, query: str) -> bool:
-        """Whether any item answers, one that is kept from models too."""
-        return bool(search(self.ctx.db, query, filters=self.filters.replace(injectable=False), limit=1).candidates)
-
-    def find_for_block(self, query: str, budget: int, *, count: bool = True) -> tuple[SearchResult, bool]:
+    def find_for_block(
+        self, query: str, budget: int, *, count: bool = True, filters: Filters | None = None
+    ) -> tuple[SearchResult, bool]:
         """The candidates for a block within a budget, and whether there are none because they answer too little."""
-        found = self.find(query, pool_size(budget), count=count)
-        abstained = self.abstains(found)
-        drop_weak(found)
+        found = self.find(query, max(LEAST, min(MOST, budget // TOKENS_PER_CANDIDATE), budget // TOKENS_OF_PASSAGE),
+                          count=count, filters=filters)  # fmt: skip
+        asked = self.request
+        if found.query.blank and not any((asked.tier, asked.type, asked.tags, asked.mount, asked.since, asked.until)):
+            found.candidates.clear()
+            found.total = 0
+            self.ctx.note(f"{self.prefix}The question is empty: nothing is recalled.")
+            return found, True
+        abstained = (self.request.auto or self.request.min_coverage > 0) and self.abstains(found)
+        best = found.candidates[0].score if found.candidates else 0.0
+        found.candidates = [c for c in found.candidates if c.score >= FLOOR * best]
         return found, abstained
 
     def abstains(self, found: SearchResult) -> bool:
@@ -101,7 +107,7 @@ class Retriever:
 
         if auto and not worth_saying(found):
             why = "Nothing is worth saying unasked."
-        elif least > 0 and (share := coverage(found)) < least:
+        elif least > 0 and (share := coverage(found)[0]) < least:
             why = f"Nothing covers enough of the question (best {share:.2f}, --min-coverage {least:g})."
         else:
             return False
@@ -139,17 +145,6 @@ class Retriever:
         if scopes:
             names = ", ".join(scopes[:SCOPES_NAMED]) + (", …" if len(scopes) > SCOPES_NAMED else "")
             self.ctx.note(f"{self.prefix}Found in other scopes: {names}; use --scope NAME or --all-scopes")
-
-
-def pool_size(budget: int) -> int:
-    """How many candidates are looked at for a block of a budget (tokens)."""
-    return max(LEAST, min(MOST, budget // TOKENS_PER_CANDIDATE), budget // TOKENS_OF_PASSAGE)
-
-
-def drop_weak(found: SearchResult) -> None:
-    """Leave out the candidates that are not worth a place in a block."""
-    best = found.candidates[0].score if found.candidates else 0.0
-    found.candidates = [c for c in found.candidates if c.score >= FLOOR * best]
 
 
 # --- what is read -----------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from memctl.store.search import index, vectors
 from memctl.text import jsons
 
 if TYPE_CHECKING:
-    from memctl.retrieve.ranking import SearchResult
+    from memctl.retrieve.candidates import SearchResult
 
 OLLAMA = "http://127.0.0.1:11434"
 #: Bytes of an answer; a longer one is refused.

@@ -1,35 +1,28 @@
-"""One way to search for all: `memctl search`, recall, push and `MemoryStore.search_fulltext`."""
+"""One way to search for all: `memctl search`, recall, push and `MemoryStore.search_fulltext`.
+
+Ranked items are weighed by what is known beside their words, and what says the same as a better one goes behind what is
+new. Which texts say the same is strict on purpose: a short text repeats another only word for word; a long one may
+differ in one word of twenty, but not in a number, nor in a *not*: "port 8080" and "port 9090" are two statements,
+however alike the rest is.
+"""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from memctl import ids
 from memctl.names import STRENGTH
-from memctl.retrieve import repeats
-from memctl.retrieve.ranking import (
-    LEAST_ITEMS,
-    Scores,
-    SearchResult,
-    best_rows,
-    score_texts,
-    score_times,
-    score_topic,
-    score_words,
-)
+from memctl.retrieve.candidates import Scores, SearchResult
+from memctl.retrieve.ranking import rank
 from memctl.store import connect
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
-from memctl.store.search.index import Candidate, ItemUsage, Matches
-from memctl.text.query import Query, analyse
+from memctl.store.search.index import Matches
+from memctl.text.query import analyse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memctl.retrieve.embedding import Meaning
-    from memctl.retrieve.neighbours import Neighbours
-
-#: The best items tell whether the items stand in an order.
-PROBE = 24
 
 #: How many of the best are looked at for what is known about an item beside its words.
 WEIGHED = 100
@@ -38,6 +31,25 @@ USES = 4
 #: What is said of a statement, as a share of the weight of `validation`.
 VALIDATED = {"verified": 0.5, "unverified": 0.0, "contested": -0.5, "retracted": -1.0}
 _SECONDS = 86_400
+
+#: A text of fewer different words must be there word for word.
+LONG = 20
+#: What share of its different words may be missing in the other.
+MAY_MISS = 0.05
+#: Texts in a list are only compared when the shorter one has this share of the longer one's length.
+ALIKE = 0.9
+#: What a repeat in a list keeps of its score, for each time that its text was there: what is new comes before it.
+KEPT = 0.5
+#: How many of the best are looked at, and how many characters of each text.
+LOOKED_AT = 100
+READ = 4000
+
+_AROUND = ".,;:!?\"'`*_()[]{}<>«»“”\u2018\u2019…"
+_NEGATION = frozenset(
+    ("no", "not", "nor", "never", "none", "without", "cannot", "ne", "pas", "non", "jamais", "aucun", "aucune", "sans")
+)
+_STOPS, _END = ".!?;:", "|"
+_PROBES, _PROBE = 6, 12
 
 
 def search(
@@ -51,76 +63,30 @@ def search(
     stands behind what is new.
     """
     query = analyse(text)
-    wide = limit if limit < 0 or query.blank else max(limit, repeats.LOOKED_AT)
+    wide = limit if limit < 0 or query.blank else max(limit, LOOKED_AT)
     connect.ensure_index(db)
-    with db.cached_reads():
+    with db.snapshot():
         if query.blank:
             newest = index.newest_items(db, filters, limit)
             return SearchResult(query, newest.candidates, newest.total)
-        result = _find_words(db, query, filters, wide, count=count)
+        indexed = index.has_index(db)
+        result = rank(db, query, filters, wide, count=count) if indexed else SearchResult(query, [], 0)
+        if query.runs or not query.terms or not indexed:  # what the index cannot find is found by substring
+            from memctl.store.search import words
+
+            found = words.match_substrings(db, query, filters, wide)
+            if indexed:
+                found = words.merge_matches(Matches(result.candidates, result.total), found, wide)
+            result.candidates, result.total, result.like = found.candidates, found.total, True
+        elif wide >= 0:
+            del result.candidates[wide:]
     if meaning is not None:
         meaning.add(db, result, filters, wide)
     _weigh(db, result, filters, weights)
-    repeats.demote(result, limit)
+    _demote_repeats(result, limit)
     if limit >= 0:
         del result.candidates[limit:]
     return result
-
-
-def _find_words(db: Database, query: Query, filters: Filters, limit: int, *, count: bool) -> SearchResult:
-    """The best items by words; what the index cannot find is found by substring."""
-    indexed = index.has_index(db)
-    result = rank(db, query, filters, limit, count=count) if indexed else SearchResult(query, [], 0)
-    if query.runs or not query.terms or not indexed:
-        from memctl.store.search import words
-
-        found = words.match_substrings(db, query, filters, limit)
-        if indexed:
-            found = words.merge_matches(Matches(result.candidates, result.total), found, limit)
-        result.candidates, result.total, result.like = found.candidates, found.total, True
-    elif limit >= 0:
-        del result.candidates[limit:]
-    return result
-
-
-def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: bool = False) -> SearchResult:
-    """The `limit` best items that hold any word of the query; a negative limit means all of them."""
-    result, pool = score_words(db, query, filters, limit, count=count)
-    scores = by_words = result.parts[0][1]
-    most = max(pool, limit) if limit >= 0 else sys.maxsize
-    rows = best_rows(scores, most)
-    near = _find_neighbours(db, result, filters, rows[:PROBE])
-    if near is not None:
-        result.total += len(near.scores) - len(scores)
-        scores = near.scores
-    scores = score_times(db, result, scores)
-    if scores is not by_words:
-        rows = best_rows(scores, most)
-    found = index.fetch_candidates(db, scores, rows)
-    if len(rows) > pool:
-        found = index.sort_candidates(found)
-    head = found[:pool]
-    texts = score_texts(result, head)
-    if near is not None:
-        for reason, added in near.reasons(head, query):
-            result.add(head, reason, added)
-    if len(head) >= LEAST_ITEMS and not (near is not None and near.documents):  # passages are told apart by documents
-        fade = 1.0 if near is None else near.share
-        result.add(head, "topic", score_topic(index.sort_candidates(head), query, texts, fade))
-    if near is not None:
-        result.add(head, "beside", near.score_beside(head))
-    result.candidates = index.sort_candidates(head) + found[pool:]
-    return result
-
-
-def _find_neighbours(db: Database, result: SearchResult, filters: Filters, probe: Sequence[int]) -> "Neighbours | None":
-    """What stands beside the best items in their sources; None where they have no order."""
-    places = index.read_order(db, probe)
-    if not probe or 4 * len(places) < len(probe):
-        return None
-    from memctl.retrieve.neighbours import Neighbours
-
-    return Neighbours(db, result, filters, documents=all(place.document for place in places.values()))
 
 
 # --- what is known about an item beside its words ---------------------------------------------------------------
@@ -148,25 +114,135 @@ def _weigh(db: Database, result: SearchResult, filters: Filters, weights: Mappin
         return
     known = index.read_usage(db, [c.id for c in head])
     today = index.day_number(db, filters.as_of) if filters.as_of else int(ids.now_seconds() // _SECONDS)
+    days = weights["recency_days"]
     added: dict[str, Scores] = {}
     for c in head:
-        more = 0.0
-        for name, share in shares(c, known[c.id], today, weights) if c.id in known else ():
-            more += share * c.score
+        usage = known.get(c.id)
+        if usage is None:
+            continue
+        shares: dict[str, float] = {}
+        if usage.made is not None:  # of a day to come nothing has faded
+            shares["recency"] = weights["recency"] * 0.5 ** (max(0, today - usage.made) / days)
+        if usage.used is not None and usage.uses > 0:
+            left = 0.5 ** (max(0, today - usage.used) / days)
+            shares["use"] = weights["use"] * usage.uses / (usage.uses + USES) * left
+        if usage.importance is not None:
+            shares["importance"] = weights["importance"] * (2 * usage.importance - 1)
+        shares["validation"] = weights["validation"] * VALIDATED.get(c.validation, 0.0)
+        for name, share in shares.items():
             if share and c.row:  # what was found by substring has no row; its score is told whole
                 added.setdefault(name, {})[c.row] = share * c.score
-        c.score += more
+        c.score += sum([share * c.score for share in shares.values()])
     result.candidates[:WEIGHED] = index.sort_candidates(head)
     result.parts += added.items()
 
 
-def shares(c: Candidate, usage: ItemUsage, today: int, weights: Mapping[str, float]) -> Iterator[tuple[str, float]]:
-    """The parts of one item, as shares of its score; of a day to come nothing has faded."""
-    if usage.made is not None:
-        yield "recency", weights["recency"] * 0.5 ** (max(0, today - usage.made) / weights["recency_days"])
-    if usage.used is not None and usage.uses > 0:
-        left = 0.5 ** (max(0, today - usage.used) / weights["recency_days"])
-        yield "use", weights["use"] * usage.uses / (usage.uses + USES) * left
-    if usage.importance is not None:
-        yield "importance", weights["importance"] * (2 * usage.importance - 1)
-    yield "validation", weights["validation"] * VALIDATED.get(c.validation, 0.0)
+# --- what says the same -----------------------------------------------------------------------------------------
+
+
+def _demote_repeats(result: SearchResult, limit: int) -> None:
+    """Put repeats of better hits behind what is new among the best.
+
+    The second of its kind keeps half of its score, the third a quarter, and so on, and says so. Nothing is taken out.
+    Looking ends when `limit` hits (negative: LOOKED_AT) are told apart.
+    """
+    wanted = LOOKED_AT if limit < 0 else min(limit, LOOKED_AT)
+    texts = KnownTexts(twins=True)
+    times: dict[str, int] = {}
+    lost: Scores = {}
+    for c in result.candidates[:LOOKED_AT]:
+        if len(times) >= wanted:
+            break
+        text = (c.content.strip() or c.title)[:READ].casefold()
+        first = texts.find(text)
+        if first is None:
+            times[text] = 1
+            continue
+        lost[c.row] = -c.score * (1 - KEPT ** times[first])
+        c.score += lost[c.row]
+        times[first] += 1
+    if lost:
+        result.candidates = index.sort_candidates(result.candidates)
+        lost.pop(0, None)  # what was found by substring has no row; its score is told whole
+        result.parts.append(("repeat", lost))
+
+
+class KnownTexts:
+    """The texts of a list or of a block so far, in lower case: is a further one said by one of them?
+
+    twins  in a list a text is only said by one of about its length that it says, too
+    """
+
+    __slots__ = ("_rows", "_texts", "_twins")
+
+    def __init__(self, *, twins: bool = False) -> None:
+        self._twins = twins
+        self._texts: dict[str, ComparedText | None] = {}  # None: it was not compared yet
+        self._rows: dict[int, str] = {}  # those whose length has as many bits, in a row
+
+    def find(self, text: str) -> str | None:
+        """The first of them that says all of `text`; if none does, `text` is one of them from now on."""
+        if text in self._texts:
+            return text
+        length = len(text)
+        least, most = (ALIKE * length, length / ALIKE) if self._twins else (0, sys.maxsize)
+        # Pieces from a few places tell most pairs of texts apart; a short text has none.
+        step = length // _PROBES
+        probes = [text[at : at + _PROBE] for at in range(0, step * _PROBES, step)] if step > _PROBE else []
+        bits = range(int(least).bit_length(), int(most).bit_length() + 1)
+        mine = None
+        if any(_may_hold(probes, row) for size, row in self._rows.items() if size in bits):
+            for other, known in self._texts.items():
+                if least <= len(other) <= most and _may_hold(probes, other):
+                    mine = mine or ComparedText(text)
+                    its = self._texts[other] = known or ComparedText(other)
+                    if mine.is_within(its) and (not self._twins or its.is_within(mine)):
+                        return other
+        self._texts[text] = mine
+        self._rows[length.bit_length()] = f"{self._rows.get(length.bit_length(), '')}\n{text}"
+        return None
+
+
+def _may_hold(probes: Sequence[str], other: str) -> bool:
+    """Whether half of the pieces are in another text; in a row of texts they are if they are in one of these."""
+    may_miss = len(probes) // 2
+    for probe in probes:
+        if probe not in other:
+            may_miss -= 1
+            if may_miss < 0:
+                return False
+    return True
+
+
+class ComparedText:
+    """A text as it is compared: its words in order, without case and the marks around them, and each of them once.
+
+    sentences  the words with a mark where a sentence or a line ends
+    """
+
+    __slots__ = ("line", "sentences", "words")
+
+    def __init__(self, text: str) -> None:
+        line: list[str] = []
+        sentences = [_END]
+        for row in text.casefold().splitlines():
+            for word in row.split():
+                line.append(word.strip(_AROUND) or word)
+                sentences.append(line[-1])
+                if word[-1] in _STOPS:
+                    sentences.append(_END)
+            if sentences[-1] != _END:
+                sentences.append(_END)
+        self.line, self.words, self.sentences = line, set(line), " ".join(sentences)
+
+    def is_within(self, other: "ComparedText") -> bool:
+        """Whether `other` says all of it: "use it" is not said by "do not use it", so whole sentences count."""
+        if self.line == other.line or (self.line and self.sentences in other.sentences):
+            return True
+        missing = self.words - other.words
+        if len(self.words) < LONG or len(missing) > MAY_MISS * len(self.words):
+            return False
+        return not any(  # a number or a negation makes another statement
+            word in _NEGATION or word.endswith(("n't", "n\u2019t")) or any(char.isdigit() for char in word)
+            for word in missing
+        )

@@ -1,32 +1,23 @@
-"""Scores: the items that hold the query's words, and what each of several reasons adds to their scores.
+"""From candidates to ranked items: what each of several reasons adds to the scores that the words gave.
 
-Rare words find the items; common ones only count in those. So the cost follows the rarest words, not the store. The
-best items are then looked at more closely: what their texts say, what they have in common, and when they were made.
+The best items are looked at more closely: when they were made, what their texts say, what they have in common, and what
+the items beside them say for them: the turns of a conversation, the passages of a document. A short item says little by
+itself: its neighbours' words count for it as if they were its own, more softly.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Mapping, Sequence
 
-from memctl.retrieve.terms import COMMON, Term, known_terms, look_up_terms
+from memctl.retrieve.candidates import K1, POOL, Scores, SearchResult, Term, find_candidates
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
-from memctl.text.query import EN_STOP_WORDS, FR_STOP_WORDS, Query, stem
+from memctl.text.query import EN_STOP_WORDS, FR_STOP_WORDS, Query, asks_for_news, document_kind, stem
 
-Scores = dict[int, float]
-
-#: How much more a word counts that is there more often; bm25's k1 (FTS5 has 1.2).
-K1 = 1.4
-#: A search for fewer items looks words up as if it were for this many.
-FEW = 50
-#: Where every word is common, this many of the items stored last that have them are ranked.
-NEWEST = 400
-#: Items of a scope are counted up to here.
-COUNTED = 30_000
-#: The best items are looked at more closely; the order below them is that of the words alone.
-POOL = 80
-
+#: The best items tell whether the items stand in an order.
+PROBE = 24
 #: What is done for short items is done half as much for one of this many characters.
 SHORT = 600
 #: What names the thing that is asked for (a title, a file) adds, as a share of the best score.
@@ -69,6 +60,31 @@ SHORTEST = 4
 #: A word that a larger share of the items has says nothing.
 TOO_MANY = 0.7
 
+#: How much more a word counts that is there more often, with its neighbours'.
+NEAR_K1 = 1.2
+#: How much of a word counts for the items one and two places away.
+NEAR = (0.6, 0.35)
+#: The best SPREAD items are looked at with their neighbours; of the best WIDENED, also neighbours without a match.
+SPREAD = 500
+WIDENED = 20
+#: Of passages of documents fewer: each says by itself what it is about, so that neighbours add less, and bring none in.
+PASSAGES = 100
+OF_PASSAGES = 0.5
+#: What a passage loses, as a share of its score, that tells what changed in some version, when nobody asks for that.
+NEWS = 0.2
+#: The first part of a function or class has this much of the score of the best part.
+DEFINITION = 1.01
+#: How much a long item's words count less than a short one's (bm25's b; FTS5 has 0.75).
+LENGTH = 0.15
+FTS_LENGTH = 0.75
+#: What the whole source adds, as a share of the best score, and how soon more of a word adds nothing there.
+SOURCE = 0.15
+SOURCE_K1 = 2.0
+#: What the item before adds when it asks something: its share of the score.
+REPLY = 0.35
+#: What a turn keeps of its score for each better one right beside it, with which it is seen anyway.
+BESIDE = 0.82
+
 #: How a month begins, in English and French.
 _MONTHS = frozenset((
     "jan", "feb", "fév", "fev", "mar", "apr", "avr", "may", "mai", "jun", "jui", "jul", "aug", "aoû", "aou", "sep",
@@ -79,91 +95,36 @@ _SILENT = EN_STOP_WORDS | FR_STOP_WORDS
 _BLANKS = bytes(code if code > 127 or chr(code).isalnum() else 32 for code in range(256))
 
 
-class SearchResult:
-    """What a search found, and why it stands in this order.
-
-    query       the question taken apart
-    candidates  best first
-    total       how many items match: exact when it was asked for and few thousand can match, else at least as many as
-                are here
-    like        some of it was found by substring, not by the index
-    terms       what was looked up, the rarest first; empty when nothing was ranked
-    rest        common words that only counted in what the others found
-    items       how many items the scopes hold, about
-    parts       the name of each reason, and what it added to the scores, by rowid
-    """
-
-    __slots__ = ("candidates", "items", "like", "parts", "query", "rest", "terms", "total")
-
-    def __init__(self, query: Query, candidates: list[Candidate], total: int, *, like: bool = False) -> None:
-        self.query, self.candidates, self.total, self.like = query, candidates, total, like
-        self.terms: list[Term] = []
-        self.rest: list[Term] = []
-        self.items = 0
-        self.parts: list[tuple[str, Scores]] = []
-
-    def with_candidates(self, candidates: list[Candidate], total: int) -> "SearchResult":
-        """The same search with other candidates."""
-        other = SearchResult(self.query, candidates, total, like=self.like)
-        other.terms, other.rest, other.items, other.parts = self.terms, self.rest, self.items, self.parts
-        return other
-
-    def add(self, head: Iterable[Candidate], reason: str, added: Scores) -> None:
-        """Let a reason change the scores of the best candidates."""
-        if added:
-            for c in head:
-                if c.row in added:
-                    c.score += added[c.row]
-            self.parts.append((reason, added))
-
-    def idf(self, term: Term) -> float:
-        """What a word weighs: more, the fewer items of the scope have it."""
-        n = len(term.rows) or min(term.found, self.items)
-        return term.weight * math.log1p((max(0, self.items - n) + 0.5) / (n + 0.5))
-
-
-# --- by words ---------------------------------------------------------------------------------------------------
-
-
-def score_words(db: Database, query: Query, filters: Filters, limit: int, *, count: bool) -> tuple[SearchResult, int]:
-    """The items that hold the words, by BM25 with the weights of this scope, and how many to look at more closely."""
-    size = index.index_size(db)
-    wanted = limit if limit < 0 else max(limit, FEW)
-    in_scopes = index.count_in_scopes(db, filters, COUNTED, size)
-    result = SearchResult(query, [], 0)
-    result.terms, result.rest = look_up_terms(db, known_terms(db, query), filters, wanted, size)
-    result.items = max(in_scopes if in_scopes < COUNTED else size, *(len(t.rows) for t in result.terms), 1)
-    scores: Scores = {}
-    for term in result.terms:
-        weight = result.idf(term) * (K1 + 1)
-        for row, strength in term.rows.items():  # `word_score` for each would take twice the time
-            scores[row] = scores.get(row, 0.0) + weight * strength / (strength + K1)
-    pool = POOL
-    if not scores and result.rest:
-        scores = dict.fromkeys(_newest_rows(db, result.rest, filters, wanted), 0.0)
-        pool = len(scores)
-    result.total = len(scores)
-    terms = [*result.terms, *result.rest]
-    if count and result.rest and sum(term.found for term in terms) < COMMON:  # else counting would take too long
-        expressions = [expression for term in terms for expression, _ in term.forms]
-        result.total = max(result.total, index.count_any_match(db, expressions, filters))
-    result.parts.append(("words", scores))
-    return result, pool
-
-
-def _newest_rows(db: Database, terms: Sequence[Term], filters: Filters, wanted: int) -> list[int]:
-    """Of what has only common words, the items stored last: with all the words, then with the rarest."""
-    every = " AND ".join(f"({term.expression})" for term in terms if term.whole)
-    rows: dict[int, None] = {}
-    for expression in filter(None, (every, *(term.expression for term in terms))):
-        if len(rows) < max(wanted, POOL):
-            rows |= dict.fromkeys(index.newest_matches(db, expression, filters, max(wanted, NEWEST)))
-    return list(rows)
-
-
-def word_score(idf: float, strength: float) -> float:
-    """What a word of this weight adds where it is this strong."""
-    return idf * (K1 + 1) * strength / (strength + K1)
+def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: bool = False) -> SearchResult:
+    """The `limit` best items that hold any word of the query; a negative limit means all of them."""
+    result, pool = find_candidates(db, query, filters, limit, count=count)
+    scores = by_words = result.parts[0][1]
+    most = max(pool, limit) if limit >= 0 else sys.maxsize
+    rows = best_rows(scores, most)
+    near = None
+    places = index.read_order(db, rows[:PROBE])
+    if places and 4 * len(places) >= len(rows[:PROBE]):  # else they have no order
+        near = Neighbours(db, result, filters, documents=all(place.document for place in places.values()))
+        result.total += len(near.scores) - len(scores)
+        scores = near.scores
+    scores = score_times(db, result, scores)
+    if scores is not by_words:
+        rows = best_rows(scores, most)
+    found = index.fetch_candidates(db, scores, rows)
+    if len(rows) > pool:
+        found = index.sort_candidates(found)
+    head = found[:pool]
+    texts = score_texts(result, head)
+    if near is not None:
+        near.add_reasons(result, head)
+    if len(head) >= LEAST_ITEMS and not (near is not None and near.documents):  # passages are told apart by documents
+        fade = 1.0 if near is None else near.share
+        result.add(head, "topic", score_topic(index.sort_candidates(head), query, texts, fade))
+    if near is not None:
+        turns = {c.row: c.score for c in head if c.row in near.places and not near.places[c.row].document}
+        result.add(head, "beside", near.score_beside(turns) if turns else {})
+    result.candidates = index.sort_candidates(head) + found[pool:]
+    return result
 
 
 def best_rows(scores: Scores, limit: int) -> list[int]:
@@ -176,7 +137,7 @@ def best_rows(scores: Scores, limit: int) -> list[int]:
     return rows
 
 
-# --- by place and time ------------------------------------------------------------------------------------------
+# --- by time ---------------------------------------------------------------------------------------------------
 
 
 def score_times(db: Database, result: SearchResult, scores: Scores) -> Scores:
@@ -233,7 +194,11 @@ def score_texts(result: SearchResult, head: Sequence[Candidate]) -> dict[int, st
         head = index.sort_candidates([c for c in head if c.score >= least])[:POOL]
     top = max((c.score for c in head), default=0.0)
     words = {word.lower() for word in (*query.terms, *query.parts)}
-    result.add(head, "name", {c.row: NAMED * top for c in head if c.title and _is_named(c.title, words)})
+    # A short title, or the last part of one like `parser > Reader`.
+    titles = ((c.row, part) for c in head for part in (c.title.lower(), c.title.lower().rpartition(" > ")[2]))
+    starts = ((row, part.split(None, NAME_WORDS)) for row, part in titles)
+    named = {row: NAMED * top for row, first in starts if 0 < len(first) <= NAME_WORDS and words.issuperset(first)}
+    result.add(head, "name", named)
     if every:
         weights = [(term, result.idf(term) * top / every) for term in (*result.terms, *rest) if term.whole]
         result.add(head, "opening", _score_openings(head, weights))
@@ -258,20 +223,11 @@ def _score_common(
         weight = idf * (K1 + 1)
         for row, text in texts.items():
             times = text.count(root)
-            if times:  # `word_score` for each would take twice the time
+            if times:
                 strength = times / lengths[row]
                 held[row] = held.get(row, 0.0) + idf
                 added[row] = added.get(row, 0.0) + weight * strength / (strength + K1)
     return added
-
-
-def _is_named(title: str, words: set[str]) -> bool:
-    """Whether a short title, or the last part of one like `parser > Reader`, is made of these words."""
-    low = title.lower()
-    first = low.split(None, NAME_WORDS)
-    if first and len(first) <= NAME_WORDS and words.issuperset(first):
-        return True
-    return " > " in low and _is_named(low.rpartition(" > ")[2], words)
 
 
 def _score_openings(head: Sequence[Candidate], weights: Sequence[tuple[Term, float]]) -> Scores:
@@ -363,3 +319,148 @@ def _weigh_roots(head: Sequence[Candidate], texts: Sequence[str]) -> dict[str, f
             if root in twice:
                 weights[root] += share
     return weights
+
+
+# --- by what stands beside them -------------------------------------------------------------------------------------
+
+
+class Neighbours:
+    """The scores with what neighbours add, and the reasons that need to know where items stand.
+
+    places  the items at hand, by rowid: their source, their position in it
+    lines   by source: position -> rowid
+    own     for each term its strengths in these items, with less regard for their length
+    share   how much neighbours count: half for items of SHORT characters; for longer ones it fades away, since each of
+            them speaks for itself
+    """
+
+    def __init__(self, db: Database, result: SearchResult, filters: Filters, *, documents: bool) -> None:
+        self.documents = documents
+        self.words = words = result.parts[0][1]
+        most = PASSAGES if documents else SPREAD
+        rows = best_rows(words, most)[:most]
+        widened = () if documents else rows[:WIDENED]
+        beside = {near for row in widened for near in range(row - len(NEAR), row + len(NEAR) + 1)}
+        silent = index.filter_rows(db, filters, beside - words.keys())
+        self.places = index.read_order(db, [*rows, *silent])
+        self.lines: dict[str, dict[int, int]] = {}
+        for row in sorted(self.places):
+            place = self.places[row]
+            self.lines.setdefault(place.source, {})[place.position] = row
+        mean = sum(place.length for place in self.places.values()) / max(1, len(self.places)) or 1.0
+        ratios = {row: place.length / mean for row, place in self.places.items()}
+        # What makes a strength that FTS5 reckoned with an item's length one with less regard for it.
+        longer = {
+            row: (1 - FTS_LENGTH + FTS_LENGTH * ratio) / (1 - LENGTH + LENGTH * ratio) for row, ratio in ratios.items()
+        }
+        self.own = [
+            {row: term.rows[row] * longer[row] for row in term.rows.keys() & self.places.keys()}
+            for term in result.terms
+        ]
+        self.share = SHORT / (SHORT + mean) * min(1.0, SHORT / mean)
+        spread = self._spread_words(result)
+        result.parts.append(("neighbours", {row: score - words.get(row, 0.0) for row, score in spread.items()}))
+        self.scores = words | spread
+
+    def _spread_words(self, result: SearchResult) -> Scores:
+        """The scores of the items at hand when the words of each count, more softly, for those beside it."""
+        counts = self.share * (OF_PASSAGES if self.documents else 1)
+        steps = [(way * away, much * counts) for away, much in enumerate(NEAR, 1) for way in (-1, 1)]
+        scores: Scores = dict.fromkeys(self.places, 0.0)
+        beside: dict[int, list[tuple[int, float]]] = {}
+        for term, own in zip(result.terms, self.own, strict=True):
+            strengths = dict(own)
+            for row, strength in own.items():
+                if row not in beside:
+                    place = self.places[row]
+                    line, at = self.lines[place.source], place.position
+                    found = [(line[at + step], weight) for step, weight in steps if at + step in line]
+                    if place.document:  # a passage that holds none of the words is not brought in by the one beside it
+                        found = [(near, weight) for near, weight in found if near in self.words]
+                    beside[row] = found
+                for near, weight in beside[row]:
+                    strengths[near] = strengths.get(near, 0.0) + weight * strength
+            idf = result.idf(term) * (NEAR_K1 + 1)
+            for row, strength in strengths.items():
+                scores[row] += idf * strength / (strength + NEAR_K1)
+        return {row: score for row, score in scores.items() if score}
+
+    def add_reasons(self, result: SearchResult, head: Sequence[Candidate]) -> None:
+        """Add what else speaks for the best: a file that is named, the source as a whole, a question before.
+
+        A passage of release notes or of a change log loses a little, when the question is not after these.
+        """
+        if not head:
+            return
+        query, top = result.query, max(c.score for c in head)
+        words = {word.lower() for word in (*query.terms, *query.parts)}
+        placed = [c for c in head if c.row in self.places]
+        scores = {c.row: c.score for c in placed}
+        files: Scores = {}
+        for row in scores:
+            name = self.places[row].source.rpartition("/")[2].lower()
+            if name in words or ("." in name and name.rpartition(".")[0] in words):
+                files[row] = NAMED * top
+        result.add(head, "file", files)
+        sources = self._score_sources()
+        best = max(sources.values(), default=0.0)
+        if best:
+            most = SOURCE * self.share * top / best
+            result.add(head, "source", {row: most * sources.get(self.places[row].source, 0.0) for row in scores})
+        replies: Scores = {}
+        for row in scores:
+            place = self.places[row]
+            before = self.lines[place.source].get(place.position - 1)
+            if before is not None and self.places[before].asks and scores.get(before):
+                replies[row] = REPLY * self.share * scores[before]
+        result.add(head, "reply", replies)
+        if not self.documents:
+            return
+        kinds = {c.row: document_kind(self.places[c.row].source, c.title) for c in placed}
+        if not asks_for_news(query.text):
+            result.add(head, "news", {c.row: -NEWS * c.score for c in placed if kinds[c.row] == "news"})
+        programs = [c for c in placed if kinds[c.row] == "program"]
+        result.add(head, "definition", self._score_definitions(programs) if programs else {})
+
+    def _score_definitions(self, programs: Sequence[Candidate]) -> Scores:
+        """What lifts the first part of a function or class before its other parts: its name and docstring are there."""
+        definitions: dict[tuple[str, str], list[Candidate]] = {}
+        for c in programs:
+            definitions.setdefault((self.places[c.row].source, c.title), []).append(c)
+        lifted: Scores = {}
+        for parts in definitions.values():
+            first = min(parts, key=lambda c: self.places[c.row].position)
+            best = max(c.score for c in parts)
+            if best > first.score:
+                lifted[first.row] = DEFINITION * best - first.score
+        return lifted
+
+    def _score_sources(self) -> dict[str, float]:
+        """How well each source as a whole answers, its items taken together."""
+        every = len({place.source for place in self.places.values()})
+        out: dict[str, float] = {}
+        for own in self.own:
+            held: dict[str, float] = {}
+            for row, strength in own.items():
+                source = self.places[row].source
+                held[source] = held.get(source, 0.0) + (NEAR_K1 + 1) * strength / (strength + NEAR_K1)
+            idf = math.log1p((every - len(held) + 0.5) / (len(held) + 0.5))
+            for source, much in held.items():
+                out[source] = out.get(source, 0.0) + idf * much / (much + SOURCE_K1)
+        return out
+
+    def score_beside(self, scores: Scores) -> Scores:
+        """What turns lose for a better one right beside them: so what was said elsewhere finds a place, too."""
+        kept = dict(scores)
+        waiting = sorted(kept, key=kept.__getitem__)[-POOL:]
+        left = set(waiting)
+        while waiting:
+            row = waiting.pop()
+            left.remove(row)
+            line, at = self.lines[self.places[row].source], self.places[row].position
+            beside = [near for near in (line.get(at - 1), line.get(at + 1)) if near in left]
+            for near in beside:
+                kept[near] *= BESIDE
+            if beside:
+                waiting.sort(key=kept.__getitem__)
+        return {row: kept[row] - score for row, score in scores.items() if kept[row] != score}

@@ -9,10 +9,9 @@ from memctl.context import Context
 from memctl.lifecycle.jsonl import number_lines
 from memctl.operation import READ, Arg, Fields, Result, operation
 from memctl.parameters import ReadRequest
-from memctl.reading.request import Retriever, drop_weak, pool_size
+from memctl.reading.request import Retriever
 from memctl.retrieve import evaluate
 from memctl.retrieve.evaluate import Question, QuestionResult
-from memctl.retrieve.ranking import SearchResult
 from memctl.store.filters import Filters
 from memctl.store.items import items
 
@@ -103,7 +102,6 @@ def eval(
     the share of such questions whose block says it.
     """
     questions = _read_questions(ctx, file)
-    most = limit if all(not question.phrases for question in questions) else max(limit, pool_size(budget))
     retriever = Retriever(ctx, request, "eval", injectable=injectable)
     judged, searched = [], set()
     for question in questions:
@@ -112,9 +110,9 @@ def eval(
         if question.scope is not None and not request.all_scopes:
             filters = Filters(Filters.read_set(question.scope), injectable=injectable)
         searched.add(filters.scopes)
-        found = retriever.find(question.text, most, filters=filters)
-        told = _says_phrase(retriever, found, question, budget) if question.phrases else None
-        first = items.get_many(ctx.db, [c.id for c in found.candidates[:limit]])
+        found = retriever.find(question.text, limit, filters=filters)
+        told = _says_phrase(retriever, filters, question, budget) if question.phrases else None
+        first = items.get_many(ctx.db, [c.id for c in found.candidates])
         judged.append(evaluate.judge(question, first)._replace(told=told))
     result = Evaluated(judged, limit, budget)
     scopes = None if None in searched else tuple(sorted({name for names in searched for name in names or ()}))
@@ -141,7 +139,8 @@ def _read_questions(ctx: Context, file: str) -> list[Question]:
                 raise errors.EmptyInput
             questions, bad = evaluate.read_questions(number_lines(stream), tell)
     except OSError as exc:
-        raise errors.FileMissing(path=name, reason=exc.strerror or str(exc)) from exc
+        remedy = "name a file with one question a line (memctl eval --help), or - for standard input"
+        raise errors.FileMissing(path=name, reason=exc.strerror or str(exc), remedy=remedy) from exc
     if bad:
         raise errors.QuestionsInvalid(path=name, reason=f"{bad} line(s) are no question with its sources")
     if not questions:
@@ -149,16 +148,15 @@ def _read_questions(ctx: Context, file: str) -> list[Question]:
     return questions
 
 
-def _says_phrase(retriever: Retriever, found: SearchResult, question: Question, budget: int) -> bool:
+def _says_phrase(retriever: Retriever, filters: Filters, question: Question, budget: int) -> bool:
     """Whether the block that recall gives for the question says one of its phrases."""
-    from memctl.reading.block import deliver
-    from memctl.retrieve.selection import build_block
-    from memctl.text.block.frames import Compact
+    from memctl.reading.block import choose_passages, deliver
+    from memctl.text.block.packing import Compact, build
 
-    free = [c for c in found.candidates if c.injectable][: pool_size(budget)]
-    best = found.with_candidates(free, found.total)
-    drop_weak(best)
-    return evaluate.says_phrase(build_block(deliver(retriever, best), Compact(), budget).text, question.phrases)
+    found, _ = retriever.find_for_block(question.text, budget, filters=filters.replace(injectable=True))
+    ranked = deliver(retriever, found)
+    block = build(choose_passages(ranked, budget), Compact(), budget, ranked.words)
+    return evaluate.says_phrase(block.text, question.phrases)
 
 
 def text(result: Evaluated) -> Iterator[str]:

@@ -7,7 +7,7 @@ from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.errors import ArgumentInvalid, ItemNotFound
 from memctl.operation import READ, Arg, Fields, Result, operation
-from memctl.parameters import ReadRequest
+from memctl.parameters import Passages, ReadRequest, Source
 from memctl.paths import real_path
 from memctl.reading.request import looking_back, read_filters
 from memctl.text.clean import one_line
@@ -56,13 +56,19 @@ class ShownItem(Result):
     exits={1: "there is no such item, or no store"},
 )
 def show(
-    ctx: Context, id: Annotated[str, Arg("the item's id, whole or as short as recall prints it", metavar="MEM-ID")]
+    ctx: Context,
+    id: Annotated[str, Arg("the item's id, whole or as short as recall prints it", metavar="MEM-ID")],
+    *,
+    quarantined: Annotated[
+        bool, Arg("show the words of a quarantined item also where no person reads them", "--quarantined")
+    ] = False,
 ) -> ShownItem:
     """Show one item in full.
 
-    Archived items are shown too. Opening an item counts as a use of it; where the store cannot be written, it is
-    shown all the same.
+    Archived items are shown too; of one that policy holds back, the words only on a terminal. Opening an item counts as
+    a use of it; where the store cannot be written, it is shown all the same.
     """
+    from memctl.reading import delivery
     from memctl.store.documents import passages
     from memctl.store.items import attributes, items
 
@@ -72,9 +78,10 @@ def show(
         raise ItemNotFound(id=wanted)
     withheld = "" if item.injectable else items.withheld_reasons(ctx.db, [item.id]).get(item.id, "")
     place, matters = passages.get_positions(ctx.db, [item.id]), attributes.get_importance(ctx.db, [item.id])
+    if withheld == "policy" and not quarantined and "stdout" not in ctx.tty:
+        ctx.warn("[show] policy holds this item back: --quarantined shows its words where no terminal does")
+        item = delivery.without_words(item)
     if not ctx.db.trusted:
-        from memctl.reading import delivery
-
         (item,) = delivery.items_for_people(ctx, [item], "show")
     return ShownItem(
         ctx=ctx,
@@ -131,13 +138,6 @@ def show_text(result: ShownItem) -> Iterator[str]:
 
 #: Folders and files of documents that are told one by one; the counts say the rest.
 MOST_DOCUMENTS = 20
-
-Passages = Annotated[bool, Arg("passages of documents too, one by one", "--passages")]
-Source = Annotated[
-    str | None,
-    Arg("only what documents, people or models said (docs, people, models), or what is from this file or folder",
-        "--from", metavar="WHO|PATH", mcp_name="source"),
-]  # fmt: skip
 
 
 def said_where(ctx: Context, filters: "Filters", source: str | None, *, passages: bool) -> "Filters":
@@ -247,7 +247,7 @@ def list_(
     filters = said_where(ctx, everything, source, passages=passages)
     by_file = source == "docs" and not passages
     documents: list[DocumentSum] = []
-    if by_file or (filters.origin == "statements" and everything.name()):  # nothing narrower than scopes was asked for
+    if by_file or (filters.origin == "statements" and everything.name):  # nothing narrower than scopes was asked for
         single = by_file or filters.source is not None
         documents = corpus.sum_documents(ctx.db, filters.scopes, filters.source, by_file=single)
     found: list[MemoryItem] = []
@@ -374,15 +374,14 @@ def read(
         if why == "raw"
     }
     free = [item for item in found if item.injectable or item.id in raw]
-    fit = delivery.judge_items(ctx, free, passages.get_positions(ctx.db, [item.id for item in free]))
-    fit.tell(ctx, "read")
-    given = {item.id: item for item in fit.items}
+    fit, places = delivery.judge_items(ctx, free, passages.get_positions(ctx.db, [item.id for item in free]), "read")
+    given = {item.id: item for item in fit}
     shown = [given.get(item.id, item) for item in found]
     held, matter = {item.id for item in found} - given.keys(), attributes.get_importance(ctx.db, [i.id for i in found])
     return ReadItems(
         ctx=ctx,
         items=shown,
-        places=fit.places,
+        places=places,
         held=held,
         raw=raw,
         requested=len(wanted),

@@ -110,18 +110,18 @@ def session_inject(
 
     What the session reads is its scope, which stays from call to call.
     """
-    from memctl.ingest import turns
+    from memctl.ingest import statements
     from memctl.parameters import ReadRequest
     from memctl.reading.block import configured_form, recall_block
     from memctl.store import workspaces
 
     filed = workspaces.named_workspace(ctx.db, workspace).scope if workspace else scope
-    session = turns.begin_session(ctx.db, ctx.policy, session_id, scope=filed, fixed=workspace is not None)
+    session = statements.begin_session(ctx.db, ctx.policy, session_id, scope=filed, fixed=workspace is not None)
     request = ReadRequest(budget=budget_tokens, scope=session.scope, workspace=workspace)
     found = recall_block(ctx, query, request, configured_form(ctx), command="session", kind="session_inject")
-    turn = turns.record_turn(ctx.db, ctx.policy, session.id, query, "", found.block.ids)
+    turn = statements.record_turn(ctx.db, ctx.policy, session.id, query, "", found.block.ids)
     # What was given, then the block.
-    context = "\n\n".join(part for part in (system_context, found.shown()) if part)
+    context = "\n\n".join(part for part in (system_context, found.text) if part)
     data = {
         "status": "ok", "augmented_context": context, "items_injected": found.block.items,
         "tokens_used": found.block.tokens, "session_turn": turn.number, "format_version": found.version,
@@ -153,7 +153,7 @@ def session_store(
     Proposals are read in every form that `pull` reads; other text is the answer, and becomes no item. They are filed
     in the session's scope, with the session as their source.
     """
-    from memctl.ingest import turns
+    from memctl.ingest import statements
     from memctl.parameters import WriteTarget
     from memctl.text.block import markers
     from memctl.types import MemoryProvenance
@@ -166,13 +166,13 @@ def session_store(
     with ctx.db.atomic():
         target = WriteTarget(workspace=workspace)
         filed = None if workspace is None else target.place(ctx)[0]
-        session = turns.begin_session(ctx.db, ctx.policy, session_id, scope=filed, fixed=workspace is not None)
+        session = statements.begin_session(ctx.db, ctx.policy, session_id, scope=filed, fixed=workspace is not None)
         target.scope = session.scope
         source = ("doc", source_doc) if source_doc else ("tool", f"memory_propose:{session.id}")
         batch = StatementBatch(ctx, "memory_propose", target, MemoryProvenance(*source))
         done = store_proposals(batch, [*entries, *unusable], "session")
         answer = parsed.rest if parsed.structured else given
-        turn = turns.record_answer(ctx.db, ctx.policy, session.id, answer)
+        turn = statements.record_answer(ctx.db, ctx.policy, session.id, answer)
     data = done.as_dict()
     line = f"{data['accepted']} accepted, {data['rejected']} rejected, {data['quarantined']} quarantined"
     return PlainResult(data | {"session_turn": turn.number, "redacted": turn.redacted}, [line])

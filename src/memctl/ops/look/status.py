@@ -7,9 +7,7 @@ from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
 from memctl.errors import MemctlError
 from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
-from memctl.ops.look.items import MOST_DOCUMENTS, Passages, Source, document_lines, said_where
-from memctl.parameters import ReadIn, ReadRequest, seen_through
-from memctl.reading.request import block_budget, read_filters
+from memctl.parameters import Passages, ReadIn, ReadRequest, Source, seen_through
 from memctl.store.search.fts import DOUBTS
 from memctl.text import CHARS_PER_TOKEN, estimate_tokens
 from memctl.text.clean import one_line
@@ -55,11 +53,11 @@ def status(ctx: Context) -> PlainResult:
     data = {"status": "ok", "eco_mode": eco, "db_path": path, "db_exists": os.path.exists(path)}
     if not data["db_exists"]:
         return PlainResult(data, list(_status_lines(data, [], None)))
-    from memctl.store import sessions, workspaces
+    from memctl.store import contents, sessions, workspaces
     from memctl.store.documents import mounts
-    from memctl.store.items import events, items
+    from memctl.store.items import events
 
-    found, folders = items.count_contents(ctx.db), mounts.list_mounts(ctx.db)
+    found, folders = contents.count_contents(ctx.db), mounts.list_mounts(ctx.db)
     keys = (
         "total_items", "by_tier", "by_type", "fts5_available", "fts_tokenizer", "fts_tokenizer_mismatch", "fts_state",
     )  # fmt: skip
@@ -129,7 +127,7 @@ class Stats(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """The counts, `status`, and the version of the block's format."""
-        from memctl.text.block.packing import FORMAT_VERSION
+        from memctl.text.block.version1 import FORMAT_VERSION
 
         return self.as_json() | {"format_version": FORMAT_VERSION}
 
@@ -162,12 +160,13 @@ def stats(
     Statements, which are what people and models said, are counted by tier, type and scope, archived ones apart;
     documents are summed up by folder. The lines about the tokenizer tell how the full-text index was built.
     """
+    from memctl.store import contents
     from memctl.store.documents import corpus
     from memctl.store.filters import Filters
     from memctl.store.items import items
 
     seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))
-    counts = items.count_contents(ctx.db, seen.scopes, seen.corpus_id)
+    counts = contents.count_contents(ctx.db, seen.scopes, seen.corpus_id)
     documents = []
     tiers, types, passages = counts["by_tier"], counts["by_type"], 0
     if corpus.has_documents(ctx.db):
@@ -199,6 +198,8 @@ def stats_text(result: Stats) -> Iterator[str]:
     yield from _count_lines(f"{which} tier", {t.upper(): count for t, count in n["statements_by_tier"].items()}, 4)
     yield from _count_lines(f"{which} type", n["statements_by_type"], 12)
     if result.documents:
+        from memctl.ops.look.items import document_lines
+
         yield "  Documents:"
         yield from (f"    {line}" for line in document_lines(result.ctx, result.documents))
     if len(n.get("by_scope", ())) > 1:
@@ -268,7 +269,9 @@ def digest(
     budget goes; types that bind (constraints, decisions) before others. Then the documents, a line for each folder;
     with --passages their passages stand among the statements. Items kept from models are left out.
     """
+    from memctl.ops.look.items import MOST_DOCUMENTS, document_lines, said_where
     from memctl.reading import delivery
+    from memctl.reading.request import block_budget, read_filters
     from memctl.store.documents import corpus
     from memctl.store.items import items
 

@@ -16,6 +16,11 @@ from memctl.text import CHARS_PER_TOKEN
 from memctl.text.block.packing import Block
 from memctl.text.clean import one_line
 
+#: What of a model's options ask offers, and where its own stand among them.
+_MODEL = Fields(
+    "llm cite budget inspect_cap protocol max_calls threshold query_threshold stable_steps visiting system_prompt "
+    "llm_mode timeout stream"
+)
 #: Citations that lead nowhere and are named one by one.
 _LINES = 20
 
@@ -51,13 +56,7 @@ def ask(
     path: Annotated[str, Arg("the folder", path=True)],
     question: Annotated[str, Arg("what you want to know")],
     *,
-    options: Annotated[
-        ModelOptions,
-        Fields(
-            "llm cite budget inspect_cap protocol max_calls threshold query_threshold stable_steps visiting "
-            "system_prompt llm_mode timeout stream"
-        ),
-    ],
+    options: Annotated[ModelOptions, _MODEL],
     cite: Annotated[
         bool, Arg("ask for citations, and check them against what the model was given", "--cite", mcp="full")
     ] = False,
@@ -130,9 +129,11 @@ def _look(ctx: Context, visit: Visit, question: str, budget: int, cap: int) -> t
 def _check(ctx: Context, grounded: GroundedAnswer, visit: Visit) -> list[Citation]:
     """The answer's citations; those that were not in the context are named."""
     from memctl.reading.block import current_folder
-    from memctl.text.block.packing import display_path
+    from memctl.text.block.packing import Labels, display_path
 
-    below = display_path(os.path.join(visit.folder, ""), current_folder(ctx))  # how the context shows the folder
+    below = display_path(
+        os.path.join(visit.folder, ""), Labels(current_folder(ctx))
+    )  # how the context shows the folder
     found = check_citations(grounded.result.answer, grounded.places, below=below)
     unknown = [citation.source for citation in found if not citation.known]
     for source in unknown[:_LINES]:

@@ -11,7 +11,7 @@ from memctl.answering.answer import Model, ModelOptions
 from memctl.answering.chat import ChatOptions, ChatRecorder, ChatTurn, Conversation, find_session
 from memctl.context import Context
 from memctl.folders.mounted import SyncMode, Visit, VisitOptions, bring_in, canonical_folder, mount_at
-from memctl.ingest.turns import check_session_id
+from memctl.ingest.statements import check_session_id
 from memctl.llm import terminal
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import CREATE, READ, Arg, Fields, Result, operation

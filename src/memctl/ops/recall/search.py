@@ -7,7 +7,7 @@ from memctl.context import Context
 from memctl.operation import MARK_OFF, MARK_ON, READ, Arg, Fields, Result, operation
 from memctl.parameters import ReadRequest
 from memctl.reading.request import Retriever, looking_back
-from memctl.retrieve.ranking import SearchResult
+from memctl.retrieve.candidates import SearchResult
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
 
@@ -192,7 +192,7 @@ def _tags(c: Candidate) -> list[str]:
         plain = c.tags.removeprefix('["').removesuffix('"]').split('", "')
         if len(c.tags) == sum(map(len, plain)) + 4 * len(plain) and '"' not in "".join(plain):
             return plain
-    from memctl.store.items.rows import load_strings
+    from memctl.store.items.items import load_strings
 
     return load_strings(c.tags)
 

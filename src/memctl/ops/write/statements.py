@@ -94,6 +94,8 @@ def remember(
     elif clean.is_blank(given):
         raise errors.UsageError("the statement is empty", command="remember")
     content = clean.statement(without_injected(ctx, given, "remember"))
+    if not content:
+        raise errors.NothingStored(reason="the input only repeats injected memory")
     source = _named_source(ctx, target.source) if target.source else None
     batch = StatementBatch(ctx, "memctl-remember", target, source)
     item = batch.add(batch.statement(content, title or "", type=type, confidence=confidence), importance)
@@ -236,7 +238,8 @@ def propose_text(result: Proposals) -> Iterator[str]:
         "some-llm --json < question | MEMCTL_SESSION=review-7 memctl pull --tier mtm",
     ),
     exits={
-        0: "also when everything was known already, the model proposed an empty list, or it refused to answer",
+        0: "also when everything was known already, the model proposed an empty list, refused to answer, or only "
+        "repeated injected memory",
         1: "nothing came in, or nothing of it could be stored",
     },
 )
@@ -269,10 +272,11 @@ def pull(
     given = read_stdin(ctx, "pull")
     if tee and ctx.emit is not None:  # before anything can go wrong; all of it when it is proposals and nothing else
         ctx.emit((parse_proposals(ctx, given).rest or given).rstrip("\n") + "\n")
-    parsed = parse_proposals(ctx, without_injected(ctx, given, "pull"))
+    text = without_injected(ctx, given, "pull")
+    parsed = parse_proposals(ctx, text)
     for problem in parsed.problems:
         ctx.warn(f"[pull] {problem}")
-    is_empty = not parsed.structured and is_empty_talk(parsed.rest)
+    is_empty = not text or (not parsed.structured and is_empty_talk(parsed.rest))
     if parsed.structured:
         proposed = [(batch.proposed(found), found.importance) for found in parsed.proposals]
         said = [(item, importance) for item, importance in proposed if not clean.is_blank(item.content)]
@@ -283,7 +287,8 @@ def pull(
         if len(said) < len(proposed):
             ctx.note(f"[pull] {len(proposed) - len(said)} proposal(s) only repeat injected memory")
     elif is_empty:
-        ctx.note("[pull] the input is a refusal, or says nothing: not stored")
+        why = "is a refusal, or says nothing" if text else "only repeats injected memory"
+        ctx.note(f"[pull] the input {why}: not stored")
     else:
         ctx.note("[pull] no structured proposals found — storing as single note")
         batch.add(batch.statement(parsed.rest, clean.one_line(title or "") or _note_title(parsed.rest), type=type))

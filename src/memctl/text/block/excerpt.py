@@ -40,10 +40,10 @@ class _Piece:
 
     __slots__ = ("cost", "line", "opens", "starts_line", "text")
 
-    def __init__(self, line: int, text: str, starts_line: bool, line_cost: int) -> None:
-        self.line, self.text, self.starts_line = line, text, starts_line
-        self.cost = len(text) + (line_cost if starts_line else 1)
-        self.opens = False
+    def __init__(self, line: int, text: str, *, line_cost: int | None = None, opens: bool = False) -> None:
+        self.line, self.text, self.opens = line, text, opens
+        self.starts_line = line_cost is not None
+        self.cost = len(text) + (1 if line_cost is None else line_cost)
 
 
 def stems(query: Query) -> list[str]:
@@ -118,30 +118,27 @@ def _pieces(lines: Sequence[str], room: int, line_cost: int) -> list[_Piece]:
     With note of where a paragraph, a heading, a list item or a fenced block begins; nothing begins inside such a block.
     """
     pieces: list[_Piece] = []
-    for number, line in enumerate(lines):
-        starts_line = True
-        if not line:
-            pieces.append(_Piece(number, line, starts_line, line_cost))
-        for text in sentences(line) if len(line) > min(LONG_LINE, room) else (line,):
-            start = 0
-            while start < len(text):
-                end = len(text)
-                if end - start > room:
-                    blank = text.rfind(" ", start + room // 2, start + room)
-                    end = blank if blank > start else start + room
-                pieces.append(_Piece(number, text[start:end], starts_line, line_cost))
-                starts_line = False
-                start = end + 1 if text[end : end + 1] == " " else end
     fenced, after_blank = False, True
-    for piece in pieces:
-        bare = piece.text.lstrip() if piece.starts_line else ""
+    for number, line in enumerate(lines):
+        parts: list[str] = []
+        for sentence in sentences(line) if len(line) > min(LONG_LINE, room) else (line,):
+            text = sentence
+            while len(text) > room:
+                blank = text.rfind(" ", room // 2, room)
+                end = blank if blank > 0 else room
+                parts.append(text[:end])
+                text = text[end:].removeprefix(" ")
+            if text or not parts:
+                parts.append(text)
+        bare = parts[0].lstrip()
         fence = bare.startswith(_FENCES)
-        if not fenced:
-            sign = bare.partition(" ")[0]
-            item = bare.startswith(_BULLETS) or (sign[-1:] in ".)" and sign[:-1].isdigit())
-            piece.opens = bool(bare) and (after_blank or fence or item)
+        sign = bare.partition(" ")[0]
+        item = bare.startswith(_BULLETS) or (sign[-1:] in ".)" and sign[:-1].isdigit())
+        opens = not fenced and bool(bare) and (after_blank or fence or item)
+        pieces.append(_Piece(number, parts[0], line_cost=line_cost, opens=opens))
+        pieces += [_Piece(number, text) for text in parts[1:]]
         fenced ^= fence
-        after_blank = piece.starts_line and not bare
+        after_blank = not bare and len(parts) == 1
     return pieces
 
 
@@ -159,26 +156,11 @@ def sentences(line: str) -> Iterator[str]:
         yield line[start:]
 
 
-class _Tally:
-    """What the words of a window weigh: each in full once, and a little for each time that it is there again."""
-
-    __slots__ = ("times", "weight")
-
-    def __init__(self) -> None:
-        self.times: dict[int, int] = {}
-        self.weight = 0.0
-
-    def count(self, held: Sequence[tuple[int, float]], step: int) -> None:
-        """Take the words of a piece in (step 1) or out (step -1)."""
-        for number, weight in held:
-            times = self.times.get(number, 0)
-            others = min(times, times + step)
-            self.weight += step * weight * (AGAIN / others if others else 1.0)
-            self.times[number] = times + step
-
-
 def _best_window(pieces: Sequence[_Piece], room: int, words: Weighed, line_cost: int) -> tuple[int, int]:
-    """The stretch of pieces within `room` in which the words weigh most; the earliest of equals."""
+    """The stretch of pieces within `room` in which the words weigh most; the earliest of equals.
+
+    A word counts in full once, and a little for each time that it is there again.
+    """
     low = [piece.text.lower() for piece in pieces]
     held: list[list[tuple[int, float]]] = [[] for _ in pieces]  # the words in each, as (number, weight)
     weights = words if isinstance(words, Mapping) else None
@@ -188,21 +170,25 @@ def _best_window(pieces: Sequence[_Piece], room: int, words: Weighed, line_cost:
         for i in where:
             held[i].append((number, word_weight))
     best, best_weight = (0, 0), -1.0
-    end, size, tally = 0, 0, _Tally()
+    end, size, said, times = 0, 0, 0.0, [0] * len(words)
     for start, piece in enumerate(pieces):
         if end < start:
-            end, size, tally = start, 0, _Tally()
+            end, size, said, times = start, 0, 0.0, [0] * len(words)
         # A window that starts inside a line pays for a line start there.
         extra = 0 if piece.starts_line else line_cost
         while end < len(pieces) and size + pieces[end].cost + extra <= room:
             size += pieces[end].cost
-            tally.count(held[end], 1)
+            for number, weight in held[end]:
+                said += weight * (AGAIN / times[number] if times[number] else 1.0)
+                times[number] += 1
             end += 1
         if end > start:
             whole = piece.opens + (end == len(pieces) or pieces[end].opens)
-            weight = tally.weight * (1 + BORDER * whole)
-            if weight > best_weight + 1e-9:
-                best, best_weight = (start, end), weight
+            worth = said * (1 + BORDER * whole)
+            if worth > best_weight + 1e-9:
+                best, best_weight = (start, end), worth
             size -= piece.cost
-            tally.count(held[start], -1)
+            for number, weight in held[start]:
+                times[number] -= 1
+                said -= weight * (AGAIN / times[number] if times[number] else 1.0)
     return best

@@ -1,7 +1,6 @@
 """What a block is known by: its header and footer, and the lines between.
 
-Blocks that a model repeats are found and taken out, so that recall does not feed itself; content that could be taken
-for a block's own lines gets a backslash; and a block is read back.
+Blocks that a model repeats are found and taken out, so that recall does not feed itself; and a block is read back.
 """
 
 from typing import Any
@@ -49,24 +48,20 @@ def _block_end(text: str, at: int) -> int:
         bare = line.lstrip(" ")
         if bare.startswith(FOOTER) and len(line) - len(bare) <= 3:
             return following
-        if line and not _belongs(line, in_head=in_head, compact=compact):
+        if compact:  # the line of a passage, or its content
+            handle, bracket, rest = line[1:].partition("]")
+            names_passage = line.startswith("[") and bool(bracket and handle) and " " not in handle
+            belongs = line.startswith(" ") or (names_passage and rest[:1] in ("", " "))
+        else:
+            key, colon, _ = f"{line} ".partition(": ")
+            said = in_head and bool(colon) and key.replace("_", "").isalpha()
+            belongs = said or line.startswith("    ") or (line.startswith("[") and "] [" in line[:16])
+        if line and not belongs:
             return end
         compact = compact or (in_head and line.startswith(COMPACT))
         in_head = in_head and bool(line)
         end = following
     return end
-
-
-def _belongs(line: str, *, in_head: bool, compact: bool) -> bool:
-    """Whether a line looks like one of a block."""
-    if compact:
-        handle, bracket, rest = line[1:].partition("]")
-        names_passage = line.startswith("[") and bool(bracket and handle) and " " not in handle
-        return line.startswith(" ") or (names_passage and rest[:1] in ("", " "))
-    if line.startswith("    ") or (line.startswith("[") and "] [" in line[:16]):
-        return True
-    key, colon, _ = f"{line} ".partition(": ")
-    return in_head and bool(colon) and key.replace("_", "").isalpha()
 
 
 def _structure_end(text: str, at: int) -> int:
@@ -84,56 +79,6 @@ def _structure_end(text: str, at: int) -> int:
             return end
         end = following
     return end
-
-
-# --- content lines that look like the block's own ---------------------------------------------------------------------
-
-#: Lines of the frame that say where a passage comes from, and who speaks in a conversation: a text must say neither of
-#: itself.
-_OURS = ("trust:", "provenance:", "user:", "assistant:", "system:", "human:", "developer:")
-#: Tags in which prompts keep what they give to a model apart: a text must not end or begin one.
-_APART = (
-    "memory", "memories", "context", "system", "system-reminder", "instructions", "prompt", "user", "human",
-    "assistant", "document", "documents", "injected", "tool_result", "function_results",
-)  # fmt: skip
-#: The least number of hexadecimal digits of a short id in a block.
-_SHORTEST_ID = 6
-_HEX = frozenset("0123456789abcdef")
-
-
-def escaped(line: str) -> str:
-    """A content line that looks like the block's own gets a backslash, so that no reader takes it for one.
-
-    It is looked at as it is seen: compatible forms as the usual ones, dashes as hyphens, nothing invisible. A soft
-    hyphen is seen or not, as the reader has it: with it as a hyphen, and without it.
-    """
-    looks: tuple[str, ...] = (line,)
-    if not line.isascii():
-        import unicodedata
-
-        seen = "".join(
-            "-" if unicodedata.category(char) == "Pd" or char == "\u2212" else char
-            for char in unicodedata.normalize("NFKC", line)
-            if unicodedata.category(char) not in ("Cf", "Mn", "Me") or char == "\u00ad"
-        )
-        looks = (seen.replace("\u00ad", "-"), seen.replace("\u00ad", ""))
-    if not any(_is_ours(look.lstrip()) for look in looks):
-        return line
-    start = len(line) - len(line.lstrip())
-    return f"{line[:start]}\\{line[start:]}"
-
-
-def _is_ours(bare: str) -> bool:
-    if bare.startswith("["):
-        inside, _, rest = bare[1:].partition("]")
-        numbered = inside.strip().isdigit() and rest.lstrip().startswith("[")
-        handle = inside.partition("+")[0]
-        is_id = handle.startswith("MEM-") or (len(handle) >= _SHORTEST_ID and not set(handle.lower()) - _HEX)
-        return bare.startswith("[path:") or numbered or (rest[:1] == " " and is_id)
-    if bare.startswith("<"):
-        name = bare[1:30].lstrip("/ ").partition(">")[0].partition(" ")[0]
-        return ">" in bare and name.lower() in _APART
-    return bare.startswith((HEADER, "--- End Memory")) or bare[:11].lower().startswith(_OURS)
 
 
 # --- a block read back ------------------------------------------------------------------------------------------------

@@ -1,26 +1,24 @@
-"""Packing the injection block into its budget: passages between a header and a footer that content cannot imitate.
+"""The injection block: passages are written down, and packed into a budget, so that content cannot imitate the frame.
 
 The budget is a promise: header, passages and footer together, with the line break that ends the output, never cost
 more. Passages are taken in the order given; one that is too long is cut, one that does not fit does not stop the rest.
+
+`Compact` is format_version 2, the default; `Frame` writes the passages alone; `memctl.text.block.version1` has
+version 1. docs/formats.md has the grammar of both versions.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memctl import ids
-from memctl.text import CHARS_PER_TOKEN, source_trust
+from memctl.text import CHARS_PER_TOKEN, estimate_tokens, source_trust
 from memctl.text.block.excerpt import CUT, Excerpt, Weighed, cost, excerpt, opened
-from memctl.text.block.frames import META_CHARS, Frame, Full
-from memctl.text.block.markers import HEADER, escaped
+from memctl.text.block.markers import COMPACT, FOOTER, HEADER
 from memctl.text.clean import one_line, union
 
 if TYPE_CHECKING:
     import re
 
     from memctl.store.documents.passages import SourcePosition
-
-#: The version that `format_injection_block` writes; what `recall` prints by default is `frames.Compact.version`.
-FORMAT_VERSION = 1
 
 #: Of several passages none gets more than this share of the room before the others had theirs, and of many none more
 #: than SHARE characters: a question is answered more often by many short passages than by a few long ones.
@@ -30,10 +28,14 @@ SHARE = 700
 LEAST = 160
 LEAST_FIRST = 60
 
-#: How long a heading in the frame may be, in characters: the nearest that the text does not say, not the whole way.
+#: Characters of what is said around a passage: of one fact, and of a heading: the nearest part that the text does not
+#: say, not the whole way.
+META_CHARS = 300
 HEADING = 48
 #: The heading may stand in this many of the first lines of the text itself.
 LOOKED_AT = 6
+#: A path outside of mounts and of the current folder is shown by its last NAMES names, never whole.
+NAMES = 2
 _DAY = 10
 
 
@@ -99,44 +101,27 @@ class Block(NamedTuple):
     shown: tuple[BlockEntry, ...] = ()
 
 
-def format_injection_block(
-    items: Sequence[Any],
-    budget_tokens: int = 1500,
-    total_matched: int | None = None,
-    injection_type: str = "memory_recall",
-    fts_strategy: str | None = None,
-    fts_dropped_terms: Sequence[str] | None = None,
-    *,
-    places: Mapping[str, "SourcePosition"] | None = None,
-    cwd: str = "",
-    words: Sequence[str] = (),
-) -> str:
-    """The block for some items (MemoryItem or dict, best first) within a budget; "" when there are none or none fits.
+class Labels(NamedTuple):
+    """What is said around passages that only the store knows.
 
-    places  item id -> where it stands in its source; cwd: paths below it are shown relative to it
-    words   stems of the query: a passage that must be cut keeps the lines that have them
+    cwd       the folder that paths are shown relative to
+    roots     each mount's folder with its name, the longest path first; None: no path is shortened but below `cwd`
+    near      paths below `cwd` are shown as seen from there, wherever their mount is: for answers that people read
+    handles   item id -> the id as it is shown
+    replaced  item id -> what is said of the items that it replaced or that replaced it
     """
-    passages = [block_entry(item, (places or {}).get(_id(item)), cwd) for item in items]
-    head = header_lines(injection_type, budget_tokens, len(items) if total_matched is None else total_matched)
-    if fts_strategy and fts_strategy != "AND":  # a plain search for all words needs no word about it
-        dropped = ", ".join(one_line(str(term)) for term in fts_dropped_terms or ())
-        head.append(f"fts_strategy: {one_line(fts_strategy)}" + (f" (dropped: {dropped})" if dropped else ""))
-    return build(passages, Full(head, budget_tokens), budget_tokens, words).text
+
+    cwd: str = ""
+    roots: Sequence[tuple[str, str]] | None = None
+    near: bool = False
+    handles: Mapping[str, str] = {}
+    replaced: Mapping[str, tuple[str, ...]] = {}
 
 
-def header_lines(injection_type: str, budget_tokens: int, matched: int) -> list[str]:
-    """The header's lines up to `matched`."""
-    return [
-        HEADER,
-        f"format_version: {FORMAT_VERSION}",
-        f"injection_type: {one_line(injection_type)}",
-        f"generated_at: {ids.timestamp_seconds()}",
-        f"budget_tokens: {budget_tokens}",
-        f"matched: {matched}",
-    ]
+_NO_LABELS = Labels()
 
 
-def build(passages: Sequence[BlockEntry], frame: Frame, budget_tokens: int, words: Weighed = ()) -> Block:
+def build(passages: Sequence[BlockEntry], frame: "Frame", budget_tokens: int, words: Weighed = ()) -> Block:
     """Fit passages into the budget and write the block; what frames do not take, the passages get.
 
     Those that follow each other share a frame; what that spares is given out once more. `words` are stems in lower
@@ -157,153 +142,33 @@ def build(passages: Sequence[BlockEntry], frame: Frame, budget_tokens: int, word
     return Block(text, tuple(i for p in written for i in p.ids), len(written), used, tuple(written))
 
 
-# --- one passage ------------------------------------------------------------------------------------------------------
-
-
-#: The fields of an item that a block shows.
-_SHOWN = (
-    "id", "tier", "validation", "type", "title", "content", "provenance", "tags", "confidence", "entities",
-    "created_at",
-)  # fmt: skip
-
-
-def block_entry(item: Any, place: "SourcePosition | None" = None, cwd: str = "") -> BlockEntry:
-    """What the block shows of one item (a MemoryItem, or a dict that may lack keys)."""
-    data: Mapping[str, Any] = item if isinstance(item, Mapping) else item.to_dict(_SHOWN)
-    source = data.get("provenance") or {}
-    kind, source_id = str(source.get("source_kind") or ""), str(source.get("source_id") or "")
-    chunk_ids, hashes = source.get("chunk_ids") or (), source.get("content_hashes") or ()
-    content = str(data.get("content") or "")
-    lines = _without_blank_ends([line.translate(_CONTROLS).rstrip() for line in content.splitlines()])
-    span = None
-    if place is not None and place.position is not None:
-        chunk = str(place.position)
-        if place.line_start is not None and place.line_end is not None:
-            span = place.line_start, place.line_end
-    else:  # older stores only have `path:3` among the chunk ids
-        tail = str(chunk_ids[0]).rpartition(":")[2] if chunk_ids else ""
-        chunk = tail if tail.isdecimal() else ""
-    path = display_path(source_id, cwd) if kind == "doc" and source_id and chunk else ""
-    stated = place_line(lines[0], source_id) if kind == "doc" and lines and lines[0].startswith("[path:") else None
-    if stated:  # the content of older stores begins with its own place and may end with a [camel: …] line
-        camel = len(lines) > 1 and lines[-1].startswith("[camel: ") and lines[-1].endswith("]")
-        lines = _without_blank_ends(lines[1:-1] if camel else lines[1:])
-        path = path or display_path(source_id or stated[1], cwd)
-        chunk, span = chunk or stated[2], span or (int(stated[3]), int(stated[4]))
-    title = str(data.get("title") or "")
-    anchor = one_line(place.anchor, META_CHARS) if place is not None and path and span is None else ""
-    said_source = one_line(kind + (f":{source_id}" if source_id else ""), META_CHARS)
-    if "trust:" in said_source.lower():  # a source cannot say itself how far it is trusted
-        import re
-
-        said_source = re.sub("(?i)trust:", lambda found: found[0][:-1] + "\\:", said_source)
-    return BlockEntry(
-        ids=(_id(item),),
-        tier=one_line(str(data.get("tier") or "stm")),
-        validation=one_line(str(data.get("validation") or "unverified")),
-        type=one_line(str(data.get("type") or "note")),
-        title=one_line(str(data.get("title", "(untitled)"))),
-        lines=[escaped(line) for line in lines],
-        path=path,
-        chunk=chunk,
-        span=span,
-        provenance=said_source + (f" | {one_line(str(hashes[0])[:16])}..." if hashes else ""),
-        tags=[one_line(str(tag)) for tag in data.get("tags") or ()],
-        confidence=float(data.get("confidence", 0.5)),
-        entities=[one_line(str(entity)) for entity in data.get("entities") or ()],
-        anchor="" if anchor in str(data.get("title", "")) else anchor,  # a heading path says no more than the title
-        trust=getattr(place, "trust", "") or source_trust.trust_of(kind, source_id, chunk_ids)[1],
-        source=f"{kind}:{source_id}" if source_id else "",
-        handle=_id(item),
-        heading=one_line(_heading(title, lines, path), HEADING),
-        date="" if path else one_line(str(data.get("created_at") or ""))[:_DAY],
-        moment=str(data.get("created_at") or ""),
-    )
-
-
-def _heading(title: str, lines: Sequence[str], path: str) -> str:
-    """What a title says that neither the path nor the first lines of the passage say anyway; "" if nothing.
-
-    Of a document's heading path that is the nearest part, of a statement the whole.
-    """
-    first_lines = " ".join(lines[:LOOKED_AT])
-    if not path:
-        bare = " ".join(title.split()).rstrip("….: ").casefold()
-        said = " ".join(first_lines.split()).lstrip("#* ").casefold()
-        return "" if not bare or bare == "(untitled)" or said.startswith(bare) else title
-    name, text = _letters(path.rpartition("/")[2].partition(".")[0]), _letters(first_lines)
-    parts = [part for part in title.split(" > ") if (bare := _letters(part)) and bare != name and bare not in text]
-    return parts[-1] if parts else ""
-
-
-def _letters(text: str) -> str:
-    return "".join(char for char in text.casefold() if char.isalnum())
-
-
-def display_path(path: str, cwd: str) -> str:
-    """A path relative to `cwd` when it is below it, else as it is."""
-    base = cwd.rstrip("/") + "/"
-    return one_line(path[len(base) :] if cwd and path.startswith(base) else path, META_CHARS)
-
-
-def _id(item: Any) -> str:
-    return str(item.get("id", "") if isinstance(item, Mapping) else item.id)
-
-
-def place_line(line: str, source_id: str) -> "re.Match[str] | None":
-    """Path, chunk, first and last line of the place line that older programs wrote into a passage of this source."""
-    import re
-
-    found = re.fullmatch(r"\[path:(.+) chunk:(\d{1,9}) lines:(\d{1,9})-(\d{1,9})\]", line)
-    return found if found and (source_id.endswith(found[1]) or found[1].endswith(source_id)) else None
-
-
-_CONTROLS = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160)))
-
-
-def _without_blank_ends(lines: list[str]) -> list[str]:
-    start, end = 0, len(lines)
-    while start < end and not lines[start]:
-        start += 1
-    while end > start and not lines[end - 1]:
-        end -= 1
-    return lines[start:end]
-
-
-# --- fitting ----------------------------------------------------------------------------------------------------------
-
-
-def _fit(passages: Sequence[BlockEntry], frame: Frame, room: int, words: Weighed) -> list[BlockEntry]:
-    frames = [frame.cost(p, len(passages)) for p in passages]
+def _fit(passages: Sequence[BlockEntry], frame: "Frame", room: int, words: Weighed) -> list[BlockEntry]:
+    """The passages as far as they fit: each gets its share in order, and what is left goes to those that are cut."""
+    count = len(passages)
+    fair = int(room * FAIR_SHARE) if count > 1 else room
+    fair = min(fair, max(SHARE, room // max(1, count)))
     bodies = [cost(p.lines, frame.line_cost) for p in passages]
-    fair = int(room * FAIR_SHARE) if len(passages) > 1 else room
-    fair = min(fair, max(SHARE, room // max(1, len(passages))))
-    shares = _shares(frames, bodies, fair, room)
-    out = []
-    for p, share, body in zip(passages, shares, bodies, strict=True):
-        cut = None if share < 0 else (opened if p.path else excerpt)(p.lines, share, words, frame.line_cost)
-        if cut is not None:
-            out.append(p if share >= body else _cut(p, cut, marked=frame.version == 1))
-    return out
-
-
-def _shares(frames: Sequence[int], bodies: Sequence[int], fair: int, room: int) -> list[int]:
-    """How many characters of content each passage gets, -1 for none: in order, then what is left to those cut."""
-    shares: list[int] = []
-    for frame, body in zip(frames, bodies, strict=True):
+    shares: list[int] = []  # characters of content, -1 for none
+    for p, body in zip(passages, bodies, strict=True):
+        around = frame.cost(p, count)
         least = min(body, LEAST if any(share >= 0 for share in shares) else LEAST_FIRST)
-        share = min(body, max(fair - frame, least), room - frame)
+        share = min(body, max(fair - around, least), room - around)
         if share < least:
             share = -1
         else:
-            room -= frame + share
+            room -= around + share
         shares.append(share)
-    for i, body in enumerate(bodies):
-        if 0 <= shares[i] < body:
-            more = min(body - shares[i], room)
-            shares[i] += more
-            room -= more
-    return shares
+    out = []
+    for p, body, first_share in zip(passages, bodies, shares, strict=True):
+        if first_share < 0:
+            continue
+        share = min(body, first_share + room)
+        room -= share - first_share
+        if share >= body:
+            out.append(p)
+        elif cut := (opened if p.path else excerpt)(p.lines, share, words, frame.line_cost):
+            out.append(_cut(p, cut, marked=frame.version == 1))
+    return out
 
 
 def _cut(p: BlockEntry, cut: Excerpt, *, marked: bool) -> BlockEntry:
@@ -323,10 +188,10 @@ def _cut(p: BlockEntry, cut: Excerpt, *, marked: bool) -> BlockEntry:
     return p._replace(lines=lines, span=span, cut=left_out)
 
 
-# --- passages that follow each other in one source, written as one ----------------------------------------------------
+# --- passages of one source, written as one --------------------------------------------------------------------------
 
 
-def joined(passages: Sequence[BlockEntry], frame: Frame) -> list[BlockEntry]:
+def joined(passages: Sequence[BlockEntry], frame: "Frame") -> list[BlockEntry]:
     """Passages that belong together become one, in the place of the best of them; the order is else kept.
 
     Passages of a document do when the lines shown of one go on where those of the other end. Turns of a conversation
@@ -388,7 +253,9 @@ def _run_together(run: Sequence[BlockEntry], best: BlockEntry) -> BlockEntry:
     )
     if not first.path:
         facts = tuple(dict.fromkeys(fact for p in run for fact in p.facts))
-        lines = [line for p in run for line in spoken(p)]
+        lines = []
+        for p in run:  # each turn with who said it
+            lines += [f"{p.heading}: {p.lines[0]}", *p.lines[1:]] if p.heading and p.lines else p.lines
         return merged._replace(lines=lines, heading="", date=first.date, facts=facts)
     lines, tags, entities = list(first.lines), list(first.tags), list(first.entities)
     end = first.span[1] if first.span else 0
@@ -407,33 +274,254 @@ def _run_together(run: Sequence[BlockEntry], best: BlockEntry) -> BlockEntry:
     )  # fmt: skip
 
 
-def spoken(p: BlockEntry) -> list[str]:
-    """The lines of a turn with who said it."""
-    if not p.heading or not p.lines:
-        return p.lines
-    return [f"{p.heading}: {p.lines[0]}", *p.lines[1:]]
+# --- one passage ------------------------------------------------------------------------------------------------------
+
+#: The fields of an item that a block shows.
+_SHOWN = (
+    "id", "tier", "validation", "type", "title", "content", "provenance", "tags", "confidence", "entities",
+    "created_at",
+)  # fmt: skip
+_CONTROLS = dict.fromkeys((*range(9), *range(10, 32), *range(127, 160)))
 
 
-# --- the other documented forms of items for a model ------------------------------------------------------------------
+def block_entry(item: Any, place: "SourcePosition | None" = None, labels: Labels = _NO_LABELS) -> BlockEntry:
+    """What the block shows of one item (a MemoryItem, or a dict that may lack keys)."""
+    data: Mapping[str, Any] = item if isinstance(item, Mapping) else item.to_dict(_SHOWN)
+    source = data.get("provenance") or {}
+    kind, source_id = str(source.get("source_kind") or ""), str(source.get("source_id") or "")
+    chunk_ids, hashes = source.get("chunk_ids") or (), source.get("content_hashes") or ()
+    content = str(data.get("content") or "")
+    lines = "\n".join([line.translate(_CONTROLS).rstrip() for line in content.splitlines()]).strip("\n").splitlines()
+    span = None
+    if place is not None and place.position is not None:
+        chunk = str(place.position)
+        if place.line_start is not None and place.line_end is not None:
+            span = place.line_start, place.line_end
+    else:  # older stores only have `path:3` among the chunk ids
+        tail = str(chunk_ids[0]).rpartition(":")[2] if chunk_ids else ""
+        chunk = tail if tail.isdecimal() else ""
+    path = display_path(source_id, labels) if kind == "doc" and source_id and chunk else ""
+    stated = place_line(lines[0], source_id) if kind == "doc" and lines and lines[0].startswith("[path:") else None
+    if stated:  # the content of older stores begins with its own place and may end with a [camel: …] line
+        camel = len(lines) > 1 and lines[-1].startswith("[camel: ") and lines[-1].endswith("]")
+        lines = "\n".join(lines[1:-1] if camel else lines[1:]).strip("\n").splitlines()
+        path = path or display_path(source_id or stated[1], labels)
+        chunk, span = chunk or stated[2], span or (int(stated[3]), int(stated[4]))
+    title = str(data.get("title") or "")
+    anchor = one_line(place.anchor, META_CHARS) if place is not None and path and span is None else ""
+    said_source = one_line(kind + (f":{source_id}" if source_id else ""), META_CHARS)
+    if "trust:" in said_source.lower():  # a source cannot say itself how far it is trusted
+        import re
+
+        said_source = re.sub("(?i)trust:", lambda found: found[0][:-1] + "\\:", said_source)
+    item_id = str(data.get("id", ""))
+    return BlockEntry(
+        ids=(item_id,),
+        tier=one_line(str(data.get("tier") or "stm")),
+        validation=one_line(str(data.get("validation") or "unverified")),
+        type=one_line(str(data.get("type") or "note")),
+        title=one_line(str(data.get("title", "(untitled)"))),
+        lines=[escaped(line) for line in lines],
+        path=path,
+        chunk=chunk,
+        span=span,
+        provenance=said_source + (f" | {one_line(str(hashes[0])[:16])}..." if hashes else ""),
+        tags=[one_line(str(tag)) for tag in data.get("tags") or ()],
+        confidence=float(data.get("confidence", 0.5)),
+        entities=[one_line(str(entity)) for entity in data.get("entities") or ()],
+        anchor="" if anchor in str(data.get("title", "")) else anchor,  # a heading path says no more than the title
+        trust=getattr(place, "trust", "") or source_trust.trust_of(kind, source_id, chunk_ids)[1],
+        source=f"{kind}:{source_id}" if source_id else "",
+        handle=labels.handles.get(item_id, item_id),
+        heading=one_line(_heading(title, lines, path), HEADING),
+        date="" if path else one_line(str(data.get("created_at") or ""))[:_DAY],
+        moment=str(data.get("created_at") or ""),
+        facts=() if path else labels.replaced.get(item_id, ()),
+    )
 
 
-def format_combined_prompt(user_question: str, inject_block: str, mode_hint: str = "") -> str:
-    """A prompt with the question first and the block behind it as reference."""
-    parts = ["## User Question (answer THIS; do not modify or reinterpret it)", "", user_question, ""]
-    if mode_hint == "exploration":
-        parts += ["Mode: exploration. Explain from the context below; do not read or edit files.", ""]
-    elif mode_hint == "modification":
-        parts += ["Mode: modification. Read a file before you change it; never edit using chunk content.", ""]
-    if inject_block.strip():
-        parts += ["## Additional Context (reference only)", "", inject_block, ""]
-    return "\n".join(parts).rstrip() + "\n"
+def _heading(title: str, lines: Sequence[str], path: str) -> str:
+    """What a title says that neither the path nor the first lines of the passage say anyway; "" if nothing.
+
+    Of a document's heading path that is the nearest part, of a statement the whole.
+    """
+    first_lines = " ".join(lines[:LOOKED_AT])
+    if not path:
+        bare = " ".join(title.split()).rstrip("….: ").casefold()
+        said = " ".join(first_lines.split()).lstrip("#* ").casefold()
+        return "" if not bare or bare == "(untitled)" or said.startswith(bare) else title
+    name, text = _letters(path.rpartition("/")[2].partition(".")[0]), _letters(first_lines)
+    parts = [part for part in title.split(" > ") if (bare := _letters(part)) and bare != name and bare not in text]
+    return parts[-1] if parts else ""
 
 
-def format_search_results(items: Iterable[Any], query: str) -> list[dict[str, Any]]:  # noqa: ARG001 - documented
-    """Items as short dicts: id, title, tier, type, tags, confidence, validation, content_preview (200 characters)."""
-    out = []
-    keys = ("id", "title", "tier", "type", "tags", "confidence", "validation")
-    for item in items:
-        data = item if isinstance(item, Mapping) else item.to_dict((*keys, "content"))
-        out.append({key: data.get(key) for key in keys} | {"content_preview": str(data.get("content") or "")[:200]})
-    return out
+def _letters(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())
+
+
+def display_path(path: str, labels: Labels) -> str:
+    """A path as seen from its mount, else from the current folder; an absolute one only where no mounts are told.
+
+    Where there are several mounts, the mount's name stands before it.
+    """
+    base = labels.cwd.rstrip("/") + "/"
+    shown = one_line(path[len(base) :] if labels.cwd and path.startswith(base) else path, META_CHARS)
+    if labels.roots is None or (labels.near and not shown.startswith("/")):
+        return shown
+    for root, name in labels.roots:
+        if path.startswith(root):
+            inside = path[len(root) :]
+            return one_line(f"{name}/{inside}" if len(labels.roots) > 1 else inside)
+    return "/".join(shown.split("/")[-NAMES:]) if shown.startswith("/") else shown
+
+
+def place_line(line: str, source_id: str) -> "re.Match[str] | None":
+    """Path, chunk, first and last line of the place line that older programs wrote into a passage of this source."""
+    import re
+
+    found = re.fullmatch(r"\[path:(.+) chunk:(\d{1,9}) lines:(\d{1,9})-(\d{1,9})\]", line)
+    return found if found and (source_id.endswith(found[1]) or found[1].endswith(source_id)) else None
+
+
+#: Lines of the frame that say where a passage comes from, and who speaks in a conversation: a text must say neither of
+#: itself.
+_OURS = ("trust:", "provenance:", "user:", "assistant:", "system:", "human:", "developer:")
+#: Tags in which prompts keep what they give to a model apart: a text must not end or begin one.
+_APART = (
+    "memory", "memories", "context", "system", "system-reminder", "instructions", "prompt", "user", "human",
+    "assistant", "document", "documents", "injected", "tool_result", "function_results",
+)  # fmt: skip
+#: The least number of hexadecimal digits of a short id in a block.
+_SHORTEST_ID = 6
+_HEX = frozenset("0123456789abcdef")
+
+
+def escaped(line: str) -> str:
+    """A content line that looks like the block's own gets a backslash, so that no reader takes it for one.
+
+    It is looked at as it is seen: compatible forms as the usual ones, dashes as hyphens, nothing invisible. A soft
+    hyphen is seen or not, as the reader has it: with it as a hyphen, and without it.
+    """
+    looks: tuple[str, ...] = (line,)
+    if not line.isascii():
+        import unicodedata
+
+        seen = "".join(
+            "-" if unicodedata.category(char) == "Pd" or char == "\u2212" else char
+            for char in unicodedata.normalize("NFKC", line)
+            if unicodedata.category(char) not in ("Cf", "Mn", "Me") or char == "\u00ad"
+        )
+        looks = (seen.replace("\u00ad", "-"), seen.replace("\u00ad", ""))
+    for look in looks:
+        bare = look.lstrip()
+        if bare.startswith("["):
+            inside, _, rest = bare[1:].partition("]")
+            numbered = inside.strip().isdigit() and rest.lstrip().startswith("[")
+            handle = inside.partition("+")[0]
+            is_id = handle.startswith("MEM-") or (len(handle) >= _SHORTEST_ID and not set(handle.lower()) - _HEX)
+            ours = bare.startswith("[path:") or numbered or (rest[:1] == " " and is_id)
+        elif bare.startswith("<"):
+            name = bare[1:30].lstrip("/ ").partition(">")[0].partition(" ")[0]
+            ours = ">" in bare and name.lower() in _APART
+        else:
+            ours = bare.startswith((HEADER, "--- End Memory")) or bare[:11].lower().startswith(_OURS)
+        if ours:
+            start = len(line) - len(line.lstrip())
+            return f"{line[:start]}\\{line[start:]}"
+    return line
+
+
+# --- what stands around passages -------------------------------------------------------------------------------------
+
+
+class Frame:
+    """How passages are written down; this one writes them alone, a blank line between them (`--frame none`).
+
+    version    the format_version that a reader is told
+    line_cost  what a content line costs beside its characters: the indent and the line break
+    """
+
+    version = 2
+    line_cost = 1
+
+    def around(self, count: int) -> int:  # noqa: ARG002 - nothing stands around them
+        """What stands around `count` passages costs at most, in characters, the last line break included."""
+        return 0
+
+    def cost(self, p: BlockEntry, count: int) -> int:  # noqa: ARG002 - the same for all
+        """What one of `count` passages costs without its content, at most: here the blank line after it."""
+        return 1
+
+    def write(self, passages: Sequence[BlockEntry]) -> tuple[str, int]:
+        """The block without its final line break, and its cost in tokens with it."""
+        text = "\n\n".join("\n".join(p.lines) for p in passages)
+        return text, estimate_tokens(text + "\n")
+
+
+class Compact(Frame):
+    """Version 2: a line for each passage, its content indented by one blank, so that no content line can be one.
+
+    Without `header` (`--no-header`) the passages stand alone.
+    """
+
+    line_cost = 2
+    head = f"{HEADER}\n{COMPACT}, best first\n"
+
+    def __init__(self, *, header: bool = True) -> None:
+        self.header = header
+
+    def around(self, count: int) -> int:
+        """The header and the footer."""
+        return len(self.head) + len(f"{FOOTER}{count}) ---\n") if self.header else 0
+
+    def cost(self, p: BlockEntry, count: int) -> int:  # noqa: ARG002 - the rank is not in it
+        """The line of a passage, with line numbers as long as they can get when it is cut."""
+        longest = len(compact_line(p))
+        if p.span:
+            longest = max(longest, len(compact_line(p._replace(span=(p.span[1], p.span[1])))))
+        return longest + 1
+
+    def write(self, passages: Sequence[BlockEntry]) -> tuple[str, int]:
+        """Header, passages, footer."""
+        out = [self.head] if self.header else []
+        day = ""
+        for p in passages:
+            out.append(f"{compact_line(p, day)}\n")
+            out += [f" {line}".rstrip() + "\n" for line in p.lines]
+            day = p.date
+        text = "".join(out)
+        text = f"{text}{FOOTER}{len(passages)}) ---" if self.header else text.removesuffix("\n")
+        return text, estimate_tokens(text + "\n")
+
+
+def compact_line(p: BlockEntry, day: str = "") -> str:
+    """`[a3185e] docs/auth.md:12-19 > Tokens; ltm`, or `[a3185e] 2026-11-20 Auth decision; trust: low (model)`.
+
+    What is not the usual about a passage is said: its tier, its validation, whose word it is, what it stands for. A
+    statement of which there is nothing else to say does not repeat `day`, that of the one above it.
+    """
+    facts = [] if p.tier == "stm" else [p.tier]
+    if p.validation != "unverified":
+        facts.append(p.validation)
+    if p.trust:
+        facts.append(f"trust: {p.trust}")
+    facts += p.facts
+    if p.path:
+        path = p.path
+        if any(mark in path for mark in ':;>"'):  # in JSON's quotes where it could be taken for one of the line's own
+            import json
+
+            path = json.dumps(path, ensure_ascii=False)
+        said = f"{path}:{place_within(p)}" + (f" > {p.heading}" if p.heading else "")
+    else:
+        date = "" if p.date == day and not p.heading and not facts else p.date
+        said = " ".join(filter(None, (date, p.heading)))
+    more = f"+{len(p.ids) - 1}" if len(p.ids) > 1 else ""
+    return f"[{p.handle}{more}] {'; '.join(part for part in (said, *facts) if part)}".rstrip()
+
+
+def place_within(p: BlockEntry) -> str:
+    """Where in its document a passage stands: lines, a page or the like, else its number."""
+    if p.span:
+        return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in p.spans or [p.span])
+    return p.anchor or f"chunk {p.chunk}"
