@@ -27,7 +27,6 @@ def run(argv: list[str], console: Console) -> int:
     """Run a command line; the exit code. Every exception ends here."""
     try:
         code = _dispatch(argv, console)
-        console.settle()
         console.finish()
     except PipeClosed:
         console.abandon()
@@ -113,7 +112,6 @@ def _call(op: "Operation", values: "dict[str, Any]", given: "Given", console: Co
         params = [param for param in op.params() if param.name not in values and (param.arg.env or param.arg.config)]
         values |= {param.name: ctx.setting(param) for param in params}
         result = op(ctx, **values)
-        console.settle()
         if ctx.json:
             console.json(result.as_json())
         else:
@@ -152,7 +150,6 @@ def _report(exc: Exception, argv: list[str], console: Console) -> int:
     """Say what went wrong on stderr; the exit code. The details of an unexpected failure go to a report file."""
     from memctl import faults
 
-    console.settle()
     try:
         console.finish()
     except (PipeClosed, MemctlError):

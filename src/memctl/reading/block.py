@@ -27,7 +27,6 @@ from memctl.text.clean import one_line
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
-    from memctl.llm.working import RecalledPassages
     from memctl.policy.redaction import Redaction
     from memctl.types import SearchMeta
 
@@ -114,7 +113,7 @@ def recall_block(
             ranked = deliver(retriever, found)
             # What the rules have left out just now does not count: that it has the words would tell what it says.
             matched = found.total - (len(found.candidates) - len(ranked.items))
-            frame: Frame = packing.Bare() if form.frame == "none" else packing.Compact(header=not form.no_header)
+            frame = Frame() if form.frame == "none" else packing.Compact(header=not form.no_header)
             if form.frame == "full":
                 from memctl.text.block import version1
 
@@ -162,17 +161,6 @@ def _tell(retriever: Retriever, result: Recalled, budget: int) -> None:
         ctx.note(f"{retriever.prefix}No matching items.")
         if retriever.filters.scopes is not None and result.redaction is None:
             retriever.tell_other_scopes(result.query)
-
-
-def find_passages(retriever: Retriever, query: str, budget: int) -> "RecalledPassages":
-    """The passages that a block for a question would choose from, best first: what a loop recalls with.
-
-    All of them, for a caller who has some already, with paths as people read them.
-    """
-    from memctl.llm.working import RecalledPassages
-
-    found, _ = retriever.find_for_block(query, budget)
-    return RecalledPassages(choose_passages(deliver(retriever, found, near=True), budget, whole=True), found.total)
 
 
 def explain_delivery(retriever: Retriever, query: str, budget: int, given: tuple[str, ...]) -> list[str]:

@@ -101,7 +101,7 @@ class Retriever:
 
         if auto and not worth_saying(found):
             why = "Nothing is worth saying unasked."
-        elif least > 0 and (share := coverage(found)) < least:
+        elif least > 0 and (share := coverage(found)[0]) < least:
             why = f"Nothing covers enough of the question (best {share:.2f}, --min-coverage {least:g})."
         else:
             return False
