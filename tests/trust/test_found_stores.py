@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memctl.context import open_context
-from memctl.policy.version import RULES_VERSION
+from memctl.policy import RULES_VERSION
 from memctl.types import MemoryItem
 from planted import LOW, plant
 from support import ok, operation, run
