@@ -200,6 +200,8 @@ class Context:
         )  # fmt: skip
         if self._found and store_id is None:
             self.note(f"Made a store: {path}")
+            if state.folder() == state.fallback():
+                self.warn(f"HOME is not set: that it is yours stands in {state.folder()}, and is lost with that folder")
             if registry.find(path) is None:
                 self.warn(f"That it is yours cannot be written down in {state.folder()}: from now on name it with --db")
         elif self._found:
