@@ -58,12 +58,10 @@ def describe(db: Database, result: SearchResult) -> SearchMeta:
     elif terms and not result.candidates:
         strategy = "OR_FALLBACK"
     elif terms:
-        from memctl.store.search.words import covered_terms
-
         best = result.candidates[0]
-        exact = covered_terms(db, best, terms)
+        exact = index.covered_terms(db, best, terms)
         missing = [term for term, there in zip(terms, exact, strict=True) if not there]
-        if missing and all(covered_terms(db, best, missing, prefix=True)):
+        if missing and all(index.covered_terms(db, best, missing, prefix=True)):
             strategy = "PREFIX_AND"
         elif len(missing) == len(terms):  # only parts of its words, or their beginnings, were found
             strategy = "OR_FALLBACK"
