@@ -349,7 +349,10 @@ def _judge_line(policy: "MemoryPolicy", number: int, line: ItemLine) -> tuple[_J
         if verdict.rejected:
             return None, verdict.reasons
         if verdict.forced_non_injectable:
+            until = None if item.injectable else (item.expires_at,)
             items.hold(item, verdict)
+            if until is not None:  # it was kept from models before, too: its time is what it was given then
+                (item.expires_at,) = until
             rules.update(f.rule for f in verdict.findings)
     is_quarantined = bool(rules) or line.withheld == "policy"
     return _JudgedLine(number, line, redacted, tuple(sorted(rules)), is_quarantined), []
