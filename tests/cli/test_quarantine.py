@@ -175,8 +175,6 @@ def test_a_purge_leaves_nothing_that_hangs_on_the_item() -> None:
         assert db.rows("SELECT item_id FROM memory_importance") == [(item,)]
     ok("quarantine", "purge", item, "--yes")
     with change() as db:
-        tables = [
-            row[0] for row in db.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%_id %'")
-        ]
+        names = db.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%_id %'")
         left = {name: str(db.rows(f"SELECT * FROM {name}")).count(item) for (name,) in names}
     assert {name for name, times in left.items() if times} == {"memory_events"}
