@@ -153,6 +153,8 @@ MIGRATIONS = (
     Migration(5, "importance of items", schema.IMPORTANCE_TABLE),
     # A full-text index that knows whether it fits the items; an older one is made anew.
     Migration(6, "state of the full-text index, indexes to list and count", schema.READING_INDEXES),
+    # The newest statements among many passages.
+    Migration(7, "index of statements", schema.STATEMENT_INDEX),
 )
 #: What this memctl knows, as it names versions to people.
 _KNOWN = f"{schema.SCHEMA_VERSION}.{MIGRATIONS[-1].number}"

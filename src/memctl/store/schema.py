@@ -12,6 +12,7 @@ SIDE_TABLES up to date with it, and run `scripts/docs`.
 import re
 
 from memctl.errors import TokenizerInvalid
+from memctl.store.filters import IS_PASSAGE
 
 SCHEMA_VERSION = 2
 
@@ -281,6 +282,12 @@ READING_INDEXES = """
 CREATE INDEX IF NOT EXISTS memctl_items_newest ON memory_items(archived, updated_at DESC, id);
 CREATE INDEX IF NOT EXISTS memctl_items_counts
     ON memory_items(archived, scope, type, tier, injectable, validation, expires_at, corpus_id);
+"""
+
+#: Migration 7: `list`, `digest` and `stats` speak of statements, which may be few among many passages.
+STATEMENT_INDEX = f"""
+CREATE INDEX IF NOT EXISTS memctl_items_statements ON memory_items(archived, updated_at DESC, id)
+    WHERE NOT {IS_PASSAGE};
 """
 
 # The index is keyed by the rowid of memory_items, which is no column: a dump that is restored, and VACUUM, number the
