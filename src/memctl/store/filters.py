@@ -14,7 +14,7 @@ class Filters:
     archived    True: also what was archived or has expired
     since       only items that were made at this moment or later, until: at this one or earlier
     below       only passages of documents below this folder (its path ends in a separator)
-    as_of       what has expired is told by this moment instead of now (the items of then: `memctl.store.as_of`)
+    as_of       the moment at which an item counts as expired, instead of now (see `memctl.store.as_of`)
 
     Moments have the shape of `ids.timestamp`.
     """
