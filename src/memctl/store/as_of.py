@@ -65,7 +65,7 @@ def _create_views(db: Database, moment: str) -> None:
 
 
 def _changed_since(db: Database, moment: str) -> Iterator[tuple[int, tuple[Any, ...], bool]]:
-    """Items that were there and were changed later: rowid, row of then, and whether its words were others."""
+    """Items that were there and were changed later: rowid, the earlier row, and whether its words differ."""
     if "memory_revisions" not in db.tables:
         return
     later = db.rows(

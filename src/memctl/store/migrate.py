@@ -151,7 +151,7 @@ MIGRATIONS = (
     Migration(4, "sessions and workspaces", schema.SESSION_TABLES),
     # How much an item matters.
     Migration(5, "importance of items", schema.IMPORTANCE_TABLE),
-    # A full-text index that knows whether it fits the items; an older one is made anew.
+    # A full-text index that knows whether it fits the items; an older one is rebuilt.
     Migration(6, "state of the full-text index, indexes to list and count", schema.READING_INDEXES),
     # The newest statements among many passages.
     Migration(7, "index of statements", schema.STATEMENT_INDEX),

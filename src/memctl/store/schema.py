@@ -291,7 +291,7 @@ CREATE INDEX IF NOT EXISTS memctl_items_statements ON memory_items(archived, upd
 """
 
 # The index is keyed by the rowid of memory_items, which is no column: a dump that is restored, and VACUUM, number the
-# rows anew, from 1 and without gaps. The index keeps the old numbers, so where one changed, the greatest differ. The
+# rows again, from 1 and without gaps. The index keeps the old numbers, so where one changed, the greatest differ. The
 # next insert or delete could make them equal again; before it, the triggers note what they see.
 _INDEXED = "(SELECT max(id) FROM memory_items_fts_docsize)"
 _RENUMBERED = f"(SELECT max(rowid) FROM memory_items) IS NOT {_INDEXED}"
