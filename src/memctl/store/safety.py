@@ -138,7 +138,8 @@ def check_triggers(db: "Database") -> None:
     """
     from memctl.store import schema
 
-    scripts = (schema.FTS_TRIGGERS, schema.REVISION_TRIGGERS, _OLDER)
+    unpaired = schema.without_pairs(schema.FTS_TRIGGERS)
+    scripts = (schema.FTS_TRIGGERS, unpaired, schema.REVISION_TRIGGERS, _OLDER)
     known = {_plain(one) for script in scripts for one in schema.statements(script)}
     for name, sql in db.rows("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"):
         if _plain(str(sql)) not in known:

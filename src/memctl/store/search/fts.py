@@ -146,6 +146,8 @@ def _make_index(db: Database, tokenizer: str | None, progress: Progress | None) 
 
 def _fill(db: Database, progress: Progress | None) -> None:
     """Index every item, some at a time: FTS5's own `rebuild` is one long call, deaf to ^C and silent."""
+    from memctl.store import schema
+
     count = int(db.value("SELECT count(*) FROM memory_items"))
     done, last = 0, -(2**63)
     while done < count:
@@ -157,7 +159,7 @@ def _fill(db: Database, progress: Progress | None) -> None:
         )
         db.run(
             f"INSERT INTO {TABLE}(rowid, title, content, tags, entities) "
-            "SELECT rowid, title, content, tags, entities FROM memory_items WHERE rowid > ? AND rowid <= ?",
+            f"SELECT rowid, {schema.indexed_columns('i')} FROM memory_items AS i WHERE rowid > ? AND rowid <= ?",
             (last, until),
         )
         done, last = done + FILL, until
