@@ -10,6 +10,7 @@ import anyio
 from mcp.client.stdio import stdio_client
 
 from mcp import ClientSession, StdioServerParameters
+from support import PATIENCE
 
 try:
     from mcp import Client as _Client
@@ -56,7 +57,7 @@ def talk_http(url: str, scenario: Scenario) -> Any:
 
 def _run(connection: AbstractAsyncContextManager[Any], scenario: Scenario) -> Any:
     async def main() -> Any:
-        with anyio.fail_after(60):
+        with anyio.fail_after(PATIENCE):
             async with connection as client:
                 return await scenario(client)
 

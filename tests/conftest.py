@@ -41,7 +41,7 @@ def scratch_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def scratch(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, scratch_root: Path) -> Path:
-    """The test's current folder, empty; HOME and the XDG folders are beside it."""
+    """The test's current folder, empty. HOME is above it: a process, too, looks no further for the nearest store."""
     base = tmp_path_factory.mktemp("t").resolve()
     here = base / "here"
     here.mkdir()
@@ -49,9 +49,7 @@ def scratch(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFa
         monkeypatch.delenv(name)
     for name in ("COLUMNS", "NO_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
-    home = base / "home"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("HOME", str(base))
     monkeypatch.chdir(here)
 
     find = context.nearest_store

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 from memctl.cli import run as run_cli
 from memctl.cli.output import Console
 from memctl.operation import Operation
@@ -19,6 +21,8 @@ from memctl.ops import TABLE
 
 GOLDEN = Path(__file__).parent / "golden"
 ACCEPT = False
+#: Seconds that a test waits for another process. Only what hangs needs them, however busy the machine is.
+PATIENCE = 900
 
 
 class YouForgotToChooseAStore(AssertionError):
@@ -113,12 +117,11 @@ def spawn(
     *argv: str | os.PathLike[str],
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
-    timeout: float = 120,
 ) -> Result:
     """Run a command line as a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "memctl", *argv],
-        input=stdin, capture_output=True, env=os.environ | dict(env or {}), timeout=timeout, check=False,
+        input=stdin, capture_output=True, env=os.environ | dict(env or {}), timeout=PATIENCE, check=False,
     )  # fmt: skip
     return Result(done.returncode, done.stdout, done.stderr)
 
@@ -126,6 +129,11 @@ def spawn(
 def operation(name: str) -> Operation:
     """An operation by its name, as the command line and the server find it."""
     return TABLE[name].load(name)
+
+
+def other_rules(monkeypatch: pytest.MonkeyPatch, name: str = "99-tomorrow") -> None:
+    """Let the rules of policy be of another version from now on."""
+    monkeypatch.setattr("memctl.policy.version.RULES_VERSION", name)
 
 
 # --- golden files ------------------------------------------------------------------------------------------------

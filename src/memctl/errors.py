@@ -174,6 +174,8 @@ class ItemNotFound(MemctlError):
 class FileMissing(MemctlError):
     """cannot read {path}: {reason}"""
 
+    hint = "{remedy}"
+
 
 class TextTooLong(MemctlError):
     """a statement has at most {limit} characters, and this one has {size}"""

@@ -95,12 +95,23 @@ class Param:
     __slots__ = ("arg", "choices", "default", "many", "name", "positional", "required", "scalar", "type")
 
     def __init__(
-        self, name: str, type: Any, scalar: Any, arg: Arg, *, default: Any, required: bool, many: bool
+        self, name: str, annotation: Any, defaults: Mapping[str, Any], changes: "dict[str, Any] | None" = None
     ) -> None:
-        self.name, self.type, self.scalar, self.arg = name, type, scalar, arg
-        self.default, self.required, self.many = default, required, many
+        if origin_of(annotation) is not Annotated:
+            raise TypeError(f"operation parameter {name} needs memctl.annotations.Annotated[type, Arg(...)]")
+        self.type, arg = args_of(annotation)
+        default = defaults.get(name)
+        if changes:
+            default = changes.get("default", default)
+            arg = arg.changed({key: value for key, value in changes.items() if key != "default"})
+        scalar = self.type
+        if type(None) in args_of(scalar):
+            scalar = next(kind for kind in args_of(scalar) if kind is not type(None))
+        self.many = origin_of(scalar) is list
+        self.scalar: Any = args_of(scalar)[0] if self.many else scalar
+        self.name, self.arg, self.default, self.required = name, arg, default, name not in defaults
         self.positional = not arg.flags
-        self.choices: tuple[str, ...] = args_of(scalar) if origin_of(scalar) is Literal else ()
+        self.choices: tuple[str, ...] = args_of(self.scalar) if origin_of(self.scalar) is Literal else ()
 
     @property
     def metavar(self) -> str:
@@ -292,7 +303,7 @@ class Operation:
         annotation = own.pop(name)
         kind, words = args_of(annotation) if origin_of(annotation) is Annotated else (annotation, None)
         if not isinstance(words, Fields):
-            self._params.append(_param(name, annotation, defaults))
+            self._params.append(Param(name, annotation, defaults))
             return
         fields: list[Param] = []
         self._groups[name] = kind, fields
@@ -300,26 +311,9 @@ class Operation:
             if field in own:
                 self._add(field, own, defaults)
                 continue
-            param = _param(field, kind.__annotations__[field], vars(kind), words.changes.get(field))
+            param = Param(field, kind.__annotations__[field], vars(kind), words.changes.get(field))
             fields.append(param)
             self._params.append(param)
-
-
-def _param(name: str, annotation: Any, defaults: Mapping[str, Any], changes: "dict[str, Any] | None" = None) -> Param:
-    if origin_of(annotation) is not Annotated:
-        raise TypeError(f"operation parameter {name} needs memctl.annotations.Annotated[type, Arg(...)]")
-    kind, arg = args_of(annotation)
-    default = defaults.get(name)
-    if changes:
-        default = changes.get("default", default)
-        arg = arg.changed({key: value for key, value in changes.items() if key != "default"})
-    scalar = kind
-    if type(None) in args_of(kind):
-        scalar = next(t for t in args_of(kind) if t is not type(None))
-    many = origin_of(scalar) is list
-    if many:
-        scalar = args_of(scalar)[0]
-    return Param(name, kind, scalar, arg, default=default, required=name not in defaults, many=many)
 
 
 def operation(

@@ -270,7 +270,7 @@ def test_nothing_is_left_of_a_command(store: None) -> None:
     """Not what it started in the background either."""
     run("embed", "--embedder", """cmd:sh -c 'sleep 600 & echo $! > left; exit 3'""")
     pid = int(Path("left").read_text())
-    for _ in range(100):
+    for _ in range(5000):
         state = Path(f"/proc/{pid}/stat")
         if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
             break

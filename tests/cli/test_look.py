@@ -36,8 +36,8 @@ FULL = item(
 def test_show() -> None:
     store(item(1), FULL, withheld="policy")
     golden("show", ok("show", "MEM-000000000001", "--db", "m.db").text)
-    golden("show-full", ok("show", FULL.id, "--db", "m.db").text)
-    golden("show-json", ok("show", FULL.id, "--db", "m.db", "--json").text)
+    golden("show-full", ok("show", FULL.id, "--db", "m.db", "--quarantined").text)
+    golden("show-json", ok("show", FULL.id, "--db", "m.db", "--json", "--quarantined").text)
 
 
 def test_show_counts_a_use_after_the_answer() -> None:

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from support import PATIENCE
+
 HERE = Path(__file__).parent
 MEMCTL = os.path.join(os.path.dirname(sys.executable), "memctl")
 
@@ -166,7 +168,7 @@ def test_killed_by_the_system_in_the_middle_of_a_large_ingest(tmp_path: Path) ->
     store = tmp_path / "memory.db"
     command = [MEMCTL, "push", "worker", "--source", "docs", "-q", "--db", str(store)]
     child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not size_of_wal(store) and child.poll() is None and time.monotonic() < deadline:
         time.sleep(0.001)
     child.send_signal(signal.SIGKILL)

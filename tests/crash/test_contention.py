@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from support import PATIENCE
+
 MEMCTL = os.path.join(os.path.dirname(sys.executable), "memctl")
 
 
@@ -59,7 +61,7 @@ def test_real_processes_with_different_commands(tmp_path: Path) -> None:
                 children.append(
                     subprocess.Popen(command, cwd=tmp_path, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 )
-    ends = [(child.communicate(timeout=120)[1], child.returncode) for child in children]
+    ends = [(child.communicate(timeout=PATIENCE)[1], child.returncode) for child in children]
     assert ends == [(b"", 0)] * 12
     assert len(export(Path(store))) == 12
 
@@ -74,7 +76,9 @@ def test_syncs_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
     def sync(db: Path, processes: int) -> None:
         command = [MEMCTL, "sync", "docs", "-q", "--db", str(db)]
         children = [subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) for _ in range(processes)]
-        assert [(child.communicate(timeout=120)[1], child.returncode) for child in children] == [(b"", 0)] * processes
+        assert [(child.communicate(timeout=PATIENCE)[1], child.returncode) for child in children] == [
+            (b"", 0)
+        ] * processes
 
     def passages(db: Path) -> list[tuple[str, str]]:
         return sorted((item["provenance"]["source_id"], item["content"]) for item in export(db))

@@ -20,6 +20,7 @@ from memctl.mcp import http as http_module
 from memctl.mcp import session as tokens_module
 from memctl.mcp.http import Shield, allowed_names, check_binding, peer_of
 from memctl.mcp.session import Tokens, current_grant, read_tokens
+from support import PATIENCE
 
 ALICE, BOB = "alice-0123456789abcdef", "bob-0123456789abcdef"
 
@@ -560,13 +561,13 @@ def test_a_call_that_is_being_answered_is_answered(
 ) -> None:
     server = process()
     assert server.stdout
-    caller = http.client.HTTPConnection("127.0.0.1", int(server.stdout.readline()), timeout=60)
+    caller = http.client.HTTPConnection("127.0.0.1", int(server.stdout.readline()), timeout=PATIENCE)
     caller.request("POST", "/mcp", b"{}")
     assert server.stdout.readline() == "called\n"
     server.send_signal(number)
     assert caller.getresponse().read() == b"done"
     caller.close()
-    _, said = server.communicate(timeout=60)
+    _, said = server.communicate(timeout=PATIENCE)
     assert (server.returncode, said) == (0, "closed\n")
 
 
@@ -575,7 +576,7 @@ def test_an_address_that_is_taken(process: Callable[..., "subprocess.Popen[str]"
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         server = process(taken.getsockname()[1])
-        _, said = server.communicate(timeout=60)
+        _, said = server.communicate(timeout=PATIENCE)
     assert "OSError" in said
     assert "in use" in said
 
@@ -590,7 +591,7 @@ def dial(server: "subprocess.Popen[str]", port: list[int], said: bytes = b"") ->
     if not port:
         assert server.stdout
         port.append(int(server.stdout.readline()))
-    made = socket.create_connection(("127.0.0.1", port[0]), timeout=60)
+    made = socket.create_connection(("127.0.0.1", port[0]), timeout=PATIENCE)
     made.sendall(said)
     return made
 

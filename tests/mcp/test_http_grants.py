@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from support import run
+from support import PATIENCE, run
 
 pytest.importorskip("mcp.server")
 
@@ -38,7 +38,7 @@ class Caller:
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
         if params is not None:
             message |= {"id": 1, "params": params}
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         connection.request("POST", "/mcp", json.dumps(message), self.headers)
         got = connection.getresponse()
         body = got.read().decode()
@@ -73,7 +73,7 @@ def port(scratch: Path) -> Iterator[int]:
             found = re.search(r"127\.0\.0\.1:(\d+)", line)
         yield int(found[1])
         server.terminate()
-        _, said = server.communicate(timeout=60)
+        _, said = server.communicate(timeout=PATIENCE)
         assert (server.returncode, "Traceback" in said) == (0, False), said
 
 
@@ -111,18 +111,18 @@ def test_without_a_token_file_a_token_is_made_and_printed() -> None:
         assert server.stderr
         made = re.search(r"Bearer ([\w-]{40,})$", server.stderr.readline().strip())
         assert made, "also with -q"
-        connection = http.client.HTTPConnection("127.0.0.1", number, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", number, timeout=PATIENCE)
         connection.request("GET", "/health")
         assert connection.getresponse().status == 200, "a store that is still to be made is no fault"
         connection.close()
         assert Caller(number, made[1]).call("memory_stats")["status"] == "ok"
         for headers in ({}, {"Authorization": "Bearer " + "x" * 43}):
-            connection = http.client.HTTPConnection("127.0.0.1", number, timeout=60)
+            connection = http.client.HTTPConnection("127.0.0.1", number, timeout=PATIENCE)
             connection.request("POST", "/mcp", b"{}", headers)
             assert connection.getresponse().status == 401
             connection.close()
         server.terminate()
-        _, said = server.communicate(timeout=60)
+        _, said = server.communicate(timeout=PATIENCE)
     assert made[1] not in said, "it is said once"
 
 

@@ -18,7 +18,7 @@ from memctl import MemoryStore
 from memctl.mcp import tool_schema
 from memctl.types import MemoryItem
 from planted import LOW, plant
-from support import ok, run
+from support import PATIENCE, ok, run
 
 HELLO = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -63,7 +63,7 @@ class Process:
             self.popen.stdin = None
         else:
             self.popen.send_signal(getattr(signal, how))
-        _, errors = self.popen.communicate(timeout=60)
+        _, errors = self.popen.communicate(timeout=PATIENCE)
         return self.popen.returncode, errors
 
 
@@ -113,7 +113,7 @@ def test_a_write_that_waits_for_the_lock_is_finished_before_the_end() -> None:
             assert server.popen.stdin is not None
             server.popen.stdin.close()
             server.popen.stdin = None
-        _, errors = server.popen.communicate(timeout=60)
+        _, errors = server.popen.communicate(timeout=PATIENCE)
     assert (server.popen.returncode, "Traceback" in errors) == (0, False)
     assert ok("search", "freeze", "--json").json()[0]["title"] == "Freeze"
 

@@ -1,19 +1,23 @@
 """What a model may not do through the tools that write, whatever its last document told it to try.
 
-Each attack goes to `memctl serve` in a process of its own, through the SDK's client over stdio.
+Each attack goes through the SDK's client to a server that is built as `memctl serve` builds it; where its standard
+error or a store that is not there yet matter, to one in a process of its own, over stdio.
 """
 
 import json
 import os
 import sqlite3
 from collections.abc import Sequence
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from clients import said, talk_stdio
+from clients import said, talk, talk_stdio
 from memctl import MemoryItem, MemoryStore
+from memctl.mcp.server import build_parser, create_server
 from memctl.text.source_trust import MODEL_CONFIDENCE
 from support import ok, run
 
@@ -21,8 +25,10 @@ DB = "memory.db"
 Call = tuple[str, dict[str, Any]]
 
 
-def serve(*calls: Call, argv: Sequence[str] = ("--toolset", "full"), db: str = DB) -> list[dict[str, Any]]:
-    """The structured answers of a server to these calls, one after the other; its standard error is in ./stderr."""
+def serve(
+    *calls: Call, argv: Sequence[str] = ("--toolset", "full"), db: str = DB, process: bool = False
+) -> list[dict[str, Any]]:
+    """The structured answers of a server to these calls, one after the other; of a process, ./stderr has the rest."""
 
     async def scenario(client: Any) -> list[dict[str, Any]]:
         answers = []
@@ -33,9 +39,15 @@ def serve(*calls: Call, argv: Sequence[str] = ("--toolset", "full"), db: str = D
             answers.append((told or json.loads(text)) | {"text": text})
         return answers
 
-    with Path("stderr").open("w") as errors:
-        found: list[dict[str, Any]] = talk_stdio("--db", db, *argv, scenario=scenario, errors=errors)
-    return found
+    if process:
+        with Path("stderr").open("w") as errors:
+            return list(talk_stdio("--db", db, *argv, scenario=scenario, errors=errors))
+    with redirect_stderr(StringIO()):
+        server, store = create_server(build_parser().parse_args(["--db", db, *argv]))
+        try:
+            return list(talk(server, scenario))
+        finally:
+            store.close()
 
 
 def items() -> list[MemoryItem]:
@@ -422,7 +434,7 @@ def test_mounts_that_are_made_or_removed_count_as_writes() -> None:
 
 def test_the_log_shows_nothing_of_what_policy_holds() -> None:
     personal = "Reach Jane Roe at jane.roe@example.com or +1 415 555 0132."
-    done = one(("memory_write", {"title": "Jane", "content": personal}), argv=[])
+    done = one(("memory_write", {"title": "Jane", "content": personal}), argv=[], process=True)
     assert done["action"] == "quarantine"
     line = next(line for line in Path("stderr").read_text().splitlines() if '"memory_write"' in line)
     assert "Jane" not in line
@@ -433,7 +445,7 @@ def test_the_log_shows_nothing_of_what_policy_holds() -> None:
 def test_a_log_shows_nothing_that_policy_would_hold_if_it_were_on() -> None:
     Path("config.json").write_text('{"policy": {"pii_patterns_enabled": false}}')
     personal = "Reach Jane Roe at jane.roe@example.com or +1 415 555 0132."
-    done = one(("memory_write", {"title": "Jane", "content": personal}), argv=["--config", "config.json"])
+    done = one(("memory_write", {"title": "Jane", "content": personal}), argv=["--config", "config.json"], process=True)
     assert done["action"] == "accept"
     assert "Jane" not in Path("stderr").read_text()
 
@@ -447,7 +459,7 @@ def test_looking_makes_no_store() -> None:
         ("memory_stats", {}), ("memory_mount", {}), ("memory_read", {"ids": "MEM-000000000000"}),
         ("memory_export", {}), ("memory_inspect", {}), ("memory_digest", {}),
     ]  # fmt: skip
-    answers = serve(*looks, db=".memory/memory.db")
+    answers = serve(*looks, db=".memory/memory.db", process=True)
     assert {answer["status"] for answer in answers} == {"ok"}
     assert not Path(".memory").exists()
 
@@ -455,7 +467,7 @@ def test_looking_makes_no_store() -> None:
 def test_what_is_stored_is_found_by_a_handle_that_looked_before() -> None:
     looked, _, found = serve(
         ("memory_search", {"query": "gateway"}), ("memory_write", {"title": "t", "content": "The gateway retries."}),
-        ("memory_search", {"query": "gateway"}),
+        ("memory_search", {"query": "gateway"}), process=True,
     )  # fmt: skip
     assert (looked["count"], found["count"]) == (0, 1)
     assert Path(DB).exists()

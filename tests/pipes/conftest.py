@@ -43,10 +43,8 @@ def clean_env(home: Path) -> dict[str, str]:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A scratch HOME, outside the folder commands run in."""
-    folder = tmp_path / "home"
-    folder.mkdir()
-    return folder
+    """A scratch HOME; the folder commands run in is below it, so that looking for the nearest store ends here."""
+    return tmp_path
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from memctl import ids
+from support import PATIENCE
 
 Shell = Callable[..., Any]
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
@@ -72,7 +73,7 @@ def _typing(
 ) -> tuple[str, list[tuple[str, str]]]:
     """Type as the steps say until the program has ended; what was shown, and the steps that were not reached."""
     shown, at, latest, quiet = b"", 0, b"", 0
-    deadline = ids.monotonic() + 60
+    deadline = ids.monotonic() + PATIENCE
     while ids.monotonic() < deadline:
         ready, _, _ = select.select([master], [], [], 0.05)
         quiet = 0 if ready else quiet + 1

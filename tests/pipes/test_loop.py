@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from support import PATIENCE
+
 Shell = Callable[..., Any]
 SCRIPTED = Path(__file__).resolve().parents[2] / "demos" / "scripted-llm"
 GUIDE = "# Guide\n\nThe auth flow begins at the gateway.\n"
@@ -119,7 +121,7 @@ def test_megabytes_of_output_fit_into_little_memory(
             [sys.executable, "-m", "memctl", "loop", "auth", "--max-calls", "1", "--llm",
              f"{sys.executable} -S {SCRIPTED} --do '{order}'"],
             input=b"What is known.", cwd=docs, env=clean_env, stdout=out, stderr=subprocess.PIPE, preexec_fn=limit,
-            timeout=100, check=False,
+            timeout=PATIENCE, check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()
     size = (tmp_path / "out").stat().st_size
@@ -175,7 +177,11 @@ def test_a_real_command_with_an_endpoint_on_this_machine(docs: Path, clean_env: 
         path = os.pathsep.join([clean_env["PATH"], os.path.dirname(llm)])
         env = clean_env | {"LLM_USER_PATH": str(folder), "OPENAI_API_KEY": "none", "PATH": path, "NO_PROXY": "*"}
         subprocess.run(
-            ["llm", "keys", "set", "local", "--value", "none"], env=env, check=True, capture_output=True, timeout=60
+            ["llm", "keys", "set", "local", "--value", "none"],
+            env=env,
+            check=True,
+            capture_output=True,
+            timeout=PATIENCE,
         )
         script = (
             "echo 'Signing keys rotate every 17 days.' | memctl pull && memctl push 'auth flow' --source docs | "
@@ -183,7 +189,7 @@ def test_a_real_command_with_an_endpoint_on_this_machine(docs: Path, clean_env: 
         )
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", script],
-            cwd=docs.parent, env=env, capture_output=True, text=True, timeout=120, check=False,
+            cwd=docs.parent, env=env, capture_output=True, text=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
         server.shutdown()
     assert done.returncode == 0, done.stderr

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from support import PATIENCE
+
 Shell = Callable[..., Any]
 
 
@@ -30,6 +32,29 @@ def test_a_reader_that_leaves_early_ends_the_command_quietly(sh: Shell, many: No
     assert json.loads(line)["title"].startswith("item")
     assert status == "141"
     assert done.err == b""
+
+
+@pytest.mark.parametrize(
+    "argv", [["--help"], ["list", "--limit", "200"], ["stats"], ["search", "statement", "-k", "50"]]
+)
+def test_a_short_answer_is_one_write(many: None, argv: list[str], here: Path) -> None:
+    """`| grep -q` leaves at the first line: nothing is left to be written then, even where Python buffers nothing."""
+    import socket
+
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        done = subprocess.run(
+            [sys.executable, "-m", "memctl", *argv, "--db", "many.db"], cwd=here, stdout=theirs.fileno(), check=False,
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        )  # fmt: skip
+        theirs.close()
+        pieces = []
+        while piece := ours.recv(1 << 20):
+            pieces.append(piece)
+    assert (done.returncode, len(pieces)) == (0, 1)
+    assert pieces[0].endswith(b"\n")
 
 
 def test_list_into_head_too(sh: Shell, many: None) -> None:
@@ -94,7 +119,7 @@ def test_a_signal_while_reading_stdin(clean_env: dict[str, str], here: Path, sig
     child.stdin.write(b"word " * 200_000)
     child.stdin.flush()
     child.send_signal(signum)
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate(timeout=PATIENCE)
     assert child.returncode in (128 + signum, -signum)
     assert (out, b"Traceback" in err) == (b"", False)
     if signum == signal.SIGINT:

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from support import PATIENCE
+
 Shell = Callable[..., Any]
 MEMCTL = [sys.executable, "-m", "memctl"]
 DATA = Path(__file__).resolve().parents[1] / "data" / "fake_docx.py"
@@ -52,7 +54,7 @@ def start(clean_env: dict[str, str], here: Path, tmp_path: Path, fake: ModuleTyp
 
 
 def until(true: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < deadline, what
         time.sleep(0.01)
@@ -102,7 +104,7 @@ def test_stopped_in_the_middle_what_is_done_stays(
     wal = here / "memory.db-wal"
     until(lambda: (wal.exists() and wal.stat().st_size > 1_000_000) or child.poll() is not None, "no batch came")
     os.killpg(child.pid, number)
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate(timeout=PATIENCE)
     assert child.returncode == code, err
     assert out == ""
     assert "Traceback" not in err
@@ -113,10 +115,10 @@ def test_stopped_in_the_middle_what_is_done_stays(
     found = rows(here / "memory.db")
     assert len({path for path, _ in found}) == done
     again = start("sync", "docs", "--json")
-    counts = json.loads(again.communicate(timeout=60)[0])
+    counts = json.loads(again.communicate(timeout=PATIENCE)[0])
     assert (counts["files_unchanged"] + counts["files_new"], counts["files_unchanged"]) == (60, done)
     calm = start("sync", "docs", db="calm.db")
-    calm.communicate(timeout=60)
+    calm.communicate(timeout=PATIENCE)
     assert rows(here / "memory.db") == rows(here / "calm.db")
 
 
@@ -166,7 +168,7 @@ def test_watch_follows_until_interrupted(here: Path, start: Callable[..., Any]) 
     said("1 new")
     os.killpg(child.pid, signal.SIGINT)
     said("[sync] Stopped")
-    assert child.wait(timeout=60) == 0
+    assert child.wait(timeout=PATIENCE) == 0
     assert len(rows(here / "memory.db")) == 2
 
 

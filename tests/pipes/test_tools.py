@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from support import PATIENCE
+
 Shell = Callable[..., Any]
 ROOT = Path(__file__).resolve().parents[2]
 FIND = f". '{ROOT}/scripts/lib/find_python.sh'; "
@@ -115,7 +117,7 @@ def test_the_stand_in_follows_a_script(sh: Shell, here: Path) -> None:
 def test_the_stand_in_behaves_badly_on_order(here: Path, orders: str, code: int, out: bytes) -> None:
     (here / "script").write_text(orders)
     command = [sys.executable, str(ROOT / "demos" / "scripted-llm"), "--script", str(here / "script")]
-    done = subprocess.run(command, input=b"prompt", capture_output=True, timeout=60, check=False)
+    done = subprocess.run(command, input=b"prompt", capture_output=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stdout) == (code, out)
 
 

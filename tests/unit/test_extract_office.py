@@ -10,6 +10,7 @@ import pytest
 from data import documents as made
 from memctl.extract import Anchor, Hidden, Limits, anchor_at, document, needs_worker
 from memctl.text.chunking import chunk
+from support import PATIENCE
 
 
 def anchored(data: bytes, name: str) -> list[tuple[str, str]]:
@@ -237,7 +238,7 @@ def test_what_we_read_needs_none(name: str) -> None:
 def test_documents_of_libreoffice(tmp_path: Path, source: str, target: str, words: list[str]) -> None:
     (tmp_path / f"a{source}").write_bytes(made.MAKERS[source]())
     command = ["soffice", f"-env:UserInstallation=file://{tmp_path}/profile", "--headless", "--convert-to", target[1:]]
-    subprocess.run([*command, f"a{source}"], cwd=tmp_path, check=True, capture_output=True, timeout=180)
+    subprocess.run([*command, f"a{source}"], cwd=tmp_path, check=True, capture_output=True, timeout=PATIENCE)
     text = document((tmp_path / f"a{target}").read_bytes(), f"a{target}").text
     assert [word for word in words if word not in text] == []
 

@@ -13,7 +13,7 @@ from memctl.llm.controller import LoopPlan, LoopResult, LoopTrace, Recall, run_l
 from memctl.llm.working import RecalledPassages
 from memctl.operation import Arg, Group
 from memctl.parameters import ReadRequest
-from memctl.reading.block import find_passages
+from memctl.reading.block import choose_passages, deliver
 from memctl.reading.request import Retriever
 from memctl.text.block import packing
 from memctl.text.block.excerpt import stems
@@ -225,10 +225,12 @@ class Ground:
         self._passages: dict[str, BlockEntry] = {}
 
     def recall(self, query: str, budget: int) -> RecalledPassages:
-        """The passages for a query, best first."""
-        found = find_passages(self.retriever, query, budget)
-        self._passages.update({item_id: p for p in found.passages for item_id in p.ids})
-        return found
+        """The passages that a block for a query would choose from, best first, with paths as people read them."""
+        found, _ = self.retriever.find_for_block(query, budget)
+        # All of them: a loop has some already.
+        chosen = choose_passages(deliver(self.retriever, found, near=True), budget, whole=True)
+        self._passages.update({item_id: p for p in chosen for item_id in p.ids})
+        return RecalledPassages(chosen, found.total)
 
     def block(self, query: str, budget: int) -> Block:
         """What there is for a question as one block within a budget."""

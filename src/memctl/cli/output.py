@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 MARK_ON, MARK_OFF = "\x0e", "\x0f"  # the same as in operation.py; a test holds that
 _COLOR_ON, _COLOR_OFF = "\x1b[1;31m", "\x1b[0m"
-_CLEAR_LINE = "\r\x1b[K"
+_CLEAR_LINE = b"\r\x1b[K"
 #: Bytes of an answer that go out together, also when Python's own streams are unbuffered: a reader that stops at the
 #: first match (`grep -q`) has then got the whole of a short answer, and the command ends with 0.
 WRITE_SIZE = 1 << 16
@@ -60,7 +60,7 @@ class Console:
         raw = verbatim and "stdout" not in self.tty
         try:
             for line in lines:
-                self._out(encoded(line if raw else harmless(line, color=color)) + b"\n")
+                self._out((encoded(line) if raw else printable(line, color=color)) + b"\n")
         finally:
             _close(lines)
 
@@ -74,7 +74,7 @@ class Console:
         from signal import SIG_IGN, SIGINT, signal
         from subprocess import PIPE, Popen
 
-        data = b"".join(encoded(harmless(line, color=color)) + b"\n" for line in lines)
+        data = b"".join(printable(line, color=color) + b"\n" for line in lines)
         try:
             pager = Popen(split(command), stdin=PIPE)  # noqa: S603 - the user's own pager
         except (OSError, ValueError):
@@ -102,12 +102,12 @@ class Console:
 
     def piece(self, text: str) -> None:
         """Print a piece of an answer at once; the line goes on."""
-        self.settle()
-        self._out(encoded(harmless(text, color=False) if "stdout" in self.tty else text))
+        self._out(printable(text) if "stdout" in self.tty else encoded(text))
         self._flush()
 
     def finish(self) -> None:
-        """Hand everything over to the system, so that success means that it has arrived."""
+        """Hand everything over to the system, so that success means that it has arrived; the progress line goes."""
+        self._err(b"")
         if self.stdout is None or not self._written:
             return
         self._flush()
@@ -125,6 +125,8 @@ class Console:
         if self.stdout is None:
             raise _output_error(OSError("it is closed"))
         self._written = True
+        if self._progress:
+            self._err(b"")
         self._pending += data
         if len(self._pending) >= WRITE_SIZE:
             self._flush()
@@ -154,25 +156,22 @@ class Console:
 
     def say(self, message: str) -> None:
         """One or more lines on stderr; nobody listening is no error."""
-        self._err((_CLEAR_LINE if self._progress else "") + harmless(message, color=False) + "\n")
-        self._progress = False
+        self._err(printable(message) + b"\n")
 
     def progress(self, message: str) -> None:
         """A line on stderr that the next one replaces."""
-        self._err(_CLEAR_LINE + harmless(message, color=False).replace("\n", " "))
+        self._progress = True
+        self._err(printable(message).replace(b"\n", b" "))
         self._progress = True
 
-    def settle(self) -> None:
-        """Wipe a progress line that is still there."""
-        if self._progress:
-            self._err(_CLEAR_LINE)
-            self._progress = False
-
-    def _err(self, text: str) -> None:
-        if self.stderr is None:
+    def _err(self, data: bytes) -> None:
+        """Write to stderr, in place of a progress line that is still there."""
+        data = _CLEAR_LINE + data if self._progress else data
+        self._progress = False
+        if self.stderr is None or not data:
             return
         try:
-            _write(self.stderr, encoded(text))
+            _write(self.stderr, data)
             self.stderr.flush()
         except OSError:
             self.stderr = None
@@ -209,29 +208,23 @@ def _output_error(exc: OSError) -> Exception:
 # --- making text harmless ----------------------------------------------------------------------------------------
 
 
-def harmless(text: str, *, color: bool) -> str:
+def printable(text: str, *, color: bool = False) -> bytes:
     """Text whose control characters are visible instead of effective; marks become colour, or vanish."""
     if text.isprintable():
-        return text
-    text = text.replace("\r\n", "\n").translate(_visible())
-    if MARK_ON not in text and MARK_OFF not in text:
-        return text
-    if not color:
-        return text.replace(MARK_ON, "").replace(MARK_OFF, "")
-    return text.replace(MARK_ON, _COLOR_ON).replace(MARK_OFF, _COLOR_OFF) + _COLOR_OFF
-
-
-def _visible() -> "dict[int, str]":
-    if not _TABLE:
-        kept = {ord(c) for c in "\t\n" + MARK_ON + MARK_OFF}
+        return encoded(text)
+    if not _VISIBLE:
         controls = [*range(0x20), *range(0x7F, 0xA0)]  # C0, DEL and C1: the terminal's commands
         directions = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # bidi overrides: text that reads otherwise
-        _TABLE.update({n: f"\\x{n:02x}" for n in controls if n not in kept})
-        _TABLE.update({n: f"\\u{n:04x}" for n in directions})
-    return _TABLE
+        _VISIBLE.update({n: f"\\x{n:02x}" for n in controls if chr(n) not in "\t\n" + MARK_ON + MARK_OFF})
+        _VISIBLE.update({n: f"\\u{n:04x}" for n in directions})
+    text = text.replace("\r\n", "\n").translate(_VISIBLE)
+    if color and (MARK_ON in text or MARK_OFF in text):
+        text = text.replace(MARK_ON, _COLOR_ON).replace(MARK_OFF, _COLOR_OFF) + _COLOR_OFF
+    return encoded(text.replace(MARK_ON, "").replace(MARK_OFF, ""))
 
 
-_TABLE: "dict[int, str]" = {}
+#: What is printed for each character that does something on a terminal.
+_VISIBLE: "dict[int, str]" = {}
 
 
 def encoded(text: str) -> bytes:

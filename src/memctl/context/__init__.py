@@ -184,25 +184,27 @@ class Context:
 
         if self._access == NONE:
             raise RuntimeError("this operation did not declare that it uses the store")
-        path = self.db_path
+        path = self.db_path  # finds out, too, whether anybody named it
         if self._access == READ:
-            db = self._open_found(path) if self.is_found else connect.open_read(path)
+            db = self._open_found(path) if self._found else connect.open_read(path)
             db.say = self.warn
             return db
         store_id = None
-        if self.is_found:
+        if self._found:
             from memctl.context import store_trust
 
             store_id = store_trust.check_known(path)
         db = connect.open_write(
             path, create=self._access == CREATE, tokenizer=self.tokenizer, wal=self.config.store.wal_mode,
-            found=self.is_found, store_id=store_id, say=self.warn,
+            found=self._found, store_id=store_id, say=self.warn,
         )  # fmt: skip
-        if self.is_found and store_id is None:
+        if self._found and store_id is None:
             self.note(f"Made a store: {path}")
+            if state.folder() == state.fallback():
+                self.warn(f"HOME is not set: that it is yours stands in {state.folder()}, and is lost with that folder")
             if registry.find(path) is None:
                 self.warn(f"That it is yours cannot be written down in {state.folder()}: from now on name it with --db")
-        elif self.is_found:
+        elif self._found:
             registry.refresh(path)
         return db
 

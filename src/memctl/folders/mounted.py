@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from memctl import errors
+from memctl import errors, registry
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.folders.documents import ingest_run, limits, report_changes, store_files
@@ -132,6 +132,23 @@ def all_mounts(ctx: Context, within: str = "") -> list[Mount]:
     found.sort(key=lambda one: sum(map(one["path"].startswith, prefixes)))
     below = os.path.join(within, "")
     return [one for one in found if not within or (one["path"].startswith(below) and one["path"] != below)]
+
+
+def follow_project(ctx: Context) -> None:
+    """Point mounts whose folders were moved along with the project to where these are now.
+
+    Such a folder is gone, and stands in no list of folders outside the project that feed the store: it was inside.
+    """
+    project = mounts.project_folder(ctx.db.path)
+    for one in mounts.list_mounts(ctx.db):
+        path = one["path"]
+        if os.path.lexists(path) or registry.may_feed(ctx.db.path, path):
+            continue
+        parts = path.strip(os.sep).split(os.sep)
+        now = next((p for n in range(1, len(parts)) if os.path.isdir(p := os.path.join(project, *parts[n:]))), None)
+        if now is not None:
+            mounts.move(ctx.db, one["mount_id"], real_path(now))
+            ctx.note(f"[sync] Mount {one['mount_id']} moved with its project: {now}")
 
 
 # --- a mount and the store --------------------------------------------------------------------------------------------

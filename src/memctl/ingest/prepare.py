@@ -83,9 +83,9 @@ class Prepared(NamedTuple):
 
 def recipe_of(options: Options, policy: "MemoryPolicy | None") -> str:
     """A word that changes when a file would be cut, judged or filed in another way though its bytes are the same."""
-    from memctl.store import rule_versions
+    from memctl.store.items import events
 
-    rules = "" if policy is None else rule_versions.name_rules(policy.switches)
+    rules = "" if policy is None else events.name_rules(policy.switches)
     how = repr((3, TARGET_TOKENS, rules, *options[:6], options.limits.rows))
     return f"{crc32(how.encode()):08x}"
 

@@ -277,17 +277,15 @@ def busy(match: Match[str]) -> bool:
     letters = sum(c.isalpha() for c in value)
     if len(marks) < 6 or letters < 4 or _TEMPLATE.search(value):
         return False
-    return not _balanced(value) or not marks & set("()[]{}<>")
-
-
-def _balanced(value: str) -> bool:
-    open_: list[str] = []
+    if not marks & set("()[]{}<>"):
+        return True
+    expected: list[str] = []  # what closes the brackets that are open
     for c in value:
         if c in "([{":
-            open_.append({"(": ")", "[": "]", "{": "}"}[c])
-        elif c in ")]}" and (not open_ or open_.pop() != c):
-            return False
-    return not open_
+            expected.append({"(": ")", "[": "]", "{": "}"}[c])
+        elif c in ")]}" and (not expected or expected.pop() != c):
+            return True
+    return bool(expected)
 
 
 def userinfo(match: Match[str]) -> bool:

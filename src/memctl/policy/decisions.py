@@ -25,7 +25,8 @@ _SWITCHES = {
 _ROUNDS = 4  # blotting out may join what stood apart; the second look is nearly always the last
 #: Of a document with more findings nothing is stored: it is a list of secrets, or made to cost.
 MOST_FINDINGS = 5_000
-_RANK: dict[str, int] = {"accept": 0, "redact": 1, "quarantine": 2, "reject": 3}
+#: How strict an action is.
+_RANK: dict[PolicyAction, int] = {"accept": 0, "redact": 1, "quarantine": 2, "reject": 3}
 _INSTRUCTIONS, _PERSONAL = frozenset(("injection", "instructional")), frozenset(("pii",))
 _REASONS = {
     ("secret", "reject"): "HARD_BLOCK: secret pattern {} matched",
@@ -159,7 +160,12 @@ class MemoryPolicy:
     @property
     def switches(self) -> str:
         """The kinds that are switched off, and a word for a project's own part; "" where nothing is configured."""
-        return ",".join([*sorted(self._off), *([self._project.word()] if self._project else [])])
+        words = sorted(self._off)
+        if self._project is not None:
+            from zlib import crc32
+
+            words.append(f"{crc32(repr(tuple(self._project)).encode('utf-8', 'surrogatepass')):08x}")
+        return ",".join(words)
 
     def for_path(self, path: str) -> MemoryPolicy:
         """This policy for a document of this path, where the project lets some findings pass."""
@@ -221,15 +227,17 @@ class MemoryPolicy:
         return self._verdict(found, [])
 
     def _verdict(self, findings: list[Finding], soft: list[str]) -> PolicyVerdict:
-        for kind in _HARD:
-            hard = [f for f in findings if f.kind == kind and f.action == "reject"]
-            if hard:
-                return PolicyVerdict("reject", _reasons(hard), findings=findings)
+        hard = [f for f in findings if f.kind in _HARD and f.action == "reject"]
+        first = min((_HARD.index(f.kind) for f in hard), default=0)
+        acting = [f for f in hard if f.kind == _HARD[first]] or findings
+        reasons = list(dict.fromkeys(_REASONS[f.kind, f.action].format(f.rule) for f in acting))
+        if hard:
+            return PolicyVerdict("reject", reasons, findings=findings)
         if not (findings or soft):
             return PolicyVerdict()
         return PolicyVerdict(
             "quarantine",
-            _reasons(findings) + soft,
+            reasons + soft,
             "stm",
             "unverified",
             ids.timestamp(ids.now_seconds() + 3600 * self.expiry_hours),
@@ -299,7 +307,8 @@ class MemoryPolicy:
             )
         findings = [f for h in hits if (f := _finding(h, field, document=document))]
         out = self._redact(text, hits, document=document) if document else text
-        return Judgement(out, _strictest(findings), tuple(findings))
+        action: PolicyAction = max((f.action for f in findings), key=_RANK.__getitem__, default="accept")
+        return Judgement(out, action, tuple(findings))
 
     def judge_fields(
         self,
@@ -319,7 +328,7 @@ class MemoryPolicy:
         judged = {name: [self.judge(text, field=name, document=document) for text in texts] for name, texts in groups}
         findings = tuple(f for js in judged.values() for j in js for f in j.findings)
         texts = {name: [j.text for j in js] for name, js in judged.items()}
-        action = _strictest(findings)
+        action: PolicyAction = max((f.action for f in findings), key=_RANK.__getitem__, default="accept")
         return FieldsJudgement(
             texts["title"][0], texts["tags"], texts["entities"], texts["provenance"][0], action, findings
         )
@@ -351,8 +360,13 @@ class MemoryPolicy:
 
         engine = self._engines.get(document)
         if engine is None:
-            home = self._project.engine if self._project is not None else built_in_engine
-            self._engines[document] = engine = home(document=document)
+            if self._project is None:
+                engine = built_in_engine(document=document)
+            else:
+                from memctl.policy.project import engine_of
+
+                engine = engine_of(self._project._replace(allowed=()), document=document)
+            self._engines[document] = engine
         hits = engine.scan(text, MOST_FINDINGS + 1 if document else sys.maxsize)
         if self._off:
             hits = [h for h in hits if h.rule.kind not in self._off]
@@ -373,14 +387,6 @@ class MemoryPolicy:
             parts = [h for h in parts if h.rule.kind == "pii" and h.is_blotted and " " in text[h.start : h.end]]
             hits = [*hits, *(h for h in parts if not any(h.start < one.end and one.start < h.end for one in hits))]
         return hits
-
-
-def _strictest(findings: Iterable[Finding]) -> PolicyAction:
-    return max((finding.action for finding in findings), key=_RANK.__getitem__, default="accept")
-
-
-def _reasons(findings: list[Finding]) -> list[str]:
-    return list(dict.fromkeys(_REASONS[f.kind, f.action].format(f.rule) for f in findings))
 
 
 def _finding(hit: Hit, field: str, *, document: bool) -> Finding | None:

@@ -108,7 +108,8 @@ class Engine:
             far = 0
             if not self._far.keys().isdisjoint(candidates.rules):
                 low = piece.lower()
-                far = max(self._far.get(i, 0) if _any_in(low, self._cues[i]) else 0 for i in candidates.rules)
+                cued = [i for i in candidates.rules if not self._cues[i] or any(map(low.__contains__, self._cues[i]))]
+                far = max((self._far.get(i, 0) for i in cued), default=0)
             if far:  # a larger piece: what it overlaps with must be far longer, and shall not be looked at many times
                 stop = _piece_end(text, start, far)
                 piece = text[start : stop + far]
@@ -164,7 +165,7 @@ class Engine:
         anchors = {
             self.prefilter.anchors[i]
             for i in self._tokens.intersection(candidates.rules)
-            if _any_in(reading.low, [cue.lstrip(".") for cue in self._cues[i]])
+            if not self._cues[i] or any(cue.lstrip(".") in reading.low for cue in self._cues[i])
         }
         done, tries = 0, _TRIES
         failed: set[str] = set()
@@ -188,9 +189,10 @@ class Engine:
         """The hits of the candidate rules in one form of a text."""
         hits: list[Hit] = []
         reading = _Reading(form.text, candidates)
+        low = reading.low
         for index in candidates.rules:
             cues = self._cues[index]
-            if cues and not _any_in(reading.low, cues):
+            if cues and not any(map(low.__contains__, cues)):
                 continue
             rule, anchor = self.rules[index], self.prefilter.anchors[index]
             matcher = self.compiled.get(index)
@@ -396,16 +398,6 @@ def _piece_end(text: str, start: int, size: int) -> int:
     if len(text) - start <= size + _OVERLAP:
         return len(text)
     return text.rfind("\n", start + size // 2, start + size) + 1 or start + size
-
-
-def _any_in(low: str, cues: Iterable[str]) -> bool:
-    """Whether a text holds one of these cues, or there are none."""
-    none = True
-    for cue in cues:
-        if cue in low:
-            return True
-        none = False
-    return none
 
 
 @cache

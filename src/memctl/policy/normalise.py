@@ -11,6 +11,7 @@ import unicodedata
 from binascii import Error, a2b_base64
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import islice
 
 from memctl.policy.rule import SIGNS, lazy_regex
 
@@ -238,33 +239,24 @@ _BLOB = lazy_regex(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}={0,2}")
 
 def decoded(text: str) -> Iterator[NormalisedText]:
     """What base64 and hexadecimal runs say, where they say something readable."""
-    for count, match in enumerate(_BLOB.finditer(text)):
-        if count == _BLOB_LIMIT:
-            return
-        run = match.group()
-        said = "" if run.islower() and not _HEXADECIMAL.fullmatch(run) else _readable(run)  # a path, not base64
-        if said:
+    for match in islice(_BLOB.finditer(text), _BLOB_LIMIT):
+        run = match.group()[:_BLOB_SIZE].rstrip("=")
+        is_hexadecimal = _HEXADECIMAL.fullmatch(run) is not None
+        if run.islower() and not is_hexadecimal:
+            continue  # a path, not base64
+        try:
+            if len(run) % 2 == 0 and is_hexadecimal:
+                head, decode = bytes.fromhex(run[:_HEAD]), bytes.fromhex
+            else:
+                run = run.replace("-", "+").replace("_", "/")
+                run = run[: len(run) - (len(run) % 4 == 1)]
+                head, decode = a2b_base64(run[:_HEAD]) if len(run) > _HEAD else b"", a2b_base64
+                run += "=" * (-len(run) % 4)
+            said = "" if head.translate(None, _TEXTUAL) else decode(run).decode()
+        except (Error, UnicodeDecodeError):
+            continue
+        if len(said.encode()) >= _LEAST_SAID and all(c.isprintable() or c in "\n\r\t" for c in said[:_GLANCE]):
             yield NormalisedText(said, whole=match.span())
-
-
-def _readable(run: str) -> str:
-    """What an encoded run says; "" when that is nothing to read."""
-    run = run[:_BLOB_SIZE].rstrip("=")
-    try:
-        if len(run) % 2 == 0 and _HEXADECIMAL.fullmatch(run):
-            head, decode = bytes.fromhex(run[:_HEAD]), bytes.fromhex
-        else:
-            run = run.replace("-", "+").replace("_", "/")
-            run = run[: len(run) - (len(run) % 4 == 1)]
-            head, decode = a2b_base64(run[:_HEAD]) if len(run) > _HEAD else b"", a2b_base64
-            run += "=" * (-len(run) % 4)
-        if head.translate(None, _TEXTUAL):
-            return ""
-        raw = decode(run)
-        said = raw.decode() if len(raw) >= _LEAST_SAID else ""
-    except (Error, UnicodeDecodeError):
-        return ""
-    return said if all(c.isprintable() or c in "\n\r\t" for c in said[:_GLANCE]) else ""
 
 
 # --- letter games -------------------------------------------------------------------------------------------------

@@ -251,8 +251,13 @@ class Prefilter:
             bits |= _VALUE
             if size >= _LONG_WORD:
                 bits |= _LONG
-                if head.translate(None, _HEXADECIMAL) or _says_something(head):
+                if head.translate(None, _HEXADECIMAL):
                     bits |= _BLOB
+                else:  # nearly always a hash, if it is no text; its last letter may be cut
+                    said = bytes.fromhex(word[: min(_HEAD, size & ~1)].decode())
+                    cut = 0 if said.isascii() else len(said) - len(said.decode("utf-8", "ignore").encode())
+                    if cut < 4 and not said.translate(None, _TEXTUAL):
+                        bits |= _BLOB
         if self._shaped.fullmatch(word):
             bits |= sum(bit for shape, bit in self._shapes if re.fullmatch(shape, word))
         return bits
@@ -323,11 +328,3 @@ def _numbers(text: str) -> tuple[int, list[tuple[int, int, int]]]:
 
 #: The signs that the groups of digits of a number give, by the number written as zeros with what follows it.
 _group_signs: dict[str, int] = {}
-
-
-def _says_something(word: bytes) -> bool:
-    """Whether a hexadecimal run, which is nearly always a hash, may be text."""
-    head = bytes.fromhex(word[: min(_HEAD, len(word) & ~1)].decode())
-    if head.translate(None, _TEXTUAL):
-        return False
-    return head.isascii() or len(head) - len(head.decode("utf-8", "ignore").encode()) < 4  # the last letter may be cut

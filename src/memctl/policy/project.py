@@ -61,10 +61,6 @@ class Project(NamedTuple):
     rules: tuple[Rule, ...] = ()
     allowed: tuple[Allowed, ...] = ()
 
-    def engine(self, *, document: bool) -> Engine:
-        """The engine over the rules that are in force here."""
-        return _engine(self._replace(allowed=()), document)
-
     def in_force(self) -> tuple[Rule, ...]:
         """The built-in rules that are not silenced, then the project's own."""
         from memctl.policy.engine import RULES
@@ -74,12 +70,6 @@ class Project(NamedTuple):
     def reason(self, path: str, rule: str, kind: str) -> str:
         """Why a finding in this file is let pass; "" when it is not."""
         return next((row.reason for row in self.allowed if row.covers(path, rule, kind)), "")
-
-    def word(self) -> str:
-        """A word that changes when this project's part does."""
-        from zlib import crc32
-
-        return f"{crc32(repr(tuple(self)).encode('utf-8', 'surrogatepass')):08x}"
 
 
 def project_of(config: Any) -> Project | None:
@@ -150,22 +140,17 @@ def _rule(number: int, row: Mapping[str, str]) -> Rule:
     odd = next((word for word in words if not _KEYWORD.fullmatch(word)), None)
     if odd is not None:
         raise _wrong(f"{where}.keywords", f"{odd!r} is no run of a-z and 0-9 with a letter in it (acme* begins so)")
+    # Secrets are refused and personal data held back, always; the rest as the row says.
+    usual: PolicyAction = "reject" if kind == "secret" else "quarantine"
+    action: PolicyAction = "reject" if row.get("action") == "reject" else usual
+    if row.get("action") not in (None, "", usual) and (row["action"] != "reject" or kind == "pii"):
+        raise _wrong(f"{where}.action", f"expected {usual}" + (" or reject" if kind not in ("secret", "pii") else ""))
     _check_pattern(f"{where}.pattern", row["pattern"], folded=kind not in ("secret", "pii"))
     pattern = row["pattern"] if kind in ("secret", "pii") else f"(?i:{row['pattern']})"
     return Rule(
-        row["id"], kind, _action(where, kind, row.get("action", "")), 3, " ".join(words), pattern, "",
+        row["id"], kind, action, 3, " ".join(words), pattern, "",
         row.get("example", ""), row.get("counterexample", ""), reach=_REACH,
     )  # fmt: skip
-
-
-def _action(where: str, kind: str, given: str) -> PolicyAction:
-    """What the rule asks for: secrets are refused and personal data held back, always; the rest as the row says."""
-    usual: PolicyAction = "reject" if kind == "secret" else "quarantine"
-    if not given or given == usual:
-        return usual
-    if given != "reject" or kind == "pii":
-        raise _wrong(f"{where}.action", f"expected {usual}" + (" or reject" if kind not in ("secret", "pii") else ""))
-    return "reject"
 
 
 def _check_pattern(where: str, pattern: str, *, folded: bool) -> None:
@@ -181,12 +166,14 @@ def _check_pattern(where: str, pattern: str, *, folded: bool) -> None:
     repeated = [value[2] for name, value in _parts(parsed) if name in _REPEATS and value[1] > 1]
     if any(len(body) > 1 or str(body[0][0]) not in _CHARACTERS for body in repeated):
         raise _wrong(where, "it repeats a group, which can take forever; repeat single characters: [a-z0-9]{20,60}")
-    if not is_cheap(parsed, folded=folded or bool(parsed.state.flags & re.IGNORECASE)):
+    try:  # a match can begin anywhere
+        _walk(parsed, [_Repeat(_ALPHABET, _OPEN)], folded or bool(parsed.state.flags & re.IGNORECASE))
+    except _TooMany:
         raise _wrong(
             where,
             "it repeats the same characters several times in a row, which can take forever on a hostile text; "
             "bound the repeats ({0,40}), or put between them what none of them matches",
-        )
+        ) from None
 
 
 def _parts(parsed: Any) -> Iterator[tuple[str, Any]]:
@@ -207,7 +194,8 @@ def _wrong(where: str, message: str) -> SettingInvalid:
 
 
 @lru_cache(maxsize=8)
-def _engine(project: Project, document: bool) -> Engine:
+def engine_of(project: Project, *, document: bool) -> Engine:
+    """The engine over the rules that are in force in a project."""
     from memctl.policy.engine import Engine, built_in_engine
 
     if not (project.silenced or project.rules):
@@ -322,15 +310,6 @@ class _TooMany(Exception):
     """There are more ways than are allowed."""
 
 
-def is_cheap(parsed: Any, *, folded: bool) -> bool:
-    """Whether a parsed expression has few ways to match; `folded`: case does not count."""
-    try:
-        _walk(parsed, [_Repeat(_ALPHABET, _OPEN)], folded)  # a match can begin anywhere
-    except _TooMany:
-        return False
-    return True
-
-
 def _walk(nodes: Iterable[Any], before: list[_Repeat], folded: bool) -> list[_Repeat]:
     """The repeats before a sequence of nodes and those in it, as they stand behind it."""
     for op, value in nodes:
@@ -343,7 +322,13 @@ def _walk(nodes: Iterable[Any], before: list[_Repeat], folded: bool) -> list[_Re
         elif name in ("SUBPATTERN", "ATOMIC_GROUP"):
             before = _walk(value[3] if name == "SUBPATTERN" else value, before, folded)
         else:
-            before = _one_of(_inside(name, value), before, folded, must=name == "BRANCH")
+            # The sequences in a node of which a match need not have all.
+            parts = [value[1]] if name in ("ASSERT", "ASSERT_NOT") else []
+            if name == "BRANCH":
+                parts = list(value[1])
+            elif name == "GROUPREF_EXISTS":
+                parts = [part for part in value[1:] if part]
+            before = _one_of(parts, before, folded, must=name == "BRANCH")
     return before
 
 
@@ -376,15 +361,6 @@ def _one_of(parts: Iterable[Any], before: list[_Repeat], folded: bool, *, must: 
             ways = (_Way(common, min(way.chars for way in ways)),)
         out.append(one._replace(ways=ways))
     return [*out, *(one for repeats in after for one in repeats[len(before) :])]
-
-
-def _inside(name: str, value: Any) -> list[Any]:
-    """The sequences in a node of which a match need not have all."""
-    if name == "BRANCH":
-        return list(value[1])
-    if name in ("ASSERT", "ASSERT_NOT"):
-        return [value[1]]
-    return [part for part in value[1:] if part] if name == "GROUPREF_EXISTS" else []
 
 
 def _letters_of(name: str, value: Any, folded: bool) -> frozenset[str] | None:

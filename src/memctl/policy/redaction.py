@@ -13,7 +13,7 @@ Below full, secrets that older rules let in are blotted out as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
@@ -74,7 +74,22 @@ _PLAIN = frozenset(
 def blot(text: str, hits: list[Hit]) -> str:
     """Replace the hits' spans, and every other place where the same secret stands, by their rules' names."""
     spans = [(h.start, h.end, h.rule.id) for h in hits]
-    spans += _elsewhere(text, {text[start:end]: rule for start, end, rule in reversed(spans) if end - start >= _HEAD})
+    # Where else the same secrets stand; cost is linear in the text for any number of them.
+    secrets = {text[start:end]: rule for start, end, rule in reversed(spans) if end - start >= _HEAD}
+    if len(secrets) <= _FEW:
+        for secret, rule in secrets.items():
+            at = text.find(secret)
+            while at >= 0:
+                spans.append((at, at + len(secret), rule))
+                at = text.find(secret, at + len(secret))
+    else:
+        by_head: dict[str, list[str]] = {}
+        for secret in secrets:
+            by_head.setdefault(secret[:_HEAD], []).append(secret)
+        for match in _WORD_STARTS.finditer(text):
+            at = match.start()
+            found = [secret for secret in by_head.get(text[at : at + _HEAD], ()) if text.startswith(secret, at)]
+            spans += [(at, at + len(secret), secrets[secret]) for secret in found]
     out: list[str] = []
     done = 0
     for start, end, rule in sorted(spans, key=lambda s: (s[0], -s[1])):
@@ -83,25 +98,6 @@ def blot(text: str, hits: list[Hit]) -> str:
             out += [text[done:start], f"[REDACTED:{rule}]", "\n" * text.count("\n", start, end)]
         done = max(done, end)
     return "".join([*out, text[done:]])
-
-
-def _elsewhere(text: str, secrets: dict[str, str]) -> Iterator[tuple[int, int, str]]:
-    """Where these secrets stand in a text, each with its rule's name; cost is linear in the text for any number."""
-    if len(secrets) <= _FEW:
-        for secret, rule in secrets.items():
-            at = text.find(secret)
-            while at >= 0:
-                yield at, at + len(secret), rule
-                at = text.find(secret, at + len(secret))
-        return
-    by_head: dict[str, list[str]] = {}
-    for secret in secrets:
-        by_head.setdefault(secret[:_HEAD], []).append(secret)
-    for match in _WORD_STARTS.finditer(text):
-        at = match.start()
-        for secret in by_head.get(text[at : at + _HEAD], ()):
-            if text.startswith(secret, at):
-                yield at, at + len(secret), secrets[secret]
 
 
 class Redaction:
@@ -153,7 +149,14 @@ class Redaction:
         if self.view != "public" or not path or key not in ("title", *_PARTS):
             return value
         if key == "title":
-            return without_name(value, path)
+            # A title that begins with the name of the file, with or without its suffix, and ends there or is followed
+            # by a heading or by which part of the file it is.
+            name = path.replace("\\", "/").rstrip("/").rpartition("/")[2]
+            for head in filter(None, (name, name.rpartition(".")[0])):
+                rest = value[len(head) :]
+                if value[: len(head)].casefold() == head.casefold() and (not rest or rest.startswith(_AFTER_NAME)):
+                    return _PATH + rest
+            return value
         # The folders, and the file's name with and without suffix, as tags are made of them.
         names = [name for name in path.replace("\\", "/").split("/") if name]
         names += [name.rpartition(".")[0] for name in names[-1:]]
@@ -182,14 +185,3 @@ class Redaction:
             if key in ("source_id", "chunk_ids") and text:
                 return self.source(text)
         return "[REDACTED:hash]" if key == "content_hashes" else self.text(text)
-
-
-def without_name(title: str, path: str) -> str:
-    """A title without the name of the file at `path`, where it begins with that."""
-    name = path.replace("\\", "/").rstrip("/").rpartition("/")[2]
-    for head in (name, name.rpartition(".")[0]):
-        rest = title[len(head) :]
-        begins = bool(head) and title[: len(head)].casefold() == head.casefold()
-        if begins and (not rest or rest.startswith(_AFTER_NAME)):
-            return _PATH + rest
-    return title

@@ -86,22 +86,23 @@ class Hit(NamedTuple):
 class _LazyRegex:
     """An expression whose methods appear when they are first asked for."""
 
-    def __init__(self, pattern: str | bytes, flags: int) -> None:
-        self._given = pattern, flags
+    given: tuple[Any, int]
 
     def __reduce__(self) -> Any:
         """A copy, or what goes to another process, is made of the expression: without it `__getattr__` has no end."""
-        return _LazyRegex, self._given
+        return lazy_regex, self.given
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(re.compile(*self._given), name)  # type: ignore[type-var]
+        found = getattr(re.compile(*self.given), name)
         setattr(self, name, found)
         return found
 
 
 def lazy_regex(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """The same as `re.compile`, but nothing is compiled before the first use: a short text needs few of all."""
-    return cast("re.Pattern[AnyStr]", _LazyRegex(pattern, flags))
+    lazy = _LazyRegex()
+    lazy.given = pattern, flags
+    return cast("re.Pattern[AnyStr]", lazy)
 
 
 def parse_regex(pattern: str) -> Any:

@@ -48,19 +48,15 @@ def resolve_overlaps(text: str, hits: list[Hit]) -> list[Hit]:
     """By position, each rule once per place; nothing but secrets inside a secret; quoted attacks only held back."""
     secrets = [h for h in hits if h.rule.kind == "secret"]
     sure = [s for s in secrets if s.rule.severity == 3]
-    kept = {
-        (h.start, h.end, h.rule.id): h
-        for h in hits
-        if not (secrets and _eclipsed(h, sure if h.rule.kind == "secret" else secrets))
-    }
+    kept = {}
+    for h in hits:
+        if h.rule.kind != "secret":  # a secret that it touches says all there is to say
+            eclipsed = any(s.start < h.end and h.start < s.end for s in secrets)
+        else:  # and a sure one that covers a weaker one
+            eclipsed = h.rule.severity < 3 and any(s.start <= h.start and h.end <= s.end for s in sure)
+        if not eclipsed:
+            kept[h.start, h.end, h.rule.id] = h
     return soften_described(text, [kept[key] for key in sorted(kept)])
-
-
-def _eclipsed(hit: Hit, secrets: list[Hit]) -> bool:
-    """Whether a secret says all there is to say: it covers this weaker secret, or touches this other finding."""
-    if hit.rule.kind == "secret":
-        return hit.rule.severity < 3 and any(s.start <= hit.start and hit.end <= s.end for s in secrets)
-    return any(s.start < hit.end and hit.start < s.end for s in secrets)
 
 
 def soften_described(text: str, hits: list[Hit]) -> list[Hit]:
@@ -87,29 +83,20 @@ def accept_examples(text: str, hits: list[Hit]) -> list[Hit]:
     if not orders or any(hit.rule.id in _NEVER_SHOWN for hit in orders):
         return hits
     quotations = _quotations(text)
-    quoted = [_start_of_quotation(quotations, hit) for hit in orders]
-    if min(quoted) < 0:
-        return hits
+    quoted = []
+    for hit in orders:
+        at = bisect_left(quotations, (hit.start + 1, 0)) - 1
+        if at < 0 or quotations[at][1] < hit.end:
+            return hits
+        quoted.append(quotations[at][0])
     subject = [match.start() for match in _SUBJECT.finditer(text)]
-    if not all(_is_example(text, hit, start, subject) for hit, start in zip(orders, quoted, strict=True)):
-        return hits
+    for hit, start in zip(orders, quoted, strict=True):
+        # The passage around it is about such things, and nothing hands its quotation to the reader.
+        near = subject[bisect_left(subject, hit.start - _AROUND) : bisect_left(subject, hit.end + _AROUND)]
+        others = sum(not (hit.start <= at < hit.end) for at in near)
+        if others < _OFTEN or _HANDED.search(text, max(0, start - _HANDED_BEFORE), start):
+            return hits
     return [hit._replace(action="accept") if hit.rule.kind in _INSTRUCTIONS else hit for hit in hits]
-
-
-def _start_of_quotation(quotations: list[tuple[int, int]], hit: Hit) -> int:
-    """Where the quotation begins in which a hit lies; -1 when it lies in none."""
-    at = bisect_left(quotations, (hit.start + 1, 0)) - 1
-    return quotations[at][0] if at >= 0 and quotations[at][1] >= hit.end else -1
-
-
-def _is_example(text: str, hit: Hit, quotation: int, subject: list[int]) -> bool:
-    """Whether the passage around a hit is about such things, and nothing hands its quotation to the reader."""
-    first = bisect_left(subject, hit.start - _AROUND)
-    others = 0
-    while first < len(subject) and subject[first] < hit.end + _AROUND and others < _OFTEN:
-        others += not (hit.start <= subject[first] < hit.end)
-        first += 1
-    return others >= _OFTEN and _HANDED.search(text, max(0, quotation - _HANDED_BEFORE), quotation) is None
 
 
 def _quotations(text: str) -> list[tuple[int, int]]:

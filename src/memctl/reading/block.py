@@ -16,8 +16,8 @@ from memctl.parameters import BlockForm, ReadRequest
 from memctl.reading.request import Retriever, block_budget, looking_back
 from memctl.retrieve.candidates import SearchResult
 from memctl.retrieve.find import KnownTexts
-from memctl.store import rule_versions
 from memctl.store.documents import mounts, passages
+from memctl.store.items import events
 from memctl.store.items import items as stored
 from memctl.text import CHARS_PER_TOKEN, estimate_tokens, source_trust
 from memctl.text.block import packing
@@ -27,7 +27,6 @@ from memctl.text.clean import one_line
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
-    from memctl.llm.working import RecalledPassages
     from memctl.policy.redaction import Redaction
     from memctl.types import SearchMeta
 
@@ -110,11 +109,11 @@ def recall_block(
     past = retriever.filters.as_of is not None
     with looking_back(ctx, retriever.filters):
         found, abstained = retriever.find_for_block(query, budget, count=as_data or form.frame == "full")
-        with ctx.db.cached_reads():
+        with ctx.db.snapshot():
             ranked = deliver(retriever, found)
             # What the rules have left out just now does not count: that it has the words would tell what it says.
             matched = found.total - (len(found.candidates) - len(ranked.items))
-            frame: Frame = packing.Bare() if form.frame == "none" else packing.Compact(header=not form.no_header)
+            frame = Frame() if form.frame == "none" else packing.Compact(header=not form.no_header)
             if form.frame == "full":
                 from memctl.text.block import version1
 
@@ -164,17 +163,6 @@ def _tell(retriever: Retriever, result: Recalled, budget: int) -> None:
             retriever.tell_other_scopes(result.query)
 
 
-def find_passages(retriever: Retriever, query: str, budget: int) -> "RecalledPassages":
-    """The passages that a block for a question would choose from, best first: what a loop recalls with.
-
-    All of them, for a caller who has some already, with paths as people read them.
-    """
-    from memctl.llm.working import RecalledPassages
-
-    found, _ = retriever.find_for_block(query, budget)
-    return RecalledPassages(choose_passages(deliver(retriever, found, near=True), budget, whole=True), found.total)
-
-
 def explain_delivery(retriever: Retriever, query: str, budget: int, given: tuple[str, ...]) -> list[str]:
     """How the search for a question was answered, and what the scores of the items that were given are made of."""
     from memctl.retrieve.explain import describe, reasons
@@ -216,7 +204,7 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
     """
     ctx, redaction = retriever.ctx, retriever.redaction
     scores = {c.id: c.score for c in found.candidates}
-    records: Sequence[MemoryItem] = stored.get_cached(ctx.db, scores)
+    records: Sequence[MemoryItem] = stored.get_many(ctx.db, scores, cached=True)
     places: Mapping[str, passages.SourcePosition] = passages.get_positions(ctx.db, scores)
     if ctx.db.trusted:  # of equals, whose word counts more comes first
         level = {}
@@ -229,8 +217,8 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
         places = {i: passages.UntrustedPosition(*places.get(i, ())) for i in scores}
     past = retriever.filters.as_of is not None
     # The policy is made only for a project that has a part of its own in it.
-    rules = rule_versions.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
-    if rule_versions.unseen_items(ctx.db, rules, records, past=past)[0]:
+    rules = events.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
+    if events.unseen_items(ctx.db, rules, records, past=past)[0]:
         from memctl.reading import delivery
 
         records, places = delivery.judge_items(ctx, records, places, retriever.command, past=past)

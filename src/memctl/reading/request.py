@@ -84,6 +84,12 @@ class Retriever:
         """The candidates for a block within a budget, and whether there are none because they answer too little."""
         found = self.find(query, max(LEAST, min(MOST, budget // TOKENS_PER_CANDIDATE), budget // TOKENS_OF_PASSAGE),
                           count=count, filters=filters)  # fmt: skip
+        asked = self.request
+        if found.query.blank and not any((asked.tier, asked.type, asked.tags, asked.mount, asked.since, asked.until)):
+            found.candidates.clear()
+            found.total = 0
+            self.ctx.note(f"{self.prefix}The question is empty: nothing is recalled.")
+            return found, True
         abstained = (self.request.auto or self.request.min_coverage > 0) and self.abstains(found)
         best = found.candidates[0].score if found.candidates else 0.0
         found.candidates = [c for c in found.candidates if c.score >= FLOOR * best]
@@ -101,7 +107,7 @@ class Retriever:
 
         if auto and not worth_saying(found):
             why = "Nothing is worth saying unasked."
-        elif least > 0 and (share := coverage(found)) < least:
+        elif least > 0 and (share := coverage(found)[0]) < least:
             why = f"Nothing covers enough of the question (best {share:.2f}, --min-coverage {least:g})."
         else:
             return False

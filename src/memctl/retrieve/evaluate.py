@@ -1,6 +1,6 @@
 """Questions with the sources that should answer them: reading a file of them, and judging what a search found."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from memctl.text import jsons
@@ -173,14 +173,10 @@ def fold_source(expected: str) -> str:
 def source_names(item: MemoryItem) -> set[str]:
     """Everything an item answers to: its id, its title, its path or any end of it, with and without `#heading`."""
     title = item.title.casefold()
-    paths = set(_ends(item.provenance.source_id.casefold())) - {""}
+    path = item.provenance.source_id.casefold()
+    names = path.split("/")
+    paths = {"/".join(names[at:]) for at in range(max(1, len(names) - NAMES), len(names)) if names[at]}
+    paths = {*paths, path} - {""}
     within = (line.lstrip("#").strip() for line in item.content.casefold().splitlines() if line.startswith("#"))
     headings = {title, *title.split(" > "), *within} - {""}  # short sections share a passage with the one before
-    return {item.id.casefold(), title, *paths, *(f"{path}#{heading}" for path in paths for heading in headings)}
-
-
-def _ends(path: str) -> Iterator[str]:
-    """A path and what is left of it without its first folders: `/a/b.md`, `a/b.md`, `b.md`."""
-    yield path
-    names = path.split("/")
-    yield from ("/".join(names[at:]) for at in range(max(1, len(names) - NAMES), len(names)) if names[at])
+    return {item.id.casefold(), title, *paths, *(f"{end}#{heading}" for end in paths for heading in headings)}

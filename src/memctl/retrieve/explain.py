@@ -51,34 +51,27 @@ def describe(db: Database, result: SearchResult) -> SearchMeta:
     OR_FALLBACK: fewer, or there is no hit. LIKE: found by substring.
     """
     terms = list(result.query.terms)
-    strategy, effective, dropped = _strategy(db, result, terms)
+    indexed = index.has_index(db)
+    strategy, effective, dropped = "AND", terms, list[str]()
+    if result.like or not indexed:
+        strategy = "AND" if result.query.blank else "LIKE"
+    elif terms and not result.candidates:
+        strategy = "OR_FALLBACK"
+    elif terms:
+        best = result.candidates[0]
+        exact = index.covered_terms(db, best, terms)
+        missing = [term for term, there in zip(terms, exact, strict=True) if not there]
+        if missing and all(index.covered_terms(db, best, missing, prefix=True)):
+            strategy = "PREFIX_AND"
+        elif len(missing) == len(terms):  # only parts of its words, or their beginnings, were found
+            strategy = "OR_FALLBACK"
+        elif missing:
+            effective = [term for term, there in zip(terms, exact, strict=True) if there]
+            strategy, dropped = "REDUCED_AND" if 2 * len(effective) >= len(terms) else "OR_FALLBACK", missing
     hint = None
     if len(terms) > 1 and strategy in {"OR_FALLBACK", "PREFIX_AND", "LIKE"}:
-        hint = REINDEX_HINT if index.has_index(db) and not index.is_stemming(db) else None
+        hint = REINDEX_HINT if indexed and not index.is_stemming(db) else None
     return SearchMeta(strategy, terms, effective, dropped, result.total, hint)
-
-
-def _strategy(db: Database, result: SearchResult, terms: list[str]) -> tuple[str, list[str], list[str]]:
-    """The strategy, the terms that the best hit has, and those that it lacks."""
-    if result.like or not index.has_index(db):
-        return ("AND" if result.query.blank else "LIKE"), terms, []
-    if not terms:
-        return "AND", [], []
-    if not result.candidates:
-        return "OR_FALLBACK", terms, []
-    from memctl.store.search.words import covered_terms
-
-    best = result.candidates[0]
-    exact = covered_terms(db, best, terms)
-    if all(exact):
-        return "AND", terms, []
-    missing = [term for term, there in zip(terms, exact, strict=True) if not there]
-    if all(covered_terms(db, best, missing, prefix=True)):
-        return "PREFIX_AND", terms, []
-    effective = [term for term, there in zip(terms, exact, strict=True) if there]
-    if not effective:  # only parts of its words, or their beginnings, were found
-        return "OR_FALLBACK", terms, []
-    return ("REDUCED_AND" if 2 * len(effective) >= len(terms) else "OR_FALLBACK"), effective, missing
 
 
 def suggest(query: str, meta: SearchMeta, *, found: bool) -> str:
@@ -120,11 +113,6 @@ def _round_scores(added: dict[str, float]) -> dict[str, float]:
 # --- of the question --------------------------------------------------------------------------------------------
 
 
-def coverage(result: SearchResult) -> float:
-    """The share of the question's weight that one of the first hits holds, 0 to 1; 1 for a blank question."""
-    return _coverage_and_weight(result)[0]
-
-
 def worth_saying(result: SearchResult) -> bool:
     """Whether there is anything worth giving to somebody who did not ask for it.
 
@@ -135,12 +123,15 @@ def worth_saying(result: SearchResult) -> bool:
 
     if not result.candidates or is_chatter(result.query.text):
         return False
-    share, weight = _coverage_and_weight(result)
+    share, weight = coverage(result)
     return share >= LEAST_SHARE and (weight is None or weight >= LEAST_WEIGHT)
 
 
-def _coverage_and_weight(result: SearchResult) -> tuple[float, float | None]:
-    """This share, and the weight itself: the summed rarity of the words held; None where words are not weighed."""
+def coverage(result: SearchResult) -> tuple[float, float | None]:
+    """The share of the question's weight that one of the first hits holds, 0 to 1; 1 for a blank question.
+
+    And the weight itself: the summed rarity of the words held; None where words are not weighed.
+    """
     if result.query.blank:
         return 1.0, None
     first = result.candidates[:FIRST]

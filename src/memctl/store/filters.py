@@ -20,7 +20,8 @@ class Filters:
     """
 
     __slots__ = (
-        "archived", "as_of", "below", "corpus_id", "injectable", "scopes", "since", "tags", "tier", "type", "until",
+        "archived", "as_of", "below", "corpus_id", "injectable", "name", "scopes", "since", "tags", "tier", "type",
+        "until",
     )  # fmt: skip
 
     def __init__(
@@ -40,17 +41,14 @@ class Filters:
         self.scopes, self.tier, self.type, self.tags = scopes, tier, type, tags
         self.corpus_id, self.injectable, self.archived = corpus_id, injectable, archived
         self.since, self.until, self.as_of, self.below = since, until, as_of, below
+        # What filters that most items of their scopes pass are known by; "" for narrower ones.
+        narrow = (tier, type, corpus_id, since, until, as_of, below)
+        is_narrow = tags or narrow.count(None) < len(narrow)
+        self.name = "" if is_narrow else repr((scopes, injectable, archived))
 
     def replace(self, **changes: Any) -> "Filters":
         """The same conditions with some of them changed."""
-        return Filters(**{name: getattr(self, name) for name in self.__slots__} | changes)
-
-    def name(self) -> str:
-        """What filters that most items of their scopes pass are known by; "" for narrower ones."""
-        narrow = (self.tier, self.type, self.corpus_id, self.since, self.until, self.as_of, self.below)
-        if self.tags or narrow.count(None) < len(narrow):
-            return ""
-        return repr((self.scopes, self.injectable, self.archived))
+        return Filters(**{name: getattr(self, name) for name in self.__slots__ if name != "name"} | changes)
 
     @staticmethod
     def read_set(scope: str | None, all_scopes: bool = False) -> tuple[str, ...] | None:

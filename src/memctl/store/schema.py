@@ -376,6 +376,38 @@ WHEN new.rowid <> old.rowid OR (new.id <> old.id AND EXISTS (SELECT 1 FROM memor
 END;
 """
 
+#: What earlier memctl and RAGIX declare otherwise: they do not ask whether a row is in the index; in some, the triggers
+#: of an update fire for any column.
+OLDER_TRIGGERS = """
+CREATE TRIGGER memory_items_fts_ai AFTER INSERT ON memory_items BEGIN
+    INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
+    VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
+END;
+CREATE TRIGGER memory_items_fts_bd BEFORE DELETE ON memory_items BEGIN
+    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
+    VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
+END;
+CREATE TRIGGER memory_items_fts_bu BEFORE UPDATE OF title, content, tags, entities ON memory_items BEGIN
+    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
+    VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
+END;
+CREATE TRIGGER memory_items_fts_au AFTER UPDATE OF title, content, tags, entities ON memory_items BEGIN
+    INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
+    VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
+END;
+CREATE TRIGGER memory_items_fts_bu BEFORE UPDATE ON memory_items BEGIN
+    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
+    VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
+END;
+CREATE TRIGGER memory_items_fts_au AFTER UPDATE ON memory_items BEGIN
+    INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
+    VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
+END;
+"""
+
+#: The statements of a script here: each runs by itself in our own transaction, which `executescript` would commit.
+STATEMENT = re.compile(r"\S.*?;(?=\s*\n(?!END\b)\S|\s*$)", re.DOTALL)
+
 
 #: Migration 7: an index without pairs and plain words is to be made anew.
 FORGET_INDEX = f"""{FTS_STATE}
@@ -411,16 +443,3 @@ CREATE VIRTUAL TABLE memory_items_fts USING fts5(
     tokenize='{tokenizer(tokenize)}'
 );
 """
-
-
-def statements(script: str) -> list[str]:
-    """The statements of a DDL script, so that they run inside our own transaction (executescript would commit it)."""
-    import sqlite3
-
-    out, buffer = [], ""
-    for line in script.splitlines(keepends=True):
-        buffer += line
-        if buffer.strip() and line.rstrip().endswith(";") and sqlite3.complete_statement(buffer):
-            out.append(buffer.strip())
-            buffer = ""
-    return out

@@ -168,11 +168,8 @@ def _value(key: "Key", words: list[str]) -> Any:
     from memctl.config import Rows
 
     text = " ".join(words)
-    scalar = str if issubclass(key.type, list) else key.type
-    param = Param(
-        key.path, key.type, scalar, Arg("", ge=key.low, le=key.high, comma=True), default=None, required=True,
-        many=key.type is list,
-    )  # fmt: skip
+    kind = list[str] if key.type is list else key.type
+    param = Param(key.path, Annotated[kind, Arg("", ge=key.low, le=key.high, comma=True)], {})
     try:
         if key.type is Rows or (param.many and text.startswith("[")):
             value = json.loads(text)

@@ -139,7 +139,8 @@ def _read_questions(ctx: Context, file: str) -> list[Question]:
                 raise errors.EmptyInput
             questions, bad = evaluate.read_questions(number_lines(stream), tell)
     except OSError as exc:
-        raise errors.FileMissing(path=name, reason=exc.strerror or str(exc)) from exc
+        remedy = "name a file with one question a line (memctl eval --help), or - for standard input"
+        raise errors.FileMissing(path=name, reason=exc.strerror or str(exc), remedy=remedy) from exc
     if bad:
         raise errors.QuestionsInvalid(path=name, reason=f"{bad} line(s) are no question with its sources")
     if not questions:

@@ -51,13 +51,19 @@ class ShownItem(Result):
     exits={1: "there is no such item, or no store"},
 )
 def show(
-    ctx: Context, id: Annotated[str, Arg("the item's id, whole or as short as recall prints it", metavar="MEM-ID")]
+    ctx: Context,
+    id: Annotated[str, Arg("the item's id, whole or as short as recall prints it", metavar="MEM-ID")],
+    *,
+    quarantined: Annotated[
+        bool, Arg("show the words of a quarantined item also where no person reads them", "--quarantined")
+    ] = False,
 ) -> ShownItem:
     """Show one item in full.
 
-    Archived items are shown too. Opening an item counts as a use of it; where the store cannot be written, it is
-    shown all the same.
+    Archived items are shown too; of one that policy holds back, the words only on a terminal. Opening an item counts as
+    a use of it; where the store cannot be written, it is shown all the same.
     """
+    from memctl.reading import delivery
     from memctl.store.documents import passages
     from memctl.store.items import attributes, items
 
@@ -67,9 +73,10 @@ def show(
         raise ItemNotFound(id=wanted)
     withheld = "" if item.injectable else items.withheld_reasons(ctx.db, [item.id]).get(item.id, "")
     place, matters = passages.get_positions(ctx.db, [item.id]), attributes.get_importance(ctx.db, [item.id])
+    if withheld == "policy" and not quarantined and "stdout" not in ctx.tty:
+        ctx.warn("[show] policy holds this item back: --quarantined shows its words where no terminal does")
+        item = delivery.without_words(item)
     if not ctx.db.trusted:
-        from memctl.reading import delivery
-
         (item,) = delivery.items_for_people(ctx, [item], "show")
     return ShownItem(
         ctx=ctx,

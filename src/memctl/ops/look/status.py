@@ -53,11 +53,11 @@ def status(ctx: Context) -> PlainResult:
     data = {"status": "ok", "eco_mode": eco, "db_path": path, "db_exists": os.path.exists(path)}
     if not data["db_exists"]:
         return PlainResult(data, list(_status_lines(data, [], None)))
-    from memctl.store import sessions, workspaces
+    from memctl.store import contents, sessions, workspaces
     from memctl.store.documents import mounts
-    from memctl.store.items import events, items
+    from memctl.store.items import events
 
-    found, folders = items.count_contents(ctx.db), mounts.list_mounts(ctx.db)
+    found, folders = contents.count_contents(ctx.db), mounts.list_mounts(ctx.db)
     keys = (
         "total_items", "by_tier", "by_type", "fts5_available", "fts_tokenizer", "fts_tokenizer_mismatch", "fts_state",
     )  # fmt: skip
@@ -158,11 +158,11 @@ def stats(
     Items are counted by tier, type and scope, archived ones apart. The lines about the tokenizer tell how the
     full-text index was built.
     """
+    from memctl.store import contents
     from memctl.store.filters import Filters
-    from memctl.store.items import items
 
     seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))
-    return Stats(counts=items.count_contents(ctx.db, seen.scopes, seen.corpus_id), path=ctx.db_path)
+    return Stats(counts=contents.count_contents(ctx.db, seen.scopes, seen.corpus_id), path=ctx.db_path)
 
 
 def stats_text(result: Stats) -> Iterator[str]:

@@ -246,7 +246,8 @@ def _input_stream(ctx: Context, file: str | None, given: list[dict[str, Any]] | 
     try:
         stream = open(path, "rb")  # noqa: SIM115 - closed below; only its opening may fail here
     except OSError as exc:
-        raise errors.FileMissing(path=path, reason=exc.strerror or str(exc)) from exc
+        remedy = "name a file of JSON lines, as memctl export writes them, or - for standard input"
+        raise errors.FileMissing(path=path, reason=exc.strerror or str(exc), remedy=remedy) from exc
     with stream:
         yield stream
 

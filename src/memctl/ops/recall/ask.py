@@ -16,6 +16,11 @@ from memctl.text import CHARS_PER_TOKEN
 from memctl.text.block.packing import Block
 from memctl.text.clean import one_line
 
+#: What of a model's options ask offers, and where its own stand among them.
+_MODEL = Fields(
+    "llm cite budget inspect_cap protocol max_calls threshold query_threshold stable_steps visiting system_prompt "
+    "llm_mode timeout stream"
+)
 #: Citations that lead nowhere and are named one by one.
 _LINES = 20
 
@@ -51,13 +56,7 @@ def ask(
     path: Annotated[str, Arg("the folder", path=True)],
     question: Annotated[str, Arg("what you want to know")],
     *,
-    options: Annotated[
-        ModelOptions,
-        Fields(
-            "llm cite budget inspect_cap protocol max_calls threshold query_threshold stable_steps visiting "
-            "system_prompt llm_mode timeout stream"
-        ),
-    ],
+    options: Annotated[ModelOptions, _MODEL],
     cite: Annotated[
         bool, Arg("ask for citations, and check them against what the model was given", "--cite", mcp="full")
     ] = False,

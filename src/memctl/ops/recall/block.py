@@ -11,6 +11,8 @@ from memctl.parameters import BlockForm, ReadRequest, WriteTarget
 from memctl.reading.block import Recalled, configured_form, recall_block
 from memctl.text import query as queries
 
+#: What the tools answer with that give a block.
+_BLOCK = {"inject_text": "string", "items": "array", "tokens_used": "integer", "matched": "integer"}
 #: A word of fewer letters is not worth a search of its own.
 _LONG_ENOUGH = 3
 
@@ -23,8 +25,7 @@ _LONG_ENOUGH = 3
     about="Recall what is known about a question: decisions, conventions, facts and documents of earlier sessions, as "
     "one text with sources, within a token budget. Ask before you answer or start work.",
     answer={
-        "inject_text": "string", "items": "array", "tokens_used": "integer", "matched": "integer",
-        "format_version": "integer", "fts_strategy": "string", "fts_original_terms": "array",
+        **_BLOCK, "format_version": "integer", "fts_strategy": "string", "fts_original_terms": "array",
         "fts_effective_terms": "array", "fts_dropped_terms": "array", "hint": "string",
     },
     examples=(
@@ -135,8 +136,7 @@ push_text = recall_text
     about="Recall memories for a question and, when nothing matches, try again with its identifiers and "
     "its longest word. Says what was tried. Use it when memory_recall found nothing.",
     answer={
-        "inject_text": "string", "items": "array", "tokens_used": "integer", "matched": "integer",
-        "query_used": "string", "strategy_used": "string", "steps": "array",
+        **_BLOCK, "query_used": "string", "strategy_used": "string", "steps": "array",
     },
 )  # fmt: skip
 def recall_best_effort(

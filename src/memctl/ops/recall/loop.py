@@ -24,6 +24,13 @@ from memctl.store.items import items
 from memctl.text import estimate_tokens
 from memctl.text.clean import clean
 
+#: What of a model's options the loop offers, and where its own stand among them.
+_MODEL = Fields(
+    "llm llm_mode protocol system_prompt max_calls threshold query_threshold stable_steps no_stop_on_no_new request "
+    "strict timeout stream",
+    protocol={"default": "json"},
+    max_calls={"default": 3},
+)
 #: What of a read request the loop offers.
 _READ = Fields(
     "budget scope all_scopes workspace embedder redact",
@@ -77,15 +84,7 @@ def loop(
     initial_context: Annotated[
         str | None, Arg("what is known so far, such as a block of recall", cli=False, mcp_default=REQUIRED)
     ] = None,
-    options: Annotated[
-        ModelOptions,
-        Fields(
-            "llm llm_mode protocol system_prompt max_calls threshold query_threshold stable_steps no_stop_on_no_new "
-            "request strict timeout stream",
-            protocol={"default": "json"},
-            max_calls={"default": 3},
-        ),
-    ],
+    options: Annotated[ModelOptions, _MODEL],
     no_stop_on_no_new: Annotated[
         bool, Arg("continue when a query brings nothing new into the context", "--no-stop-on-no-new", mcp="full")
     ] = False,
@@ -114,8 +113,7 @@ def loop(
         _ = ctx.db  # a store that is missing is an error now, not after a call was paid for
     request.auto, request.min_coverage = True, least_coverage(ctx)
     ground = Ground(ctx, request, "loop")
-    size = estimate_tokens(context)
-    if size > plan.budget:
+    if (size := estimate_tokens(context)) > plan.budget:
         ctx.warn(f"[loop] The context has ~{size} tokens; what is best in it within {plan.budget} is used.")
     with _trace_taker(ctx, plan, query, tracing) as on_trace:
         try:
@@ -130,8 +128,8 @@ def loop(
     }  # fmt: skip
     # What was recalled counts as used when the answer is out; a store that cannot be written to counts nothing.
     after = partial(items.mark_used, ctx.db, result.ids, action="recall") if result.ids else None
-    exit_code = 1 if strict and not result.converged else 0
-    return PlainResult(data, [] if model.streamed else [result.answer], exit_code, after=after, verbatim=True)
+    lines, failed = [] if model.streamed else [result.answer], strict and not result.converged
+    return PlainResult(data, lines, int(failed), after=after, verbatim=True)
 
 
 def _read_context(ctx: Context, given: str | None) -> str:

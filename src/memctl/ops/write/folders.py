@@ -119,6 +119,10 @@ def _list_mounts(ctx: Context, path: str | None) -> PlainResult:
         name, path = f" ({one['name']})" if one["name"] else "", one["path"]
         shown = path if path.isprintable() else one_line(path, len(path))
         lines.append(f"  {one['mount_id']}{name}  {shown}  synced={one['last_sync_at'] or 'never'}")
+        if not os.path.isdir(path):
+            ctx.note(
+                f"[mount] {one['mount_id']}: the folder is not there; if the project was moved, memctl sync follows"
+            )
     return PlainResult({"status": "ok", "count": len(found), "mounts": found}, lines, printed=found)
 
 
@@ -296,14 +300,17 @@ def _sync_one(ctx: Context, mount: "Mount", result: Synced, *, full: bool, scope
 
 def _mounts_to_sync(ctx: Context, path: str | None, scope: str | None, chunk_tokens: int | None) -> "list[Mount]":
     """The mounts that are meant; a folder that is none becomes one, options that are given are kept."""
-    from memctl.folders.mounted import canonical_folder, mount_at, register
+    from memctl.folders.mounted import canonical_folder, follow_project, mount_at, register
     from memctl.store.documents import mounts
 
     changes: dict[str, Any] = {"scope": scope, "chunk_tokens": chunk_tokens, "command": "sync"}
     if path is None:
         ctx.narrow(WRITE)
+        follow_project(ctx)
         found = _known_mounts(ctx)
         return [register(ctx, one["path"], **changes) for one in found] if scope or chunk_tokens else found
+    if os.path.exists(ctx.db_path):
+        follow_project(ctx)
     folder = canonical_folder(ctx, _path_named(ctx, path), "sync")
     known = mount_at(ctx, folder)
     if known is None or scope or chunk_tokens:

@@ -48,24 +48,20 @@ def _block_end(text: str, at: int) -> int:
         bare = line.lstrip(" ")
         if bare.startswith(FOOTER) and len(line) - len(bare) <= 3:
             return following
-        if line and not _belongs(line, in_head=in_head, compact=compact):
+        if compact:  # the line of a passage, or its content
+            handle, bracket, rest = line[1:].partition("]")
+            names_passage = line.startswith("[") and bool(bracket and handle) and " " not in handle
+            belongs = line.startswith(" ") or (names_passage and rest[:1] in ("", " "))
+        else:
+            key, colon, _ = f"{line} ".partition(": ")
+            said = in_head and bool(colon) and key.replace("_", "").isalpha()
+            belongs = said or line.startswith("    ") or (line.startswith("[") and "] [" in line[:16])
+        if line and not belongs:
             return end
         compact = compact or (in_head and line.startswith(COMPACT))
         in_head = in_head and bool(line)
         end = following
     return end
-
-
-def _belongs(line: str, *, in_head: bool, compact: bool) -> bool:
-    """Whether a line looks like one of a block."""
-    if compact:
-        handle, bracket, rest = line[1:].partition("]")
-        names_passage = line.startswith("[") and bool(bracket and handle) and " " not in handle
-        return line.startswith(" ") or (names_passage and rest[:1] in ("", " "))
-    if line.startswith("    ") or (line.startswith("[") and "] [" in line[:16]):
-        return True
-    key, colon, _ = f"{line} ".partition(": ")
-    return in_head and bool(colon) and key.replace("_", "").isalpha()
 
 
 def _structure_end(text: str, at: int) -> int:

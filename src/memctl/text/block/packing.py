@@ -3,8 +3,8 @@
 The budget is a promise: header, passages and footer together, with the line break that ends the output, never cost
 more. Passages are taken in the order given; one that is too long is cut, one that does not fit does not stop the rest.
 
-`Compact` is format_version 2, the default; `Bare` writes the passages alone; version 1 is `memctl.text.block.version1`.
-docs/formats.md has the grammar of both versions.
+`Compact` is format_version 2, the default; `Frame` writes the passages alone; `memctl.text.block.version1` has
+version 1. docs/formats.md has the grammar of both versions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -253,7 +253,9 @@ def _run_together(run: Sequence[BlockEntry], best: BlockEntry) -> BlockEntry:
     )
     if not first.path:
         facts = tuple(dict.fromkeys(fact for p in run for fact in p.facts))
-        lines = [line for p in run for line in spoken(p)]
+        lines = []
+        for p in run:  # each turn with who said it
+            lines += [f"{p.heading}: {p.lines[0]}", *p.lines[1:]] if p.heading and p.lines else p.lines
         return merged._replace(lines=lines, heading="", date=first.date, facts=facts)
     lines, tags, entities = list(first.lines), list(first.tags), list(first.entities)
     end = first.span[1] if first.span else 0
@@ -270,13 +272,6 @@ def _run_together(run: Sequence[BlockEntry], best: BlockEntry) -> BlockEntry:
         lines=lines, span=(first.span[0] if first.span else 0, end), tags=tags, entities=entities,
         heading=first.heading, cut=(first.cut[0], last.cut[1]),
     )  # fmt: skip
-
-
-def spoken(p: BlockEntry) -> list[str]:
-    """The lines of a turn with who said it."""
-    if not p.heading or not p.lines:
-        return p.lines
-    return [f"{p.heading}: {p.lines[0]}", *p.lines[1:]]
 
 
 # --- one passage ------------------------------------------------------------------------------------------------------
@@ -440,7 +435,7 @@ def escaped(line: str) -> str:
 
 
 class Frame:
-    """How passages are written down.
+    """How passages are written down; this one writes them alone, a blank line between them (`--frame none`).
 
     version    the format_version that a reader is told
     line_cost  what a content line costs beside its characters: the indent and the line break
@@ -459,7 +454,8 @@ class Frame:
 
     def write(self, passages: Sequence[BlockEntry]) -> tuple[str, int]:
         """The block without its final line break, and its cost in tokens with it."""
-        raise NotImplementedError
+        text = "\n\n".join("\n".join(p.lines) for p in passages)
+        return text, estimate_tokens(text + "\n")
 
 
 class Compact(Frame):
@@ -529,12 +525,3 @@ def place_within(p: BlockEntry) -> str:
     if p.span:
         return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in p.spans or [p.span])
     return p.anchor or f"chunk {p.chunk}"
-
-
-class Bare(Frame):
-    """The passages alone, a blank line between them (`--frame none`)."""
-
-    def write(self, passages: Sequence[BlockEntry]) -> tuple[str, int]:
-        """Their contents."""
-        text = "\n\n".join("\n".join(p.lines) for p in passages)
-        return text, estimate_tokens(text + "\n")

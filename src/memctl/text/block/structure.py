@@ -5,7 +5,7 @@ budget has room, staleness, languages and a tree follow. Where it has not, the l
 how much, and the last line is `[...truncated]`. The budget holds for everything, the line break at the end included.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from memctl.text import CHARS_PER_TOKEN
@@ -52,7 +52,7 @@ def structure_block(stats: Mapping[str, Any], label: str, budget_tokens: int, tr
         f"Total size: {size_text(stats['total_size'])}",
     ]
     sections, further = _sections(stats)
-    room -= _length(head)
+    room -= len("\n".join(head))
     if sum(section.cost for section in sections) > room:
         return _shortened(head, [*sections, *further], room, tree)
     used = sum(section.cost for section in sections)
@@ -122,7 +122,7 @@ def _shortened(head: list[str], sections: list[StructureSection], room: int, tre
     """All sections in a fair share each, the tree in what they leave; `room` is what the head leaves."""
     room -= len(TRUNCATED) + 1
     if room < 0:
-        return _cut([*head, TRUNCATED], room + _length(head) + len(TRUNCATED) + 1)
+        return _cut([*head, TRUNCATED], room + len("\n".join(head)) + len(TRUNCATED) + 1)
     kept = dict.fromkeys(section.title for section in sections)
     left = len(sections) + _TREE_SHARE
     for section in sorted(sections, key=lambda s: s.cost):
@@ -152,7 +152,7 @@ def _part(section: StructureSection, room: int) -> StructureSection:
 
 def _cut(lines: list[str], room: int) -> str:
     """The lines, or the first of them that fit with the line that says that there were more."""
-    if _length(lines) <= room:
+    if len("\n".join(lines)) <= room:
         return "\n".join(lines)
     room -= len(TRUNCATED)
     kept: list[str] = []
@@ -160,10 +160,6 @@ def _cut(lines: list[str], room: int) -> str:
         room -= len(lines[len(kept)]) + 1
         kept.append(lines[len(kept)])
     return "" if room < 0 else "\n".join([*kept, TRUNCATED])
-
-
-def _length(lines: Sequence[str]) -> int:
-    return sum(map(len, lines)) + len(lines) - 1
 
 
 def _written(head: list[str], sections: list[StructureSection]) -> str:
