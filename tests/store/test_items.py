@@ -112,7 +112,7 @@ def test_what_has_expired_or_is_retracted_is_not_given_away(db: Database) -> Non
 
 def test_a_quarantine_is_not_weakened(db: Database) -> None:
     items.write(db, MemoryItem(id="MEM-1", content="x", injectable=False), withheld="policy")
-    items.set_withheld(db, "MEM-1", "raw")
+    items.set_withheld(db, {"MEM-1": ("raw", ())})
     assert items.withheld_reasons(db, ["MEM-1"]) == {"MEM-1": "policy"}
     assert items.release_raw(db, ["MEM-1"], "promote") == 0
     items.write(db, MemoryItem(id="MEM-2", content="y", injectable=False), withheld="raw")

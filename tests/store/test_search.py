@@ -173,7 +173,7 @@ def test_an_index_without_pairs_is_made_anew_by_the_next_write(tmp_path: Path) -
         db.run(f"DROP TRIGGER {name}")
     db.conn.executescript(schema.without_pairs(schema.FTS_TRIGGERS))
     db.run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('rebuild')")
-    db.run("DELETE FROM memctl_migrations WHERE number > 6")
+    db.run("DELETE FROM memctl_migrations WHERE number > 7")
     db.run("UPDATE memory_fts_state SET schema_version = ?", (db.schema_version(),))
     db.close()
     reader = open_read(path)

@@ -310,8 +310,7 @@ class BatchWriter:
         passages.set_positions(self.db, self._places)
         if self._back:
             corpus.unlink_superseding(self.db, self._back)
-        for item_id, (why, rules) in self._withheld.items():
-            items.set_withheld(self.db, item_id, why, rules)
+        items.set_withheld(self.db, self._withheld)
         replaced = [(old_id, new_id) for old_id, new_id in self._replaced if old_id not in self._away]
         for old_id, new_id in replaced:
             items.archive(self.db, old_id, "ingest", superseded_by=new_id)
@@ -458,9 +457,8 @@ class BatchWriter:
         if self.options.corpus_id and old.corpus_id != self.options.corpus_id:
             changes["corpus_id"] = self.options.corpus_id
         if passage.quarantined and not self._is_released(old, passage.quarantined):
-            items.set_withheld(
-                self.db, old.id, "policy", passage.quarantined
-            )  # newer rules see what older ones did not
+            # Newer rules see what older ones did not.
+            items.set_withheld(self.db, {old.id: ("policy", passage.quarantined)})
             changes |= {"injectable": False} if old.injectable else {}
         self.done.restored += back
         self.done.kept += not back

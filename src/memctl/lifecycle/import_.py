@@ -296,11 +296,8 @@ class _ImportRun:
         for item in made:
             self.rewrite_references(item, waiting=self.waiting)
         store.write_many(db, made, "import", compact=True)
-        for judged in lines:
-            line = judged.line
-            reason = "policy" if judged.is_quarantined else line.withheld
-            if reason and not line.item.injectable:
-                store.set_withheld(db, line.item.id, reason, judged.rules)
+        reasons = [(j, "policy" if j.is_quarantined else j.line.withheld) for j in lines if not j.line.item.injectable]
+        store.set_withheld(db, {j.line.item.id: (reason, j.rules) for j, reason in reasons if reason})
         passages.set_positions(db, {j.line.item.id: j.line.place for j in lines if j.line.place is not None})
         self.importance.write(db)
         documents = {item.provenance.source_id for item in made if item.provenance.is_passage}
@@ -352,7 +349,10 @@ def _judge_line(policy: "MemoryPolicy", number: int, line: ItemLine) -> tuple[_J
         if verdict.rejected:
             return None, verdict.reasons
         if verdict.forced_non_injectable:
+            until = None if item.injectable else (item.expires_at,)
             items.hold(item, verdict)
+            if until is not None:  # it was kept from models before, too: its time is what it was given then
+                (item.expires_at,) = until
             rules.update(f.rule for f in verdict.findings)
     is_quarantined = bool(rules) or line.withheld == "policy"
     return _JudgedLine(number, line, redacted, tuple(sorted(rules)), is_quarantined), []

@@ -11,7 +11,7 @@ from itertools import islice
 
 from memctl import errors, ids
 from memctl.annotations import Any
-from memctl.store.filters import fold, utc
+from memctl.store.filters import fold, said_by, utc
 
 #: How long a writer waits for another one, in seconds.
 BUSY_SECONDS = 30.0
@@ -66,6 +66,7 @@ class Database:
             conn.setlimit(LIMIT_LENGTH, CELL_BYTES)
         conn.create_function("memctl_fold", 1, fold, deterministic=True)
         conn.create_function("memctl_utc", 1, utc, deterministic=True)
+        conn.create_function("memctl_said_by", 1, said_by, deterministic=True)
         self.conn, self.path, self.writable = conn, path, mode in ("", "mode=rw")
         self._depth = 0
         self._cache: dict[str, dict[Any, Any]] = {}  # findings by sort and key

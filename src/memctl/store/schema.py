@@ -12,6 +12,7 @@ SIDE_TABLES up to date with it, and run `scripts/docs`.
 import re
 
 from memctl.errors import TokenizerInvalid
+from memctl.store.filters import IS_PASSAGE
 from memctl.text.query import PAIRED, POINTS
 
 SCHEMA_VERSION = 2
@@ -284,6 +285,12 @@ CREATE INDEX IF NOT EXISTS memctl_items_counts
     ON memory_items(archived, scope, type, tier, injectable, validation, expires_at, corpus_id);
 """
 
+#: Migration 7: `list`, `digest` and `stats` speak of statements, which may be few among many passages.
+STATEMENT_INDEX = f"""
+CREATE INDEX IF NOT EXISTS memctl_items_statements ON memory_items(archived, updated_at DESC, id)
+    WHERE NOT {IS_PASSAGE};
+"""
+
 # The index is keyed by the rowid of memory_items, which is no column: a dump that is restored, and VACUUM, number the
 # rows anew, from 1 and without gaps. The index keeps the old numbers, so where one changed, the greatest differ. The
 # next insert or delete could make them equal again; before it, the triggers note what they see.
@@ -409,7 +416,7 @@ END;
 STATEMENT = re.compile(r"\S.*?;(?=\s*\n(?!END\b)\S|\s*$)", re.DOTALL)
 
 
-#: Migration 7: an index without pairs and plain words is to be made anew.
+#: Migration 8: an index without pairs and plain words is to be made anew.
 FORGET_INDEX = f"""{FTS_STATE}
 UPDATE memory_fts_state SET sound = 0
 WHERE NOT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'memory_items_fts_ai' AND instr(sql, 'AS piece'));

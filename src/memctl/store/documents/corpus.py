@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from memctl import ids
 from memctl.store.database import Database
-from memctl.store.filters import Filters
+from memctl.store.filters import LAST, Filters
 from memctl.store.items.items import load_strings
 from memctl.types import CorpusMetadata
 
@@ -117,6 +117,56 @@ def list_files_below(db: Database, prefix: str = "", scopes: tuple[str, ...] | N
     return [FileSummary(path, size, n - gone.get(path, 0), ext, rel) for path, n, size, ext, rel in found]
 
 
+class DocumentSum(NamedTuple):
+    """Documents as one line tells of them: a folder or a single file, how much is in it, and when it was last read."""
+
+    path: str
+    files: int
+    passages: int
+    updated_at: str
+
+
+def has_documents(db: Database) -> bool:
+    """Whether any file has passages here."""
+    return db.row("SELECT 1 FROM corpus_hashes WHERE chunk_count > 0 LIMIT 1") is not None
+
+
+def sum_documents(
+    db: Database, scopes: tuple[str, ...] | None = None, source: str | None = None, *, by_file: bool = False
+) -> list[DocumentSum]:
+    """The documents whose passages are in these scopes, summed up by mount, other files by their folders; by path.
+
+    What a folder holds is told by its files: one whose passages are in several scopes counts where its first one is.
+
+    source   only this file, or the files below this folder (an absolute path)
+    by_file  each file by itself
+    """
+    values: list[Any] = []
+    join, where = "", "c.chunk_count > 0"
+    if scopes is not None:
+        inside = f"scope IN ({', '.join('?' * len(scopes))})"
+        if db.row(f"SELECT 1 FROM memory_items WHERE archived = 0 AND NOT {inside} LIMIT 1", scopes):
+            join = f"JOIN memory_items AS i ON i.id = json_extract({_ITEM_IDS}, '$[0]') AND i.{inside}"
+            values += scopes
+    folder = _FOLDER
+    if by_file:
+        folder = "c.file_path"
+    elif "memory_mounts" in db.tables:  # since schema 2
+        join += " LEFT JOIN memory_mounts AS m ON m.mount_id = c.mount_id"
+        folder = f"coalesce(rtrim(m.path, '/') || '/', {_FOLDER})"
+    if source is not None:
+        where += " AND (c.file_path = ? OR c.file_path BETWEEN ? AND ?)"
+        values += [source, f"{source}/", f"{source}/{LAST}"]
+    found = db.rows(
+        f"SELECT {folder} AS folder, min(c.file_path), count(*), sum(c.chunk_count), max(c.ingested_at) "
+        f"FROM corpus_hashes AS c {join} WHERE {where} GROUP BY folder ORDER BY folder",
+        values,
+    )
+    return [DocumentSum(path if files == 1 else name, files, count, last) for name, path, files, count, last in found]
+
+
+#: The folder of a file, with the separator that it ends in: the path without the last characters that are none.
+_FOLDER = "rtrim(c.file_path, replace(c.file_path, '/', ''))"
 #: The ids of a file's items, `[]` where another program left something that is no JSON.
 _ITEM_IDS = "CASE WHEN json_valid(c.item_ids) THEN c.item_ids ELSE '[]' END"
 

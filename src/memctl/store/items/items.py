@@ -41,6 +41,11 @@ UNCHANGED = "{}"
 
 #: What a cached item counts for in `Database.cached`, its text aside: about one finding a field that takes room.
 _FINDINGS = 12
+#: The orders in which items are listed.
+ORDERS = {
+    "newest": "i.updated_at DESC, i.id", "oldest": "i.updated_at", "used": "i.usage_count DESC",
+    "title": "i.title COLLATE NOCASE",
+}  # fmt: skip
 #: Fields that `update` never touches.
 _PROTECTED = ("id", "created_at")
 
@@ -179,14 +184,24 @@ def get_many(db: Database, item_ids: Iterable[str], *, cached: bool = False) -> 
     return [held[i] for i in wanted if i in held]
 
 
-def list_items(db: Database, filters: Filters, limit: int = 100) -> list[MemoryItem]:
-    """Items that pass the filters, newest change first (ties by id)."""
+def list_items(db: Database, filters: Filters, limit: int = 100, order: str = "newest") -> list[MemoryItem]:
+    """Items that pass the filters, in one of the ORDERS (ties: newest change first, then by id)."""
     where, values = filters.where("i")
-    found = db.rows(
-        f"SELECT {SELECT} FROM memory_items AS i WHERE {where} ORDER BY i.updated_at DESC, i.id LIMIT ?",
-        [*values, limit],
-    )
-    return [to_item(row, db.path) for row in found]
+    if order == "newest":
+        sql = f"SELECT {SELECT} FROM memory_items AS i WHERE {where} ORDER BY {ORDERS[order]} LIMIT ?"
+    else:
+        sql = (
+            f"SELECT {SELECT} FROM memory_items AS i WHERE i.id IN ({_in_order(where)}) "
+            f"ORDER BY {ORDERS[order]}, {ORDERS['newest']} LIMIT ?"
+        )
+    return [to_item(row, db.path) for row in db.rows(sql, [*values, limit])]
+
+
+def _in_order(where: str, columns: str = "i.id") -> str:
+    """A subquery of all items that pass, which has the planner go by the index of their order, of statements too:
+    without statistics it takes an index of scopes and types for narrower than it is.
+    """
+    return f"SELECT {columns} FROM memory_items AS i WHERE {where} ORDER BY {ORDERS['newest']} LIMIT {2**62}"
 
 
 def iterate(db: Database, filters: Filters) -> Iterator[MemoryItem]:
@@ -201,7 +216,16 @@ def iterate(db: Database, filters: Filters) -> Iterator[MemoryItem]:
 def count(db: Database, filters: Filters) -> int:
     """How many items pass the filters."""
     where, values = filters.where("i")
-    return int(db.value(f"SELECT count(*) FROM memory_items AS i WHERE {where}", values))
+    if filters.origin is None:
+        return int(db.value(f"SELECT count(*) FROM memory_items AS i WHERE {where}", values))
+    return int(db.value(f"SELECT count(*) FROM ({_in_order(where, '1')})", values))
+
+
+def count_by(db: Database, filters: Filters, column: str) -> dict[str, int]:
+    """How many items pass the filters, by their `type` or `tier`."""
+    where, values = filters.where("i")
+    passing = f"memory_items AS i WHERE {where}" if filters.origin is None else f"({_in_order(where, column)})"
+    return dict(db.rows(f"SELECT {column}, count(*) FROM {passing} GROUP BY {column} ORDER BY {column}", values))
 
 
 def ids_by_hash(db: Database, hashes: Iterable[str]) -> dict[str, list[ContentHolder]]:
@@ -296,8 +320,7 @@ def write_many(
     snapshots = [UNCHANGED if compact else item.to_json() for item in items]
     with db.atomic():
         write_rows(db, [from_item(item) for item in items], reason, snapshots)
-        for item_id, why in (withheld or {}).items():
-            set_withheld(db, item_id, why)
+        set_withheld(db, {item_id: (why, ()) for item_id, why in (withheld or {}).items()})
 
 
 def write_rows(
@@ -351,21 +374,27 @@ def archive(db: Database, item_id: str, reason: str = "archive", superseded_by: 
     return update(db, item_id, changes, reason, compact=True) is not None
 
 
-def set_withheld(db: Database, item_id: str, reason: str, details: Sequence[str] = (), *, anew: bool = False) -> None:
-    """Record why an item is not injectable. A quarantine ("policy") is never weakened to "raw".
+def set_withheld(db: Database, withheld: Mapping[str, tuple[str, Sequence[str]]], *, anew: bool = False) -> None:
+    """Record why items are not injectable: id -> the reason, and the rules that say so, in one statement for all.
+
+    A quarantine ("policy") is never weakened to "raw".
 
     anew  drop what was recorded before; then an empty reason records nothing
     """
-    if anew:
-        db.run("DELETE FROM memory_withheld WHERE item_id = ?", (item_id,))
-        if not reason:
-            return
-    db.run(
-        "INSERT INTO memory_withheld(item_id, reason, details, withheld_at) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT(item_id) DO UPDATE SET reason = excluded.reason, details = excluded.details, "
-        "withheld_at = excluded.withheld_at WHERE memory_withheld.reason = 'raw'",
-        (item_id, reason, json.dumps(list(details)), ids.timestamp()),
-    )
+    now = ids.timestamp()
+    with db.atomic():
+        if anew:
+            db.run_many("DELETE FROM memory_withheld WHERE item_id = ?", [(item_id,) for item_id in withheld])
+        db.run_many(
+            "INSERT INTO memory_withheld(item_id, reason, details, withheld_at) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT(item_id) DO UPDATE SET reason = excluded.reason, details = excluded.details, "
+            "withheld_at = excluded.withheld_at WHERE memory_withheld.reason = 'raw'",
+            [
+                (item_id, reason, json.dumps(list(rules)) if rules else "[]", now)
+                for item_id, (reason, rules) in withheld.items()
+                if reason or not anew
+            ],
+        )
 
 
 def rewrite_revisions(db: Database, snapshots: Iterable[tuple[str, str]]) -> None:

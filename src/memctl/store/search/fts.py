@@ -83,7 +83,19 @@ def _make_index(db: Database, tokenizer: str | None, progress: Progress | None =
             if "tokenizer" in str(exc) or "parse error" in str(exc):
                 raise errors.TokenizerInvalid(tokenizer=tokenizer) from exc
             raise translate(exc, db.path) from exc
-    _fill(db, progress)
+    # Some items at a time: FTS5's own `rebuild` is one long call, deaf to ^C and silent.
+    count, done, last = int(db.value("SELECT count(*) FROM memory_items")), 0, -(2**63)
+    while done < count:
+        if progress is not None:
+            progress(done, count)
+        chunk = "SELECT max(rowid) FROM (SELECT rowid FROM memory_items WHERE rowid > ? ORDER BY rowid LIMIT ?)"
+        until = db.value(chunk, (last, FILL))
+        db.run(
+            f"INSERT INTO {FTS}(rowid, title, content, tags, entities) "
+            f"SELECT rowid, {schema.indexed_columns('i')} FROM memory_items AS i WHERE rowid > ? AND rowid <= ?",
+            (last, until),
+        )
+        done, last = done + FILL, until
     for statement in schema.STATEMENT.findall(schema.FTS_STATE + schema.FTS_TRIGGERS):
         db.run(statement)
     db.set_meta("fts_indexed_at", ids.timestamp_sql())
@@ -91,22 +103,3 @@ def _make_index(db: Database, tokenizer: str | None, progress: Progress | None =
     db.upsert(STATE, "one sound replaced_row schema_version", [(1, 1, None, db.schema_version())])
     db.look()
     return True
-
-
-def _fill(db: Database, progress: Progress | None) -> None:
-    """Index every item, some at a time: FTS5's own `rebuild` is one long call, deaf to ^C and silent."""
-    count = int(db.value("SELECT count(*) FROM memory_items"))
-    done, last = 0, -(2**63)
-    while done < count:
-        if progress is not None:
-            progress(done, count)
-        until = db.value(
-            "SELECT max(rowid) FROM (SELECT rowid FROM memory_items WHERE rowid > ? ORDER BY rowid LIMIT ?)",
-            (last, FILL),
-        )
-        db.run(
-            f"INSERT INTO {FTS}(rowid, title, content, tags, entities) "
-            f"SELECT rowid, {schema.indexed_columns('i')} FROM memory_items AS i WHERE rowid > ? AND rowid <= ?",
-            (last, until),
-        )
-        done, last = done + FILL, until

@@ -233,7 +233,7 @@ def has_pairs(db: Database) -> bool:
     facts = db.cached("index")
     if "pairs" not in facts:
         ddl = db.value("SELECT sql FROM sqlite_master WHERE name = ?", (FTS,))
-        made = "memctl_migrations" in db.tables and db.value("SELECT 1 FROM memctl_migrations WHERE number = 7")
+        made = "memctl_migrations" in db.tables and db.value("SELECT 1 FROM memctl_migrations WHERE number = 8")
         facts["pairs"] = bool(made) and "unicode61" in str(ddl)
     pairs: bool = facts["pairs"]
     return pairs
