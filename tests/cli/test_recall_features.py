@@ -302,6 +302,25 @@ def test_a_thing_that_is_described_is_asked_for() -> None:
     assert "for paper" in ok("recall", "class that formats log records", "--auto").text
 
 
+def test_a_page_of_contents_stands_behind_the_page_that_it_lists(docs: Path) -> None:
+    names = [f"heron-{n}" for n in range(5)]
+    listed = "\n".join(f"- [Heron colonies {n}]({name}.md)" for n, name in enumerate(names))
+    (docs / "index.md").write_text(f"# Heron colonies\n\n{listed}\n")
+    for n, name in enumerate(names):
+        (docs / f"{name}.md").write_text(
+            f"# Colony {n}\n\nThe heron nests by the weir {n}. " + "It is a grey bird. " * 9
+        )
+    ok("mount", "docs")
+    ok("sync")
+    first = [line for line in ok("recall", "heron colonies").text.splitlines() if line.startswith("[")]
+    (contents,) = [line for line in first if "index.md" in line]
+    assert contents.endswith("; contents")
+    assert "heron-" in first[0]
+    assert "contents -" in ok("search", "heron colonies", "--explain").text
+    (docs / "other.md").write_text("# Owls\n\nThe owl nests alone.\n")
+    assert "contents" not in ok("recall", "owl").text
+
+
 # --- what stands around a passage -------------------------------------------------------------------------------------
 
 

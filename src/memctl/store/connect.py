@@ -26,7 +26,7 @@ LOCK_SECONDS = 0.5
 SCRATCH = ""
 
 #: The newest migration's number, so that a read of an up-to-date file needs nothing of `migrate` (a test holds both).
-MIGRATION = 7
+MIGRATION = 8
 SCHEMA_VERSION = "2"
 _STATE = (
     "SELECT (SELECT max(number) FROM memctl_migrations), (SELECT value FROM schema_meta WHERE key = 'schema_version'), "
@@ -348,7 +348,8 @@ def check_triggers(db: Database) -> None:
     """
     from memctl.store import schema
 
-    scripts = (schema.FTS_TRIGGERS, schema.REVISION_TRIGGERS, schema.OLDER_TRIGGERS)
+    unpaired = schema.without_pairs(schema.FTS_TRIGGERS)
+    scripts = (schema.FTS_TRIGGERS, unpaired, schema.REVISION_TRIGGERS, schema.OLDER_TRIGGERS)
     ours = [("", sql) for script in scripts for sql in schema.STATEMENT.findall(script)]
     known = set[str]()
     for name, sql in [*ours, *db.rows("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")]:

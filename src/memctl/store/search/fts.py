@@ -92,7 +92,7 @@ def _make_index(db: Database, tokenizer: str | None, progress: Progress | None =
         until = db.value(chunk, (last, FILL))
         db.run(
             f"INSERT INTO {FTS}(rowid, title, content, tags, entities) "
-            "SELECT rowid, title, content, tags, entities FROM memory_items WHERE rowid > ? AND rowid <= ?",
+            f"SELECT rowid, {schema.indexed_columns('i')} FROM memory_items AS i WHERE rowid > ? AND rowid <= ?",
             (last, until),
         )
         done, last = done + FILL, until
