@@ -8,9 +8,9 @@ program wrote, or a program past the gate of policy, no rules have seen.
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from memctl import ids
+from memctl.annotations import Any
 from memctl.store.database import Database
 from memctl.store.items import items
 from memctl.types import MemoryEvent, MemoryItem
@@ -120,7 +120,7 @@ def unseen_items(
 ) -> tuple[set[str], dict[str, bool]]:
     """Which of these items the rules have not seen as they are now; and the note of those that pass, to add to.
 
-    past  they are states of old, which no rules may have seen
+    past  they are earlier states, which no rules may have seen
     """
     passed: dict[str, bool] = db.cached(f"judged by {rules}")
     if past:
