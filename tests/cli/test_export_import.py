@@ -483,8 +483,14 @@ def test_statements_pass_policy(line: dict[str, Any]) -> None:
     assert "hunter2" not in done.notes
 
 
-def test_long_turns_of_a_conversation_are_stored_whole() -> None:
-    turn = {"source_kind": "chat", "source_id": "s1", "chunk_ids": ["4"]}
+@pytest.mark.parametrize(
+    "turn",
+    [
+        {"source_kind": "chat", "source_id": "s1", "chunk_ids": ["4"]},
+        {"source_kind": "doc", "source_id": "paper-17"},  # as other programs export documents: without place or hash
+    ],
+)
+def test_long_turns_and_documents_are_stored_whole(turn: dict[str, Any]) -> None:
     words = "I told you about the gateway and its tokens. " * 200
     counts = load({"content": f"{words}\nuser: my note is {SECRET}", "provenance": turn})
     assert (counts["imported"], counts["redacted"]) == (1, 1)
@@ -693,7 +699,7 @@ def test_a_statement_about_a_document_outlives_a_record_of_an_older_program(said
 
 @pytest.mark.usefixtures("said")
 def test_a_statement_about_a_document_is_judged_as_a_statement() -> None:
-    line = json.loads(ok("export").text) | {"content": "word " * 900}
+    line = json.loads(ok("export").text) | {"content": f"The password is {SECRET}."}
     assert load(line, {"content": "good"})["skipped_policy"] == 1
 
 

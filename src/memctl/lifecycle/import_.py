@@ -329,13 +329,16 @@ def _judge_line(policy: "MemoryPolicy", number: int, line: ItemLine) -> tuple[_J
     """The line as it may be stored, or the reasons why it may not.
 
     A statement is judged as a write is: a secret or an instruction rejects it, and so does its length. A passage of a
-    document is judged as ingest does it, whatever its length: secrets are blotted out. So is a turn of a conversation
-    that is too long for a statement: nobody chose its words to be remembered, and it is stored whole.
+    document is judged as ingest does it, whatever its length: secrets are blotted out. So is what is too long for a
+    statement and is from a document, or is a turn of a conversation: nobody chose its words to be remembered, and it is
+    stored whole.
     """
     item, source = line.item, line.item.provenance
-    is_turn = source.source_kind == "chat" and bool(source.source_id.strip()) and bool(source.chunk_ids)
+    is_text = bool(source.source_id.strip()) and (
+        source.source_kind == "doc" or (source.source_kind == "chat" and bool(source.chunk_ids))
+    )
     items, rules, redacted = ItemPolicy(policy), {*line.held_by}, False
-    if source.is_passage or (is_turn and len(item.content) > policy.max_content_length):
+    if source.is_passage or (is_text and len(item.content) > policy.max_content_length):
         change = items.redact(item, place=line.place)
         if change is not None:
             chunks = set(source.chunk_ids)  # these are paths: they are redacted
