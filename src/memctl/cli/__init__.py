@@ -1,7 +1,7 @@
 """The command line: find the command, parse its words, call it, print what it returns."""
 
 from memctl.cli.output import Console, PipeClosed
-from memctl.errors import MemctlError, UnknownCommand
+from memctl.errors import HookMissing, MemctlError, UnknownCommand
 
 TYPE_CHECKING = False  # no `typing` here: `memctl --version` would pay 8 ms for it
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def _dispatch(argv: list[str], console: Console) -> int:
     if name in ("", "help"):
         _about(rest, console)
         return 0 if name else 1
+    if name == "hooks" and "safety-guard" in rest:
+        raise HookMissing
     op = load(name)
     values = parser.parse(op, rest, given)
     if values is None:
@@ -86,14 +88,15 @@ def _about(words: "Sequence[str]", console: Console, *, version: bool = False) -
 
 def load(name: str) -> "Operation":
     """A command's operation. Raises UnknownCommand, without importing any operation."""
-    from memctl.ops import TABLE, commands
+    from memctl.ops import ALIASES, MEANT, TABLE, commands
 
+    name = ALIASES.get(name, name)
     row = TABLE.get(name)
     if row is not None and row.cli:
         return row.load(name)
     from difflib import get_close_matches
 
-    guess = get_close_matches(name, [*commands(), "help"], 1)
+    guess = [MEANT[name]] if name in MEANT else get_close_matches(name, [*commands(), "help"], 1, cutoff=0.7)
     raise UnknownCommand(name=name, guess=f"; did you mean '{guess[0]}'?" if guess else "")
 
 
