@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: What pip puts into bin/ for a console script today.
 LAUNCHER = """#!{python}
 import sys
-from memctl.cli import entry
+from memctl.__main__ import entry
 if __name__ == "__main__":
     sys.exit(entry())
 """

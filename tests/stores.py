@@ -172,7 +172,7 @@ def fails_at(error: BaseException, statement: str, times: int = 1) -> Iterator[N
 def check_index(store: Any) -> None:
     """Fail when the file is damaged or the full-text index does not say exactly what the items say."""
     store.conn.execute("INSERT INTO memory_items_fts(memory_items_fts, rank) VALUES ('integrity-check', 1)")
-    assert store.conn.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert [row[0] for row in store.conn.execute("PRAGMA integrity_check")] == ["ok"]
 
 
 def restored(path: str, copy: str) -> None:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 from memctl.cli import run as run_cli
 from memctl.cli.output import Console
 from memctl.operation import Operation
@@ -127,6 +129,11 @@ def spawn(
 def operation(name: str) -> Operation:
     """An operation by its name, as the command line and the server find it."""
     return TABLE[name].load(name)
+
+
+def other_rules(monkeypatch: pytest.MonkeyPatch, name: str = "99-tomorrow") -> None:
+    """Let the rules of policy be of another version from now on."""
+    monkeypatch.setattr("memctl.policy.version.RULES_VERSION", name)
 
 
 # --- golden files ------------------------------------------------------------------------------------------------

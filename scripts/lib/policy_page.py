@@ -82,7 +82,7 @@ this version find:
 |---|--:|--:|
 | overrides, 21 languages | 31 of 33 | 0 of 20 |
 | requests for the hidden prompt | 8 of 12 | 0 of 3 |
-| orders addressed to a model | 8 of 10 | 0 of 5 |
+| orders addressed to a model | 9 of 10 | 0 of 5 |
 | sending secrets away, hiding it from the user | 4 of 4 | 0 of 3 |
 | permissions and confirmations | 3 of 4 | none set aside |
 | memory poisoning, 17 languages | 16 of 16 | 0 of 8 |
@@ -92,7 +92,8 @@ this version find:
 | credentials as people write them | 32 of 35 | 1 of 17 |
 
 The counts are small, and the texts and the lexicon have the same author: take them for the lower end of what a
-stranger's words will escape. Of the injections in English, 23 of 34 are found.
+stranger's words will escape. Of the injections in English, 24 of 34 are found; of 21 that
+were set aside later (`english.txt`), 11 are.
 
 ## Read in other forms
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from memctl.store import connect
+from memctl.store import connect, contents
 from memctl.store.documents import corpus, mounts
 from memctl.store.filters import Filters
 from memctl.store.items import attributes, events, items
@@ -56,7 +56,7 @@ class MemoryStore:
 
     @property
     def _fts5_available(self) -> bool:
-        return self._db.has("memory_items_fts")
+        return "memory_items_fts" in self._db.tables
 
     @_fts5_available.setter
     def _fts5_available(self, there: bool) -> None:
@@ -136,7 +136,7 @@ class MemoryStore:
     @_locked
     def supersede_item(self, old: str, new: str) -> bool:
         """Let the item `new` stand for `old`: link, pointer, archive."""
-        return items.supersede(self._db, old, new)
+        return attributes.supersede(self._db, old, new)
 
     @_locked
     def list_items(
@@ -375,12 +375,12 @@ class MemoryStore:
     @_locked
     def stats(self) -> dict[str, Any]:
         """Counts of active items, and the state of the index."""
-        return items.count_contents(self._db)
+        return contents.count_contents(self._db)
 
     @_locked
     def reset(self, preserve_mounts: bool = True, dry_run: bool = False) -> dict[str, Any]:
         """Empty the store for good; with `dry_run` only say what would go."""
-        return items.reset_store(self._db, preserve_mounts=preserve_mounts, dry_run=dry_run)
+        return contents.reset_store(self._db, preserve_mounts=preserve_mounts, dry_run=dry_run)
 
     @_locked
     def export_jsonl(self) -> str:

@@ -50,6 +50,14 @@ ReadScope = Annotated[
 ]
 Tags = Annotated[list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True)]
 
+#: Whose words are listed, where statements are listed and documents summed up.
+Passages = Annotated[bool, Arg("passages of documents too, one by one", "--passages")]
+Source = Annotated[
+    str | None,
+    Arg("only what documents, people or models said (docs, people, models), or what is from this file or folder",
+        "--from", metavar="WHO|PATH", mcp_name="source"),
+]  # fmt: skip
+
 
 class ReadRequest(Group):
     """What is read: `memctl.reading.request` makes filters of it, and finds what answers a question.

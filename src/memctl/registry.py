@@ -28,7 +28,9 @@ UNVOUCHED = "unvouched"
 #: Entries that the list holds before those whose files are gone are dropped.
 MAX_ENTRIES = 500
 
-_HEAD = b"# The stores that memctl trusts; memctl trust --list shows them, memctl untrust takes one out.\n"
+#: How a path is written, so that it is one field of one line; undone from the last to the first.
+_CODES = {ord(char): f"%{ord(char):02X}" for char in "%\t\n\r"}
+_HEAD = "# The stores that memctl trusts; memctl trust --list shows them, memctl untrust takes one out.\n"
 
 
 class TrustEntry:
@@ -54,40 +56,36 @@ class TrustEntry:
         same = self.inode == info.st_ino and self.owner == info.st_uid
         return same and (self.device == info.st_dev or self.path == path)
 
-    def line(self) -> bytes:
+    def line(self) -> str:
         """The entry as it is written; the path comes last."""
         facts = (self.how, self.when, self.device, self.inode, self.owner, self.store_id, self.config)
-        return b"\t".join([*(str(fact).encode() for fact in facts), _escaped(self.path)]) + b"\n"
+        return "\t".join([*map(str, facts), self.path.translate(_CODES)]) + "\n"
 
 
-def _escaped(path: str) -> bytes:
-    raw = os.fsencode(path).replace(b"%", b"%25")
-    return raw.replace(b"\t", b"%09").replace(b"\n", b"%0A").replace(b"\r", b"%0D")
-
-
-def _parsed(data: bytes) -> Iterator[TrustEntry]:
+def _parsed(data: str) -> Iterator[TrustEntry]:
     """The entries of a file; a line that is none, such as one of a later version, is passed over."""
-    for line in data.split(b"\n"):
-        parts = line.split(b"\t")
-        if len(parts) != 8 or line[:1] == b"#":
-            continue
-        how, when, device, inode, owner, store_id, config = (part.decode("ascii", "replace") for part in parts[:7])
-        if device.isdigit() and inode.isdigit() and owner.isdigit():
-            path = parts[7]
-            for code, char in ((b"%0D", b"\r"), (b"%0A", b"\n"), (b"%09", b"\t"), (b"%25", b"%")):
-                path = path.replace(code, char)
-            yield TrustEntry(how, when, int(device), int(inode), int(owner), store_id, config, os.fsdecode(path))
+    for line in data.split("\n"):
+        parts = line.split("\t")
+        if len(parts) == 8 and line[:1] != "#" and all(number.isdecimal() for number in parts[2:5]):
+            how, when, device, inode, owner, store_id, config, path = parts
+            for char, code in reversed(_CODES.items()):
+                path = path.replace(code, chr(char))
+            yield TrustEntry(how, when, int(device), int(inode), int(owner), store_id, config, path)
 
 
-def _folders() -> tuple[str, ...]:
-    """Where the file may be: the state folder; the one for users without a home, when nobody else made it."""
+def _read(name: str) -> list[str]:
+    """What a file of ours holds where it may be: in the state folder, and in the one for users without a home.
+
+    In the latter only when nobody else made it.
+    """
     first, second = state.folder(), state.fallback()
-    return tuple(here for here in dict.fromkeys((first, second)) if here != second or state.private(here))
+    folders = (here for here in dict.fromkeys((first, second)) if here != second or state.private(here))
+    return [os.fsdecode(state.read(os.path.join(here, name))) for here in folders]
 
 
 def entries() -> list[TrustEntry]:
     """All that is known, the oldest first."""
-    return [entry for here in _folders() for entry in _parsed(state.read(os.path.join(here, FILE)))]
+    return [entry for data in _read(FILE) for entry in _parsed(data)]
 
 
 def find(path: str) -> TrustEntry | None:
@@ -99,42 +97,37 @@ def find(path: str) -> TrustEntry | None:
         info = os.stat(path)
     except OSError:
         return None
-    mark = f"\t{info.st_ino}\t{info.st_uid}\t".encode()
+    mark = f"\t{info.st_ino}\t{info.st_uid}\t"
     known: TrustEntry | None = None
-    for here in _folders():
-        data = state.read(os.path.join(here, FILE))
-        if mark not in data:
-            continue
-        real = real_path(path)
-        for entry in _parsed(data):
-            if entry.is_of(info, real) and (known is None or known.path != real):
-                known = entry
+    for data in _read(FILE):
+        if mark in data:
+            real = real_path(path)
+            for entry in _parsed(data):
+                if entry.is_of(info, real) and (known is None or known.path != real):
+                    known = entry
     return known
 
 
-def add(path: str, store_id: str, how: str, when: str, config: str = "") -> bool:
-    """Write down what a store is, in place of what was known of it; False when it cannot be written anywhere."""
+def add(path: str, store_id: str, how: str, when: str, config: str = "", *, part: str = "") -> bool:
+    """Write down what a store is, in place of what was known of it; False when it cannot be written anywhere.
+
+    part  the file that will be the store at this path: it is written down before it is there, so that nobody finds it
+          unknown. What is known of the path stays, for another process may be making the same store; another `add`,
+          or `withdraw`, follows.
+    """
     try:
-        info = os.stat(path)
+        info = os.stat(part or path)
     except OSError:
         return False
     real = real_path(path)
     entry = TrustEntry(how, when, info.st_dev, info.st_ino, info.st_uid, store_id, config, real)
+    if part:
+        return _change(lambda old: not old.is_of(info, ""), entry)
     return _change(lambda old: old.path != real and not old.is_of(info, real), entry)
 
 
-def announce(part: str, path: str, store_id: str, when: str, config: str = "") -> bool:
-    """Write down that the file `part` will be the store at `path`: before it is there, so that nobody finds it unknown.
-
-    What is known of that path stays, for another process may be making the same store; `add` or `withdraw` follows.
-    """
-    info = os.stat(part)
-    entry = TrustEntry(MADE, when, info.st_dev, info.st_ino, info.st_uid, store_id, config, real_path(path))
-    return _change(lambda old: not old.is_of(info, ""), entry)
-
-
 def withdraw(info: os.stat_result) -> None:
-    """Take back what was announced of a file: another process was first."""
+    """Take back what was written down of a file that was to be a store: another process was first."""
     _change(lambda old: not old.is_of(info, ""))
 
 
@@ -162,46 +155,42 @@ def may_feed(store: str, folder: str) -> bool:
     entry = find(store)
     if entry is None or entry.how == UNTRUSTED:
         return True
-    line = _folder_line(entry, folder)
-    return any(line in state.read(os.path.join(here, FOLDERS)).splitlines(keepends=True) for here in _folders())
+    line = f"{entry.store_id}\t{folder.translate(_CODES)}"
+    return any(line in data.split("\n") for data in _read(FOLDERS))
 
 
 def note_folders(store: str, folders: "Iterable[str]") -> bool:
     """Note folders outside a store's project as such that feed it; False when that cannot be written anywhere."""
     entry = find(store)
-    new = [] if entry is None else [_folder_line(entry, folder) for folder in folders]
-    known = {one.store_id.encode() for one in entries()}
+    new = [] if entry is None else [f"{entry.store_id}\t{folder.translate(_CODES)}" for folder in folders]
+    known = {one.store_id for one in entries()}
 
-    def noted(data: bytes) -> bytes:
-        old = [line for line in data.splitlines(keepends=True) if line.split(b"\t")[0] in known]
-        return b"".join(dict.fromkeys([*old, *new]))
+    def noted(data: str) -> str:
+        old = [line for line in data.split("\n") if line and line.split("\t")[0] in known]
+        return "".join(f"{line}\n" for line in dict.fromkeys([*old, *new]))
 
     return not new or _rewrite(FOLDERS, noted)
-
-
-def _folder_line(entry: TrustEntry, folder: str) -> bytes:
-    return entry.store_id.encode() + b"\t" + _escaped(folder) + b"\n"
 
 
 def _change(stays: "Callable[[TrustEntry], bool]", entry: TrustEntry | None = None) -> bool:
     """Write the list anew, with the entries that stay and one more."""
 
-    def changed(data: bytes) -> bytes:
+    def changed(data: str) -> str:
         kept = [old for old in _parsed(data) if stays(old)]
         if len(kept) > MAX_ENTRIES:
             kept = [old for old in kept if os.path.lexists(old.path)]
-        return b"".join([_HEAD, *(old.line() for old in (*kept, entry) if old is not None)])
+        return "".join([_HEAD, *(old.line() for old in (*kept, entry) if old is not None)])
 
     return _rewrite(FILE, changed)
 
 
-def _rewrite(name: str, changed: "Callable[[bytes], bytes]") -> bool:
+def _rewrite(name: str, changed: "Callable[[str], str]") -> bool:
     """Replace what a file of ours holds, in the first folder that can be written to; False when none can."""
     for here in dict.fromkeys((state.folder(), state.fallback())):
         try:
             with locked(here):
                 path = os.path.join(here, name)
-                state.write(path, changed(state.read(path)))
+                state.write(path, os.fsencode(changed(os.fsdecode(state.read(path)))))
         except OSError:
             continue
         return True

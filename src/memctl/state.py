@@ -10,14 +10,10 @@ MOST = 8 << 20
 def folder() -> str:
     """`$XDG_STATE_HOME/memctl`, by default `~/.local/state/memctl`; that of `fallback` for a user without a home."""
     base = os.environ.get("XDG_STATE_HOME") or ""
-    if not os.path.isabs(base) and _has_home():
+    home = os.environ.get("HOME")  # None: the account's
+    if not os.path.isabs(base) and (home is None or os.path.isabs(home)):
         base = os.path.expanduser("~/.local/state")
     return os.path.join(base, "memctl") if os.path.isabs(base) else fallback()
-
-
-def _has_home() -> bool:
-    home = os.environ.get("HOME")  # None: the account's
-    return home is None or os.path.isabs(home)
 
 
 def fallback() -> str:

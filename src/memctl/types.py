@@ -228,6 +228,14 @@ class MemoryItem(SlottedRecord):
         return self.to_dict(keys)
 
 
+def standing_of(item: MemoryItem, withheld: str) -> str:
+    """Whether models are given an item: injectable, raw (as it was ingested), or quarantined (policy holds it back).
+
+    `withheld` is the recorded reason why it is not injectable: "raw", "policy", or "" where none is.
+    """
+    return "injectable" if item.injectable else "raw" if withheld == "raw" else "quarantined"
+
+
 class MemoryProposal(SlottedRecord):
     """What a model proposes to remember, before policy has judged it."""
 

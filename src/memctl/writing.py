@@ -3,7 +3,7 @@
 The operations that store statements and the chat go through a `StatementBatch`; `ingest.statements` judges and stores.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from memctl.operation import Result
 from memctl.parameters import WriteTarget
 from memctl.text import clean, source_trust
 from memctl.text.block import markers
-from memctl.types import MemoryItem, MemoryProvenance
+from memctl.types import MemoryItem, MemoryProvenance, standing_of
 
 if TYPE_CHECKING:
     from memctl.ingest.statements import StatementOutcome, StatementOutcomes
@@ -122,13 +122,11 @@ def read_stdin(ctx: Context, label: str) -> str:
 
 
 def without_injected(ctx: Context, given: str, label: str) -> str:
-    """A text without the injected memory that it repeats. Raises NothingStored when nothing else is in it."""
+    """A text without the injected memory that it repeats; "" when nothing else is in it."""
     kept, count = markers.without_injected(given)
     if count:
         ctx.note(f"[{label}] left out {count} block(s) of injected memory that the input repeats")
-    if clean.is_blank(kept):
-        raise errors.NothingStored(reason="the input only repeats injected memory")
-    return kept
+    return "" if clean.is_blank(kept) else kept
 
 
 def parse_proposals(ctx: Context, given: str) -> "Parsed":
@@ -145,6 +143,25 @@ def parse_proposals(ctx: Context, given: str) -> "Parsed":
 def outcome_kind(outcome: "StatementOutcome") -> str:
     """What became of a statement: stored, duplicate, rejected, or quarantined (stored, and kept out of recall)."""
     return "quarantined" if outcome.kind == "stored" and outcome.quarantined else outcome.kind
+
+
+def standings_of(ctx: Context, item_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """How stored items stand, by id: their `id`, `standing` and, where they expire, `expires_at`."""
+    from memctl.store.items import items
+
+    found = items.get_many(ctx.db, item_ids)
+    withheld = items.withheld_reasons(ctx.db, [item.id for item in found if not item.injectable])
+    return {
+        item.id: {"id": item.id, "standing": standing_of(item, withheld.get(item.id, ""))}
+        | ({"expires_at": item.expires_at} if item.expires_at else {})
+        for item in found
+    }
+
+
+def standing_words(row: Mapping[str, Any]) -> str:
+    """The standing of `standings_of` for people: `quarantined until 2026-11-25 12:50 UTC`."""
+    until = str(row.get("expires_at") or "")
+    return str(row["standing"]) + (f" until {until[:16].replace('T', ' ')} UTC" if until else "")
 
 
 def tell_outcomes(
@@ -205,7 +222,9 @@ def store_proposals(
             item.expires_at = ids.timestamp(ids.now_seconds() + 3600 * policy.expiry_hours)
         batch.add(item, found.importance)
         pending.append(row)
-    for row, item, done in zip(pending, batch.items, batch.store(reason).outcomes, strict=True):
+    outcomes = batch.store(reason).outcomes
+    standing = standings_of(batch.ctx, [done.id for done in outcomes if done.id])
+    for row, item, done in zip(pending, batch.items, outcomes, strict=True):
         kind = outcome_kind(done)
         row["action"] = _ACTIONS[kind]
         if kind != "stored":
@@ -213,9 +232,9 @@ def store_proposals(
         elif item.expires_at:
             row["action"], row["reasons"] = "quarantine", [*row["reasons"], NO_REASON]
         if done.id:
-            row["id"] = done.id
+            row.update(standing[done.id])
     # A title may hold the very secret that the proposal was rejected for.
-    keys = ("id", "title", "action", "reasons")
+    keys = ("id", "title", "action", "reasons", "standing", "expires_at")
     return Proposals(rows=[
         {key: row[key] for key in keys if key in row} | {"title": policy.redact(row["title"])} for row in rows
     ])  # fmt: skip

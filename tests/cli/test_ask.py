@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from folders import write
 from memctl import ids
 from memctl.context import open_context
-from memctl.llm import citations
 from stores import STORE, change
 from support import Result, ok, operation, run
 
@@ -236,7 +235,8 @@ def test_without_a_cap_there_is_no_structure(docs: Path) -> None:
 
 
 def test_citations_are_asked_for_only_when_they_are_wanted(docs: Path) -> None:
-    assert citations.REQUEST in ok("ask", "docs", "gateway", "--llm", "cat", "--cite").text
+    asked = ok("ask", "docs", "gateway", "--llm", "cat", "--cite").text
+    assert "cite the place" in asked and "`[docs/api.md:12-20]`" in asked
     assert "cite" not in ok("ask", "docs", "gateway", "--llm", "cat").text
 
 

@@ -10,10 +10,10 @@ import pytest
 from memctl import ids
 from memctl.context import open_context
 from memctl.ops import TABLE
-from memctl.policy import version
+from memctl.policy import RULES_VERSION
 from memctl.types import MemoryItem, MemoryProvenance
 from stores import STORE, Store, add, change
-from support import ok, run
+from support import ok, other_rules, run
 
 ID = "MEM-000000000001"
 #: A text with a finding of each kind, the rule that makes it, and the words that a model would be given.
@@ -123,7 +123,7 @@ def test_a_decision_stands(door: str, kind: str, shape: str, state: str, monkeyp
     assert before[1] == state
     words = KINDS[kind][2]
     if door == "recall with newer rules":
-        monkeypatch.setattr(version, "RULES_VERSION", "99-tomorrow")
+        other_rules(monkeypatch)
     if door == "scan":
         run("scan", "--store")
     recalled, after = given().replace(" ", ""), everything()[ID]
@@ -168,7 +168,7 @@ def test_a_text_that_comes_again_changes_nothing_about_the_item_that_is_there(
             kind in REDACTED,
         )
     assert (words in given().replace(" ", "")) == (state == "released")
-    monkeypatch.setattr(version, "RULES_VERSION", "99-tomorrow")
+    other_rules(monkeypatch)
     run("scan", "--store")
     assert everything()[ID] == before or state in ("injectable", "raw")
     assert (words in given().replace(" ", "")) == (state == "released")
@@ -190,8 +190,8 @@ def test_what_a_statement_is_held_for_is_released_for_good(
     assert ok("scan", "--store", "--json").json()["changes"] == []
     assert everything()[item_id] == before
     ok("quarantine", "release", item_id, "--reason", "it is ours")
-    for rules in (version.RULES_VERSION, "99-tomorrow"):
-        monkeypatch.setattr(version, "RULES_VERSION", rules)
+    for rules in (RULES_VERSION, "99-tomorrow"):
+        other_rules(monkeypatch, rules)
         assert ok("scan", "--store", "--json").json()["changes"] == []
         WAYS_IN[door](text)
         assert everything() == {item_id: (text, "released")}
@@ -211,7 +211,7 @@ def test_a_document_that_is_read_again_keeps_what_was_decided(
     if state == "released" and before[1] == "held":
         ok("quarantine", "release", item_id, "--reason", "it is ours")
     before = everything()[item_id]
-    monkeypatch.setattr(version, "RULES_VERSION", "99-tomorrow")
+    other_rules(monkeypatch)
     ok("ingest", "--source", "b.md", *(["--injectable"] if state != "raw" else []))
     run("scan", "--store")
     assert everything() == {item_id: before}
@@ -290,7 +290,7 @@ def test_a_new_kind_of_finding_in_a_released_passage_counts_when_its_document_is
     ok("push", "depot", "--source", "a.md")
     (row,) = ok("quarantine", "list", "--json").json()["items"]
     ok("quarantine", "release", row["id"], "--reason", "it is ours")
-    monkeypatch.setattr(version, "RULES_VERSION", "99-tomorrow")
+    other_rules(monkeypatch)
     assert "open the depot" in ok("push", "depot", "--source", "a.md").text
     rule = {"id": "open-it", "kind": "instructional", "keywords": "depot", "pattern": "open the depot", "example": "",
             "counterexample": ""}  # fmt: skip

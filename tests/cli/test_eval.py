@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memctl.retrieve import evaluate
 from support import ok, run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -176,12 +175,13 @@ VALUES = st.one_of(st.text(), st.lists(st.text()), st.none())
 OBJECTS = st.dictionaries(st.sampled_from(["q", "expected", "scope", "x"]), VALUES)
 
 
-@given(st.lists(st.one_of(st.none(), st.binary(max_size=60), OBJECTS.map(lambda value: json.dumps(value).encode()))))
-def test_any_lines_are_questions_or_told(lines: list[bytes | None]) -> None:
-    told: list[str] = []
-    questions, bad = evaluate.read_questions(enumerate(lines, 1), told.append)
-    assert len(questions) + bad == len(lines)
-    assert len(told) == bad
-    for question in questions:
-        assert question.text.encode()
-        assert question.expected
+@settings(max_examples=50)
+@given(st.lists(st.one_of(st.binary(max_size=60), OBJECTS.map(lambda value: json.dumps(value).encode()))))
+def test_any_lines_are_questions_or_told(store: None, lines: list[bytes]) -> None:
+    given_lines = [line for line in b"\n".join(lines).split(b"\n") if line.strip()]
+    Path("any.jsonl").write_bytes(b"\n".join(lines))
+    done = run("eval", "any.jsonl", "--json")
+    assert done.code in (0, 1), done.notes
+    told = [line for line in done.notes.splitlines() if line.startswith("[eval] ") and "line " in line]
+    if done.out:
+        assert done.json()["questions"] + len(told) == len(given_lines)

@@ -111,7 +111,7 @@ def test_options_may_stand_before_the_last_word() -> None:
     Path("b.md").write_text("hello\n")
     ok("scan", "a.md", "--strict", "b.md")
     ok("ingest", "a.md", "--tags", "t", "b.md")
-    assert ok("list", "--tags", "t", "--json", "-k", "9").json() != []
+    assert ok("list", "--tags", "t", "--passages", "--json", "-k", "9").json() != []
     assert ok("pipe", "gateway", "-q").out == ok("push", "gateway", "-q").out
 
 

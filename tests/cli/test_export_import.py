@@ -516,6 +516,15 @@ def test_what_policy_flags_does_not_become_injectable(frozen: None) -> None:
     assert line["expires_at"] == ids.timestamp(ids.now_seconds() + 72 * 3600)
 
 
+@pytest.mark.parametrize("more", [{"withheld": "policy"}, {}])
+def test_what_was_held_without_an_end_is_held_without_one(more: dict[str, str]) -> None:
+    """A backup comes back as it was: no clock begins to run for what had none."""
+    mail = "Write to bob.smith@corvid-labs.io when it breaks."
+    load({"content": mail, "injectable": False, "expires_at": None} | more)
+    (line,) = exported()
+    assert (line["injectable"], line["withheld"], line["expires_at"]) == (False, "policy", None)
+
+
 @pytest.mark.parametrize("stamp", ["2001-01-01T00:00:00+00:00", "2026-11-20T12:30:00+00:00"])
 def test_a_quarantine_does_not_lengthen_a_life(frozen: None, stamp: str) -> None:
     load({"content": "Write to bob.smith@corvid-labs.io when it breaks.", "expires_at": stamp, "withheld": "policy"})

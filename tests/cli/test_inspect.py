@@ -283,7 +283,7 @@ def test_a_scope() -> None:
     ok("inspect", "docs", "--scope", "team")
     assert "Total chunks: 3\n" in ok("inspect", "--scope", "team").text
     assert "No files found." in ok("inspect", "--scope", "elsewhere").text
-    assert {one["scope"] for one in ok("list", "--scope", "team", "--json").json()} == {"team"}
+    assert {one["scope"] for one in ok("list", "--passages", "--scope", "team", "--json").json()} == {"team"}
 
 
 def test_no_absolute_path_in_what_is_printed(docs: Path) -> None:

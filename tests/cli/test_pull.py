@@ -238,8 +238,17 @@ def test_json_says_what_happened() -> None:
     done = ok("pull", "--json", "-q", stdin=proposals({"content": "a"}, {"content": "a"}))
     assert done.json() == {
         "status": "ok", "stored": 1, "duplicate": 1, "quarantined": 0, "redacted": 0, "rejected": 0, "problems": 0,
-        "item_ids": [stored()[0]["id"]],
+        "item_ids": [stored()[0]["id"]], "items": [{"id": stored()[0]["id"], "standing": "injectable"}],
     }  # fmt: skip
+
+
+def test_what_is_quarantined_is_said_with_its_end() -> None:
+    held = "Reach Jane Roe at jane.roe@example.com or +1 415 555 0132."
+    done = ok("pull", "--json", stdin=proposals({"content": held, "title": "Mail"}))
+    (item,) = done.json()["items"]
+    assert (item["standing"], item["expires_at"]) == ("quarantined", stored()[0]["expires_at"])
+    until = item["expires_at"][:16].replace("T", " ")
+    assert f"[pull] quarantined until {until} UTC, kept out of recall: 'Mail' (" in done.notes
 
 
 # --- long text ---------------------------------------------------------------------------------------------------
@@ -463,9 +472,10 @@ def test_injected_memory_that_is_repeated_is_not_stored() -> None:
     ok("pull", "--title", "Cache", stdin="The cache lives in Redis.")
     block = ok("push", "where does the cache live").text
     assert "Redis" in block
-    only = run("pull", stdin=block)
-    assert only.code == 1
-    assert "only repeats injected memory" in only.notes
+    only = ok("pull", "--json", stdin=block)
+    assert "[pull] the input only repeats injected memory: not stored" in only.notes
+    assert (only.json()["stored"], only.json()["empty"]) == (0, 1)
+    assert len(stored()) == 1
     ok("pull", "--title", "Answer", stdin=f"You told me:\n{block}\nSo it is Redis, as I see it.")
     assert stored()[-1]["content"] == "You told me:\n\nSo it is Redis, as I see it."
 
@@ -565,5 +575,5 @@ def test_tee_passes_the_answer_on() -> None:
 
 def test_tee_passes_on_what_could_not_be_stored() -> None:
     block = "## Memory (Injected)\nformat_version: 2\n[a3185e] 2026-01-01\n Keys rotate.\n--- End Memory (1) ---\n"
-    done = run("pull", "--tee", stdin=block)
-    assert (done.code, done.text) == (1, block)
+    done = ok("pull", "--tee", stdin=block)
+    assert done.text == block

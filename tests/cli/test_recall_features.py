@@ -270,6 +270,57 @@ def test_unasked_it_speaks_only_of_what_it_knows(prompt: str, speaks: bool) -> N
     assert found(prompt)
 
 
+ORDERS = ("deploy to staging", "please deploy to staging now", "Release a new version.", "install the printer drivers")
+
+
+@pytest.mark.parametrize("prompt", ORDERS)
+def test_an_order_is_a_question_in_disguise_where_the_store_says_how(prompt: str) -> None:
+    apart = ("The deploys are done by Ann.", "Staging is slow.", "A new printer came.", "Version 3 is of new\nrelease",
+             "The drivers were paid to install\nit.")  # fmt: skip
+    store(*({"id": f"MEM-{n}", "content": text} for n, text in enumerate(apart)))
+    assert ok("recall", prompt, "--auto").out == b""
+    told = ("We deploy to staging with make stage.", "To release a new version, tag it first.",
+            "Install the drivers of the printer from the share.")  # fmt: skip
+    store(*({"id": f"MEM-told{n}", "content": text} for n, text in enumerate(told)))
+    assert any(text in ok("recall", prompt, "--auto").text for text in told)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["deploy it", "release that again", "build failed", "the deploy failed", "compile error again", "ship it",
+               "continue where you stopped", "command that failed", "deploy", "can you build it again?"],
+)  # fmt: skip
+def test_an_order_about_what_is_at_hand_is_talk(prompt: str) -> None:
+    said = ("We deploy it on Fridays, release that again, and ship it.", "The build failed, the deploy failed too.",
+            "Compile error again.", "Continue where you stopped.", "The command that failed.")  # fmt: skip
+    store(*({"id": f"MEM-{n}", "content": text} for n, text in enumerate(said)))
+    assert ok("recall", prompt, "--auto").out == b""
+
+
+def test_a_thing_that_is_described_is_asked_for() -> None:
+    store({"id": "MEM-1", "content": "Printer: the class that formats log records for paper."},
+          *({"id": f"MEM-{n}", "content": f"Note {n} of the house."} for n in range(2, 30)))  # fmt: skip
+    assert "for paper" in ok("recall", "class that formats log records", "--auto").text
+
+
+def test_a_page_of_contents_stands_behind_the_page_that_it_lists(docs: Path) -> None:
+    names = [f"heron-{n}" for n in range(5)]
+    listed = "\n".join(f"- [Heron colonies {n}]({name}.md)" for n, name in enumerate(names))
+    (docs / "index.md").write_text(f"# Heron colonies\n\n{listed}\n")
+    for n, name in enumerate(names):
+        (docs / f"{name}.md").write_text(
+            f"# Colony {n}\n\nThe heron nests by the weir {n}. " + "It is a grey bird. " * 9
+        )
+    ok("mount", "docs")
+    ok("sync")
+    first = [line for line in ok("recall", "heron colonies").text.splitlines() if line.startswith("[")]
+    (contents,) = [line for line in first if "index.md" in line]
+    assert contents.endswith("; contents")
+    assert "heron-" in first[0]
+    assert "contents -" in ok("search", "heron colonies", "--explain").text
+    (docs / "other.md").write_text("# Owls\n\nThe owl nests alone.\n")
+    assert "contents" not in ok("recall", "owl").text
+
+
 # --- what stands around a passage -------------------------------------------------------------------------------------
 
 

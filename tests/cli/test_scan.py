@@ -215,15 +215,12 @@ def test_rows_of_the_config_hold_when_files_are_ingested(doc: Callable[..., str]
 @settings(max_examples=40)
 @given(before=st.text(alphabet="ab \n\té漢", max_size=60), after=st.text(alphabet="ab \n", max_size=60))
 def test_lines_and_columns_are_those_of_an_editor(before: str, after: str) -> None:
-    from memctl.extract import LIMITS
-    from memctl.ingest.judge_files import Scanner
-    from memctl.policy import MemoryPolicy
-
     text = f"{before} {TOKEN} {after}"
-    spots = Scanner(MemoryPolicy(), LIMITS).scan_bytes(text.encode(), "doc.txt")
-    secret = next(s for s in spots if s.rule == "github-token")
-    assert text.split("\n")[secret.line - 1][secret.column - 1 :].startswith(TOKEN)
-    assert all(TOKEN not in str(s) for s in spots)
+    Path("doc.txt").write_text(text, newline="")
+    done = run("scan", "doc.txt", "--json")
+    secret = next(spot for spot in done.json()["findings"] if spot["rule"] == "github-token")
+    assert text.split("\n")[secret["line"] - 1][secret["column"] - 1 :].startswith(TOKEN)
+    assert TOKEN not in done.text
 
 
 # --- a store ------------------------------------------------------------------------------------------------------

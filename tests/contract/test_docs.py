@@ -119,7 +119,7 @@ JSON_OF = {
     "session": "session list",
     "status": "status",
     "search": "search gateway",
-    "list": "list",
+    "list": "list --passages",
     "loop": "loop gateway --llm cat --protocol passive",
     "show": "show {id}",
     "mount": "mount .",
@@ -150,7 +150,7 @@ def test_json_has_the_keys_that_are_documented(name: str, scratch: Path) -> None
     (scratch / "questions.jsonl").write_text('{"question": "gateway", "expected": "doc.md"}\n')
     (scratch / "items.jsonl").write_text('{"content": "The gateway gives up after that."}\n')
     ok("push", "gateway", "--source", "doc.md")
-    item = ok("list", "--json").json()[0]["id"]
+    item = ok("list", "--passages", "--json").json()[0]["id"]
     found = ok(*JSON_OF[name].format(id=item).split(), "--json", stdin="The cache is warm.").json()
     if isinstance(found, list):
         found = found[0]

@@ -120,7 +120,7 @@ def run_sweep(folder: Path, name: str, most: int, before: tuple[str, ...] = ()) 
     argv, stdin, steps = JOBS[name]
     base = prepare(folder, steps or before)
     if "ID" in argv:
-        item = json.loads(memctl(folder, "list", "--json", "--db", str(base)))[0]["id"]
+        item = json.loads(memctl(folder, "list", "--passages", "--json", "--db", str(base)))[0]["id"]
         argv = [item if a == "ID" else a for a in argv]
     job = {
         "argv": argv, "stdin": stdin, "folder": str(folder), "store": str(folder / "box" / "memory.db"),

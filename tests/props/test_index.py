@@ -3,15 +3,22 @@
 import os
 import sqlite3
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memctl import MemoryItem, MemoryStore
-from memctl.retrieve import search
-from stores import Filters, check_index, open_read, open_write, restored
+from memctl import MemoryItem
+from memctl.context import open_context
+from stores import change, check_index, empty, restored
+from support import operation
 
+search = operation("search")
+
+
+#: A store of its own for each example.
+NUMBERS = count()
 WORDS = ("walrus", "granite", "cobalt", "tundra", "saffron")
 COLUMNS = "id, tier, type, title, content, created_at, updated_at"
 ROW = f"INTO memory_items({COLUMNS}) VALUES (?, 'stm', 'note', '', ?, '2024-01-01', '2024-01-01')"
@@ -56,31 +63,31 @@ def restore(path: str) -> None:
 
 
 def ours(path: str, step: str, item: str, word: str) -> None:
-    with MemoryStore(path) as store:
+    with change(path) as store:
         if step == "write":
             store.write_item(MemoryItem(id=item, content=word))
         else:
             store.update_item(item, {"content": word} if step == "change" else {"tier": "ltm"})
-        check_index(store._db)
+        check_index(store)
 
 
 def check(path: str) -> None:
     conn = sqlite3.connect(path)
     held = dict(conn.execute("SELECT id, content FROM memory_items"))
     conn.close()
-    db = open_read(path)
-    for word in WORDS:
-        found = search(db, word, filters=Filters(), limit=-1)
-        assert {c.id for c in found.candidates} == {item for item, text in held.items() if word in text}
-        assert not found.like, "the index is mended, not passed over"
-    db.close()
+    with open_context(path) as ctx:
+        for word in WORDS:
+            found = {hit["id"] for hit in search(ctx, word, limit=-1).as_json()}
+            assert found == {item for item, text in held.items() if word in text}
+    conn = sqlite3.connect(path)
+    conn.execute("INSERT INTO memory_items_fts(memory_items_fts, rank) VALUES ('integrity-check', 1)")  # it is mended
+    conn.close()
 
 
 @settings(max_examples=60)
 @given(steps=STEPS)
-def test_whatever_writes_in_any_order(tmp_path_factory, steps: list[tuple[str, str, str, bool]]) -> None:  # type: ignore[no-untyped-def]
-    path = str(tmp_path_factory.mktemp("index") / "memory.db")
-    open_write(path, create=True).close()
+def test_whatever_writes_in_any_order(scratch: Path, steps: list[tuple[str, str, str, bool]]) -> None:
+    path = empty(f"{scratch}/{next(NUMBERS)}.db", f"{scratch}/empty-store")
     for step, item, word, recursive in steps:
         if step in FOREIGN:
             foreign(path, FOREIGN[step], (item, word), recursive=recursive)

@@ -10,7 +10,7 @@ from memctl import errors, ids
 from memctl.store.connect import MEMORY, open_write
 from memctl.store.database import Database
 from memctl.store.documents import passages
-from memctl.store.items import items, rows
+from memctl.store.items import items
 from memctl.types import MemoryItem
 from stores import check_index
 
@@ -21,7 +21,7 @@ SETTINGS = "SELECT k, v FROM memory_items_fts_config WHERE k <> 'version'"
 def made(count: int) -> list[tuple[Any, ...]]:
     words = ("gateway", "élan vital", "no end", "{}", "")
     return [
-        rows.from_item(MemoryItem(id=f"MEM-{n}", title=f"{words[n % 5]} {n}", content=words[n % 4] * n, tags=[str(n)]))
+        items.from_item(MemoryItem(id=f"MEM-{n}", title=f"{words[n % 5]} {n}", content=words[n % 4] * n, tags=[str(n)]))
         for n in range(count)
     ]
 
@@ -45,7 +45,7 @@ def varied(count: int) -> list[tuple[Any, ...]]:
     """Rows of which no two have all in common, and of which no column is the same in all."""
     out = made(count)
     for n, row in enumerate(out):
-        values = dict(zip(rows.COLUMNS, row, strict=True))
+        values = dict(zip(items.COLUMNS, row, strict=True))
         odd = n % 2 == 1
         values |= {
             "tier": "ltm" if odd else "stm", "type": "fact" if odd else "note", "confidence": n % 3,
@@ -53,13 +53,13 @@ def varied(count: int) -> list[tuple[Any, ...]]:
             "expires_at": NOW if odd else None, "corpus_id": None if odd else "c", "archived": n % 2,
             "injectable": 1 - n % 2, "rule_id": f"r{n}" if odd else None, "usage_count": n,
         }  # fmt: skip
-        out[n] = tuple(values[name] for name in rows.COLUMNS)
+        out[n] = tuple(values[name] for name in items.COLUMNS)
     return out
 
 
 def alike(count: int) -> list[tuple[Any, ...]]:
     """Rows that differ in their ids alone."""
-    first = rows.from_item(MemoryItem(id="", title="the same", content="gateway", tags=["one", "two"]))
+    first = items.from_item(MemoryItem(id="", title="the same", content="gateway", tags=["one", "two"]))
     return [(f"MEM-{n}", *first[1:]) for n in range(count)]
 
 

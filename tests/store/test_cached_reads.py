@@ -54,11 +54,9 @@ def answers(db: Database, **filters: object) -> list[list[tuple[str, float]]]:
         for scopes in (None, ("project", "global")):
             found = search(db, question, filters=Filters(scopes, **filters), limit=9, count=True)  # type: ignore[arg-type]
             out.append([(c.id, c.score) for c in found.candidates])
-            with db.cached_reads():
+            with db.snapshot():
                 meta = describe(db, found)
-                texts = [
-                    (item.id, len(item.content)) for item in items.get_cached(db, [c.id for c in found.candidates])
-                ]
+                texts = [(item.id, len(item.content)) for item in items.get_many(db, [c.id for c in found.candidates])]
             out.append([(meta.strategy, found.total), *((word, 1.0) for word in meta.effective_terms), *texts])
     return out
 
@@ -160,7 +158,7 @@ def test_what_a_search_makes_of_it_is_not_kept(db: Database, path: str) -> None:
     for _ in range(3):
         search(db, "went", filters=Filters(), limit=5)
     fresh = open_read(path)
-    with db.cached_reads(), fresh.cached_reads():
+    with db.snapshot(), fresh.snapshot():
         here, there = (index.match_strengths(each, '"went"', Filters(), 22, 1) for each in (db, fresh))
         assert len(here) == 1
         assert here == there
@@ -171,7 +169,7 @@ def test_what_is_kept_has_an_end(db: Database, path: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(database, "MAX_CACHED", 10)
     for number in range(12):
         assert answers(db) == afresh(path), number
-    with db.cached_reads():
+    with db.snapshot():
         assert sum(db._cache_sizes.values()) <= 10 * len(db._cache_sizes)
 
 
@@ -192,7 +190,7 @@ def test_the_newest_are_those_that_pass(path: str, limit: int, elsewhere: bool) 
         sql = f"SELECT i.rowid FROM memory_items AS i WHERE {condition} ORDER BY i.rowid DESC LIMIT ?"
         expected = [row[0] for row in db.rows(sql, [*values, limit])]
         for _ in range(3):
-            with db.cached_reads():
+            with db.snapshot():
                 assert index.newest_matches(db, '"alpha"', filters, limit) == expected
                 assert index.count_any_match(db, ['"alpha"', '"none"'], filters) == items.count(db, filters)
     db.close()
@@ -201,14 +199,14 @@ def test_the_newest_are_those_that_pass(path: str, limit: int, elsewhere: bool) 
 def test_of_too_much_the_oldest_is_forgotten(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "MAX_CACHED", 40)
     for number in range(100):
-        with db.cached_reads():
+        with db.snapshot():
             assert number < 5 or number - 5 in db.cached("a sort")
             db.cached("a sort", 1)[number] = True
-    with db.cached_reads():
+    with db.snapshot():
         assert 0 not in db.cached("a sort")
         assert 30 <= len(db.cached("a sort")) <= 40
         db.cached("another", 1000)["all in one"] = True
-    with db.cached_reads():
+    with db.snapshot():
         assert db.cached("another") == {}
 
 

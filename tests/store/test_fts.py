@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memctl.context import open_context
+from memctl.store import connect, database
 from memctl.store.connect import open_read, open_write
 from memctl.store.search import fts
 from stores import check_index, restored
@@ -50,7 +51,7 @@ def found(words: str, *more: str) -> list[str]:
 def state(path: str = STORE) -> str:
     db = open_read(path)
     try:
-        return fts.index_state(db)
+        return database.index_state(db)
     finally:
         db.close()
 
@@ -107,7 +108,7 @@ def test_two_hundred_replacements_by_an_older_program_leave_a_clean_index() -> N
         conn.commit()
     conn.close()
     db = open_read(STORE)
-    assert fts.index_state(db) == "sound"
+    assert database.index_state(db) == "sound"
     db.close()
     assert (len(found("update199")), found("update5")) == (1, [])
     db = open_write(STORE)
@@ -137,14 +138,14 @@ def test_vacuum_is_followed_by_a_look() -> None:
     db = open_write(STORE)
     db.run("DELETE FROM memory_items WHERE content = 'alpha statement'")
     db.run("VACUUM")
-    assert fts.ensure_index(db, None)
+    assert fts.repair_index(db, None)
     check_index(db)
     db.close()
 
 
 @pytest.mark.parametrize("command", ["search", "recall"])
 def test_a_reader_that_gets_no_lock_reads_the_text(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fts, "LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(connect, "LOCK_SECONDS", 0.05)
     purge_and_restore()
     writer = open_write_locked()
     said = ok(command, "beta")

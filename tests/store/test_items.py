@@ -77,12 +77,12 @@ def test_update_refuses_what_other_programs_could_not_read(db: Database) -> None
 def test_supersede_links_and_archives(db: Database) -> None:
     for n in ("MEM-1", "MEM-2"):
         items.write(db, MemoryItem(id=n, content=n))
-    assert items.supersede(db, "MEM-1", "MEM-2")
+    assert attributes.supersede(db, "MEM-1", "MEM-2")
     old = items.get(db, "MEM-1")
     assert old is not None and old.archived and old.superseded_by == "MEM-2"
     assert [(k.src_id, k.rel, k.dst_id) for k in attributes.links_of(db, "MEM-1")] == [("MEM-2", "supersedes", "MEM-1")]
-    assert not items.supersede(db, "MEM-404", "MEM-2")
-    assert not items.supersede(db, "MEM-2", "MEM-404")
+    assert not attributes.supersede(db, "MEM-404", "MEM-2")
+    assert not attributes.supersede(db, "MEM-2", "MEM-404")
     assert items.count(db, Filters()) == 1
 
 
@@ -112,7 +112,7 @@ def test_what_has_expired_or_is_retracted_is_not_given_away(db: Database) -> Non
 
 def test_a_quarantine_is_not_weakened(db: Database) -> None:
     items.write(db, MemoryItem(id="MEM-1", content="x", injectable=False), withheld="policy")
-    items.set_withheld(db, "MEM-1", "raw")
+    items.set_withheld(db, {"MEM-1": ("raw", ())})
     assert items.withheld_reasons(db, ["MEM-1"]) == {"MEM-1": "policy"}
     assert items.release_raw(db, ["MEM-1"], "promote") == 0
     items.write(db, MemoryItem(id="MEM-2", content="y", injectable=False), withheld="raw")
@@ -234,7 +234,7 @@ def test_the_index_stays_sound_under_any_updates(steps: list[tuple[str, int, str
         elif what == "archive":
             items.archive(db, key)
         elif what == "supersede":
-            items.supersede(db, key, other)
+            attributes.supersede(db, key, other)
         else:
             items.mark_used(db, [key])
     check_index(db)

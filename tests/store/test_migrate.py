@@ -182,10 +182,10 @@ def test_two_that_migrate_at_once_do_each_step_once(old: str, monkeypatch: pytes
         if threading.current_thread() is not late and not waiting.is_set():
             late.start()
             assert waiting.wait(60)
-        return ensure_index(db, tokenizer)
+        return repair_index(db, tokenizer)
 
-    ensure_index = fts.ensure_index
-    monkeypatch.setattr(fts, "ensure_index", index_slowly)
+    repair_index = fts.repair_index
+    monkeypatch.setattr(fts, "repair_index", index_slowly)
     monkeypatch.setattr(migrate, "MIGRATIONS", Steps(migrate.MIGRATIONS))
     db = open_write(old)
     late.join()
@@ -231,7 +231,7 @@ def test_a_full_disk_while_the_index_is_made_is_our_error(tmp_path: Path) -> Non
     db.run("VACUUM")
     db.run(f"PRAGMA max_page_count = {db.value('PRAGMA page_count')}")
     with pytest.raises(errors.StoreFull):
-        fts.ensure_index(db, None)
+        fts.repair_index(db, None)
     db.close()
 
 

@@ -12,7 +12,7 @@ from folders import write
 from memctl.store.connect import open_read, open_write
 from memctl.store.filters import Filters
 from memctl.store.items import items
-from memctl.store.items.rows import COLUMNS
+from memctl.store.items.items import COLUMNS
 from memctl.store.search import words
 from stores import check_index
 from support import ok, run

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import ids
-from memctl.store.items import rows
-from memctl.store.items.rows import PassageRows
+from memctl.store.documents.passages import PassageRows
+from memctl.store.items.items import from_item
 from memctl.types import MemoryItem, MemoryProvenance
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
@@ -31,4 +31,4 @@ def test_a_row_is_the_row_of_an_item(
     row = shared.row(
         "MEM-1", title, content, ids.content_hash(content), position=position, injectable=injectable, tags=more
     )
-    assert row == rows.from_item(item)
+    assert row == from_item(item)

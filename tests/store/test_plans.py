@@ -89,8 +89,9 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, list[str]]]:
     seen: dict[str, list[str]] = {}
     make = Database.__init__
 
-    def recorded(self: Database, conn: Any, path: str, *, writable: bool) -> None:
-        make(self, Recorder(conn, seen), path, writable=writable)  # type: ignore[arg-type]
+    def recorded(self: Database, *args: Any, **more: Any) -> None:
+        make(self, *args, **more)
+        self.conn = Recorder(self.conn, seen)  # type: ignore[assignment]
 
     monkeypatch.setattr(database.Database, "__init__", recorded)
     yield seen
@@ -152,11 +153,24 @@ def test_lists_are_read_in_their_order(plans: dict[str, list[str]], argv: list[s
     assert [plan for plan in lists.values() if any("TEMP B-TREE" in step for step in plan)] == []
 
 
+@pytest.mark.parametrize("argv", [["list"], ["list", "--from", "people"], ["digest"], ["stats"]])
+def test_statements_among_passages_are_read_from_their_own_index(plans: dict[str, list[str]], argv: list[str]) -> None:
+    """Where the store holds documents; without this index all their passages would be read to find the statements."""
+    db = open_write(STORE)
+    db.run("INSERT INTO corpus_hashes(file_path, sha256, chunk_count, ingested_at) VALUES ('/d/1.md', 'a', 9, '2026')")
+    db.close()
+    plans.clear()
+    ok(*argv)
+    said = {sql: plan for sql, plan in plans.items() if "AND NOT (instr(i.provenance_json" in sql}
+    assert said
+    assert [plan for plan in said.values() if not any("memctl_items_statements" in step for step in plan)] == []
+
+
 @pytest.mark.parametrize("argv", [["list"], ["digest"], ["status"], ["stats"], ["stats", "--scope", "team"]])
 def test_what_is_counted_is_read_from_an_index(plans: dict[str, list[str]], argv: list[str]) -> None:
     ok(*argv)
     counts = {
-        sql: plan for sql, plan in plans.items() if re.match(r"SELECT (\w+, )?count\(\*\) FROM memory_items\b", sql)
+        sql: plan for sql, plan in plans.items() if re.match(r"SELECT ([\w, ]+, )?count\(\*\) FROM memory_items\b", sql)
     }
     assert counts
     assert [plan for plan in counts.values() if "COVERING INDEX" not in plan[0]] == []

@@ -12,8 +12,7 @@ from memctl.store.connect import open_read, open_write
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
-from memctl.store.search.index import is_stemming
-from memctl.store.search.words import covered_terms
+from memctl.store.search.index import covered_terms, is_stemming
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 

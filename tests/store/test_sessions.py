@@ -71,7 +71,7 @@ def test_a_file_of_the_version_before_is_read_and_brought_up_to_date(path: str) 
 
 
 def test_a_reset_takes_conversations_with_it_and_leaves_the_views(db: Database) -> None:
-    from memctl.store.items.items import reset_store
+    from memctl.store.contents import reset_store
 
     sessions.add_turn(db, "s", "q", "a")
     workspaces.put_workspace(db, workspaces.Workspace("crew"))

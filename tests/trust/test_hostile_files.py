@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memctl.errors import MemctlError, StoreUnsafe
-from memctl.store import MemoryStore, safety, untrusted
+from memctl.store import MemoryStore, database, untrusted
 from memctl.types import MemoryItem
 from planted import plant
 from support import ok, run, spawn
@@ -223,7 +223,7 @@ def test_a_cell_beyond_all_measure_ends_in_an_error(monkeypatch: pytest.MonkeyPa
     assert run("list", "--db", store).code == 0
     done = run("recall", "gateway")
     assert done.code in (1, 2)
-    monkeypatch.setattr(safety, "CELL_BYTES", 1 << 20)
+    monkeypatch.setattr(database, "CELL_BYTES", 1 << 20)
     assert run("list", "--db", store).code in (1, 2)
     assert b"Traceback" not in done.err
     assert "internal error" not in done.notes

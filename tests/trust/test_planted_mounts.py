@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memctl import registry
+from memctl import registry, state
 from memctl.store import MemoryStore
 from stores import change
 from support import ok, run
@@ -129,5 +129,5 @@ def test_notes_of_stores_that_are_gone_go(private: Path, tmp_path: Path) -> None
         registry.forget(store)
     with change() as db:
         db.write_mount(str(private))
-    lines = (Path(registry._folders()[0]) / registry.FOLDERS).read_text().splitlines()
+    lines = (Path(state.folder()) / registry.FOLDERS).read_text().splitlines()
     assert [line.split("\t")[1] for line in lines] == [str(private)]

@@ -15,7 +15,7 @@ import stores
 from memctl import registry, state
 from memctl.errors import StoreReadOnly
 from memctl.registry import TrustEntry
-from memctl.store import MemoryStore, create
+from memctl.store import MemoryStore, connect
 from memctl.types import MemoryItem
 from planted import LOW, plant
 from stores import stored
@@ -86,7 +86,7 @@ def test_a_store_that_cannot_be_written_to_can_be_trusted(named: bool, monkeypat
     def refuse(path: str, _: str) -> str:
         raise StoreReadOnly(path=path, reason="made up")
 
-    monkeypatch.setattr(create, "mark_store", refuse)
+    monkeypatch.setattr(connect, "mark_store", refuse)
     plant(sql=[] if named else ["DELETE FROM schema_meta WHERE key = 'memctl_store_id'"])
     ok("trust")
     assert trust() == "trusted"
@@ -242,27 +242,27 @@ def test_it_does_not_grow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_store_is_known_before_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a process that comes between would take it for somebody else's."""
-    seen, publish = [], create.link_into_place
+    seen, publish = [], connect.link_into_place
 
     def look(part: str, path: str) -> None:
         seen.append([entry.inode for entry in registry.entries()] == [os.stat(part).st_ino])
         publish(part, path)
 
-    monkeypatch.setattr(create, "link_into_place", look)
+    monkeypatch.setattr(connect, "link_into_place", look)
     ok("remember", FACT)
     assert seen == [True]
     assert len(registry.entries()) == 1
 
 
 def test_a_store_that_another_process_made_first_is_the_one_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    publish = create.link_into_place
+    publish = connect.link_into_place
 
     def late(part: str, path: str) -> None:
-        monkeypatch.setattr(create, "link_into_place", publish)
+        monkeypatch.setattr(connect, "link_into_place", publish)
         assert spawn("remember", "Another process was here.").code == 0
         publish(part, path)
 
-    monkeypatch.setattr(create, "link_into_place", late)
+    monkeypatch.setattr(connect, "link_into_place", late)
     ok("remember", FACT)
     (entry,) = registry.entries()
     assert entry.inode == os.stat(".memory/memory.db").st_ino

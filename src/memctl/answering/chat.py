@@ -23,7 +23,7 @@ from memctl.store.items import items
 from memctl.text import clean, estimate_tokens
 from memctl.text.block import markers
 from memctl.types import MemoryProvenance
-from memctl.writing import StatementBatch, tell_outcomes
+from memctl.writing import StatementBatch, standing_words, standings_of, tell_outcomes
 
 if TYPE_CHECKING:
     from memctl.folders.mounted import Visit
@@ -93,6 +93,7 @@ class ChatRecorder:
         batch.add(batch.statement(content, clean.one_line(title) or clean.one_line(question, _TITLE_CHARS)))
         self.ctx.allow(CREATE)
         kept = batch.store("chat-store", cut=True)
+        rows = standings_of(self.ctx, [outcome.id for outcome in kept.stored if outcome.quarantined])
 
         def line(outcome: "StatementOutcome") -> str:
             reasons = "; ".join(outcome.reasons)
@@ -100,7 +101,7 @@ class ChatRecorder:
                 return f"Not stored, rejected by policy: {reasons}"
             if outcome.kind == "duplicate":
                 return f"Known already: {outcome.id}"
-            return f"Stored as {outcome.id}, but quarantined and kept out of recall: {reasons}"
+            return f"Stored as {outcome.id}, but {standing_words(rows[outcome.id])} and kept out of recall: {reasons}"
 
         warn, note = self.ctx.warn, self.ctx.note
         kinds = (("rejected", warn), ("quarantined", warn), ("duplicate", note))

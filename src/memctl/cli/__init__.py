@@ -1,25 +1,26 @@
 """The command line: find the command, parse its words, call it, print what it returns."""
 
+import sys
+from collections.abc import Callable, Sequence
+
+from memctl.annotations import TYPE_CHECKING, Any
+from memctl.cli import parser
 from memctl.cli.output import Console, PipeClosed
+from memctl.context import Context
 from memctl.errors import HookMissing, MemctlError, UnknownCommand
+from memctl.operation import Operation
+from memctl.ops import ALIASES, MEANT, TABLE, commands
 
-TYPE_CHECKING = False  # no `typing` here: `memctl --version` would pay 8 ms for it
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from memctl.cli.parser import Given
-    from memctl.operation import Operation, Result
+    from memctl.operation import Result
 
 
 class Terminated(BaseException):
     """SIGTERM arrived: unwind, so that transactions roll back and temporary files go."""
 
 
-def main(argv: "Sequence[str] | None" = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's) and return its exit code."""
-    import sys
-
     return run(list(sys.argv[1:] if argv is None else argv), Console.of_process())
 
 
@@ -44,10 +45,6 @@ def run(argv: list[str], console: Console) -> int:
 
 
 def _dispatch(argv: list[str], console: Console) -> int:
-    if argv == ["--version"]:
-        return _about([], console, version=True)
-    from memctl.cli import parser
-
     given = parser.leading(argv)
     name, rest = (given.words[0], given.words[1:]) if given.words else ("", [])
     if given.version or given.help:
@@ -64,7 +61,7 @@ def _dispatch(argv: list[str], console: Console) -> int:
     return _call(op, values, given, console)
 
 
-def _about(words: "Sequence[str]", console: Console, *, version: bool = False) -> int:
+def _about(words: Sequence[str], console: Console, *, version: bool = False) -> int:
     """Print the version, the page of a command, what the documentation says of a topic, or the list of commands."""
     if version:
         from memctl import __version__
@@ -72,7 +69,6 @@ def _about(words: "Sequence[str]", console: Console, *, version: bool = False) -
         console.text([f"memctl {__version__}"])
         return 0
     from memctl.cli import help as pages
-    from memctl.ops import commands
 
     name = words[0] if words else ""
     if name in ("", "help") or name.startswith("-"):
@@ -86,10 +82,8 @@ def _about(words: "Sequence[str]", console: Console, *, version: bool = False) -
     return 0
 
 
-def load(name: str) -> "Operation":
+def load(name: str) -> Operation:
     """A command's operation. Raises UnknownCommand, without importing any operation."""
-    from memctl.ops import ALIASES, MEANT, TABLE, commands
-
     name = ALIASES.get(name, name)
     row = TABLE.get(name)
     if row is not None and row.cli:
@@ -100,9 +94,7 @@ def load(name: str) -> "Operation":
     raise UnknownCommand(name=name, guess=f"; did you mean '{guess[0]}'?" if guess else "")
 
 
-def _call(op: "Operation", values: "dict[str, Any]", given: "Given", console: Console) -> int:
-    from memctl.context import Context
-
+def _call(op: Operation, values: dict[str, Any], given: parser.Given, console: Console) -> int:
     ctx = Context(
         db=given.db, config=given.config, stdin=console.stdin, say=console.say,
         progress=console.progress if "stderr" in console.tty else None, emit=console.piece,
@@ -130,7 +122,7 @@ def _call(op: "Operation", values: "dict[str, Any]", given: "Given", console: Co
         ctx.close()
 
 
-def _unwind_on_sigterm() -> "Callable[[], object] | None":
+def _unwind_on_sigterm() -> Callable[[], object] | None:
     """Let SIGTERM raise Terminated; what undoes that, or None when it is not ours to decide."""
     import signal
 
@@ -192,7 +184,6 @@ def _without_secrets(text: str, argv: list[str]) -> str:
 def _shape_of_word(word: str, place: int) -> str:
     """A word of the command line without what it says: flags and the command stay, values become their length."""
     from memctl import faults
-    from memctl.ops import TABLE
 
     if word in TABLE and place < 8:
         return word

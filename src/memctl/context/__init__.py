@@ -70,6 +70,8 @@ class Context:
         self.db_flag, self.config_flag = db, config
         self.environ = os.environ if environ is None else environ
         self.stdin, self.quiet, self.verbose, self.json, self.tty = stdin, quiet, verbose, json, tty
+        #: Whether standard output is a terminal whose user did not refuse colour.
+        self.color = "stdout" in tty and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
         self._cwd, self._say, self._progress = cwd, say, progress
         self.emit = emit
         self._access: Access = NONE
@@ -361,11 +363,6 @@ class Context:
         """Show how far the work is, where somebody watches; the next line replaces it."""
         if self._progress is not None and not self.quiet:
             self._progress(message)
-
-    @property
-    def color(self) -> bool:
-        """Whether standard output is a terminal whose user did not refuse colour (NO_COLOR)."""
-        return "stdout" in self.tty and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
 
 
 def open_context(db: str | os.PathLike[str] | None = None, **options: Any) -> Context:

@@ -114,20 +114,20 @@ def note_mounts(path: str) -> None:
 
 def give_store_id(path: str) -> str:
     """Give a store a new id, which nobody else knows; the id that it has, or "", when it cannot be written to."""
-    from memctl.store import create
+    from memctl.store import connect
 
     try:
-        return create.mark_store(path, ids.new_id("STO"))
+        return connect.mark_store(path, ids.new_id("STO"))
     except (errors.StoreReadOnly, errors.StoreBusy, errors.StoreFull):
         return _read_store_id(path)
 
 
 def _read_store_id(path: str) -> str:
-    from memctl.store import create, untrusted
+    from memctl.store import connect, untrusted
 
     db = untrusted.open_raw(path)
     try:
-        return db.meta(create.STORE_ID_KEY) or ""
+        return db.meta(connect.STORE_ID_KEY) or ""
     finally:
         db.close()
 

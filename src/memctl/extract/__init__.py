@@ -77,7 +77,7 @@ class Document(NamedTuple):
 
     text      lines end with a line feed; no NUL, no byte order mark, no lone surrogate
     kind      markdown, rst, asciidoc, org, latex, man, code, data, table or text: which structure `text.chunking`
-              looks for
+              looks for; transcript: its `turns` are documents of their own
     language  the programming or data language, such as "python"; "" if there is none
     encoding  what the bytes were: "utf-8", "utf-16-le", "cp1252", …
     notes     one line for each repair: "3 bytes were not valid UTF-8 and were replaced"
@@ -99,6 +99,14 @@ class Document(NamedTuple):
     anchors: tuple[Anchor, ...] = ()
     breaks: tuple[int, ...] = ()
     hidden: tuple[Hidden, ...] = ()
+
+    def turns(self) -> "list[tuple[int, str]]":
+        """The turns of a transcript: the line that each begins at, and its text. Any other document is one."""
+        if self.kind != "transcript":
+            return [(1, self.text)]
+        lines = self.text.splitlines(keepends=True)
+        ends = [line - 1 for line in self.breaks[1:]] + [len(lines)]
+        return [(line, "".join(lines[line - 1 : end])) for line, end in zip(self.breaks, ends, strict=True)]
 
 
 #: How much of a library's own message is shown, in characters.

@@ -1,8 +1,12 @@
-"""Files that are text already. Only Markdown hides anything: comments, and HTML elements that cannot be seen."""
+"""Files that are text already. Only Markdown hides anything: comments, and HTML elements that cannot be seen.
+
+A text in which all is said by a user or an assistant, as `user:` and `assistant:` at the beginning of lines say, is a
+transcript.
+"""
 
 import re
 
-from memctl.extract import Document, Hidden, Limits, kind_of
+from memctl.extract import Anchor, Document, Hidden, Limits, kind_of
 from memctl.text.chunking.outline import markup_of
 from memctl.text.decoding import decode
 
@@ -23,8 +27,42 @@ def read(data: bytes, name: str, limits: Limits) -> Document:  # noqa: ARG001 - 
     hidden: tuple[Hidden, ...] = ()
     if kind == "markdown" and ("<" in text or "]: " in text):
         text, hidden = _divide(text)
+    if kind in ("text", "markdown") and (turns := _find_turns(text)):
+        breaks = tuple(turn.line for turn in turns)
+        return Document(text, "transcript", "", encoding, notes, anchors=turns, breaks=breaks, hidden=hidden)
     kind = markup_of(text) if kind == "text" else kind
     return Document(text, kind, language, encoding, notes, hidden=hidden)
+
+
+#: Who speaks from here on: `user:`, `**Assistant:**`, `### Human:`.
+_SPEAKER = re.compile(r"[ \t]{0,3}(?:#{1,6} )?\**(user|human|assistant|ai|bot|system|developer)\**\s?:", re.IGNORECASE)
+_FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})")
+_USERS, _MODELS = ("user", "human"), ("assistant", "ai", "bot")
+
+
+def _find_turns(text: str) -> tuple[Anchor, ...]:
+    """Where each turn of a transcript begins, and what that place is called; none when the text is no transcript.
+
+    It is one when a user and a model speak, nobody else does, and nothing stands before the first turn: then policy
+    judges the turns. Of any other text it sees the whole, in which turns of a conversation may be an attack.
+    """
+    if not _SPEAKER.match(text.lstrip("\n")):
+        return ()
+    turns: list[Anchor] = []
+    speakers: set[str] = set()
+    fence = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        if found := _FENCE.match(line):
+            if not fence:
+                fence = found[1]
+            elif found[1].startswith(fence) and not line.strip(" \t`~"):
+                fence = ""
+        elif not fence and (said := _SPEAKER.match(line)):
+            speaker = said[1].lower()
+            role = "user" if speaker in _USERS else "assistant" if speaker in _MODELS else ""
+            speakers.add(role)
+            turns.append(Anchor(number, f"turn {len(turns) + 1} ({role})"))
+    return tuple(turns) if speakers == {"user", "assistant"} else ()
 
 
 def _divide(text: str) -> tuple[str, tuple[Hidden, ...]]:

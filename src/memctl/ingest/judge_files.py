@@ -102,7 +102,9 @@ class Scanner:
             for f in self._policy.findings(path)
             if path != "<stdin>"
         ]  # fmt: skip
-        found += self._spots(doc, path, shown, self._policy.findings(doc.text, document=not self._strict))
+        for first, text in doc.turns():
+            findings = self._policy.findings(text, document=not self._strict)
+            found += self._spots(doc._replace(text=text), path, shown, findings, first)
         for hidden in doc.hidden:
             inner = Document(hidden.text, "text")
             spots = self._spots(inner, path, shown, self._policy.findings(hidden.text, document=not self._strict))
@@ -111,14 +113,16 @@ class Scanner:
             found += [s._replace(line=s.line + max(0, hidden.line - 1), place=hidden.anchor) for s in spots]
         return found
 
-    def _spots(self, doc: Document, path: str, shown: str, findings: "Sequence[Finding]") -> list[Spot]:
+    def _spots(self, doc: Document, path: str, shown: str, findings: "Sequence[Finding]", first: int = 1) -> list[Spot]:
+        """Where the findings in a text lie that begins at the line `first` of its document."""
         starts = [0, *(match.end() for match in re.finditer("\n", doc.text))] if findings else []
         spots = []
         for f in findings:
-            line = bisect_right(starts, f.start)
+            inner = bisect_right(starts, f.start)
+            line, column = first - 1 + inner, f.start - starts[inner - 1] + 1
             place = anchor_at(doc.anchors, line, line) if doc.anchors else ""
             allowed = self._policy.why_allowed(path, f, doc.text)
-            spots.append(Spot(shown, line, f.start - starts[line - 1] + 1, f.kind, f.rule, f.action, place, allowed))
+            spots.append(Spot(shown, line, column, f.kind, f.rule, f.action, place, allowed))
         return spots
 
 

@@ -158,7 +158,9 @@ def make_plan(
             plan.failed.append(target)
             continue
         was = known.pop(path, None)
-        tried = unread.pop(path, None) or unread.pop(corpus.stand_in_of(path, hidden), None)
+        tried = unread.pop(path, None)
+        if tried is None and hidden:
+            tried = unread.pop(hidden.get(corpus.path_hash(path), ""), None)
         if tried and info and not full and _stamps(info) == tried[:4]:
             plan.failed.append(target._replace(problem=tried.reason))
         elif was is None or info is None or path == STDIN:

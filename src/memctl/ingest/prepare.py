@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 #: Passages aim at this many tokens, so that several fit a budget; --chunk-tokens is the bound, this the target.
 TARGET_TOKENS = 200
 
+#: How much of what a user asked stands in the titles of the answers, in characters.
+_ASKED_CHARS = 80
+
 #: Hidden passages stand so far from others that none is taken for the next one.
 _APART = 10
 
@@ -83,10 +86,10 @@ class Prepared(NamedTuple):
 
 def recipe_of(options: Options, policy: "MemoryPolicy | None") -> str:
     """A word that changes when a file would be cut, judged or filed in another way though its bytes are the same."""
-    from memctl.store import rule_versions
+    from memctl.store.items import events
 
-    rules = "" if policy is None else rule_versions.name_rules(policy.switches)
-    how = repr((3, TARGET_TOKENS, rules, *options[:6], options.limits.rows))
+    rules = "" if policy is None else events.name_rules(policy.switches)
+    how = repr((4, TARGET_TOKENS, rules, *options[:6], options.limits.rows))
     return f"{crc32(how.encode()):08x}"
 
 
@@ -141,7 +144,7 @@ class Preparer:
             return Prepared(path, file)
         try:
             doc = document(data, os.path.basename(path), self.options.limits)
-            passages = self._cut(path, doc)
+            passages = self._cut_turns(path, doc) if doc.kind == "transcript" else self._cut(path, doc)
         except errors.DocumentUnreadable as exc:
             lasting = not exc.fields.get("lacking")  # a library that is missing today
             return Prepared(path, file, problem=str(exc.fields["reason"]), lasting=lasting)
@@ -181,12 +184,38 @@ class Preparer:
             rules = suspect.rules_holding(piece) if suspect else ()
             full_title = _full_title(title, heading)
             out.append(PreparedPassage(full_title, piece.text, ids.content_hash(piece.text), place, redacted, rules))
+        return out + self._cut_all_hidden(path, doc, title, len(out) - 1)
+
+    def _cut_turns(self, path: str, doc: Document) -> list[PreparedPassage]:
+        """The passages of a transcript: each turn is judged and cut by itself, titled with what the user asked last."""
+        from memctl.item_policy import JudgedDocument
+        from memctl.text.clean import one_line
+
+        title = os.path.splitext(os.path.basename(path))[0]
+        if self.policy:
+            title = JudgedDocument(self.policy, path, "").judge_label(title, is_part=False) or "untitled"
+        out: list[PreparedPassage] = []
+        asked = ""
+        for line, text in doc.turns():
+            turn, anchor = self._cut(path, Document(text, "markdown")), anchor_at(doc.anchors, line, line)
+            if turn and anchor.endswith("(user)"):
+                words = turn[0].content.partition(":")[2].strip("* \n").partition("\n")[0]
+                asked = "" if turn[0].quarantined else one_line(words, _ASKED_CHARS)
+            for piece in turn:
+                start, end = piece.place.line_start or 1, piece.place.line_end or 1
+                place = SourcePosition(len(out), line - 1 + start, line - 1 + end, anchor)
+                out.append(piece._replace(title=_full_title(title, asked), place=place))
+        return out + self._cut_all_hidden(path, doc, title, len(out) - 1)
+
+    def _cut_all_hidden(self, path: str, doc: Document, title: str, last: int) -> list[PreparedPassage]:
+        """The passages of all that the document hides, behind the `last` position of the others."""
         by_place: dict[str, list[Hidden]] = {}
         for one in doc.hidden:
             by_place.setdefault(one.place, []).append(one)
+        out: list[PreparedPassage] = []
         for where, some in by_place.items():  # of several texts at one place no line is said
             hidden = some[0] if len(some) == 1 else Hidden("\n".join(one.text for one in some), where)
-            out += self._cut_hidden(hidden, path, title, (out[-1].place.position or 0) if out else 0)
+            out += self._cut_hidden(hidden, path, title, (out[-1].place.position or 0) if out else max(0, last))
         return out
 
     def _cut_hidden(self, hidden: Hidden, path: str, title: str, last: int) -> list[PreparedPassage]:

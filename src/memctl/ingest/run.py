@@ -28,13 +28,12 @@ from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, 
 from memctl.ingest.sources import STDIN, Target
 from memctl.item_policy import ItemPolicy
 from memctl.paths import too_large
-from memctl.store import rule_versions
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.documents.corpus import DocumentRoot, GoneFile, IngestedFile, UnreadFile
-from memctl.store.items import attributes, items
+from memctl.store.documents.passages import PassageRows
+from memctl.store.items import attributes, events, items
 from memctl.store.items.items import ItemSummary
-from memctl.store.items.rows import PassageRows
 from memctl.store.quarantine import standings
 from memctl.types import MemoryProvenance
 
@@ -215,7 +214,7 @@ class IngestRun:
         if not batch:
             return
         moved, policy = self._moves.find([p.file for p in batch if p.file]), self._preparer.policy
-        with rule_versions.judged_write(self.db, policy.switches if policy else None):
+        with events.judged_write(self.db, policy.switches if policy else None):
             writer = BatchWriter(
                 self.db, self.options, policy, moved=moved, full=self.full, root=self.root, report=self.report
             )
@@ -252,7 +251,7 @@ class IngestRun:
                     done.deleted += 1
                     done.reports += [lost_report(file.path, lost[file.path])] if self.report else []
             corpus.record_gone(self.db, {self._preparer.stored(path): one for path, one in gone.items()})
-            corpus.forget_gone(self.db, [path for path in gone if self._preparer.stored(path) != path])
+            corpus.forget_files(self.db, [path for path in gone if self._preparer.stored(path) != path], gone=True)
             corpus.forget_files(self.db, gone)
         self.outcome.add(done)
 
@@ -311,8 +310,7 @@ class BatchWriter:
         passages.set_positions(self.db, self._places)
         if self._back:
             corpus.unlink_superseding(self.db, self._back)
-        for item_id, (why, rules) in self._withheld.items():
-            items.set_withheld(self.db, item_id, why, rules)
+        items.set_withheld(self.db, self._withheld)
         replaced = [(old_id, new_id) for old_id, new_id in self._replaced if old_id not in self._away]
         for old_id, new_id in replaced:
             items.archive(self.db, old_id, "ingest", superseded_by=new_id)
@@ -328,7 +326,7 @@ class BatchWriter:
         corpus.put_files(self.db, kept)
         corpus.forget_unread(self.db, [file.path for file in kept])
         if self._former:
-            corpus.forget_gone(self.db, [path for path, gone in self._former.items() if not gone.item_ids])
+            corpus.forget_files(self.db, [path for path, gone in self._former.items() if not gone.item_ids], gone=True)
             corpus.record_gone(self.db, {path: gone for path, gone in self._former.items() if gone.item_ids})
         return self.done
 
@@ -459,9 +457,8 @@ class BatchWriter:
         if self.options.corpus_id and old.corpus_id != self.options.corpus_id:
             changes["corpus_id"] = self.options.corpus_id
         if passage.quarantined and not self._is_released(old, passage.quarantined):
-            items.set_withheld(
-                self.db, old.id, "policy", passage.quarantined
-            )  # newer rules see what older ones did not
+            # Newer rules see what older ones did not.
+            items.set_withheld(self.db, {old.id: ("policy", passage.quarantined)})
             changes |= {"injectable": False} if old.injectable else {}
         self.done.restored += back
         self.done.kept += not back

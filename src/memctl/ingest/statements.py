@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memctl import errors, ids
 from memctl.item_policy import REDACTED, ItemPolicy, holding_rules, tidy_statement
-from memctl.store import rule_versions, sessions
+from memctl.store import sessions
 from memctl.store.database import Database
 from memctl.store.documents.passages import get_positions
+from memctl.store.items import events
 from memctl.store.items import items as store
 from memctl.store.items.attributes import ImportanceChanges
 from memctl.store.quarantine import standings
@@ -107,7 +108,7 @@ def store_statements(
     for item in items:
         tidy_statement(item)
         verdicts.append(judge.judge(item))
-    with rule_versions.judged_write(db, policy.switches):
+    with events.judged_write(db, policy.switches):
         writer = _StatementWriter(db, judge, importance or {}, dict(zip((i.id for i in items), wholes, strict=False)))
         return writer.write(items, verdicts, reason)
 
@@ -182,8 +183,8 @@ class _StatementWriter:
         self._look_up([item for item, verdict in pairs if not verdict.rejected])
         outcomes = [self._decide(item, verdict) for item, verdict in pairs]
         store.write_many(self.db, list(self.fresh.values()), reason, compact=len(self.fresh) >= _COMPACT_FROM)
-        for item_id, verdict in self.held.items():
-            store.set_withheld(self.db, item_id, "policy", sorted({f.rule for f in verdict.findings}))
+        held = {item_id: sorted({f.rule for f in verdict.findings}) for item_id, verdict in self.held.items()}
+        store.set_withheld(self.db, {item_id: ("policy", rules) for item_id, rules in held.items()})
         for item in self.changed.values():
             item.touch()
         store.write_many(self.db, list(self.changed.values()), "merge")
@@ -235,7 +236,7 @@ class _StatementWriter:
             self.policy.hold(item, verdict)
             self.held[item.id] = verdict
         self.fresh[item.id] = item
-        self.said.take(item.id, self.importance.get(item.id))
+        self.said.rises(item.id, self.importance.get(item.id), new=True)
         self._learn(item)
         return StatementOutcome("stored", item.title, item.id, reasons, held)
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from memctl import ids
 from memctl.item_policy import REFUSED, ItemPolicy, references, tidy_statement
 from memctl.lifecycle.jsonl import LINE_BYTES, InvalidLine, ItemLine, number_lines, parse_line
-from memctl.store import rule_versions
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
+from memctl.store.items import events
 from memctl.store.items import items as store
 from memctl.store.items.attributes import ImportanceChanges
 from memctl.text import clean, source_trust
@@ -94,14 +94,14 @@ def import_lines(
         if db is None or dry_run:
             run.choose_lines(lines)
         else:
-            with rule_versions.judged_write(db, policy.switches):
+            with events.judged_write(db, policy.switches):
                 run.write_lines(db, run.choose_lines(lines))
         progress(f"[import] {run.counts.total_lines} lines")
     if db is not None and not dry_run:
         # References to lines that came later than the item that refers to them.
         late = list(dict.fromkeys(i for old, some in run.waiting.items() if old in run.alias for i in some))
         for start in range(0, len(late), BATCH):
-            with rule_versions.judged_write(db, policy.switches):
+            with events.judged_write(db, policy.switches):
                 found = store.get_many(db, late[start : start + BATCH])
                 changed = [item for item in found if run.rewrite_references(item)]
                 store.write_many(db, changed, "import", compact=True)
@@ -182,7 +182,7 @@ class _ImportRun:
     def choose_lines(self, lines: list[_JudgedLine]) -> list[_JudgedLine]:
         """Decide about each line; those that are to be written, with their ids here."""
         self.batch, self.changed = {}, {}
-        self.importance.forget()
+        self.importance = ImportanceChanges()
         if not self.dry_run:
             self.seen, self.keys = {}, {}  # the store itself knows what earlier batches wrote
         if self.db is not None:
@@ -284,7 +284,7 @@ class _ImportRun:
         self.seen[_make_exact_key(line.item, key, line.withheld)] = line.item.id
         self.keys[line.item.id] = key
         self.batch[line.item.id] = line.item
-        self.importance.take(line.item.id, line.importance)
+        self.importance.rises(line.item.id, line.importance, new=True)
         self.written.add(line.item.id)
         return True
 
@@ -296,11 +296,8 @@ class _ImportRun:
         for item in made:
             self.rewrite_references(item, waiting=self.waiting)
         store.write_many(db, made, "import", compact=True)
-        for judged in lines:
-            line = judged.line
-            reason = "policy" if judged.is_quarantined else line.withheld
-            if reason and not line.item.injectable:
-                store.set_withheld(db, line.item.id, reason, judged.rules)
+        reasons = [(j, "policy" if j.is_quarantined else j.line.withheld) for j in lines if not j.line.item.injectable]
+        store.set_withheld(db, {j.line.item.id: (reason, j.rules) for j, reason in reasons if reason})
         passages.set_positions(db, {j.line.item.id: j.line.place for j in lines if j.line.place is not None})
         self.importance.write(db)
         documents = {item.provenance.source_id for item in made if item.provenance.is_passage}
@@ -352,7 +349,10 @@ def _judge_line(policy: "MemoryPolicy", number: int, line: ItemLine) -> tuple[_J
         if verdict.rejected:
             return None, verdict.reasons
         if verdict.forced_non_injectable:
+            until = None if item.injectable else (item.expires_at,)
             items.hold(item, verdict)
+            if until is not None:  # it was kept from models before, too: its time is what it was given then
+                (item.expires_at,) = until
             rules.update(f.rule for f in verdict.findings)
     is_quarantined = bool(rules) or line.withheld == "policy"
     return _JudgedLine(number, line, redacted, tuple(sorted(rules)), is_quarantined), []

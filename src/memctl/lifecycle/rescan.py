@@ -70,7 +70,7 @@ def apply_changes(db: Database, changes: Sequence[ItemChange]) -> str:
             if change.place is not None:
                 passages.set_positions(db, {change.id: change.place})
             if change.held_by:
-                items.set_withheld(db, change.id, "policy", change.held_by)
+                items.set_withheld(db, {change.id: ("policy", change.held_by)})
             events.log(
                 db, "scan", change.id,
                 {"run": run, "redacted": change.redacted, "quarantined": bool(change.held_by),
@@ -105,7 +105,7 @@ def undo_run(db: Database, run: str) -> tuple[list[str], list[str]] | None:
                 continue
             items.update(db, item_id, before, f"undo {run}")
             if details.get("quarantined"):
-                items.set_withheld(db, item_id, str(details.get("withheld") or ""), anew=True)
+                items.set_withheld(db, {item_id: (str(details.get("withheld") or ""), ())}, anew=True)
             restored.append(item_id)
         events.log(db, "scan-undo", None, {"run": run, "restored": len(restored), "kept": len(kept)})
     return restored, kept

@@ -30,23 +30,23 @@ _WORD_SIZE = 40  # characters of a word that is remembered
 _PARTICLE = 4  # letters of a word that leans on another one
 _KNOWN = 30_000  # words whose concepts are remembered; forgotten all at once when full
 #: Concepts that have tenses and moods: in English a verb must stand where orders stand.
-_VERBS = "forget obey reveal send run ask grant off tell say remember save"
+_VERBS = "forget obey reveal send run ask grant off tell say remember save go put cease merge promote"
 #: Of them those that what they are about follows, in English.
 _GOVERNING = "forget reveal ask off tell what remember"
 #: All that an addressed reader may be told to do.
-_ACT = "send run grant off say reveal save forget remember"
+_ACT = "send run grant off say reveal save forget remember go"
 
 _WORD = lazy_regex(r"\w+(?:['\u2019.@-]\w+|:/\S+)*")
 _JOINT = lazy_regex("['-]")
 _URL = lazy_regex(r"(?:https?|hxxps?):/|.+@|[a-z0-9.-]+\.(?:com|net|org|io|dev|biz|info|xyz|ru|cn|example)\b")
 #: Words of phrases that stand in any text: no reason to look at it.
 _COMMON_WORDS = (
-    "a about access account all always and any apply are as at attention be before begin below by came can checks "
-    "configuration context developer do does down every fact false following for from given good has have hey hidden "
-    "if important in initial is it language later let list long longer mail me message messages need needs never no "
-    "not now of off on only order original out output package permission put question root rule rules safe say "
-    "security session sessions set so start state stored switch system tell than that the them then there this to "
-    "turn under until up update use valid wait was were when window with without write written you your"
+    "a about access account add all always and any apply are as at attention be before begin below by came can checks "
+    "configuration context developer do does down every false file following for from given good has have hey hidden "
+    "if important in include initial into is it its language later let list long longer mail me message messages need "
+    "needs never no not now of off on only order original out output package permission put question root rule rules "
+    "safe say security session sessions set so start state stored switch system tell than that the their them then "
+    "there this to turn under until up update use valid wait was were when window with without write written you your"
 )
 _COMMON = frozenset(_COMMON_WORDS.split())
 _PLAIN = str.maketrans({"\u0131": "i", "\u0142": "l", "\xf8": "o", "\u0111": "d", "\xdf": "s", "\u2019": "'"})
@@ -343,6 +343,8 @@ class ClauseReader:
 _ENGLISH = _TONGUES["en"]
 _NEGATION = _CONCEPTS["not"]
 _LEADING = sum(_CONCEPTS[name] for name in ("when", "if_you", "model", "note"))
+_ADDRESSING = _CONCEPTS["note"] | _CONCEPTS["if_you"]
+_SUBORDINATE = _CONCEPTS["when"]
 _VERB = sum(_CONCEPTS[name] for name in _VERBS.split())
 _GOVERN = sum(_CONCEPTS[name] for name in _GOVERNING.split())
 
@@ -353,17 +355,21 @@ class OrderMatcher:
     __slots__ = ("_alternatives", "_dense", "_negated", "_orders", "_plain")
 
     def __init__(self, clause: str, *, dense: bool) -> None:
-        self._alternatives: list[list[_Need]] = []
+        #: The needs of each alternative, and the concepts that its clause must not have.
+        self._alternatives: list[tuple[list[_Need], int]] = []
         self._dense = dense
         #: Of the first concepts: those that are negated; those that are verbs; the others.
         self._negated = self._orders = self._plain = 0
         for part in clause.split(";"):
-            needs = []
+            needs, never = [], 0
             for need in part.split():
-                concepts = reduce(or_, [_CONCEPTS[name] for name in need.lstrip("!+").split("|")])
-                needs.append(_Need(concepts, need[0] == "!", need[0] == "+"))
+                concepts = reduce(or_, [_CONCEPTS[name] for name in need.lstrip("!+-").split("|")])
+                if need[0] == "-":
+                    never |= concepts
+                else:
+                    needs.append(_Need(concepts, need[0] == "!", need[0] == "+"))
             first = needs[0]
-            self._alternatives.append(needs)
+            self._alternatives.append((needs, never))
             if first.negated:
                 self._negated |= first.concepts
             else:
@@ -379,8 +385,8 @@ class OrderMatcher:
         else:
             clauses = reader.around(place for place in places if self._is_worth_reading(low, place))
         for clause in clauses:
-            for needs in self._alternatives:
-                span = self._match(needs, clause)
+            for needs, never in self._alternatives:
+                span = self._match(needs, never, clause)
                 if span:
                     spans.append(span)
                     break
@@ -397,16 +403,20 @@ class OrderMatcher:
             return True
         return concepts & self._orders != 0 and _led(low, place) != ""
 
-    def _match(self, needs: list[_Need], clause: Clause) -> tuple[int, int] | None:
+    def _match(self, needs: list[_Need], never: int, clause: Clause) -> tuple[int, int] | None:
         """Where in a clause the words stand that an alternative needs; the clause is read only where it may have them.
 
-        An English verb must stand where orders stand; other languages have forms of their own for orders.
+        An English verb must stand where orders stand, unless the clause turns to a model and says when; other languages
+        have forms of their own for orders.
         """
         for need in needs:
             if not need.concepts & clause.concepts:
                 return None
-        first = needs[0]
-        for anchor in clause.words():
+        first, words = needs[0], clause.words()
+        if never & clause.concepts:
+            return None
+        addressed = clause.concepts & _SUBORDINATE and any(need.concepts & _ADDRESSING for need in needs)
+        for anchor in words:
             if not anchor.concepts & first.concepts or not self._fits(anchor, first, clause):
                 continue
             used, tongues = [anchor], anchor.tongues
@@ -417,7 +427,8 @@ class OrderMatcher:
                 used.append(near)
                 tongues &= near.tongues
             else:
-                if not first.negated and tongues == _ENGLISH and anchor.concepts & first.concepts & _VERB:
+                verb = tongues == _ENGLISH and anchor.concepts & first.concepts & _VERB
+                if verb and not (first.negated or addressed):
                     led = _led(clause.low, anchor.start)
                     if not led or (led == "," and not clause.concepts & _LEADING):
                         continue

@@ -32,7 +32,7 @@ from memctl.policy.surroundings import resolve_overlaps
 RULES = (*SECRETS, *INJECTION, *PII)
 
 #: Raised when the engine itself judges differently under the same rows.
-_ENGINE = 5
+_ENGINE = 6
 
 # A long text is looked at piece by piece: the words of a small piece open far fewer rules. All in characters.
 PIECE = 1600

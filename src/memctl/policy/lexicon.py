@@ -26,6 +26,13 @@ power     administrator, trustworthy, false alarm     when      when, if
 event     to ask, to mention, to appear               say       to answer, to recommend
 model     an AI, a language model, an assistant       reads     reading, processing
 note      note, attention                             if_you    if you are
+cease     to stop obeying                             master    who gave the orders: developers, operators
+put       to put, to leave                            aside     aside, out of consideration
+go        to open, to mark: what a model may do       gather    to collect
+merge     to merge, to publish                        promote   to recommend
+outlet    where an answer carries things away         review    review, a look at it
+place     where what is sent away arrives
+message   what an application shows to its users
 """
 
 from __future__ import annotations
@@ -40,22 +47,22 @@ ANYWHERE = {
 
 SPACED: dict[str, dict[str, str]] = {
     "en": {
-        "forget": "ignore ignoring disregard disregarding forget forgetting treat overlook neglect bypass override overrule skip dismiss discard drop abandon erase unlearn stop_following stop_obeying stop_listening cease_to_follow set_aside pay_no_heed pay_no_attention",
+        "forget": "ignore ignoring disregard disregarding forget forgetting treat overlook neglect bypass override overrule skip dismiss discard drop abandon erase unlearn stop_following stop_obeying stop_listening cease_to_follow set_aside pay_no_heed pay_no_attention throw_away throw_out",
         "obey": "follow obey comply adhere listen heed stick",
         "orders": "instruction instructions prompt prompts directive directives directions guidelines guidance",
         "rules": "rule rules policies restrictions constraints training safeguards",
-        "prior": "previous previously prior above preceding earlier former existing so_far came_before given_before before_this before_that",
+        "prior": "previous previously prior above preceding earlier former existing so_far came_before given_before before_this before_that at_the_top originally",
         "told": "given_in given_above told said instructed taught received know_so_far you_were_given given_earlier given_to_you you_got originally_requested",
         "all": "all every everything anything whatever entire what_i_said what_we_said",
-        "you": "your yours yourself you've you_were you_got you_received you_had you_have_been",
-        "void": "void revoked lifted suspended outdated no_longer_apply no_longer_applies not_apply_to_you no_longer_valid supersedes superseded",
+        "you": "your yours yourself you've you_were you_got you_received you_had you_have_been you_started you_began you_run_under",
+        "void": "void revoked lifted suspended outdated no_longer_apply no_longer_applies not_apply_to_you no_longer_valid supersedes superseded no_longer_counts obsolete",
         "task": "task assignment job mission",
         "reveal": "reveal show print output repeat display recite dump leak disclose expose share paste quote summarize summarise translate encode write_down spell_out",
-        "utter": "tell list write give state copy say hand_over explain describe need begin_your start_your",
+        "utter": "tell list write give state copy say hand_over explain describe need begin_your start_your want_to_read want_to_see",
         "what": "what what's",
         "hidden": "hidden secret confidential initial original developer developers starting verbatim word_for_word",
-        "prompt": "of_your_prompt initial_configuration system_prompt system_message system_instructions developer_message initial_prompt your_initial_prompt hidden_prompt confidential_guidelines your_context_window context_window",
-        "send": "send upload post forward transmit email mail exfiltrate submit leak paste append transfer transferring",
+        "prompt": "of_your_prompt initial_configuration system_prompt system_message system_instructions developer_message initial_prompt your_initial_prompt hidden_prompt confidential_guidelines your_context_window context_window your_developers_gave developers_gave_you your_preamble beginning_of_this_conversation start_of_this_conversation beginning_of_our_conversation message_that_precedes",
+        "send": "send upload post forward transmit email mail exfiltrate submit leak paste append transfer transferring add_them_to put_them_into put_them_in include_them include_its_contents include_their_contents e-mail attach",
         "secret": "password passwords credential credentials secret secrets ssh_keys ssh_key private_key private_keys environment_variables env_vars tokens api_keys keys cookies",
         "private": "conversation chat_history chat_log customer_list private_messages address_book user_data personal_data",
         "run": "run execute fetch download install clone push delete add insert include disable merge import call approve_and close",
@@ -67,19 +74,31 @@ SPACED: dict[str, dict[str, str]] = {
         "tell": "warn alert tell telling inform informing mention mentioning notify notifying alerting reveal",
         "user": "user users human owner operator anyone anybody someone somebody humans customer customers visitor visitors people person",
         "not": "not don't dont never without no longer nothing unnecessary",
-        "secretly": "silently secretly quietly automatically covertly discreetly hide_this hide_it",
-        "remember": "remember memorize memorise never_forget",
+        "secretly": "silently secretly quietly automatically covertly discreetly hide_this hide_it delete_the_sent without_a_trace",
+        "remember": "remember memorize memorise never_forget keep_in_mind",
         "save": "save store note record persist add keep commit update",
-        "memory": "long-term_memory longterm_memory your_memory persistent_memory permanent_memory stored_rules to_memory memory_is_consolidated this_rule following_rule following_rules following_instruction following_preference this_preference as_a_rule as_a_fact user's_profile_that",
-        "future": "future_conversations future_sessions future_chats later_chats later_conversations later_sessions later_session across_sessions all_sessions permanently from_now_on from_this_day_on henceforth every_conversation all_conversations",
-        "power": "administrator root_access trustworthy be_trusted always_trust false_alarm false_alarms without_question without_approval no_approval need_approval need_no_approval no_confirmation does_not_apply do_not_apply never_need safe_payment official_package bank_account share_his_contacts certificate_checks two-factor_checks",
+        "memory": "long-term_memory longterm_memory your_memory persistent_memory permanent_memory stored_rules to_memory memory_is_consolidated this_rule following_rule following_rules following_instruction following_preference this_preference as_a_rule as_a_fact user's_profile_that in_your_notes to_your_notes into_your_notes a_permanent_preference permanent_preference permanent_rule",
+        "future": "future_conversations future_sessions future_chats later_chats later_conversations later_sessions later_session across_sessions all_sessions permanently from_now_on from_this_day_on henceforth every_conversation all_conversations from_today for_good",
+        "power": "administrator_rights administrator_access admin_rights is_an_administrator is_administrator am_an_administrator is_an_admin is_the_administrator root_access trustworthy be_trusted always_trust false_alarm false_alarms without_question without_approval no_approval need_approval need_no_approval no_confirmation does_not_apply do_not_apply never_need safe_payment official_package bank_account share_his_contacts certificate_checks two-factor_checks",
         "when": "when whenever if once after as_soon_as next_time every_time each_time the_moment on_every wait_until anytime",
-        "event": "asks asked mentions mention says types inquires appears more_messages mentioned comes_up discussing asked_about",
+        "event": "asks asked mentions mention says types inquires appears more_messages mentioned comes_up discussing asked_about the_topic_is",
         "say": "recommend recommending praise answer reply respond promote claim suggest tell_them advertise rate say_that",
         "model": "assistant assistants agent agents language_model language_models model models bot bots machine_readers reviewers",
-        "reads": "reading_this reads_this processes_this processing_this that_processes that_read that_crawl summarizing_this summarizes_this indexing_this reviewing_this parses_this",
-        "note": "note_to note_for message_to message_for instructions_for_ai instructions_for_the_ai instructions_for_llms instructions_for_agents attention_all attention_ai attention_agents attention_llms dear hey important_for notice_to to_any to_all only_for",
+        "reads": "reading_this reads_this processes_this processing_this that_processes that_read that_crawl summarizing_this summarizes_this indexing_this reviewing_this parses_this screening_this grading_this evaluating_this scoring_this ranking_this assessing_this is_screening is_grading",
+        "note": "note_to note_for message_to message_for instructions_for_ai instructions_for_the_ai instructions_for_llms instructions_for_agents attention_all attention_ai attention_agents attention_llms dear hey important_for notice_to to_any to_all only_for attention_bots attention_assistants attention_models attention_chatbots",
         "if_you": "if_you_are if_you're when_you_are in_case_you_are",
+        "cease": "stop_obeying stop_following stop_listening disobey",
+        "master": "the_developer the_developers your_developer your_developers the_operator your_operator your_creators your_creator your_owner",
+        "put": "set put leave lay",
+        "aside": "aside out_of_consideration",
+        "go": "open visit navigate mark grade rank score write give",
+        "gather": "collect gather harvest look_up",
+        "outlet": "your_next your_answer your_reply your_response your_message image_link image_address image_url web_search search_query comment comments",
+        "merge": "merge push deploy publish",
+        "promote": "recommend praise advertise promote endorse favour favor",
+        "place": "our_server our_servers our_endpoint our_address pastebin webhook",
+        "review": "review reviews looking_at",
+        "message": "users_that_the users_that_an users_that_a users_which users_whether users_if_the users_why users_about_the users_what_the users_how_the customers_that_the customers_that_an customers_that_a customers_which customers_whether customers_if_the customers_why customers_about_the customers_what_the customers_how_the visitors_that_the visitors_that_an visitors_that_a visitors_which visitors_whether visitors_if_the visitors_why visitors_about_the visitors_what_the visitors_how_the people_that_the people_that_an people_that_a people_which people_whether people_if_the people_why people_about_the people_what_the people_how_the",
     },
     "de": {
         "forget": "ignorier* ignoriere vergiss vergesst vergessen missachte missachten überspringe setze_dich verwirf übergehe",

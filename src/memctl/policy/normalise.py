@@ -16,6 +16,7 @@ from itertools import islice
 from memctl.policy.rule import SIGNS, lazy_regex
 
 _SHORT = 500  # characters of a text in which points may stand for blanks: longer ones are lists of names and versions
+_NEARBY = 800  # characters around what changes that are read with it: more than a statement has
 _GLANCE = 200  # characters that nearly always tell whether underscores stand for the blanks of a text
 _BLOB_LIMIT = 64  # encoded runs looked into per text
 _BLOB_SIZE = 16_384  # characters of one encoded run that are decoded
@@ -56,7 +57,10 @@ class NormalisedText:
 def _rewrite(
     base: NormalisedText, pattern: re.Pattern[str], form: Callable[[re.Match[str]], str | None]
 ) -> Iterator[NormalisedText]:
-    """The text with what `pattern` matches replaced by its `form`; nothing if nothing changes. None as form keeps."""
+    """The text with what `pattern` matches replaced by its `form`; nothing if nothing changes. None as form keeps.
+
+    Of a long text it begins and ends not far from what changes: the rest was read as it is.
+    """
     text = base.text
     out: list[str] = []
     cuts: list[tuple[int, int, int]] = []
@@ -69,8 +73,10 @@ def _rewrite(
         cuts.append((match.start(), match.end(), len(new)))
         done = match.end()
     if done:
-        out.append(text[done:])
-        yield NormalisedText("".join(out), lambda: _way_back(cuts, len(text)), outer=base)
+        lo, hi = max(0, cuts[0][0] - _NEARBY), min(len(text), done + _NEARBY)
+        out[0] = text[lo : cuts[0][0]]
+        out.append(text[done:hi])
+        yield NormalisedText("".join(out), lambda: _way_back(cuts, hi)[lo:], outer=base)
 
 
 def _way_back(cuts: list[tuple[int, int, int]], size: int) -> list[int]:

@@ -236,7 +236,7 @@ _PEM = (
 _SHAPES = (
     Rule("private-key", "secret", "reject", 3, "begin + private", _PEM, "key_body",
          "-----BEGIN EC PRIVATE KEY-----\n" + AN[:64] + "\n" + AN[30:80] + "\n-----END EC PRIVATE KEY-----",
-         "-----BEGIN CERTIFICATE-----\n" + AN[:64] + "\n-----END CERTIFICATE-----", 20_000),
+         "-----BEGIN CERTIFICATE-----\n" + AN[:64] + "\n-----END CERTIFICATE-----", 20_000, "-----begin"),
     _row("jwt", "ey* + #value", r"ey[A-Za-z0-9_-]{17,2000}\.ey[A-Za-z0-9/\\_-]{17,8000}(?:\.[A-Za-z0-9/\\_-]{6,2000}={0,2})?",
          "eyJ" + AN[:30] + ".eyJ" + AN[30:80] + "." + AN[:43], "eyJ....eyJ....", "jwt", 12_000, cue=".ey"),
     _row("jwt-base64", "zxlk*", r"ZXlK[A-Za-z0-9+/_\r\n-]{70,8000}={0,2}", "ZXlK" + AN[:80], "ZXlK" + _X[:80], "token", 9_000),
@@ -509,7 +509,7 @@ _CREDENTIALS = (
          r"(?i)(?:" + "|".join(
              rf"^\|(?:[^|\n]{{0,60}}\|){{{n}}}[ *`]{{0,4}}(?:{_LABEL})[ *`]{{0,4}}\|[^\n]{{0,200}}\n\|[-:| ]{{3,200}}\n(?:\|[^\n]{{0,200}}\n){{0,12}}?\|(?:[^|\n]{{0,60}}\|){{{n}}}[ *`]{{0,4}}([^\s|`\[]{{6,60}})[ *`]{{0,4}}\|"
              for n in range(5)) + ")",
-         "credible", "| service | login | password |\n|---|---|---|\n| db | app | Nobiza$wf22 |", "| field | password |\n|---|---|\n| form | required |", reach=1500, before=300),
+         "credible", "| service | login | password |\n|---|---|---|\n| db | app | Nobiza$wf22 |", "| field | password |\n|---|---|\n| form | required |", reach=1500, before=300, cue="|"),
     Rule("password-option", "secret", "reject", 2, "*passw* passphrase pwd pass token secret",
          rf"(?i)(?<=--)(?:pass(?:word|wd|phrase)?|pwd|token|secret)(?:=|[ \t])[\"']?(?!-){_VALUE}",
          "credible", "backup-tool --password 6973Rafe.Biu --all", "backup-tool --password --all", reach=160, cue="--", before=0),

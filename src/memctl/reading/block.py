@@ -16,8 +16,8 @@ from memctl.parameters import BlockForm, ReadRequest
 from memctl.reading.request import Retriever, block_budget, looking_back
 from memctl.retrieve.candidates import SearchResult
 from memctl.retrieve.find import KnownTexts
-from memctl.store import rule_versions
 from memctl.store.documents import mounts, passages
+from memctl.store.items import events
 from memctl.store.items import items as stored
 from memctl.text import CHARS_PER_TOKEN, estimate_tokens, source_trust
 from memctl.text.block import packing
@@ -109,7 +109,7 @@ def recall_block(
     past = retriever.filters.as_of is not None
     with looking_back(ctx, retriever.filters):
         found, abstained = retriever.find_for_block(query, budget, count=as_data or form.frame == "full")
-        with ctx.db.cached_reads():
+        with ctx.db.snapshot():
             ranked = deliver(retriever, found)
             # What the rules have left out just now does not count: that it has the words would tell what it says.
             matched = found.total - (len(found.candidates) - len(ranked.items))
@@ -204,7 +204,7 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
     """
     ctx, redaction = retriever.ctx, retriever.redaction
     scores = {c.id: c.score for c in found.candidates}
-    records: Sequence[MemoryItem] = stored.get_cached(ctx.db, scores)
+    records: Sequence[MemoryItem] = stored.get_many(ctx.db, scores, cached=True)
     places: Mapping[str, passages.SourcePosition] = passages.get_positions(ctx.db, scores)
     if ctx.db.trusted:  # of equals, whose word counts more comes first
         level = {}
@@ -217,8 +217,8 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
         places = {i: passages.UntrustedPosition(*places.get(i, ())) for i in scores}
     past = retriever.filters.as_of is not None
     # The policy is made only for a project that has a part of its own in it.
-    rules = rule_versions.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
-    if rule_versions.unseen_items(ctx.db, rules, records, past=past)[0]:
+    rules = events.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
+    if events.unseen_items(ctx.db, rules, records, past=past)[0]:
         from memctl.reading import delivery
 
         records, places = delivery.judge_items(ctx, records, places, retriever.command, past=past)

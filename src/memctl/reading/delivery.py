@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from memctl.annotations import TYPE_CHECKING
 from memctl.context import Context
-from memctl.store import rule_versions
 from memctl.store.documents.passages import SourcePosition
+from memctl.store.items import events
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def judge_items(
     past  they are states of old, which the rules may not have seen
     """
     shown, put = list(items), dict(places)
-    rules = rule_versions.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
-    unseen, passed = rule_versions.unseen_items(ctx.db, rules, items, past=past)
+    rules = events.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
+    unseen, passed = events.unseen_items(ctx.db, rules, items, past=past)
     if not unseen:
         return shown, put
     from memctl.item_policy import ItemPolicy
@@ -102,8 +102,7 @@ def redact_candidates(ctx: Context, redaction: "Redaction", candidates: "Sequenc
     """Change search hits to what a view shows of them."""
     import json
 
-    from memctl.store.items.items import get_many
-    from memctl.store.items.rows import load_strings
+    from memctl.store.items.items import get_many, load_strings
 
     sources = {item.id: item.provenance.source_id for item in get_many(ctx.db, [c.id for c in candidates])}
     for c in candidates:

@@ -58,12 +58,10 @@ def describe(db: Database, result: SearchResult) -> SearchMeta:
     elif terms and not result.candidates:
         strategy = "OR_FALLBACK"
     elif terms:
-        from memctl.store.search.words import covered_terms
-
         best = result.candidates[0]
-        exact = covered_terms(db, best, terms)
+        exact = index.covered_terms(db, best, terms)
         missing = [term for term, there in zip(terms, exact, strict=True) if not there]
-        if missing and all(covered_terms(db, best, missing, prefix=True)):
+        if missing and all(index.covered_terms(db, best, missing, prefix=True)):
             strategy = "PREFIX_AND"
         elif len(missing) == len(terms):  # only parts of its words, or their beginnings, were found
             strategy = "OR_FALLBACK"
@@ -119,11 +117,16 @@ def worth_saying(result: SearchResult) -> bool:
     """Whether there is anything worth giving to somebody who did not ask for it.
 
     Three things decide: what kind of utterance it is (talk of a session is answered by no memory), what share of the
-    question is covered, and how much weight that is.
+    question is covered, and how much weight that is. An order is answered where one line says all of its words.
     """
-    from memctl.text.utterance import is_chatter
+    from memctl.text.utterance import is_chatter, order_words
 
-    if not result.candidates or is_chatter(result.query.text):
+    text = result.query.text
+    order = [queries.stem(word) for word in order_words(text)]
+    if order:
+        lines = (line.lower() for c in result.candidates[:FIRST] for line in (c.title, *c.content.splitlines()))
+        return any(all(root in line for root in order) for line in lines)
+    if not result.candidates or is_chatter(text):
         return False
     share, weight = coverage(result)
     return share >= LEAST_SHARE and (weight is None or weight >= LEAST_WEIGHT)

@@ -65,7 +65,7 @@ def search(
     query = analyse(text)
     wide = limit if limit < 0 or query.blank else max(limit, LOOKED_AT)
     connect.ensure_index(db)
-    with db.cached_reads():
+    with db.snapshot():
         if query.blank:
             newest = index.newest_items(db, filters, limit)
             return SearchResult(query, newest.candidates, newest.total)

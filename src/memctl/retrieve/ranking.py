@@ -14,6 +14,7 @@ from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
+from memctl.text.contents import SIGNS, listed_pages
 from memctl.text.query import EN_STOP_WORDS, FR_STOP_WORDS, Query, asks_for_news, document_kind, stem
 
 #: The best items tell whether the items stand in an order.
@@ -74,6 +75,8 @@ OF_PASSAGES = 0.5
 NEWS = 0.2
 #: The first part of a function or class has this much of the score of the best part.
 DEFINITION = 1.01
+#: A page of contents has this much of the score of the best page that it lists, if it had more.
+BEHIND = 0.99
 #: How much a long item's words count less than a short one's (bm25's b; FTS5 has 0.75).
 LENGTH = 0.15
 FTS_LENGTH = 0.75
@@ -421,6 +424,8 @@ class Neighbours:
             result.add(head, "news", {c.row: -NEWS * c.score for c in placed if kinds[c.row] == "news"})
         programs = [c for c in placed if kinds[c.row] == "program"]
         result.add(head, "definition", self._score_definitions(programs) if programs else {})
+        lists = [c for c in placed if any(sign in c.content for sign in SIGNS)]
+        result.add(head, "contents", self._score_contents(lists, placed) if lists else {})
 
     def _score_definitions(self, programs: Sequence[Candidate]) -> Scores:
         """What lifts the first part of a function or class before its other parts: its name and docstring are there."""
@@ -434,6 +439,18 @@ class Neighbours:
             if best > first.score:
                 lifted[first.row] = DEFINITION * best - first.score
         return lifted
+
+    def _score_contents(self, lists: Sequence[Candidate], placed: Sequence[Candidate]) -> Scores:
+        """What puts a page of contents behind the best of the pages that it lists: these say what it only names."""
+        stems = {c.row: self.places[c.row].source.rpartition(".")[0] for c in placed}
+        lost: Scores = {}
+        for c in lists:
+            pages = tuple(listed_pages(c.content, self.places[c.row].source))
+            listed = [other.score for other in placed if pages and stems[other.row].endswith(pages)]
+            best = max(listed, default=0.0)
+            if 0 < best <= c.score:
+                lost[c.row] = BEHIND * best - c.score
+        return lost
 
     def _score_sources(self) -> dict[str, float]:
         """How well each source as a whole answers, its items taken together."""

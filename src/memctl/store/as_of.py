@@ -16,7 +16,7 @@ from typing import Any
 from memctl.store import connect
 from memctl.store.database import Database
 from memctl.store.filters import utc, utc_of
-from memctl.store.items import items, rows
+from memctl.store.items import items
 from memctl.store.search import fts
 from memctl.types import MemoryItem
 
@@ -31,7 +31,7 @@ _SCANNED_FIELDS = (*_WORDS, "links", "provenance", "scope", "rule_id", "corpus_i
 def view_as_of(db: Database, moment: str) -> Iterator[None]:
     """Let reads of `db` see the items of a moment (in the shape of `ids.timestamp`) until the block ends."""
     connect.ensure_index(db)
-    with db.snapshot():
+    with db.snapshot(temporary=True):
         with db.briefly_writable():  # for temporary tables; nothing here names a table of the file to write to
             _create_views(db, moment)
         yield
@@ -42,15 +42,15 @@ def _create_views(db: Database, moment: str) -> None:
     older = db.value("SELECT sql FROM sqlite_temp_master WHERE type = 'view' AND name = 'memory_items'")
     base = f"({str(older).partition(' AS ')[2]})" if older else "main.memory_items"
     changed = list(_changed_since(db, moment))
-    db.run(f"CREATE TEMP TABLE memctl_then (at INTEGER PRIMARY KEY, {', '.join(rows.COLUMNS)})")
-    marks = ", ".join("?" * (1 + len(rows.COLUMNS)))
+    db.run(f"CREATE TEMP TABLE memctl_then (at INTEGER PRIMARY KEY, {', '.join(items.COLUMNS)})")
+    marks = ", ".join("?" * (1 + len(items.COLUMNS)))
     db.run_many(f"INSERT INTO temp.memctl_then VALUES ({marks})", [(row, *state) for row, state, _ in changed])
     db.run("DROP VIEW IF EXISTS temp.memory_items")
     if changed:
-        columns = ", ".join(f"CASE WHEN t.at IS NULL THEN m.{c} ELSE t.{c} END AS {c}" for c in rows.COLUMNS)
+        columns = ", ".join(f"CASE WHEN t.at IS NULL THEN m.{c} ELSE t.{c} END AS {c}" for c in items.COLUMNS)
         source = f"{base} AS m LEFT JOIN temp.memctl_then AS t ON t.at = m.rowid"
     else:
-        columns, source = ", ".join(f"m.{c} AS {c}" for c in rows.COLUMNS), f"{base} AS m"
+        columns, source = ", ".join(f"m.{c} AS {c}" for c in items.COLUMNS), f"{base} AS m"
     db.run(
         f"CREATE TEMP VIEW memory_items AS SELECT m.rowid AS rowid, {columns} FROM {source} "
         f"WHERE {utc_of('m.created_at')} <= '{moment}'"
@@ -66,20 +66,20 @@ def _create_views(db: Database, moment: str) -> None:
 
 def _changed_since(db: Database, moment: str) -> Iterator[tuple[int, tuple[Any, ...], bool]]:
     """Items that were there and were changed later: rowid, row of then, and whether its words were others."""
-    if not db.has("memory_revisions"):
+    if "memory_revisions" not in db.tables:
         return
     later = db.rows(
-        f"SELECT i.rowid, {rows.SELECT} FROM memory_items AS i "
+        f"SELECT i.rowid, {items.SELECT} FROM memory_items AS i "
         f"WHERE {utc_of('i.created_at')} <= ? AND {utc_of('i.updated_at')} > ? AND EXISTS "
         "(SELECT 1 FROM memory_revisions AS r WHERE r.item_id = i.id AND r.snapshot <> ?)",
         (moment, moment, items.UNCHANGED),
     )
     for rowid, *row in later:
-        item = rows.to_item(tuple(row), db.path)
+        item = items.to_item(tuple(row), db.path)
         state = _state_at(item, items.revisions(db, item.id), moment)
         if state is not None:
             reworded = any(getattr(state, name) != getattr(item, name) for name in _WORDS)
-            yield rowid, rows.from_item(state), reworded
+            yield rowid, items.from_item(state), reworded
 
 
 def _state_at(item: MemoryItem, revisions: list[dict[str, Any]], moment: str) -> MemoryItem | None:

@@ -3,6 +3,7 @@
 A write happens inside `Database.atomic()`. No `sqlite3.Error` leaves this package: `translate` makes one of ours of it.
 """
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,13 +11,13 @@ from itertools import islice
 
 from memctl import errors, ids
 from memctl.annotations import Any
-from memctl.store.filters import fold, utc
+from memctl.store.filters import fold, said_by, utc
 
 #: How long a writer waits for another one, in seconds.
 BUSY_SECONDS = 30.0
 #: Bound values of one statement: SQLITE_MAX_VARIABLE_NUMBER is 999 before SQLite 3.32, then 32 766.
 MAX_VALUES = 32_000 if sqlite3.sqlite_version_info >= (3, 32) else 990
-#: Values that `batches` puts into one slice, which any SQLite can bind.
+#: Values that one statement of several binds, which any SQLite can.
 BATCH = 500
 #: Pages of a file that a connection keeps, in KiB: SQLite's own 2 MB make a search read the same pages again.
 CACHE_KIB = 32_000
@@ -28,37 +29,58 @@ _DROPPED_SHARE = 4
 Values = Sequence[object]
 #: What Python's sqlite3 raises; UnicodeDecodeError when SQLite's message quotes bytes of a damaged file.
 FAILURES = (sqlite3.Error, MemoryError, UnicodeDecodeError)
+#: Bytes of one cell or row at most: whoever reads a larger one gets StoreOversized.
+CELL_BYTES = 64 << 20
+#: `Connection.setlimit` is of Python 3.11; the numbers are SQLite's (SQLITE_LIMIT_LENGTH and _ATTACHED).
+LIMIT_LENGTH, _ATTACHED = 0, 7
+#: What stands in a URI as it is.
+_URI_PLAIN = frozenset("/.-_~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
 class Database:
     """An open store: the connection, its path, what kind of file it is, and what searches found out about it.
 
-    A server is asked many questions between two writes. How many items have a word, how strongly they have it, or
-    where they stand in their sources, it then finds out once, and keeps it for as long as nobody writes to the store.
-    A new process begins with nothing, and finds the same.
+    A server answers many questions between two writes. It finds out once how many items have a word, how strongly they
+    have it, and where they stand in their sources, and keeps that until somebody writes to the store. A new process
+    begins with nothing, and finds the same.
     """
 
     __slots__ = (
-        "_cache", "_cache_open", "_cache_sizes", "_cached_state", "_depth", "_told", "conn", "path", "rules", "say",
-        "store_id", "tables", "trusted", "uses", "writable",
+        "_cache", "_cache_open", "_cache_sizes", "_cached_state", "_depth", "_told", "bookkeeping", "conn", "path",
+        "rules", "say", "store_id", "tables", "trusted", "uses", "writable",
     )  # fmt: skip
 
-    def __init__(self, conn: sqlite3.Connection, path: str, *, writable: bool) -> None:
-        self.conn, self.path, self.writable = conn, path, writable
-        self._depth = 0
-        self._cache: dict[str, dict[Any, Any]] = {}  # findings by sort and key
-        self._cache_sizes: dict[str, int] = {}  # how many of each sort
-        self._cached_state: tuple[int, ...] = ()  # the state of the store in which they hold
-        self._cache_open = False  # whether they may be used now
-        self.trusted = True  # False: somebody else's, of which nothing counts that it says of itself (`untrusted`)
-        self.store_id = ""  # the random id that it holds, when it was opened to read
-        self.tables: frozenset[str] = frozenset()
-        self.rules = ""  # that judged what is being written (`rule_versions`)
-        self.uses: list[Any] | None = None  # that were gathered, to be counted together; None: each at once
-        self.say: Callable[[str], None] | None = None  # takes a line for people; None: nobody listens
-        self._told = set[str]()
+    def __init__(self, path: str, mode: str = "mode=rw", timeout: float = BUSY_SECONDS) -> None:
+        """Open the file at `path` in this mode of SQLite's URIs; without a mode, no file on the disk."""
+        uri = f"file:{path}"
+        if mode:  # urllib.parse.quote would do, at 4 ms of start-up
+            raw = os.fsencode(os.path.abspath(path))
+            uri = f"file:{''.join(chr(byte) if chr(byte) in _URI_PLAIN else f'%{byte:02X}' for byte in raw)}?{mode}"
+        try:
+            conn = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=timeout, check_same_thread=False)
+            conn.execute("PRAGMA cell_size_check = ON")
+        except FAILURES as exc:
+            raise translate(exc, path) from exc
+        if hasattr(conn, "setlimit"):
+            conn.setlimit(_ATTACHED, 1)  # which VACUUM needs
+            conn.setlimit(LIMIT_LENGTH, CELL_BYTES)
         conn.create_function("memctl_fold", 1, fold, deterministic=True)
         conn.create_function("memctl_utc", 1, utc, deterministic=True)
+        conn.create_function("memctl_said_by", 1, said_by, deterministic=True)
+        self.conn, self.path, self.writable = conn, path, mode in ("", "mode=rw")
+        self._depth = 0
+        self._cache: dict[str, dict[Any, Any]] = {}  # findings by sort and key
+        self._cache_sizes: dict[str, int] = {}  # the number of findings of each sort
+        self._cached_state: tuple[int, ...] = ()  # the state of the store in which they hold
+        self._cache_open = False  # whether they may be used now
+        self.bookkeeping = 0  # rows that this handle changed and that no finding depends on
+        self.trusted = True  # False: somebody else's, which is not believed what it says of itself (`untrusted`)
+        self.store_id = ""  # the random id that it holds, when it was opened to read
+        self.tables: frozenset[str] = frozenset()  # those that the file had when it was last looked at
+        self.rules = ""  # that judged what is being written (`standing`)
+        self.uses: list[Any] | None = None  # gathered, to be counted together; None: each is counted at once
+        self.say: Callable[[str], None] | None = None  # takes a line for people; None: nobody listens
+        self._told = set[str]()
 
     def name_columns(self) -> None:
         """Let rows answer to column names too (sqlite3.Row), as the documented MemoryStore has them."""
@@ -94,25 +116,26 @@ class Database:
         """Insert rows of these columns, or change the rows that have the same first column."""
         key, *others = columns.split()
         self.run_many(
-            f"INSERT INTO {table}({', '.join((key, *others))}) VALUES ({placeholders((key, *others))}) "
+            f"INSERT INTO {table}({', '.join((key, *others))}) VALUES (?{', ?' * len(others)}) "
             f"ON CONFLICT({key}) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in others)}",
             rows,
         )
 
-    def rows(self, sql: str, values: Values = ()) -> list[Any]:
-        """All rows of a query."""
+    def rows(self, sql: str, values: Values = (), keys: Iterable[object] | None = None) -> list[Any]:
+        """All rows of a query.
+
+        keys  any number of values that each `?*` in it stands for, bound behind `values`; asked for in batches
+        """
+        if keys is not None:
+            wanted, times, found = list(keys), sql.count("?*"), []
+            for at in range(0, len(wanted), BATCH // times):
+                some = wanted[at : at + BATCH // times]
+                found += self.rows(sql.replace("?*", ", ".join("?" * len(some))), [*values, *some * times])
+            return found
         try:
             return self.conn.execute(sql, values).fetchall()
         except FAILURES as exc:
             return list(self._each_again(exc, sql, values))
-
-    def rows_for(self, sql: str, keys: Iterable[object], *before: object) -> Iterator[Any]:
-        """The rows of a query for any number of keys, in batches that a statement can bind.
-
-        `?*` in it stands for placeholders of the keys, and `before` are bound before these.
-        """
-        for batch in batches(list(keys), BATCH // max(1, sql.count("?*"))):
-            yield from self.rows(sql.replace("?*", placeholders(batch)), [*before, *batch * sql.count("?*")])
 
     def each(self, sql: str, values: Values = ()) -> Iterator[Any]:
         """The rows of a query one by one, for many that are not wanted all at once."""
@@ -155,13 +178,9 @@ class Database:
         """Read which tables there are."""
         self.tables = frozenset(r[0] for r in self.rows("SELECT name FROM sqlite_master WHERE type = 'table'"))
 
-    def has(self, table: str) -> bool:
-        """Whether the file had this table when it was opened."""
-        return table in self.tables
-
     def meta(self, key: str) -> str | None:
         """A value of `schema_meta`."""
-        if not self.has("schema_meta"):
+        if "schema_meta" not in self.tables:
             return None
         value: str | None = self.value("SELECT value FROM schema_meta WHERE key = ?", (key,))
         return value
@@ -174,22 +193,6 @@ class Database:
         """SQLite's count of changes of the schema: VACUUM and every CREATE and DROP by any program add to it."""
         version: int = self.value("PRAGMA main.schema_version")
         return version
-
-    def prepare_to_write(self, *, wal: bool) -> None:
-        """Set what a handle that writes needs."""
-        # Other programs may use INSERT OR REPLACE through this connection's triggers: without recursive_triggers the
-        # delete trigger would not fire and the full-text index would go stale.
-        self.run(f"PRAGMA cache_size = -{CACHE_KIB}")
-        self.run("PRAGMA recursive_triggers = ON")
-        self.run("PRAGMA foreign_keys = ON")
-        mode = self.value("PRAGMA journal_mode")
-        if wal and mode not in ("wal", "memory"):
-            try:
-                self.run("PRAGMA journal_mode = WAL")
-            except errors.StoreBusy:  # somebody uses the file in its old mode: the next writer will switch it
-                return
-        elif not wal and mode == "wal":
-            self.run("PRAGMA journal_mode = DELETE")
 
     # --- transactions --------------------------------------------------------------------------------------------
 
@@ -236,73 +239,60 @@ class Database:
         self._depth += 1
         try:
             yield
+            self.run(f"RELEASE {name}" if self._depth > 1 else "COMMIT")  # a full disk shows at the commit
         except BaseException:
+            if self.conn.in_transaction:  # after some errors (disk full, RAISE(ROLLBACK)) SQLite has rolled back itself
+                self.conn.execute("ROLLBACK" if self._depth == 1 else f"ROLLBACK TO {name}")
+                if self._depth > 1:
+                    self.conn.execute(f"RELEASE {name}")
+            raise
+        finally:
             self._depth -= 1
-            self._undo(name)
-            raise
-        self._depth -= 1
-        if self._depth:
-            self.run(f"RELEASE {name}")
-            return
-        try:
-            self.run("COMMIT")
-        except BaseException:  # a full disk shows here: leave no open transaction behind
-            self._undo(name)
-            raise
-
-    def _undo(self, name: str) -> None:
-        # After some errors (disk full, RAISE(ROLLBACK)) SQLite has rolled back by itself.
-        if not self.conn.in_transaction:
-            return
-        if self._depth:
-            self.conn.execute(f"ROLLBACK TO {name}")
-            self.conn.execute(f"RELEASE {name}")
-        else:
-            self.conn.execute("ROLLBACK")
 
     @contextmanager
-    def snapshot(self, end: str = "ROLLBACK") -> Iterator[None]:
-        """Let all reads within be of one moment of the store, which blocks nobody.
+    def snapshot(self, *, temporary: bool = False) -> Iterator[None]:
+        """Let all reads within be of one moment of the store, which blocks nobody; in a transaction they are already.
 
-        end  what becomes of temporary tables and views that are made within
+        Within, `cached` gives what was found earlier, if the store is the same as then.
+
+        temporary  nothing is cached, and temporary tables and views that are made within are gone at the end
         """
+        within = self.conn.in_transaction  # a snapshot, a look at the past or a write, of which nothing may be cached
+        if within:
+            yield
+            return
         self.run("BEGIN")
         try:
+            if not temporary:
+                self._open_cache()
             yield
         finally:
+            self._cache_open = False
             if self.conn.in_transaction:  # after some errors SQLite has rolled back by itself
-                self.run(end)
+                self.run("ROLLBACK" if temporary else "COMMIT")
 
     # --- cached reads --------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def cached_reads(self) -> Iterator[None]:
-        """A snapshot in which `cached` gives what was found earlier, if the store is the same as then."""
-        if self.conn.in_transaction:  # one of these, or a write or a look at the past, of which nothing may be cached
-            yield
-            return
-        with self.snapshot("COMMIT"):
-            # Drop what no longer holds, and the oldest of what has become too much.
-            state, sizes = self._cache_state(), self._cache_sizes
-            if state != self._cached_state:
-                self._cache, sizes, self._cached_state = {}, {}, state
-            for sort in sizes:
-                while sizes[sort] > MAX_CACHED:
-                    found, size = self._cache[sort], sizes[sort]
-                    oldest = list(islice(found, len(found) // _DROPPED_SHARE))
-                    if not oldest:  # few findings, each of which is large
-                        found.clear()
-                    for key in oldest:
-                        del found[key]
-                    sizes[sort] = size - -(-size // _DROPPED_SHARE) if oldest else 0
-            self._cache_sizes, self._cache_open = sizes, True
-            try:
-                yield
-            finally:
-                self._cache_open = False
+    def _open_cache(self) -> None:
+        """Let findings be used, without those that no longer hold and the oldest of what has become too much."""
+        # It differs when another connection has written, and when this one has.
+        state = int(self.value("PRAGMA data_version")), self.conn.total_changes - self.bookkeeping
+        if state != self._cached_state:
+            self._cache, self._cache_sizes, self._cached_state = {}, {}, state
+        sizes = self._cache_sizes
+        for sort in sizes:
+            while sizes[sort] > MAX_CACHED:
+                found, size = self._cache[sort], sizes[sort]
+                oldest = list(islice(found, len(found) // _DROPPED_SHARE))
+                if not oldest:  # few findings, each of which is large
+                    found.clear()
+                for key in oldest:
+                    del found[key]
+                sizes[sort] = size - -(-size // _DROPPED_SHARE) if oldest else 0
+        self._cache_open = True
 
     def cached(self, sort: str, more: int = 0) -> dict[Any, Any]:
-        """What was found of this sort, to look into and to add to; outside of `cached_reads` an empty dict.
+        """What was found of this sort, to look into and to add to; outside of a snapshot an empty dict.
 
         more  how many findings are being added
         """
@@ -311,32 +301,46 @@ class Database:
         self._cache_sizes[sort] = self._cache_sizes.get(sort, 0) + more
         return self._cache.setdefault(sort, {})
 
-    @contextmanager
-    def keeping_cache(self) -> Iterator[None]:
-        """Around writes, in a transaction, that change nothing of what is cached, as counting uses does."""
-        holds = self._cached_state == self._cache_state()
-        yield
-        if holds:
-            self._cached_state = self._cache_state()
 
-    def _cache_state(self) -> tuple[int, ...]:
-        """Differs when another connection has written, and when this one has."""
-        return int(self.value("PRAGMA data_version")), self.conn.total_changes
+# --- the full-text index ---------------------------------------------------------------------------------------------
 
 
-def batches(values: list[Any], size: int = BATCH) -> Iterable[list[Any]]:
-    """Slices that fit into one statement's bound values."""
-    return (values[i : i + size] for i in range(0, len(values), size))
+#: The index, and the one row that says what the triggers have seen.
+FTS, STATE = "memory_items_fts", "memory_fts_state"
+#: Whether the index fits the items, in one look at a few rows. It is keyed by rowids, which `.dump`, VACUUM and REPLACE
+#: change. The triggers in `schema.FTS_TRIGGERS` fire for every program that writes to the file, and note what they see.
+_FITS = (
+    "SELECT sound AND replaced_row IS NULL AND (SELECT max(rowid) FROM main.memory_items) IS "
+    f"(SELECT max(id) FROM main.{FTS}_docsize), schema_version, "
+    f"(SELECT schema_version FROM pragma_schema_version) FROM main.{STATE}"
+)
 
 
-def placeholders(values: Sequence[object]) -> str:
-    """`?, ?, ?` for these values."""
-    return ", ".join("?" * len(values))
+def index_state(db: Database) -> str:
+    """Whether the index can be believed: nothing has renumbered the items or left their words in it or out of it.
+
+    `sound`, `unsound` (it must be made anew), `unknown` (of an older program, or of somebody else), or `none`.
+    """
+    if FTS not in db.tables:
+        return "none"
+    if not (db.trusted and STATE in db.tables):
+        return "unknown"
+    try:
+        fits, compared, version = db.row(_FITS) or (False, None, None)
+    except errors.StoreFailed:  # a table is missing
+        return "unsound"
+    if not fits:
+        return "unsound"
+    if compared == version:
+        return "sound"
+    from memctl.store import schema
+
+    # The triggers may not be those of this version: older programs make theirs anew when they reindex.
+    held = db.rows("SELECT sql FROM main.sqlite_master WHERE type = 'trigger' AND tbl_name = 'memory_items'")
+    return "sound" if {*schema.STATEMENT.findall(schema.FTS_TRIGGERS)} <= {f"{sql};" for (sql,) in held} else "unsound"
 
 
-def prefix_end(prefix: str) -> str:
-    """The first text after all with this prefix: `path >= prefix AND path < prefix_end(prefix)` uses an index."""
-    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
+# --- what goes wrong -------------------------------------------------------------------------------------------------
 
 
 #: What SQLite's messages say (Python 3.10 has no error codes): words, our error, and its fields, None for the message

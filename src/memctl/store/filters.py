@@ -1,8 +1,18 @@
 """Which items a read may see, as one value: every read applies it in SQL, before any limit."""
 
+from collections.abc import Iterator
+
 from memctl import ids
 from memctl.annotations import Any
 from memctl.names import GLOBAL_SCOPE
+
+#: SQL: whether a row of memory_items is a passage of a document, by the two things that every reader of documents
+#: writes and no statement has. Plain functions, as in an index of other programs too; `MemoryProvenance.is_passage`
+#: looks closer.
+_OF_DOCUMENT = 'instr(provenance_json, \'"source_kind": "doc"\') > 0'
+IS_PASSAGE = f'({_OF_DOCUMENT} AND instr(provenance_json, \'"content_hashes": ["\') > 0)'
+#: What ends no text: the end of all that begins with the same words.
+LAST = "\U0010ffff"
 
 
 class Filters:
@@ -14,13 +24,17 @@ class Filters:
     archived    True: also what was archived or has expired
     since       only items that were made at this moment or later, until: at this one or earlier
     below       only passages of documents below this folder (its path ends in a separator)
+    origin      whose word it is: docs (a passage of a document), statements (anything else), people or models (of the
+                statements those of people, and those of models, tools and the web)
+    source      only what is from this file, or from a file below this folder, or was said about one (an absolute path)
     as_of       what has expired is told by this moment instead of now (the items of then: `memctl.store.as_of`)
 
     Moments have the shape of `ids.timestamp`.
     """
 
     __slots__ = (
-        "archived", "as_of", "below", "corpus_id", "injectable", "scopes", "since", "tags", "tier", "type", "until",
+        "archived", "as_of", "below", "corpus_id", "injectable", "name", "origin", "scopes", "since", "source", "tags",
+        "tier", "type", "until",
     )  # fmt: skip
 
     def __init__(
@@ -36,21 +50,21 @@ class Filters:
         until: str | None = None,
         as_of: str | None = None,
         below: str | None = None,
+        origin: str | None = None,
+        source: str | None = None,
     ) -> None:
         self.scopes, self.tier, self.type, self.tags = scopes, tier, type, tags
         self.corpus_id, self.injectable, self.archived = corpus_id, injectable, archived
         self.since, self.until, self.as_of, self.below = since, until, as_of, below
+        self.origin, self.source = origin, source
+        # What filters that most items of their scopes pass are known by; "" for narrower ones.
+        narrow = (tier, type, corpus_id, since, until, as_of, below, origin, source)
+        is_narrow = tags or narrow.count(None) < len(narrow)
+        self.name = "" if is_narrow else repr((scopes, injectable, archived))
 
     def replace(self, **changes: Any) -> "Filters":
         """The same conditions with some of them changed."""
-        return Filters(**{name: getattr(self, name) for name in self.__slots__} | changes)
-
-    def name(self) -> str:
-        """What filters that most items of their scopes pass are known by; "" for narrower ones."""
-        narrow = (self.tier, self.type, self.corpus_id, self.since, self.until, self.as_of, self.below)
-        if self.tags or narrow.count(None) < len(narrow):
-            return ""
-        return repr((self.scopes, self.injectable, self.archived))
+        return Filters(**{name: getattr(self, name) for name in self.__slots__ if name != "name"} | changes)
 
     @staticmethod
     def read_set(scope: str | None, all_scopes: bool = False) -> tuple[str, ...] | None:
@@ -84,13 +98,33 @@ class Filters:
             if moment is not None:
                 parts.append(f"{utc_of(f'{table}.created_at')} {sign} ?")
                 values.append(moment)
-        if self.below is not None:
-            source = f"json_extract({table}.provenance_json, '$.source_id')"
-            parts.append(f"CASE WHEN json_valid({table}.provenance_json) THEN {source} END BETWEEN ? AND ?")
-            values += [self.below, self.below + "\U0010ffff"]
+        for part, bound in self._of_source(table):
+            parts.append(part)
+            values += bound
         if self.injectable:
             parts.append(f"{table}.injectable = 1 AND {table}.validation <> 'retracted'")
         return " AND ".join(parts) or "1", values
+
+    def _of_source(self, table: str) -> Iterator[tuple[str, list[str]]]:
+        """The conditions on where an item is from."""
+        provenance = f"{table}.provenance_json"
+        spans: list[tuple[str, str]] = []
+        if self.below is not None:
+            spans = [(self.below, self.below + LAST)]
+        elif self.source is not None:  # it itself, what is below it, a line of it
+            starts = (f"{self.source}/", f"{self.source}:")
+            spans = [(self.source, self.source), *((start, start + LAST) for start in starts)]
+        if spans:
+            source = f"CASE WHEN json_valid({provenance}) THEN json_extract({provenance}, '$.source_id') END"
+            yield (
+                f"({' OR '.join([f'{source} BETWEEN ? AND ?'] * len(spans))})",
+                [end for span in spans for end in span],
+            )
+        if self.origin is not None:
+            is_passage = IS_PASSAGE.replace("provenance_json", provenance)
+            yield is_passage if self.origin == "docs" else f"NOT {is_passage}", []
+        if self.origin in ("people", "models"):
+            yield f"memctl_said_by(CAST({provenance} AS BLOB)) = ?", [self.origin]
 
 
 def fold(text: object) -> str:
@@ -114,3 +148,20 @@ def utc(text: object) -> str:
     from memctl.text.times import canonical
 
     return canonical(text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text or ""))
+
+
+def said_by(provenance: object) -> str:
+    """Whose word a statement is, by its provenance as JSON: people or models (the SQL function `memctl_said_by`)."""
+    import json
+
+    from memctl.text.source_trust import LOW, trust_of
+
+    text = provenance.decode("utf-8", "replace") if isinstance(provenance, bytes) else str(provenance or "")
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    source = found if isinstance(found, dict) else {}
+    kind, name, references = (source.get(key) for key in ("source_kind", "source_id", "chunk_ids"))
+    named = references if isinstance(references, list) else []
+    return "models" if trust_of(str(kind or ""), str(name or ""), named)[0] == LOW else "people"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from memctl import errors, ids
 from memctl.store import schema
-from memctl.store.database import Database
+from memctl.store.database import STATE, Database
 from memctl.store.search import fts
 
 
@@ -39,40 +39,39 @@ LATER_COLUMNS = {
 
 def migrate(db: Database, tokenizer: str | None = None) -> None:
     """Apply what is pending. Raises NotADatabase for another program's file, StoreTooNew for a newer one."""
-    check_writable(db)
     if not is_current(db):
         for table in LATER_COLUMNS:  # of a handle that has read the file as it was
             db.run(f"DROP VIEW IF EXISTS temp.{table}")
         for step in MIGRATIONS:
-            _apply(db, step, tokenizer)
-        db.look()
-    if fts.ensure_index(db, tokenizer):
-        version = db.schema_version()
-        if db.value(f"SELECT schema_version FROM {fts.STATE}") != version:  # so that nobody compares the triggers again
             with db.atomic():
-                db.run(f"UPDATE {fts.STATE} SET schema_version = ?", (version,))
-
-
-def check_writable(db: Database) -> None:
-    """Refuse another program's file and a newer one, before anything is changed."""
-    db.look()
-    if db.tables and not db.has("memory_items"):
-        raise errors.NotADatabase(path=db.path, reason="it is a database of another program")
-    if db.tables and not is_current(db):
-        _refuse_foreign(db)
+                if step in pending_steps(db):  # else another process did it while we waited
+                    _apply(db, step, tokenizer)
+        db.look()
+    if fts.repair_index(db, tokenizer):
+        version = db.schema_version()
+        if db.value(f"SELECT schema_version FROM {STATE}") != version:  # so that nobody compares the triggers again
+            with db.atomic():
+                db.run(f"UPDATE {STATE} SET schema_version = ?", (version,))
 
 
 def is_current(db: Database) -> bool:
-    """Whether every step has been applied. Needs `db.look()` before. Raises StoreTooNew for a newer file."""
+    """Whether a file has had every step. Raises NotADatabase for another program's, StoreTooNew for a newer one."""
+    db.look()
+    if not db.tables:
+        return False
+    if "memory_items" not in db.tables:
+        raise errors.NotADatabase(path=db.path, reason="it is a database of another program")
     version = db.meta("schema_version")
     if version is not None and (not version.isdigit() or int(version) > schema.SCHEMA_VERSION):
         raise errors.StoreTooNew(path=db.path, found=version, known=_KNOWN)
-    if not db.has("memctl_migrations"):
-        return False
-    found = db.value("SELECT max(number) FROM memctl_migrations") or 0
-    if found > MIGRATIONS[-1].number:
-        raise errors.StoreTooNew(path=db.path, found=f"{schema.SCHEMA_VERSION}.{found}", known=_KNOWN)
-    return bool(found == MIGRATIONS[-1].number)
+    if "memctl_migrations" in db.tables:
+        found = db.value("SELECT max(number) FROM memctl_migrations") or 0
+        if found > MIGRATIONS[-1].number:
+            raise errors.StoreTooNew(path=db.path, found=f"{schema.SCHEMA_VERSION}.{found}", known=_KNOWN)
+        if found == MIGRATIONS[-1].number:
+            return True
+    _refuse_foreign(db)
+    return False
 
 
 def pending_steps(db: Database) -> list[Migration]:
@@ -87,10 +86,10 @@ def check_readable(db: Database) -> None:
     """Refuse a newer file; make an older one readable by views that add what it lacks, without writing to it."""
     if is_current(db):
         return
-    _refuse_foreign(db)
     for table, columns in LATER_COLUMNS.items():
-        missing = {c: d for c, d in columns.items() if c not in _columns(db, table)}
-        if missing and db.has(table):
+        present = columns_of(db, table)
+        missing = {c: d for c, d in columns.items() if c not in present}
+        if missing and present:
             # A temporary view of the same name stands before the table; `rowid` is named so that the index still joins.
             extra = ", ".join(f"{'1' if 'DEFAULT 1' in d else 'NULL'} AS {c}" for c, d in missing.items())
             db.run("PRAGMA query_only = OFF")
@@ -107,8 +106,8 @@ def _refuse_foreign(db: Database) -> None:
         ours.executescript(schema.SHARED_TABLES)
         for (table,) in ours.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall():
             wanted = [row[1] for row in ours.execute(f"PRAGMA table_info({table})")]
-            present = _columns(db, table) | LATER_COLUMNS.get(table, {}).keys()
-            if db.has(table) and (missing := [name for name in wanted if name not in present]):
+            present = columns_of(db, table) | LATER_COLUMNS.get(table, {}).keys()
+            if table in db.tables and (missing := [name for name in wanted if name not in present]):
                 reason = f"its table {table} is another program's, without {', '.join(missing)}"
                 raise errors.NotADatabase(path=db.path, reason=reason)
     finally:
@@ -116,31 +115,29 @@ def _refuse_foreign(db: Database) -> None:
 
 
 def _apply(db: Database, step: Migration, tokenizer: str | None) -> None:
-    with db.atomic():
-        if step not in pending_steps(db):  # another process did it while we waited
-            return
-        if step.number == 1:  # add the columns that a file older than version 2 lacks
-            for table, columns in LATER_COLUMNS.items():
-                present = _columns(db, table)
-                for column, definition in columns.items():
-                    if present and column not in present:
-                        db.run(f"ALTER TABLE {table} ADD COLUMN {column} {definition}")
-        for statement in schema.statements(step.script):
-            db.run(statement)
-        if step.number == 1:
-            for key, value in (("created_by", "memctl"), ("created_at", ids.timestamp_sql())):
-                db.run("INSERT INTO schema_meta(key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", (key, value))
-            db.set_meta("schema_version", str(schema.SCHEMA_VERSION))
-        if step.number in (1, 6):
-            fts.ensure_index(db, tokenizer)
-        db.run(
-            "INSERT INTO memctl_migrations(number, name, applied_at) VALUES (?, ?, ?)",
-            (step.number, step.name, ids.timestamp()),
-        )
+    if step.number == 1:  # add the columns that a file older than version 2 lacks
+        for table, columns in LATER_COLUMNS.items():
+            present = columns_of(db, table)
+            for column, definition in columns.items():
+                if present and column not in present:
+                    db.run(f"ALTER TABLE {table} ADD COLUMN {column} {definition}")
+    for statement in schema.STATEMENT.findall(step.script):
+        db.run(statement)
+    if step.number == 1:
+        for key, value in (("created_by", "memctl"), ("created_at", ids.timestamp_sql())):
+            db.run("INSERT INTO schema_meta(key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", (key, value))
+        db.set_meta("schema_version", str(schema.SCHEMA_VERSION))
+    if step.number in (1, 6):
+        fts.repair_index(db, tokenizer)
+    db.run(
+        "INSERT INTO memctl_migrations(number, name, applied_at) VALUES (?, ?, ?)",
+        (step.number, step.name, ids.timestamp()),
+    )
 
 
-def _columns(db: Database, table: str) -> set[str]:
-    return {row[1] for row in db.rows(f"PRAGMA table_info({table})")}
+def columns_of(db: Database, table: str) -> set[str]:
+    """The names of a table's columns in the file; none where there is no such table."""
+    return {row[1] for row in db.rows(f"PRAGMA main.table_info({table})")}
 
 
 MIGRATIONS = (
@@ -156,6 +153,8 @@ MIGRATIONS = (
     Migration(5, "importance of items", schema.IMPORTANCE_TABLE),
     # A full-text index that knows whether it fits the items; an older one is made anew.
     Migration(6, "state of the full-text index, indexes to list and count", schema.READING_INDEXES),
+    # The newest statements among many passages.
+    Migration(7, "index of statements", schema.STATEMENT_INDEX),
 )
 #: What this memctl knows, as it names versions to people.
 _KNOWN = f"{schema.SCHEMA_VERSION}.{MIGRATIONS[-1].number}"

@@ -1,24 +1,20 @@
 """How items stand with policy, and the ways out of quarantine: released by a person, or purged for good."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from memctl import ids
-from memctl.store.database import Database, batches, placeholders
+from memctl.store.database import Database
 from memctl.store.filters import Filters
-from memctl.store.items import events, items, rows
+from memctl.store.items import events, items
 from memctl.types import MemoryItem
 
-#: Tables keyed by item id, with the column that holds it.
-_TABLES = {
-    "memory_items": "id",
-    "memory_revisions": "item_id",
-    "memory_embeddings": "item_id",
-    "memory_palace_locations": "item_id",
-    "memory_sources": "item_id",
-    "memory_withheld": "item_id",
-    "memory_importance": "item_id",
-}
+#: Where an item's id stands, by table and column.
+_TABLES = (
+    ("memory_items", "id"), ("memory_revisions", "item_id"), ("memory_embeddings", "item_id"),
+    ("memory_palace_locations", "item_id"), ("memory_sources", "item_id"), ("memory_withheld", "item_id"),
+    ("memory_importance", "item_id"), ("memory_links", "src_id"), ("memory_links", "dst_id"),
+)  # fmt: skip
 
 
 class Standing(NamedTuple):
@@ -49,16 +45,22 @@ def standings(db: Database, given: Sequence[MemoryItem]) -> dict[str, Standing]:
     An item that is not injectable for no recorded reason, as older programs left it, is held back.
     """
     now = ids.timestamp()
-    locked = [item.id for item in given if not item.injectable]
     recorded: dict[str, tuple[str, str, str]] = {}
-    if locked and db.has("memory_withheld"):
-        for batch in batches(locked):
-            some = f"WHERE item_id IN ({placeholders(batch)})"
-            for item_id, *row in db.rows(
-                f"SELECT item_id, reason, details, withheld_at FROM memory_withheld {some}", batch
-            ):
-                recorded[item_id] = row[0], row[1], row[2]
-    released = _releases(db, given)
+    if "memory_withheld" in db.tables:
+        sql = "SELECT item_id, reason, details, withheld_at FROM memory_withheld WHERE item_id IN (?*)"
+        recorded = {row[0]: row[1:] for row in db.rows(sql, keys=(item.id for item in given if not item.injectable))}
+    # The rules that items were released from; only releases of the content that an item has now. The plus: by item,
+    # never by action.
+    released: dict[str, tuple[str, ...]] = {}
+    contents = {item.id: item.content_hash for item in given}
+    for item_id, content_hash, details in db.rows(
+        "SELECT item_id, content_hash, details_json FROM memory_events "
+        "WHERE +action = 'release' AND item_id IN (?*) ORDER BY rowid",
+        keys=contents,
+    ):
+        if contents[item_id] == content_hash:
+            rules = items.load_strings(items.load_object(details).get("rules"))
+            released[item_id] = tuple(dict.fromkeys((*released.get(item_id, ()), *rules)))
     out = {}
     for item in given:
         reason, details, since = recorded.get(item.id, ("", "[]", ""))
@@ -69,27 +71,8 @@ def standings(db: Database, given: Sequence[MemoryItem]) -> dict[str, Standing]:
             out[item.id] = Standing("raw", released_from=freed)
         else:
             is_over = item.expires_at is not None and item.expires_at <= now
-            out[item.id] = Standing(
-                "expired" if is_over else "held", tuple(rows.load_strings(details)), str(since), freed
-            )
-    return out
-
-
-def _releases(db: Database, given: Sequence[MemoryItem]) -> dict[str, tuple[str, ...]]:
-    """The rules that items were released from, by id; only releases of the content that an item has now."""
-    out: dict[str, tuple[str, ...]] = {}
-    contents = {item.id: item.content_hash for item in given}
-    for batch in batches(list(contents)):
-        for item_id, content_hash, details in db.rows(  # the plus: by item, never by action
-            "SELECT item_id, content_hash, details_json FROM memory_events "
-            f"WHERE +action = 'release' AND item_id IN ({placeholders(batch)}) ORDER BY rowid",
-            batch,
-        ):
-            if contents[item_id] == content_hash:
-                found: Any = rows.load_json(details)
-                named = found.get("rules") if isinstance(found, dict) else None
-                rules = map(str, named) if isinstance(named, list) else ()
-                out[item_id] = tuple(dict.fromkeys((*out.get(item_id, ()), *rules)))
+            rules = items.load_strings(details)
+            out[item.id] = Standing("expired" if is_over else "held", tuple(rules), str(since), freed)
     return out
 
 
@@ -107,12 +90,12 @@ def find_held(
     if expired:
         where += " AND i.archived = 0 AND i.expires_at <= ?"
         values.append(ids.timestamp())
-    if db.has("memory_withheld"):
+    if "memory_withheld" in db.tables:
         join, since = "LEFT JOIN memory_withheld AS w ON w.item_id = i.id", "w.withheld_at DESC, "
         where += " AND coalesce(w.reason, 'policy') = 'policy'"
     source = f"FROM memory_items AS i {join} WHERE {where}"
-    found = db.rows(f"SELECT {rows.SELECT} {source} ORDER BY {since}i.updated_at DESC, i.id LIMIT ?", [*values, limit])
-    items_found = [rows.to_item(row, db.path) for row in found]
+    found = db.rows(f"SELECT {items.SELECT} {source} ORDER BY {since}i.updated_at DESC, i.id LIMIT ?", [*values, limit])
+    items_found = [items.to_item(row, db.path) for row in found]
     total = len(found) if limit < 0 or len(found) < limit else int(db.value(f"SELECT count(*) {source}", values))
     return items_found, total
 
@@ -140,15 +123,10 @@ def purge(db: Database, item_ids: Sequence[str], reason: str) -> int:
     What was done with them stays in the event log, which holds no contents.
     """
     overwrite_deleted(db)
-    count = 0
     with db.atomic():
-        for batch in batches(list(item_ids)):
-            some = placeholders(batch)
-            count += int(db.value(f"SELECT count(*) FROM memory_items WHERE id IN ({some})", batch))
-            for table, column in _TABLES.items():
-                db.run(f"DELETE FROM {table} WHERE {column} IN ({some})", batch)
-            for column in ("src_id", "dst_id"):
-                db.run(f"DELETE FROM memory_links WHERE {column} IN ({some})", batch)
+        count = len(db.rows("SELECT 1 FROM memory_items WHERE id IN (?*)", keys=item_ids))
+        for table, column in _TABLES:
+            db.run_many(f"DELETE FROM {table} WHERE {column} = ?", [(item_id,) for item_id in item_ids])
         for item_id in item_ids:
             events.log(db, "purge", item_id, {"reason": reason})
     erase_traces(db)
@@ -162,6 +140,6 @@ def overwrite_deleted(db: Database) -> None:
 
 def erase_traces(db: Database) -> None:
     """Take words that no item has any more out of the full-text index, and old pages out of the write-ahead log."""
-    if db.has("memory_items_fts"):
+    if "memory_items_fts" in db.tables:
         db.run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('optimize')")
     db.run("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -12,6 +12,7 @@ SIDE_TABLES up to date with it, and run `scripts/docs`.
 import re
 
 from memctl.errors import TokenizerInvalid
+from memctl.store.filters import IS_PASSAGE
 
 SCHEMA_VERSION = 2
 
@@ -283,6 +284,12 @@ CREATE INDEX IF NOT EXISTS memctl_items_counts
     ON memory_items(archived, scope, type, tier, injectable, validation, expires_at, corpus_id);
 """
 
+#: Migration 7: `list`, `digest` and `stats` speak of statements, which may be few among many passages.
+STATEMENT_INDEX = f"""
+CREATE INDEX IF NOT EXISTS memctl_items_statements ON memory_items(archived, updated_at DESC, id)
+    WHERE NOT {IS_PASSAGE};
+"""
+
 # The index is keyed by the rowid of memory_items, which is no column: a dump that is restored, and VACUUM, number the
 # rows anew, from 1 and without gaps. The index keeps the old numbers, so where one changed, the greatest differ. The
 # next insert or delete could make them equal again; before it, the triggers note what they see.
@@ -347,6 +354,38 @@ WHEN new.rowid <> old.rowid OR (new.id <> old.id AND EXISTS (SELECT 1 FROM memor
 END;
 """
 
+#: What earlier memctl and RAGIX declare otherwise: they do not ask whether a row is in the index; in some, the triggers
+#: of an update fire for any column.
+OLDER_TRIGGERS = """
+CREATE TRIGGER memory_items_fts_ai AFTER INSERT ON memory_items BEGIN
+    INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
+    VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
+END;
+CREATE TRIGGER memory_items_fts_bd BEFORE DELETE ON memory_items BEGIN
+    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
+    VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
+END;
+CREATE TRIGGER memory_items_fts_bu BEFORE UPDATE OF title, content, tags, entities ON memory_items BEGIN
+    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
+    VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
+END;
+CREATE TRIGGER memory_items_fts_au AFTER UPDATE OF title, content, tags, entities ON memory_items BEGIN
+    INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
+    VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
+END;
+CREATE TRIGGER memory_items_fts_bu BEFORE UPDATE ON memory_items BEGIN
+    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
+    VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
+END;
+CREATE TRIGGER memory_items_fts_au AFTER UPDATE ON memory_items BEGIN
+    INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
+    VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
+END;
+"""
+
+#: The statements of a script here: each runs by itself in our own transaction, which `executescript` would commit.
+STATEMENT = re.compile(r"\S.*?;(?=\s*\n(?!END\b)\S|\s*$)", re.DOTALL)
+
 
 def tokenizer(name: str | None) -> str:
     """The tokenizer a preset name or a full string means; None is the default. Raises TokenizerInvalid."""
@@ -368,16 +407,3 @@ CREATE VIRTUAL TABLE memory_items_fts USING fts5(
     tokenize='{tokenizer(tokenize)}'
 );
 """
-
-
-def statements(script: str) -> list[str]:
-    """The statements of a DDL script, so that they run inside our own transaction (executescript would commit it)."""
-    import sqlite3
-
-    out, buffer = [], ""
-    for line in script.splitlines(keepends=True):
-        buffer += line
-        if buffer.strip() and line.rstrip().endswith(";") and sqlite3.complete_statement(buffer):
-            out.append(buffer.strip())
-            buffer = ""
-    return out

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from memctl import ids
 from memctl.names import DEFAULT_SCOPE
 from memctl.store.database import Database
-from memctl.store.items import rows
+from memctl.store.items import items
 
 
 class Session(NamedTuple):
@@ -76,14 +76,14 @@ def get_session(db: Database, session_id: str) -> Session | None:
 
 def list_sessions(db: Database, limit: int = -1, session_id: str | None = None) -> list[Session]:
     """Sessions, or the one of this id, the one used last first; a negative limit means all."""
-    if not db.has("memory_sessions"):
+    if "memory_sessions" not in db.tables:
         return []
     where, values = ("", ()) if session_id is None else (" WHERE session_id = ?", (session_id,))
     out = []
     for named, project, scope, turn_count, metadata, created, updated in db.rows(
         f"{_SELECT}{where} ORDER BY updated_at DESC, session_id LIMIT ?", (*values, limit)
     ):
-        details = rows.load_json(metadata)
+        details = items.load_json(metadata)
         client = details.get("client") if isinstance(details, dict) else None
         out.append(Session(
             str(named), str(project or ""), str(scope or DEFAULT_SCOPE), int(turn_count or 0),
@@ -94,19 +94,19 @@ def list_sessions(db: Database, limit: int = -1, session_id: str | None = None) 
 
 def list_turns(db: Database, session_id: str, limit: int = -1) -> list[SessionTurn]:
     """The newest `limit` turns of a session in the order they were held; a negative limit means all."""
-    if not db.has("memory_turns"):
+    if "memory_turns" not in db.tables:
         return []
     found = db.rows(
         "SELECT number, question, answer, sources, injectable, asked_at FROM memory_turns WHERE session_id = ? "
         "ORDER BY number DESC LIMIT ?",
         (session_id, limit),
     )
-    return [SessionTurn(n, q, a, tuple(rows.load_strings(s)), bool(i), at) for n, q, a, s, i, at in reversed(found)]
+    return [SessionTurn(n, q, a, tuple(items.load_strings(s)), bool(i), at) for n, q, a, s, i, at in reversed(found)]
 
 
 def count_sessions(db: Database) -> int:
     """How many sessions there are."""
-    return int(db.value("SELECT count(*) FROM memory_sessions")) if db.has("memory_sessions") else 0
+    return int(db.value("SELECT count(*) FROM memory_sessions")) if "memory_sessions" in db.tables else 0
 
 
 # --- write -----------------------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def begin_session(db: Database, session_id: str, *, scope: str | None = None, cl
         if held is not None and (scope or held.scope, client or held.client) == (held.scope, held.client):
             return held
         old = db.value("SELECT metadata_json FROM memory_sessions WHERE session_id = ?", (session_id,))
-        details = rows.load_json(old)
+        details = items.load_json(old)
         details = details if isinstance(details, dict) else {}
         if client:
             details["client"] = client
@@ -153,7 +153,7 @@ def add_turn(
         db.run(
             "INSERT INTO memory_turns(session_id, number, question, answer, sources, injectable, asked_at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (session_id, number, question, answer, rows.dump_json(list(sources)), int(injectable), now),
+            (session_id, number, question, answer, items.dump_json(list(sources)), int(injectable), now),
         )
         db.run(
             "UPDATE memory_sessions SET turn_count = ?, updated_at = ? WHERE session_id = ?", (number, now, session_id)

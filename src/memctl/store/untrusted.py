@@ -7,17 +7,24 @@ seen its items, or that a person has released them, are not shown, nor are its v
 """
 
 import os
+import re
 from typing import NamedTuple
 
 from memctl import errors
-from memctl.store import safety
-from memctl.store.connect import open_immutable
-from memctl.store.database import Database
-from memctl.store.items import rows
+from memctl.store import connect
+from memctl.store.database import LIMIT_LENGTH, Database
+from memctl.store.items import items
 
 #: Steps of SQLite's machine after which a query is ended: some 20 seconds. What an honest store needs is far below.
 _STEPS, _STEP_OPCODES = 4000, 1_000_000
-#: Tables of which nothing counts.
+#: Bytes of one cell or row at most: no honest store holds more than a passage in one.
+CELL_BYTES = 2 << 20
+#: The full-text table as memctl and RAGIX make it.
+_INDEX = (
+    r"create virtual table \"?memory_items_fts\"? using fts5\(title,content,tags,entities,"
+    r"content=['\"]?memory_items['\"]?,content_rowid=['\"]?rowid['\"]?(,tokenize=['\"][a-z0-9_. -]+['\"])?\)"
+)
+#: Tables that show nothing.
 _HIDDEN_TABLES = (
     "memory_embeddings",
     "memory_events",
@@ -52,14 +59,14 @@ def open_untrusted(path: str) -> Database:
         db.run("PRAGMA query_only = OFF")
         there = {row[1] for row in db.rows("PRAGMA main.table_info(memory_items)")}
         shown = {name: _SHOWN_INSTEAD.get(name, "{0}").format(f"m.{name}") for name in there}
-        columns = [f"{shown.get(name) or _MISSING_COLUMNS.get(name, 'NULL')} AS {name}" for name in rows.COLUMNS]
+        columns = [f"{shown.get(name) or _MISSING_COLUMNS.get(name, 'NULL')} AS {name}" for name in items.COLUMNS]
         source = f"SELECT m.rowid AS rowid, {', '.join(columns)} FROM main.memory_items AS m"
         db.run("DROP VIEW IF EXISTS temp.memory_items")
         db.run(f"CREATE TEMP VIEW memory_items AS {source}")
         for table in _HIDDEN_TABLES:
-            if db.has(table):
+            if table in db.tables:
                 db.run(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE 0")
-        if db.has("schema_meta"):
+        if "schema_meta" in db.tables:
             db.run(
                 "CREATE TEMP VIEW schema_meta AS SELECT key, value FROM main.schema_meta "
                 "WHERE key IN ('schema_version', 'created_by', 'created_at', 'fts_tokenizer', 'fts_indexed_at')"
@@ -75,25 +82,36 @@ def open_raw(path: str) -> Database:
     """The same without the views: for a look at what it says of itself."""
     if os.path.islink(path):
         raise errors.StoreUnsafe(path=path, what="it is a link")
-    db = open_immutable(path)
+    db = connect.open_immutable(path)
     db.trusted = db.writable = False
     if hasattr(db.conn, "setlimit"):
-        db.conn.setlimit(safety.LIMIT_LENGTH, safety.FOUND_CELL_BYTES)
+        db.conn.setlimit(LIMIT_LENGTH, CELL_BYTES)
     left = iter(range(_STEPS))
     db.conn.set_progress_handler(lambda: next(left, None) is None, _STEP_OPCODES)
     try:
         db.run("PRAGMA temp_store = MEMORY")
-        safety.check_schema(db)
-        safety.check_virtual_tables(db)
+        connect.check_schema(db)
+        _check_virtual_tables(db)
     except BaseException:
         db.close()
         raise
     return db
 
 
+def _check_virtual_tables(db: Database) -> None:
+    """Refuse virtual tables but the full-text one as memctl and RAGIX make it, whatever its tokenizer.
+
+    Raises StoreUnsafe.
+    """
+    for name, sql in db.rows("SELECT name, sql FROM main.sqlite_master WHERE sql LIKE 'CREATE VIRTUAL%'"):
+        plain = re.sub(r"\s*([(),=])\s*", r"\1", " ".join(str(sql).split()).lower())
+        if name != "memory_items_fts" or not re.fullmatch(_INDEX, plain):
+            raise connect.undeclared(db, "virtual table", name)
+
+
 def recent_files(db: Database, most: int) -> list[tuple[object, ...]]:
     """Some files that a store knows: path, inode, and when content and file last changed, in nanoseconds."""
-    if not db.has("memory_files") or "ctime_ns" not in {row[1] for row in db.rows("PRAGMA table_info(memory_files)")}:
+    if "ctime_ns" not in {row[1] for row in db.rows("PRAGMA main.table_info(memory_files)")}:
         return []
     return db.rows(
         "SELECT file_path, inode, mtime_ns, ctime_ns FROM memory_files ORDER BY ctime_ns DESC LIMIT ?", (most,)
@@ -113,8 +131,8 @@ def read_claims(db: Database) -> StoreClaims:
     """What a store that was opened plainly says of itself."""
     verified = "SELECT count(*) FROM memory_items WHERE validation = 'verified' OR tier = 'ltm'"
     released = "SELECT count(*) FROM memory_events WHERE action = 'release'"
-    mounts = db.rows("SELECT path FROM memory_mounts ORDER BY path") if db.has("memory_mounts") else []
+    mounts = db.rows("SELECT path FROM memory_mounts ORDER BY path") if "memory_mounts" in db.tables else []
     return StoreClaims(
         int(db.value("SELECT count(*) FROM memory_items")), int(db.value(verified)),
-        int(db.value(released)) if db.has("memory_events") else 0, [str(path) for (path,) in mounts],
+        int(db.value(released)) if "memory_events" in db.tables else 0, [str(path) for (path,) in mounts],
     )  # fmt: skip

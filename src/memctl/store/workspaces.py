@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from memctl import errors, ids
 from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
 from memctl.store.database import Database
-from memctl.store.items import events, rows
+from memctl.store.items import events, items
 
 #: The workspace that is always there.
 DEFAULT_WORKSPACE = "default"
@@ -61,9 +61,9 @@ def named_workspace(db: Database, name: str) -> Workspace:
 def list_workspaces(db: Database) -> list[Workspace]:
     """All workspaces by name, the one that is always there first."""
     found = {DEFAULT_WORKSPACE: Workspace(DEFAULT_WORKSPACE)}
-    if not db.has("memory_workspaces"):
+    if "memory_workspaces" not in db.tables:
         return list(found.values())
-    beside = db.has("memory_workspace_options")
+    beside = "memory_workspace_options" in db.tables
     more = "o.read_scopes, o.budget" if beside else "NULL, NULL"
     join = "LEFT JOIN memory_workspace_options AS o ON o.name = w.name" if beside else ""
     for name, scope, corpus, words, made, reads, budget in db.rows(
@@ -71,7 +71,7 @@ def list_workspaces(db: Database) -> list[Workspace]:
         f"FROM memory_workspaces AS w {join} ORDER BY w.name"
     ):
         found[str(name)] = Workspace(
-            str(name), str(scope), corpus or None, str(words or ""), tuple(rows.load_strings(reads)),
+            str(name), str(scope), corpus or None, str(words or ""), tuple(items.load_strings(reads)),
             budget if isinstance(budget, int) else None, str(made or ""),
         )  # fmt: skip
     return list(found.values())
@@ -91,7 +91,7 @@ def put_workspace(db: Database, wanted: Workspace, *, by_tool: bool = False) -> 
             "description = excluded.description",
             (wanted.name, wanted.scope, wanted.corpus_id or "", wanted.description, ids.timestamp()),
         )
-        reads = rows.dump_json(list(wanted.read_scopes)) if wanted.read_scopes else None
+        reads = items.dump_json(list(wanted.read_scopes)) if wanted.read_scopes else None
         db.upsert("memory_workspace_options", "name read_scopes budget", [(wanted.name, reads, wanted.budget)])
         return get_workspace(db, wanted.name) or wanted
 

@@ -87,6 +87,18 @@ _ASKING = frozenset(
     как где какой какая какие кто почему когда
     """.split()
 )
+#: Procedures that people write down how to do, and what is said of one that was done just now.
+_PROCEDURES = frozenset("deploy install uninstall upgrade downgrade release publish build compile ship".split())
+_STATES = frozenset(
+    """
+    fail fails failing failed failure pass passes passing passed broken break breaks red green work works working worked
+    happen happened fixed wrong weird strange odd slow fast ready missing error errors warning warnings output log logs
+    result results
+    """.split()
+)
+#: What may be described instead of named: "class that formats log records".
+_THINGS = frozenset("class function method module command option setting script file".split())
+_DESCRIBING = frozenset(("that", "which", "where", "whose", "for"))
 #: Whom a session's talk speaks to and of: "why did you remove it" asks nobody else.
 _YOU = frozenset(
     "you your you're it its it's that this these those tu te toi ça ca cela du dir dich es das dies tú te eso esto você "
@@ -111,7 +123,7 @@ _CHATTER_WORDS = 25
 
 def is_chatter(text: str) -> bool:
     """Whether a prompt is talk of a session that no memory can answer: "ok", "yes do that", "fix the failing test"."""
-    words = [word for word in (raw.strip(_AROUND) for raw in text.casefold().replace("’", "'").split()) if word]
+    words = _words(text)
     if not words:
         return True
     if len(words) > _CHATTER_WORDS:
@@ -121,11 +133,29 @@ def is_chatter(text: str) -> bool:
     asks = bool(_ASKING.intersection(words[:2]))
     if left and _says_nothing(left):
         return True
+    if left and words[0] in _THINGS and _DESCRIBING.intersection(words[1:2]):
+        return False
     if len(left) == 1 and not asks and words[0] != left[0] and left[0].isalpha():
         return len(plain) > 1 or len(words) <= _SHORT  # "rename the variable": an order, and one thing at hand
     if left:
         return False
     return not (plain and asks) or bool(_YOU.intersection(words))
+
+
+def order_words(text: str) -> list[str]:
+    """What an order names that begins with a procedure, and what that is done to: "deploy to staging"; [] for others.
+
+    It asks how, where somebody wrote that down. What is at hand, or was done just now, is not asked for: "deploy it".
+    """
+    words = [word for word in _words(text) if word not in _NODS]
+    plain = [word for word in words if word not in _POINTING]
+    if len(plain) < 2 or len(words) > _CHATTER_WORDS or words[0] not in _PROCEDURES:
+        return []
+    return [] if _YOU.intersection(words) or _STATES.intersection(plain) else plain
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in (raw.strip(_AROUND) for raw in text.casefold().replace("’", "'").split()) if word]
 
 
 def _of_session(word: str) -> bool:
@@ -135,7 +165,8 @@ def _of_session(word: str) -> bool:
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _STEM:
             stem = word[: -len(ending)]
-            if stem in _SESSION or f"{stem}e" in _SESSION or (stem[-1] == stem[-2] and stem[:-1] in _SESSION):
+            stems = (stem, f"{stem}e", stem[:-1] if stem[-1] == stem[-2] else stem)  # fixing, making, running
+            if any(form in _SESSION or form in _NODS for form in stems):
                 return True
     return False
 
@@ -180,7 +211,7 @@ def is_empty_talk(text: str) -> bool:
         return False
     if said.startswith(_REFUSALS):
         return True
-    words = [word for word in (raw.strip(_AROUND) for raw in said.split()) if word]
+    words = _words(said)
     nods = [word for word in words if word in _NODS]
     if not words or (nods and all(word in _NODS or word in _POINTING for word in words)):
         return True

@@ -253,7 +253,7 @@ def _scan_files(ctx: Context, paths: list[str], *, strict: bool) -> PlainResult:
 
 def _scan_store(ctx: Context, *, dry_run: bool) -> PlainResult:
     from memctl.lifecycle.rescan import apply_changes, hide_paths, judge_store
-    from memctl.store import rule_versions
+    from memctl.store.items import events
 
     if dry_run:
         ctx.narrow(READ)
@@ -261,9 +261,9 @@ def _scan_store(ctx: Context, *, dry_run: bool) -> PlainResult:
     found = judge_store(ctx.db, ctx.policy)
     run = ""
     if not dry_run:
-        with rule_versions.judged_write(ctx.db, ctx.policy.switches):
+        with events.judged_write(ctx.db, ctx.policy.switches):
             run = apply_changes(ctx.db, found.changes) if found.changes else ""
-            rule_versions.record_scan(ctx.db, ctx.policy.switches, begun)
+            events.record_scan(ctx.db, ctx.policy.switches, begun)
         hide_paths(ctx.db, found.paths)
     paths = sorted({path.stand_in for path in found.paths})
     changes = [

@@ -84,13 +84,13 @@ def _describe(ctx: Context, store: str) -> dict[str, Any]:
     from memctl.config import read_config
     from memctl.lifecycle import rescan
     from memctl.policy import MemoryPolicy
-    from memctl.store import safety, untrusted
+    from memctl.store import connect, untrusted
     from memctl.store.documents.mounts import is_outside, resolve_path
 
-    safety.check_files(store)
+    connect.check_files(store)
     db = untrusted.open_raw(store)
     try:
-        safety.check_triggers(db)
+        connect.check_triggers(db)
         claims = untrusted.read_claims(db)
     finally:
         db.close()

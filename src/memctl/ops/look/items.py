@@ -1,17 +1,22 @@
 """Items: memctl show and list, and the tool that reads several in full (memory_read)."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 
-from memctl.annotations import TYPE_CHECKING, Annotated, Any
+from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.errors import ArgumentInvalid, ItemNotFound
 from memctl.operation import READ, Arg, Fields, Result, operation
-from memctl.parameters import ReadRequest
+from memctl.parameters import Passages, ReadRequest, Source
+from memctl.paths import real_path
 from memctl.reading.request import looking_back, read_filters
-from memctl.types import MemoryItem
+from memctl.text.clean import one_line
+from memctl.types import MemoryItem, standing_of
 
 if TYPE_CHECKING:
+    from memctl.store.documents.corpus import DocumentSum
     from memctl.store.documents.passages import SourcePosition
+    from memctl.store.filters import Filters
 
 
 class ShownItem(Result):
@@ -133,7 +138,7 @@ def _lines(result: ShownItem) -> Iterator[str]:
     elif place is not None and place.anchor:
         where = place.anchor
     named = f"{source.source_kind} {source.source_id}" + (f" ({where})" if where else "")
-    reasons = {"policy": " (quarantined by policy)", "raw": " (raw; promotion releases it)"}
+    reasons = {"quarantined": " (quarantined by policy)", "raw": " (raw; promotion releases it)"}
     fields = (
         ("ID", item.id),
         ("Tier", item.tier.upper()),
@@ -142,7 +147,7 @@ def _lines(result: ShownItem) -> Iterator[str]:
         ("Validation", item.validation),
         ("Confidence", f"{item.confidence:.2f}"),
         ("Importance", None if result.importance is None else f"{result.importance:.2f}"),
-        ("Injectable", str(item.injectable) + reasons.get(result.withheld, "")),
+        ("Injectable", str(item.injectable) + reasons.get(standing_of(item, result.withheld), "")),
         ("Tags", ", ".join(item.tags) or "(none)"),
         ("Scope", item.scope),
         ("Created", item.created_at),
@@ -166,15 +171,49 @@ def _lines(result: ShownItem) -> Iterator[str]:
 
 # --- list  -----------------------------------------------------------------------------------------------------------
 
+#: Folders and files of documents that are told one by one; the counts say the rest.
+MOST_DOCUMENTS = 20
+
+
+def said_where(ctx: Context, filters: "Filters", source: str | None, *, passages: bool) -> "Filters":
+    """The filters with what `--from` and `--passages` say: without them, statements, and no passages of documents."""
+    from memctl.store.documents import corpus
+
+    if source in ("docs", "people", "models"):
+        return filters.replace(origin=source)
+    if source is not None:
+        filters = filters.replace(source=real_path(ctx.absolute(source)).rstrip(os.sep))
+    # Where there are no documents all is said; the index of counts then tells how much.
+    return filters if passages or not corpus.has_documents(ctx.db) else filters.replace(origin="statements")
+
+
+def document_lines(ctx: Context, documents: "Sequence[DocumentSum]", most: int = MOST_DOCUMENTS) -> Iterator[str]:
+    """A line for each folder, or file that stands alone in one: what is in it, and when it was last read."""
+    here = os.path.join(ctx.cwd, "")
+    for one in documents[:most]:
+        path = one_line(one.path.removeprefix(here) or "./", len(one.path) + 2)
+        files = f"{_counted(one.files, 'file')}, " if one.path.endswith(os.sep) else ""
+        yield f"{path}  {files}{_counted(one.passages, 'passage')}  {one.updated_at[:10]}"
+    left = documents[most:]
+    if left:
+        passages = _counted(sum(one.passages for one in left), "passage")
+        yield f"… and {len(left)} more: {_counted(sum(one.files for one in left), 'file')}, {passages}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
 
 class ItemList(Result):
-    """The newest items that pass the filters, and how many pass in all."""
+    """The newest items that pass the filters, and how many pass in all; documents summed up beside the statements."""
 
     ctx: Context
     items: list[MemoryItem]
+    documents: "Sequence[DocumentSum]"
     total: int
     withheld: dict[str, str]
     past: bool = False
+    by_file: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """The items, how many are listed, and how many there are; what policy holds back is named, but not quoted."""
@@ -182,19 +221,19 @@ class ItemList(Result):
 
         free = delivery.items_for_models(self.ctx, self.items, "list", past=self.past)
         silent = {"title": "", "tags": []}
-        rows = [_catalog_row(free[item.id]) if item.id in free else _catalog_row(item) | silent for item in self.items]
-        return {"status": "ok", "count": len(rows), "total": self.total, "items": rows}
+        rows = [self._row(free[item.id]) if item.id in free else self._row(item) | silent for item in self.items]
+        documents = [one._asdict() for one in self.documents[: None if self.by_file else MOST_DOCUMENTS]]
+        return {"status": "ok", "count": len(rows), "total": self.total, "items": rows, "documents": documents}
 
     def as_json(self) -> list[dict[str, Any]]:
-        """An array of the items without their contents."""
-        return [_catalog_row(item) for item in self.items]
+        """An array of the items without their contents; of the files instead, where these were asked for."""
+        return [one._asdict() for one in self.documents] if self.by_file else [self._row(item) for item in self.items]
 
-
-def _catalog_row(item: MemoryItem) -> dict[str, Any]:
-    return item.format_catalog_entry() | {
-        "updated_at": item.updated_at, "scope": item.scope, "quarantined": not item.injectable,
-        "archived": item.archived,
-    }  # fmt: skip
+    def _row(self, item: MemoryItem) -> dict[str, Any]:
+        return item.format_catalog_entry() | {
+            "updated_at": item.updated_at, "scope": item.scope, "quarantined": not item.injectable,
+            "archived": item.archived, "standing": standing_of(item, self.withheld.get(item.id, "")),
+        }  # fmt: skip
 
 
 @operation(
@@ -206,6 +245,8 @@ def _catalog_row(item: MemoryItem) -> dict[str, Any]:
         "memctl list --tier ltm --type decision",
         "memctl list --tags auth,api --all-scopes -n 200",
         "memctl list --since 7d  # what was remembered in the last week",
+        "memctl list --from docs/api  # what was said about these files, and what they hold",
+        "memctl list --from models --sort used",
         "memctl list --json | jq -r '.[].id'",
     ),
 )
@@ -221,40 +262,68 @@ def list_(
             all_scopes={"mcp": True},
         ),
     ],
+    source: Source = None,
+    passages: Passages = False,
+    sort: Annotated[
+        Literal["newest", "oldest", "used", "title"], Arg("what comes first: used is what was used most", "--sort")
+    ] = "newest",
     limit: Annotated[int, Arg("at most this many items", "-n", "--limit", aliases=("-k",), ge=1, le=100_000)] = 50,
 ) -> ItemList:
     """List items, newest first.
 
-    "Newest" is the last change. Items that may not be given to a model are listed too, and marked.
+    Statements are listed: what people and models said. Documents are summed up, a line for each folder; --from
+    docs tells of them file by file, and --passages lists their passages, one by one. "Newest" is the last change. Items
+    that may not be given to a model are listed too, and marked.
     """
+    from memctl.store.documents import corpus
     from memctl.store.items import items
 
-    filters = read_filters(ctx, request, "list")
-    with looking_back(ctx, filters):
-        found = items.list_items(ctx.db, filters, limit)
-        total = len(found) if len(found) < limit else items.count(ctx.db, filters)
-    if total > len(found):
-        ctx.note(f"[list] {len(found)} of {total} items; -n {total} lists them all")
-    elif not found:
-        ctx.note("[list] No items.")
+    everything = read_filters(ctx, request, "list")
+    filters = said_where(ctx, everything, source, passages=passages)
+    by_file = source == "docs" and not passages
+    documents: list[DocumentSum] = []
+    if by_file or (filters.origin == "statements" and everything.name):  # nothing narrower than scopes was asked for
+        single = by_file or filters.source is not None
+        documents = corpus.sum_documents(ctx.db, filters.scopes, filters.source, by_file=single)
+    found: list[MemoryItem] = []
+    total = len(documents)
+    if by_file:
+        documents = documents[:limit]
+    else:
+        with looking_back(ctx, filters):
+            found = items.list_items(ctx.db, filters, limit, sort)
+            total = len(found) if len(found) < limit else items.count(ctx.db, filters)
+    shown, what = (len(documents), "files") if by_file else (len(found), "items")
+    if total > shown:
+        ctx.note(f"[list] {shown} of {total} {what}; -n {total} lists them all")
+    elif not (found or documents):
+        nothing = "No statements; --passages lists passages of documents too." if filters.origin else "No items."
+        ctx.note(f"[list] {nothing}")
     if not ctx.db.trusted:
         from memctl.reading import delivery
 
         found = delivery.items_for_people(ctx, found, "list")
     held = [item.id for item in found if not item.injectable]
     withheld = items.withheld_reasons(ctx.db, held) if held else {}
-    return ItemList(ctx=ctx, items=found, total=total, withheld=withheld, past=filters.as_of is not None)
+    return ItemList(
+        ctx=ctx, items=found, documents=documents, total=total, withheld=withheld, past=filters.as_of is not None,
+        by_file=by_file,
+    )  # fmt: skip
 
 
 def list_text(result: ItemList) -> Iterator[str]:
-    """One line an item: tier, id, type, day of the last change, title; then its tags."""
+    """One line an item: tier, id, type, day of the last change, title; then its tags. One line a folder."""
     for item in result.items:
         title = " ".join(item.title.split()) or "(untitled)"
         head = f"  [{item.tier.upper()}] {item.id}  {item.type:<12}  {str(item.updated_at)[:10]}"
-        held = "" if item.injectable else " [RAW]" if result.withheld.get(item.id) == "raw" else " [QUARANTINED]"
-        yield f"{head}  {title}{held}{' [ARCHIVED]' if item.archived else ''}"
+        standing = standing_of(item, result.withheld.get(item.id, ""))
+        mark = "" if standing == "injectable" else f" [{standing.upper()}]"
+        yield f"{head}  {title}{mark}{' [ARCHIVED]' if item.archived else ''}"
         if item.tags:
             yield f"    tags: {', '.join(item.tags)}"
+    most = len(result.documents) if result.by_file else MOST_DOCUMENTS
+    for line in document_lines(result.ctx, result.documents, most):
+        yield f"  [DOCS] {line}"
 
 
 # --- read ------------------------------------------------------------------------------------------------------------

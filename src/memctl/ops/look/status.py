@@ -1,20 +1,20 @@
 """memctl status, stats and digest: what the store is, and what it holds in numbers and titles."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
 from memctl.errors import MemctlError
 from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
-from memctl.parameters import ReadIn, ReadRequest, seen_through
-from memctl.reading.request import block_budget, read_filters
+from memctl.parameters import Passages, ReadIn, ReadRequest, Source, seen_through
 from memctl.store.search.fts import DOUBTS
 from memctl.text import CHARS_PER_TOKEN, estimate_tokens
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
     from memctl.folders.mounted import Mount
+    from memctl.store.documents.corpus import DocumentSum
     from memctl.types import MemoryItem
 
 
@@ -53,11 +53,11 @@ def status(ctx: Context) -> PlainResult:
     data = {"status": "ok", "eco_mode": eco, "db_path": path, "db_exists": os.path.exists(path)}
     if not data["db_exists"]:
         return PlainResult(data, list(_status_lines(data, [], None)))
-    from memctl.store import sessions, workspaces
+    from memctl.store import contents, sessions, workspaces
     from memctl.store.documents import mounts
-    from memctl.store.items import events, items
+    from memctl.store.items import events
 
-    found, folders = items.count_contents(ctx.db), mounts.list_mounts(ctx.db)
+    found, folders = contents.count_contents(ctx.db), mounts.list_mounts(ctx.db)
     keys = (
         "total_items", "by_tier", "by_type", "fts5_available", "fts_tokenizer", "fts_tokenizer_mismatch", "fts_state",
     )  # fmt: skip
@@ -121,8 +121,9 @@ def _status_lines(counts: dict[str, Any], mounts: "list[Mount]", config: str | N
 class Stats(Result):
     """The counts, under their documented keys."""
 
+    ctx: Context
     counts: dict[str, Any]
-    path: str
+    documents: "Sequence[DocumentSum]"
 
     def as_dict(self) -> dict[str, Any]:
         """The counts, `status`, and the version of the block's format."""
@@ -132,7 +133,8 @@ class Stats(Result):
 
     def as_json(self) -> dict[str, Any]:
         """The counts and `status`."""
-        return self.counts | {"db_path": self.path, "status": "ok"}
+        documents = [one._asdict() for one in self.documents]
+        return self.counts | {"documents": documents, "db_path": self.ctx.db_path, "status": "ok"}
 
 
 @operation(
@@ -142,8 +144,8 @@ class Stats(Result):
     about="Count the memories by tier, type and scope, and say how the full-text index was built.",
     answer={
         "total_items": "integer", "by_tier": "object", "by_type": "object", "by_scope": "object",
-        "events_count": "integer", "embeddings_count": "integer", "fts5_available": "boolean",
-        "format_version": "integer",
+        "statements": "integer", "passages": "integer", "documents": "array", "events_count": "integer",
+        "embeddings_count": "integer", "fts5_available": "boolean", "format_version": "integer",
     },
     examples=("memctl stats", "memctl stats --scope team", "memctl stats --json | jq .by_tier"),
 )  # fmt: skip
@@ -155,14 +157,28 @@ def stats(
 ) -> Stats:
     """Count what the store holds.
 
-    Items are counted by tier, type and scope, archived ones apart. The lines about the tokenizer tell how the
-    full-text index was built.
+    Statements, which are what people and models said, are counted by tier, type and scope, archived ones apart;
+    documents are summed up by folder. The lines about the tokenizer tell how the full-text index was built.
     """
+    from memctl.store import contents
+    from memctl.store.documents import corpus
     from memctl.store.filters import Filters
     from memctl.store.items import items
 
     seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))
-    return Stats(counts=items.count_contents(ctx.db, seen.scopes, seen.corpus_id), path=ctx.db_path)
+    counts = contents.count_contents(ctx.db, seen.scopes, seen.corpus_id)
+    documents = []
+    tiers, types, passages = counts["by_tier"], counts["by_type"], 0
+    if corpus.has_documents(ctx.db):
+        said = seen.replace(origin="statements")
+        tiers, types = items.count_by(ctx.db, said, "tier"), items.count_by(ctx.db, said, "type")
+        passages = items.count(ctx.db, seen) - sum(types.values())
+        documents = corpus.sum_documents(ctx.db, seen.scopes)
+    counts |= {
+        "statements": counts["total_items"] - passages, "passages": passages, "statements_by_tier": tiers,
+        "statements_by_type": types,
+    }  # fmt: skip
+    return Stats(ctx=ctx, counts=counts, documents=documents)
 
 
 def stats_text(result: Stats) -> Iterator[str]:
@@ -171,12 +187,21 @@ def stats_text(result: Stats) -> Iterator[str]:
     yield "Memory Store Statistics"
     yield "=" * 40
     yield f"  Total items (active): {n['total_items']}"
+    if n["passages"]:
+        yield f"  Statements: {n['statements']}"
+        yield f"  Passages: {n['passages']}"
     for label, key in (("Archived items", "archived_items"), ("Not injectable", "withheld_items"), ("Files", "files")):
         if n.get(key):
             yield f"  {label}: {n[key]}"
     yield from _index_lines(n)
-    yield from _count_lines("By tier", {tier.upper(): count for tier, count in n["by_tier"].items()}, 4)
-    yield from _count_lines("By type", n["by_type"], 12)
+    which = "Statements by" if n["passages"] else "By"
+    yield from _count_lines(f"{which} tier", {t.upper(): count for t, count in n["statements_by_tier"].items()}, 4)
+    yield from _count_lines(f"{which} type", n["statements_by_type"], 12)
+    if result.documents:
+        from memctl.ops.look.items import document_lines
+
+        yield "  Documents:"
+        yield from (f"    {line}" for line in document_lines(result.ctx, result.documents))
     if len(n.get("by_scope", ())) > 1:
         yield from _count_lines("By scope", n["by_scope"], 12)
     yield f"  Embeddings:   {n['embeddings_count']}"
@@ -212,6 +237,8 @@ _TYPE_ORDER = ("constraint", "decision", "pattern", "definition", "fact", "todo"
 #: Items of a type that are looked at; more would not fit on a page.
 _ITEMS_OF_TYPE = 50
 _TITLE_CHARS = 160
+#: Folders of documents that a digest names.
+_FOLDERS = 8
 
 
 @operation(
@@ -223,40 +250,61 @@ _TITLE_CHARS = 160
     answer={
         "scope": "string", "total": "integer", "by_type": "object", "digest": "string", "tokens_used": "integer",
     },
-    examples=("memctl digest", "memctl digest --scope global --budget 300"),
+    examples=(
+        "memctl digest",
+        "memctl digest --scope global --budget 300",
+        "memctl digest --from people",
+    ),
 )  # fmt: skip
 def digest(
-    ctx: Context, *, request: Annotated[ReadRequest, Fields("scope workspace budget", budget={"default": 800})]
+    ctx: Context,
+    *,
+    request: Annotated[ReadRequest, Fields("scope workspace budget", budget={"default": 800})],
+    source: Source = None,
+    passages: Passages = False,
 ) -> PlainResult:
     """Sum up on one page what a scope holds.
 
-    Types that bind come first: constraints, decisions. Of each type the newest titles are shown, with ids to read
-    them by, as far as the budget goes. Items kept from models are left out.
+    What people and models said comes first: of each type the newest titles, with ids to read them by, as far as the
+    budget goes; types that bind (constraints, decisions) before others. Then the documents, a line for each folder;
+    with --passages their passages stand among the statements. Items kept from models are left out.
     """
+    from memctl.ops.look.items import MOST_DOCUMENTS, document_lines, said_where
     from memctl.reading import delivery
+    from memctl.reading.request import block_budget, read_filters
+    from memctl.store.documents import corpus
     from memctl.store.items import items
 
     budget, filters = block_budget(ctx, request), read_filters(ctx, request, "digest", injectable=True)
-    counts = {kind: items.count(ctx.db, filters.replace(type=kind)) for kind in _TYPE_ORDER}
-    counts = {kind: count for kind, count in counts.items() if count}
+    filters = said_where(ctx, filters, source, passages=passages)
+    documents: list[DocumentSum] = []
+    if filters.origin == "statements":
+        by_file = filters.source is not None
+        documents = corpus.sum_documents(ctx.db, filters.scopes, filters.source, by_file=by_file)
+    found = items.count_by(ctx.db, filters, "type")
+    counts = {kind: found[kind] for kind in _TYPE_ORDER if kind in found}
     newest = {kind: items.list_items(ctx.db, filters.replace(type=kind), _ITEMS_OF_TYPE) for kind in counts}
     free = delivery.items_for_models(ctx, [item for found in newest.values() for item in found], "digest")
     newest = {kind: [free[item.id] for item in found if item.id in free] for kind, found in newest.items()}
     name = " and ".join(filters.scopes or ()) or "all scopes"
-    if not counts:
+    if not (counts or documents):
         ctx.note("[digest] Nothing is remembered here.")
-    lines = list(_page_lines(name, counts, newest, budget))
+    lines = list(_page_lines(name, counts, newest, list(document_lines(ctx, documents, _FOLDERS)), budget))
     page = "\n".join(lines)
     data = {
         "status": "ok", "scope": name, "total": sum(counts.values()), "by_type": counts, "digest": page,
+        "documents": [one._asdict() for one in documents[:MOST_DOCUMENTS]],
         "tokens_used": estimate_tokens(page), **({} if page else {"hint": "Nothing is remembered here."}),
     }  # fmt: skip
     return PlainResult(data, lines)
 
 
-def _page_lines(name: str, counts: dict[str, int], newest: "dict[str, list[MemoryItem]]", budget: int) -> Iterator[str]:
+def _page_lines(
+    name: str, counts: dict[str, int], newest: "dict[str, list[MemoryItem]]", documents: list[str], budget: int
+) -> Iterator[str]:
     """The lines; types take turns, so that each shows its newest before one shows many. Never more than the budget."""
-    head = f"Memory of {name}: " + ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    said = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    head = f"Memory of {name}: {said or 'no statements'}"
     left = budget * CHARS_PER_TOKEN - len(head)
     shown: dict[str, list[str]] = {}
     for kind, item in (
@@ -267,7 +315,16 @@ def _page_lines(name: str, counts: dict[str, int], newest: "dict[str, list[Memor
         if left < 0:
             break
         shown.setdefault(kind, []).append(line)
-    if shown:
+    fitting = []
+    left -= len("\n\ndocuments:")
+    for line in documents:
+        left -= len(line) + 3
+        if left < 0:
+            break
+        fitting.append(f"- {line}")
+    if shown or fitting:
         yield head
     for kind in (kind for kind in counts if kind in shown):
         yield from ("", f"{kind}:", *shown[kind])
+    if fitting:
+        yield from ("", "documents:", *fitting)

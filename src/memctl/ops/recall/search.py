@@ -192,7 +192,7 @@ def _tags(c: Candidate) -> list[str]:
         plain = c.tags.removeprefix('["').removesuffix('"]').split('", "')
         if len(c.tags) == sum(map(len, plain)) + 4 * len(plain) and '"' not in "".join(plain):
             return plain
-    from memctl.store.items.rows import load_strings
+    from memctl.store.items.items import load_strings
 
     return load_strings(c.tags)
 

@@ -1,6 +1,6 @@
 """memctl serve, the MCP server; and memory_metrics, what a running server did so far."""
 
-from memctl.annotations import Annotated, Any, Literal
+from memctl.annotations import Annotated, Literal
 from memctl.context import Context
 from memctl.errors import FileMissing, UsageError
 from memctl.operation import NONE, Arg, PlainResult, Toolset, operation
@@ -115,7 +115,13 @@ def serve(
     configuration of each client.
     """  # fmt: skip
     options = {name: value for name, value in locals().items() if name != "ctx"}
-    _refuse_idle_guards(options)
+    # A guard of the HTTP server where there is none would only seem to guard something.
+    if no_token and token_file is not None:
+        raise UsageError("--no-token and --token-file do not go together", command="serve")
+    for name in ("token_file", "no_token", "allow_host", "allow_origin"):
+        if transport == "stdio" and options[name] not in (None, False):
+            flag = "--" + name.replace("_", "-")
+            raise UsageError(f"{flag} is for a server that is reached over HTTP (--transport)", command="serve")
     from memctl.mcp import server
 
     built = server.build(options, ctx)
@@ -136,16 +142,6 @@ def serve(
         return PlainResult(data, [f"memctl MCP server OK (v{__version__}, db={built.pool.db_path})"])
     server.run(built, options, ctx)
     return PlainResult(data)
-
-
-def _refuse_idle_guards(options: dict[str, Any]) -> None:
-    """Raise UsageError for a guard of the HTTP server where there is none: it would seem to guard something."""
-    if options["no_token"] and options["token_file"] is not None:
-        raise UsageError("--no-token and --token-file do not go together", command="serve")
-    for name in ("token_file", "no_token", "allow_host", "allow_origin"):
-        if options["transport"] == "stdio" and options[name] not in (None, False):
-            flag = "--" + name.replace("_", "-")
-            raise UsageError(f"{flag} is for a server that is reached over HTTP (--transport)", command="serve")
 
 
 # --- memory_metrics --------------------------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ from memctl.writing import (
     StatementBatch,
     parse_proposals,
     read_stdin,
+    standing_words,
+    standings_of,
     store_proposals,
     tell_outcomes,
     without_injected,
@@ -34,9 +36,9 @@ _LINES = 20
 # --- one statement ------------------------------------------------------------------------------------------------
 
 
-def _report_one(done: "StatementOutcome", line: str) -> PlainResult:
+def _report_one(done: "StatementOutcome", row: dict[str, Any], line: str) -> PlainResult:
     """What became of one statement: `status` ok, duplicate (the item was there) or rejected; `action` accept,
-    quarantine or reject.
+    quarantine or reject; how it stands, and when it expires, if it does.
     """
     data: dict[str, Any] = {"status": "rejected", "action": "reject", "reasons": list(done.reasons)}
     if done.kind != "rejected":
@@ -46,7 +48,7 @@ def _report_one(done: "StatementOutcome", line: str) -> PlainResult:
         }  # fmt: skip
     if done.kind not in ("rejected", "stored"):
         data |= {"message": "content already exists", "changed": done.changed}
-    return PlainResult(data, [line])
+    return PlainResult(data | row, [line])
 
 
 @operation(
@@ -92,6 +94,8 @@ def remember(
     elif clean.is_blank(given):
         raise errors.UsageError("the statement is empty", command="remember")
     content = clean.statement(without_injected(ctx, given, "remember"))
+    if not content:
+        raise errors.NothingStored(reason="the input only repeats injected memory")
     source = _named_source(ctx, target.source) if target.source else None
     batch = StatementBatch(ctx, "memctl-remember", target, source)
     item = batch.add(batch.statement(content, title or "", type=type, confidence=confidence), importance)
@@ -105,13 +109,17 @@ def remember(
     if done.kind == "rejected":
         ctx.warn(f"[remember] {'; '.join(done.reasons)}")
         raise errors.NothingStored(reason="rejected by policy")
+    row = standings_of(ctx, [done.id])[done.id]
+    stands = standing_words(row)
     if done.quarantined:
-        ctx.warn(f"[remember] quarantined, kept out of recall: {'; '.join(done.reasons)}")
+        ctx.warn(f"[remember] {stands}, kept out of recall: {'; '.join(done.reasons)}")
+        ctx.note(f"[remember] memctl quarantine release {done.id} --reason WHY lets it be recalled, and keeps it")
     if done.kind == "duplicate":
-        ctx.note("[remember] known already" + ("; what is new about it was added" if done.changed else ""))
+        known = "known already" if stands == "injectable" else f"known already, {stands}"
+        ctx.note(f"[remember] {known}" + ("; what is new about it was added" if done.changed else ""))
     elif not done.quarantined:
-        ctx.note("[remember] stored")
-    return _report_one(done, done.id)
+        ctx.note("[remember] stored" + ("" if stands == "injectable" else f", {stands}"))
+    return _report_one(done, row, done.id)
 
 
 def _named_source(ctx: Context, source: str) -> MemoryProvenance:
@@ -172,7 +180,8 @@ def write(
         done = StatementOutcome("rejected", item.title, reasons=("Content is empty",))
     else:
         done = batch.store("write").outcomes[0]
-    return _report_one(done, done.id or f"rejected: {'; '.join(done.reasons)}")
+    row = standings_of(ctx, [done.id])[done.id] if done.id else {}
+    return _report_one(done, row, done.id or f"rejected: {'; '.join(done.reasons)}")
 
 
 # --- what a model proposes ----------------------------------------------------------------------------------------
@@ -229,7 +238,8 @@ def propose_text(result: Proposals) -> Iterator[str]:
         "some-llm --json < question | MEMCTL_SESSION=review-7 memctl pull --tier mtm",
     ),
     exits={
-        0: "also when everything was known already, the model proposed an empty list, or it refused to answer",
+        0: "also when everything was known already, the model proposed an empty list, refused to answer, or only "
+        "repeated injected memory",
         1: "nothing came in, or nothing of it could be stored",
     },
 )
@@ -262,10 +272,11 @@ def pull(
     given = read_stdin(ctx, "pull")
     if tee and ctx.emit is not None:  # before anything can go wrong; all of it when it is proposals and nothing else
         ctx.emit((parse_proposals(ctx, given).rest or given).rstrip("\n") + "\n")
-    parsed = parse_proposals(ctx, without_injected(ctx, given, "pull"))
+    text = without_injected(ctx, given, "pull")
+    parsed = parse_proposals(ctx, text)
     for problem in parsed.problems:
         ctx.warn(f"[pull] {problem}")
-    is_empty = not parsed.structured and is_empty_talk(parsed.rest)
+    is_empty = not text or (not parsed.structured and is_empty_talk(parsed.rest))
     if parsed.structured:
         proposed = [(batch.proposed(found), found.importance) for found in parsed.proposals]
         said = [(item, importance) for item, importance in proposed if not clean.is_blank(item.content)]
@@ -276,7 +287,8 @@ def pull(
         if len(said) < len(proposed):
             ctx.note(f"[pull] {len(proposed) - len(said)} proposal(s) only repeat injected memory")
     elif is_empty:
-        ctx.note("[pull] the input is a refusal, or says nothing: not stored")
+        why = "is a refusal, or says nothing" if text else "only repeats injected memory"
+        ctx.note(f"[pull] the input {why}: not stored")
     else:
         ctx.note("[pull] no structured proposals found — storing as single note")
         batch.add(batch.statement(parsed.rest, clean.one_line(title or "") or _note_title(parsed.rest), type=type))
@@ -302,10 +314,12 @@ def _report_pulled(
     ctx = batch.ctx
     kinds = Counter(outcome.kind for outcome in kept.outcomes)
     stored, rejected, problems = kinds["stored"], kinds["rejected"], len(parsed.problems)
+    rows = standings_of(ctx, [outcome.id for outcome in kept.stored]) if kept.stored else {}
     data = {
         "status": "ok", "stored": stored, "duplicate": kinds["duplicate"],
         "quarantined": sum(outcome.quarantined for outcome in kept.stored), "redacted": kept.redacted,
         "rejected": rejected, "problems": problems, "item_ids": [outcome.id for outcome in kept.stored],
+        "items": list(rows.values()),
         **({"empty": 1} if is_empty else {}),
     }  # fmt: skip
 
@@ -316,7 +330,7 @@ def _report_pulled(
             return f"Rejected by policy: '{title}' ({reasons})"
         if outcome.kind == "duplicate":
             return f"skip duplicate: '{title}'" + (" (what is new about it was added)" if outcome.changed else "")
-        return f"quarantined, kept out of recall: '{title}' ({reasons})"
+        return f"{standing_words(rows[outcome.id])}, kept out of recall: '{title}' ({reasons})"
 
     told = (("rejected", ctx.warn), ("duplicate", ctx.note), ("quarantined", ctx.note))
     tell_outcomes("pull", kept.outcomes, line, told, _LINES)

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memctl import ids
-from memctl.store.database import Database, prefix_end
-from memctl.store.filters import Filters
-from memctl.store.items import rows
+from memctl.store.database import Database
+from memctl.store.filters import LAST, Filters
+from memctl.store.items.items import load_strings
 from memctl.types import CorpusMetadata
 
 
@@ -49,17 +49,17 @@ class FileSummary(NamedTuple):
 def get_files(db: Database, paths: Iterable[str]) -> dict[str, IngestedFile]:
     """What the store knows of these files; files it has not met are left out."""
     join, extra, changed = "", "NULL, NULL, ''", "NULL"
-    if db.has("memory_files"):
+    if "memory_files" in db.tables:
         join = "LEFT JOIN memory_files AS f ON f.file_path = c.file_path"
-        changed = "f.ctime_ns" if db.has("memory_gone_files") else "NULL"  # they came together
+        changed = "f.ctime_ns" if "memory_gone_files" in db.tables else "NULL"  # they came together
         extra = "f.mtime_ns, f.inode, coalesce(f.recipe, '')"
-    found = db.rows_for(
+    found = db.rows(
         f"SELECT c.file_path, c.sha256, c.item_ids, c.size_bytes, {extra}, c.ext, c.mount_id, c.rel_path, c.lang_hint, "
         f"{changed} FROM corpus_hashes AS c {join} WHERE c.file_path IN (?*)",
-        paths,
+        keys=paths,
     )
     return {
-        path: IngestedFile(path, sha256, tuple(rows.load_strings(item_ids)), *more)
+        path: IngestedFile(path, sha256, tuple(load_strings(item_ids)), *more)
         for path, sha256, item_ids, *more in found
     }
 
@@ -85,6 +85,11 @@ def put_files(db: Database, files: Iterable[IngestedFile]) -> None:
         )
 
 
+def prefix_end(prefix: str) -> str:
+    """The first text after all with this prefix: `path >= prefix AND path < prefix_end(prefix)` uses an index."""
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
+
+
 def list_files_below(db: Database, prefix: str = "", scopes: tuple[str, ...] | None = None) -> list[FileSummary]:
     """The files below a folder (its path ends in a separator; "" means all files), by path.
 
@@ -94,7 +99,9 @@ def list_files_below(db: Database, prefix: str = "", scopes: tuple[str, ...] | N
     if prefix:
         where += " AND c.file_path >= ? AND c.file_path < ?"
         values = [prefix, prefix_end(prefix)]
-    recorded = "c.size_bytes, c.ext, c.rel_path" if db.has("memory_mounts") else "NULL, NULL, NULL"  # since schema 2
+    recorded = "NULL, NULL, NULL"
+    if "memory_mounts" in db.tables:  # since schema 2
+        recorded = "c.size_bytes, c.ext, c.rel_path"
     found = db.rows(
         f"SELECT c.file_path, json_array_length({_ITEM_IDS}), {recorded} FROM corpus_hashes AS c "
         f"WHERE {where} ORDER BY c.file_path",
@@ -110,6 +117,56 @@ def list_files_below(db: Database, prefix: str = "", scopes: tuple[str, ...] | N
     return [FileSummary(path, size, n - gone.get(path, 0), ext, rel) for path, n, size, ext, rel in found]
 
 
+class DocumentSum(NamedTuple):
+    """Documents as one line tells of them: a folder or a single file, how much is in it, and when it was last read."""
+
+    path: str
+    files: int
+    passages: int
+    updated_at: str
+
+
+def has_documents(db: Database) -> bool:
+    """Whether any file has passages here."""
+    return db.row("SELECT 1 FROM corpus_hashes WHERE chunk_count > 0 LIMIT 1") is not None
+
+
+def sum_documents(
+    db: Database, scopes: tuple[str, ...] | None = None, source: str | None = None, *, by_file: bool = False
+) -> list[DocumentSum]:
+    """The documents whose passages are in these scopes, summed up by mount, other files by their folders; by path.
+
+    What a folder holds is told by its files: one whose passages are in several scopes counts where its first one is.
+
+    source   only this file, or the files below this folder (an absolute path)
+    by_file  each file by itself
+    """
+    values: list[Any] = []
+    join, where = "", "c.chunk_count > 0"
+    if scopes is not None:
+        inside = f"scope IN ({', '.join('?' * len(scopes))})"
+        if db.row(f"SELECT 1 FROM memory_items WHERE archived = 0 AND NOT {inside} LIMIT 1", scopes):
+            join = f"JOIN memory_items AS i ON i.id = json_extract({_ITEM_IDS}, '$[0]') AND i.{inside}"
+            values += scopes
+    folder = _FOLDER
+    if by_file:
+        folder = "c.file_path"
+    elif "memory_mounts" in db.tables:  # since schema 2
+        join += " LEFT JOIN memory_mounts AS m ON m.mount_id = c.mount_id"
+        folder = f"coalesce(rtrim(m.path, '/') || '/', {_FOLDER})"
+    if source is not None:
+        where += " AND (c.file_path = ? OR c.file_path BETWEEN ? AND ?)"
+        values += [source, f"{source}/", f"{source}/{LAST}"]
+    found = db.rows(
+        f"SELECT {folder} AS folder, min(c.file_path), count(*), sum(c.chunk_count), max(c.ingested_at) "
+        f"FROM corpus_hashes AS c {join} WHERE {where} GROUP BY folder ORDER BY folder",
+        values,
+    )
+    return [DocumentSum(path if files == 1 else name, files, count, last) for name, path, files, count, last in found]
+
+
+#: The folder of a file, with the separator that it ends in: the path without the last characters that are none.
+_FOLDER = "rtrim(c.file_path, replace(c.file_path, '/', ''))"
 #: The ids of a file's items, `[]` where another program left something that is no JSON.
 _ITEM_IDS = "CASE WHEN json_valid(c.item_ids) THEN c.item_ids ELSE '[]' END"
 
@@ -125,12 +182,12 @@ def _count_passages(db: Database, where: str, items: str, values: list[Any]) -> 
     )
 
 
-def forget_files(db: Database, paths: Iterable[str]) -> None:
-    """Drop the records of files; their items are not touched."""
+def forget_files(db: Database, paths: Iterable[str], *, gone: bool = False) -> None:
+    """Drop the records of files, or what was archived of files that are gone; items are not touched."""
     keys = [(path,) for path in paths]
     with db.atomic():
-        db.run_many("DELETE FROM corpus_hashes WHERE file_path = ?", keys)
-        db.run_many("DELETE FROM memory_files WHERE file_path = ?", keys)
+        for table in ("memory_gone_files",) if gone else ("corpus_hashes", "memory_files"):
+            db.run_many(f"DELETE FROM {table} WHERE file_path = ?", keys)
 
 
 def expect_files(db: Database, paths: Iterable[str]) -> None:
@@ -151,7 +208,7 @@ def list_files(db: Database, path: str | None = None, mount_id: str | None = Non
     found = db.rows(f"SELECT {', '.join(names)} FROM corpus_hashes WHERE {where} ORDER BY file_path", values)
     out = [dict(zip(names, row, strict=True)) for row in found]
     for row in out:
-        row["item_ids"] = rows.load_strings(row["item_ids"])
+        row["item_ids"] = load_strings(row["item_ids"])
     return out
 
 
@@ -243,13 +300,13 @@ _SEEN = (
 def paths_with(db: Database, hashes: Iterable[str]) -> dict[str, list[str]]:
     """The known files whose bytes have these hashes, and then those that were known before they were gone."""
     out: dict[str, list[str]] = {}
-    if db.has("memory_gone_files"):
-        for sha256, path in db.rows_for(
+    if "memory_gone_files" in db.tables:
+        for sha256, path in db.rows(
             "SELECT sha256, file_path FROM (SELECT sha256, file_path, 0 AS gone FROM corpus_hashes "
             "WHERE sha256 IN (?*) UNION ALL SELECT sha256, file_path, 1 FROM memory_gone_files WHERE sha256 IN (?*) "
             "AND item_ids <> '[]') "
             "ORDER BY gone, file_path",
-            sorted(set(hashes)),
+            keys=sorted(set(hashes)),
         ):
             out.setdefault(sha256, []).append(path)
     return out
@@ -258,13 +315,13 @@ def paths_with(db: Database, hashes: Iterable[str]) -> dict[str, list[str]]:
 def get_seen(db: Database, recipe: str, *, below: str | None = None, paths: Iterable[str] = ()) -> dict[str, SeenFile]:
     """The files below a folder (its path ends in a separator), or those of `paths`, as they were last read."""
     if below is None:
-        if not db.has("memory_gone_files"):
+        if "memory_gone_files" not in db.tables:
             return {}
-        these = db.rows_for(f"{_SEEN} WHERE c.file_path IN (?*)", paths, recipe)
+        these = db.rows(f"{_SEEN} WHERE c.file_path IN (?*)", (recipe,), keys=paths)
         return {path: SeenFile(*seen) for path, *seen in these}
     within = (below, prefix_end(below))
-    if not db.has("memory_gone_files"):  # an older store, not written to yet: everything will be read anew
-        mount = "mount_id" if db.has("memory_mounts") else "NULL"
+    if "memory_gone_files" not in db.tables:  # an older store, not written to yet: everything will be read anew
+        mount = "mount_id" if "memory_mounts" in db.tables else "NULL"
         older = f"SELECT file_path, {mount} FROM corpus_hashes WHERE file_path >= ? AND file_path < ?"
         return {
             path: SeenFile(None, None, None, None, current=False, mount_id=owner)
@@ -286,7 +343,7 @@ class UnreadFile(NamedTuple):
 
 def get_unread_below(db: Database, prefix: str, recipe: str | None = None) -> dict[str, UnreadFile]:
     """The files below a folder that could not be read when they were last looked at; with these options and rules."""
-    if not db.has("memory_unread_files"):
+    if "memory_unread_files" not in db.tables:
         return {}
     found = db.rows(
         "SELECT file_path, size, mtime_ns, ctime_ns, inode, reason FROM memory_unread_files "
@@ -310,7 +367,7 @@ def forget_unread(db: Database, paths: Iterable[str]) -> None:
     if gone:
         stored = (row[0] for row in db.rows("SELECT file_path FROM memory_unread_files WHERE instr(file_path, '#')"))
         hidden = find_stand_ins(stored)
-        gone += filter(None, [stand_in_of(path, hidden) for path in gone])
+        gone += [hidden[one] for one in map(path_hash, gone if hidden else ()) if one in hidden]
         with db.atomic():
             db.run_many("DELETE FROM memory_unread_files WHERE file_path = ?", [(path,) for path in gone])
 
@@ -328,21 +385,15 @@ def record_gone(db: Database, files: Mapping[str, GoneFile]) -> None:
 
 def get_gone(db: Database, paths: Iterable[str]) -> dict[str, GoneFile]:
     """What was archived of these files earlier on; files without such are left out."""
-    found = db.rows_for("SELECT file_path, sha256, item_ids FROM memory_gone_files WHERE file_path IN (?*)", paths)
-    return {path: GoneFile(sha256, tuple(rows.load_strings(item_ids))) for path, sha256, item_ids in found}
-
-
-def forget_gone(db: Database, paths: Iterable[str]) -> None:
-    """Forget what was archived of these files."""
-    with db.atomic():
-        db.run_many("DELETE FROM memory_gone_files WHERE file_path = ?", [(path,) for path in paths])
+    found = db.rows("SELECT file_path, sha256, item_ids FROM memory_gone_files WHERE file_path IN (?*)", keys=paths)
+    return {path: GoneFile(sha256, tuple(load_strings(item_ids))) for path, sha256, item_ids in found}
 
 
 def archived_by_ingest(db: Database, item_ids: Sequence[str]) -> list[str]:
     """Those of these archived items that following their document archived, and nobody else."""
-    found = db.rows_for(
+    found = db.rows(
         "SELECT item_id, reason, max(revision_num) FROM memory_revisions WHERE item_id IN (?*) GROUP BY item_id",
-        item_ids,
+        keys=item_ids,
     )
     return [item_id for item_id, reason, _ in found if reason == "ingest"]
 
@@ -377,7 +428,7 @@ class SecretPath(NamedTuple):
 
 def make_stand_in(path: str, shown: str) -> str:
     """What a file is called in the store: its path, or, where `shown` differs from it, the stand-in."""
-    return path if path == shown else f"{shown}#{_path_hash(path)}"
+    return path if path == shown else f"{shown}#{path_hash(path)}"
 
 
 def find_stand_ins(stored: Iterable[str]) -> dict[str, str]:
@@ -389,27 +440,23 @@ def find_stand_ins(stored: Iterable[str]) -> dict[str, str]:
     }
 
 
-def stand_in_of(path: str, hidden: Mapping[str, str]) -> str:
-    """The stand-in of a path, of those that `find_stand_ins` gave; "" if it has none."""
-    return hidden.get(_path_hash(path), "") if hidden else ""
-
-
-def _path_hash(path: str) -> str:
+def path_hash(path: str) -> str:
+    """The hash of a path by which its stand-in is known."""
     return ids.bytes_hash(path.encode("utf-8", "surrogatepass"))[:_HASH_DIGITS]
 
 
 def find_secret_paths(db: Database, shown: Callable[[str], str]) -> list[SecretPath]:
     """The paths in the store that may not be there; `shown` says how policy lets one be shown."""
     out = []
-    for table, column in (*((table, "file_path") for table in _PATH_KEYS), *_OTHER_PATHS):
-        if db.has(table):
-            found = db.rows(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY 1")
-            out += [SecretPath(table, column, path, make_stand_in(path, shown(path))) for (path,) in found]
-    logged = f"SELECT DISTINCT {_LOGGED_PATH} FROM memory_events WHERE action = 'mount_register' ORDER BY 1"
-    out += [
-        SecretPath("memory_events", "", path, make_stand_in(path, shown(path))) for (path,) in db.rows(logged) if path
-    ]
-    return [one for one in out if one.path != one.stand_in]
+    logged = ("memory_events", f"{_LOGGED_PATH} AS path")
+    for table, column in (*((table, "file_path") for table in _PATH_KEYS), *_OTHER_PATHS, logged):
+        if table in db.tables:
+            only = "WHERE action = 'mount_register'" if table == "memory_events" else ""
+            for (path,) in db.rows(f"SELECT DISTINCT {column} FROM {table} {only} ORDER BY 1"):
+                stand_in = make_stand_in(path, shown(path)) if path else path
+                if stand_in != path:
+                    out.append(SecretPath(table, column, path, stand_in))
+    return out
 
 
 def hide_paths(db: Database, held: Iterable[SecretPath]) -> None:

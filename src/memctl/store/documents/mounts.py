@@ -8,7 +8,8 @@ from typing import Any
 from memctl import ids, registry
 from memctl.paths import real_path
 from memctl.store.database import Database
-from memctl.store.items import events, rows
+from memctl.store.items import events
+from memctl.store.items.items import load_strings
 
 #: Where schema_meta says how a mount's documents are cut: this and the mount's id.
 _CHUNK_TOKENS = "chunk_tokens "
@@ -85,10 +86,10 @@ def resolve_path(store: str, path: str) -> str:
 
 def list_mounts(db: Database) -> list[dict[str, Any]]:
     """All mounts, oldest first, `ignore_patterns` decoded; `scope` and `chunk_tokens` are None where the default is."""
-    if not db.has("memory_mounts"):
+    if "memory_mounts" not in db.tables:
         return []
     options: dict[str, str | None] = {}
-    if db.has("memory_mount_options"):
+    if "memory_mount_options" in db.tables:
         options = dict(db.rows("SELECT mount_id, scope FROM memory_mount_options"))
     sizes = dict(
         db.rows(
@@ -99,7 +100,7 @@ def list_mounts(db: Database) -> list[dict[str, Any]]:
     out = []
     for row in db.rows(f"SELECT {', '.join(_NAMES)} FROM memory_mounts ORDER BY created_at, mount_id"):
         mount = dict(zip(_NAMES, row, strict=True))
-        mount["ignore_patterns"] = rows.load_strings(mount.pop("ignore_json"))
+        mount["ignore_patterns"] = load_strings(mount.pop("ignore_json"))
         mount["scope"] = options.get(mount["mount_id"])
         mount["path"] = resolve_path(db.path, mount["path"])
         size = str(sizes.get(mount["mount_id"], ""))

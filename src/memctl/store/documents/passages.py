@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from memctl import ids
 from memctl.store.database import Database
-from memctl.store.items import rows
-from memctl.store.items.items import UNCHANGED
+from memctl.store.items.items import COLUMNS, UNCHANGED, dump_json
 from memctl.text.source_trust import STRANGER
 
 
@@ -30,10 +29,10 @@ class UntrustedPosition(SourcePosition):
 
 def get_positions(db: Database, item_ids: Iterable[str]) -> dict[str, SourcePosition]:
     """The places of these items; those without one are left out."""
-    if not db.has("memory_sources"):
+    if "memory_sources" not in db.tables:
         return {}
     sql = "SELECT item_id, position, line_start, line_end, anchor FROM memory_sources WHERE item_id IN (?*)"
-    return {item_id: SourcePosition(*place) for item_id, *place in db.rows_for(sql, item_ids)}
+    return {item_id: SourcePosition(*place) for item_id, *place in db.rows(sql, keys=item_ids)}
 
 
 def set_positions(db: Database, places: Mapping[str, SourcePosition]) -> None:
@@ -61,18 +60,56 @@ def complete_positions(db: Database) -> int:
     return len(places)
 
 
-# --- bulk insert -----------------------------------------------------------------------------------------------------
+# --- new passages ----------------------------------------------------------------------------------------------------
+
+
+class PassageRows:
+    """Makes the rows of one file's passages.
+
+    path, sha256  of the file; tags: those that its passages share; now: when they are stored (ISO 8601)
+    """
+
+    __slots__ = ("_corpus", "_now", "_scope", "_source", "_tags", "tags")
+
+    def __init__(
+        self, path: str, sha256: str, *, tags: Sequence[str], scope: str, corpus_id: str | None, now: str
+    ) -> None:
+        name = dump_json(path)
+        chunk = name[:-1]  # the position and the quote come behind it
+        head = f'{{"source_kind": "doc", "source_id": {name}, "chunk_ids": [{chunk}:'
+        self._source = (head, f'"], "content_hashes": ["sha256:{sha256}"], "created_at": "{now}"}}')
+        self.tags = list(tags)
+        self._tags, self._scope, self._corpus, self._now = dump_json(self.tags), scope, corpus_id or "", now
+
+    def row(
+        self,
+        item_id: str,
+        title: str,
+        content: str,
+        content_hash: str,
+        *,
+        position: int,
+        injectable: bool,
+        tags: Sequence[str] | None = None,
+    ) -> tuple[Any, ...]:
+        """The row of a passage, in the order of `items.COLUMNS`; `tags` where it has others than the file."""
+        head, tail = self._source
+        return (
+            item_id, "stm", "note", title, content, self._tags if tags is None else dump_json(list(tags)), "[]", "[]",
+            f"{head}{position}{tail}", 0.5, "unverified", self._scope, None, 0, None, self._now, self._now, None,
+            None, 0, content_hash, self._corpus, int(injectable),
+        )  # fmt: skip
 
 
 #: Rows from which on a bulk insert is faster than single ones.
 WORTHWHILE = 100
 
-_STAGED_COLUMNS = (*rows.COLUMNS, "revision_id", "event_id")
+_STAGED_COLUMNS = (*COLUMNS, "revision_id", "event_id")
 _CREATE_STAGED = f"CREATE TEMP TABLE IF NOT EXISTS memctl_staged (at INTEGER PRIMARY KEY, {', '.join(_STAGED_COLUMNS)})"
 
 #: Each table's columns, and what they get: a column of the temporary table, or what all rows have in common.
 _TABLES = {
-    "memory_items": {name: name for name in rows.COLUMNS},
+    "memory_items": {name: name for name in COLUMNS},
     "memory_revisions": {
         "revision_id": "revision_id", "item_id": "id", "revision_num": "number", "snapshot": "snapshot",
         "changed_at": "updated_at", "reason": "reason",
@@ -100,7 +137,7 @@ def temp_tables_in_memory(db: Database) -> Iterator[None]:
 
 
 def bulk_insert(db: Database, row_values: Sequence[tuple[Any, ...]], reason: str) -> None:
-    """Store items with new ids, as rows of `rows.COLUMNS`; the same as `items.write_rows`, within a transaction.
+    """Store items with new ids, as rows of `COLUMNS`; the same as `items.write_rows`, within a transaction.
 
     Each has its event, and a revision that says "as the row still is".
     """

@@ -1,10 +1,10 @@
-"""What stands beside items in tables of their own: links, pins, importance."""
+"""What stands beside items in tables of their own: links (one that stands for another), pins, importance."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from memctl import ids
 from memctl.store.database import Database
-from memctl.store.items import events
+from memctl.store.items import events, items
 from memctl.types import MemoryLink
 
 
@@ -17,6 +17,19 @@ def add_link(db: Database, src_id: str, dst_id: str, rel: str, created_at: str |
             (src_id, dst_id, rel, created_at or ids.timestamp()),
         )
         events.log(db, "link", src_id, {"dst_id": dst_id, "rel": rel})
+
+
+def supersede(db: Database, old_id: str, new_id: str, reason: str = "supersede") -> bool:
+    """Let a new item stand for an old one: link, archive and pointer in one transaction; False if one is missing.
+
+    The new one matters as much as the old one did, unless it was said how much it does.
+    """
+    with db.atomic():
+        if items.get(db, new_id) is None or not items.archive(db, old_id, reason, superseded_by=new_id):
+            return False
+        add_link(db, new_id, old_id, "supersedes")
+        inherit_importance(db, [(old_id, new_id)])
+    return True
 
 
 def links_of(db: Database, item_id: str) -> list[MemoryLink]:
@@ -32,12 +45,12 @@ def links_of(db: Database, item_id: str) -> list[MemoryLink]:
 def superseded_by_each(db: Database, item_ids: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
     """What these items stand for: item id -> the older ones and when each was made ("" if it is gone), newest first."""
     out: dict[str, list[tuple[str, str]]] = {}
-    if db.has("memory_links"):
-        for src, dst, made in db.rows_for(
+    if "memory_links" in db.tables:
+        for src, dst, made in db.rows(
             "SELECT l.src_id, l.dst_id, i.created_at FROM memory_links AS l "
             "LEFT JOIN memory_items AS i ON i.id = l.dst_id WHERE l.src_id IN (?*) "
             "AND l.rel = 'supersedes' ORDER BY l.src_id, i.created_at DESC, l.dst_id",
-            item_ids,
+            keys=item_ids,
         ):
             out.setdefault(src, []).append((dst, str(made or "")))
     return out
@@ -75,10 +88,10 @@ NEUTRAL_IMPORTANCE = 0.5
 
 def get_importance(db: Database, item_ids: Iterable[str]) -> dict[str, float]:
     """The importance of these items; those of neutral importance are left out."""
-    if not db.has("memory_importance"):
+    if "memory_importance" not in db.tables:
         return {}
     sql = "SELECT item_id, importance FROM memory_importance WHERE item_id IN (?*)"
-    return dict(db.rows_for(sql, item_ids))
+    return dict(db.rows(sql, keys=item_ids))
 
 
 def set_importance(db: Database, values: Mapping[str, float]) -> None:
@@ -119,14 +132,13 @@ class ImportanceChanges:
         """Read what was said of items that are in the store."""
         self._there.update(get_importance(db, ids))
 
-    def take(self, item_id: str, value: float | None) -> None:
-        """Set the importance of a new item; None says nothing."""
-        if value is not None:
-            self._now[item_id] = value
+    def rises(self, item_id: str, value: float | None, *, new: bool = False) -> bool:
+        """Give an item this importance: a new one always, a known one if it is higher than what it has; whether it was.
 
-    def rises(self, item_id: str, value: float | None) -> bool:
-        """Give a known item this importance if that is higher than what it has; whether it is."""
-        if value is None or value <= self._now.get(item_id, self._there.get(item_id, NEUTRAL_IMPORTANCE)):
+        None says nothing.
+        """
+        known = -1.0 if new else self._now.get(item_id, self._there.get(item_id, NEUTRAL_IMPORTANCE))
+        if value is None or value <= known:
             return False
         self._now[item_id] = value
         return True
@@ -134,8 +146,4 @@ class ImportanceChanges:
     def write(self, db: Database) -> None:
         """Store what was said, and begin anew."""
         set_importance(db, self._now)
-        self.forget()
-
-    def forget(self) -> None:
-        """Begin anew without storing anything."""
         self._there, self._now = {}, {}

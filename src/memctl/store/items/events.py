@@ -1,15 +1,19 @@
-"""The log of what was done. Details never hold content, queries or anything that policy refused."""
+"""The log of what was done. Details never hold content, queries or anything that policy refused.
+
+The event of a governed write names the rules that judged what was written. A note in `schema_meta` says which rules saw
+the whole store, and when. Reading asks both, and judges again only what today's rules have not seen: what another
+program wrote, or a program past the gate of policy, no rules have seen.
+"""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from memctl import ids
-from memctl.store.database import Database, placeholders
-from memctl.store.items import rows
-from memctl.types import MemoryEvent
-
-_COLUMNS = "id, action, item_id, details_json, content_hash, timestamp"
+from memctl.store.database import Database
+from memctl.store.items import items
+from memctl.types import MemoryEvent, MemoryItem
 
 
 def log(
@@ -37,27 +41,22 @@ def list_events(
         if value is not None:
             parts.append(f"{column} = ?")
             values.append(value)
-    found = db.rows(
-        f"SELECT {_COLUMNS} FROM memory_events WHERE {' AND '.join(parts)} ORDER BY timestamp DESC, rowid DESC LIMIT ?",
-        [*values, limit],
-    )
-    return [_event(row) for row in found]
-
-
-def _event(row: Sequence[Any]) -> MemoryEvent:
-    event_id, action, item_id, details, content_hash, moment = row
-    return MemoryEvent(event_id, action, item_id, rows.load_json(details) or {}, content_hash, moment)
+    return _read_events(db, f"{' AND '.join(parts)} ORDER BY timestamp DESC, rowid DESC LIMIT ?", [*values, limit])
 
 
 def events_of_run(db: Database, run: str, actions: Sequence[str]) -> list[MemoryEvent]:
     """The events of these actions whose details name a run, oldest first."""
-    found = db.rows(
-        f"SELECT {_COLUMNS} FROM memory_events WHERE action IN ({placeholders(actions)}) "
-        "AND instr(details_json, ?) ORDER BY rowid",
-        [*actions, json.dumps(run)],
-    )
-    events = [_event(row) for row in found]
-    return [event for event in events if isinstance(event.details, dict) and event.details.get("run") == run]
+    some = ", ".join("?" * len(actions))
+    named = f"action IN ({some}) AND instr(details_json, ?) ORDER BY rowid"
+    return [one for one in _read_events(db, named, [*actions, json.dumps(run)]) if one.details.get("run") == run]
+
+
+def _read_events(db: Database, where: str, values: list[object]) -> list[MemoryEvent]:
+    sql = f"SELECT id, action, item_id, details_json, content_hash, timestamp FROM memory_events WHERE {where}"
+    return [
+        MemoryEvent(event_id, action, item_id, items.load_object(details), content_hash, moment)
+        for event_id, action, item_id, details, content_hash, moment in db.rows(sql, values)
+    ]
 
 
 #: How the log names a thing that a tool or a person makes: the action, and the key of its details.
@@ -81,3 +80,72 @@ def last_time(db: Database, actions: list[str] | None = None) -> str | None:
         return newest
     found = [db.value("SELECT max(timestamp) FROM memory_events WHERE action = ?", (a,)) for a in actions]
     return max((t for t in found if t), default=None)
+
+
+# --- by which rules items were judged --------------------------------------------------------------------------------
+
+
+#: The note: the rules that saw everything, and when.
+SCAN_KEY = "memctl_scanned"
+#: Reasons of writes that leave an item's texts as they were judged.
+_SAME_TEXT = ("archive", "merge", "promote", "release", "restore", "supersede")
+
+
+def name_rules(switches: str) -> str:
+    """The name of the rules in force: their version, and what `MemoryPolicy.switches` says of a project's own part."""
+    from memctl.policy.version import RULES_VERSION
+
+    return f"{RULES_VERSION} {switches}".strip()
+
+
+@contextmanager
+def judged_write(db: Database, switches: str | None) -> Iterator[None]:
+    """A transaction whose events name the rules in force, which judged what is written; None: no rules did."""
+    before = db.rules
+    with db.atomic():
+        db.rules = "" if switches is None else name_rules(switches)
+        try:
+            yield
+        finally:
+            db.rules = before
+
+
+def record_scan(db: Database, switches: str, moment: str) -> None:
+    """Record that the rules in force have seen every item as it was at this moment."""
+    db.set_meta(SCAN_KEY, json.dumps({"rules": name_rules(switches), "at": moment}))
+
+
+def unseen_items(
+    db: Database, rules: str, given: Sequence[MemoryItem], *, past: bool = False
+) -> tuple[set[str], dict[str, bool]]:
+    """Which of these items the rules have not seen as they are now; and the note of those that pass, to add to.
+
+    past  they are states of old, which no rules may have seen
+    """
+    passed: dict[str, bool] = db.cached(f"judged by {rules}")
+    if past:
+        return {item.id for item in given}, passed
+    note = items.load_object(db.meta(SCAN_KEY))
+    scanned = str(note.get("at", "")) if note.get("rules") == rules else ""
+    asked = [item for item in given if item.id not in passed]
+    # The last write of each item that says what its texts are: the rules, the hash of the content, and when.
+    last: dict[str, tuple[str, str, str] | None] = db.cached("last writes")
+    unknown = [item.id for item in asked if item.id not in last]
+    db.cached("last writes", len(unknown))
+    last.update(dict.fromkeys(unknown))
+    for item_id, details, content_hash, when in db.rows(
+        # The plus: by item, never by action, which would read the events of the whole store.
+        "SELECT item_id, details_json, content_hash, timestamp FROM memory_events "
+        "WHERE +action = 'write' AND item_id IN (?*) ORDER BY rowid",
+        keys=unknown,
+    ):
+        said, before = items.load_object(details), last[item_id]
+        if before is None or before[1] != content_hash or said.get("reason") not in _SAME_TEXT:
+            last[item_id] = str(said.get("rules", "")), str(content_hash), str(when)
+    for item in asked:
+        write = last[item.id]
+        judged_by, content_hash, when = write or ("", item.content_hash, item.updated_at)
+        if content_hash == item.content_hash and (when <= scanned or (write is not None and judged_by == rules)):
+            passed[item.id] = True
+    db.cached(f"judged by {rules}", len(asked))
+    return {item.id for item in asked if item.id not in passed}, passed

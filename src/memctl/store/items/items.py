@@ -1,26 +1,33 @@
 """Items: read, write, change. Every write is one transaction of row, revision and event.
 
 The newest revision of an item may be `{}`: "as the row still is" (see `schema.REVISION_TRIGGERS`). Bulk ingest uses
-that, because a second copy of every document would cost more than the index.
+that, because a second copy of every document would cost more than the index. Rows of other programs may hold odd
+values: reading them never fails.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from memctl import errors, ids
-from memctl.store import safety
-from memctl.store.database import MAX_VALUES, Database, batches, placeholders
+from memctl.names import VALIDATIONS
+from memctl.store.connect import check_triggers
+from memctl.store.database import BATCH, MAX_VALUES, Database
 from memctl.store.filters import Filters
-from memctl.store.items import rows
 from memctl.store.schema import HASH_KEY
-from memctl.store.search import fts
-from memctl.types import MemoryItem
+from memctl.types import MemoryItem, MemoryProvenance
 
-_VALUES = f"({', '.join('?' * len(rows.COLUMNS))})"
-_REPLACED = ", ".join(f"{c} = excluded.{c}" for c in rows.COLUMNS[1:])
-_ROWS = min(400, MAX_VALUES // len(rows.COLUMNS))
+COLUMNS = (
+    "id", "tier", "type", "title", "content", "tags", "entities", "links_json", "provenance_json", "confidence",
+    "validation", "scope", "expires_at", "usage_count", "last_used_at", "created_at", "updated_at", "rule_id",
+    "superseded_by", "archived", "content_hash", "corpus_id", "injectable",
+)  # fmt: skip
+
+SELECT = ", ".join(f"i.{c}" for c in COLUMNS)
+_VALUES = f"({', '.join('?' * len(COLUMNS))})"
+_REPLACED = ", ".join(f"{c} = excluded.{c}" for c in COLUMNS[1:])
+_ROWS = min(400, MAX_VALUES // len(COLUMNS))
 _REVISION = (
     "INSERT INTO memory_revisions(revision_id, item_id, revision_num, snapshot, changed_at, reason) "
     "VALUES (?, ?, (SELECT coalesce(max(revision_num), 0) + 1 FROM memory_revisions WHERE item_id = ?), ?, ?, ?)"
@@ -34,6 +41,11 @@ UNCHANGED = "{}"
 
 #: What a cached item counts for in `Database.cached`, its text aside: about one finding a field that takes room.
 _FINDINGS = 12
+#: The orders in which items are listed.
+ORDERS = {
+    "newest": "i.updated_at DESC, i.id", "oldest": "i.updated_at", "used": "i.usage_count DESC",
+    "title": "i.title COLLATE NOCASE",
+}  # fmt: skip
 #: Fields that `update` never touches.
 _PROTECTED = ("id", "created_at")
 
@@ -63,69 +75,172 @@ class ItemSummary(NamedTuple):
     archived: bool
 
 
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+def to_item(row: tuple[Any, ...], path: str = "") -> MemoryItem:
+    """The item a row of COLUMNS holds. Raises StoreCorrupt, which names the store's `path`, for a damaged one."""
+    (item_id, tier, type_, title, content, tags, entities, links, provenance, confidence, validation, scope, expires,
+     used, last_used, created, updated, rule, superseded, archived, _hash, corpus, injectable) = row  # fmt: skip
+    found, source = load_json(links), MemoryProvenance.from_dict(load_object(provenance))
+    source.source_kind, source.source_id = _text(source.source_kind), _text(source.source_id)
+    source.chunk_ids, source.content_hashes = load_strings(source.chunk_ids), load_strings(source.content_hashes)
+    try:
+        return MemoryItem(
+            id=str(item_id), tier=tier, type=type_, title=_text(title), content=_text(content),
+            tags=load_strings(tags), entities=load_strings(entities),
+            links=[link for link in found if isinstance(link, dict)] if isinstance(found, list) else [],
+            provenance=source,
+            confidence=float(confidence) if isinstance(confidence, int | float) else 0.5,
+            validation=validation if validation in VALIDATIONS else "unverified", scope=_text(scope),
+            expires_at=_text(expires, None),
+            usage_count=int(used) if isinstance(used, int | float) and abs(used) < 1 << 63 else 0,
+            last_used_at=_text(last_used, None), created_at=_text(created), updated_at=_text(updated),
+            rule_id=_text(rule, None), superseded_by=_text(superseded, None), archived=bool(archived),
+            corpus_id=_text(corpus, None), injectable=bool(injectable),
+        )  # fmt: skip
+    except (ValueError, TypeError, OverflowError) as exc:  # no program stores what its table refuses
+        raise errors.StoreCorrupt(path=path, reason=f"item {_text(item_id)}: {exc}") from exc
+
+
+def from_item(item: MemoryItem) -> tuple[Any, ...]:
+    """The row of COLUMNS for an item."""
+    p = item.provenance
+    source = {  # `to_dict` would copy each list first
+        "source_kind": p.source_kind, "source_id": p.source_id, "chunk_ids": p.chunk_ids,
+        "content_hashes": p.content_hashes, "created_at": p.created_at,
+    }  # fmt: skip
+    return (
+        item.id, item.tier, item.type, item.title, item.content, _dump_strings(tuple(item.tags)),
+        _dump_strings(tuple(item.entities)),
+        dump_json(item.links), dump_json(source), item.confidence, item.validation, item.scope,
+        item.expires_at, item.usage_count, item.last_used_at, item.created_at, item.updated_at, item.rule_id,
+        item.superseded_by, int(item.archived), ids.content_hash(item.content), item.corpus_id, int(item.injectable),
+    )  # fmt: skip
+
+
+def load_strings(held: object) -> list[str]:
+    """A JSON array, or a list that was one, as a list of strings; anything else is an empty list."""
+    value = held if isinstance(held, list) else load_json(held)
+    return [_text(v) for v in value if isinstance(v, str | int | float)] if isinstance(value, list) else []
+
+
+def load_json(text: object) -> Any:
+    """JSON, or None when it is none."""
+    if not isinstance(text, str | bytes):
+        return None
+    if text == "[]":  # most are
+        return []
+    try:
+        return _decode(text) if isinstance(text, str) else json.loads(text)
+    except (ValueError, RecursionError):  # the latter: lists in lists in lists, which nobody stores
+        return None
+
+
+def load_object(text: object) -> dict[str, Any]:
+    """A JSON object; an empty one for anything else."""
+    value = load_json(text)
+    return value if isinstance(value, dict) else {}
+
+
+#: `json.loads` without its questions about bytes and byte order marks.
+_decode = json.JSONDecoder().decode
+#: Unescaped, so that the full-text index sees é and not \\u00e9; one encoder, because json.dumps makes one a call.
+dump_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
+#: A tuple of strings as JSON; the passages of a document share their tags.
+_dump_strings = lru_cache(maxsize=256)(dump_json)
+
+
+def _text(value: object, missing: str | None = "") -> Any:
+    """A cell as text; `missing` for NULL."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if isinstance(value, str) else missing if value is None else str(value)
+
+
 # --- read ------------------------------------------------------------------------------------------------------------
 
 
 def get(db: Database, item_id: str) -> MemoryItem | None:
     """The item with this id, archived or not; reading it counts as no use."""
-    row = db.row(f"SELECT {rows.SELECT} FROM memory_items AS i WHERE i.id = ?", (item_id,))
-    return None if row is None else rows.to_item(row, db.path)
+    row = db.row(f"SELECT {SELECT} FROM memory_items AS i WHERE i.id = ?", (item_id,))
+    return None if row is None else to_item(row, db.path)
 
 
-def get_many(db: Database, item_ids: Iterable[str]) -> list[MemoryItem]:
-    """The items with these ids, in the order asked; unknown ids are left out."""
+def get_many(db: Database, item_ids: Iterable[str], *, cached: bool = False) -> list[MemoryItem]:
+    """The items with these ids, in the order asked; unknown ids are left out.
+
+    cached  for answers: as they were when the store was last written to, uses aside; they must not be changed
+    """
     wanted = list(item_ids)
-    held = db.rows_for(f"SELECT {rows.SELECT} FROM memory_items AS i WHERE i.id IN (?*)", wanted)
-    found = {row[0]: rows.to_item(row, db.path) for row in held}
-    return [found[i] for i in wanted if i in found]
-
-
-def get_cached(db: Database, item_ids: Iterable[str]) -> list[MemoryItem]:
-    """The same for answers: as they were when the store was last written to, uses aside. They must not be changed."""
-    wanted = list(item_ids)
-    held: dict[str, MemoryItem] = db.cached("items")
-    if unknown := [i for i in wanted if i not in held]:
-        found = {item.id: item for item in get_many(db, unknown)}
-        held.update(found)
-        db.cached("items", sum(_FINDINGS + len(item.content) // 100 for item in found.values()))
+    held: dict[str, MemoryItem] = db.cached("items") if cached else {}
+    unknown = [i for i in wanted if i not in held]
+    for row in db.rows(f"SELECT {SELECT} FROM memory_items AS i WHERE i.id IN (?*)", keys=unknown):
+        held[row[0]] = to_item(row, db.path)
+    if cached:
+        db.cached("items", sum(_FINDINGS + len(held[i].content) // 100 for i in unknown if i in held))
     return [held[i] for i in wanted if i in held]
 
 
-def list_items(db: Database, filters: Filters, limit: int = 100) -> list[MemoryItem]:
-    """Items that pass the filters, newest change first (ties by id)."""
+def list_items(db: Database, filters: Filters, limit: int = 100, order: str = "newest") -> list[MemoryItem]:
+    """Items that pass the filters, in one of the ORDERS (ties: newest change first, then by id)."""
     where, values = filters.where("i")
-    found = db.rows(
-        f"SELECT {rows.SELECT} FROM memory_items AS i WHERE {where} ORDER BY i.updated_at DESC, i.id LIMIT ?",
-        [*values, limit],
-    )
-    return [rows.to_item(row, db.path) for row in found]
+    if order == "newest":
+        sql = f"SELECT {SELECT} FROM memory_items AS i WHERE {where} ORDER BY {ORDERS[order]} LIMIT ?"
+    else:
+        sql = (
+            f"SELECT {SELECT} FROM memory_items AS i WHERE i.id IN ({_in_order(where)}) "
+            f"ORDER BY {ORDERS[order]}, {ORDERS['newest']} LIMIT ?"
+        )
+    return [to_item(row, db.path) for row in db.rows(sql, [*values, limit])]
+
+
+def _in_order(where: str, columns: str = "i.id") -> str:
+    """A subquery of all items that pass, which has the planner go by the index of their order, of statements too:
+    without statistics it takes an index of scopes and types for narrower than it is.
+    """
+    return f"SELECT {columns} FROM memory_items AS i WHERE {where} ORDER BY {ORDERS['newest']} LIMIT {2**62}"
 
 
 def iterate(db: Database, filters: Filters) -> Iterator[MemoryItem]:
     """All items that pass the filters, newest change first, in bounded memory and from one moment of the store."""
     where, values = filters.where("i")
     order = f"SELECT i.id FROM memory_items AS i WHERE {where} ORDER BY i.updated_at DESC, i.id"
-    for batch in batches([row[0] for row in db.rows(order, values)]):
-        yield from get_many(db, batch)
+    wanted = [row[0] for row in db.rows(order, values)]
+    for at in range(0, len(wanted), BATCH):
+        yield from get_many(db, wanted[at : at + BATCH])
 
 
 def count(db: Database, filters: Filters) -> int:
     """How many items pass the filters."""
     where, values = filters.where("i")
-    return int(db.value(f"SELECT count(*) FROM memory_items AS i WHERE {where}", values))
+    if filters.origin is None:
+        return int(db.value(f"SELECT count(*) FROM memory_items AS i WHERE {where}", values))
+    return int(db.value(f"SELECT count(*) FROM ({_in_order(where, '1')})", values))
+
+
+def count_by(db: Database, filters: Filters, column: str) -> dict[str, int]:
+    """How many items pass the filters, by their `type` or `tier`."""
+    where, values = filters.where("i")
+    passing = f"memory_items AS i WHERE {where}" if filters.origin is None else f"({_in_order(where, column)})"
+    return dict(db.rows(f"SELECT {column}, count(*) FROM {passing} GROUP BY {column} ORDER BY {column}", values))
 
 
 def ids_by_hash(db: Database, hashes: Iterable[str]) -> dict[str, list[ContentHolder]]:
     """Which items hold contents with these hashes, oldest first; hashes nobody holds are left out."""
     out: dict[str, list[ContentHolder]] = {}
-    for batch in batches(sorted(set(hashes)), 400):  # each is bound twice
-        keys = [h[7:19] for h in batch]
+    wanted = sorted(set(hashes))
+    for at in range(0, len(wanted), BATCH):
+        some = wanted[at : at + BATCH]
+        marks = ", ".join("?" * len(some))
         for content_hash, item_id, scope, archived in db.rows(
             # The plus: by the index of keys. SQLite takes `content_hash IN (?)` for a constant, puts it into the key's
             # expression, finds no index for that and reads the whole table.
-            f"SELECT content_hash, id, scope, archived FROM memory_items WHERE {HASH_KEY} IN ({placeholders(keys)}) "
-            f"AND +content_hash IN ({placeholders(batch)}) ORDER BY created_at, id",
-            [*keys, *batch],
+            f"SELECT content_hash, id, scope, archived FROM memory_items WHERE {HASH_KEY} IN ({marks}) "
+            f"AND +content_hash IN ({marks}) ORDER BY created_at, id",
+            [*(one[7:19] for one in some), *some],
         ):
             out.setdefault(content_hash, []).append(ContentHolder(item_id, scope, bool(archived)))
     return out
@@ -136,30 +251,31 @@ def get_summaries(db: Database, item_ids: Iterable[str]) -> dict[str, ItemSummar
     sql = "SELECT id, content_hash, tags, scope, corpus_id, injectable, archived FROM memory_items WHERE id IN (?*)"
     return {
         item_id: ItemSummary(
-            item_id, content_hash, tuple(rows.load_strings(tags)), scope, corpus_id, bool(injectable), bool(archived)
+            item_id, content_hash, tuple(load_strings(tags)), scope, corpus_id, bool(injectable), bool(archived)
         )
-        for item_id, content_hash, tags, scope, corpus_id, injectable, archived in db.rows_for(sql, item_ids)
+        for item_id, content_hash, tags, scope, corpus_id, injectable, archived in db.rows(sql, keys=item_ids)
     }
 
 
 def passages_by_document(db: Database, paths: Iterable[str]) -> dict[str, list[str]]:
     """Active passages by the document they say they come from, oldest first; reads through the whole table."""
     out: dict[str, list[str]] = {}
-    for path, item_id, provenance in db.rows_for(
+    for path, item_id, provenance in db.rows(
         "SELECT iif(json_valid(provenance_json), json_extract(provenance_json, '$.source_id'), NULL) AS path, id, "
         "provenance_json FROM memory_items WHERE archived = 0 AND path IN (?*) ORDER BY created_at, id",
-        paths,
+        keys=paths,
     ):
-        if rows.load_provenance(provenance).is_passage:  # a statement about a document is none of its passages
+        # A statement about a document is none of its passages.
+        if MemoryProvenance.from_dict(load_object(provenance)).is_passage:
             out.setdefault(path, []).append(item_id)
     return out
 
 
 def withheld_reasons(db: Database, item_ids: Iterable[str]) -> dict[str, str]:
     """Why items are not injectable: id -> "raw" or "policy"; items without a recorded reason are left out."""
-    if not db.has("memory_withheld"):
+    if "memory_withheld" not in db.tables:
         return {}
-    return dict(db.rows_for("SELECT item_id, reason FROM memory_withheld WHERE item_id IN (?*)", item_ids))
+    return dict(db.rows("SELECT item_id, reason FROM memory_withheld WHERE item_id IN (?*)", keys=item_ids))
 
 
 def revisions(db: Database, item_id: str) -> list[dict[str, Any]]:
@@ -170,7 +286,7 @@ def revisions(db: Database, item_id: str) -> list[dict[str, Any]]:
         "WHERE item_id = ? ORDER BY revision_num",
         (item_id,),
     ):
-        state = rows.load_json(snapshot)
+        state = load_json(snapshot)
         if snapshot == UNCHANGED:
             item = get(db, item_id)
             state = item.to_dict() if item else {}
@@ -203,15 +319,14 @@ def write_many(
     """
     snapshots = [UNCHANGED if compact else item.to_json() for item in items]
     with db.atomic():
-        write_rows(db, [rows.from_item(item) for item in items], reason, snapshots)
-        for item_id, why in (withheld or {}).items():
-            set_withheld(db, item_id, why)
+        write_rows(db, [from_item(item) for item in items], reason, snapshots)
+        set_withheld(db, {item_id: (why, ()) for item_id, why in (withheld or {}).items()})
 
 
 def write_rows(
     db: Database, row_values: Sequence[tuple[Any, ...]], reason: str, snapshots: Sequence[str] | None = None
 ) -> None:
-    """Store rows of `rows.COLUMNS`, each with its event and a revision: its snapshot, or "as the row still is"."""
+    """Store rows of `COLUMNS`, each with its event and a revision: its snapshot, or "as the row still is"."""
     now = ids.timestamp()
     details = json.dumps({"reason": reason, "rules": db.rules} if db.rules else {"reason": reason})
     states = snapshots if snapshots is not None else [UNCHANGED] * len(row_values)
@@ -223,7 +338,7 @@ def write_rows(
         for start in range(0, len(row_values), _ROWS):
             part = row_values[start : start + _ROWS]
             db.run(
-                f"INSERT INTO memory_items({', '.join(rows.COLUMNS)}) VALUES {', '.join([_VALUES] * len(part))} "
+                f"INSERT INTO memory_items({', '.join(COLUMNS)}) VALUES {', '.join([_VALUES] * len(part))} "
                 f"ON CONFLICT(id) DO UPDATE SET {_REPLACED}",
                 [value for row in part for value in row],
             )
@@ -259,36 +374,27 @@ def archive(db: Database, item_id: str, reason: str = "archive", superseded_by: 
     return update(db, item_id, changes, reason, compact=True) is not None
 
 
-def supersede(db: Database, old_id: str, new_id: str, reason: str = "supersede") -> bool:
-    """Let a new item stand for an old one: link, archive and pointer in one transaction; False if one is missing.
+def set_withheld(db: Database, withheld: Mapping[str, tuple[str, Sequence[str]]], *, anew: bool = False) -> None:
+    """Record why items are not injectable: id -> the reason, and the rules that say so, in one statement for all.
 
-    The new one matters as much as the old one did, unless it was said how much it does.
-    """
-    from memctl.store.items import attributes
-
-    with db.atomic():
-        if get(db, new_id) is None or not archive(db, old_id, reason, superseded_by=new_id):
-            return False
-        attributes.add_link(db, new_id, old_id, "supersedes")
-        attributes.inherit_importance(db, [(old_id, new_id)])
-    return True
-
-
-def set_withheld(db: Database, item_id: str, reason: str, details: Sequence[str] = (), *, anew: bool = False) -> None:
-    """Record why an item is not injectable. A quarantine ("policy") is never weakened to "raw".
+    A quarantine ("policy") is never weakened to "raw".
 
     anew  drop what was recorded before; then an empty reason records nothing
     """
-    if anew:
-        db.run("DELETE FROM memory_withheld WHERE item_id = ?", (item_id,))
-        if not reason:
-            return
-    db.run(
-        "INSERT INTO memory_withheld(item_id, reason, details, withheld_at) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT(item_id) DO UPDATE SET reason = excluded.reason, details = excluded.details, "
-        "withheld_at = excluded.withheld_at WHERE memory_withheld.reason = 'raw'",
-        (item_id, reason, json.dumps(list(details)), ids.timestamp()),
-    )
+    now = ids.timestamp()
+    with db.atomic():
+        if anew:
+            db.run_many("DELETE FROM memory_withheld WHERE item_id = ?", [(item_id,) for item_id in withheld])
+        db.run_many(
+            "INSERT INTO memory_withheld(item_id, reason, details, withheld_at) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT(item_id) DO UPDATE SET reason = excluded.reason, details = excluded.details, "
+            "withheld_at = excluded.withheld_at WHERE memory_withheld.reason = 'raw'",
+            [
+                (item_id, reason, json.dumps(list(rules)) if rules else "[]", now)
+                for item_id, (reason, rules) in withheld.items()
+                if reason or not anew
+            ],
+        )
 
 
 def rewrite_revisions(db: Database, snapshots: Iterable[tuple[str, str]]) -> None:
@@ -321,10 +427,10 @@ def mark_used(db: Database, item_ids: Iterable[str], action: str = "read") -> bo
             _add_uses(db, [use])
         except errors.MemctlError:
             return False
-        return True
-    if len(db.uses) >= MOST_GATHERED:
+    elif len(db.uses) >= MOST_GATHERED:
         return False
-    db.uses.append(use)
+    else:
+        db.uses.append(use)
     return True
 
 
@@ -349,14 +455,16 @@ def _add_uses(db: Database, uses: Sequence[Use]) -> None:
         for item_id in wanted:
             much[item_id] = (much[item_id][0] + 1 if item_id in much else 1, now)
     said = [(action, item_id, "{}", "", now) for now, action, wanted in uses for item_id in wanted]
-    safety.check_triggers(db)
-    with db.briefly_writable(), db.atomic(wait=0.5), db.keeping_cache():
+    check_triggers(db)
+    before = db.conn.total_changes
+    with db.briefly_writable(), db.atomic(wait=0.5):
         db.run_many(
             "UPDATE main.memory_items SET usage_count = usage_count + ?, last_used_at = ? WHERE id = ?",
             [(times, last, item_id) for item_id, (times, last) in much.items()],
         )
         events = ids.new_ids("EVT", len(said))
         db.run_many(_EVENT, [(event, *use) for event, use in zip(events, said, strict=True)])
+    db.bookkeeping += db.conn.total_changes - before
 
 
 # --- short ids -------------------------------------------------------------------------------------------------------
@@ -405,75 +513,3 @@ def expand_id(db: Database, given: str) -> str:
     found = db.rows("SELECT id FROM memory_items WHERE id >= ? AND id < ? LIMIT 2", [start, start + "g"])
     rows = [row[0] for row in found]
     return rows[0] if len(rows) == 1 else given
-
-
-# --- all that a store holds --------------------------------------------------------------------------------------
-
-#: The tables a reset empties; mounts only when asked.
-_CLEARED_TABLES = (
-    "memory_items", "memory_revisions", "memory_embeddings", "memory_links", "memory_palace_locations",
-    "memory_events", "corpus_hashes", "corpus_metadata", "memory_sources", "memory_withheld", "memory_files",
-    "memory_gone_files", "memory_unread_files", "memory_sessions", "memory_turns", "memory_importance",
-)  # fmt: skip
-
-
-def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_id: str | None = None) -> dict[str, Any]:
-    """Counts of active items by tier, type and scope, and the state of the full-text index (documented keys).
-
-    With `scopes` or a corpus, items, events and embeddings are those of these scopes and that corpus alone.
-    """
-    within, values = "", list[str]()
-    if scopes is not None:
-        within, values = f" AND scope IN ({placeholders(scopes)})", list(scopes)
-    if corpus_id is not None:
-        within, values = f"{within} AND corpus_id = ?", [*values, corpus_id]
-    of_these = f" WHERE item_id IN (SELECT id FROM memory_items WHERE 1{within})" if within else ""
-
-    def count(where: str) -> int:
-        return int(db.value(f"SELECT count(*) FROM memory_items WHERE {where}{within}", values))
-
-    def count_by(column: str) -> dict[str, int]:
-        sql = f"SELECT {column}, count(*) FROM memory_items WHERE archived = 0{within}"
-        return dict(db.rows(f"{sql} GROUP BY {column} ORDER BY {column}", values))
-
-    active = count("archived = 0")
-    tokenizer = fts.tokenizer_of(db) if db.has("memory_items_fts") else None
-    stored = db.meta("fts_tokenizer")
-    return {
-        "total_items": active,
-        "by_tier": count_by("tier"),
-        "by_type": count_by("type"),
-        "events_count": int(db.value(f"SELECT count(*) FROM memory_events{of_these}", values)),
-        "embeddings_count": int(db.value(f"SELECT count(*) FROM memory_embeddings{of_these}", values)),
-        "fts5_available": tokenizer is not None,
-        "fts_tokenizer": tokenizer,
-        "fts_tokenizer_stored": stored or None,
-        "fts_indexed_at": db.meta("fts_indexed_at"),
-        "fts_reindex_count": int(db.meta("fts_reindex_count") or 0),
-        "fts_tokenizer_mismatch": bool(stored) and tokenizer is not None and stored != tokenizer,
-        "fts_state": fts.index_state(db),
-        "by_scope": count_by("scope"),
-        "archived_items": count("1") - active,
-        "withheld_items": count("archived = 0 AND injectable = 0"),
-        "files": int(db.value("SELECT count(*) FROM corpus_hashes")),
-    }
-
-
-def reset_store(db: Database, *, preserve_mounts: bool, dry_run: bool) -> dict[str, Any]:
-    """Delete every item and what hangs on it; returns how many rows of each table went (or would go)."""
-    from memctl.store.items import events
-
-    tables = [*_CLEARED_TABLES, *([] if preserve_mounts else ["memory_mounts", "memory_mount_options"])]
-    with db.atomic():
-        counts: dict[str, Any] = {t: int(db.value(f"SELECT count(*) FROM {t}")) for t in tables}
-        if not dry_run:
-            for table in tables:
-                db.run(f"DELETE FROM {table}")
-            cleared = [t for t, n in counts.items() if n]
-            events.log(db, "reset", None, {"preserve_mounts": preserve_mounts, "tables_cleared": cleared})
-    if not dry_run:
-        with suppress(errors.MemctlError):  # another reader may hold the file
-            db.run("VACUUM")  # which may renumber rows
-            fts.ensure_index(db, None)
-            db.run("PRAGMA wal_checkpoint(TRUNCATE)")
-    return {"dry_run": dry_run} | counts

@@ -5,17 +5,17 @@
 """
 
 import math
+from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from operator import attrgetter
 
 from memctl import errors
-from memctl.store.database import MAX_CACHED, Database, placeholders
+from memctl.store.database import FTS, MAX_CACHED, Database, index_state
 from memctl.store.filters import Filters
-from memctl.store.search import fts
+from memctl.text.query import stem
 
-FTS = "memory_items_fts"
 _MATCHING = f"SELECT rowid FROM {FTS} WHERE {FTS} MATCH ?"
 # CROSS JOIN keeps the index in the outer loop; left alone, SQLite may ask it once for every item instead.
 _JOINED = f"{FTS} CROSS JOIN memory_items AS i ON i.rowid = {FTS}.rowid"
@@ -153,7 +153,7 @@ def filter_rows(db: Database, filters: Filters, rows: AbstractSet[int]) -> Abstr
 
 def _known(db: Database, filters: Filters, more: int = 0) -> dict[bool, set[int]]:
     """The items that are known to pass these filters, and to go on doing so (True), and those that do not (False)."""
-    known: dict[bool, set[int]] = db.cached(f"passing {filters.name()}", more) if filters.name() else {}
+    known: dict[bool, set[int]] = db.cached(f"passing {filters.name}", more) if filters.name else {}
     if not known:
         known |= {True: set(), False: set()}
     return known
@@ -162,7 +162,7 @@ def _known(db: Database, filters: Filters, more: int = 0) -> dict[bool, set[int]
 # --- where items stand -----------------------------------------------------------------------------------------------
 
 
-class OrderedItem:
+class OrderedItem(namedtuple("OrderedItem", "source position length asks document")):  # noqa: PYI024 - cheap to import
     """Where an item stands.
 
     source, position  what it is from, and its place there
@@ -171,11 +171,14 @@ class OrderedItem:
     document          whether the source is a document, not a conversation
     """
 
-    __slots__ = ("asks", "document", "length", "position", "source")
+    __slots__ = ()
 
-    def __init__(self, source: str, position: int, length: int, asks: int, document: bool) -> None:
-        self.source, self.position, self.length = source, position, length
-        self.asks, self.document = bool(asks), document
+
+#: What an item is from: the kind of source, its name, and the item's first chunk there.
+_ORIGIN = ", ".join(
+    f"CASE WHEN json_valid(i.provenance_json) THEN json_extract(i.provenance_json, '$.{name}') END"
+    for name in ("source_kind", "source_id", "chunk_ids[0]")
+)
 
 
 def read_order(db: Database, rows: Iterable[int]) -> dict[int, OrderedItem]:
@@ -185,41 +188,15 @@ def read_order(db: Database, rows: Iterable[int]) -> dict[int, OrderedItem]:
     if unknown:
         db.cached("standing", 3 * len(unknown))
         known.update(dict.fromkeys(unknown))
-        for row, provenance, length, asks in db.rows(
-            "SELECT i.rowid, CAST(i.provenance_json AS TEXT), length(i.content), "
-            f"instr(substr(i.content, -40), '?') FROM {_CHOSEN}",
+        for row, kind, name, chunk, length, asks in db.rows(
+            f"SELECT i.rowid, {_ORIGIN}, length(i.content), instr(substr(i.content, -40), '?') FROM {_CHOSEN}",
             [str(unknown)],
         ):
-            kind, source, chunk = _origin(provenance or "")
             # An item that has an order in its source ends its chunk id in its place there: "3", "guide.md:3".
-            position = chunk if chunk.isdecimal() else chunk.rpartition(":")[2]
+            position = str(chunk or "").rpartition(":")[2]
             if position.isdecimal() and position.isascii() and len(position) < 10:
-                known[row] = OrderedItem(source, int(position), length, asks, kind == "doc")
+                known[row] = OrderedItem(str(name or ""), int(position), length, bool(asks), kind == "doc")
     return {row: place for row in rows if (place := known[row]) is not None}
-
-
-def _origin(provenance: str) -> tuple[str, str, str]:
-    """(source kind, source id, first chunk id) of an item's provenance.
-
-    In the form that memctl writes it is read as text: importing a JSON parser would cost more than the search.
-    """
-    if "\\" not in provenance and provenance.startswith('{"source_kind": "'):
-        kind = provenance.find('", "source_id": "', 17)
-        end = provenance.find('"', kind + 17)
-        if kind > 0 and provenance.startswith('", "chunk_ids": [', end):
-            first = end + 18
-            if provenance[first - 1 : first] in ('"', "]"):
-                chunk = provenance[first : provenance.find('"', first)] if provenance[first - 1] == '"' else ""
-                return provenance[17:kind], provenance[kind + 17 : end], chunk
-    from memctl.store.items.rows import load_json
-
-    found = load_json(provenance)
-    found = found if isinstance(found, dict) else {}
-    chunks = found.get("chunk_ids")
-    return (
-        str(found.get("source_kind") or ""), str(found.get("source_id") or ""),
-        str(chunks[0]) if isinstance(chunks, list) and chunks else "",
-    )  # fmt: skip
 
 
 # --- the index -------------------------------------------------------------------------------------------------------
@@ -227,11 +204,11 @@ def _origin(provenance: str) -> tuple[str, str, str]:
 
 def has_index(db: Database) -> bool:
     """Whether the store has a full-text index that this SQLite can read, and that can be believed."""
-    if not db.has(FTS):
+    if FTS not in db.tables:
         return False
     facts = db.cached("index")
     if "readable" not in facts:
-        if fts.index_state(db) != "sound":
+        if index_state(db) != "sound":
             return False
         try:
             db.row(f"SELECT 1 FROM {FTS} LIMIT 0")
@@ -255,7 +232,7 @@ def index_size(db: Database) -> int:
     """How many items the index holds, archived ones too."""
     facts = db.cached("index")
     if "size" not in facts:
-        table = f"{FTS}_docsize" if db.has(f"{FTS}_docsize") else "memory_items"
+        table = f"{FTS}_docsize" if f"{FTS}_docsize" in db.tables else "memory_items"
         facts["size"] = db.value(f"SELECT count(*) FROM {table}")
     count: int = facts["size"]
     return count
@@ -270,7 +247,7 @@ def count_in_scopes(db: Database, filters: Filters, most: int, size: int) -> int
     if count is None:
         count = min(most, size)
         if has_other_scopes(db, filters.scopes):
-            where = f"scope IN ({placeholders(filters.scopes)})"
+            where = f"scope IN ({', '.join('?' * len(filters.scopes))})"
             sql = f"SELECT count(*) FROM (SELECT 1 FROM memory_items WHERE {where} LIMIT ?)"
             count = int(db.value(sql, [*filters.scopes, most]))
         known[filters.scopes, most, size] = count
@@ -315,38 +292,35 @@ def match_strengths(db: Database, expression: str, filters: Filters, rows: int, 
     matching    taken out again, because it counts the items of every scope
     """
     known = db.cached("strengths")
-    found: Mapping[int, float] | None = known.get((expression, filters.name()))
-    if found is None:
-        costs, stay = _costs(db, expression, filters)
-        limit = (K1 + 1) * max(LEAST_IDF, math.log((max(rows - matching, 0) + 0.5) / (matching + 0.5)))
-        limit = max(limit, -min(costs.values(), default=0.0) / _FULL)  # the index may have counted otherwise
-        found = {row: -K1 * cost / (limit + cost) for row, cost in costs.items()}
-        if stay and len(found) <= _WORTH_KEEPING:
-            db.cached("strengths", len(found) // 2)[expression, filters.name()] = found
-    return found
-
-
-def _costs(db: Database, expression: str, filters: Filters) -> tuple[dict[int, float], bool]:
-    """What bm25 makes of each item that matches and passes the filters, by rowid; whether they go on passing them."""
+    found: Mapping[int, float] | None = known.get((expression, filters.name))
+    if found is not None:
+        return found
     cost = f"bm25({FTS}, {', '.join(map(str, COLUMN_WEIGHTS))})"
     if _most_pass(db, filters):
-        found: dict[int, float] = dict(db.rows(f"SELECT rowid, {cost} FROM {FTS} WHERE {FTS} MATCH ?", [expression]))
-        seen = filter_rows(db, filters, found.keys())
-        if len(seen) < len(found):
-            found = {row: found[row] for row in found if row in seen}
-        return found, found.keys() <= _known(db, filters)[True]
-    condition, values = filters.where("i")
-    sql = f"SELECT i.rowid, {cost}, i.expires_at IS NULL FROM {_JOINED} WHERE {FTS} MATCH ? AND {condition}"
-    joined = db.rows(sql, [expression, *values])
-    lasting = [row for row, _, stays in joined if stays]
-    if index_size(db) <= MAX_CACHED:
-        _known(db, filters, len(lasting))[True].update(lasting)
-    return {row: much for row, much, _ in joined}, filters.name() != "" and len(lasting) == len(joined)
+        costs: dict[int, float] = dict(db.rows(f"SELECT rowid, {cost} FROM {FTS} WHERE {FTS} MATCH ?", [expression]))
+        seen = filter_rows(db, filters, costs.keys())
+        if len(seen) < len(costs):
+            costs = {row: costs[row] for row in costs if row in seen}
+        stay = costs.keys() <= _known(db, filters)[True]  # whether they go on passing the filters
+    else:
+        condition, values = filters.where("i")
+        sql = f"SELECT i.rowid, {cost}, i.expires_at IS NULL FROM {_JOINED} WHERE {FTS} MATCH ? AND {condition}"
+        joined = db.rows(sql, [expression, *values])
+        costs, lasting = {row: much for row, much, _ in joined}, [row for row, _, stays in joined if stays]
+        if index_size(db) <= MAX_CACHED:
+            _known(db, filters, len(lasting))[True].update(lasting)
+        stay = filters.name != "" and len(lasting) == len(joined)
+    limit = (K1 + 1) * max(LEAST_IDF, math.log((max(rows - matching, 0) + 0.5) / (matching + 0.5)))
+    limit = max(limit, -min(costs.values(), default=0.0) / _FULL)  # the index may have counted otherwise
+    found = {row: -K1 * cost / (limit + cost) for row, cost in costs.items()}
+    if stay and len(found) <= _WORTH_KEEPING:
+        db.cached("strengths", len(found) // 2)[expression, filters.name] = found
+    return found
 
 
 def newest_matches(db: Database, expression: str, filters: Filters, limit: int) -> list[int]:
     """Rowids of the items that match an expression, those stored last first."""
-    if _most_pass(db, filters) or (filters.name() and not (filters.scopes and has_other_scopes(db, filters.scopes))):
+    if _most_pass(db, filters) or (filters.name and not (filters.scopes and has_other_scopes(db, filters.scopes))):
         some = limit + limit // 8
         found = [row[0] for row in db.rows(f"{_MATCHING} ORDER BY rowid DESC LIMIT ?", [expression, some])]
         seen = filter_rows(db, filters, set(found))
@@ -383,6 +357,23 @@ def quote_phrase(words: str) -> str:
     return '"' + words.replace('"', '""') + '"'
 
 
+def covered_terms(db: Database, best: Candidate, terms: Sequence[str], *, prefix: bool = False) -> list[bool]:
+    """For each term, whether the index finds it in this item; with `prefix`, also as the beginning of a word."""
+    text = f" {' '.join(f'{best.title} {best.content}'.lower().split())} "
+    out = []
+    for term in terms:
+        words = stem(term) if prefix else term
+        plain = len(words) >= BEGINNING_MIN_LEN and words.isascii() and words.isalnum()
+        held = plain and f" {words.lower()}{'' if prefix else ' '}" in text  # asking the index would take longer
+        if not held and (is_long_enough_prefix(words) or not prefix):
+            expression = quote_phrase(words) + "*" * prefix
+            row = best.row or db.value("SELECT rowid FROM memory_items WHERE id = ?", (best.id,))
+            found = count_matches(db, expression, 1) and db.row(f"{_MATCHING} AND rowid = ?", (expression, row))
+            held = bool(found)
+        out.append(held)
+    return out
+
+
 # --- lengths ---------------------------------------------------------------------------------------------------------
 
 
@@ -416,7 +407,7 @@ def _average_lengths(db: Database, scopes: tuple[str, ...]) -> tuple[float, floa
     known = db.cached("averages")
     if scopes not in known:
         known[scopes] = (1.0, 1.0)
-        record = db.value(f"SELECT block FROM {FTS}_data WHERE id = 1") if db.has(f"{FTS}_docsize") else None
+        record = db.value(f"SELECT block FROM {FTS}_data WHERE id = 1") if f"{FTS}_docsize" in db.tables else None
         items, *words = decode_varints(record or b"\0")
         if items and sum(words):
             everywhere = sum(words) / items
@@ -454,29 +445,26 @@ def decode_varints(data: bytes) -> list[int]:
 _DAY_OF = "CAST(julianday({}) - 2440587.5 AS INTEGER)"
 
 
-class ItemUsage:
-    """Of one item the day on which it was made, that of its last use, the number of uses, and its importance.
+class ItemUsage(namedtuple("ItemUsage", "made uses used importance")):  # noqa: PYI024 - cheap to import
+    """Of one item the day on which it was made, the number of uses, the day of the last one, and its importance.
 
     Days are counted from 1970. What is not known, or was never said, is None.
     """
 
-    __slots__ = ("importance", "made", "used", "uses")
-
-    def __init__(self, made: int | None, uses: int, used: int | None, importance: float | None) -> None:
-        self.made, self.uses, self.used, self.importance = made, uses, used, importance
+    __slots__ = ()
 
 
 def read_usage(db: Database, item_ids: Sequence[str]) -> dict[str, ItemUsage]:
-    """The usage of these items, which are few enough for one statement; those that are gone are left out."""
+    """The usage of these items; those that are gone are left out."""
     matters, join = "NULL", ""
-    if db.has("memory_importance"):
+    if "memory_importance" in db.tables:
         matters, join = "m.importance", "LEFT JOIN memory_importance AS m ON m.item_id = i.id"
     sql = (
         f"SELECT i.id, {_DAY_OF.format('i.created_at')}, CAST(i.usage_count AS INTEGER), "
         f"{_DAY_OF.format('i.last_used_at')}, {matters} FROM memory_items AS i {join} "
-        f"WHERE i.id IN ({placeholders(item_ids)})"
+        "WHERE i.id IN (?*)"
     )
-    return {item_id: ItemUsage(*life) for item_id, *life in db.rows(sql, list(item_ids))}
+    return {item_id: ItemUsage(*life) for item_id, *life in db.rows(sql, keys=item_ids)}
 
 
 def day_number(db: Database, stamp: str) -> int:

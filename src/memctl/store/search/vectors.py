@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memctl import ids
-from memctl.store.database import BATCH, Database, batches
+from memctl.store.database import BATCH, Database
 from memctl.store.filters import Filters
 
 #: CANDIDATE_FACTOR times the vectors that are wanted, and at least MIN_CANDIDATES, are measured exactly.
@@ -95,15 +95,12 @@ def texts_to_embed(db: Database, item_ids: Sequence[str], filters: Filters) -> l
     """What these items say now; those that no longer pass the filters are left out."""
     condition, values = filters.where("i")
     now = ids.timestamp()
-    out = []
-    for batch in batches(list(item_ids)):
-        for item_id, title, content, changed in db.rows(
-            "SELECT i.id, CAST(i.title AS TEXT), CAST(i.content AS TEXT), CAST(i.updated_at AS TEXT) "
-            f"FROM {_CHOSEN} WHERE {condition} ORDER BY i.id",
-            [json.dumps(batch), *values],
-        ):
-            out.append(EmbeddingText(item_id, title, content, max(now, changed)))
-    return out
+    found = db.rows(
+        "SELECT i.id, CAST(i.title AS TEXT), CAST(i.content AS TEXT), CAST(i.updated_at AS TEXT) "
+        f"FROM {_CHOSEN} WHERE {condition} ORDER BY i.id",
+        [json.dumps(list(item_ids)), *values],
+    )
+    return [EmbeddingText(item_id, title, content, max(now, changed)) for item_id, title, content, changed in found]
 
 
 def put_vectors(db: Database, made: Iterable[tuple[EmbeddingText, "array[float]"]], model: str) -> None:
@@ -191,7 +188,8 @@ def list_sign_codes(db: Database, model: str, dimension: int, filters: Filters) 
 
 def signs_of(vector: "array[float]") -> int:
     """The signs of a vector, as `Code` holds them: the first bit of a byte for each number."""
-    return int.from_bytes(vector.tobytes()[_SIGN_BYTE::4], "little") & _mask(len(vector))
+    mask = int.from_bytes(b"\x80" * len(vector), "little")
+    return int.from_bytes(vector.tobytes()[_SIGN_BYTE::4], "little") & mask
 
 
 def mean_and_deviation(numbers: Sequence[float]) -> tuple[float, float]:
@@ -206,17 +204,13 @@ def chance_deviations(count: int) -> float:
     return math.sqrt(2 * math.log(max(2, count)))
 
 
-def _mask(dimension: int) -> int:
-    return 0x80 * int.from_bytes(b"\1" * dimension, "little")
-
-
 def _each_sign_code(db: Database, model: str, dimension: int) -> Iterator[tuple[str, int]]:
     """The id and the signs of each vector of a model."""
     sql = (
         "SELECT CAST(item_id AS TEXT), vector FROM memory_embeddings "
         "WHERE model_name = ? AND dimension = ? AND length(vector) = ?"
     )
-    mask, read = _mask(dimension), int.from_bytes
+    mask, read = int.from_bytes(b"\x80" * dimension, "little"), int.from_bytes
     for item_id, blob in db.each(sql, [model, dimension, 4 * dimension]):
         yield item_id, read(blob[_SIGN_BYTE::4], "little") & mask
 
@@ -231,11 +225,11 @@ def cosines(
     out: dict[int, float] = {}
     asked, form = query.tolist(), f"{len(query)}f"
     condition, values = filters.where("i")
-    for batch in batches(list(item_ids)):
+    for at in range(0, len(item_ids), BATCH):
         found = db.rows(
             f"SELECT i.rowid, e.vector FROM {_CHOSEN} CROSS JOIN memory_embeddings AS e ON e.item_id = i.id "
             f"WHERE e.model_name = ? AND length(e.vector) = ? AND {condition}",
-            [json.dumps(batch), model, 4 * len(query), *values],
+            [json.dumps(item_ids[at : at + BATCH]), model, 4 * len(query), *values],
         )
         for row, blob in found:
             vector = struct.unpack(form, blob)
@@ -247,4 +241,4 @@ def cosines(
 
 def rows_of(db: Database, item_ids: Sequence[str]) -> dict[str, int]:
     """The rowids of these items."""
-    return dict(db.rows_for("SELECT id, rowid FROM memory_items WHERE id IN (?*)", item_ids))
+    return dict(db.rows("SELECT id, rowid FROM memory_items WHERE id IN (?*)", keys=item_ids))

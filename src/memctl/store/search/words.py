@@ -5,22 +5,17 @@ from collections.abc import Sequence
 from operator import mul
 
 from memctl.store import connect
-from memctl.store.database import Database
+from memctl.store.database import FTS, Database
 from memctl.store.filters import Filters, fold, folded
 from memctl.store.search.index import (
-    BEGINNING_MIN_LEN,
-    FTS,
-    Candidate,
     Matches,
-    count_matches,
     fetch_candidates,
     has_index,
     index_size,
-    is_long_enough_prefix,
     quote_phrase,
     sort_candidates,
 )
-from memctl.text.query import Query, grams, stem, unsegmented
+from memctl.text.query import Query, grams, unsegmented
 
 #: At most this many substrings are looked for.
 MAX_NEEDLES = 24
@@ -120,24 +115,6 @@ def _vocabulary_table(db: Database) -> str:
         with db.briefly_writable():
             db.run(f"CREATE VIRTUAL TABLE {name} USING fts5vocab('main', '{FTS}', 'row')")
     return name
-
-
-def covered_terms(db: Database, best: Candidate, terms: Sequence[str], *, prefix: bool = False) -> list[bool]:
-    """For each term, whether the index finds it in this item; with `prefix`, also as the beginning of a word."""
-    text = f" {' '.join(f'{best.title} {best.content}'.lower().split())} "
-    end = "" if prefix else " "
-
-    def holds(words: str) -> bool:
-        plain = len(words) >= BEGINNING_MIN_LEN and words.isascii() and words.isalnum()
-        if plain and f" {words.lower()}{end}" in text:  # the index need not be asked, which takes longer
-            return True
-        expression = quote_phrase(words) + "*" * prefix
-        if (prefix and not is_long_enough_prefix(words)) or not count_matches(db, expression, 1):
-            return False
-        row = best.row or db.value("SELECT rowid FROM memory_items WHERE id = ?", (best.id,))
-        return db.row(f"SELECT 1 FROM {FTS} WHERE {FTS} MATCH ? AND rowid = ?", (expression, row)) is not None
-
-    return [holds(stem(term) if prefix else term) for term in terms]
 
 
 def items_with_all_prefixes(db: Database, terms: Sequence[str], least: int, limit: int) -> list[str]:

@@ -14,6 +14,7 @@ from memctl.text import CHARS_PER_TOKEN, estimate_tokens, source_trust
 from memctl.text.block.excerpt import CUT, Excerpt, Weighed, cost, excerpt, opened
 from memctl.text.block.markers import COMPACT, FOOTER, HEADER
 from memctl.text.clean import one_line, union
+from memctl.text.contents import SIGNS, listed_pages
 
 if TYPE_CHECKING:
     import re
@@ -57,7 +58,7 @@ class BlockEntry(NamedTuple):
     heading  what the title says and the content does not
     date     the day it was said, for what stands in no document
     moment   the same to the second, to tell which of two was said later
-    facts    what else is to be known: what it replaces, what replaced it
+    facts    what else is to be known: what it replaces, what replaced it; that it is a page of contents
 
     cut      whether something was left out before its lines, and after them
     spans    the lines of each part, where it is made of several of one document
@@ -227,6 +228,7 @@ def joined(passages: Sequence[BlockEntry], frame: "Frame") -> list[BlockEntry]:
                 lines=[*ordered[0].lines, *(line for p in ordered[1:] for line in (CUT, *p.lines))],
                 span=(spans[0][0], max(last for _, last in spans)), handle=ordered[0].handle,
                 heading=best.heading if {p.heading for p in many} == {best.heading} else "",
+                facts=best.facts if {p.facts for p in many} == {best.facts} else (),
             )  # fmt: skip
         whole.append(best)
     return whole
@@ -271,6 +273,7 @@ def _run_together(run: Sequence[BlockEntry], best: BlockEntry) -> BlockEntry:
     return merged._replace(
         lines=lines, span=(first.span[0] if first.span else 0, end), tags=tags, entities=entities,
         heading=first.heading, cut=(first.cut[0], last.cut[1]),
+        facts=best.facts if {p.facts for p in run} == {best.facts} else (),
     )  # fmt: skip
 
 
@@ -315,6 +318,9 @@ def block_entry(item: Any, place: "SourcePosition | None" = None, labels: Labels
 
         said_source = re.sub("(?i)trust:", lambda found: found[0][:-1] + "\\:", said_source)
     item_id = str(data.get("id", ""))
+    facts = () if path else labels.replaced.get(item_id, ())
+    if path and any(sign in content for sign in SIGNS) and listed_pages(content, source_id):
+        facts = ("contents",)  # a list of pages is no answer, whatever it names
     return BlockEntry(
         ids=(item_id,),
         tier=one_line(str(data.get("tier") or "stm")),
@@ -336,7 +342,7 @@ def block_entry(item: Any, place: "SourcePosition | None" = None, labels: Labels
         heading=one_line(_heading(title, lines, path), HEADING),
         date="" if path else one_line(str(data.get("created_at") or ""))[:_DAY],
         moment=str(data.get("created_at") or ""),
-        facts=() if path else labels.replaced.get(item_id, ()),
+        facts=facts,
     )
 
 
