@@ -32,7 +32,8 @@ def hello(name: str) -> str:
     return name
 server.run()
 """
-CLIENTS, CALLS = 50, 40
+#: Calls of one HTTP client.
+CALLS = 40
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "benchmark", "version": "1"}}
 
 
@@ -48,10 +49,10 @@ def measure(house: House, items: int, runs: int, calls: int) -> Iterator[Row]:
     subprocess.run([*memctl, "import", str(path), "--db", db, "-q"], env=env, check=True)
     serve = [*memctl, "serve", "--db", db, "--no-rate-limit", "--audit-log", os.devnull]
     yield from _start(serve, env, runs)
-    yield from _stdio(serve, env)
+    yield from _stdio(serve, env, min(2000, 2 * calls))
     yield from _warm(serve, env, items, calls)
-    yield from _counting(serve, env, items)
-    yield from _http(serve, env, db, memctl)
+    yield from _counting(serve, env, items, min(300, calls))
+    yield from _http(serve, env, db, memctl, min(50, calls // 25))
 
 
 class Pipe:
@@ -118,17 +119,17 @@ def _start(serve: list[str], env: dict[str, str], runs: int) -> Iterator[Row]:
         )
 
 
-def _stdio(serve: list[str], env: dict[str, str]) -> Iterator[Row]:
+def _stdio(serve: list[str], env: dict[str, str], pings: int) -> Iterator[Row]:
     """A request that costs nothing else: what our own transport takes, and the SDK's."""
     medians = []
     for command in (serve, [sys.executable, "-c", BARE]):
         server = Pipe(command, env)
         times = []
-        for _ in range(2000):
+        for _ in range(pings):
             start = time.perf_counter()
             server.ask("ping", {})
             times.append((time.perf_counter() - start) * 1000)
-        medians.append(statistics.median(times[100:]))
+        medians.append(statistics.median(times[pings // 20 :]))
         server.end()
     yield Row("mcp: a ping over stdio", f"{medians[0]:.2f} ms", f"the SDK's transport {medians[1]:.2f} ms")
 
@@ -143,12 +144,12 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def _counting(serve: list[str], env: dict[str, str], items: int) -> Iterator[Row]:
+def _counting(serve: list[str], env: dict[str, str], items: int, calls: int) -> Iterator[Row]:
     """What it is worth to count uses together."""
     found = []
     for command in (serve, [sys.executable, "-c", AT_ONCE, *serve[3:]]):
         server = Pipe(command, env)
-        found.append(statistics.quantiles(_recalls(server), n=20))
+        found.append(statistics.quantiles(_recalls(server, calls), n=20))
         server.end()
     (median, p95), (other_median, other_p95) = [(quantiles[9], quantiles[18]) for quantiles in found]
     yield Row(
@@ -157,10 +158,10 @@ def _counting(serve: list[str], env: dict[str, str], items: int) -> Iterator[Row
     )  # fmt: skip
 
 
-def _recalls(server: Pipe) -> list[float]:
+def _recalls(server: Pipe, calls: int) -> list[float]:
     """Milliseconds of recalls over one connection."""
     times = []
-    for number in range(300):
+    for number in range(calls):
         start = time.perf_counter()
         server.call("memory_recall", query=f"how does the {WORDS[number % len(WORDS)]} {WORDS[-number % 7]} work")
         times.append((time.perf_counter() - start) * 1000)
@@ -170,7 +171,7 @@ def _recalls(server: Pipe) -> list[float]:
 def _warm(serve: list[str], env: dict[str, str], items: int, calls: int) -> Iterator[Row]:
     """Recalls over one connection: how long they take, and what memory is like after many calls."""
     server = Pipe(serve, env)
-    quantiles = statistics.quantiles(_recalls(server), n=20)
+    quantiles = statistics.quantiles(_recalls(server, min(300, calls)), n=20)
     yield Row(f"mcp: recall, {items} items, p95", f"{quantiles[18]:.1f} ms", f"median {quantiles[9]:.1f} ms", "15 ms")
     before = 0.0
     for number in range(calls):
@@ -185,16 +186,16 @@ def _warm(serve: list[str], env: dict[str, str], items: int, calls: int) -> Iter
     yield Row(f"mcp: memory after {calls} calls", f"{after:.0f} MB", f"after {calls // 5}: {before:.0f} MB", "flat")
 
 
-def _http(serve: list[str], env: dict[str, str], db: str, memctl: list[str]) -> Iterator[Row]:
+def _http(serve: list[str], env: dict[str, str], db: str, memctl: list[str], clients: int) -> Iterator[Row]:
     """Many clients at once: errors, lost writes, calls a second."""
     before = _count(memctl, env, db)
     with _listening(serve, env) as port:
         start = time.perf_counter()
-        with ThreadPoolExecutor(CLIENTS) as pool:
-            failed = sum(pool.map(lambda number: _client(port, number), range(CLIENTS)))
-        rate = CLIENTS * CALLS / (time.perf_counter() - start)
-    lost = before + CLIENTS * CALLS // 2 - _count(memctl, env, db)
-    what = f"mcp: {CLIENTS} HTTP clients, {CALLS} calls each, half of them writes"
+        with ThreadPoolExecutor(clients) as pool:
+            failed = sum(pool.map(lambda number: _client(port, number), range(clients)))
+        rate = clients * CALLS / (time.perf_counter() - start)
+    lost = before + clients * CALLS // 2 - _count(memctl, env, db)
+    what = f"mcp: {clients} HTTP clients, {CALLS} calls each, half of them writes"
     yield Row(what, f"{failed} errors, {lost} lost", f"{rate:.0f} calls/s", "none")
 
 

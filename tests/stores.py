@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from memctl import MemoryItem, MemoryStore
-from memctl.store import Filters, open_read, open_write
+from memctl.store import Filters, open_read, open_write, schema
+from memctl.store.search import fts
 
 __all__ = [
     "STORE",
@@ -171,8 +172,19 @@ def fails_at(error: BaseException, statement: str, times: int = 1) -> Iterator[N
 
 def check_index(store: Any) -> None:
     """Fail when the file is damaged or the full-text index does not say exactly what the items say."""
-    store.conn.execute("INSERT INTO memory_items_fts(memory_items_fts, rank) VALUES ('integrity-check', 1)")
-    assert [row[0] for row in store.conn.execute("PRAGMA integrity_check")] == ["ok"]
+    run = store.conn.execute
+    run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('integrity-check')")
+    assert [tuple(row) for row in run("PRAGMA integrity_check")] == [("ok",)]
+    # Beside the words of the items it holds pairs of characters: another index is made of the same and compared.
+    run(f"CREATE VIRTUAL TABLE temp.fresh USING fts5(a, b, c, d, tokenize='{fts.tokenizer_of(store)}')")
+    run(f"INSERT INTO fresh(rowid, a, b, c, d) SELECT i.rowid, {schema.indexed_columns('i')} FROM memory_items AS i")
+    held = []
+    for name, table in (("fresh", "temp"), ("memory_items_fts", "main")):
+        run(f"CREATE VIRTUAL TABLE temp.instances USING fts5vocab('{table}', '{name}', 'instance')")
+        held.append(sorted((term, doc, offset) for term, doc, _, offset in run("SELECT * FROM temp.instances")))
+        run("DROP TABLE temp.instances")
+    run("DROP TABLE temp.fresh")
+    assert held[0] == held[1]
 
 
 def restored(path: str, copy: str) -> None:

@@ -121,7 +121,11 @@ def schema_page() -> Iterator[str]:
         ("Indexes for lists and counts", schema.READING_INDEXES),
         ("The full-text table", schema.fts_table(schema.DEFAULT_TOKENIZER)),
         ("What is known about it", schema.FTS_STATE),
-        ("The triggers that keep it true", schema.FTS_TRIGGERS),
+        (
+            "What it holds of a row: the characters of Chinese, Japanese and Korean two by two, too",
+            schema.indexed_columns("new"),
+        ),
+        ("The triggers that keep it true, without these pairs", schema.without_pairs(schema.FTS_TRIGGERS)),
         ("The triggers that keep first revisions", schema.REVISION_TRIGGERS),
     ):
         yield f"\n## {title}\n\n```sql\n{script.strip()}\n```\n"

@@ -6,9 +6,8 @@ default).
 """
 
 import os
-from functools import partial
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from memctl.errors import ConfigUnreadable
 from memctl.names import STRENGTH, TIERS
@@ -200,14 +199,15 @@ class ValidationError(ValueError):
 class ConfigSection(SimpleNamespace):
     """The values of one section as attributes, compared by value; missing ones get their defaults."""
 
-    def __init__(self, section: str, /, **values: Any) -> None:
-        self.section = section
+    section: ClassVar[str] = ""
+
+    def __init__(self, **values: Any) -> None:
         for key in KEYS:
-            if key.section == section:
+            if key.section == self.section:
                 default = list(key.default) if isinstance(key.default, list) else key.default
                 setattr(self, key.name, values.pop(key.name, default))
         if values:
-            raise TypeError(f"section {section} has no key {', '.join(map(repr, values))}")
+            raise TypeError(f"{type(self).__name__} has no key {', '.join(map(repr, values))}")
 
     def validate(self) -> list[str]:
         """One sentence for each value that is of a wrong type or out of range."""
@@ -219,26 +219,86 @@ class ConfigSection(SimpleNamespace):
         return {key.name: getattr(self, key.name) for key in KEYS if key.section == self.section}
 
 
-#: The documented sections; build one with keywords, `PolicyConfig(max_content_length=500)`.
-StoreConfig = partial(ConfigSection, "store")
-PolicyConfig = partial(ConfigSection, "policy")
-RecallConfig = partial(ConfigSection, "recall")
-EmbeddingsConfig = partial(ConfigSection, "embeddings")
-LlmConfig = partial(ConfigSection, "llm")
-IngestConfig = partial(ConfigSection, "ingest")
-PullConfig = partial(ConfigSection, "pull")
-ConsolidateConfig = partial(ConfigSection, "consolidate")
-ProposerConfig = partial(ConfigSection, "proposer")
-InspectConfig = partial(ConfigSection, "inspect")
-ChatConfig = partial(ConfigSection, "chat")
+class StoreConfig(ConfigSection):
+    """The database file: db_path, wal_mode, fts_tokenizer."""
+
+    section = "store"
+
+
+class PolicyConfig(ConfigSection):
+    """What may be stored: max_content_length, the four pattern switches, quarantine_expiry_hours …"""
+
+    section = "policy"
+
+
+class ConsolidateConfig(ConfigSection):
+    """How memories are merged and promoted."""
+
+    section = "consolidate"
+
+
+class ProposerConfig(ConfigSection):
+    """How a model is told to propose memories."""
+
+    section = "proposer"
+
+
+class InspectConfig(ConfigSection):
+    """Thresholds of the observations about a folder."""
+
+    section = "inspect"
+
+
+class ChatConfig(ConfigSection):
+    """The interactive chat: history_max."""
+
+    section = "chat"
+
+
+class RecallConfig(ConfigSection):
+    """What is given to a model: budget_tokens, min_coverage, and what counts beside the words."""
+
+    section = "recall"
+
+
+class PullConfig(ConfigSection):
+    """What an LLM's output becomes: tier."""
+
+    section = "pull"
+
+
+class IngestConfig(ConfigSection):
+    """How documents are read and cut: passages, limits of one file, processes."""
+
+    section = "ingest"
+
+
+class EmbeddingsConfig(ConfigSection):
+    """Finding by meaning: embedder, batch, max_chars, seconds, question_seconds."""
+
+    section = "embeddings"
+
+
+class LlmConfig(ConfigSection):
+    """The model command: command, mode, timeout."""
+
+    section = "llm"
+
+
+#: In the order in which `MemoryConfig` takes them.
+_CLASSES: tuple[type[ConfigSection], ...] = (
+    StoreConfig, PolicyConfig, ConsolidateConfig, ProposerConfig, InspectConfig, ChatConfig, RecallConfig, PullConfig,
+    IngestConfig, EmbeddingsConfig, LlmConfig,
+)  # fmt: skip
 
 
 class MemoryConfig(SimpleNamespace):
-    """All sections: `config.policy.max_content_length`. Build it with keywords; missing sections get defaults."""
+    """All sections: `config.policy.max_content_length`. Sections that are not given get their defaults."""
 
-    def __init__(self, **sections: ConfigSection) -> None:
-        super().__init__(**{name: sections.get(name) or ConfigSection(name) for name in SECTIONS})
-        if unknown := set(sections) - set(SECTIONS):
+    def __init__(self, *sections: ConfigSection, **named: ConfigSection | None) -> None:
+        given = {one.section: one for one in sections} | {name: one for name, one in named.items() if one is not None}
+        super().__init__(**{kind.section: given.get(kind.section) or kind() for kind in _CLASSES})
+        if unknown := named.keys() - set(SECTIONS):
             raise TypeError(f"there is no section {', '.join(sorted(unknown))}")
 
     @classmethod

@@ -2,7 +2,7 @@
 
 One small text file in the state folder, a line a store: what the file is (path, device, inode, owner) and a random id
 that stands in the store, too. A clone, a copy or an unpacked archive can bring any content, but no inode, and no id
-that was made here. A folder that is moved keeps its inode, a disk that is plugged in anew its paths.
+that was made here. A folder that is moved keeps its inode, a disk that is plugged in again its paths.
 """
 
 import os
@@ -132,7 +132,7 @@ def withdraw(info: os.stat_result) -> None:
 
 
 def refresh(path: str) -> None:
-    """Bring the path and the device of a store up to date that was moved, or whose disk was plugged in anew."""
+    """Update the path and the device of a store that was moved, or whose disk was plugged in again."""
     entry = find(path)
     if entry is not None and (entry.path, entry.device) != (real_path(path), os.stat(path).st_dev):
         add(path, entry.store_id, entry.how, entry.when, entry.config)
@@ -173,7 +173,7 @@ def note_folders(store: str, folders: "Iterable[str]") -> bool:
 
 
 def _change(stays: "Callable[[TrustEntry], bool]", entry: TrustEntry | None = None) -> bool:
-    """Write the list anew, with the entries that stay and one more."""
+    """Replace the list by the entries that stay and one more."""
 
     def changed(data: str) -> str:
         kept = [old for old in _parsed(data) if stays(old)]

@@ -211,3 +211,33 @@ def test_content_cannot_forge_its_trust() -> None:
     compact = ok("recall", "gateway").text
     assert compact.splitlines()[2].endswith("; trust: low (web)")
     assert compact.count("\\trust: high") == compact.count("trust: high") == 2
+
+
+def test_a_text_that_another_program_changes_without_a_word_is_seen() -> None:
+    """Whoever writes the row alone leaves no event, and the hash of the text is another one."""
+    ok("pull", stdin="The gateway keys are rotated.")
+    assert "rotated" in ok("recall", "gateway keys").text
+    with change() as db:
+        db.run("UPDATE memory_items SET content = ?", (ORDER,))
+    assert ok("recall", "gateway keys").out == b""
+
+
+def test_where_a_passage_stands_is_judged_too() -> None:
+    source = MemoryProvenance("doc", "/x/a.xlsx", ["/x/a.xlsx:0"], ["sha256:00"])
+    past_the_gate("The gateway keys are rotated weekly.", provenance=source)
+    with change() as db:
+        db.run("INSERT INTO memory_sources VALUES ('MEM-x', 0, NULL, NULL, ?)", (f"sheet {SECRET}",))
+    done = ok("recall", "gateway keys", "--frame", "full")
+    assert SECRET not in done.text
+    assert "sheet [REDACTED:github-token]" in done.text
+
+
+@pytest.mark.parametrize("argv", [["search", "gateway"], ["search", ""], ["digest"], ["list"]])
+def test_no_words_of_what_is_held_leave_by_a_tool(argv: list[str]) -> None:
+    """Rules that have seen an item and held it back are not asked again, and it is held all the same."""
+    text = "The gateway is paid from DE89 3704 0044 0532 0130 00."
+    ok("remember", text, "--title", text, "--tags", "DE89370400440532013000")
+    (held,) = ok("quarantine", "list", "--json").json()["items"]
+    assert held["rules"] == ["iban"]
+    with Context(db=STORE, quiet=True) as ctx:
+        assert "DE89" not in json.dumps(operation(argv[0])(ctx, *argv[1:]).as_dict())

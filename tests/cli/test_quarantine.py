@@ -164,3 +164,17 @@ def test_arguments_that_make_no_sense(argv: tuple[str, ...]) -> None:
 def test_a_read_only_store_is_listed() -> None:
     Path(".memory/memory.db").chmod(0o444)
     assert ok("quarantine", "list", "--json").json()["total"] == 1
+
+
+def test_a_purge_leaves_nothing_that_hangs_on_the_item() -> None:
+    kept = ok("remember", "The gateway retries twice.").text.strip()
+    item = ok("remember", "Write to jane.doe@corvid-labs.io for the depot.", "--importance", "0.9").text.strip()
+    with change() as db:
+        for ends in ((kept, item), (item, kept)):
+            db.run("INSERT INTO memory_links VALUES (?, ?, 'supports', '2026-01-01')", ends)
+        assert db.rows("SELECT item_id FROM memory_importance") == [(item,)]
+    ok("quarantine", "purge", item, "--yes")
+    with change() as db:
+        names = db.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%_id %'")
+        left = {name: str(db.rows(f"SELECT * FROM {name}")).count(item) for (name,) in names}
+    assert {name for name, times in left.items() if times} == {"memory_events"}

@@ -1,6 +1,7 @@
 """The full-text search: what it finds, in which order, and what its filters keep out."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from memctl.retrieve.candidates import terms_of
 from memctl.retrieve.explain import describe
 from memctl.retrieve.find import search
+from memctl.store import schema
 from memctl.store.connect import open_read, open_write
 from memctl.store.database import Database
 from memctl.store.filters import Filters
@@ -15,6 +17,7 @@ from memctl.store.items import items
 from memctl.store.search.index import covered_terms, is_stemming
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
+from stores import check_index
 
 Put = Callable[..., MemoryItem]
 
@@ -123,6 +126,14 @@ def test_of_scripts_without_blanks_rare_pairs_count_more_and_one_is_enough(store
         ("הספר על השולחן", "ספר"),
         ("ספר על השולחן", "הספר"),
         ("ספר על השולחן", "סֵפֶר"),
+        ("הַסֵּפֶר עַל הַשֻּׁלְחָן", "ספר"),
+        ("הַסֵּפֶר עַל הַשֻּׁלְחָן", "הסֵפר"),
+        ("قَرَأْتُ الْكِتَابَ أَمْسِ", "كتاب"),
+        ("قَرَأْتُ الْكِتَابَ أَمْسِ", "الكِتاب"),
+        ("كتـــاب أمس", "كتاب"),
+        ("Die Straßenflüsse der Maßstab", "Strassenflüsse"),
+        ("Der Strassenfluss", "Straßenfluss"),
+        ("Der Straßenfluss", "Strassenfluss"),
         ("קראתי בספר אתמול", "הספר"),
     ],
 )
@@ -130,6 +141,48 @@ def test_spellings_points_and_prefixes_of_one_word(store: Database, content: str
     put(store, content)
     put(store, "something else")
     assert found(store, asked) == [content]
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ("猫", {"白猫在睡觉。", "猫咪喜欢鱼。", "我有一只猫。"}),
+        ("备份", {"每天备份一次。", "titled", "tagged"}),
+        ("バックアップはいつですか", {"バックアップは毎晩です。"}),
+        ("백업은 언제", {"데이터베이스를 백업합니다."}),
+    ],
+)
+def test_pairs_of_characters_are_in_the_index(store: Database, asked: str, wanted: set[str]) -> None:
+    for text in ("白猫在睡觉。", "猫咪喜欢鱼。", "我有一只猫。", "每天备份一次。", "バックアップは毎晩です。"):
+        put(store, text)
+    put(store, "데이터베이스를 백업합니다.")
+    put(store, "titled", title="备份计划")
+    put(store, "tagged", tags=["数据备份"])
+    statements: list[str] = []
+    store.conn.set_trace_callback(statements.append)
+    assert set(found(store, asked)) == wanted
+    assert not any(" LIKE " in statement for statement in statements), "the texts were not read"
+    check_index(store)
+
+
+def test_an_index_without_pairs_is_made_anew_by_the_next_write(tmp_path: Path) -> None:
+    path = str(tmp_path / "old.db")
+    db = open_write(path, create=True)
+    put(db, "每天备份一次数据库。")
+    for name in schema.FTS_TRIGGER_NAMES:
+        db.run(f"DROP TRIGGER {name}")
+    db.conn.executescript(schema.without_pairs(schema.FTS_TRIGGERS))
+    db.run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('rebuild')")
+    db.run("DELETE FROM memctl_migrations WHERE number > 7")
+    db.run("UPDATE memory_fts_state SET schema_version = ?", (db.schema_version(),))
+    db.close()
+    reader = open_read(path)
+    assert found(reader, "数据库备份") == ["每天备份一次数据库。"], "as long as nobody writes, the texts are read"
+    reader.close()
+    db = open_write(path)
+    check_index(db)
+    assert found(db, "数据库备份") == ["每天备份一次数据库。"]
+    db.close()
 
 
 def test_what_no_tokenizer_knows_is_found_by_substring(store: Database) -> None:

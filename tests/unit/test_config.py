@@ -71,6 +71,10 @@ def test_every_key_has_a_section_a_meaning_and_a_valid_default() -> None:
 
 
 def test_keywords_build_and_unknown_ones_do_not() -> None:
+    store = StoreConfig(db_path="here.db")
+    config = MemoryConfig(store, PolicyConfig())
+    assert config.store is store
+    assert isinstance(MemoryConfig().policy, PolicyConfig)
     assert PolicyConfig(max_content_length=500).max_content_length == 500
     assert MemoryConfig(policy=PolicyConfig(max_content_length=500)).policy.max_content_length == 500
     with pytest.raises(TypeError, match="max_lenght"):

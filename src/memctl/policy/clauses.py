@@ -42,11 +42,12 @@ _URL = lazy_regex(r"(?:https?|hxxps?):/|.+@|[a-z0-9.-]+\.(?:com|net|org|io|dev|b
 #: Words of phrases that stand in any text: no reason to look at it.
 _COMMON_WORDS = (
     "a about access account add all always and any apply are as at attention be before begin below by came can checks "
-    "configuration context developer do does down every false file following for from given good has have hey hidden "
-    "if important in include initial into is it its language later let list long longer mail me message messages need "
-    "needs never no not now of off on only order original out output package permission put question root rule rules "
-    "safe say security session sessions set so start state stored switch system tell than that the their them then "
-    "there this to turn under until up update use valid wait was were when window with without write written you your"
+    "configuration contents context developer do does down every false file following for from given good has have "
+    "hey hidden if important in include initial into is it its language later let list long longer mail me message "
+    "messages need needs never no not now of off on only order original out output package permission put question "
+    "root rule rules safe say security session sessions set so start state stored switch system tell than that the "
+    "their them then there this to turn under until up update use valid wait was were when window with without write "
+    "written you your"
 )
 _COMMON = frozenset(_COMMON_WORDS.split())
 _PLAIN = str.maketrans({"\u0131": "i", "\u0142": "l", "\xf8": "o", "\u0111": "d", "\xdf": "s", "\u2019": "'"})
@@ -385,11 +386,17 @@ class OrderMatcher:
         else:
             clauses = reader.around(place for place in places if self._is_worth_reading(low, place))
         for clause in clauses:
+            concepts = clause.concepts
             for needs, never in self._alternatives:
-                span = self._match(needs, never, clause)
-                if span:
-                    spans.append(span)
-                    break
+                for need in needs:
+                    if not need.concepts & concepts:
+                        break
+                else:
+                    span = self._match(needs, never, clause)
+                    concepts = clause.concepts
+                    if span:
+                        spans.append(span)
+                        break
         return spans
 
     def _is_worth_reading(self, low: str, place: int) -> bool:
@@ -404,17 +411,14 @@ class OrderMatcher:
         return concepts & self._orders != 0 and _led(low, place) != ""
 
     def _match(self, needs: list[_Need], never: int, clause: Clause) -> tuple[int, int] | None:
-        """Where in a clause the words stand that an alternative needs; the clause is read only where it may have them.
+        """Where in a clause the words stand that an alternative needs.
 
         An English verb must stand where orders stand, unless the clause turns to a model and says when; other languages
         have forms of their own for orders.
         """
-        for need in needs:
-            if not need.concepts & clause.concepts:
-                return None
         first, words = needs[0], clause.words()
-        if never & clause.concepts:
-            return None
+        if never & clause.concepts or any(not need.concepts & clause.concepts for need in needs):
+            return None  # its phrases go on in another way
         addressed = clause.concepts & _SUBORDINATE and any(need.concepts & _ADDRESSING for need in needs)
         for anchor in words:
             if not anchor.concepts & first.concepts or not self._fits(anchor, first, clause):

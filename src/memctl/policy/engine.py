@@ -189,12 +189,15 @@ class Engine:
         """The hits of the candidate rules in one form of a text."""
         hits: list[Hit] = []
         reading = _Reading(form.text, candidates)
-        low = reading.low
+        low, anchors = reading.low, self.prefilter.anchors
         for index in candidates.rules:
-            cues = self._cues[index]
-            if cues and not any(map(low.__contains__, cues)):
-                continue
-            rule, anchor = self.rules[index], self.prefilter.anchors[index]
+            for cue in self._cues[index]:
+                if cue in low:
+                    break
+            else:
+                if self._cues[index]:
+                    continue
+            rule, anchor = self.rules[index], anchors[index]
             matcher = self.compiled.get(index)
             if matcher is None:
                 if rule.clause:

@@ -62,7 +62,7 @@ SPACED: dict[str, dict[str, str]] = {
         "what": "what what's",
         "hidden": "hidden secret confidential initial original developer developers starting verbatim word_for_word",
         "prompt": "of_your_prompt initial_configuration system_prompt system_message system_instructions developer_message initial_prompt your_initial_prompt hidden_prompt confidential_guidelines your_context_window context_window your_developers_gave developers_gave_you your_preamble beginning_of_this_conversation start_of_this_conversation beginning_of_our_conversation message_that_precedes",
-        "send": "send upload post forward transmit email mail exfiltrate submit leak paste append transfer transferring add_them_to put_them_into put_them_in include_them include_its_contents include_their_contents e-mail attach",
+        "send": "send upload post forward transmit email mail exfiltrate submit leak paste append transfer transferring add_them_to put_them_into put_them_in include_them include_its_contents include_their_contents attach",
         "secret": "password passwords credential credentials secret secrets ssh_keys ssh_key private_key private_keys environment_variables env_vars tokens api_keys keys cookies",
         "private": "conversation chat_history chat_log customer_list private_messages address_book user_data personal_data",
         "run": "run execute fetch download install clone push delete add insert include disable merge import call approve_and close",

@@ -12,7 +12,8 @@ from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
 from memctl.store.search.index import Candidate
-from memctl.text.query import EN_LIGHT, FR_LIGHT, Query, other_forms, stem
+from memctl.text.clean import union
+from memctl.text.query import EN_LIGHT, FR_LIGHT, Query, grams, is_paired, other_forms, stem
 
 #: What a match counts beside the word itself: an irregular form or other prefix, the beginning of a French word.
 IRREGULAR = 0.7
@@ -25,6 +26,8 @@ LIGHT = 0.5
 FRENCH_MIN_LEN = 6
 PREFIX_MIN_LEN = 5
 
+#: Letters that are written as two as well; of a word with more of them, only MANY are written otherwise one by one.
+MANY = 3
 LIGATURES = (("œ", "oe"), ("æ", "ae"), ("ß", "ss"))
 
 #: A word that this many items have does not find items: it only counts in those that rarer words found.
@@ -151,14 +154,14 @@ class SearchResult:
 
 def known_terms(db: Database, query: Query) -> list[Term]:
     """The terms that some item has, the rarest first; for a word that none has, what it may have meant."""
-    asked = terms_of(query, stems=index.is_stemming(db))
+    asked = terms_of(query, stems=index.is_stemming(db), pairs=bool(query.runs) and index.has_pairs(db))
     pairs = [term for term in asked if term.pair]
     if pairs and not index.count_matches(
         db, " OR ".join(expression for term in pairs for expression, _ in term.forms), 1
     ):
         asked = asked[: -len(pairs)]
     known = [term for term in asked if term.count(db)]
-    unknown = [term for term in asked if term.whole and not term.found]
+    unknown = [term for term in asked if term.whole and not term.found and not is_paired(term.word)]
     for term in unknown:
         from memctl.retrieve.guesses import guess_forms
 
@@ -167,8 +170,8 @@ def known_terms(db: Database, query: Query) -> list[Term]:
     return sorted(known, key=lambda term: term.found)
 
 
-def terms_of(query: Query, *, stems: bool) -> list[Term]:
-    """What to look for; `stems`: whether the index stems words."""
+def terms_of(query: Query, *, stems: bool, pairs: bool = False) -> list[Term]:
+    """What to look for; whether the index stems words, and whether it holds pairs of characters."""
     words = {stem(word): word for word in reversed(query.terms)}  # of two forms of a word the first is asked for
     light = FR_LIGHT if query.french else EN_LIGHT
     out = [
@@ -176,6 +179,11 @@ def terms_of(query: Query, *, stems: bool) -> list[Term]:
         for word in reversed(words.values())
     ]
     out += [Term(part, _forms(part, query, stems), PART) for part in query.parts]
+    for gram in union(*map(grams, filter(is_paired, query.runs))) if pairs else ():
+        if len(gram) == 1:  # all pairs that begin with it
+            out.append(Term(gram, [(index.quote_phrase(gram) + "*", 1.0)]))
+        elif gram not in words.values():
+            out.append(Term(gram, [(index.quote_phrase(gram), 1.0)]))
     plain = [word for word in query.terms if word.isalnum()]
     return out + [Term(a + b, [(index.quote_phrase(a + b), 1.0)], PART, pair=True) for a, b in pairwise(plain)]
 
@@ -191,10 +199,10 @@ def _forms(word: str, query: Query, stems: bool) -> Forms:
         forms.append((index.quote_phrase(stem(word, french=True)) + "*", BEGINNING))
     low = word.lower()
     for one, two in LIGATURES:  # to the index it is a letter of its own
-        if one in low:
-            forms.append((index.quote_phrase(low.replace(one, two)), 1.0))
-        elif two in low:
-            forms.append((index.quote_phrase(low.replace(two, one)), 1.0))
+        for written, other in ((one, two), (two, one)):
+            parts = low.split(written)
+            spelled = [written.join(parts[:n]) + other + written.join(parts[n:]) for n in range(1, len(parts))]
+            forms += [(index.quote_phrase(each), 1.0) for each in union(spelled[:MANY], [other.join(parts)]) if spelled]
     forms += [(index.quote_phrase(other), IRREGULAR) for other in other_forms(word, french=query.french)]
     return forms
 

@@ -18,7 +18,7 @@ from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
 from memctl.store.search.index import Matches
-from memctl.text.query import analyse
+from memctl.text.query import analyse, is_paired
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,15 +71,17 @@ def search(
             return SearchResult(query, newest.candidates, newest.total)
         indexed = index.has_index(db)
         result = rank(db, query, filters, wide, count=count) if indexed else SearchResult(query, [], 0)
-        if query.runs or not query.terms or not indexed:  # what the index cannot find is found by substring
+        paired = indexed and bool(query.runs) and all(map(is_paired, query.runs)) and index.has_pairs(db)
+        if (query.runs and not paired) or not query.terms or not indexed:  # then by substring
             from memctl.store.search import words
 
             found = words.match_substrings(db, query, filters, wide)
             if indexed:
                 found = words.merge_matches(Matches(result.candidates, result.total), found, wide)
             result.candidates, result.total, result.like = found.candidates, found.total, True
-        elif wide >= 0:
-            del result.candidates[wide:]
+        else:
+            result.like = paired  # pairs of characters are no words
+            del result.candidates[wide if wide >= 0 else len(result.candidates) :]
     if meaning is not None:
         meaning.add(db, result, filters, wide)
     _weigh(db, result, filters, weights)

@@ -61,11 +61,14 @@ def _create_views(db: Database, moment: str) -> None:
         tokenizer = fts.tokenizer_of(db)
         if tokenizer is not None:
             db.run(schema.fts_table(tokenizer).replace("CREATE VIRTUAL TABLE ", "CREATE VIRTUAL TABLE temp.", 1))
-            db.run("INSERT INTO temp.memory_items_fts(memory_items_fts) VALUES ('rebuild')")
+            db.run(
+                "INSERT INTO temp.memory_items_fts(rowid, title, content, tags, entities) "
+                f"SELECT i.rowid, {schema.indexed_columns('i')} FROM temp.memory_items AS i"
+            )
 
 
 def _changed_since(db: Database, moment: str) -> Iterator[tuple[int, tuple[Any, ...], bool]]:
-    """Items that were there and were changed later: rowid, row of then, and whether its words were others."""
+    """Items that were there and were changed later: rowid, the earlier row, and whether its words differ."""
     if "memory_revisions" not in db.tables:
         return
     later = db.rows(

@@ -20,13 +20,13 @@ from memctl.paths import real_path
 from memctl.store.database import BUSY_SECONDS, CACHE_KIB, FTS, STATE, Database, index_state
 
 MEMORY = ":memory:"
-#: How long a reader waits for the write lock to make the full-text index anew, in seconds.
+#: How long a reader waits for the write lock to rebuild the full-text index, in seconds.
 LOCK_SECONDS = 0.5
 #: A store in a file without a name, which is gone when it is closed, or with its process.
 SCRATCH = ""
 
 #: The newest migration's number, so that a read of an up-to-date file needs nothing of `migrate` (a test holds both).
-MIGRATION = 7
+MIGRATION = 8
 SCHEMA_VERSION = "2"
 _STATE = (
     "SELECT (SELECT max(number) FROM memctl_migrations), (SELECT value FROM schema_meta WHERE key = 'schema_version'), "
@@ -133,7 +133,7 @@ def open_write(
     tokenizer  (a preset or a full string) for a store that is made now; an existing one keeps its own
     found      nobody named the place
     store_id   the id that an existing store must have: it is known by it. Raises StoreUntrusted
-    say        takes what people must know, such as that the full-text index had to be made anew
+    say        takes what people must know, such as that the full-text index was rebuilt
     """
     from memctl.store import migrate
 
@@ -178,7 +178,7 @@ def _prepare_to_write(db: Database, *, wal: bool) -> None:
 
 
 def ensure_index(db: Database) -> bool:
-    """Make the full-text index anew unless it is sound, on a handle that reads, too; returns whether it now is.
+    """Rebuild the full-text index unless it is sound, also on a handle that reads; returns whether it is sound now.
 
     Outside of any transaction. It waits no longer than LOCK_SECONDS for another writer. Where nothing can be done, the
     handle says once that searches read the text instead.
@@ -344,11 +344,12 @@ def check_schema(db: Database) -> None:
 def check_triggers(db: Database) -> None:
     """Refuse triggers of ours that do not say what ours say. Raises StoreUnsafe.
 
-    A store that was only found runs no trigger; one that is to be trusted will.
+    A store that is not trusted runs no trigger; a trusted one does.
     """
     from memctl.store import schema
 
-    scripts = (schema.FTS_TRIGGERS, schema.REVISION_TRIGGERS, schema.OLDER_TRIGGERS)
+    unpaired = schema.without_pairs(schema.FTS_TRIGGERS)
+    scripts = (schema.FTS_TRIGGERS, unpaired, schema.REVISION_TRIGGERS, schema.OLDER_TRIGGERS)
     ours = [("", sql) for script in scripts for sql in schema.STATEMENT.findall(script)]
     known = set[str]()
     for name, sql in [*ours, *db.rows("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")]:

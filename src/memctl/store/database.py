@@ -74,7 +74,7 @@ class Database:
         self._cached_state: tuple[int, ...] = ()  # the state of the store in which they hold
         self._cache_open = False  # whether they may be used now
         self.bookkeeping = 0  # rows that this handle changed and that no finding depends on
-        self.trusted = True  # False: somebody else's, which is not believed what it says of itself (`untrusted`)
+        self.trusted = True  # False: somebody else's; what it says of itself does not count (`untrusted`)
         self.store_id = ""  # the random id that it holds, when it was opened to read
         self.tables: frozenset[str] = frozenset()  # those that the file had when it was last looked at
         self.rules = ""  # that judged what is being written (`standing`)
@@ -257,7 +257,7 @@ class Database:
 
         temporary  nothing is cached, and temporary tables and views that are made within are gone at the end
         """
-        within = self.conn.in_transaction  # a snapshot, a look at the past or a write, of which nothing may be cached
+        within = self.conn.in_transaction  # of a snapshot, a look at the past or a write: the last two cache nothing
         if within:
             yield
             return
@@ -319,7 +319,7 @@ _FITS = (
 def index_state(db: Database) -> str:
     """Whether the index can be believed: nothing has renumbered the items or left their words in it or out of it.
 
-    `sound`, `unsound` (it must be made anew), `unknown` (of an older program, or of somebody else), or `none`.
+    `sound`, `unsound` (it must be rebuilt), `unknown` (of an older program, or of somebody else), or `none`.
     """
     if FTS not in db.tables:
         return "none"
@@ -335,7 +335,7 @@ def index_state(db: Database) -> str:
         return "sound"
     from memctl.store import schema
 
-    # The triggers may not be those of this version: older programs make theirs anew when they reindex.
+    # The triggers may not be those of this version: older programs replace them by theirs when they reindex.
     held = db.rows("SELECT sql FROM main.sqlite_master WHERE type = 'trigger' AND tbl_name = 'memory_items'")
     return "sound" if {*schema.STATEMENT.findall(schema.FTS_TRIGGERS)} <= {f"{sql};" for (sql,) in held} else "unsound"
 

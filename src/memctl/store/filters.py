@@ -27,7 +27,7 @@ class Filters:
     origin      whose word it is: docs (a passage of a document), statements (anything else), people or models (of the
                 statements those of people, and those of models, tools and the web)
     source      only what is from this file, or from a file below this folder, or was said about one (an absolute path)
-    as_of       what has expired is told by this moment instead of now (the items of then: `memctl.store.as_of`)
+    as_of       the moment at which an item counts as expired, instead of now (see `memctl.store.as_of`)
 
     Moments have the shape of `ids.timestamp`.
     """

@@ -127,7 +127,7 @@ def _apply(db: Database, step: Migration, tokenizer: str | None) -> None:
         for key, value in (("created_by", "memctl"), ("created_at", ids.timestamp_sql())):
             db.run("INSERT INTO schema_meta(key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", (key, value))
         db.set_meta("schema_version", str(schema.SCHEMA_VERSION))
-    if step.number in (1, 6):
+    if step.number in (1, 6, 8):
         fts.repair_index(db, tokenizer)
     db.run(
         "INSERT INTO memctl_migrations(number, name, applied_at) VALUES (?, ?, ?)",
@@ -151,10 +151,12 @@ MIGRATIONS = (
     Migration(4, "sessions and workspaces", schema.SESSION_TABLES),
     # How much an item matters.
     Migration(5, "importance of items", schema.IMPORTANCE_TABLE),
-    # A full-text index that knows whether it fits the items; an older one is made anew.
+    # A full-text index that knows whether it fits the items; an older one is rebuilt.
     Migration(6, "state of the full-text index, indexes to list and count", schema.READING_INDEXES),
     # The newest statements among many passages.
     Migration(7, "index of statements", schema.STATEMENT_INDEX),
+    # Chinese, Japanese and Korean are indexed by pairs of characters: the index is made anew.
+    Migration(8, "pairs of characters in the full-text index", schema.FORGET_INDEX),
 )
 #: What this memctl knows, as it names versions to people.
 _KNOWN = f"{schema.SCHEMA_VERSION}.{MIGRATIONS[-1].number}"

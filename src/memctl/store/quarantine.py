@@ -101,7 +101,7 @@ def find_held(
 
 
 def release(db: Database, held: Mapping[str, Standing], reason: str) -> None:
-    """Let items be given to models again, in one transaction, each with an event that says why and of which rules.
+    """Let items be given to models again, in one transaction, each with an event that names the reason and the rules.
 
     The end of the quarantine was the quarantine's: released items do not expire.
     """

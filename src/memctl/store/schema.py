@@ -13,6 +13,7 @@ import re
 
 from memctl.errors import TokenizerInvalid
 from memctl.store.filters import IS_PASSAGE
+from memctl.text.query import PAIRED, POINTS
 
 SCHEMA_VERSION = 2
 
@@ -291,7 +292,7 @@ CREATE INDEX IF NOT EXISTS memctl_items_statements ON memory_items(archived, upd
 """
 
 # The index is keyed by the rowid of memory_items, which is no column: a dump that is restored, and VACUUM, number the
-# rows anew, from 1 and without gaps. The index keeps the old numbers, so where one changed, the greatest differ. The
+# rows again, from 1 and without gaps. The index keeps the old numbers, so where one changed, the greatest differ. The
 # next insert or delete could make them equal again; before it, the triggers note what they see.
 _INDEXED = "(SELECT max(id) FROM memory_items_fts_docsize)"
 _RENUMBERED = f"(SELECT max(rowid) FROM memory_items) IS NOT {_INDEXED}"
@@ -299,10 +300,38 @@ _NOTE_RENUMBERED = f"""UPDATE memory_fts_state SET sound = 0
     WHERE sound AND (SELECT max(rowid) FROM memory_items) IS NOT
         (SELECT max(id) FROM (SELECT {_INDEXED} AS id UNION ALL SELECT replaced_row));"""
 
+# No tokenizer of SQLite tells Chinese, Japanese and Korean words apart, and to all of them the vowel points of Arabic
+# and Hebrew end a word. So the index also holds, behind the content, the characters of the former two by two, and a
+# text of the latter once more without points; what stands in the title counts twice there, as it does elsewhere. This
+# is plain SQL, which every program that writes can run. It takes a text apart in blocks, because substr() counts from
+# the beginning. An ASCII text costs a comparison of lengths, another one a look at each character.
+_BLOCK = 64
+_NUMBERS = "json_each('[0' || replace(hex(zeroblob({})), '00', ',0') || ']')"
+
+
+def _pieces(sign: str, size: int, separator: str, condition: str) -> str:
+    """The pieces of `text` that begin at each character and meet a condition; '' for a text without the sign."""
+    return f"""CASE WHEN text GLOB '*[{sign}]*' THEN ifnull((SELECT ' ' || group_concat(piece, '{separator}') FROM
+        (SELECT substr(block, at.key + 1, {size}) AS piece FROM
+        (SELECT substr(text, {_BLOCK} * part.key + 1, {_BLOCK + size - 1}) AS block
+        FROM {_NUMBERS.format(f"length(text) / {_BLOCK}")} AS part LIMIT -1),
+        {_NUMBERS.format(_BLOCK - 1)} AS at LIMIT -1) WHERE {condition}), '') ELSE '' END"""
+
+
+def indexed_columns(row: str) -> str:
+    """What the index holds of a row of memory_items, as SQL: title, content, tags, entities."""
+    pairs = _pieces(PAIRED, 2, " ", f"piece GLOB '[{PAIRED}]*'")
+    plain = _pieces(POINTS, 1, "", f"piece NOT GLOB '[{POINTS}]'")
+    return f"""{row}.title, {row}.content || (SELECT CASE WHEN length(CAST(text AS BLOB)) = length(text) THEN '' ELSE
+        {pairs} ||
+        {plain} END FROM (SELECT {row}.title || ' ' || {row}.title || ' ' || {row}.content || ' ' || {row}.tags AS text
+        LIMIT -1)), {row}.tags, {row}.entities"""
+
+
 # REPLACE deletes a row without its delete trigger, unless recursive_triggers is on, and only until then are its words
 # known: they leave the index before the insert. Where the insert was IGNOREd or became an UPDATE, they come back.
-_PUT_BACK = """INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
-    SELECT i.rowid, i.title, i.content, i.tags, i.entities
+_PUT_BACK = f"""INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
+    SELECT i.rowid, {indexed_columns("i")}
     FROM memory_fts_state AS s JOIN memory_items AS i ON i.rowid = s.replaced_row
     WHERE NOT EXISTS (SELECT 1 FROM memory_items_fts_docsize WHERE id = s.replaced_row);
     UPDATE memory_fts_state SET replaced_row = NULL WHERE replaced_row IS NOT NULL;"""
@@ -321,30 +350,30 @@ WHEN EXISTS (SELECT 1 FROM memory_items WHERE id = new.id) OR {_RENUMBERED}
     {_PUT_BACK}
     UPDATE memory_fts_state SET replaced_row = (SELECT rowid FROM memory_items WHERE id = new.id);
     INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
-    SELECT 'delete', i.rowid, i.title, i.content, i.tags, i.entities FROM memory_items AS i
+    SELECT 'delete', i.rowid, {indexed_columns("i")} FROM memory_items AS i
     WHERE i.id = new.id AND EXISTS (SELECT 1 FROM memory_items_fts_docsize WHERE id = i.rowid);
 END;
 CREATE TRIGGER memory_items_fts_ai AFTER INSERT ON memory_items BEGIN
     INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
-    VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
+    VALUES (new.rowid, {indexed_columns("new")});
     {_PUT_BACK}
 END;
 CREATE TRIGGER memory_items_fts_bd BEFORE DELETE ON memory_items BEGIN
     {_NOTE_RENUMBERED}
     {_PUT_BACK}
     INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
-    SELECT 'delete', old.rowid, old.title, old.content, old.tags, old.entities
+    SELECT 'delete', old.rowid, {indexed_columns("old")}
     WHERE EXISTS (SELECT 1 FROM memory_items_fts_docsize WHERE id = old.rowid);
 END;
 CREATE TRIGGER memory_items_fts_bu BEFORE UPDATE OF title, content, tags, entities ON memory_items
 WHEN EXISTS (SELECT 1 FROM memory_items_fts_docsize WHERE id = old.rowid) BEGIN
     INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
-    VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
+    VALUES ('delete', old.rowid, {indexed_columns("old")});
 END;
 CREATE TRIGGER memory_items_fts_au AFTER UPDATE ON memory_items
 WHEN NOT EXISTS (SELECT 1 FROM memory_items_fts_docsize WHERE id = new.rowid) BEGIN
     INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
-    VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
+    VALUES (new.rowid, {indexed_columns("new")});
     {_NOTE_RENUMBERED}
     {_PUT_BACK}
 END;
@@ -385,6 +414,20 @@ END;
 
 #: The statements of a script here: each runs by itself in our own transaction, which `executescript` would commit.
 STATEMENT = re.compile(r"\S.*?;(?=\s*\n(?!END\b)\S|\s*$)", re.DOTALL)
+
+
+#: Migration 8: an index without pairs and plain words is to be made anew.
+FORGET_INDEX = f"""{FTS_STATE}
+UPDATE memory_fts_state SET sound = 0
+WHERE NOT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'memory_items_fts_ai' AND instr(sql, 'AS piece'));
+"""
+
+
+def without_pairs(script: str) -> str:
+    """The triggers of the index as they were before it held pairs of characters; and as they are easier to read."""
+    for row in ("new", "old", "i"):
+        script = script.replace(indexed_columns(row), f"{row}.title, {row}.content, {row}.tags, {row}.entities")
+    return script
 
 
 def tokenizer(name: str | None) -> str:

@@ -20,7 +20,7 @@ class Session(NamedTuple):
     project  what stands before the colon; all of the id without one
     scope    what its recalls read, and where what it stores is filed
     turns    the number of the newest turn
-    client   the program it was held with; empty when nobody said
+    client   the program it was held with; empty when the client gave none
     """
 
     id: str
@@ -113,7 +113,7 @@ def count_sessions(db: Database) -> int:
 
 
 def begin_session(db: Database, session_id: str, *, scope: str | None = None, client: str = "") -> Session:
-    """The session with this id, made when there is none. One that is there keeps what is not given anew."""
+    """The session with this id, made when there is none. An existing one keeps what is not given."""
     with db.atomic():
         held = get_session(db, session_id)
         if held is not None and (scope or held.scope, client or held.client) == (held.scope, held.client):

@@ -128,6 +128,27 @@ def unsegmented(text: str) -> bool:
     )
 
 
+#: The characters of Chinese, Japanese and Korean, which the full-text index holds two by two: ranges of a pattern.
+PAIRED = (
+    "\u3005-\u3007\u3041-\u30fa\u30fc-\u318e\u31f0-\u31ff\u3400-\u9fff\ua960-\ud7a3\uf900-\ufad9\uff66-\uffdc"
+    "\U00020000-\U000323af"
+)
+#: Hebrew points and accents, Arabic vowel signs and the stroke that only makes a word longer, likewise.
+POINTS = (
+    "\u0591-\u05bd\u05bf-\u05bf\u05c1-\u05c2\u05c4-\u05c5\u05c7-\u05c7\u0610-\u061a\u0640-\u0640\u064b-\u065f"
+    "\u0670-\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7-\u06e8\u06ea-\u06ed"
+)
+
+
+def is_paired(run: str) -> bool:
+    """Whether all characters of a run are such that the index holds them two by two."""
+    return all(_is_in(PAIRED, char) for char in run)
+
+
+def _is_in(ranges: str, char: str) -> bool:
+    return any(first <= char <= last for first, last in zip(ranges[::3], ranges[2::3], strict=True))
+
+
 #: Chinese characters that ask or point rather than name; in Japanese all of Hiragana does.
 _PARTICLES = "的了吗呢吧是在和与或什么哪里怎样如何为有我你他她它们这那个之也就都而及把被对从"
 
@@ -421,8 +442,6 @@ _HEBREW = (
 )  # fmt: skip
 #: How many letters of a word are left at least when such a prefix is taken off.
 _REST = 3
-#: Hebrew points and accents, Arabic vowel signs, the stroke that only makes a word longer (first and last code point).
-_POINTS = (("\u0591", "\u05c7"), ("\u064b", "\u065f"), ("\u0640", "\u0640"), ("\u0670", "\u0670"))
 
 
 def other_forms(word: str, *, french: bool = False) -> list[str]:
@@ -441,7 +460,7 @@ def other_forms(word: str, *, french: bool = False) -> list[str]:
         return []
     if not any("\u0590" <= char <= "\u06ff" for char in word):
         return []
-    plain = "".join([char for char in word if not any(first <= char <= last for first, last in _POINTS)])
+    plain = "".join([char for char in word if not _is_in(POINTS, char)])
     prefixes = _HEBREW if any("\u05d0" <= char <= "\u05ea" for char in plain) else _ARABIC
     bare = next((plain[len(p) :] for p in prefixes if plain.startswith(p) and len(plain) - len(p) >= _REST), plain)
     forms = union([plain, bare], [prefix + each for each in union([plain, bare]) for prefix in prefixes])

@@ -262,7 +262,7 @@ class DocumentRoot(NamedTuple):
     scope      where they are filed
     recipe     how they are cut, judged and filed
     inner      the mounts within, the outer ones of them first; each file belongs to the innermost that it lies in
-    spare      what is done to all files by force is not done to those of mounts within: each has a run of its own
+    spare      a forced run leaves out the files of the mounts within: each of these has a run of its own
     """
 
     mount_id: str
@@ -278,7 +278,7 @@ class DocumentRoot(NamedTuple):
         return next((home for home in reversed(self.inner) if path.startswith(home.prefix)), self)
 
     def forces(self, path: str) -> bool:
-        """Whether what is done to all files by force is done to this one."""
+        """Whether a forced run includes this file."""
         return not self.spare or self.owner_of(path) is self
 
 
@@ -320,7 +320,7 @@ def get_seen(db: Database, recipe: str, *, below: str | None = None, paths: Iter
         these = db.rows(f"{_SEEN} WHERE c.file_path IN (?*)", (recipe,), keys=paths)
         return {path: SeenFile(*seen) for path, *seen in these}
     within = (below, prefix_end(below))
-    if "memory_gone_files" not in db.tables:  # an older store, not written to yet: everything will be read anew
+    if "memory_gone_files" not in db.tables:  # an older store, not written to yet: everything will be read again
         mount = "mount_id" if "memory_mounts" in db.tables else "NULL"
         older = f"SELECT file_path, {mount} FROM corpus_hashes WHERE file_path >= ? AND file_path < ?"
         return {
@@ -418,7 +418,7 @@ _LOGGED_PATH = "CASE WHEN json_valid(details_json) THEN json_extract(details_jso
 
 
 class SecretPath(NamedTuple):
-    """A path that is to be replaced in a column of a table, and by what."""
+    """A path in a column of a table, and the stand-in that replaces it."""
 
     table: str
     column: str

@@ -120,7 +120,7 @@ _TABLES = {
     },
 }  # fmt: skip
 
-#: How the full-text index takes in a batch: in one piece, of which eight are merged at a time; and its usual way.
+#: How the full-text index takes in a batch (in one piece, and it merges eight pieces at a time), and its usual way.
 _BATCH = {"hashsize": 16 << 20, "automerge": 8}
 _USUAL = {"hashsize": 1 << 20, "automerge": 4}
 

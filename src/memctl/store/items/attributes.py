@@ -22,7 +22,7 @@ def add_link(db: Database, src_id: str, dst_id: str, rel: str, created_at: str |
 def supersede(db: Database, old_id: str, new_id: str, reason: str = "supersede") -> bool:
     """Let a new item stand for an old one: link, archive and pointer in one transaction; False if one is missing.
 
-    The new one matters as much as the old one did, unless it was said how much it does.
+    The new one gets the importance of the old one, unless it has its own.
     """
     with db.atomic():
         if items.get(db, new_id) is None or not items.archive(db, old_id, reason, superseded_by=new_id):
@@ -82,7 +82,7 @@ def list_pins(db: Database, **place: str | None) -> list[dict[str, str]]:
 # --- importance ------------------------------------------------------------------------------------------------------
 
 
-#: What an item has of which nobody said more: it changes nothing, and no row is kept for it.
+#: The importance of an item without a row in memory_importance.
 NEUTRAL_IMPORTANCE = 0.5
 
 
@@ -106,7 +106,7 @@ def set_importance(db: Database, values: Mapping[str, float]) -> None:
 
 
 def inherit_importance(db: Database, replaced: Iterable[tuple[str, str]]) -> None:
-    """Let items matter as much as those they stand for (pairs of old and new), unless it was said of them how much."""
+    """Give items the importance of those they replace (pairs of old and new), unless they have their own."""
     pairs = list(replaced)
     old = get_importance(db, (old_id for old_id, _ in pairs))
     if not old:
@@ -120,7 +120,7 @@ def inherit_importance(db: Database, replaced: Iterable[tuple[str, str]]) -> Non
 
 
 class ImportanceChanges:
-    """What one write says of the importance of items: new ones take it, known ones only a higher one."""
+    """The importance that one write gives to items: new ones take it, known ones only a higher one."""
 
     __slots__ = ("_now", "_there")
 
@@ -129,7 +129,7 @@ class ImportanceChanges:
         self._now: dict[str, float] = {}
 
     def look(self, db: Database, ids: Iterable[str]) -> None:
-        """Read what was said of items that are in the store."""
+        """Read the importance of items that are in the store."""
         self._there.update(get_importance(db, ids))
 
     def rises(self, item_id: str, value: float | None, *, new: bool = False) -> bool:
@@ -144,6 +144,6 @@ class ImportanceChanges:
         return True
 
     def write(self, db: Database) -> None:
-        """Store what was said, and begin anew."""
+        """Store the changes, and begin again with none."""
         set_importance(db, self._now)
         self._there, self._now = {}, {}

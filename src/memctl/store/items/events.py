@@ -120,7 +120,7 @@ def unseen_items(
 ) -> tuple[set[str], dict[str, bool]]:
     """Which of these items the rules have not seen as they are now; and the note of those that pass, to add to.
 
-    past  they are states of old, which no rules may have seen
+    past  they are earlier states, which no rules may have seen
     """
     passed: dict[str, bool] = db.cached(f"judged by {rules}")
     if past:

@@ -21,9 +21,9 @@ DOUBTS = {
 
 
 def repair_index(db: Database, tokenizer: str | None = None) -> bool:
-    """Make the full-text index if it is missing, and anew if it is not sound; False when there is no FTS5.
+    """Make the full-text index if it is missing, and again if it is not sound; False when there is no FTS5.
 
-    To be called after whatever may have renumbered the items, such as VACUUM. Where nothing is amiss it costs a look.
+    Call it after anything that may have renumbered the items, such as VACUUM. A sound index costs one look.
     """
     if index_state(db) == "sound":
         return True
@@ -42,7 +42,7 @@ def repair_index(db: Database, tokenizer: str | None = None) -> bool:
 
 
 def rebuild_index(db: Database, tokenizer: str | None = None, progress: Progress | None = None) -> int:
-    """Make the index anew, with another tokenizer if one is named; the rows indexed, or -1 without FTS5.
+    """Rebuild the index, with another tokenizer if one is named; the rows indexed, or -1 without FTS5.
 
     All in one transaction: interrupted, or given a name SQLite does not know (TokenizerInvalid), it changes nothing.
     `progress` is told how many rows of how many are indexed.
@@ -67,7 +67,7 @@ def tokenizer_of(db: Database) -> str | None:
 
 
 def _make_index(db: Database, tokenizer: str | None, progress: Progress | None = None) -> bool:
-    """Table, entries and triggers of the index, all anew; False when SQLite has no FTS5. Raises TokenizerInvalid."""
+    """Rebuild the table, entries and triggers of the index; False when SQLite has no FTS5. Raises TokenizerInvalid."""
     held = tokenizer_of(db)
     for name in schema.FTS_TRIGGER_NAMES:
         db.run(f"DROP TRIGGER IF EXISTS {name}")
@@ -92,7 +92,7 @@ def _make_index(db: Database, tokenizer: str | None, progress: Progress | None =
         until = db.value(chunk, (last, FILL))
         db.run(
             f"INSERT INTO {FTS}(rowid, title, content, tags, entities) "
-            "SELECT rowid, title, content, tags, entities FROM memory_items WHERE rowid > ? AND rowid <= ?",
+            f"SELECT rowid, {schema.indexed_columns('i')} FROM memory_items AS i WHERE rowid > ? AND rowid <= ?",
             (last, until),
         )
         done, last = done + FILL, until

@@ -228,6 +228,17 @@ def is_stemming(db: Database) -> bool:
     return stems
 
 
+def has_pairs(db: Database) -> bool:
+    """Whether the index holds the characters of Chinese, Japanese and Korean two by two (see `schema`)."""
+    facts = db.cached("index")
+    if "pairs" not in facts:
+        ddl = db.value("SELECT sql FROM sqlite_master WHERE name = ?", (FTS,))
+        made = "memctl_migrations" in db.tables and db.value("SELECT 1 FROM memctl_migrations WHERE number = 8")
+        facts["pairs"] = bool(made) and "unicode61" in str(ddl)
+    pairs: bool = facts["pairs"]
+    return pairs
+
+
 def index_size(db: Database) -> int:
     """How many items the index holds, archived ones too."""
     facts = db.cached("index")

@@ -19,7 +19,7 @@ from memctl.text.query import Query, grams, unsegmented
 
 #: At most this many substrings are looked for.
 MAX_NEEDLES = 24
-#: Of a longer one its beginning is looked for: SQLite takes patterns of 50 000 bytes, of which a character may need 4.
+#: A longer one is looked for by its beginning: SQLite takes patterns of 50 000 bytes, and a character may need 4.
 MAX_NEEDLE_CHARS = 4000
 
 
