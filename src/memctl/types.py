@@ -6,9 +6,9 @@ Plain slotted classes: `dataclasses` costs 10 ms at start-up, more than the sear
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
 
 from memctl import ids
+from memctl.annotations import TYPE_CHECKING, Any
 from memctl.names import (
     ITEM_TYPES,
     SOURCE_KINDS,
@@ -23,7 +23,7 @@ from memctl.names import (
 from memctl.names import ItemType as MemoryType
 
 if TYPE_CHECKING:
-    from typing import TypeVar
+    from typing import ClassVar, TypeVar
 
     RecordClass = TypeVar("RecordClass", bound="SlottedRecord")
 

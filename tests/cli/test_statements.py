@@ -24,7 +24,8 @@ def _store() -> None:
 
 
 def titles(*argv: str) -> list[str]:
-    return [one["title"] for one in ok("list", "--json", *argv).json()]
+    lines = ok("list", *argv).text.splitlines()
+    return [line.split(maxsplit=4)[4] for line in lines if line.startswith("  [STM]")]
 
 
 def documents(*argv: str) -> list[str]:
@@ -45,12 +46,19 @@ def test_passages_are_listed_when_they_are_asked_for() -> None:
     assert sorted(titles("--from", "docs", "--passages")) == ["auth", "plan", "queues"]
 
 
+def test_json_lists_every_item_as_scripts_know_it() -> None:
+    found = [one["title"] for one in ok("list", "--json").json()]
+    assert found[:3] == ["gateway", "Queues", "tokens"]
+    assert sorted(found[3:]) == ["auth", "plan", "queues"]
+
+
 def test_where_it_is_from() -> None:
     assert titles("--from", "people") == ["Queues", "tokens"]
     assert titles("--from", "models") == ["gateway"]
     files = ["docs/api/auth.md  1 passage", "docs/queues.md  1 passage", "loose/plan.md  1 passage"]
     assert documents("--from", "docs") == files
     assert [one["passages"] for one in ok("list", "--from", "docs", "--json").json()] == [1, 1, 1]
+    assert [one["title"] for one in ok("list", "--from", "models", "--json").json()] == ["gateway"]
     assert "[list] 1 of 3 files; -n 3 lists them all" in ok("list", "--from", "docs", "-k1").notes
     assert (titles("--from", "docs/queues.md"), documents("--from", "docs/queues.md")) == (["Queues"], files[1:2])
     assert (titles("--from", "docs/"), len(documents("--from", "docs/"))) == (["Queues"], 2)

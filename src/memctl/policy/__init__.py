@@ -8,7 +8,7 @@ that a text may break, `normalise` makes its undisguised forms, `engine` finds t
 them by what stands around, `decisions` makes verdicts of them.
 """
 
-from typing import TYPE_CHECKING, Any
+from memctl.annotations import TYPE_CHECKING, Any
 
 _HOMES = {
     "Finding": "decisions",

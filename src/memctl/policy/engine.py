@@ -202,7 +202,7 @@ class Engine:
             if matcher is None:
                 if rule.clause:
                     matcher = OrderMatcher(rule.clause, dense=rule.keywords == "#cjk")
-                elif anchor in _DIGITS or reading.keywords(anchor):
+                elif anchor in _DIGITS or (reading.assigned(anchor) if rule.assigned else reading.keywords(anchor)):
                     matcher = RulePattern(rule, anchor)
                 else:
                     continue

@@ -6,10 +6,9 @@ budget. `recall_block` is the whole way, from a request to the block.
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from memctl import errors
-from memctl.annotations import TYPE_CHECKING, Any
+from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.context import Context
 from memctl.operation import Result
 from memctl.parameters import BlockForm, ReadRequest

@@ -272,13 +272,15 @@ def list_(
     """List items, newest first.
 
     Statements are listed: what people and models said. Documents are summed up, a line for each folder; --from
-    docs tells of them file by file, and --passages lists their passages, one by one. "Newest" is the last change. Items
-    that may not be given to a model are listed too, and marked.
+    docs tells of them file by file, and --passages lists their passages, one by one. --json without --from lists every
+    item, passages too, as scripts know it. "Newest" is the last change. Items that may not be given to a model are
+    listed too, and marked.
     """
     from memctl.store.documents import corpus
     from memctl.store.items import items
 
     everything = read_filters(ctx, request, "list")
+    passages = passages or (ctx.json and source is None)
     filters = said_where(ctx, everything, source, passages=passages)
     by_file = source == "docs" and not passages
     documents: list[DocumentSum] = []

@@ -3,9 +3,9 @@
 import json
 import os
 from collections.abc import Sequence
-from typing import Any
 
 from memctl import ids, registry
+from memctl.annotations import Any
 from memctl.paths import real_path
 from memctl.store.database import Database
 from memctl.store.items import events

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
 
 from memctl import ids
+from memctl.annotations import Any, NamedTuple
 from memctl.store.database import Database
 from memctl.store.items.items import COLUMNS, UNCHANGED, dump_json
 from memctl.text.source_trust import STRANGER

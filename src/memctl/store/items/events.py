@@ -8,9 +8,9 @@ program wrote, or a program past the gate of policy, no rules have seen.
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from memctl import ids
+from memctl.annotations import Any
 from memctl.store.database import Database
 from memctl.store.items import items
 from memctl.types import MemoryEvent, MemoryItem

@@ -8,9 +8,9 @@ values: reading them never fails.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
 
 from memctl import errors, ids
+from memctl.annotations import Any, NamedTuple
 from memctl.names import VALIDATIONS
 from memctl.store.connect import check_triggers
 from memctl.store.database import BATCH, MAX_VALUES, Database

@@ -3,8 +3,7 @@
 Blocks that a model repeats are found and taken out, so that recall does not feed itself; and a block is read back.
 """
 
-from typing import Any
-
+from memctl.annotations import Any
 from memctl.text import estimate_tokens
 
 HEADER = "## Memory (Injected)"

@@ -8,8 +8,8 @@ version 1. docs/formats.md has the grammar of both versions.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.text import CHARS_PER_TOKEN, estimate_tokens, source_trust
 from memctl.text.block.excerpt import CUT, Excerpt, Weighed, cost, excerpt, opened
 from memctl.text.block.markers import COMPACT, FOOTER, HEADER
