@@ -4,12 +4,12 @@ set -eu
 . "$(dirname -- "$0")/scratch.sh"
 
 say "1. Read a folder. Its passages are raw: stored and searchable, but given to no model."
-run 'memctl ingest --source handbook/'
-run 'memctl search "session lifetime" -k 1'
+run 'memctl ingest handbook/'
+run 'memctl search "session lifetime" -n 1'
 run 'memctl recall "when does a session end"'
 
 say "2. The same documents for models to see. No passage is stored twice."
-run 'memctl ingest --source handbook/ --injectable'
+run 'memctl ingest handbook/ --injectable'
 run 'memctl recall "when does a session end" --budget 200'
 
 say "3. What nothing in the store answers brings nothing: a wrong passage is worse than none."

@@ -40,7 +40,8 @@ class Arg:
     """The words and bounds of one parameter; its name, type and default are the function's own.
 
     help    one line for people
-    flags   how the command line spells it (`"--tier"`, `"-k"`); none = positional
+    flags   how the command line spells it (`"--tier"`, `"-n"`); none = positional
+    aliases older spellings, which work and no page shows; of words that go by their place: options that give them
     env     the environment variable that may give it       (flag > env > config > default)
     config  the `section.key` of config.json that may give it
     ge, le  inclusive bounds of a number
@@ -53,8 +54,8 @@ class Arg:
     """
 
     __slots__ = (
-        "cli", "comma", "config", "env", "flags", "ge", "help", "le", "mcp", "mcp_default", "mcp_help", "mcp_name",
-        "metavar", "path",
+        "aliases", "cli", "comma", "config", "env", "flags", "ge", "help", "le", "mcp", "mcp_default", "mcp_help",
+        "mcp_name", "metavar", "path",
     )  # fmt: skip
 
     def __init__(
@@ -73,7 +74,9 @@ class Arg:
         mcp_name: str | None = None,
         mcp_default: Any = ...,
         mcp_help: str | None = None,
+        aliases: tuple[str, ...] = (),
     ) -> None:
+        self.aliases = aliases
         self.help, self.flags, self.env, self.config = help, flags, env, config
         self.ge, self.le, self.metavar = ge, le, metavar
         self.comma, self.path, self.cli, self.mcp = comma, path, cli, mcp

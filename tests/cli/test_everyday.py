@@ -94,3 +94,51 @@ def test_a_folder_outside_that_is_away_is_not_taken_for_one_inside() -> None:
     assert "Mount path missing" in ok("sync", cwd=new).notes
     (mount,) = ok("mount", "--list", "--json", cwd=new).json()
     assert mount["path"].endswith("disk/docs")
+
+
+# --- one grammar -----------------------------------------------------------------------------------------------------
+
+
+def test_options_may_stand_before_the_last_word() -> None:
+    ok("init")
+    item = ok("remember", "Mail bob.smith@company.com, ssn 512-45-6789.", "-q").text.strip()
+    ok("quarantine", "release", "--reason", "it is public", item)
+    ok("remember", "The gateway", "--tags", "x", "retries", "twice", "-q")
+    assert ok("search", "gateway", "-n", "1", "--json").json()[0]["tags"] == ["x"]
+    ok("policy", "test", "--document", "hello")
+    ok("workspace", "set", "--read", "a", "team")
+    Path("a.md").write_text("hello\n")
+    Path("b.md").write_text("hello\n")
+    ok("scan", "a.md", "--strict", "b.md")
+    ok("ingest", "a.md", "--tags", "t", "b.md")
+    assert ok("list", "--tags", "t", "--passages", "--json", "-k", "9").json() != []
+    assert ok("pipe", "gateway", "-q").out == ok("push", "gateway", "-q").out
+
+
+def test_ids_may_be_short_and_several() -> None:
+    first = ok("remember", "We deploy on Fridays.", "-q").text.strip()
+    second = ok("remember", "The gateway retries twice.", "-q").text.strip()
+    text = ok("show", first[4:8], second).text
+    assert text.index("Fridays") < text.index("gateway")
+    assert [one["id"] for one in ok("show", first, second, first, "--json").json()] == [first, second]
+    assert ok("show", second[:9], "--json").json()["id"] == second
+    assert run("show", first, "MEM-nothing").code == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("add", "remember"), ("find", "search"), ("ls", "list"), ("serach", "search"), ("man", "docs")]
+)
+def test_a_wrong_command_is_guessed(typed: str, meant: str) -> None:
+    assert f"did you mean '{meant}'?" in run(typed, "x").notes
+
+
+def test_a_word_that_is_like_no_command_is_not_guessed() -> None:
+    assert "did you mean" not in run("archive", "x").notes
+
+
+def test_the_safety_guard_of_older_memctl_stops_the_tool_call() -> None:
+    """A client takes 2 for no, and 1 for a hook that does not work and lets everything pass."""
+    done = run("hooks", "safety-guard", stdin="{}")
+    assert (done.code, done.out) == (2, b"")
+    assert "safety guard" in done.notes
+    assert run("hooks", "eco-hint").code == 1

@@ -107,7 +107,7 @@ def test_list_filters(flags: list[str], numbers: list[int]) -> None:
 
 def test_list_says_when_there_is_more_and_when_there_is_nothing() -> None:
     store(item(1), item(2))
-    assert "[list] 1 of 2 items; -k 2 lists them all" in ok("list", "-k1", "--db", "m.db").notes
+    assert "[list] 1 of 2 items; -n 2 lists them all" in ok("list", "-k1", "--db", "m.db").notes
     assert ok("list", "--tier", "ltm", "--db", "m.db") == (0, b"", b"[list] No items.\n")
     assert ok("list", "--tier", "ltm", "--db", "m.db", "--json", "-q") == (0, b"[]\n", b"")
 

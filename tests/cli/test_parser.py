@@ -77,6 +77,14 @@ def error(*argv: str, op: Any = sample) -> str:
         ([""], {"query": ""}),
         (["q", "-q", "-q", "--json"], {"query": "q"}),
         (["q", "--db", "x.db"], {"query": "q"}),
+        (["q", "--tier", "stm", "p"], {"query": "q", "path": "p", "tier": "stm"}),
+        (["q", "-l", "p", "--json"], {"query": "q", "path": "p", "loud": True}),
+        (["q", "--title", "a b", "--tags", "a", "p"], {"query": "q", "path": "p", "title": "a b", "tags": ["a"]}),
+        (
+            ["--title=x", "q", "-lk", "5", "--", "-p"],
+            {"query": "q", "path": "-p", "title": "x", "limit": 5, "loud": True},
+        ),
+        (["q", "-qk5", "p"], {"query": "q", "path": "p", "limit": 5}),
     ],
 )
 def test_accepted(argv: list[str], values: dict[str, Any]) -> None:
@@ -124,6 +132,61 @@ def test_refused(argv: list[str], message: str) -> None:
 def test_a_list_without_flag_takes_all_words() -> None:
     assert parse("a", "b", op=many) == {"files": ["a", "b"]}
     assert error(op=many) == "FILES is missing"
+
+
+def test_words_and_options_in_any_order_are_one_list() -> None:
+    """Also for an older spelling, the option that gives the same words."""
+    assert parse("a", "--db", "x.db", "b", "-q", "c", op=many) == {"files": ["a", "b", "c"]}
+    ingest = load("ingest")
+    for words in (["a", "b"], ["--source", "a", "b"], ["--source=a", "--source", "b"]):
+        assert parser.parse(ingest, [*words, "--tags", "t"], parser.Given()) == {"source": ["a", "b"], "tags": ["t"]}
+    assert parser.parse(ingest, ["a", "--source", "b"], parser.Given()) == {"source": ["b", "a"]}
+
+
+#: Lines whose words stand behind options, and what they come to.
+MIXED = {
+    "quarantine release --reason x MEM-1": {"action": "release", "id": ["MEM-1"], "reason": "x"},
+    "policy test --document hello": {"action": "test", "what": ["hello"], "document": True},
+    "workspace set --read a NAME": {"action": "set", "name": "NAME", "read": ["a"]},
+    "session show -k 5 ID": {"action": "show", "id": "ID", "limit": 5},
+    "scan a --strict b": {"path": ["a", "b"], "strict": True},
+    "remember The gateway --tags x,y retries -- --twice": {"text": ["The", "gateway", "retries", "--twice"]},
+    "push q --source a b -- -x": None,
+    "recall -q --budget 5 what": {"query": "what", "budget": 5},
+}
+
+
+@pytest.mark.parametrize("minor", [10, 11, 12, 13])
+def test_the_order_is_free_on_every_python(minor: int) -> None:
+    """argparse differs from one to the next, so each that is installed is asked."""
+    import json
+    import os
+    import shutil
+    import subprocess
+    from pathlib import Path
+
+    import memctl
+
+    first = Path(shutil.which(f"python3.{minor}") or "bin/python")
+    places = [first, *first.parent.parent.glob(f"versions/3.{minor}.*/bin/python3")]  # where pyenv has them
+    runs = [one for one in places if one.exists() and not subprocess.run([one, "-c", ""], check=False).returncode]
+    if not runs:
+        pytest.skip("not installed")
+    asked = (
+        "import json, sys\nfrom memctl.cli import load, parser\nfrom memctl.errors import MemctlError\n"
+        "def one(line):\n    name, *words = line.split()\n"
+        "    try: return parser.parse(load(name), words, parser.Given())\n"
+        "    except MemctlError as exc: return exc.message\n"
+        "print(json.dumps({line: one(line) for line in sys.argv[1:]}))"
+    )
+    package = str(Path(memctl.__file__).parents[1])
+    done = subprocess.run(
+        [runs[0], "-c", asked, *MIXED], env=os.environ | {"PYTHONPATH": package}, capture_output=True, check=True
+    )
+    found = json.loads(done.stdout)
+    assert found.pop("push q --source a b -- -x") == "unknown option '-x'"
+    for line, values in found.items():
+        assert values | (MIXED[line] or {}) == values, line
 
 
 def test_global_options_before_and_after() -> None:

@@ -59,7 +59,7 @@ def test_where_it_is_from() -> None:
     assert documents("--from", "docs") == files
     assert [one["passages"] for one in ok("list", "--from", "docs", "--json").json()] == [1, 1, 1]
     assert [one["title"] for one in ok("list", "--from", "models", "--json").json()] == ["gateway"]
-    assert "[list] 1 of 3 files; -k 3 lists them all" in ok("list", "--from", "docs", "-k1").notes
+    assert "[list] 1 of 3 files; -n 3 lists them all" in ok("list", "--from", "docs", "-k1").notes
     assert (titles("--from", "docs/queues.md"), documents("--from", "docs/queues.md")) == (["Queues"], files[1:2])
     assert (titles("--from", "docs/"), len(documents("--from", "docs/"))) == (["Queues"], 2)
     assert sorted(titles("--from", "docs/", "--passages")) == ["Queues", "auth", "queues"]

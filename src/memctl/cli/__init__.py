@@ -7,9 +7,9 @@ from memctl.annotations import TYPE_CHECKING, Any
 from memctl.cli import parser
 from memctl.cli.output import Console, PipeClosed
 from memctl.context import Context
-from memctl.errors import MemctlError, UnknownCommand
+from memctl.errors import HookMissing, MemctlError, UnknownCommand
 from memctl.operation import Operation
-from memctl.ops import TABLE, commands
+from memctl.ops import ALIASES, MEANT, TABLE, commands
 
 if TYPE_CHECKING:
     from memctl.operation import Result
@@ -52,6 +52,8 @@ def _dispatch(argv: list[str], console: Console) -> int:
     if name in ("", "help"):
         _about(rest, console)
         return 0 if name else 1
+    if name == "hooks" and "safety-guard" in rest:
+        raise HookMissing
     op = load(name)
     values = parser.parse(op, rest, given)
     if values is None:
@@ -82,12 +84,13 @@ def _about(words: Sequence[str], console: Console, *, version: bool = False) -> 
 
 def load(name: str) -> Operation:
     """A command's operation. Raises UnknownCommand, without importing any operation."""
+    name = ALIASES.get(name, name)
     row = TABLE.get(name)
     if row is not None and row.cli:
         return row.load(name)
     from difflib import get_close_matches
 
-    guess = get_close_matches(name, [*commands(), "help"], 1)
+    guess = [MEANT[name]] if name in MEANT else get_close_matches(name, [*commands(), "help"], 1, cutoff=0.7)
     raise UnknownCommand(name=name, guess=f"; did you mean '{guess[0]}'?" if guess else "")
 
 

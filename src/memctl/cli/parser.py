@@ -38,6 +38,10 @@ GLOBALS = (
 )
 
 
+#: More words than a command line has.
+MANY = 1 << 31
+
+
 class Given(argparse.Namespace):
     """The global options of a command line, and `words`: the command's name and all after it.
 
@@ -128,25 +132,64 @@ class _Parser(argparse.ArgumentParser):
         for param in params:
             how: dict[str, Any]
             if param.positional:
-                self.add_argument(param.name, nargs="*" if param.many else "?")
+                # Words by place and words of an older spelling's option come together.
+                how = {"action": "extend"} if param.arg.aliases else {}
+                self.add_argument(param.name, nargs="*" if param.many else "?", **how)
+                if param.arg.aliases:
+                    self.add_argument(*param.arg.aliases, dest=param.name, nargs="+", **how)
                 continue
             if param.many:
                 how = {"action": "append"} if param.arg.comma else {"action": "extend", "nargs": "+"}
             else:
                 how = {"action": "store_true" if param.scalar is bool else _Once}
-            self.add_argument(*param.arg.flags, dest=param.name, **how)
+            self.add_argument(*param.arg.flags, *param.arg.aliases, dest=param.name, **how)
         self.flags = [flag for one in GLOBALS for flag in one.flags]
         self.flags += [flag for param in params for flag in param.arg.flags]
 
     def read(self, words: Sequence[str], given: Given) -> list[str]:
         """Put the words into `given`; returns those that have no place there."""
         try:
-            return self.parse_known_args(words, given)[1]
+            left = self.parse_known_args(self._options_first(words) if self.prog else words, given)[1]
+            return left[1:] if left[:1] == ["--"] else left
         except argparse.ArgumentError as exc:
             names = (exc.argument_name or "").split("/")
             dashed = ((flag, word) for flag, word in pairwise(words) if word.startswith("-") and word != "--")
             flag, word = next((pair for pair in dashed if pair[0] in names), ("", ""))
             self.error(f"{exc}" + (f" (one that begins with a dash is written {flag}={word})" if flag else ""))
+
+    def _options_first(self, words: Sequence[str]) -> list[str]:
+        """The options with their values, then `--` and the words that go by their place.
+
+        argparse fills all places from the first run of such words, and refuses those that stand behind an option.
+        """
+        options: list[str] = []
+        rest: list[str] = []
+        left = 0  # words that the option before may still take
+        for at, word in enumerate(words):
+            if word == "--":
+                rest += words[at + 1 :]
+                break
+            if self._parse_optional(word) is not None:
+                options.append(word)
+                left = self._room(word)
+            elif left:
+                options.append(word)
+                left -= 1
+            else:
+                rest.append(word)
+        return [*options, "--", *rest] if rest else options
+
+    def _room(self, word: str) -> int:
+        """How many of the words after an option are its values, at most; `-qk` takes as many as its last letter."""
+        action = self._option_string_actions.get(word)
+        if action is None and word[:2] != "--":
+            for place, letter in enumerate(word[1:], 2):
+                action = self._option_string_actions.get(f"-{letter}")
+                if action is None or (action.nargs != 0 and place < len(word)):
+                    return 0
+        if action is None or action.nargs == 0:
+            return 0
+        return 1 if action.nargs is None else MANY
 
     def value(self, param: Param, words: Any) -> Any:
         """What the words of one parameter mean (True: a switch)."""

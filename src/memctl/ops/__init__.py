@@ -61,7 +61,7 @@ TABLE: dict[str, Row] = {
     ),
     "ask": Row("memctl.ops.recall.ask", "Ask a model about a folder", "Recall"),
     "chat": Row("memctl.ops.recall.chat", "Answer questions from the store, one after the other", "Recall"),
-    "show": Row("memctl.ops.look.items", "Show one item in full", "Look"),
+    "show": Row("memctl.ops.look.items", "Show one item in full, or several", "Look"),
     "list": Row("memctl.ops.look.items", "List items, newest first", "Look"),
     "inspect": Row("memctl.ops.look.inspect", "Show the structure of a folder as one block", "Look"),
     "workspace": Row(
@@ -104,6 +104,18 @@ TABLE: dict[str, Row] = {
     "reindex": Row("memctl.ops.care.index", "Make the full-text index anew, with another tokenizer if wanted", "Care"),
     "metrics": Row("memctl.ops.start.serve", "Count what the running server did, tool by tool", "Care", cli=False),
 }
+
+
+#: Commands by the names that older programs gave them: they work, and no page shows them.
+ALIASES = {"pipe": "push"}
+#: What people type who know other programs, and the command that does it.
+MEANT = {
+    "add": "remember", "save": "remember", "store": "remember", "note": "remember", "put": "remember",
+    "find": "search", "query": "search", "grep": "search", "get": "show", "cat": "show", "read": "show", "view": "show",
+    "ls": "list", "info": "status", "settings": "config", "set": "config", "man": "docs", "doc": "docs",
+    "update": "sync", "load": "ingest", "index": "reindex", "dump": "export", "backup": "export", "restore": "import",
+    "context": "recall", "inject": "recall",
+}  # fmt: skip
 
 
 def commands() -> list[str]:

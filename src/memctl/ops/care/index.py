@@ -43,7 +43,9 @@ def embed(
             "ollama:MODEL, http(s)://HOST/v1#MODEL, or cmd:PROGRAM ARGS", "--embedder", env="MEMCTL_EMBEDDER", mcp=False
         ),
     ] = None,
-    limit: Annotated[int | None, Arg("embed at most this many items now", "-k", "--limit", ge=1)] = None,
+    limit: Annotated[
+        int | None, Arg("embed at most this many items now", "-n", "--limit", aliases=("-k",), ge=1)
+    ] = None,
     replace: Annotated[bool, Arg("replace the vectors of another model", "--replace")] = False,
     forget: Annotated[bool, Arg("delete all vectors instead", "--forget")] = False,
     acting: Annotated[Acting, Fields("dry_run", dry_run={"help": "send nothing, only say what would be sent"})],

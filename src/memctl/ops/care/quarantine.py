@@ -42,7 +42,9 @@ def quarantine(
     workspace: Annotated[
         str | None, Arg("list, purge --expired: what this saved view reads", "-w", "--workspace", metavar="NAME")
     ] = None,
-    limit: Annotated[int, Arg("list: at most this many items", "-k", "--limit", ge=1, le=100_000)] = 50,
+    limit: Annotated[
+        int, Arg("list: at most this many items", "-n", "--limit", aliases=("-k",), ge=1, le=100_000)
+    ] = 50,
 ) -> PlainResult:
     """Look at what policy holds back, release it, or delete it for good.
 
@@ -93,7 +95,7 @@ def _list(ctx: Context, filters: "Filters", limit: int) -> PlainResult:
     found, total = quarantine.find_held(ctx.db, filters, limit=limit)
     _, expired = quarantine.find_held(ctx.db, filters, expired=True, limit=0)
     if total > len(found):
-        ctx.note(f"[quarantine] {len(found)} of {total} items; -k {total} lists them all")
+        ctx.note(f"[quarantine] {len(found)} of {total} items; -n {total} lists them all")
     elif not found:
         ctx.note("[quarantine] No items.")
     if expired:
@@ -137,6 +139,7 @@ def _find_held(ctx: Context, wanted: list[str]) -> "list[tuple[MemoryItem, Stand
     from memctl.store import quarantine
     from memctl.store.items import items
 
+    wanted = list(dict.fromkeys(items.expand_id(ctx.db, one) for one in wanted))
     found = items.get_many(ctx.db, wanted)
     standings = quarantine.standings(ctx.db, found)
     for item_id in wanted:

@@ -72,7 +72,7 @@ class Evaluated(Result):
     access=READ,
     examples=(
         "memctl eval questions.jsonl",
-        "memctl eval questions.jsonl -k 5 --min-recall 0.9  # exit 1 below it, for CI",
+        "memctl eval questions.jsonl -n 5 --min-recall 0.9  # exit 1 below it, for CI",
         """echo '{"question": "how do we deploy?", "expected": ["docs/deploy.md"]}' | memctl eval -""",
         """echo '{"question": "on which day?", "answer": ["Tuesday"]}' | memctl eval - --budget 500""",
     ),
@@ -82,7 +82,9 @@ def eval(
     ctx: Context,
     file: Annotated[str, Arg("JSON lines; - means standard input", metavar="FILE", path=True)],
     *,
-    limit: Annotated[int, Arg("how many results of each question to judge", "-k", "--limit", ge=1, le=1000)] = 10,
+    limit: Annotated[
+        int, Arg("how many results of each question to judge", "-n", "--limit", aliases=("-k",), ge=1, le=1000)
+    ] = 10,
     min_recall: Annotated[float, Arg("exit with 1 when recall is below this", "--min-recall", ge=0, le=1)] = 0.0,
     budget: Annotated[
         int,

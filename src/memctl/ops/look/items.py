@@ -50,29 +50,57 @@ class ShownItem(Result):
         items.mark_used(self.ctx.db, [self.item.id], "read")
 
 
+class ShownItems(Result):
+    """Several items, in the order asked."""
+
+    items: list[ShownItem]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Each as it is shown alone."""
+        return {"status": "ok", "count": len(self.items), "items": self.as_json()}
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """An array."""
+        return [one.as_dict() for one in self.items]
+
+    def settle(self) -> None:
+        """Count the uses."""
+        for one in self.items:
+            one.settle()
+
+
 @operation(
     access=READ,
-    examples=("memctl show MEM-a3185eaf3928", "memctl show MEM-a3185eaf3928 --json  # all fields"),
+    examples=(
+        "memctl show MEM-a3185eaf3928",
+        "memctl show a3185e 91b0               # several, as short as is clear",
+        "memctl show MEM-a3185eaf3928 --json   # all fields",
+    ),
     exits={1: "there is no such item, or no store"},
 )
 def show(
     ctx: Context,
-    id: Annotated[str, Arg("the item's id, whole or as short as recall prints it", metavar="MEM-ID")],
+    id: Annotated[list[str], Arg("the items' ids, whole or shortened to four digits or more", metavar="MEM-ID")],
     *,
     quarantined: Annotated[
         bool, Arg("show the words of a quarantined item also where no person reads them", "--quarantined")
     ] = False,
-) -> ShownItem:
-    """Show one item in full.
+) -> "ShownItem | ShownItems":
+    """Show one item in full, or several.
 
     Archived items are shown too; of one that policy holds back, the words only on a terminal. Opening an item counts as
     a use of it; where the store cannot be written, it is shown all the same.
     """
+    found = [_shown(ctx, one.strip(), quarantined=quarantined) for one in dict.fromkeys(id)]
+    return found[0] if len(found) == 1 else ShownItems(items=found)
+
+
+def _shown(ctx: Context, wanted: str, *, quarantined: bool) -> ShownItem:
+    """The item of one id. Raises ItemNotFound."""
     from memctl.reading import delivery
     from memctl.store.documents import passages
     from memctl.store.items import attributes, items
 
-    wanted = id.strip()
     item = items.get(ctx.db, wanted) or items.get(ctx.db, items.expand_id(ctx.db, wanted))
     if item is None:
         raise ItemNotFound(id=wanted)
@@ -93,8 +121,15 @@ def show(
     )
 
 
-def show_text(result: ShownItem) -> Iterator[str]:
-    """Label and value, then the content."""
+def show_text(result: "ShownItem | ShownItems") -> Iterator[str]:
+    """Label and value, then the content; a blank line between items."""
+    for number, one in enumerate(result.items if isinstance(result, ShownItems) else [result]):
+        if number:
+            yield ""
+        yield from _lines(one)
+
+
+def _lines(result: ShownItem) -> Iterator[str]:
     item, place = result.item, result.place
     source = item.provenance
     where = ", ".join(source.chunk_ids)
@@ -208,7 +243,7 @@ class ItemList(Result):
     examples=(
         "memctl list",
         "memctl list --tier ltm --type decision",
-        "memctl list --tags auth,api --all-scopes -k 200",
+        "memctl list --tags auth,api --all-scopes -n 200",
         "memctl list --since 7d  # what was remembered in the last week",
         "memctl list --from docs/api  # what was said about these files, and what they hold",
         "memctl list --from models --sort used",
@@ -232,7 +267,7 @@ def list_(
     sort: Annotated[
         Literal["newest", "oldest", "used", "title"], Arg("what comes first: used is what was used most", "--sort")
     ] = "newest",
-    limit: Annotated[int, Arg("at most this many items", "-k", "--limit", ge=1, le=100_000)] = 50,
+    limit: Annotated[int, Arg("at most this many items", "-n", "--limit", aliases=("-k",), ge=1, le=100_000)] = 50,
 ) -> ItemList:
     """List items, newest first.
 
@@ -262,7 +297,7 @@ def list_(
             total = len(found) if len(found) < limit else items.count(ctx.db, filters)
     shown, what = (len(documents), "files") if by_file else (len(found), "items")
     if total > shown:
-        ctx.note(f"[list] {shown} of {total} {what}; -k {total} lists them all")
+        ctx.note(f"[list] {shown} of {total} {what}; -n {total} lists them all")
     elif not (found or documents):
         nothing = "No statements; --passages lists passages of documents too." if filters.origin else "No items."
         ctx.note(f"[list] {nothing}")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     access=WRITE,
     examples=(
         "memctl session list",
-        "memctl session show proj:review-7 -k 5  # the newest five turns",
+        "memctl session show proj:review-7 -n 5  # the newest five turns",
         "memctl session delete proj:review-7     # says what would go",
         "memctl session delete proj:review-7 --yes",
     ),
@@ -27,7 +27,9 @@ def session(
     action: Annotated[Literal["list", "show", "delete"], Arg("what to do")],
     id: Annotated[str | None, Arg("the session: show and delete", metavar="SESSION-ID")] = None,
     *,
-    limit: Annotated[int, Arg("at most this many, the newest", "-k", "--limit", ge=1, le=100_000)] = 50,
+    limit: Annotated[
+        int, Arg("at most this many, the newest", "-n", "--limit", aliases=("-k",), ge=1, le=100_000)
+    ] = 50,
     acting: Annotated[Acting, Fields("yes", yes={"help": "delete: do it; without it, only say what would be deleted"})],
 ) -> PlainResult:
     """Look at recorded conversations, or delete one.

@@ -111,7 +111,7 @@ class Hits(Result):
     },
     examples=(
         'memctl search "how are tokens rotated"',
-        "memctl search AuthService --type decision -k 5",
+        "memctl search AuthService --type decision -n 5",
         "memctl search deploy --all-scopes --json | jq -r '.[].id'",
         'memctl search ""  # no words: the newest items',
         'memctl search "who runs the releases" --as-of 2026-03-31',
@@ -133,7 +133,7 @@ def search(
     ],
     limit: Annotated[
         int,
-        Arg("at most this many results; a negative number means all", "-k", "--limit", mcp_name="k",
+        Arg("at most this many results; a negative number means all", "-n", "--limit", aliases=("-k",), mcp_name="k",
             mcp_help="at most this many"),
     ] = 10,
     explain: Annotated[bool, Arg("say what each score is made of", "--explain", mcp=False)] = False,

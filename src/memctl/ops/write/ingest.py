@@ -11,16 +11,18 @@ from memctl.parameters import WriteTarget
 @operation(
     access=CREATE,
     examples=(
-        "memctl ingest --source docs/ src/             # raw: stored and searchable, not injected",
-        "memctl ingest --source notes.md --injectable  # as push does it",
-        "pandoc book.epub -t markdown | memctl ingest --source - --tags book",
+        "memctl ingest docs/ src/             # raw: stored and searchable, not injected",
+        "memctl ingest notes.md --injectable  # as push does it",
+        "pandoc book.epub -t markdown | memctl ingest - --tags book",
     ),
     exits={1: "a source does not exist, or no file could be read"},
 )
 def ingest(
     ctx: Context,
+    source: Annotated[
+        list[str], Arg("files, folders, glob patterns, or - for standard input", path=True, aliases=("--source",))
+    ],
     *,
-    source: Annotated[list[str], Arg("files, folders, glob patterns, or - for standard input", "--source", path=True)],
     target: Annotated[
         WriteTarget,
         Fields("scope tags injectable chunk_tokens format corpus workspace", tags={"help": "tags for every passage"}),

@@ -504,10 +504,10 @@ def shorten_ids(db: Database, item_ids: Iterable[str]) -> dict[str, str]:
 def expand_id(db: Database, given: str) -> str:
     """The id that a shortened one stands for, if it is the only one; else what was given.
 
-    A shortened one (`shortened`) has at least six hex digits, with `MEM-` before them or without.
+    A shortened one has at least four hex digits, with `MEM-` before them or without; `shortened` makes one of six.
     """
     digits = given.removeprefix(_ID_PREFIX)
-    if not _ID_DIGITS[0] <= len(digits) <= _ID_DIGITS[-1] or digits.strip("0123456789abcdef"):
+    if not 4 <= len(digits) <= _ID_DIGITS[-1] or digits.strip("0123456789abcdef"):
         return given
     start = _ID_PREFIX + digits
     found = db.rows("SELECT id FROM memory_items WHERE id >= ? AND id < ? LIMIT 2", [start, start + "g"])
