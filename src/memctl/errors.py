@@ -1,7 +1,8 @@
 """The error tree. A class is one kind of failure: its docstring is the message template, its name the slug.
 
 The command line prints `memctl: message` and `hint: …` and exits with `exit_code`: 1 for what a user can put right, 2
-for what is broken. The MCP server answers with the same words. Slugs are a contract: never renamed, never reused.
+for what is broken; `cli/__init__.py` adds 130, 141 and 143 for a command that was stopped. The MCP server answers with
+the same words. Slugs are a contract: never renamed, never reused.
 """
 
 from memctl.annotations import TYPE_CHECKING

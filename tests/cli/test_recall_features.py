@@ -9,7 +9,7 @@ import pytest
 
 import embedders
 from memctl import MemoryStore
-from memctl.text import CHARS_PER_TOKEN
+from memctl.text.tokens import CHARS_PER_TOKEN
 from stores import change
 from support import ok, run
 

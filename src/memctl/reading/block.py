@@ -18,11 +18,12 @@ from memctl.retrieve.find import KnownTexts
 from memctl.store.documents import mounts, passages
 from memctl.store.items import events
 from memctl.store.items import items as stored
-from memctl.text import CHARS_PER_TOKEN, estimate_tokens, source_trust
+from memctl.text import source_trust
 from memctl.text.block import packing
 from memctl.text.block.excerpt import Weighed, cost, stems
 from memctl.text.block.packing import Block, BlockEntry, Frame, Labels
 from memctl.text.clean import one_line
+from memctl.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
