@@ -385,15 +385,15 @@ class LimitedConnection(H11Protocol):
         self._head_timer = asyncio.get_running_loop().call_later(self._limits.head_seconds, self.turn_away, 408)
         waiting = self._limits.waiting.setdefault(self._peer, {})
         waiting[self] = None
-        for one in list(waiting)[: -self._limits.max_waiting]:
-            if 4 * len(waiting) > 3 * self._limits.max_open or not one._is_readable():
-                one.turn_away(408)
-
-    def _is_readable(self) -> bool:
-        """Whether something has come that nobody has read yet."""
+        excess = list(waiting)[: -self._limits.max_waiting]
         poll = select.poll()
-        poll.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
-        return bool(poll.poll(0))
+        for one in excess:
+            poll.register(one.transport.get_extra_info("socket"), select.POLLIN)
+        unread = {number for number, _ in poll.poll(0)} if excess else set()
+        for one in excess:
+            crowded = 4 * len(waiting) > 3 * self._limits.max_open
+            if crowded or one.transport.get_extra_info("socket").fileno() not in unread:
+                one.turn_away(408)
 
     def _end_wait(self) -> None:
         if self._head_timer is not None:

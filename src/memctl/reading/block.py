@@ -59,6 +59,7 @@ class Recalled(Result):
     query: str
     block: Block
     text: str
+    lines: list[str]
     items: Sequence[MemoryItem]
     matched: int
     meta: "SearchMeta"
@@ -125,8 +126,9 @@ def recall_block(
                 from memctl.retrieve.explain import describe
 
                 meta["meta"] = describe(ctx.db, found)
+        text = _prompt(ctx, block.text, query, form) if whole else block.text
         result = Recalled(
-            ctx=ctx, query=query, block=block, text=_prompt(ctx, block.text, query, form) if whole else block.text,
+            ctx=ctx, query=query, block=block, text=text, lines=[text] if text else [],
             items=ranked.items, matched=matched, redaction=retriever.redaction, version=frame.version,
             past=past, **meta,
         )  # fmt: skip
