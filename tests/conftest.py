@@ -50,6 +50,8 @@ def scratch(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFa
     for name in ("COLUMNS", "NO_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(base))
+    (base / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(base / "tmp"))  # what a user without a home keeps there is read by everybody
     monkeypatch.chdir(here)
 
     find = context.nearest_store
