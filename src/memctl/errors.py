@@ -1,8 +1,11 @@
 """The error tree. A class is one kind of failure: its docstring is the message template, its name the slug.
 
 The command line prints `memctl: message` and `hint: …` and exits with `exit_code`: 1 for what a user can put right, 2
-for what is broken. The MCP server answers with the same words. Slugs are a contract: never renamed, never reused.
+for what is broken; `cli/__init__.py` adds 130, 141 and 143 for a command that was stopped. The MCP server answers with
+the same words. Slugs are a contract: never renamed, never reused.
 """
+
+from collections import defaultdict
 
 from memctl.annotations import TYPE_CHECKING
 
@@ -19,7 +22,7 @@ class MemctlError(Exception):
     def __init__(self, message: str = "", **fields: object) -> None:
         self.fields = dict(fields, message=message) if message else fields
         template = (type(self).__doc__ or "{message}").strip()
-        self.message = template.format_map(_Fields(self.fields))
+        self.message = template.format_map(defaultdict(str, self.fields))
         super().__init__(self.message)
 
     @property
@@ -29,18 +32,13 @@ class MemctlError(Exception):
 
     def advice(self) -> str:
         """The hint with this error's fields filled in; empty when there is none."""
-        return self.hint.format_map(_Fields(self.fields))
+        return self.hint.format_map(defaultdict(str, self.fields))
 
     def as_dict(self) -> dict[str, str]:
         """The error as machines read it, on stderr and over MCP."""
         out = {"error": self.slug, "message": self.message}
         advice = self.advice()
         return out | {"hint": advice} if advice else out
-
-
-class _Fields(dict[str, object]):
-    def __missing__(self, key: str) -> str:
-        return ""
 
 
 def slug_of(cls: type[MemctlError]) -> str:

@@ -41,6 +41,7 @@ def traceback_of(exc: Exception) -> str:
 
 
 def _write_report(exc: Exception, command: str) -> str:
+    from contextlib import suppress
     from time import gmtime, strftime
 
     from memctl import ids, state
@@ -56,17 +57,11 @@ def _write_report(exc: Exception, command: str) -> str:
     with open(number, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(_report_text(exc, command))
     os.replace(part, path)
-    _forget_old(folder)
-    return path
-
-
-def _forget_old(folder: str) -> None:
-    from contextlib import suppress
-
     reports = sorted(name for name in os.listdir(folder) if name.startswith("report-") and name.endswith(".txt"))
     for name in reports[:-KEEP_REPORTS]:
         with suppress(FileNotFoundError):  # another process tidies up, too
             os.unlink(os.path.join(folder, name))
+    return path
 
 
 def _report_text(exc: Exception, command: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 import embedders
 from memctl import MemoryStore
-from memctl.text import CHARS_PER_TOKEN
+from memctl.text.tokens import CHARS_PER_TOKEN
 from stores import change
 from support import ok, run
 
@@ -336,7 +336,7 @@ def test_a_short_id_is_taken_by_show_and_tells_items_apart() -> None:
     for short in ("123456", "MEM-123456", "12345678"):
         assert "The gateway is blue." in ok("show", short).text
     assert run("show", "abcdef").code == 1
-    assert run("show", "12345").code == 1
+    assert run("show", "123").code == 1
 
 
 def test_what_replaced_what_is_told() -> None:

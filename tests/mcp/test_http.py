@@ -640,6 +640,17 @@ def test_half_sent_requests_keep_nobody_out(process: Callable[..., "subprocess.P
         one.close()
 
 
+def test_many_that_begin_at_once_are_all_answered(process: Callable[..., "subprocess.Popen[str]"]) -> None:
+    """The server of a busy machine sees them all together, with their requests behind them."""
+    server, port = process(max_waiting=5), list[int]()
+    assert b"200 OK" in asked(server, port)
+    server.send_signal(signal.SIGSTOP)
+    request = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+    many = [dial(server, port, request) for _ in range(60)]
+    server.send_signal(signal.SIGCONT)
+    assert all(b"200 OK" in heard(one) for one in many)
+
+
 def test_a_peer_has_so_many_connections(process: Callable[..., "subprocess.Popen[str]"]) -> None:
     server, port = process(max_open=3, max_waiting=9), list[int]()
     mine = [dial(server, port) for _ in range(3)]

@@ -5,8 +5,8 @@ import textwrap
 import pytest
 
 from memctl.extract import document
-from memctl.text import estimate_tokens
 from memctl.text.chunking import Passage, chunk, title_of
+from memctl.text.tokens import estimate_tokens
 
 
 def lines(*numbers: int, width: int = 60) -> str:

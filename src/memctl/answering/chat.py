@@ -20,8 +20,9 @@ from memctl.reading.block import explain_delivery
 from memctl.store import sessions
 from memctl.store.filters import Filters
 from memctl.store.items import items
-from memctl.text import clean, estimate_tokens
+from memctl.text import clean
 from memctl.text.block import markers
+from memctl.text.tokens import estimate_tokens
 from memctl.types import MemoryProvenance
 from memctl.writing import StatementBatch, standing_words, standings_of, tell_outcomes
 

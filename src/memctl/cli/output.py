@@ -67,7 +67,11 @@ class Console:
     def page(self, lines: "Iterable[str]", *, verbatim: bool = False, color: bool = False) -> None:
         """Print long text for people: on a terminal with $PAGER, which shows what fits a screen at once."""
         command = os.environ.get("PAGER") or "less -FRX"
-        if "stdout" not in self.tty or os.environ.get("TERM") == "dumb" or not _is_file(self.stdout):
+        try:
+            is_our_terminal = "stdout" in self.tty and self.stdout is not None and self.stdout.fileno() == 1
+        except (OSError, ValueError):  # not a real file: a test's buffer
+            is_our_terminal = False
+        if not is_our_terminal or os.environ.get("TERM") == "dumb":
             self.text(lines, verbatim=verbatim, color=color)
             return
         from shlex import split
@@ -175,13 +179,6 @@ class Console:
             self.stderr.flush()
         except OSError:
             self.stderr = None
-
-
-def _is_file(stream: "BinaryIO | None") -> bool:
-    try:
-        return stream is not None and stream.fileno() == 1
-    except (OSError, ValueError):
-        return False
 
 
 def _write(stream: "BinaryIO", data: "bytes | bytearray") -> None:

@@ -11,6 +11,7 @@ Of a config.json beside a store counts what loosens something only when git does
 import os
 import shlex
 import stat
+from contextlib import suppress
 
 from memctl import errors, ids, registry
 from memctl.annotations import TYPE_CHECKING, Any
@@ -92,7 +93,7 @@ def adopt(path: str) -> TrustEntry | None:
         return None
     if not _knows_files_of_this_machine(path):
         return None
-    store_id = _read_store_id(path) or give_store_id(path)
+    store_id = give_store_id(path, keep=True)
     when = ids.timestamp_seconds()
     registry.add(path, store_id, registry.ADOPTED, when)
     note_mounts(path)
@@ -112,24 +113,22 @@ def note_mounts(path: str) -> None:
     registry.note_folders(path, [real_path(one) for one in folders if mounts.is_outside(path, one)])
 
 
-def give_store_id(path: str) -> str:
-    """Give a store a new id, which nobody else knows; the id that it has, or "", when it cannot be written to."""
-    from memctl.store import connect
+def give_store_id(path: str, *, keep: bool = False) -> str:
+    """Give a store a new id, which nobody else knows; with `keep` only one that has none.
 
-    try:
-        return connect.mark_store(path, ids.new_id("STO"))
-    except (errors.StoreReadOnly, errors.StoreBusy, errors.StoreFull):
-        return _read_store_id(path)
-
-
-def _read_store_id(path: str) -> str:
+    Returns the id that the store has then: the one it had, or "", when it cannot be written to.
+    """
     from memctl.store import connect, untrusted
 
+    if not keep:
+        with suppress(errors.StoreReadOnly, errors.StoreBusy, errors.StoreFull):
+            return connect.mark_store(path, ids.new_id("STO"))
     db = untrusted.open_raw(path)
     try:
-        return db.meta(connect.STORE_ID_KEY) or ""
+        found = db.meta(connect.STORE_ID_KEY) or ""
     finally:
         db.close()
+    return found or (give_store_id(path) if keep else "")
 
 
 def _knows_files_of_this_machine(path: str) -> bool:

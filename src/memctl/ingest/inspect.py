@@ -15,9 +15,9 @@ from memctl.extract import kind_of, suffix_of
 from memctl.store.database import Database
 from memctl.store.documents import corpus, mounts
 from memctl.store.documents.corpus import FileSummary
-from memctl.text import CHARS_PER_TOKEN
 from memctl.text.block.structure import structure_block
 from memctl.text.clean import one_line
+from memctl.text.tokens import CHARS_PER_TOKEN
 
 if TYPE_CHECKING:
     from memctl.config import ConfigSection

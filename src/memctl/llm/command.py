@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from memctl import errors, ids
 from memctl.process import running
-from memctl.text import estimate_tokens
+from memctl.text.tokens import estimate_tokens
 
 #: Bytes of an answer; a longer one is cut, and the command is stopped.
 LIMIT = 16 << 20

@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from memctl.text import CHARS_PER_TOKEN, estimate_tokens
 from memctl.text.block import packing
 from memctl.text.block.excerpt import CUT, LONG_LINE, excerpt, sentences, stems
 from memctl.text.block.markers import COMPACT, FOOTER, HEADER, STRUCTURE
 from memctl.text.block.packing import Block, BlockEntry, Compact
 from memctl.text.query import analyse
+from memctl.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 #: The share of the budget that a query's passages may take from the rest of the context.
 SHARE = 0.5

@@ -122,17 +122,15 @@ class ToolRunner:
             data = error_answer(exc.as_dict())  # what was said on the way tells why
         if warnings:
             data["warnings"] = warnings[:_WARNINGS]
-        return ToolAnswer(data, None if lines is None else _prose(lines, data, remarks))
-
-
-def _prose(lines: str, data: dict[str, Any], remarks: list[str]) -> str:
-    """What the model reads: the lines; when there are none, what to try; then what went wrong on the way."""
-    parts = [lines]
-    if not lines:
-        said = (one.partition("] ")[2] if one.startswith("[") else one for one in remarks)
-        hint = str(data.get("hint") or "Nothing was found.")
-        parts = [hint, *(one for one in said if one != hint and not one.startswith("No "))]
-    return "\n\n".join([*parts, *(f"Note: {one}" for one in data.get("warnings", ()))])
+        if lines is None:
+            return ToolAnswer(data, None)
+        # What the model reads: the lines; when there are none, what to try; then what went wrong on the way.
+        parts = [lines]
+        if not lines:
+            said = (one.partition("] ")[2] if one.startswith("[") else one for one in remarks)
+            hint = str(data.get("hint") or "Nothing was found.")
+            parts = [hint, *(one for one in said if one != hint and not one.startswith("No "))]
+        return ToolAnswer(data, "\n\n".join([*parts, *(f"Note: {one}" for one in data.get("warnings", ()))]))
 
 
 def register_memory_tools(

@@ -18,11 +18,12 @@ from memctl.retrieve.find import KnownTexts
 from memctl.store.documents import mounts, passages
 from memctl.store.items import events
 from memctl.store.items import items as stored
-from memctl.text import CHARS_PER_TOKEN, estimate_tokens, source_trust
+from memctl.text import source_trust
 from memctl.text.block import packing
 from memctl.text.block.excerpt import Weighed, cost, stems
 from memctl.text.block.packing import Block, BlockEntry, Frame, Labels
 from memctl.text.clean import one_line
+from memctl.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Recalled(Result):
     query: str
     block: Block
     text: str
+    lines: list[str]
     items: Sequence[MemoryItem]
     matched: int
     meta: "SearchMeta"
@@ -124,8 +126,9 @@ def recall_block(
                 from memctl.retrieve.explain import describe
 
                 meta["meta"] = describe(ctx.db, found)
+        text = _prompt(ctx, block.text, query, form) if whole else block.text
         result = Recalled(
-            ctx=ctx, query=query, block=block, text=_prompt(ctx, block.text, query, form) if whole else block.text,
+            ctx=ctx, query=query, block=block, text=text, lines=[text] if text else [],
             items=ranked.items, matched=matched, redaction=retriever.redaction, version=frame.version,
             past=past, **meta,
         )  # fmt: skip

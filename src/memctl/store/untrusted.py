@@ -91,22 +91,15 @@ def open_raw(path: str) -> Database:
     try:
         db.run("PRAGMA temp_store = MEMORY")
         connect.check_schema(db)
-        _check_virtual_tables(db)
+        # No virtual tables but the full-text one as memctl and RAGIX make it, whatever its tokenizer.
+        for name, sql in db.rows("SELECT name, sql FROM main.sqlite_master WHERE sql LIKE 'CREATE VIRTUAL%'"):
+            plain = re.sub(r"\s*([(),=])\s*", r"\1", " ".join(str(sql).split()).lower())
+            if name != "memory_items_fts" or not re.fullmatch(_INDEX, plain):
+                raise connect.undeclared(db, "virtual table", name)
     except BaseException:
         db.close()
         raise
     return db
-
-
-def _check_virtual_tables(db: Database) -> None:
-    """Refuse virtual tables but the full-text one as memctl and RAGIX make it, whatever its tokenizer.
-
-    Raises StoreUnsafe.
-    """
-    for name, sql in db.rows("SELECT name, sql FROM main.sqlite_master WHERE sql LIKE 'CREATE VIRTUAL%'"):
-        plain = re.sub(r"\s*([(),=])\s*", r"\1", " ".join(str(sql).split()).lower())
-        if name != "memory_items_fts" or not re.fullmatch(_INDEX, plain):
-            raise connect.undeclared(db, "virtual table", name)
 
 
 def recent_files(db: Database, most: int) -> list[tuple[object, ...]]:

@@ -1,15 +1,10 @@
 """Conversations: memctl session, and the tools that begin and end a turn of one."""
 
-from collections.abc import Iterator
-
-from memctl.annotations import TYPE_CHECKING, Annotated, Literal
+from memctl.annotations import Annotated, Literal
 from memctl.context import Context
 from memctl.errors import SessionNotFound, UsageError
 from memctl.operation import CREATE, READ, WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Acting, ReadIn, WriteIn
-
-if TYPE_CHECKING:
-    from memctl.store.sessions import SessionTurn
 
 
 @operation(
@@ -61,28 +56,26 @@ def session(
     if one is None:
         raise SessionNotFound(id=wanted)
     if action == "show":
+        from memctl.llm.working import indented
+
         turns = sessions.list_turns(ctx.db, wanted, limit)
         data = {"status": "ok", **one.as_dict(), "turns": [turn.as_dict() for turn in turns]}
-        return PlainResult(data, list(_turn_lines(turns)))
+        lines = []
+        for turn in turns:
+            lines.append(
+                f"--- {turn.number}, {turn.asked_at[:16]}{'' if turn.injectable else ' (given to no model again)'}"
+            )
+            lines += [
+                f"{label}: {indented(words)}" for label, words in (("Q", turn.question), ("A", turn.answer)) if words
+            ]
+            lines += [f"sources: {', '.join(turn.sources)}"] if turn.sources else []
+            lines.append("")
+        return PlainResult(data, lines)
     if acting.yes:
         sessions.delete_session(ctx.db, wanted)
     ctx.note(f"[session] {one.turns} turn(s) {'deleted' if acting.yes else 'to delete; --yes does it'}")
     data = {"status": "ok" if acting.yes else "dry_run", "session_id": one.id, "turns": one.turns}
     return PlainResult(data, [f"{'' if acting.yes else 'would be '}deleted: {one.id}"])
-
-
-def _turn_lines(turns: "list[SessionTurn]") -> Iterator[str]:
-    """The turns, one after the other."""
-    from memctl.llm.working import indented
-
-    for turn in turns:
-        yield f"--- {turn.number}, {turn.asked_at[:16]}" + ("" if turn.injectable else " (given to no model again)")
-        for label, words in (("Q", turn.question), ("A", turn.answer)):
-            if words:
-                yield f"{label}: {indented(words)}"
-        if turn.sources:
-            yield f"sources: {', '.join(turn.sources)}"
-        yield ""
 
 
 # --- a turn, by a program -----------------------------------------------------------------------------------------

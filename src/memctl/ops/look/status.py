@@ -9,8 +9,8 @@ from memctl.errors import MemctlError
 from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import Passages, ReadIn, ReadRequest, Source, seen_through
 from memctl.store.search.fts import DOUBTS
-from memctl.text import CHARS_PER_TOKEN, estimate_tokens
 from memctl.text.clean import one_line
+from memctl.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
     from memctl.folders.mounted import Mount

@@ -12,9 +12,9 @@ from memctl.llm.citations import REQUEST, Citation, check_citations
 from memctl.operation import CREATE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Budget, ReadRequest
 from memctl.store.items import items
-from memctl.text import CHARS_PER_TOKEN
 from memctl.text.block.packing import Block
 from memctl.text.clean import one_line
+from memctl.text.tokens import CHARS_PER_TOKEN
 
 #: What of a model's options ask offers, and where its own stand among them.
 _MODEL = Fields(

@@ -60,12 +60,6 @@ def recall(
     return recall_block(ctx, query, request, form, command="recall")
 
 
-def recall_text(result: Recalled) -> Iterator[str]:
-    """The block, or nothing."""
-    if result.text:
-        yield result.text
-
-
 @operation(
     access=CREATE,
     examples=(
@@ -122,9 +116,6 @@ def push(
         if os.path.exists(ctx.db_path):
             ctx.narrow(READ)  # as recall: a store that may not be written to answers, too
     return recall_block(ctx, query, request, form, command="push")
-
-
-push_text = recall_text
 
 
 @operation(

@@ -21,8 +21,8 @@ from memctl.operation import READ, REQUIRED, Arg, Fields, Group, PlainResult, op
 from memctl.parameters import ReadRequest
 from memctl.reading.request import block_budget
 from memctl.store.items import items
-from memctl.text import estimate_tokens
 from memctl.text.clean import clean
+from memctl.text.tokens import estimate_tokens
 
 #: What of a model's options the loop offers, and where its own stand among them.
 _MODEL = Fields(

@@ -4,7 +4,7 @@ Blocks that a model repeats are found and taken out, so that recall does not fee
 """
 
 from memctl.annotations import Any
-from memctl.text import estimate_tokens
+from memctl.text.tokens import estimate_tokens
 
 HEADER = "## Memory (Injected)"
 FOOTER = "--- End Memory ("

@@ -10,11 +10,12 @@ version 1. docs/formats.md has the grammar of both versions.
 from collections.abc import Mapping, Sequence
 
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
-from memctl.text import CHARS_PER_TOKEN, estimate_tokens, source_trust
+from memctl.text import source_trust
 from memctl.text.block.excerpt import CUT, Excerpt, Weighed, cost, excerpt, opened
 from memctl.text.block.markers import COMPACT, FOOTER, HEADER
 from memctl.text.clean import one_line, union
 from memctl.text.contents import SIGNS, listed_pages
+from memctl.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
     import re

@@ -8,10 +8,10 @@ how much, and the last line is `[...truncated]`. The budget holds for everything
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from memctl.text import CHARS_PER_TOKEN
 from memctl.text.block.markers import STRUCTURE as HEADER
 from memctl.text.block.markers import TRUNCATED
 from memctl.text.clean import one_line
+from memctl.text.tokens import CHARS_PER_TOKEN
 
 FORMAT_VERSION = 1
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memctl import ids
-from memctl.text import estimate_tokens
 from memctl.text.block.markers import FOOTER, HEADER
 from memctl.text.block.packing import META_CHARS, BlockEntry, Frame, Labels, block_entry, build
 from memctl.text.clean import one_line
+from memctl.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from memctl.store.documents.passages import SourcePosition

@@ -9,8 +9,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from memctl.text import CHARS_PER_TOKEN
 from memctl.text.chunking.outline import INNER, LOOKED_AT, Marks, clean_title, outline
+from memctl.text.tokens import CHARS_PER_TOKEN
 
 if TYPE_CHECKING:
     from memctl.extract import Document
