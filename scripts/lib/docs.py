@@ -168,7 +168,7 @@ somebody else's stands in the column "a stranger's" ([trust.md](trust.md)).
 `memctl config show` prints each setting and where it comes from, `set` and `unset` change one, `edit` opens the file in
 your editor, `check` says what is wrong with it and with the variables. The file is JSON, which has no comments; keys
 that memctl does not know stay in it. It is replaced as a whole or not at all, and one that is no JSON is never
-overwritten: `edit` mends it, and keeps your text in `config.json.edit` as long as that is not right.
+overwritten: `edit` mends it, and keeps your text as a draft until that is right.
 
 ## Settings with more than one way to give them
 

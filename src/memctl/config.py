@@ -412,11 +412,12 @@ def parse_config(data: bytes, path: str, *, whole: bool = False) -> dict[str, An
     import json
 
     def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise ConfigUnreadable(path=path, reason=f"{twice} stands there twice")
-        return dict(pairs)
+        found: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in found:
+                raise ConfigUnreadable(path=path, reason=f"{name} stands there twice")
+            found[name] = value
+        return found
 
     try:
         found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=distinct if whole else None)

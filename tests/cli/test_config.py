@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memctl.cli import load
-from memctl.config import KEYS, NAMED_ONLY, VARIABLES
+from memctl.config import KEYS, NAMED_ONLY, VARIABLES, parse_config
 from memctl.ops import commands
 from support import ok, run, spawn
 
@@ -148,7 +148,24 @@ def test_check_names_everything_that_is_wrong() -> None:
     assert ok("config", "check").text == f"{FILE.absolute()}: fine, 1 key(s)\n"
 
 
+def test_a_value_is_set_beside_a_wrong_one() -> None:
+    FILE.write_text('{"recall": {"recency": 7}}')
+    done = ok("config", "set", "recall.use", "0.1")
+    assert json.loads(FILE.read_text())["recall"] == {"recency": 7, "use": 0.1}
+    assert "does not count as long as it is wrong" in done.notes
+
+
+def test_a_file_of_very_many_names_is_read_at_once() -> None:
+    FILE.write_text(json.dumps({"recall": {"use": 0.1}} | {f"x{n}": 1 for n in range(200_000)}))
+    assert parse_config(FILE.read_bytes(), str(FILE), whole=True)["x1"] == 1
+
+
 # --- edit ------------------------------------------------------------------------------------------------------------
+
+
+def drafts() -> Path:
+    """Where texts are kept that are not right yet: in the user's own state folder."""
+    return Path(os.environ["HOME"], ".local/state/memctl/drafts")
 
 
 def edit(script: str) -> Any:
@@ -170,12 +187,27 @@ def test_a_draft_that_is_not_right_is_kept_and_taken_up_again() -> None:
     done = edit("""echo '{"pull": {"tier":' > "$1" """)
     assert (done.code, FILE.read_text()) == (1, "{}")
     assert "was not changed: line 2, column 1" in done.notes
-    assert "config.json.edit" in done.notes
+    (kept,) = drafts().iterdir()
+    assert str(kept) in done.notes
     done = edit("""echo '"xyz"}}' >> "$1" """)
     assert (done.code, FILE.read_text()) == (1, "{}")
     assert "'xyz' not in" in done.notes
     assert edit("""sed s/xyz/ltm/ "$1" > made && cat made > "$1" """).code == 0
     assert json.loads(FILE.read_text()) == {"pull": {"tier": "ltm"}}
+    assert not kept.exists()
+
+
+def test_a_draft_that_stood_beside_the_store_is_not_taken_up() -> None:
+    Path(f"{FILE}.edit").write_text('{"policy": {"injection_patterns_enabled": false}}')
+    assert edit("true").code == 0
+    assert "policy" not in FILE.read_text()
+
+
+def test_a_folder_for_drafts_that_others_may_write_to_is_not_used() -> None:
+    drafts().mkdir(parents=True)
+    drafts().chmod(0o777)
+    assert "open to others" in edit("true").notes
+    assert not FILE.exists()
 
 
 def test_edit_mends_a_broken_file_and_loses_no_change_of_somebody_else() -> None:
@@ -185,7 +217,8 @@ def test_edit_mends_a_broken_file_and_loses_no_change_of_somebody_else() -> None
     done = edit(f"""echo '{{"pull": {{}}}}' > {FILE}; echo '{{"recall": {{}}}}' > "$1" """)
     assert (done.code, FILE.read_text()) == (1, '{"pull": {}}\n')
     assert "changed by somebody else" in done.notes
-    assert Path(".memory/config.json.edit").read_text() == '{"recall": {}}\n'
+    (kept,) = drafts().iterdir()
+    assert kept.read_text() == '{"recall": {}}\n'
 
 
 def test_an_editor_that_fails_changes_nothing() -> None:

@@ -104,9 +104,14 @@ class Document(NamedTuple):
         """The turns of a transcript: the line that each begins at, and its text. Any other document is one."""
         if self.kind != "transcript":
             return [(1, self.text)]
-        lines = self.text.splitlines(keepends=True)
+        lines = re.findall(r"[^\n]*\n|[^\n]+", self.text)  # splitlines would end some in form feeds, too
         ends = [line - 1 for line in self.breaks[1:]] + [len(lines)]
         return [(line, "".join(lines[line - 1 : end])) for line, end in zip(self.breaks, ends, strict=True)]
+
+    def spoken(self) -> str:
+        """What the turns of a transcript say, line for line: blanks stand for who speaks."""
+        said = (re.sub(r"\A[^:]*:\**", lambda who: " " * len(who[0]), text) for _, text in self.turns())
+        return "\n" * (self.breaks[0] - 1) + "".join(said)
 
 
 #: How much of a library's own message is shown, in characters.

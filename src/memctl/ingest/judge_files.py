@@ -105,6 +105,10 @@ class Scanner:
         for first, text in doc.turns():
             findings = self._policy.findings(text, document=not self._strict)
             found += self._spots(doc._replace(text=text), path, shown, findings, first)
+        if doc.kind == "transcript":
+            said = doc.spoken()
+            across = _across(self._policy.findings(said, document=not self._strict), said, doc.breaks)
+            found += self._spots(doc._replace(text=said), path, shown, across)
         for hidden in doc.hidden:
             inner = Document(hidden.text, "text")
             spots = self._spots(inner, path, shown, self._policy.findings(hidden.text, document=not self._strict))
@@ -133,3 +137,11 @@ def _check_spots(value: Any, path: str) -> list[Spot] | str:  # noqa: ARG001 - w
     if any(any(one.__class__ not in (str, int) for one in row) for row in value):
         raise ValueError("a finding that is none")
     return [Spot(*row) for row in value]
+
+
+def _across(found: "Sequence[Finding]", said: str, breaks: tuple[int, ...]) -> "list[Finding]":
+    """The findings that withhold what a transcript says and begin in one turn and end in another."""
+    held = [f for f in found if f.action == "quarantine"]
+    ends = [match.end() for match in re.finditer("\n", said)] if held else []
+    starts = [ends[line - 2] for line in breaks[1:]] if held else []
+    return [f for f in held if bisect_right(starts, f.start) < bisect_right(starts, f.end - 1)]

@@ -189,22 +189,27 @@ class Preparer:
     def _cut_turns(self, path: str, doc: Document) -> list[PreparedPassage]:
         """The passages of a transcript: each turn is judged and cut by itself, titled with what the user asked last."""
         from memctl.item_policy import JudgedDocument
+        from memctl.text.chunking import Passage
         from memctl.text.clean import one_line
 
         title = os.path.splitext(os.path.basename(path))[0]
+        whole = None  # what goes over several turns, so that each alone says too little of it
         if self.policy:
-            title = JudgedDocument(self.policy, path, "").judge_label(title, is_part=False) or "untitled"
+            whole = JudgedDocument(self.policy, path, doc.spoken())
+            title = whole.judge_label(title, is_part=False) or "untitled"
         out: list[PreparedPassage] = []
         asked = ""
         for line, text in doc.turns():
             turn, anchor = self._cut(path, Document(text, "markdown")), anchor_at(doc.anchors, line, line)
-            if turn and anchor.endswith("(user)"):
-                words = turn[0].content.partition(":")[2].strip("* \n").partition("\n")[0]
-                asked = "" if turn[0].quarantined else one_line(words, _ASKED_CHARS)
-            for piece in turn:
-                start, end = piece.place.line_start or 1, piece.place.line_end or 1
-                place = SourcePosition(len(out), line - 1 + start, line - 1 + end, anchor)
-                out.append(piece._replace(title=_full_title(title, asked), place=place))
+            for number, piece in enumerate(turn):
+                start, end = line - 1 + (piece.place.line_start or 1), line - 1 + (piece.place.line_end or 1)
+                across = whole.rules_holding(Passage(piece.content, start, end, "")) if whole else ()
+                held = tuple(dict.fromkeys([*piece.quarantined, *across]))
+                if not number and anchor.endswith("(user)"):
+                    words = piece.content.partition(":")[2].strip("* \n").partition("\n")[0]
+                    asked = "" if held else one_line(words, _ASKED_CHARS)
+                place = SourcePosition(len(out), start, end, anchor)
+                out.append(piece._replace(title=_full_title(title, asked), place=place, quarantined=held))
         return out + self._cut_all_hidden(path, doc, title, len(out) - 1)
 
     def _cut_all_hidden(self, path: str, doc: Document, title: str, last: int) -> list[PreparedPassage]:

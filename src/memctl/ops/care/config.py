@@ -223,7 +223,11 @@ def _tell_what_counts(ctx: Context, path: str, key: "Key") -> None:
     if ctx.config_flag is None and key.path in NAMED_ONLY:
         ctx.warn(f"[config] {key.path} counts only in a file that --config names")
     fresh = Context(db=ctx.db_flag, config=ctx.config_flag, environ=ctx.environ, cwd=ctx.cwd)
-    _ = fresh.config
+    try:
+        _ = fresh.config
+    except errors.SettingInvalid as exc:  # the file was wrong before, too
+        ctx.warn(f"[config] the file does not count as long as it is wrong: {exc.message}")
+        return
     if key.path in fresh.ignored:
         ctx.warn(f"[config] {key.path} does not count: {store_trust.config_objection(fresh, path)}")
 
@@ -243,13 +247,27 @@ def _replace(ctx: Context, path: str, old: bytes | None, new: bytes) -> None:
 # --- edit and check --------------------------------------------------------------------------------------------------
 
 
+def _draft(path: str) -> str:
+    """Where the text is that is edited: among our own files, since one beside the store may have come with a folder."""
+    from memctl import ids
+
+    here = os.path.join(state.folder(), "drafts")
+    try:
+        os.makedirs(here, mode=0o700, exist_ok=True)
+        if not state.private(here) or not state.private(os.path.dirname(here)):
+            raise PermissionError(f"{here} is open to others")
+    except OSError as exc:
+        raise errors.ConfigUnreadable(path=path, reason=f"no draft can be kept: {exc.strerror or exc}") from exc
+    return os.path.join(here, f"{ids.bytes_hash(os.fsencode(path))[:16]}.json")
+
+
 def _edit(ctx: Context) -> PlainResult:
-    """Let the user's editor work on a draft beside the file, which replaces it when it is right."""
+    """Let the user's editor work on a draft, which replaces the file when it is right."""
     import shlex
     from subprocess import call
 
     path = _file(ctx)
-    draft = f"{path}.edit"
+    draft = _draft(path)
     old = _bytes(ctx, path)
     if os.path.lexists(draft):
         ctx.note(f"[config] goes on from {draft}")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
-from memctl.errors import ArgumentInvalid, ItemNotFound
+from memctl.errors import ArgumentInvalid, ItemNotFound, UsageError
 from memctl.operation import READ, Arg, Fields, Result, operation
 from memctl.parameters import Passages, ReadRequest, Source
 from memctl.paths import real_path
@@ -91,6 +91,8 @@ def show(
     Archived items are shown too; of one that policy holds back, the words only on a terminal. Opening an item counts as
     a use of it; where the store cannot be written, it is shown all the same.
     """
+    if not id:  # memctl show "$ID", and there is none
+        raise UsageError("the id of the item to show is missing", command="show")
     found = [_shown(ctx, one.strip(), quarantined=quarantined) for one in dict.fromkeys(id)]
     return found[0] if len(found) == 1 else ShownItems(items=found)
 
