@@ -92,8 +92,9 @@ this version find:
 | credentials as people write them | 32 of 35 | 1 of 17 |
 
 The counts are small, and the texts and the lexicon have the same author: take them for the lower end of what a
-stranger's words will escape. Of the injections in English, 24 of 34 are found; of 21 that
-were set aside later (`english.txt`), 11 are.
+stranger's words will escape. Of the injections in English, 24 of 34 are found; of 21 that were set aside later
+(`english.txt`), 11 are. The figures of these two thirds were looked at while the English rules were changed, so they
+are no longer untouched: other words do worse.
 
 ## Read in other forms
 

@@ -46,7 +46,7 @@ def read_file(path: str, max_bytes: int, roots: Sequence[str] | None = None) -> 
     roots  folders that the file must be in, whatever links do meanwhile; None: it may be anywhere
     """
     try:
-        fd = os.open(path, _MODE) if roots is None else open_file(path, roots, _MODE)
+        fd = os.open(path, _MODE) if roots is None else open_inside(os.path.realpath(path), roots, _MODE)
         with os.fdopen(fd, "rb", buffering=0) as file:
             info = os.fstat(fd)
             if not stat.S_ISREG(info.st_mode):
@@ -66,13 +66,9 @@ def too_large(size: int, limit: int) -> str:
     return f"{size / mega:.0f} MB is over the limit of {limit // mega} MB (ingest.max_file_mb in config.json)"
 
 
-def open_file(path: str, roots: Sequence[str], flags: int) -> int:
-    """A descriptor of the file that `path` leads to, links followed. Raises OSError, also when that is in no root."""
-    return open_inside(os.path.realpath(path), roots, flags | _NO_LINK)
-
-
 def open_inside(place: str, roots: Sequence[str], flags: int) -> int:
     """A descriptor of what is at `place`, a path without links that must be in one of the roots. Raises OSError."""
+    flags |= _NO_LINK
     root = next((one for one in roots if place == one or place.startswith(os.path.join(one, ""))), None)
     if root is None:
         raise PermissionError(errno.EACCES, "it is outside the folders that may be read")

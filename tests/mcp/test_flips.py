@@ -113,7 +113,7 @@ def test_a_thread_that_flips_all_the_time(plain: Tools, store: MemoryStore, diar
 
 
 def content(path: str, *roots: str) -> bytes:
-    with os.fdopen(paths.open_file(path, roots, os.O_RDONLY), "rb") as file:
+    with os.fdopen(paths.open_inside(os.path.realpath(path), roots, os.O_RDONLY), "rb") as file:
         return file.read()
 
 

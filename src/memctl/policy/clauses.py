@@ -419,13 +419,14 @@ class OrderMatcher:
         first, words = needs[0], clause.words()
         if never & clause.concepts or any(not need.concepts & clause.concepts for need in needs):
             return None  # its phrases go on in another way
+        denying = [word for word in words if word.concepts & _NEGATION]
         addressed = clause.concepts & _SUBORDINATE and any(need.concepts & _ADDRESSING for need in needs)
         for anchor in words:
-            if not anchor.concepts & first.concepts or not self._fits(anchor, first, clause):
+            if not anchor.concepts & first.concepts or not self._fits(anchor, first, denying):
                 continue
             used, tongues = [anchor], anchor.tongues
             for need in needs[1:]:
-                near = self._nearest(need, first, used, clause, tongues)
+                near = self._nearest(need, first, used, words, denying, tongues)
                 if near is None:
                     break
                 used.append(near)
@@ -439,7 +440,7 @@ class OrderMatcher:
                 return min(word.start for word in used), max(word.end for word in used)
         return None
 
-    def _fits(self, word: ClauseWord, need: _Need, clause: Clause) -> bool:
+    def _fits(self, word: ClauseWord, need: _Need, denying: list[ClauseWord]) -> bool:
         """Whether a word is negated where that is asked, and is not where it is not."""
         # How many words before and after it what denies it may stand.
         if not need.negated:
@@ -451,28 +452,33 @@ class OrderMatcher:
         else:
             before, after = -6, 4
         denied = any(
-            other.concepts & _NEGATION
-            and other.tongues & word.tongues
+            other.tongues & word.tongues
             and not word.start <= other.start < word.end
             and before <= other.number - word.number <= after
-            for other in clause.words()
+            for other in denying
         )
         return denied == need.negated
 
     def _nearest(
-        self, need: _Need, first: _Need, used: list[ClauseWord], clause: Clause, tongues: int
+        self,
+        need: _Need,
+        first: _Need,
+        used: list[ClauseWord],
+        words: list[ClauseWord],
+        denying: list[ClauseWord],
+        tongues: int,
     ) -> ClauseWord | None:
         other, reach = (used[-1], _CLOSE) if need.close else (used[0], _SPAN)
         follows = len(used) == 1 and tongues == _ENGLISH and used[0].concepts & first.concepts & _GOVERN
         best, least = None, sys.maxsize
-        for word in clause.words():
+        for word in words:
             if word.concepts & need.concepts and word.tongues & tongues and word not in used:
                 distance = word.number - other.last if word.number > other.number else other.number - word.last
                 if follows and not (word.number > other.number and distance <= _NEAR):
                     continue
                 if distance <= reach and distance < least:
                     best, least = word, distance
-        if best is not None and need.negated and not self._fits(best, need, clause):
+        if best is not None and need.negated and not self._fits(best, need, denying):
             return None
         return best
 

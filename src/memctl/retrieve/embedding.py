@@ -14,7 +14,7 @@ not know. So they only add to the scores of the words, with a weight that `memct
 import math
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memctl import errors, ids
@@ -396,8 +396,14 @@ def learn_weight(db: Database, embedder: Embedder, filters: Filters, seconds: fl
     chosen = usable[:: max(1, len(usable) // QUESTIONS)][:QUESTIONS]
     weight = UNSURE
     if chosen:
+        asked = {text.id: " ".join(text.content.split()[:WORDS])[:QUESTION_CHARS]
+                 for text in vectors.texts_to_embed(db, [code.id for code in chosen], filters)}  # fmt: skip
+        chosen = [code for code in chosen if asked.get(code.id)]
+        openings: list[array[float]] = []
+        for at in range(0, len(chosen), BATCH):
+            openings += embedder.vectors([asked[code.id] for code in chosen[at : at + BATCH]], seconds)
         beyond = []
-        for code, vector in _embed_openings(db, embedder, chosen, filters, seconds):
+        for code, vector in zip(chosen, openings, strict=True):
             signs = vectors.signs_of(vector)
             bits = [(signs ^ other.signs).bit_count() for other in scopes[code.scope] if other.id != code.id]
             mean, deviation = vectors.mean_and_deviation(bits)
@@ -406,15 +412,3 @@ def learn_weight(db: Database, embedder: Embedder, filters: Filters, seconds: fl
         weight = min(MOST, max(0.0, STEP * sum(beyond) / max(1, len(beyond))))
     vectors.set_model_note(db, embedder.model, f"{weight:.4f}")
     return round(weight, 4)
-
-
-def _embed_openings(
-    db: Database, embedder: Embedder, chosen: Sequence[vectors.SignCode], filters: Filters, seconds: float
-) -> "Iterator[tuple[vectors.SignCode, array[float]]]":
-    """The vectors of the first words of some items."""
-    asked = {text.id: " ".join(text.content.split()[:WORDS])[:QUESTION_CHARS]
-             for text in vectors.texts_to_embed(db, [code.id for code in chosen], filters)}  # fmt: skip
-    chosen = [code for code in chosen if asked.get(code.id)]
-    for at in range(0, len(chosen), BATCH):
-        batch = chosen[at : at + BATCH]
-        yield from zip(batch, embedder.vectors([asked[code.id] for code in batch], seconds), strict=True)

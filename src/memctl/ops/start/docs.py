@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections.abc import Iterator
 
 import memctl
 from memctl.annotations import Annotated
@@ -86,7 +85,10 @@ def _section(text: str, anchor: str) -> str:
     """A heading with what stands below it; "" when the page has none of this anchor."""
     taken: list[str] = []
     depth = 0
-    for line, level in _lines(text):
+    fenced = False  # what stands in fences is no heading
+    for line in text.splitlines():
+        fenced ^= line.startswith("```")
+        level = 0 if fenced else len(line) - len(line.lstrip("#"))
         if depth and level and level <= depth:
             break
         if not depth and level and re.sub(r"[^\w\- ]", "", line[level:].strip().lower()).replace(" ", "-") == anchor:
@@ -94,11 +96,3 @@ def _section(text: str, anchor: str) -> str:
         if depth:
             taken.append(line)
     return "\n".join(taken)
-
-
-def _lines(text: str) -> Iterator[tuple[str, int]]:
-    """Each line, with its level when it is a heading; what stands in fences is none."""
-    fenced = False
-    for line in text.splitlines():
-        fenced ^= line.startswith("```")
-        yield line, 0 if fenced else len(line) - len(line.lstrip("#"))
