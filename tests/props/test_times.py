@@ -75,8 +75,8 @@ def do(store: Store, step: tuple[str, int, str], number: int) -> None:
         }
         store.update_item(chosen, fields[kind])
     if which > 2:  # the newest revision says "as the row still is"
-        newest = "revision_num = (SELECT max(revision_num) FROM memory_revisions WHERE item_id = ?1)"
-        store.run(f"UPDATE memory_revisions SET snapshot = '{{}}' WHERE item_id = ?1 AND {newest}", (chosen,))
+        newest = "revision_num = (SELECT max(revision_num) FROM memory_revisions WHERE item_id = ?)"
+        store.run(f"UPDATE memory_revisions SET snapshot = '{{}}' WHERE item_id = ? AND {newest}", (chosen, chosen))
 
 
 @settings(max_examples=40)
