@@ -1,6 +1,6 @@
 """Sessions: conversations with a client, turn by turn. The table of sessions is RAGIX's, the turns stand beside it.
 
-What a turn holds is what policy left of it: callers go through `ingest.conversation`, which judges it first.
+What a turn holds is what policy left of it: callers go through `ingest.statements.record_turn`, which judges it first.
 """
 
 import json
