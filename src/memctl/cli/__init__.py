@@ -98,7 +98,7 @@ def _call(op: Operation, values: dict[str, Any], given: parser.Given, console: C
     ctx = Context(
         db=given.db, config=given.config, stdin=console.stdin, say=console.say,
         progress=console.progress if "stderr" in console.tty else None, emit=console.piece,
-        quiet=given.quiet, verbose=given.verbose, json=given.json, tty=console.tty,
+        quiet=given.quiet, verbose=given.verbose, json=given.json, tty=console.tty, actor="person",
     )  # fmt: skip
     restore = _unwind_on_sigterm() if op.access in ("write", "create") else None
     result: Result | None = None
