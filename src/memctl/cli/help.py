@@ -99,11 +99,12 @@ def _head(op: Operation, *, brief: bool) -> Iterator[str]:
     parts = [_spelled(p, ()) if p.required else f"[{_spelled(p, ())}]" for p in placed]
     if any(param.arg.word for param in placed):  # either a thing, or a word that says what to do
         parts = [f"[{' | '.join(_spelled(p, ()) for p in placed)}]"]
-    options = [
-        _spelled(p, p.arg.flags[:1]) if p.required else f"[{_spelled(p, p.arg.flags[:1])}]" for p in _options(op)
-    ]
+    for param in () if brief else _options(op):
+        text = _spelled(param, param.arg.flags[:1])
+        parts.append(text if param.required else f"[{text}]")
+    parts += ["[options]"] * brief
     line = head = f"usage: memctl {op.name}"
-    for part in [*parts, *(["[options]"] if brief else (text if must else f"[{text}]" for text, must in options))]:
+    for part in parts:
         if len(line) + len(part) + 1 > width():
             yield line
             line = " " * len(head)
