@@ -79,15 +79,15 @@ def open_source(
         yield found, _read_entities(number_lines(stream))
     elif found == "mem-context":
         yield found, _read_mem_context(_document(stream, path or "standard input"))
-    elif found == "rekal":
-        yield found, _read_rekal_export(_document(stream, path or "standard input"))
-    elif found == "array":
-        yield (
-            "jsonl",
-            ((f"entry {number}", one) for number, one in enumerate(_document(stream, path or "standard input"), 1)),
-        )
+    elif found in ("rekal", "array"):
+        document = _document(stream, path or "standard input")
+        yield (found, _read_rekal_export(document)) if found == "rekal" else ("jsonl", _entries(document))
     else:
         yield "jsonl", number_lines(stream)
+
+
+def _entries(document: Any) -> Lines:
+    return ((f"entry {number}", one) for number, one in enumerate(document, 1))
 
 
 def is_database(stream: BinaryIO) -> bool:
@@ -108,11 +108,9 @@ def _recognise(stream: BinaryIO, path: str) -> str:
     stream.seek(0)
     if re.match(rb'\{\s*"_format"\s*:\s*"mem-context-export/', head):
         return "mem-context"
-    if head.startswith(b"["):
-        first = re.match(rb"\[\s*\{(.{0,4000})", head, re.DOTALL)
-        return "rekal" if first and b'"content"' in first[1] and b'"provenance"' not in first[1] and (
-            b'"memory_type"' in first[1] or b'"project"' in first[1]
-        ) else "array"  # fmt: skip
+    if first := re.match(rb"\[\s*\{\s*\"(.{0,4000})", head, re.DOTALL):
+        keys = [key for key in (b'content"', b'provenance"', b'memory_type"', b'project"') if key in first[1]]
+        return "rekal" if len(keys) > 1 and keys[0] == b'content"' and keys[1] != b'provenance"' else "array"
     if re.match(rb'\{[^\n]{0,300}"type"\s*:\s*"(entity|relation)"', head):
         return "mcp-memory"
     if head.startswith((b"---\n", b"---\r\n")) or (path.endswith(".md") and not head.startswith(b"{")):
