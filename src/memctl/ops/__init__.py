@@ -93,7 +93,11 @@ TABLE: dict[str, Row] = {
     "stats": Row("memctl.ops.look.status", "Count what the store holds", "Look"),
     "eval": Row("memctl.ops.look.eval", "Measure how well search answers your own questions", "Look"),
     "export": Row("memctl.ops.move.transfer", "Write items as JSON lines", "Move"),
-    "import": Row("memctl.ops.move.transfer", "Read items from JSON lines, checked line by line", "Move"),
+    "import": Row(
+        "memctl.ops.move.transfer",
+        "Read items from an export or another memory, checked one by one",
+        "Move",
+    ),
     "scan": Row("memctl.ops.care.policy", "Report what policy finds in files, or in the store", "Care"),
     "policy": Row("memctl.ops.care.policy", "Show the rules, try them on a text, or explain one", "Care"),
     "consolidate": Row(
