@@ -48,6 +48,7 @@ class Arg:
     metavar how help names its value
     comma   a list parameter that the command line takes as one word, `a,b,c` (else as several words)
     path    names a file: its bytes are kept as they are, even if they are not UTF-8
+    word    a word that, said first, stands for the flag: `mount list`; the flag itself works, and no page shows it
     cli, mcp  which faces show it; mcp="full": only the largest set of tools (`--toolset full`)
     mcp_name, mcp_default, mcp_help  how the MCP tool says it, where its documented name, default or words differ;
             a default of None there means: as if it were not given
@@ -55,7 +56,7 @@ class Arg:
 
     __slots__ = (
         "aliases", "cli", "comma", "config", "env", "flags", "ge", "help", "le", "mcp", "mcp_default", "mcp_help",
-        "mcp_name", "metavar", "path",
+        "mcp_name", "metavar", "path", "word",
     )  # fmt: skip
 
     def __init__(
@@ -75,8 +76,10 @@ class Arg:
         mcp_default: Any = ...,
         mcp_help: str | None = None,
         aliases: tuple[str, ...] = (),
+        word: str = "",
     ) -> None:
-        self.aliases = aliases
+        self.aliases: tuple[str, ...] = aliases
+        self.word: str = word
         self.help, self.flags, self.env, self.config = help, flags, env, config
         self.ge, self.le, self.metavar = ge, le, metavar
         self.comma, self.path, self.cli, self.mcp = comma, path, cli, mcp
@@ -124,8 +127,8 @@ class Param:
 
     @property
     def label(self) -> str:
-        """What a message calls it: its longest flag, or its place."""
-        return max(self.arg.flags, key=len) if self.arg.flags else self.metavar
+        """What a message calls it: its word, its longest flag, or its place."""
+        return self.arg.word or (max(self.arg.flags, key=len) if self.arg.flags else self.metavar)
 
     def value(self, text: str) -> Any:
         """The value that `text` (a word of a command line, an environment variable) means for this parameter.
@@ -222,6 +225,7 @@ class Operation:
     tool      its MCP name, None when only the command line has it
     examples  command lines as a user types them, each with a few words after two blanks and `#`
     exits     exit codes beyond the common ones: code -> meaning
+    takes_input  whether, with these values, it stores what stands on standard input: kept in a file when that fails
 
     What only its MCP tool needs:
 
@@ -235,7 +239,7 @@ class Operation:
 
     __slots__ = (
         "_groups", "_params", "about", "access", "answer", "destructive", "examples", "exits", "fn", "idempotent",
-        "name", "open_world", "prose", "tool", "toolset",
+        "name", "open_world", "prose", "takes_input", "tool", "toolset",
     )  # fmt: skip
 
     def __init__(
@@ -254,7 +258,9 @@ class Operation:
         destructive: bool = False,
         idempotent: bool = False,
         open_world: bool = False,
+        takes_input: Callable[[dict[str, Any]], bool] | None = None,
     ) -> None:
+        self.takes_input = takes_input
         self.fn, self.name, self.tool, self.access = fn, name, tool, access
         self.examples, self.exits = examples, exits
         self.about, self.toolset, self.prose, self.answer = about, toolset, prose, answer or {}
@@ -272,7 +278,12 @@ class Operation:
         for name, (group, fields) in self._groups.items():
             if name not in kwargs:
                 kwargs[name] = group(**{field.name: kwargs.pop(field.name, field.default) for field in fields})
-        return self.fn(ctx, *args, **kwargs)
+        first = ctx.begin_run(self.name, kwargs.get("reason"))
+        try:
+            return self.fn(ctx, *args, **kwargs)
+        finally:
+            if first:
+                ctx.end_run()
 
     @property
     def text(self) -> Callable[[Any], Iterator[str]]:
@@ -333,12 +344,13 @@ def operation(
     destructive: bool = False,
     idempotent: bool = False,
     open_world: bool = False,
+    takes_input: Callable[[dict[str, Any]], bool] | None = None,
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Declare a function as an operation; its module also defines `NAME_text(result)` or `text(result)`."""
     return lambda fn: Operation(
         fn, name=name or fn.__name__.rstrip("_"), tool=tool, access=access, examples=examples, exits=exits or {},
         about=about, toolset=toolset, prose=prose, answer=answer, destructive=destructive, idempotent=idempotent,
-        open_world=open_world,
+        open_world=open_world, takes_input=takes_input,
     )  # fmt: skip
 
 

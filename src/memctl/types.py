@@ -60,10 +60,21 @@ _generate_id = ids.new_id
 _now_iso = ids.timestamp
 
 
+class _DataclassFields:
+    """`__dataclass_fields__`, made when `dataclasses` asks: its `replace`, `asdict` and `fields` take our records."""
+
+    def __get__(self, _record: object, cls: type[SlottedRecord]) -> dict[str, Any]:
+        from dataclasses import make_dataclass  # noqa: TID251 - whoever asks has it loaded
+
+        fields: dict[str, Any] = vars(make_dataclass(cls.__name__, cls.__slots__))["__dataclass_fields__"]
+        return fields
+
+
 class SlottedRecord:
-    """Value semantics for a slotted class: equality, a readable repr, and a dict in field order."""
+    """Value semantics for a slotted class, as a dataclass has them: equality, a readable repr, copies with changes."""
 
     __slots__: tuple[str, ...] = ()
+    __dataclass_fields__ = _DataclassFields()
     __hash__: ClassVar[None]  # type: ignore[assignment]  # mutable values are not hashable
 
     @classmethod
@@ -81,6 +92,10 @@ class SlottedRecord:
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and all(getattr(self, n) == getattr(other, n) for n in self.__slots__)
+
+    def __replace__(self: RecordClass, **changes: Any) -> RecordClass:  # noqa: PYI019 - typing.Self is 3.11
+        """A copy with other values in some fields: what `copy.replace` calls (Python 3.13)."""
+        return type(self)(**{name: getattr(self, name) for name in self.__slots__} | changes)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in self.__slots__)})"

@@ -41,6 +41,7 @@ OURS = {
     "memctl.text.block",
     "memctl.store.migrate", "memctl.store.safety", "memctl.store.schema",
     "memctl.store.search.index", "memctl.text", "memctl.text.clean",
+    "memctl.store.search.origins", "memctl.text.source_trust",
     "memctl.text.block.excerpt", "memctl.text.contents", "memctl.text.query",
 }  # fmt: skip
 

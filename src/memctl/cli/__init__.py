@@ -7,7 +7,7 @@ from memctl.annotations import TYPE_CHECKING, Any
 from memctl.cli import parser
 from memctl.cli.output import Console, PipeClosed
 from memctl.context import Context
-from memctl.errors import HookMissing, MemctlError, UnknownCommand
+from memctl.errors import HookMissing, MemctlError, UnknownCommand, UsageError
 from memctl.operation import Operation
 from memctl.ops import ALIASES, MEANT, TABLE, commands
 
@@ -48,22 +48,29 @@ def _dispatch(argv: list[str], console: Console) -> int:
     given = parser.leading(argv)
     name, rest = (given.words[0], given.words[1:]) if given.words else ("", [])
     if given.version or given.help:
-        return _about([name], console, version=given.version)
+        return _about([name], console, given)
     if name in ("", "help"):
-        _about(rest, console)
+        words = [word for word in rest if word not in ("-v", "--verbose")]
+        given.verbose = given.verbose or len(words) < len(rest)
+        _about(words, console, given)
         return 0 if name else 1
     if name == "hooks" and "safety-guard" in rest:
         raise HookMissing
     op = load(name)
-    values = parser.parse(op, rest, given)
+    try:
+        values = parser.parse(op, rest, given)
+    except UsageError as exc:
+        if op.takes_input and not any(param.positional for param in op.params()):  # it reads nothing else
+            _keep_input(op, _context(given, console), argv, exc)
+        raise
     if values is None:
-        return _about([name], console, version=given.version)
-    return _call(op, values, given, console)
+        return _about([name], console, given)
+    return _call(op, values, given, console, argv)
 
 
-def _about(words: Sequence[str], console: Console, *, version: bool = False) -> int:
+def _about(words: Sequence[str], console: Console, given: parser.Given) -> int:
     """Print the version, the page of a command, what the documentation says of a topic, or the list of commands."""
-    if version:
+    if given.version:
         from memctl import __version__
 
         console.text([f"memctl {__version__}"])
@@ -72,9 +79,9 @@ def _about(words: Sequence[str], console: Console, *, version: bool = False) -> 
 
     name = words[0] if words else ""
     if name in ("", "help") or name.startswith("-"):
-        console.page(pages.overview())
+        console.page(pages.overview(full=given.verbose))
     elif name in commands():
-        console.page(pages.page(load(name)))
+        console.page(pages.page(load(name), full=given.verbose))
     else:
         from memctl.ops.start.docs import find_topic
 
@@ -94,12 +101,22 @@ def load(name: str) -> Operation:
     raise UnknownCommand(name=name, guess=f"; did you mean '{guess[0]}'?" if guess else "")
 
 
-def _call(op: Operation, values: dict[str, Any], given: parser.Given, console: Console) -> int:
-    ctx = Context(
+def _context(given: parser.Given, console: Console) -> Context:
+    return Context(
         db=given.db, config=given.config, stdin=console.stdin, say=console.say,
         progress=console.progress if "stderr" in console.tty else None, emit=console.piece,
-        quiet=given.quiet, verbose=given.verbose, json=given.json, tty=console.tty,
+        quiet=given.quiet, verbose=given.verbose, json=given.json, tty=console.tty, actor="person",
     )  # fmt: skip
+
+
+def _keep_input(op: Operation, ctx: Context, argv: list[str], problem: BaseException) -> None:
+    from memctl.cli import kept_input
+
+    kept_input.keep(ctx, op.name, argv, problem)
+
+
+def _call(op: Operation, values: dict[str, Any], given: parser.Given, console: Console, argv: list[str]) -> int:
+    ctx = _context(given, console)
     restore = _unwind_on_sigterm() if op.access in ("write", "create") else None
     result: Result | None = None
     try:
@@ -114,6 +131,11 @@ def _call(op: Operation, values: dict[str, Any], given: parser.Given, console: C
             show(op.text(result), verbatim=result.verbatim, color=ctx.color)
         console.finish()
         result.settle()
+    except BaseException as exc:
+        if op.takes_input and op.takes_input(values):
+            _keep_input(op, ctx, argv, exc)
+        raise
+    else:
         return result.exit_code
     finally:
         result = None  # one that is still reading must let go before the store is closed

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from memctl.errors import DocumentUnreadable as Unreadable
 
 __all__ = [
+    "ALL_INGESTABLE_EXTS",
+    "BINARY_EXTS",
     "INGESTABLE",
     "LIMITS",
     "Anchor",
@@ -26,6 +28,7 @@ __all__ = [
     "kind_of",
     "library",
     "needs_worker",
+    "read_file_text",
     "suffix_of",
 ]
 
@@ -170,6 +173,18 @@ def document(data: bytes, name: str, limits: Limits = LIMITS) -> Document:
         raise Unreadable(path=name, reason=reason) from exc
 
 
+def read_file_text(path: str, *, encoding: str = "utf-8") -> str:
+    """The text of a file, by its name and its bytes. Raises `Unreadable`, and OSError.
+
+    encoding  of a text file that is not UTF-8 and does not say so itself
+    """
+    with open(path, "rb") as file:
+        data = file.read()
+    if encoding != "utf-8" and suffix_of(path) not in BINARY_EXTS:
+        data = data.decode(encoding, "replace").encode()
+    return document(data, path).text
+
+
 def library(module: str, package: str, name: str) -> Any:
     """An optional library's module, by its full name. Raises Unreadable with the command that installs it."""
     try:
@@ -275,6 +290,10 @@ _BY_NAME: dict[str, Kind] = {
 
 #: The suffixes that reading a folder takes in.
 INGESTABLE: frozenset[str] = frozenset(_BY_SUFFIX)
+
+#: Their documented name, and those of them that are no text.
+ALL_INGESTABLE_EXTS = INGESTABLE
+BINARY_EXTS = _FOREIGN - {".eml"}
 
 _SECTIONS = frozenset("12345678")  # of the manual
 

@@ -20,7 +20,7 @@ from memctl.names import DEFAULT_SCOPE
 from memctl.operation import READ, utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from memctl.api import MemoryStore
     from memctl.config import MemoryConfig
@@ -88,14 +88,16 @@ class ToolRunner:
 
         def run() -> dict[str, Any]:
             nonlocal prose
-            data, prose = self._run(tool, tool.values(given), progress)
+            data, prose = self._run(tool, tool.values(given), progress, session)
             return data
 
         names = frozenset(one.name for one in tool.inputs)
         data = self.middleware.call(tool.name, tool.op.access, given, run, session=session, parameters=names)
         return ToolAnswer(data, prose)
 
-    def _run(self, tool: "Tool", values: dict[str, Any], progress: "Say | None") -> ToolAnswer:
+    def _run(
+        self, tool: "Tool", values: dict[str, Any], progress: "Say | None", session: str | None = None
+    ) -> ToolAnswer:
         warnings: list[str] = []
         remarks: list[str] = []
         lines: str | None = None
@@ -104,6 +106,7 @@ class ToolRunner:
                 writes=tool.writes, say=warnings.append, note=remarks.append, progress=progress
             ) as ctx:
                 ctx.metrics, ctx.bounds = self.middleware.metrics, self.middleware.bounds
+                ctx.actor, ctx.session = "tool", self.middleware.sessions.resolve_session_id(session)
                 values |= tool.settings(ctx, values)
                 result = tool.op(ctx, **values)
                 data: dict[str, Any] = {"status": "ok"} | result.as_dict()
@@ -197,6 +200,18 @@ PROMPTS = (
         (("scope", "the scope to hand over; default: project", False),),
     ),
 )  # fmt: skip
+
+
+def resource_listing(uri: str, name: str, *rest: str, key: str = "uri") -> dict[str, str]:
+    """A resource as clients list it, or with `key` "uriTemplate" a template of some."""
+    return {key: uri, "name": name, "description": rest[2], "mimeType": rest[3]}
+
+
+def prompt_listing(name: str, about: str, arguments: "Sequence[tuple[str, str, bool]]") -> dict[str, Any]:
+    """A prompt as clients list it."""
+    taken = [{"name": word, "description": words, "required": needed} for word, words, needed in arguments]
+    return {"name": name, "description": about, "arguments": taken}
+
 
 #: Claude Code cuts the instructions at 2048 characters; it and Gemini show them always, before any tool's description.
 INSTRUCTIONS_LIMIT = 2000
@@ -302,9 +317,8 @@ class Offers:
             raise NotAnswered(str(answer.data.get("message") or "refused"))
         return answer
 
-    def resource(self, tool: str, argument: str, given: "Mapping[str, str]") -> str:
-        """The text of a resource; `given` is the part of its URI, if that has one. Raises NotAnswered."""
-        value = next(iter(given.values()), DEFAULT_SCOPE)
+    def resource(self, tool: str, argument: str, value: str) -> str:
+        """The text of a resource; `value` is the part of its URI that differs. Raises NotAnswered."""
         answer = self._ask(tool, {argument: value})
         if answer.prose is not None:
             return answer.prose

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import reduce
 from itertools import filterfalse
 from operator import or_
-from typing import NamedTuple
 
+from memctl.annotations import NamedTuple
 from memctl.policy.normalise import SUSPICIOUS
 from memctl.policy.rule import SIGNS, Rule, lazy_regex
 

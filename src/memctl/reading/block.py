@@ -133,6 +133,8 @@ def recall_block(
             past=past, **meta,
         )  # fmt: skip
         if not abstained:
+            if block.text:
+                retriever.tell_guesses(found)
             _tell(retriever, result, room)
     return result
 

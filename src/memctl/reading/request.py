@@ -137,6 +137,17 @@ class Retriever:
                 c.title, c.content = free[c.id].title, free[c.id].content
         return held | {item.id: "the rules of today" for item in stored if item.id not in free and item.injectable}
 
+    def tell_guesses(self, found: SearchResult) -> dict[str, list[str]]:
+        """Say which words of the question no item has, and what was looked for instead; the same as data."""
+        if not any(term.guessed for term in (*found.terms, *found.rest)):
+            return {}
+        from memctl.retrieve.guesses import guessed_words
+
+        guessed = guessed_words(found)
+        for word, instead in guessed.items():
+            self.ctx.note(f"{self.prefix}No item has '{word}'; looked for {', '.join(instead)}")
+        return guessed
+
     def tell_other_scopes(self, query: str) -> None:
         """Say in which other scopes the same words would find something."""
         found = search(self.ctx.db, query, filters=self.filters.replace(scopes=None), limit=ELSEWHERE)

@@ -60,13 +60,14 @@ class Term:
     weight  what it counts beside a whole word of the query
     whole   whether it is a word of the query, not a piece of one or a pair
     pair    whether it is two words of the query written as one
+    guessed whether no item has it, and its forms are what it may have meant
     forms   FTS5 expressions that find it, with what each counts
     counts  how many rows of the index each of these matches (COMMON: that many or more)
     found   how many items have it, about; COMMON for that many or more
     rows    how strongly each item holds it, by rowid; empty before it was looked up
     """
 
-    __slots__ = ("counts", "forms", "found", "pair", "root", "rows", "weight", "whole", "word")
+    __slots__ = ("counts", "forms", "found", "guessed", "pair", "root", "rows", "weight", "whole", "word")
 
     def __init__(
         self, word: str, forms: Forms, weight: float = 1.0, *, whole: bool = False, pair: bool = False
@@ -74,6 +75,7 @@ class Term:
         self.word, self.forms, self.weight, self.whole, self.pair = word, forms, weight, whole, pair
         self.root = stem(word)
         self.counts: list[int] = []
+        self.guessed = False
         self.found = 0
         self.rows: Mapping[int, float] = {}
 
@@ -165,7 +167,7 @@ def known_terms(db: Database, query: Query) -> list[Term]:
     for term in unknown:
         from memctl.retrieve.guesses import guess_forms
 
-        term.forms = guess_forms(db, term.word, pieces=not known)
+        term.forms, term.guessed = guess_forms(db, term.word, pieces=not known), True
     known += [term for term in unknown if term.count(db)]
     return sorted(known, key=lambda term: term.found)
 

@@ -1,8 +1,12 @@
 """What a word that the index does not know may have meant: the beginning of words, a slip, a piece of words."""
 
+from memctl.annotations import TYPE_CHECKING
 from memctl.store.database import Database
 from memctl.store.search import index
 from memctl.text.query import stem
+
+if TYPE_CHECKING:
+    from memctl.retrieve.candidates import SearchResult
 
 #: What a guess at an unknown word counts beside the word itself.
 GUESSED_BEGINNING = 0.8
@@ -41,6 +45,21 @@ def guess_forms(db: Database, word: str, *, pieces: bool) -> list[tuple[str, flo
 
         return [(_expression_for(db, term), PIECE) for term in words_with(db, stem(low), MEANT)]
     return []
+
+
+def guessed_words(found: "SearchResult") -> dict[str, list[str]]:
+    """For each word of the question that no item has, what was looked for instead: `foot…` is any word that begins so.
+
+    Only what the items that are shown have: that others have it would tell what is in them.
+    """
+    texts = [f"{c.title}\n{c.content}\n{c.tags}".lower() for c in found.candidates]
+    out: dict[str, list[str]] = {}
+    for term in (*found.terms, *found.rest):
+        for expression, _ in term.forms if term.guessed else ():
+            word = expression.strip('"*')
+            if any(stem(word) in text for text in texts):
+                out.setdefault(term.word, []).append(word + "…" * expression.endswith("*"))
+    return out
 
 
 def _expression_for(db: Database, term: str) -> str:

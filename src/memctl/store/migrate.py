@@ -3,9 +3,8 @@
 A step is never edited once released; a new one is appended. Steps only add: what older memctl and RAGIX expect stays.
 """
 
-from typing import NamedTuple
-
 from memctl import errors, ids
+from memctl.annotations import NamedTuple
 from memctl.store import schema
 from memctl.store.database import STATE, Database
 from memctl.store.search import fts
@@ -157,6 +156,8 @@ MIGRATIONS = (
     Migration(7, "index of statements", schema.STATEMENT_INDEX),
     # Chinese, Japanese and Korean are indexed by pairs of characters: the index is made anew.
     Migration(8, "pairs of characters in the full-text index", schema.FORGET_INDEX),
+    # What happens to items after they are stored, and what each run changed.
+    Migration(9, "life of items", schema.LIFE_TABLES),
 )
 #: What this memctl knows, as it names versions to people.
 _KNOWN = f"{schema.SCHEMA_VERSION}.{MIGRATIONS[-1].number}"

@@ -16,7 +16,7 @@ _PUNCTUATION = {ord(char): None for char in "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 def normalize(text: str) -> str:
     """Lower case, without ASCII punctuation, one blank between words."""
-    return " ".join(_ends(text, READ).lower().translate(_PUNCTUATION).split())
+    return " ".join(ends(text, READ).lower().translate(_PUNCTUATION).split())
 
 
 def similarity(a: str, b: str) -> float:
@@ -31,7 +31,7 @@ def similarity(a: str, b: str) -> float:
 
     here, there = set(a.split()), set(b.split())
     words = len(here & there) / len(here | there)
-    order = SequenceMatcher(None, _ends(a, ORDER), _ends(b, ORDER)).ratio()
+    order = SequenceMatcher(None, ends(a, ORDER), ends(b, ORDER)).ratio()
     return _WORDS * words + (1 - _WORDS) * order
 
 
@@ -43,5 +43,6 @@ def is_query_cycle(query: str, history: Sequence[str], threshold: float = 0.90) 
     return bool(history) and similarity(query, history[-1]) >= threshold
 
 
-def _ends(text: str, count: int) -> str:
+def ends(text: str, count: int) -> str:
+    """The first and the last `count` characters of a text that has more."""
     return text if len(text) <= 2 * count else f"{text[:count]} {text[-count:]}"

@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
-from memctl.names import ItemType, RedactionView, Tier
+from memctl.names import ImportFormat, ItemType, RedactionView, Tier
 from memctl.operation import CREATE, READ, REQUIRED, Arg, Fields, Result, operation
 from memctl.parameters import Acting, ReadIn, seen_through
 
@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from memctl.lifecycle.import_ import ImportCounts
+    from memctl.lifecycle.importers import Lines
     from memctl.store.database import Database
 
 
 #: Items that a tool gives in one piece; the command line streams them, and has no such limit.
 MAX_EXPORTED = 1000
+#: Characters of them at most, some 20 000 tokens.
+ANSWER_CHARS = 78_000
 #: What a secret may stand in.
 _TEXTS = frozenset({"title", "content", "tags", "entities", "provenance"})
 
@@ -33,31 +36,46 @@ class Exported(Result):
     verbatim = True
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """The line of each item; when all are out, their number is told."""
+        """Each line; when all are out, the number of items is told."""
         from itertools import islice
 
         count, batch_size = 0, 1 if self._ctx.db.trusted else MAX_EXPORTED
         while batch := list(islice(self._lines, batch_size)):
             # Those of a store of somebody else are given as today's rules leave them.
             for line in batch if self._ctx.db.trusted else self._free(batch):
-                count += 1
+                count += "record" not in line
                 yield line
         self._ctx.note(f"[export] {count} item(s) exported")
 
     def as_dict(self) -> dict[str, Any]:
         """The first items in one piece, and where the next ones begin; what is kept from models is only counted."""
         from itertools import islice
+        from json import dumps
 
         found = list(islice(self.lines(), MAX_EXPORTED + 1))
-        truncated, page = len(found) > MAX_EXPORTED, found[:MAX_EXPORTED]
-        free = self._free([line for line in page if line["injectable"]])
+        free = {line["id"]: line for line in self._free([one for one in found[:MAX_EXPORTED] if one["injectable"]])}
+        given: list[dict[str, Any]] = []
+        too_large: list[str] = []
+        room, taken = ANSWER_CHARS, 0
+        for line in found[:MAX_EXPORTED]:
+            shown = free.get(line["id"])
+            size = 0 if shown is None else len(dumps(shown, ensure_ascii=False))
+            if shown is not None and size > ANSWER_CHARS:
+                too_large.append(shown["id"])
+            elif size > room:
+                break
+            elif shown is not None:
+                given.append(shown)
+                room -= size
+            taken += 1
         return {
             "status": "ok",
-            "count": len(free),
-            "items": free,
-            "truncated": truncated,
-            "withheld": len(page) - len(free),
-            "next_offset": self._offset + len(page),
+            "count": len(given),
+            "items": given,
+            "truncated": taken < len(found),
+            "withheld": taken - len(given) - len(too_large),
+            "next_offset": self._offset + taken,
+            **({"too_large": too_large} if too_large else {}),
         }
 
     def _free(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -85,7 +103,7 @@ class Exported(Result):
     access=READ,
     tool="memory_export",
     toolset="standard",
-    about="Export memories with all their fields, 1000 from offset on. Those kept from models are only counted.",
+    about="Export memories with all their fields, as many from offset on as fit. Those kept from models are counted.",
     answer={
         "count": "integer",
         "items": "array",
@@ -94,7 +112,7 @@ class Exported(Result):
         "next_offset": "integer",
     },
     examples=(
-        "memctl export --include-archived > backup.jsonl",
+        "memctl export --complete > backup.jsonl",
         "memctl export --tier ltm --type decision > decisions.jsonl",
         "memctl export --db a.db | memctl import --db b.db",
         "memctl export --redact public > for-everybody.jsonl",
@@ -110,29 +128,58 @@ def export(
     ] = None,
     workspace: ReadIn = None,
     include_archived: Annotated[bool, Arg("also what was archived or has expired", "--include-archived")] = False,
+    complete: Annotated[
+        bool, Arg("everything: archived items, links, revisions, events, sessions, mounts …", "--complete", mcp=False)
+    ] = False,
+    since: Annotated[
+        str | None, Arg("only what changed at this time or later: 2026-11-20, 7d", "--since", metavar="WHEN", mcp=False)
+    ] = None,
     redact: Annotated[RedactionView, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp="full")] = "full",
     offset: Annotated[int, Arg("", cli=False, ge=0)] = 0,
 ) -> Exported:
     """Write items as JSON lines.
 
-    An export is a backup: without --scope it has the items of every scope. One item is one line, the newest change
-    first, in the same order every time. `memctl import` reads it back without loss.
+    Without --scope it has the items of every scope. One item is one line, the newest change first, in the same order
+    every time. `memctl import` reads it back without loss.
+
+    With --complete it is a backup: archived items too, and behind the items a line for each link, revision, event, pin,
+    mount, file, workspace, session and turn. Another memctl restores it with `memctl import`; memctl up to 0.23 takes
+    items only, and would make an empty one of another line.
 
     With --redact every field leaves as that view shows it, provenance and paths included: internal is without host
     names, IP addresses and hashes, public also without paths, file names, mail addresses, personal data and item ids.
     Both are without secrets that older rules let in.
     """
+    from itertools import islice
+
     from memctl.lifecycle.jsonl import export_lines
     from memctl.policy.redaction import Redaction
     from memctl.store.filters import Filters
 
+    if complete and (tier or type or scope is not None or workspace is not None):
+        raise errors.UsageError("--complete is everything: it takes no --tier, --type, --scope or -w", command="export")
+    if complete and not ctx.db.trusted:
+        raise errors.UsageError(
+            "--complete is for a store of yours: this one was found (memctl trust)", command="export"
+        )
     scopes = None if scope is None else (scope,)
-    filters = Filters(scopes=scopes, tier=tier, type=type, archived=include_archived)
+    filters = Filters(scopes=scopes, tier=tier, type=type, archived=include_archived or complete)
     filters = seen_through(ctx, workspace, filters)
     view = None if redact in ("full", "S3") else Redaction(redact, ctx.policy)
-    from itertools import islice
+    lines = export_lines(ctx.db, filters, view, _first_moment(since), complete=complete)
+    return Exported(_ctx=ctx, _lines=islice(lines, offset, None), _offset=offset)
 
-    return Exported(_ctx=ctx, _lines=islice(export_lines(ctx.db, filters, view), offset, None), _offset=offset)
+
+def _first_moment(since: str | None) -> str:
+    if since is None:
+        return ""
+    from memctl import ids
+    from memctl.text import times
+
+    try:
+        return times.span(since, ids.now_seconds())[0]
+    except ValueError:
+        raise errors.TimeInvalid(option="--since", value=" ".join(since.split())[:40]) from None
 
 
 def export_text(result: Exported) -> Iterator[str]:
@@ -172,7 +219,7 @@ class Imported(Result):
             "total_lines": done.total_lines, "imported": done.imported, "skipped_dedup": done.skipped_dedup,
             "skipped_policy": done.skipped_policy, "errors": done.errors, "skipped_conflict": done.skipped_conflict,
             "merged": done.merged, "restored": done.restored, "redacted": done.redacted,
-            "quarantined": done.quarantined, "dry_run": self.dry_run,
+            "quarantined": done.quarantined, "dry_run": self.dry_run, "records": dict(sorted(done.records.items())),
         }  # fmt: skip
 
 
@@ -190,6 +237,7 @@ class Imported(Result):
         "memctl import backup.jsonl --db fresh.db --preserve-ids",
         "memctl import backup.jsonl --dry-run  # what would happen, line by line",
         "memctl export --db project-a.db | memctl import --db project-b.db",
+        "memctl import ~/.rekal/memory.db  # or another store, or a folder of Markdown notes",
     ),
     exits={
         0: "also when everything was there already",
@@ -199,14 +247,23 @@ class Imported(Result):
 def import_(
     ctx: Context,
     file: Annotated[
-        str | None, Arg("JSON lines; - or nothing means standard input", metavar="FILE", path=True, mcp=False)
+        str | None,
+        Arg("a file, database or folder; - or nothing means standard input", metavar="FILE", path=True, mcp=False),
     ] = None,
     *,
+    format: Annotated[
+        ImportFormat | None,
+        Arg("what it is (default: told from its content)", "--from", metavar="FORMAT", mcp=False),
+    ] = None,
     items: Annotated[list[dict[str, Any]] | None, Arg("", cli=False, mcp_default=REQUIRED)] = None,
     preserve_ids: Annotated[bool, Arg("keep the ids of the file (to restore a backup)", "--preserve-ids")] = False,
     acting: Annotated[Acting, Fields("dry_run", dry_run={"help": "write nothing, only say what would happen"})],
 ) -> Imported:
-    """Read items from JSON lines, checked line by line.
+    """Read items from an export or another memory, checked one by one.
+
+    What it is, its content says: JSON lines, as `memctl export` writes them; a store of memctl or RAGIX; a database of
+    rekal; an export of mem-context; the file of the reference MCP memory server; a folder of Markdown, such as Claude
+    Code's memory and basic-memory. A database is only read, and not a file is made beside it.
 
     Every line is validated and judged by policy; one that is wrong is named and passed over. What is here already
     (the same content in the same scope) gets the line's new tags and a higher importance and is not stored twice, so an
@@ -215,10 +272,13 @@ def import_(
     """
     from memctl.lifecycle.import_ import import_lines
 
-    with _input_stream(ctx, file, items) as stream, _target_store(ctx, dry_run=acting.dry_run) as db:
+    with (
+        _given_lines(ctx, file, items, format, preserve_ids=preserve_ids) as lines,
+        _target_store(ctx, dry_run=acting.dry_run) as db,
+    ):
         counts = import_lines(
-            db, ctx.policy, stream, preserve_ids=preserve_ids, dry_run=acting.dry_run, vouched=ctx.bounds is None,
-            warn=ctx.warn, progress=ctx.progress,
+            db, ctx.policy, lines, preserve_ids=preserve_ids, dry_run=acting.dry_run,
+            vouched=ctx.bounds is None, warn=ctx.warn, progress=ctx.progress,
         )  # fmt: skip
     ctx.note(
         f"[import]{' (dry run)' if acting.dry_run else ''} {counts.imported} imported, {counts.skipped_dedup} dedup, "
@@ -228,28 +288,57 @@ def import_(
 
 
 @contextmanager
-def _input_stream(ctx: Context, file: str | None, given: list[dict[str, Any]] | None) -> "Iterator[BinaryIO]":
+def _given_lines(
+    ctx: Context, file: str | None, given: list[dict[str, Any]] | None, format: str | None, *, preserve_ids: bool
+) -> "Iterator[Lines]":
     if given is not None:
-        import io
-        import json
-
-        yield io.BytesIO(b"".join(json.dumps(item).encode() + b"\n" for item in given))
+        yield iter(enumerate(given, 1))
         return
-    if file is None or file == "-":
-        if ctx.stdin is None:
-            raise errors.EmptyInput
+    from memctl.lifecycle import importers
+
+    path = "" if file is None or file == "-" else ctx.absolute(file)
+    with _input_stream(ctx, path) as stream, importers.open_source(path, stream, format, ctx.warn) as (found, lines):
+        if preserve_ids and found not in ("jsonl", "store"):
+            raise errors.UsageError(f"--preserve-ids: the ids of {found} are none of memctl's", command="import")
+        if found not in ("jsonl", format):
+            ctx.note(f"[import] {path or 'standard input'} is read as {found}")
+        yield lines
+
+
+@contextmanager
+def _input_stream(ctx: Context, path: str) -> "Iterator[BinaryIO | None]":
+    """What can be read and rewound; None for a folder or a database."""
+    import stat
+
+    from memctl.lifecycle.importers import is_database
+
+    if path and os.path.isdir(path):
+        yield None
+        return
+    if path:
+        try:
+            source: BinaryIO = open(path, "rb")  # noqa: SIM115 - closed below; only its opening may fail here
+        except OSError as exc:
+            remedy = "name a file of JSON lines, as memctl export writes them, or - for standard input"
+            raise errors.FileMissing(path=path, reason=exc.strerror or str(exc), remedy=remedy) from exc
+    elif ctx.stdin is None:
+        raise errors.EmptyInput
+    else:
         if "stdin" in ctx.tty:
             ctx.note("[import] reading from the terminal; Ctrl-D ends the input")
-        yield ctx.stdin
-        return
-    path = ctx.absolute(file)
-    try:
-        stream = open(path, "rb")  # noqa: SIM115 - closed below; only its opening may fail here
-    except OSError as exc:
-        remedy = "name a file of JSON lines, as memctl export writes them, or - for standard input"
-        raise errors.FileMissing(path=path, reason=exc.strerror or str(exc), remedy=remedy) from exc
-    with stream:
-        yield stream
+        source = ctx.stdin
+    with source if path else nullcontext():
+        if path and stat.S_ISREG(os.fstat(source.fileno()).st_mode):
+            yield None if is_database(source) else source
+            return
+        import shutil
+        import tempfile
+
+        # To the end before anything is written: nobody else waits for a slow sender, and half of a file is none.
+        with tempfile.TemporaryFile() as whole:
+            shutil.copyfileobj(source, whole)
+            whole.seek(0)
+            yield whole
 
 
 @contextmanager
@@ -283,3 +372,5 @@ def import_text(result: Imported) -> Iterator[str]:
     ):  # fmt: skip
         if count:
             yield f"  {label:<17}{count}"
+    if done.records:
+        yield f"  Beside items:    {', '.join(f'{count} {name}' for name, count in sorted(done.records.items()))}"

@@ -13,7 +13,7 @@ from memctl.operation import NONE, Arg, PlainResult, operation
 TOPICS = {
     "exit": "errors", "exit-codes": "errors", "exit-status": "errors", "environment": "config", "settings": "config",
     "variables": "config", "json": "formats#--json-by-command",
-    "commands": "cli", "words": "glossary", "python": "readme#in-python", "install": "readme#install",
+    "commands": "cli", "words": "glossary", "install": "readme#install",
     "clients": "readme#in-an-ai-client", "limits": "readme#limits", "rules": "policy", "budget": "recall",
 }  # fmt: skip
 #: Pages that stand beside the folder of the others.
