@@ -396,6 +396,12 @@ class TraceUnwritable(MemctlError):
     hint = "name a file in a folder you may write to; no model was asked"
 
 
+class FolderUnwritable(MemctlError):
+    """cannot write the notes to {path}: {reason}"""
+
+    hint = "name a folder that you may write to, with --output"
+
+
 class TraceInvalid(MemctlError):
     """cannot replay {path}: {reason}"""
 

@@ -1,14 +1,14 @@
 """memctl export and import: items as JSON lines, and back."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, nullcontext
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
-from memctl.names import ImportFormat, ItemType, RedactionView, Tier
-from memctl.operation import CREATE, READ, REQUIRED, Arg, Fields, Result, operation
+from memctl.names import ExportFormat, ImportFormat, ItemType, RedactionView, Tier
+from memctl.operation import CREATE, READ, REQUIRED, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import Acting, ReadIn, seen_through
 
 if TYPE_CHECKING:
@@ -33,10 +33,14 @@ class Exported(Result):
     _ctx: Context
     _lines: Iterator[dict[str, Any]]
     _offset: int = 0
+    _shape: "Callable[[Iterator[dict[str, Any]]], Iterator[dict[str, Any]]] | None" = None
     verbatim = True
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Each line; when all are out, the number of items is told."""
+        return self._plain_lines() if self._shape is None else self._shape(self._plain_lines())
+
+    def _plain_lines(self) -> Iterator[dict[str, Any]]:
         from itertools import islice
 
         count, batch_size = 0, 1 if self._ctx.db.trusted else MAX_EXPORTED
@@ -134,9 +138,16 @@ def export(
     since: Annotated[
         str | None, Arg("only what changed at this time or later: 2026-11-20, 7d", "--since", metavar="WHEN", mcp=False)
     ] = None,
+    format: Annotated[
+        ExportFormat, Arg("JSON lines, notes in a folder, or lines of the reference MCP server", "--format", mcp=False)
+    ] = "jsonl",
+    output: Annotated[
+        str | None,
+        Arg("the folder for the notes of --format markdown", "-o", "--output", metavar="DIR", path=True, mcp=False),
+    ] = None,
     redact: Annotated[RedactionView, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp="full")] = "full",
     offset: Annotated[int, Arg("", cli=False, ge=0)] = 0,
-) -> Exported:
+) -> Exported | PlainResult:
     """Write items as JSON lines.
 
     Without --scope it has the items of every scope. One item is one line, the newest change first, in the same order
@@ -145,6 +156,10 @@ def export(
     With --complete it is a backup: archived items too, and behind the items a line for each link, revision, event, pin,
     mount, file, workspace, session and turn. Another memctl restores it with `memctl import`; memctl up to 0.23 takes
     items only, and would make an empty one of another line.
+
+    With --format markdown each item becomes a note in the folder --output, which `memctl import` reads back, too. Notes
+    of items that are gone are removed; a note that you have edited is left alone, and named. With --format mcp-memory
+    the lines are entities and relations, without what is kept from models.
 
     With --redact every field leaves as that view shows it, provenance and paths included: internal is without host
     names, IP addresses and hashes, public also without paths, file names, mail addresses, personal data and item ids.
@@ -166,8 +181,47 @@ def export(
     filters = Filters(scopes=scopes, tier=tier, type=type, archived=include_archived or complete)
     filters = seen_through(ctx, workspace, filters)
     view = None if redact in ("full", "S3") else Redaction(redact, ctx.policy)
+    if (format == "markdown") != (output is not None) or (complete and format != "jsonl"):
+        needs = "--format markdown needs a folder (-o), and no other format does; --complete is JSON lines"
+        raise errors.UsageError(needs, command="export")
     lines = export_lines(ctx.db, filters, view, _first_moment(since), complete=complete)
-    return Exported(_ctx=ctx, _lines=islice(lines, offset, None), _offset=offset)
+    answer = Exported(_ctx=ctx, _lines=islice(lines, offset, None), _offset=offset)
+    if format == "jsonl":
+        return answer
+    from memctl.store.records import links_by_source
+
+    links = links_by_source(ctx.db)
+    if view is not None:
+        links = {view.name(src) if view.view == "public" else src: [view.record(one) for one in some]
+                 for src, some in links.items()}  # fmt: skip
+    if output is not None:
+        whole = not (tier or type or workspace or since or offset) and scope is None
+        with closing(lines):  # the moment of the store that they are of ends, also where a note cannot be written
+            return _write_notes(ctx, answer, ctx.absolute(output), links, whole=whole)
+    from functools import partial
+
+    from memctl.lifecycle import entities
+
+    answer._shape = partial(entities.write_lines, links=links)
+    return answer
+
+
+def _write_notes(
+    ctx: Context, answer: Exported, folder: str, links: "Mapping[str, list[dict[str, str]]]", *, whole: bool
+) -> PlainResult:
+    from memctl.lifecycle import markdown
+
+    done = markdown.write_notes(folder, answer.lines(), links, whole=whole)
+    for path in done.edited:
+        ctx.warn(f"[export] {path} was edited since it was exported, and is left alone")
+    data = {
+        "status": "ok", "folder": folder, "written": done.written, "unchanged": done.unchanged,
+        "removed": done.removed, "edited": done.edited,
+    }  # fmt: skip
+    counts = (
+        f"{done.written} note(s) written, {done.unchanged} unchanged, {done.removed} removed, {len(done.edited)} edited"
+    )
+    return PlainResult(data, [f"{folder}: {counts}"])
 
 
 def _first_moment(since: str | None) -> str:
@@ -182,9 +236,13 @@ def _first_moment(since: str | None) -> str:
         raise errors.TimeInvalid(option="--since", value=" ".join(since.split())[:40]) from None
 
 
-def export_text(result: Exported) -> Iterator[str]:
-    """One line of JSON per item."""
+def export_text(result: Exported | PlainResult) -> Iterator[str]:
+    """One line of JSON per item; of notes what was written."""
     import json
+
+    if isinstance(result, PlainResult):
+        yield from result.lines
+        return
 
     from memctl.text.clean import escaped
 
