@@ -29,6 +29,12 @@ class Row:
 #: The groups of `memctl --help`, in order.
 GROUPS = ("Start", "Write", "Recall", "Look", "Move", "Care")
 
+#: What `memctl --help` says a line about; of the others it names the names.
+EVERYDAY = (
+    "init", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "ask", "chat", "status", "config",
+    "docs", "serve",
+)  # fmt: skip
+
 TABLE: dict[str, Row] = {
     "init": Row("memctl.ops.start.init", "Make a store and print the line that selects it", "Start"),
     "serve": Row("memctl.ops.start.serve", "Serve the memory to AI clients over the Model Context Protocol", "Start"),
