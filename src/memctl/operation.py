@@ -222,6 +222,7 @@ class Operation:
     tool      its MCP name, None when only the command line has it
     examples  command lines as a user types them, each with a few words after two blanks and `#`
     exits     exit codes beyond the common ones: code -> meaning
+    takes_input  whether, with these values, it stores what stands on standard input: kept in a file when that fails
 
     What only its MCP tool needs:
 
@@ -235,7 +236,7 @@ class Operation:
 
     __slots__ = (
         "_groups", "_params", "about", "access", "answer", "destructive", "examples", "exits", "fn", "idempotent",
-        "name", "open_world", "prose", "tool", "toolset",
+        "name", "open_world", "prose", "takes_input", "tool", "toolset",
     )  # fmt: skip
 
     def __init__(
@@ -254,7 +255,9 @@ class Operation:
         destructive: bool = False,
         idempotent: bool = False,
         open_world: bool = False,
+        takes_input: Callable[[dict[str, Any]], bool] | None = None,
     ) -> None:
+        self.takes_input = takes_input
         self.fn, self.name, self.tool, self.access = fn, name, tool, access
         self.examples, self.exits = examples, exits
         self.about, self.toolset, self.prose, self.answer = about, toolset, prose, answer or {}
@@ -333,12 +336,13 @@ def operation(
     destructive: bool = False,
     idempotent: bool = False,
     open_world: bool = False,
+    takes_input: Callable[[dict[str, Any]], bool] | None = None,
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Declare a function as an operation; its module also defines `NAME_text(result)` or `text(result)`."""
     return lambda fn: Operation(
         fn, name=name or fn.__name__.rstrip("_"), tool=tool, access=access, examples=examples, exits=exits or {},
         about=about, toolset=toolset, prose=prose, answer=answer, destructive=destructive, idempotent=idempotent,
-        open_world=open_world,
+        open_world=open_world, takes_input=takes_input,
     )  # fmt: skip
 
 

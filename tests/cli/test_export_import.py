@@ -595,17 +595,17 @@ def test_tags_of_what_is_held_back_do_not_reach_what_may_be_injected() -> None:
     assert exported()[0]["tags"] == []
 
 
-# --- one transaction per batch -----------------------------------------------------------------------------------
+# --- one transaction ---------------------------------------------------------------------------------------------
 
 
-def test_a_batch_is_all_or_nothing() -> None:
+def test_an_import_is_all_or_nothing() -> None:
     lines = jsonl(*({"content": f"c{n}"} for n in range(2500)))
     ok("init")
-    with fails_at(RuntimeError("power cut"), "COMMIT", 3):
+    with fails_at(RuntimeError("power cut"), "INSERT INTO memory_items(", 3):
         assert run("import", stdin=lines).code == 2
-    assert len(exported()) == 2000
+    assert exported() == []
     done: Result = ok("import", "--json", stdin=lines)
-    assert (done.json()["imported"], done.json()["skipped_dedup"]) == (500, 2000)
+    assert (done.json()["imported"], done.json()["skipped_dedup"]) == (2500, 0)
 
 
 @pytest.mark.parametrize("flags", [[], ["--preserve-ids"]])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memctl import ids
 from memctl.lifecycle.import_ import distrust_line
-from memctl.lifecycle.jsonl import InvalidLine, parse_line
+from memctl.lifecycle.jsonl import InvalidLine, parse_line, read_item
 from memctl.text import source_trust
 
 KINDS = st.sampled_from(
@@ -37,7 +37,7 @@ LINES = st.fixed_dictionaries(
 @given(LINES)
 def test_nothing_a_line_claims_counts(line: dict[str, Any]) -> None:
     try:
-        record = parse_line(json.dumps(line).encode())
+        record = read_item(parse_line(json.dumps(line).encode()))
     except InvalidLine:
         return
     held = not record.item.injectable

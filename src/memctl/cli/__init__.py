@@ -7,7 +7,7 @@ from memctl.annotations import TYPE_CHECKING, Any
 from memctl.cli import parser
 from memctl.cli.output import Console, PipeClosed
 from memctl.context import Context
-from memctl.errors import HookMissing, MemctlError, UnknownCommand
+from memctl.errors import HookMissing, MemctlError, UnknownCommand, UsageError
 from memctl.operation import Operation
 from memctl.ops import ALIASES, MEANT, TABLE, commands
 
@@ -55,10 +55,15 @@ def _dispatch(argv: list[str], console: Console) -> int:
     if name == "hooks" and "safety-guard" in rest:
         raise HookMissing
     op = load(name)
-    values = parser.parse(op, rest, given)
+    try:
+        values = parser.parse(op, rest, given)
+    except UsageError as exc:
+        if op.takes_input and not any(param.positional for param in op.params()):  # it reads nothing else
+            _keep_input(op, _context(given, console), argv, exc)
+        raise
     if values is None:
         return _about([name], console, version=given.version)
-    return _call(op, values, given, console)
+    return _call(op, values, given, console, argv)
 
 
 def _about(words: Sequence[str], console: Console, *, version: bool = False) -> int:
@@ -94,12 +99,22 @@ def load(name: str) -> Operation:
     raise UnknownCommand(name=name, guess=f"; did you mean '{guess[0]}'?" if guess else "")
 
 
-def _call(op: Operation, values: dict[str, Any], given: parser.Given, console: Console) -> int:
-    ctx = Context(
+def _context(given: parser.Given, console: Console) -> Context:
+    return Context(
         db=given.db, config=given.config, stdin=console.stdin, say=console.say,
         progress=console.progress if "stderr" in console.tty else None, emit=console.piece,
         quiet=given.quiet, verbose=given.verbose, json=given.json, tty=console.tty,
     )  # fmt: skip
+
+
+def _keep_input(op: Operation, ctx: Context, argv: list[str], problem: BaseException) -> None:
+    from memctl.cli import kept_input
+
+    kept_input.keep(ctx, op.name, argv, problem)
+
+
+def _call(op: Operation, values: dict[str, Any], given: parser.Given, console: Console, argv: list[str]) -> int:
+    ctx = _context(given, console)
     restore = _unwind_on_sigterm() if op.access in ("write", "create") else None
     result: Result | None = None
     try:
@@ -114,6 +129,11 @@ def _call(op: Operation, values: dict[str, Any], given: parser.Given, console: C
             show(op.text(result), verbatim=result.verbatim, color=ctx.color)
         console.finish()
         result.settle()
+    except BaseException as exc:
+        if op.takes_input and op.takes_input(values):
+            _keep_input(op, ctx, argv, exc)
+        raise
+    else:
         return result.exit_code
     finally:
         result = None  # one that is still reading must let go before the store is closed

@@ -74,6 +74,7 @@ class Context:
         self.color = "stdout" in tty and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
         self._cwd, self._say, self._progress = cwd, say, progress
         self.emit = emit
+        self.input: bytes | None = None  # what was read of standard input
         self._access: Access = NONE
         self._db: Database | None = None
         self._db_path = ""
@@ -332,7 +333,8 @@ class Context:
 
     def stdin_bytes(self) -> bytes:
         """All of standard input; nothing when it is closed."""
-        return b"" if self.stdin is None else self.stdin.read()
+        self.input = b"" if self.stdin is None else self.stdin.read()
+        return self.input
 
     def stdin_text(self) -> str:
         """All of standard input as text: a byte order mark is dropped, bytes that are not UTF-8 become U+FFFD."""

@@ -1,4 +1,4 @@
-"""JSON lines into a store: each line validated, judged by policy, compared with what is there; a batch at a time.
+"""Lines into a store: each validated, judged by policy, compared with what is there; all of it or nothing.
 
 Same or not. A line without a counterpart is imported. Its counterpart is an item of the same scope and content that is
 just as alive (an archived item is none for an active line); a passage of a document has one only in the same place of
@@ -7,17 +7,29 @@ restores what it was made of. A counterpart gets the tags it lacks, and a higher
 is no counterpart of a line that may be injected.
 
 Without `preserve_ids` every item gets a new id, references among the lines are rewritten to the new ones, and
-statements are brought into the form that every write gives them; with it, what comes back is what was exported.
+statements are brought into the form that every write gives them; with it, what comes back is what was exported. A
+complete export keeps its ids in any case, and brings what stands beside its items (`import_records`).
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memctl import ids
 from memctl.item_policy import REFUSED, ItemPolicy, references, tidy_statement
-from memctl.lifecycle.jsonl import LINE_BYTES, InvalidLine, ItemLine, number_lines, parse_line
+from memctl.lifecycle.import_records import RecordImport, RecordRefused
+from memctl.lifecycle.jsonl import (
+    HEADER,
+    LINE_BYTES,
+    InvalidLine,
+    ItemLine,
+    RecordLine,
+    parse_line,
+    read_item,
+    read_record,
+)
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.items import events
@@ -29,7 +41,7 @@ from memctl.types import MemoryItem, MemoryProvenance
 if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
 
-#: Lines of one transaction.
+#: Lines that are in memory at once.
 BATCH = 1000
 #: Lines with problems that are told one by one; the counts say the rest.
 _MOST_TOLD = 20
@@ -42,11 +54,15 @@ class ImportCounts:
 
     imported, skipped_dedup, skipped_policy, skipped_conflict and errors together are total_lines. Of the imported,
     some are restored (archived here, active in the file, the same id), redacted or quarantined; of the duplicates,
-    some are merged (their new tags or higher importance went to the item that is there).
+    some are merged (their new tags or higher importance went to the item that is there). `records` are those of the
+    imported that are no items, by kind.
     """
 
     total_lines = imported = skipped_dedup = skipped_policy = skipped_conflict = errors = 0
     merged = redacted = quarantined = restored = 0
+
+    def __init__(self) -> None:
+        self.records: dict[str, int] = {}
 
 
 class _JudgedLine(NamedTuple):
@@ -68,10 +84,15 @@ class _ItemKey(NamedTuple):
     place: tuple[str, ...]
 
 
+#: A line as it lies in a file, as a reader of another format has made it (a value, or why there is none), or None for
+#: one that is too long.
+GivenLine = bytes | dict[str, object] | InvalidLine | None
+
+
 def import_lines(
     db: Database | None,
     policy: "MemoryPolicy",
-    stream: BinaryIO,
+    numbered: Iterable[tuple[int, GivenLine]],
     *,
     preserve_ids: bool = False,
     dry_run: bool = False,
@@ -79,7 +100,7 @@ def import_lines(
     warn: Callable[[str], None],
     progress: Callable[[str], None] = lambda _: None,
 ) -> ImportCounts:
-    """Import every line of `stream`, one transaction per batch; the counts.
+    """Import every line, in one transaction; the counts.
 
     db       None for a store that does not exist yet (only in a dry run)
     dry_run  count, write nothing
@@ -88,23 +109,22 @@ def import_lines(
     warn     takes one line per problem
     """
     run = _ImportRun(db, policy, preserve_ids=preserve_ids, dry_run=dry_run, vouched=vouched, warn=warn)
-    numbered = number_lines(stream)
-    while batch := list(islice(numbered, BATCH)):
-        lines = [line for number, data in batch if (line := run.read_line(number, data)) is not None]
-        if db is None or dry_run:
-            run.choose_lines(lines)
-        else:
-            with events.judged_write(db, policy.switches):
-                run.write_lines(db, run.choose_lines(lines))
-        progress(f"[import] {run.counts.total_lines} lines")
-    if db is not None and not dry_run:
-        # References to lines that came later than the item that refers to them.
-        late = list(dict.fromkeys(i for old, some in run.waiting.items() if old in run.alias for i in some))
-        for start in range(0, len(late), BATCH):
-            with events.judged_write(db, policy.switches):
-                found = store.get_many(db, late[start : start + BATCH])
-                changed = [item for item in found if run.rewrite_references(item)]
-                store.write_many(db, changed, "import", compact=True)
+    writes = db is not None and not dry_run
+    with events.judged_write(db, policy.switches) if db is not None and writes else nullcontext():
+        if db is not None and writes:
+            run.records.begin(db)
+        lines = iter(numbered)
+        while batch := list(islice(lines, BATCH)):
+            read = [line for number, data in batch if (line := run.read_line(number, data)) is not None]
+            chosen = run.choose_lines([line for line in read if isinstance(line, _JudgedLine)])
+            if db is not None and writes:
+                run.write_lines(db, chosen)
+            for line in read:
+                if not isinstance(line, _JudgedLine):
+                    run.take_record(*line)
+            progress(f"[import] {run.counts.total_lines} lines")
+        if db is not None and writes:
+            run.finish(db)
     if run.told > _MOST_TOLD:
         warn(f"[import] … and {run.told - _MOST_TOLD} more lines with problems")
     return run.counts
@@ -129,6 +149,11 @@ class _ImportRun:
         self.alias: dict[str, str] = {}  # a line's id -> the id it has here, where that is another one
         self.waiting: dict[str, list[str]] = {}  # an id that no line had yet -> items that refer to it
         self.written: set[str] = set()  # ids that this run made or met by id
+        self.fresh: set[str] = set()  # ids that this run made
+        self.refused: set[str] = set()  # ids of lines that policy refused
+        self.documents: set[str] = set()  # whose passages came in
+        self.records = RecordImport(policy, self._judge_state, self.alias, self.fresh, self.refused)
+        self.counts.records = self.records.counts
         self.seen: dict[tuple[object, ...], str] = {}  # what the lines (of this batch) are -> their ids here
         self.keys: dict[str, _ItemKey] = {}  # ids (of this batch) -> what they are
         # What is here of this batch: items by the lines' ids, items by key, ids of what is held back, hashes of
@@ -148,34 +173,74 @@ class _ImportRun:
 
     # --- one line ------------------------------------------------------------------------------------------------
 
-    def read_line(self, number: int, data: bytes | None) -> _JudgedLine | None:
-        """The line as it may be stored; None when it is no item, or policy refuses it."""
+    def read_line(self, number: int, data: GivenLine) -> "_JudgedLine | tuple[int, RecordLine] | None":
+        """The line as it may be stored; None when it is none, or policy refuses it."""
         self.counts.total_lines += 1
-        is_backup = self.preserve_ids and self.vouched  # it comes back as it was
         try:
             if data is None:
                 raise InvalidLine(f"longer than {LINE_BYTES // 1024 // 1024} MB")
-            line = parse_line(data)
-            if not self.vouched:
-                line = distrust_line(self.db, line)
-            if not (is_backup or line.item.provenance.is_passage):  # a passage stays as it is in its document
-                tidy_statement(line.item)
-            if clean.is_blank(line.item.content) and not (self.preserve_ids and line.item.title.strip()):
-                raise InvalidLine("content is blank")
+            if isinstance(data, InvalidLine):
+                raise data
+            value = parse_line(data) if isinstance(data, bytes) else data
+            if isinstance(value, dict) and isinstance(value.get("record"), str) and "content" not in value:
+                return self._read_record(number, value)
+            line = self._read_item(value)
         except InvalidLine as exc:
-            self.counts.errors += 1
-            message = str(exc)
-            if message.startswith("Malformed"):
-                what, _, why = message.partition(": ")
-                self._tell(f"{what} on line {number}: {why}")
-            else:
-                self._tell(f"Invalid item on line {number}: {message}")
+            self._tell_invalid(number, exc)
             return None
         judged, reasons = _judge_line(self.policy, number, line)
         if judged is None:
             self.counts.skipped_policy += 1
+            self.refused.add(line.given_id)
             self._tell(f"Rejected by policy on line {number}: {'; '.join(reasons)}")
         return judged
+
+    def _read_item(self, value: object) -> ItemLine:
+        is_backup = self.preserve_ids and self.vouched  # it comes back as it was
+        line = read_item(value)
+        if not self.vouched:
+            line = distrust_line(self.db, line)
+        if not (is_backup or line.item.provenance.is_passage):  # a passage stays as it is in its document
+            tidy_statement(line.item)
+        if clean.is_blank(line.item.content) and not (self.preserve_ids and line.item.title.strip()):
+            raise InvalidLine("content is blank")
+        return line
+
+    def _read_record(self, number: int, value: dict[str, object]) -> tuple[int, RecordLine] | None:
+        if not self.vouched:
+            raise InvalidLine("a tool brings items only")
+        if value["record"] != HEADER["record"]:
+            return number, read_record(value)
+        if value.get("version") != HEADER["version"]:
+            raise InvalidLine("it is the export of a newer memctl, of which this one may not know all")
+        self.counts.total_lines -= 1  # it says how the lines are meant, and is none of them
+        self.preserve_ids = True
+        return None
+
+    def take_record(self, number: int, line: RecordLine) -> None:
+        """Bring in what stands beside items."""
+        try:
+            self.records.take(self.db, line, write=not self.dry_run)
+            self.counts.imported += 1
+        except RecordRefused as exc:
+            setattr(self.counts, exc.what, getattr(self.counts, exc.what) + 1)
+            if str(exc):
+                how = "Rejected by policy on line" if exc.what == "skipped_policy" else "line"
+                self._tell(f"{how} {number}: {exc}{'' if exc.what == 'skipped_policy' else '; left alone'}")
+        except InvalidLine as exc:
+            self._tell_invalid(number, exc)
+
+    def _judge_state(self, line: ItemLine) -> tuple[ItemLine | None, list[str]]:
+        judged, reasons = _judge_line(self.policy, 0, line)
+        return (judged.line if judged is not None else None), reasons
+
+    def _tell_invalid(self, number: int, problem: InvalidLine) -> None:
+        self.counts.errors += 1
+        what, _, why = str(problem).partition(": ")
+        if what.startswith("Malformed"):
+            self._tell(f"{what} on line {number}: {why}")
+        else:
+            self._tell(f"Invalid item on line {number}: {problem}")
 
     # --- one batch -----------------------------------------------------------------------------------------------
 
@@ -286,6 +351,8 @@ class _ImportRun:
         self.batch[line.item.id] = line.item
         self.importance.rises(line.item.id, line.importance, new=True)
         self.written.add(line.item.id)
+        if line.item.id not in self.by_id:
+            self.fresh.add(line.item.id)
         return True
 
     # --- writing -------------------------------------------------------------------------------------------------
@@ -300,11 +367,20 @@ class _ImportRun:
         store.set_withheld(db, {j.line.item.id: (reason, j.rules) for j, reason in reasons if reason})
         passages.set_positions(db, {j.line.item.id: j.line.place for j in lines if j.line.place is not None})
         self.importance.write(db)
-        documents = {item.provenance.source_id for item in made if item.provenance.is_passage}
-        corpus.expect_files(db, filter(os.path.isabs, documents))
+        self.documents.update(item.provenance.source_id for item in made if item.provenance.is_passage)
         for item in self.changed.values():
             item.touch()
         store.write_many(db, list(self.changed.values()), "merge")
+
+    def finish(self, db: Database) -> None:
+        """Write what only all lines together say."""
+        # References to lines that came later than the item that refers to them.
+        late = list(dict.fromkeys(i for old, some in self.waiting.items() if old in self.alias for i in some))
+        for start in range(0, len(late), BATCH):
+            found = store.get_many(db, late[start : start + BATCH])
+            store.write_many(db, [item for item in found if self.rewrite_references(item)], "import", compact=True)
+        corpus.expect_files(db, filter(os.path.isabs, self.documents))
+        self.records.finish(db)
 
     def rewrite_references(self, item: MemoryItem, waiting: dict[str, list[str]] | None = None) -> bool:
         """Point an item's references to the ids that the lines have here; whether any changed."""

@@ -5,6 +5,7 @@ was (never the value itself: it may be a secret in the wrong place); nothing tha
 gets into an item.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
@@ -16,15 +17,18 @@ from memctl.names import TIERS, VALIDATIONS
 from memctl.store.database import Database
 from memctl.store.documents import passages
 from memctl.store.documents.passages import SourcePosition
-from memctl.store.filters import Filters
+from memctl.store.filters import Filters, utc
 from memctl.store.items import attributes, items
 from memctl.store.quarantine import standings
+from memctl.store.records import BY_NAME, KINDS, RecordKind, read_records
 from memctl.text import jsons
 from memctl.types import MemoryItem, MemoryProvenance
 
 if TYPE_CHECKING:
     from memctl.policy.redaction import Redaction
 
+#: What the first line of a complete export says: its form.
+HEADER = {"record": "export", "version": 1}
 #: A longer line is an error: nothing we write comes near, and a file without line ends must not fill the memory.
 LINE_BYTES = 32 * 1024 * 1024
 _BATCH = 500  # items that are in memory at once
@@ -57,16 +61,31 @@ class ItemLine(NamedTuple):
     held_by: tuple[str, ...] = ()
 
 
+class RecordLine(NamedTuple):
+    """What stands beside items, as a line gave it: a row of its kind's table, lists and objects as values."""
+
+    kind: RecordKind
+    row: list[object]
+
+
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def export_lines(db: Database, filters: Filters, redaction: "Redaction | None" = None) -> Iterator[dict[str, Any]]:
+def export_lines(
+    db: Database, filters: Filters, redaction: "Redaction | None" = None, since: str = "", *, complete: bool = False
+) -> Iterator[dict[str, Any]]:
     """The line of each item that passes the filters, newest change first (ties by id), all from one moment.
 
-    `redaction`: the view in which each field leaves; None is as it is stored.
+    redaction  the view in which each field leaves; None is as it is stored
+    since      only items changed at this moment or later (in the shape of `ids.timestamp`)
+    complete   the header first, and behind the items what stands beside them
     """
     with nullcontext() if db.conn.in_transaction else db.snapshot():  # one moment for all batches
+        if complete:
+            yield dict(HEADER)
         found = items.iterate(db, filters)
+        if since:
+            found = (item for item in found if utc(item.updated_at) >= since)
         while batch := list(islice(found, _BATCH)):
             ids = [item.id for item in batch]
             places, matter = passages.get_positions(db, ids), attributes.get_importance(db, ids)
@@ -75,6 +94,13 @@ def export_lines(db: Database, filters: Filters, redaction: "Redaction | None" =
                 rules = held[item.id].rules if item.id in held else ()
                 line = make_line(item, places.get(item.id), reasons.get(item.id, ""), matter.get(item.id), rules)
                 yield line if redaction is None else redaction.record(line)
+        for record in (record for kind in KINDS if complete for record in read_records(db, kind, since)):
+            if redaction is None:
+                yield record
+                continue
+            state = record.get("snapshot")  # an item as it was
+            shown = {"snapshot": redaction.record(state)} if isinstance(state, dict) else {}
+            yield redaction.record({key: value for key, value in record.items() if key not in shown}) | shown
 
 
 def make_line(
@@ -124,8 +150,8 @@ def number_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
             yield number, data.rstrip(b"\r\n")
 
 
-def parse_line(data: bytes) -> ItemLine:
-    """The item of one line. Raises InvalidLine."""
+def parse_line(data: bytes) -> Any:
+    """The JSON value of one line. Raises InvalidLine."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as exc:
@@ -137,7 +163,7 @@ def parse_line(data: bytes) -> ItemLine:
         raise InvalidLine(f"Malformed JSON: {getattr(exc, 'msg', exc)} (at character {place})") from None
     if text[end:].strip():
         raise InvalidLine(f"Malformed JSON: something follows the value (at character {end + 1})")
-    return read_item(value)
+    return value
 
 
 def read_item(value: object) -> ItemLine:
@@ -154,6 +180,24 @@ def read_item(value: object) -> ItemLine:
     rules = (more.get("held_by") or ()) if withheld == "policy" else ()
     held_by = tuple(word for word in rules if re.fullmatch(_RULE_ID, word, re.ASCII))
     return ItemLine(item, given_id, more.get("source"), withheld, more.get("importance"), held_by)
+
+
+def read_record(value: dict[str, Any]) -> RecordLine:
+    """The record of a line that is parsed already; keys that it has not are passed over. Raises InvalidLine."""
+    kind = BY_NAME.get(str(value["record"]))
+    if kind is None:
+        raise InvalidLine("this memctl knows no such record")
+    row: list[object] = []
+    for column, holds in kind.columns.items():
+        name = kind.field(column)
+        given = value.get(name)
+        if given is None and not holds.endswith("?"):
+            raise InvalidLine(f"{kind.name}.{name} is missing")
+        try:
+            row.append(None if given is None else _HOLDS[holds.rstrip("?")](given))
+        except ValueError as exc:
+            raise InvalidLine(f"{kind.name}.{name}: {exc}") from None
+    return RecordLine(kind, row)
 
 
 class _UnexpectedValue(ValueError):
@@ -258,6 +302,14 @@ def _flag(value: object) -> bool:
     return bool(value)
 
 
+def _any(value: object) -> object:
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("holds half of a surrogate pair, which is no text") from None
+    return value
+
+
 def _position(value: object) -> SourcePosition:
     place = _check_fields(value, _POSITION, "source.")
     start, end = place.get("lines") or (None, None)
@@ -307,4 +359,8 @@ _FIELDS: dict[str, _Check] = {
 #: What an export says besides.
 _MORE: dict[str, _Check] = {
     "withheld": ("raw", "policy"), "source": _position, "importance": _share, "held_by": _words,
+}  # fmt: skip
+#: What checks the cells of a record.
+_HOLDS: dict[str, Callable[[Any], Any]] = {
+    "id": _id, "ids": _words, "line": _line, "text": _text, "count": _count, "json": _any,
 }  # fmt: skip

@@ -180,7 +180,7 @@ class Redaction:
     def field(self, key: str, text: str) -> str:
         """A field of an item as the view shows it; those that point somewhere get names instead."""
         if self.view == "public":
-            if key in ("id", "superseded_by", "to"):
+            if key in ("id", "superseded_by", "to", "item_id", "src_id", "dst_id", "item_ids"):
                 return self.name(text) if text else text
             if key in ("source_id", "chunk_ids") and text:
                 return self.source(text)

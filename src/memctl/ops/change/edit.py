@@ -44,8 +44,6 @@ def edit(
         list[str] | None,
         Arg("its tags, in place of those it has", "--tags", comma=True, mcp_help="all its tags"),
     ] = None,
-        list[str] | None, Arg("its tags, in place of those it has", "--tags", comma=True, mcp_help="all its tags")
-    ] = None,
     type: Annotated[ItemType | None, Arg("what kind of statement it is", "--type", metavar="TYPE", mcp="full")] = None,
     tier: Annotated[Tier | None, Arg("how established it is", "--tier", mcp_help="")] = None,
     confidence: Annotated[float | None, Arg("how sure it is", "--confidence", ge=0, le=1, mcp_help="")] = None,

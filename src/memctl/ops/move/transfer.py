@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Items that a tool gives in one piece; the command line streams them, and has no such limit.
 MAX_EXPORTED = 1000
+#: Characters of them at most, some 20 000 tokens.
+ANSWER_CHARS = 78_000
 #: What a secret may stand in.
 _TEXTS = frozenset({"title", "content", "tags", "entities", "provenance"})
 
@@ -33,31 +35,46 @@ class Exported(Result):
     verbatim = True
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """The line of each item; when all are out, their number is told."""
+        """Each line; when all are out, the number of items is told."""
         from itertools import islice
 
         count, batch_size = 0, 1 if self._ctx.db.trusted else MAX_EXPORTED
         while batch := list(islice(self._lines, batch_size)):
             # Those of a store of somebody else are given as today's rules leave them.
             for line in batch if self._ctx.db.trusted else self._free(batch):
-                count += 1
+                count += "record" not in line
                 yield line
         self._ctx.note(f"[export] {count} item(s) exported")
 
     def as_dict(self) -> dict[str, Any]:
         """The first items in one piece, and where the next ones begin; what is kept from models is only counted."""
         from itertools import islice
+        from json import dumps
 
         found = list(islice(self.lines(), MAX_EXPORTED + 1))
-        truncated, page = len(found) > MAX_EXPORTED, found[:MAX_EXPORTED]
-        free = self._free([line for line in page if line["injectable"]])
+        free = {line["id"]: line for line in self._free([one for one in found[:MAX_EXPORTED] if one["injectable"]])}
+        given: list[dict[str, Any]] = []
+        too_large: list[str] = []
+        room, taken = ANSWER_CHARS, 0
+        for line in found[:MAX_EXPORTED]:
+            shown = free.get(line["id"])
+            size = 0 if shown is None else len(dumps(shown, ensure_ascii=False))
+            if shown is not None and size > ANSWER_CHARS:
+                too_large.append(shown["id"])
+            elif size > room:
+                break
+            elif shown is not None:
+                given.append(shown)
+                room -= size
+            taken += 1
         return {
             "status": "ok",
-            "count": len(free),
-            "items": free,
-            "truncated": truncated,
-            "withheld": len(page) - len(free),
-            "next_offset": self._offset + len(page),
+            "count": len(given),
+            "items": given,
+            "truncated": taken < len(found),
+            "withheld": taken - len(given) - len(too_large),
+            "next_offset": self._offset + taken,
+            **({"too_large": too_large} if too_large else {}),
         }
 
     def _free(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -85,7 +102,7 @@ class Exported(Result):
     access=READ,
     tool="memory_export",
     toolset="standard",
-    about="Export memories with all their fields, 1000 from offset on. Those kept from models are only counted.",
+    about="Export memories with all their fields, as many from offset on as fit. Those kept from models are counted.",
     answer={
         "count": "integer",
         "items": "array",
@@ -94,7 +111,7 @@ class Exported(Result):
         "next_offset": "integer",
     },
     examples=(
-        "memctl export --include-archived > backup.jsonl",
+        "memctl export --complete > backup.jsonl",
         "memctl export --tier ltm --type decision > decisions.jsonl",
         "memctl export --db a.db | memctl import --db b.db",
         "memctl export --redact public > for-everybody.jsonl",
@@ -110,29 +127,58 @@ def export(
     ] = None,
     workspace: ReadIn = None,
     include_archived: Annotated[bool, Arg("also what was archived or has expired", "--include-archived")] = False,
+    complete: Annotated[
+        bool, Arg("everything: archived items, links, revisions, events, sessions, mounts …", "--complete", mcp=False)
+    ] = False,
+    since: Annotated[
+        str | None, Arg("only what changed at this time or later: 2026-11-20, 7d", "--since", metavar="WHEN", mcp=False)
+    ] = None,
     redact: Annotated[RedactionView, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp="full")] = "full",
     offset: Annotated[int, Arg("", cli=False, ge=0)] = 0,
 ) -> Exported:
     """Write items as JSON lines.
 
-    An export is a backup: without --scope it has the items of every scope. One item is one line, the newest change
-    first, in the same order every time. `memctl import` reads it back without loss.
+    Without --scope it has the items of every scope. One item is one line, the newest change first, in the same order
+    every time. `memctl import` reads it back without loss.
+
+    With --complete it is a backup: archived items too, and behind the items a line for each link, revision, event, pin,
+    mount, file, workspace, session and turn. Another memctl restores it with `memctl import`; memctl up to 0.23 takes
+    items only, and would make an empty one of another line.
 
     With --redact every field leaves as that view shows it, provenance and paths included: internal is without host
     names, IP addresses and hashes, public also without paths, file names, mail addresses, personal data and item ids.
     Both are without secrets that older rules let in.
     """
+    from itertools import islice
+
     from memctl.lifecycle.jsonl import export_lines
     from memctl.policy.redaction import Redaction
     from memctl.store.filters import Filters
 
+    if complete and (tier or type or scope is not None or workspace is not None):
+        raise errors.UsageError("--complete is everything: it takes no --tier, --type, --scope or -w", command="export")
+    if complete and not ctx.db.trusted:
+        raise errors.UsageError(
+            "--complete is for a store of yours: this one was found (memctl trust)", command="export"
+        )
     scopes = None if scope is None else (scope,)
-    filters = Filters(scopes=scopes, tier=tier, type=type, archived=include_archived)
+    filters = Filters(scopes=scopes, tier=tier, type=type, archived=include_archived or complete)
     filters = seen_through(ctx, workspace, filters)
     view = None if redact in ("full", "S3") else Redaction(redact, ctx.policy)
-    from itertools import islice
+    lines = export_lines(ctx.db, filters, view, _first_moment(since), complete=complete)
+    return Exported(_ctx=ctx, _lines=islice(lines, offset, None), _offset=offset)
 
-    return Exported(_ctx=ctx, _lines=islice(export_lines(ctx.db, filters, view), offset, None), _offset=offset)
+
+def _first_moment(since: str | None) -> str:
+    if since is None:
+        return ""
+    from memctl import ids
+    from memctl.text import times
+
+    try:
+        return times.span(since, ids.now_seconds())[0]
+    except ValueError:
+        raise errors.TimeInvalid(option="--since", value=" ".join(since.split())[:40]) from None
 
 
 def export_text(result: Exported) -> Iterator[str]:
@@ -172,7 +218,7 @@ class Imported(Result):
             "total_lines": done.total_lines, "imported": done.imported, "skipped_dedup": done.skipped_dedup,
             "skipped_policy": done.skipped_policy, "errors": done.errors, "skipped_conflict": done.skipped_conflict,
             "merged": done.merged, "restored": done.restored, "redacted": done.redacted,
-            "quarantined": done.quarantined, "dry_run": self.dry_run,
+            "quarantined": done.quarantined, "dry_run": self.dry_run, "records": dict(sorted(done.records.items())),
         }  # fmt: skip
 
 
@@ -214,11 +260,12 @@ def import_(
     with other content is left alone and counted. Nothing becomes injectable that policy holds back.
     """
     from memctl.lifecycle.import_ import import_lines
+    from memctl.lifecycle.jsonl import number_lines
 
     with _input_stream(ctx, file, items) as stream, _target_store(ctx, dry_run=acting.dry_run) as db:
         counts = import_lines(
-            db, ctx.policy, stream, preserve_ids=preserve_ids, dry_run=acting.dry_run, vouched=ctx.bounds is None,
-            warn=ctx.warn, progress=ctx.progress,
+            db, ctx.policy, number_lines(stream), preserve_ids=preserve_ids, dry_run=acting.dry_run,
+            vouched=ctx.bounds is None, warn=ctx.warn, progress=ctx.progress,
         )  # fmt: skip
     ctx.note(
         f"[import]{' (dry run)' if acting.dry_run else ''} {counts.imported} imported, {counts.skipped_dedup} dedup, "
@@ -240,7 +287,14 @@ def _input_stream(ctx: Context, file: str | None, given: list[dict[str, Any]] | 
             raise errors.EmptyInput
         if "stdin" in ctx.tty:
             ctx.note("[import] reading from the terminal; Ctrl-D ends the input")
-        yield ctx.stdin
+        import shutil
+        import tempfile
+
+        # To the end before anything is written: nobody else waits for a slow sender, and half of a file is none.
+        with tempfile.TemporaryFile() as whole:
+            shutil.copyfileobj(ctx.stdin, whole)
+            whole.seek(0)
+            yield whole
         return
     path = ctx.absolute(file)
     try:
@@ -283,3 +337,5 @@ def import_text(result: Imported) -> Iterator[str]:
     ):  # fmt: skip
         if count:
             yield f"  {label:<17}{count}"
+    if done.records:
+        yield f"  Beside items:    {', '.join(f'{count} {name}' for name, count in sorted(done.records.items()))}"

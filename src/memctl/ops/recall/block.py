@@ -62,6 +62,7 @@ def recall(
 
 @operation(
     access=CREATE,
+    takes_input=lambda values: "-" in (values.get("source") or ()),
     examples=(
         'memctl push "how is the index built" --source docs/ src/ | some-llm | memctl pull --tags note',
         'git log -p -20 | memctl push "what changed in auth" --source -',

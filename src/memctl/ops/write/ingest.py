@@ -16,6 +16,7 @@ from memctl.parameters import WriteTarget
         "pandoc book.epub -t markdown | memctl ingest - --tags book",
     ),
     exits={1: "a source does not exist, or no file could be read"},
+    takes_input=lambda values: "-" in values["source"],
 )
 def ingest(
     ctx: Context,

@@ -72,6 +72,7 @@ def _report_one(done: "StatementOutcome", row: dict[str, Any], line: str) -> Pla
         0: "stored, quarantined, or known already",
         1: "policy refused it, it is empty, or it is longer than a statement may be",
     },
+    takes_input=lambda values: values.get("text") in (None, ["-"]),
 )
 def remember(
     ctx: Context,
@@ -268,6 +269,7 @@ def propose_text(result: Proposals) -> Iterator[str]:
         "repeated injected memory",
         1: "nothing came in, or nothing of it could be stored",
     },
+    takes_input=lambda _: True,
 )
 def pull(
     ctx: Context,
@@ -290,14 +292,24 @@ def pull(
     left out. A refusal and an answer that says nothing ("I'm sorry, but …", "ok") are not stored. A statement that the
     store has already adds its tags and its source to that item. MEMCTL_SESSION names the session in the
     source. Without --json and --tee nothing is printed on stdout; --tee passes the answer on, without the proposals
-    in it.
+    in it. When it fails, because the store is locked, the disk full or a setting wrong, the input is kept in a file;
+    stderr names it.
     """
     batch = StatementBatch(ctx, "memctl-pull", target)
     if tee and ctx.json:
         raise errors.UsageError("--tee prints the answer, --json what became of it", command="pull")
     given = read_stdin(ctx, "pull")
-    if tee and ctx.emit is not None:  # before anything can go wrong; all of it when it is proposals and nothing else
-        ctx.emit((parse_proposals(ctx, given).rest or given).rstrip("\n") + "\n")
+    try:
+        if tee and ctx.emit is not None:  # before anything can go wrong; all of it when it is nothing but proposals
+            ctx.emit((parse_proposals(ctx, given).rest or given).rstrip("\n") + "\n")
+    finally:  # also when nobody reads what is passed on any more
+        result = _store_output(batch, given, title, type)
+    return result
+
+
+def _store_output(batch: StatementBatch, given: str, title: str | None, type: ItemType) -> PlainResult:
+    """Store what a model wrote, as `pull` says it."""
+    ctx = batch.ctx
     text = without_injected(ctx, given, "pull")
     parsed = parse_proposals(ctx, text)
     for problem in parsed.problems:

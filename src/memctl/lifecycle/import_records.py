@@ -1,0 +1,201 @@
+"""What stands beside items, into a store: the records of a complete export, each judged by policy and merged.
+
+A record that is here already is a duplicate; one that is here with other values is left alone, and told. What belongs
+to an item that policy refused does not come in. The history of an item that is new here is the one of the file; of an
+item that was here already, both histories are put in the order of time.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from memctl.item_policy import ItemPolicy, holding_rules
+from memctl.lifecycle.jsonl import InvalidLine, ItemLine, RecordLine, read_item
+from memctl.store import records
+from memctl.store.database import Database
+from memctl.store.items import items
+
+if TYPE_CHECKING:
+    from memctl.policy import MemoryPolicy
+
+#: What becomes of an item's text: the line as it may be stored, or None and the reasons why it may not.
+Judge = Callable[[ItemLine], tuple[ItemLine | None, list[str]]]
+
+
+class RecordRefused(Exception):
+    """A record does not come in: it is here, or policy refuses it. `what` names the count, the text says why."""
+
+    def __init__(self, what: str, why: str = "") -> None:
+        super().__init__(why)
+        self.what = what
+
+
+class RecordImport:
+    """The records of one import.
+
+    alias    a line's item id -> the id that it has here, where that is another one
+    fresh    ids of items that this import has made
+    refused  ids of items that policy refused
+    counts   records that came in, by kind
+    """
+
+    def __init__(
+        self, policy: "MemoryPolicy", judge: Judge, alias: Mapping[str, str], fresh: set[str], refused: set[str]
+    ) -> None:
+        self._policy, self._items, self._judge = policy, ItemPolicy(policy), judge
+        self._alias, self._fresh, self._refused = alias, fresh, refused
+        self.counts: dict[str, int] = {}
+        self._told_history: set[str] = set()  # fresh items whose own revisions have come
+        self._mixed: dict[str, None] = {}  # items of two histories
+        self._mounts: dict[str, str] = {}  # a line's mount -> the mount that this folder has here
+        self._events = (0, 0)  # the rows of the events that this import has logged before others came
+        self._has_turns = False
+
+    def begin(self, db: Database) -> None:
+        """Note where the log ends before anything is written."""
+        newest = records.newest_event(db)
+        self._events = (newest, newest)
+
+    def take(self, db: Database | None, line: RecordLine, *, write: bool) -> None:
+        """Bring one record in. Raises RecordRefused and InvalidLine."""
+        kind, given = line.kind, dict(zip(line.kind.columns, line.row, strict=True))
+        self._refer(db, line, given)
+        self._govern(kind, given)
+        row = [_cell(holds, given[column]) for column, holds in kind.columns.items()]
+        if db is not None:
+            if kind.name == "mount" and (here := records.mount_at(db, str(given["path"]))) is not None:
+                self._mounts[str(given["mount_id"])] = here
+            if kind.name == "withheld":
+                self._date(db, given, write=write)
+                return
+            found = records.find_record(db, kind, row) if kind.table in db.tables else None
+            if found is not None:
+                if _same(kind, found, row):
+                    raise RecordRefused("skipped_dedup")
+                raise RecordRefused("skipped_conflict", f"{kind.name} {given[kind.key[0]]} is here with other values")
+            if write:
+                self._prepare(db, kind, given)
+                if not records.add_record(db, kind, row):
+                    raise RecordRefused(
+                        "skipped_conflict", f"{kind.name} {given[kind.key[0]]} is here under another id"
+                    )
+        self.counts[kind.name] = self.counts.get(kind.name, 0) + 1
+
+    def finish(self, db: Database) -> None:
+        """Put in order what came from two stores."""
+        records.number_revisions(db, list(self._mixed))
+        records.put_events_last(db, *self._events)
+        if self._has_turns:
+            records.count_turns(db)
+
+    # --- one record ----------------------------------------------------------------------------------------------
+
+    def _refer(self, db: Database | None, line: RecordLine, given: dict[str, Any]) -> None:
+        """Let a record name the items and mounts as they are called here. Raises RecordRefused."""
+        for column, holds in line.kind.columns.items():
+            if holds.rstrip("?") == "id" and given[column] is not None:
+                if given[column] in self._refused:
+                    raise RecordRefused("skipped_policy", f"{line.kind.name} of an item that policy refused")
+                given[column] = self._alias.get(given[column], given[column])
+            elif holds == "ids":
+                # A file's next reading archives passages that it has no more: it may name none but its own.
+                named = [self._alias.get(one, one) for one in given[column]]
+                if db is not None:
+                    found = items.get_many(db, named)
+                    path = given["file_path"]
+                    named = [i.id for i in found if i.provenance.is_passage and i.provenance.source_id == path]
+                given[column] = named
+        if given.get("mount_id") in self._mounts:
+            given["mount_id"] = self._mounts[given["mount_id"]]
+
+    def _govern(self, kind: records.RecordKind, given: dict[str, Any]) -> None:
+        """Judge the texts of a record, each as where it is written elsewhere. Raises RecordRefused, InvalidLine."""
+        if kind.name == "event" and given["action"] == "release":
+            raise RecordRefused("skipped_policy", "what a person released elsewhere is judged anew here")
+        if kind.name == "setting" and not str(given["key"]).startswith("chunk_tokens "):
+            raise InvalidLine("setting.key: no such setting comes with an export")
+        if kind.name == "revision":
+            given["snapshot"] = self._judge_snapshot(given)
+            return
+        judged: set[str] = set()
+        if kind.name == "turn":
+            question, answer = (self._policy.judge(given[name]) for name in ("question", "answer"))
+            given["question"], given["answer"] = question.text, answer.text
+            if holding_rules((*question.findings, *answer.findings)):
+                given["injectable"] = 0
+            judged = {"question", "answer"}
+        words = [word for name, value in given.items() if name not in judged for word in _words(value)]
+        if self._items.refuses(*words):
+            raise RecordRefused("skipped_policy", f"{kind.name} holds what no record may")
+
+    def _judge_snapshot(self, given: dict[str, Any]) -> Any:
+        state = given["snapshot"]
+        if not isinstance(state, dict) or not state:
+            return state if isinstance(state, dict) else {}
+        line = read_item({key: value for key, value in state.items() if key != "id"})
+        judged, reasons = self._judge(line)
+        if judged is None:
+            raise RecordRefused("skipped_policy", f"an earlier state: {'; '.join(reasons)}")
+        if judged is line:
+            out = dict(state)
+            out["links"] = [
+                {k: v if k == "rel" else self._alias.get(v, v) for k, v in link.items()} for link in line.item.links
+            ] if "links" in state else []  # fmt: skip
+        else:
+            out = state | judged.item.to_dict(key for key in judged.item.__slots__ if key in state)
+        for name, value in (("id", given["item_id"]), ("superseded_by", state.get("superseded_by"))):
+            if name in out:
+                out[name] = self._alias.get(str(value), value)
+        return out
+
+    def _prepare(self, db: Database, kind: records.RecordKind, given: dict[str, Any]) -> None:
+        """Make room for a record."""
+        if kind.name == "revision":
+            item_id = given["item_id"]
+            if item_id not in self._fresh:
+                if not given["snapshot"]:  # "as the row still is" is true of the row there, not of the one here
+                    raise RecordRefused("skipped_dedup")
+                self._mixed[item_id] = None
+            elif item_id not in self._told_history:
+                self._told_history.add(item_id)
+                records.forget_import(db, item_id)
+        elif kind.name == "event" and self._events[0] == self._events[1]:
+            self._events = (self._events[0], records.newest_event(db))
+        self._has_turns |= kind.name == "turn"
+
+    def _date(self, db: Database, given: dict[str, Any], *, write: bool) -> None:
+        """An item's line said why it is withheld; this says since when."""
+        if given["item_id"] not in self._fresh:
+            raise RecordRefused("skipped_dedup")
+        if write:
+            records.date_withheld(db, given["item_id"], given["reason"], given["withheld_at"])
+        self.counts["withheld"] = self.counts.get("withheld", 0) + 1
+
+
+def _cell(holds: str, value: Any) -> Any:
+    """What stands in the table."""
+    if value is None or holds.rstrip("?") not in ("json", "ids"):
+        return value
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _same(kind: records.RecordKind, found: Sequence[Any], row: Sequence[Any]) -> bool:
+    """Whether two rows say the same; JSON by what it means."""
+    for holds, one, other in zip(kind.columns.values(), found, row, strict=True):
+        is_json = holds.rstrip("?") in ("json", "ids")
+        if (items.load_json(one) != items.load_json(other)) if is_json else one != other:
+            return False
+    return True
+
+
+def _words(value: Any) -> Iterator[str]:
+    """All texts in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield str(key)
+            yield from _words(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _words(one)
