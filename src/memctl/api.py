@@ -14,6 +14,7 @@ from memctl.store import connect, contents
 from memctl.store.documents import corpus, mounts
 from memctl.store.filters import Filters
 from memctl.store.items import attributes, events, items
+from memctl.store.journal import RunAbout
 from memctl.store.schema import tokenizer as resolve_tokenizer
 from memctl.store.search import fts, vectors
 from memctl.types import CorpusMetadata, MemoryEvent, MemoryItem, MemoryLink, SearchMeta
@@ -28,6 +29,8 @@ R = TypeVar("R")
 def _locked(method: Callable[Concatenate["MemoryStore", P], R]) -> Callable[Concatenate["MemoryStore", P], R]:
     def call(self: "MemoryStore", /, *args: P.args, **kwargs: P.kwargs) -> R:
         with self._lock:
+            if self._db.journal is not None:
+                self._db.journal.start(RunAbout(f"MemoryStore.{method.__name__}"))
             return method(self, *args, **kwargs)
 
     wraps(method)(call)

@@ -275,7 +275,12 @@ class Operation:
         for name, (group, fields) in self._groups.items():
             if name not in kwargs:
                 kwargs[name] = group(**{field.name: kwargs.pop(field.name, field.default) for field in fields})
-        return self.fn(ctx, *args, **kwargs)
+        first = ctx.begin_run(self.name, kwargs.get("reason"))
+        try:
+            return self.fn(ctx, *args, **kwargs)
+        finally:
+            if first:
+                ctx.end_run()
 
     @property
     def text(self) -> Callable[[Any], Iterator[str]]:

@@ -271,7 +271,7 @@ def test_what_is_too_large_is_said_so(db: Database, failure: Exception) -> None:
             raise failure
 
     large = Database.__new__(Database)
-    large.conn, large.path = Connection(), "m.db"  # type: ignore[assignment]
+    large.conn, large.path, large.journal = Connection(), "m.db", None  # type: ignore[assignment]
     for ask in (large.rows, large.row, large.run, large.value, lambda sql: [*large.each(sql)]):
         with pytest.raises(errors.StoreOversized, match="too large to be read"):
             ask("SELECT 1")

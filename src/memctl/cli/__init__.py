@@ -103,7 +103,7 @@ def _context(given: parser.Given, console: Console) -> Context:
     return Context(
         db=given.db, config=given.config, stdin=console.stdin, say=console.say,
         progress=console.progress if "stderr" in console.tty else None, emit=console.piece,
-        quiet=given.quiet, verbose=given.verbose, json=given.json, tty=console.tty,
+        quiet=given.quiet, verbose=given.verbose, json=given.json, tty=console.tty, actor="person",
     )  # fmt: skip
 
 

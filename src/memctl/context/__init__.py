@@ -48,6 +48,7 @@ class Context:
     emit            takes a piece of the answer while it is being made; None = it is printed when it is there
     quiet           `note()` says nothing, `warn()` still does
     tty             which of "stdin", "stdout", "stderr" are terminals
+    actor           who works here, as the journal names it: person, tool or program
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Context:
         verbose: bool = False,
         json: bool = False,
         tty: frozenset[str] = frozenset(),
+        actor: str = "program",
     ) -> None:
         self.db_flag, self.config_flag = db, config
         self.environ = os.environ if environ is None else environ
@@ -85,6 +87,8 @@ class Context:
         self.ignored: list[str] = []  # such keys that do not count, as nobody has vouched for the file
         self._policy: MemoryPolicy | None = None
         self.bounds: ToolBounds | None = None  # what a model may do that calls through a tool; None: a person calls
+        self.actor, self.client, self.session = actor, "", ""  # who works here; of a tool also for whom
+        self._command = self._reason = ""  # of the operation that is running
         self.metrics: Any = None  # the counters of the server that runs this, a `mcp.metrics.Metrics`
 
     def __enter__(self) -> "Context":  # noqa: PYI034 - typing.Self is 3.11
@@ -175,6 +179,27 @@ class Context:
         if self._db is None:
             self._access = access
 
+    def begin_run(self, command: str, reason: str | None = None) -> bool:
+        """An operation begins: what it writes is one run of the journal. False within another operation."""
+        if self._command:
+            return False
+        self._command, self._reason = command, reason or ""
+        if self._db is not None:
+            self._name_run(self._db)
+        return True
+
+    def end_run(self) -> None:
+        """The operation that began first is over."""
+        self._command = ""
+
+    def _name_run(self, db: "Database") -> None:
+        """Tell the journal of a handle that writes whose run it is."""
+        if db.journal is not None:
+            from memctl.store.journal import RunAbout
+
+            name = self.client if self.actor == "tool" else self.env("LOGNAME") or self.env("USER") or ""
+            db.journal.start(RunAbout(self._command, self.actor, name, self.session, self._reason))
+
     @property
     def db(self) -> "Database":
         """The open store. Raises StoreMissing for READ and WRITE when there is none."""
@@ -209,6 +234,7 @@ class Context:
                 self.warn(f"That it is yours cannot be written down in {state.folder()}: from now on name it with --db")
         elif self._found:
             registry.refresh(path)
+        self._name_run(db)
         return db
 
     def _open_found(self, path: str) -> "Database":

@@ -12,6 +12,7 @@ from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.filters import Filters
 from memctl.store.items import events, items
+from memctl.store.journal import for_good
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def forget_run(db: Database, policy: "MemoryPolicy", run: str) -> list[str] | No
         return None
     quarantine.overwrite_deleted(db)
     judge, changed = ItemPolicy(policy), []
-    with db.atomic():
+    with for_good(db, [item_id for item_id, _ in done], forgotten=len(done)):
         found = quarantine.standings(db, items.get_many(db, [item_id for item_id, _ in done]))
         for item_id, _ in done:
             cleaned = []

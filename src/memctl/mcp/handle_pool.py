@@ -218,6 +218,13 @@ class LentContext(CallContext):
         if self._lent.path == MEMORY:  # which is no path to be made absolute
             self._db_path = MEMORY
 
+    def begin_run(self, command: str, reason: str | None = None) -> bool:
+        """What an operation writes to the store that was lent is one run, too."""
+        first = super().begin_run(command, reason)
+        if first and self._db is None:
+            self._name_run(self._lent)
+        return first
+
     @property
     def db(self) -> "Database":
         """The store that was lent; its owner closes it."""

@@ -88,14 +88,16 @@ class ToolRunner:
 
         def run() -> dict[str, Any]:
             nonlocal prose
-            data, prose = self._run(tool, tool.values(given), progress)
+            data, prose = self._run(tool, tool.values(given), progress, session)
             return data
 
         names = frozenset(one.name for one in tool.inputs)
         data = self.middleware.call(tool.name, tool.op.access, given, run, session=session, parameters=names)
         return ToolAnswer(data, prose)
 
-    def _run(self, tool: "Tool", values: dict[str, Any], progress: "Say | None") -> ToolAnswer:
+    def _run(
+        self, tool: "Tool", values: dict[str, Any], progress: "Say | None", session: str | None = None
+    ) -> ToolAnswer:
         warnings: list[str] = []
         remarks: list[str] = []
         lines: str | None = None
@@ -104,6 +106,7 @@ class ToolRunner:
                 writes=tool.writes, say=warnings.append, note=remarks.append, progress=progress
             ) as ctx:
                 ctx.metrics, ctx.bounds = self.middleware.metrics, self.middleware.bounds
+                ctx.actor, ctx.session = "tool", self.middleware.sessions.resolve_session_id(session)
                 values |= tool.settings(ctx, values)
                 result = tool.op(ctx, **values)
                 data: dict[str, Any] = {"status": "ok"} | result.as_dict()

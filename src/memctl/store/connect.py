@@ -26,7 +26,7 @@ LOCK_SECONDS = 0.5
 SCRATCH = ""
 
 #: The newest migration's number, so that a read of an up-to-date file needs nothing of `migrate` (a test holds both).
-MIGRATION = 8
+MIGRATION = 9
 SCHEMA_VERSION = "2"
 _STATE = (
     "SELECT (SELECT max(number) FROM memctl_migrations), (SELECT value FROM schema_meta WHERE key = 'schema_version'), "
@@ -136,11 +136,14 @@ def open_write(
     say        takes what people must know, such as that the full-text index was rebuilt
     """
     from memctl.store import migrate
+    from memctl.store.journal import Journal
 
     if path in (MEMORY, SCRATCH):
         db = Database(path, "", timeout)
         _prepare_to_write(db, wal=False)
         migrate.migrate(db, tokenizer)
+        if path == MEMORY:
+            db.keep_journal(Journal())
         return db
     if create and not os.path.exists(path):
         create_store(path, tokenizer, wal=wal, found=found)
@@ -160,6 +163,7 @@ def open_write(
     except BaseException:
         db.close()
         raise
+    db.keep_journal(Journal())
     return db
 
 

@@ -10,8 +10,11 @@ from contextlib import contextmanager
 from itertools import islice
 
 from memctl import errors, ids
-from memctl.annotations import Any
+from memctl.annotations import TYPE_CHECKING, Any
 from memctl.store.filters import fold, said_by, utc
+
+if TYPE_CHECKING:
+    from memctl.store.journal import Journal
 
 #: How long a writer waits for another one, in seconds.
 BUSY_SECONDS = 30.0
@@ -46,8 +49,8 @@ class Database:
     """
 
     __slots__ = (
-        "_cache", "_cache_open", "_cache_sizes", "_cached_state", "_depth", "_told", "bookkeeping", "conn", "path",
-        "rules", "say", "store_id", "tables", "trusted", "uses", "writable",
+        "_cache", "_cache_open", "_cache_sizes", "_cached_state", "_depth", "_told", "bookkeeping", "conn", "journal",
+        "path", "rules", "say", "store_id", "tables", "trusted", "uses", "writable",
     )  # fmt: skip
 
     def __init__(self, path: str, mode: str = "mode=rw", timeout: float = BUSY_SECONDS) -> None:
@@ -78,6 +81,7 @@ class Database:
         self.store_id = ""  # the random id that it holds, when it was opened to read
         self.tables: frozenset[str] = frozenset()  # those that the file had when it was last looked at
         self.rules = ""  # that judged what is being written (`standing`)
+        self.journal: Journal | None = None  # keeps what each run changes; None: nothing is kept
         self.uses: list[Any] | None = None  # gathered, to be counted together; None: each is counted at once
         self.say: Callable[[str], None] | None = None  # takes a line for people; None: nobody listens
         self._told = set[str]()
@@ -101,6 +105,8 @@ class Database:
     def run(self, sql: str, values: Values = ()) -> sqlite3.Cursor:
         """Execute one statement; sqlite3 errors come out as ours."""
         try:
+            if self.journal is not None and self.journal.number:
+                self.journal.watch(self, sql)
             return self.conn.execute(sql, values)
         except FAILURES as exc:
             raise translate(exc, self.path) from exc
@@ -108,6 +114,8 @@ class Database:
     def run_many(self, sql: str, rows: Iterable[Values]) -> None:
         """Execute one statement for each row of values."""
         try:
+            if self.journal is not None and self.journal.number:
+                self.journal.watch(self, sql)
             self.conn.executemany(sql, rows)
         except FAILURES as exc:
             raise translate(exc, self.path) from exc
@@ -194,6 +202,17 @@ class Database:
         version: int = self.value("PRAGMA main.schema_version")
         return version
 
+    def set_temp_store(self, where: object) -> None:
+        """Say where temporary tables are kept; those that there are go, and so do temporary triggers."""
+        self.run(f"PRAGMA temp_store = {where}")
+        if self.journal is not None:
+            self.journal.disarm()
+
+    def keep_journal(self, journal: "Journal") -> None:
+        """Let a journal keep what is changed through this handle from now on."""
+        self.journal = journal
+        self.conn.create_function("memctl_run", 0, lambda: journal.number)
+
     # --- transactions --------------------------------------------------------------------------------------------
 
     @contextmanager
@@ -237,10 +256,18 @@ class Database:
                     raise error from exc
                 ids.pause(0.005, 0.05)
         self._depth += 1
+        journal, committed = self.journal, False
         try:
+            if journal is not None and self._depth == 1:
+                journal.begin(self)
             yield
+            if journal is not None and self._depth == 1:
+                journal.end(self)
             self.run(f"RELEASE {name}" if self._depth > 1 else "COMMIT")  # a full disk shows at the commit
+            committed = True
         except BaseException:
+            if journal is not None:
+                journal.disarm()
             if self.conn.in_transaction:  # after some errors (disk full, RAISE(ROLLBACK)) SQLite has rolled back itself
                 self.conn.execute("ROLLBACK" if self._depth == 1 else f"ROLLBACK TO {name}")
                 if self._depth > 1:
@@ -248,6 +275,8 @@ class Database:
             raise
         finally:
             self._depth -= 1
+            if journal is not None and not self._depth:
+                journal.close(committed=committed)
 
     @contextmanager
     def snapshot(self, *, temporary: bool = False) -> Iterator[None]:

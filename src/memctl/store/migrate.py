@@ -157,6 +157,8 @@ MIGRATIONS = (
     Migration(7, "index of statements", schema.STATEMENT_INDEX),
     # Chinese, Japanese and Korean are indexed by pairs of characters: the index is made anew.
     Migration(8, "pairs of characters in the full-text index", schema.FORGET_INDEX),
+    # What happens to items after they are stored, and what each run changed.
+    Migration(9, "life of items", schema.LIFE_TABLES),
 )
 #: What this memctl knows, as it names versions to people.
 _KNOWN = f"{schema.SCHEMA_VERSION}.{MIGRATIONS[-1].number}"

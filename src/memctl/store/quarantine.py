@@ -7,6 +7,7 @@ from memctl import ids
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import events, items
+from memctl.store.journal import for_good
 from memctl.types import MemoryItem
 
 #: Where an item's id stands, by table and column.
@@ -123,7 +124,7 @@ def purge(db: Database, item_ids: Sequence[str], reason: str) -> int:
     What was done with them stays in the event log, which holds no contents.
     """
     overwrite_deleted(db)
-    with db.atomic():
+    with for_good(db, item_ids, purged=len(item_ids)):
         count = len(db.rows("SELECT 1 FROM memory_items WHERE id IN (?*)", keys=item_ids))
         for table, column in _TABLES:
             db.run_many(f"DELETE FROM {table} WHERE {column} = ?", [(item_id,) for item_id in item_ids])

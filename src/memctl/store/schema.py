@@ -291,6 +291,33 @@ CREATE INDEX IF NOT EXISTS memctl_items_statements ON memory_items(archived, upd
     WHERE NOT {IS_PASSAGE};
 """
 
+#: Migration 9: what happens to items after they are stored. What is written is noted run by run (`journal`).
+LIFE_TABLES = """
+CREATE TABLE IF NOT EXISTS memory_runs (         -- one command or call that wrote
+    number      INTEGER PRIMARY KEY,             -- 1, 2, ... in the order in which they first wrote
+    run         TEXT NOT NULL,                   -- RUN- and 12 hex digits
+    command     TEXT NOT NULL,
+    actor       TEXT NOT NULL,                   -- person, tool or program
+    name        TEXT NOT NULL DEFAULT '',        -- the user of the computer, or the client
+    session     TEXT NOT NULL DEFAULT '',        -- the client's conversation
+    reason      TEXT NOT NULL DEFAULT '',        -- why, where it was said
+    started_at  TEXT NOT NULL,                   -- when it first wrote
+    finished_at TEXT NOT NULL,                   -- when it last wrote
+    undoes      TEXT NOT NULL DEFAULT '[]',      -- JSON array: numbers of the runs that it took back
+    undone_by   INTEGER,                         -- number of the run that took it back
+    summary     TEXT                             -- JSON object: what it changed, once memory_undo keeps it no more
+);
+CREATE UNIQUE INDEX IF NOT EXISTS memctl_runs_run ON memory_runs(run);
+CREATE TABLE IF NOT EXISTS memory_undo (         -- what the rows that a run changed were before
+    run      INTEGER NOT NULL,                   -- its number
+    part     TEXT NOT NULL,                      -- the table, without memory_
+    key      TEXT NOT NULL,                      -- the row's key; several columns as a JSON array
+    revision INTEGER,                            -- of an item: how many revisions it had
+    before   TEXT,                               -- JSON array of the columns; NULL: there was no such row
+    PRIMARY KEY (run, part, key)
+) WITHOUT ROWID;
+"""
+
 # The index is keyed by the rowid of memory_items, which is no column: a dump that is restored, and VACUUM, number the
 # rows again, from 1 and without gaps. The index keeps the old numbers, so where one changed, the greatest differ. The
 # next insert or delete could make them equal again; before it, the triggers note what they see.

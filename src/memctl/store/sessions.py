@@ -11,6 +11,7 @@ from memctl import ids
 from memctl.names import DEFAULT_SCOPE
 from memctl.store.database import Database
 from memctl.store.items import items
+from memctl.store.journal import for_good
 
 
 class Session(NamedTuple):
@@ -179,7 +180,7 @@ def answer_turn(db: Database, session_id: str, answer: str, *, injectable: bool 
 def drop_turn(db: Database, session_id: str, number: int) -> bool:
     """Delete one turn for good; False when there is none. Of the newest one, the number is given again."""
     db.run("PRAGMA secure_delete = ON")
-    with db.atomic():
+    with for_good(db, [json.dumps([session_id, number], ensure_ascii=False, separators=(",", ":"))], turns=1):
         there = db.row("SELECT 1 FROM memory_turns WHERE session_id = ? AND number = ?", (session_id, number))
         db.run("DELETE FROM memory_turns WHERE session_id = ? AND number = ?", (session_id, number))
         db.run(
@@ -195,7 +196,7 @@ def delete_session(db: Database, session_id: str) -> bool:
     The items that were stored in it stay.
     """
     db.run("PRAGMA secure_delete = ON")
-    with db.atomic():
+    with for_good(db, [session_id], sessions=1):
         there = get_session(db, session_id) is not None
         for table in ("memory_turns", "memory_sessions"):
             db.run(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))

@@ -32,8 +32,10 @@ _HIDDEN_TABLES = (
     "memory_mounts",
     "memory_mount_options",
     "memory_revisions",
+    "memory_runs",
     "memory_sessions",
     "memory_turns",
+    "memory_undo",
     "memory_workspaces",
     "memory_workspace_options",
 )

@@ -8,6 +8,7 @@ from memctl import ids
 from memctl.store.database import Database
 from memctl.store.filters import LAST, Filters
 from memctl.store.items.items import load_strings
+from memctl.store.journal import for_good
 from memctl.types import CorpusMetadata
 
 
@@ -461,8 +462,9 @@ def find_secret_paths(db: Database, shown: Callable[[str], str]) -> list[SecretP
 
 def hide_paths(db: Database, held: Iterable[SecretPath]) -> None:
     """Put the stand-ins in the place of paths, in one transaction."""
-    with db.atomic():
-        for table, column, path, name in held:
+    secrets = list(held)
+    with for_good(db, [path for _, _, path, _ in secrets], paths=len(secrets)):
+        for table, column, path, name in secrets:
             if table == "memory_events":
                 db.run(
                     "UPDATE memory_events SET details_json = json_set(details_json, '$.path', ?) "

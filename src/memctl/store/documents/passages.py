@@ -129,11 +129,11 @@ _USUAL = {"hashsize": 1 << 20, "automerge": 4}
 def temp_tables_in_memory(db: Database) -> Iterator[None]:
     """Keep temporary tables in memory, not in a file, until the block ends; outside of any transaction."""
     before = db.value("PRAGMA temp_store")
-    db.run("PRAGMA temp_store = MEMORY")
+    db.set_temp_store("MEMORY")
     try:
         yield
     finally:
-        db.run(f"PRAGMA temp_store = {before}")  # which drops the tables
+        db.set_temp_store(before)
 
 
 def bulk_insert(db: Database, row_values: Sequence[tuple[Any, ...]], reason: str) -> None:

@@ -1,0 +1,217 @@
+"""The journal: what each run changed, so that it can be told and taken back.
+
+A run is one command, one call of a tool, or one call of the Python API that writes, in however many transactions. A
+handle that writes makes temporary triggers on the tables it writes to. They note, the first time that a run touches a
+row, what the row was (`memory_undo`), and at the commit the run itself is noted (`memory_runs`). No operation has to
+think of it, and other programs that use the file never see a trigger.
+
+Not journaled is what nobody would take back: counts of uses, times of syncs, vectors, the events, and new revisions,
+which tell what was done. Rows that stand beside a new item are not noted either: they go with it.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+
+from memctl import ids
+from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from memctl.store.database import Database
+
+#: The table that a statement writes to, if it is one of the store's.
+_WRITES = re.compile(
+    r"\s*(?:INSERT\s+(?:OR\s+\w+\s+)?INTO|UPDATE|DELETE\s+FROM)\s+(?:main\.)?((?:memory|corpus)_\w+|schema_meta)\b"
+)
+#: Tables of which nothing is noted: logs, the index, what is made anew from the items, and the journal.
+UNNOTED = frozenset(
+    ("memory_events", "memory_embeddings", "memory_fts_state", "memory_items_fts", "memory_runs", "memory_undo")
+)
+#: Columns whose change alone is no change: table -> columns.
+_BOOKKEEPING = {
+    "memory_items": ("usage_count", "last_used_at"),
+    "memory_mounts": ("last_sync_at",),
+    "corpus_hashes": ("ingested_at", "mtime_epoch"),
+}
+#: Parts of the journal that make no run by themselves: when files were looked at.
+_UNTOLD_PARTS = ("files", "unread_files")
+#: Of `schema_meta`, what is said of a mount is noted.
+_NOTED_KEYS = "chunk_tokens *"
+
+
+class RunAbout(NamedTuple):
+    """Whose run it is.
+
+    command  the operation, such as `remember`, or the method of MemoryStore
+    actor    person (on the command line), tool (a model called it), or program (the Python interface)
+    name     the user of the computer, or the client
+    session  the client's conversation
+    reason   why, where it was said
+    """
+
+    command: str = ""
+    actor: str = "program"
+    name: str = ""
+    session: str = ""
+    reason: str = ""
+
+
+class NotedTable(NamedTuple):
+    """A table as the journal knows it: the name of its part there, its columns in order, and those of its key."""
+
+    table: str
+    part: str
+    columns: tuple[str, ...]
+    keys: tuple[str, ...]
+
+    @property
+    def is_beside_items(self) -> bool:
+        """Whether its rows stand beside items, one for each."""
+        return self.keys == ("item_id",)
+
+    def key_of(self, row: str) -> str:
+        """The key of a row as SQL: the value, or several as a JSON array."""
+        if len(self.keys) == 1:
+            return f"{row}.{self.keys[0]}"
+        return f"json_array({', '.join(f'{row}.{name}' for name in self.keys)})"
+
+    def key_values(self, key: Any) -> tuple[Any, ...]:
+        """The values of the key's columns."""
+        return (key,) if len(self.keys) == 1 else tuple(json.loads(key))
+
+
+class Journal:
+    """What a handle that writes does for the journal: the triggers, and the run that is going on.
+
+    id      the run's name
+    number  the run's number inside of a transaction; 0: nothing is noted
+    """
+
+    __slots__ = ("_about", "_before", "_final", "_kept", "_seen", "id", "number")
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()  # beginnings of statements whose tables have their triggers
+        self.start(RunAbout())
+
+    def start(self, about: RunAbout) -> None:
+        """Let what is written from now on be another run."""
+        self._about, self.id, self.number, self._kept, self._before = about, ids.new_id("RUN"), 0, 0, 0
+        self._final: dict[str, int] | None = None  # what was done for good
+
+    # --- called by `Database` ---------------------------------------------------------------------------------------
+
+    def begin(self, db: "Database") -> None:
+        """A transaction begins: the run has a number that no other has while it lasts."""
+        self._before = db.conn.total_changes
+        if not self._kept and "memory_runs" not in db.tables:  # a migration is making it
+            return
+        self.number = self._kept or int(db.value("SELECT coalesce(max(number), 0) + 1 FROM main.memory_runs"))
+
+    def watch(self, db: "Database", sql: str) -> None:
+        """A statement is about to run: its table gets its triggers."""
+        head = sql[:64]
+        if head in self._seen:
+            return
+        found = _WRITES.match(sql)
+        if found and found[1] not in UNNOTED:
+            table = noted_table(db, found[1])
+            for trigger in () if table is None else _triggers(table):
+                db.conn.execute(trigger)
+        self._seen.add(head)
+
+    def disarm(self) -> None:
+        """The temporary triggers may be gone: they are made again where they are needed."""
+        self._seen.clear()
+
+    def end(self, db: "Database") -> None:
+        """The transaction is about to be committed: the run is noted, if it changed anything worth telling."""
+        if not self.number or db.conn.total_changes == self._before:
+            return
+        marks = ", ".join("?" * len(_UNTOLD_PARTS))
+        told = f"SELECT 1 FROM memory_undo WHERE run = ? AND part NOT IN ({marks}) LIMIT 1"
+        is_told = self._kept or self._final is not None or db.value(told, (self.number, *_UNTOLD_PARTS))
+        if not is_told:
+            db.run("DELETE FROM memory_undo WHERE run = ?", (self.number,))
+            return
+        now, summary = ids.timestamp(), None if self._final is None else json.dumps(self._final)
+        db.run(
+            "INSERT INTO memory_runs(number, run, command, actor, name, session, reason, started_at, finished_at, "
+            "summary) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(number) DO UPDATE SET "
+            "finished_at = excluded.finished_at, summary = coalesce(excluded.summary, summary)",
+            (self.number, self.id, *self._about, now, now, summary),
+        )
+
+    def close(self, *, committed: bool) -> None:
+        """The transaction is over."""
+        if committed and self.number:
+            self._kept = self.number
+        self.number = 0
+
+    @contextmanager
+    def paused(self, what: dict[str, int]) -> Iterator[None]:
+        """Note nothing of the rows that are written within, only what is done: how many of which there are no more."""
+        number, self.number, self._final = self.number, 0, (self._final or {}) | what
+        try:
+            yield
+        finally:
+            self.number = number
+
+
+@contextmanager
+def for_good(db: "Database", keys: Sequence[str], **what: int) -> Iterator[None]:
+    """A transaction whose writes have no way back, and after which nobody knows what rows of these keys were.
+
+    keys  ids of items, paths of files, or whatever else is a key or a part of one
+    what  what the run is told to have done, such as `purged=3`
+    """
+    with db.atomic(), nullcontext() if db.journal is None else db.journal.paused(what):
+        yield
+        found = db.rows(
+            "SELECT run, part, key FROM memory_undo WHERE key IN (?*) OR (part = 'revisions' AND "
+            "json_extract(before, '$[1]') IN (?*)) OR (key GLOB '[[]*' AND json_valid(key) AND EXISTS "
+            "(SELECT 1 FROM json_each(key) AS k WHERE k.value IN (?*)))",
+            keys=keys,
+        )
+        db.run_many("DELETE FROM memory_undo WHERE run = ? AND part = ? AND key = ?", found)
+
+
+def noted_table(db: "Database", name: str) -> NotedTable | None:
+    """What the journal needs to know of a table of the file; None for one that has no key."""
+    info = db.rows(f"PRAGMA main.table_info({name})")
+    keys = tuple(row[1] for row in sorted((row for row in info if row[5]), key=lambda row: int(row[5])))
+    if not keys:
+        return None
+    return NotedTable(name, name.removeprefix("memory_"), tuple(row[1] for row in info), keys)
+
+
+def _triggers(table: NotedTable) -> Iterator[str]:
+    """The temporary triggers of a table, as statements."""
+    name, part = table.table, table.part
+    image = ", ".join(
+        f"CASE typeof(old.{c}) WHEN 'blob' THEN json_object('hex', hex(old.{c})) "
+        f"WHEN 'real' THEN json_object('real', printf('%!.17g', old.{c})) ELSE old.{c} END"
+        for c in table.columns
+    )
+    is_item = name == "memory_items"
+    revision = "(SELECT max(revision_num) FROM memory_revisions WHERE item_id = old.id)" if is_item else "NULL"
+    compared = (c for c in table.columns if c not in _BOOKKEEPING.get(name, ()))
+    differs = " OR ".join(f"old.{c} IS NOT new.{c}" for c in compared)
+    noted = ""
+    for action, row, changed in (("INSERT", "new", ""), ("UPDATE", "old", f" AND ({differs})"), ("DELETE", "old", "")):
+        if name == "memory_revisions" and action != "DELETE":
+            continue
+        if name == "schema_meta":
+            noted = f" AND {row}.key GLOB '{_NOTED_KEYS}'"
+        elif table.is_beside_items:
+            noted = (
+                " AND NOT EXISTS (SELECT 1 FROM memory_undo WHERE run = memctl_run() AND part = 'items' "
+                f"AND key = {row}.item_id AND before IS NULL)"
+            )
+        was = "NULL, NULL" if row == "new" else f"{revision}, json_array({image})"
+        yield (
+            f"CREATE TEMP TRIGGER IF NOT EXISTS memctl_note_{part}_{action.lower()} "
+            f"{'AFTER' if row == 'new' else 'BEFORE'} {action} ON main.{name} WHEN memctl_run(){changed}{noted} BEGIN "
+            f"INSERT INTO memory_undo(run, part, key, revision, before) "
+            f"VALUES (memctl_run(), '{part}', {table.key_of(row)}, {was}) ON CONFLICT DO NOTHING; END"
+        )
