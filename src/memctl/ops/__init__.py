@@ -100,6 +100,9 @@ TABLE: dict[str, Row] = {
     "import": Row("memctl.ops.move.transfer", "Read items from JSON lines, checked line by line", "Move"),
     "scan": Row("memctl.ops.care.policy", "Report what policy finds in files, or in the store", "Care"),
     "policy": Row("memctl.ops.care.policy", "Show the rules, try them on a text, or explain one", "Care"),
+    "consolidate": Row(
+        "memctl.ops.care.consolidate", "Merge near-duplicates, promote what proved itself, archive what is over", "Care"
+    ),
     "quarantine": Row(
         "memctl.ops.care.quarantine", "Look at what policy holds back, release it, or delete it for good", "Care"
     ),
