@@ -199,9 +199,9 @@ def _changes(fields: Mapping[str, str]) -> dict[str, Any]:
 @operation(
     access=WRITE,
     examples=(
-        "memctl tag MEM-a3185eaf3928 +auth +api --remove draft",
-        "memctl tag --add auth --query token     # shows what it finds, and asks",
-        "memctl tag --add archive --from docs/old --yes",
+        "memctl tag MEM-a3185eaf3928 +auth +api --without draft",
+        "memctl tag --with auth --query token     # shows what it finds, and asks",
+        "memctl tag --with archive --from docs/old --yes",
     ),
     exits={1: "there is no such item, no tag is given, or nobody can be asked"},
 )
@@ -212,8 +212,8 @@ def tag(
         Arg("the items' ids, and tags to add, as +TAG; - reads ids from standard input", metavar="MEM-ID|+TAG"),
     ] = None,
     *,
-    add: Annotated[list[str] | None, Arg("tags to add", "--add", comma=True)] = None,
-    remove: Annotated[list[str] | None, Arg("tags to take away", "--remove", comma=True)] = None,
+    add: Annotated[list[str] | None, Arg("tags to add", "--with", comma=True)] = None,
+    remove: Annotated[list[str] | None, Arg("tags to take away", "--without", comma=True)] = None,
     wanted: Annotated[
         Selection, Fields("query tags type source since until scope all_scopes workspace limit dry_run yes")
     ],
@@ -231,7 +231,7 @@ def tag(
     minus = [*(remove or ()), *(word[1:] for word in words if word.startswith("-") and len(word) > 1)]
     gone = {word.strip().casefold() for word in minus}
     if not any(word.strip() for word in (*plus, *minus)):
-        raise errors.UsageError("no tag is given: +TAG, --add TAG or --remove TAG", command="tag")
+        raise errors.UsageError("no tag is given: +TAG, --with TAG or --without TAG", command="tag")
     given = [word for word in words if word == "-" or word[:1] not in "+-"] or None
     chosen = [item.id for item in select_items(ctx, "tag", given, wanted)]
     changed, left = [], []
