@@ -33,6 +33,10 @@ CALLS: dict[str, dict[str, Any]] = {
     "memory_session_store": {"session_id": "app:one", "response_text": "Tokens are rotated every hour."},
     "memory_workspace_register": {"name": "auth", "scope": "project"},
     "memory_workspace_remove": {"name": "auth"},
+    "memory_forget": {"id": ["{forgotten}"]},
+    "memory_update": {"id": "{id}", "title": "Auth"},
+    "memory_promote": {"id": "{id}", "tier": "ltm"},
+    "memory_supersede": {"old_id": "{id}", "new_content": "We chose sessions for stateful auth."},
     "memory_ask": {"path": "docs", "question": "How are tokens rotated?"},
     "memory_loop": {"query": "tokens?", "initial_context": "none"},
 }
@@ -97,11 +101,13 @@ def test_every_tool_can_be_called(item: str, monkeypatch: pytest.MonkeyPatch) ->
     words = ["--db", "memory.db", "--toolset", "full", "--no-rate-limit", "--audit-log", "audit.jsonl"]
     server, store = create_server(build_parser().parse_args([*words, "--llm", str(Path("llm.sh").resolve())]))
     tools = tool_schema.catalog("full")
+    forgotten = ok("remember", "-q", "The gateway listens on 8080.", "--db", "memory.db").text.strip()
 
     async def scenario(client: Any) -> dict[str, Any]:
         answers = {}
         for tool in tools:
-            arguments = json.loads(json.dumps(CALLS.get(tool.name, {})).replace("{id}", item))
+            given = json.dumps(CALLS.get(tool.name, {})).replace("{id}", item).replace("{forgotten}", forgotten)
+            arguments = json.loads(given)
             answers[tool.name] = said(await client.call_tool(tool.name, arguments))
         return answers
 

@@ -30,6 +30,8 @@ _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", 
 #: Each set of tools with those it is made of.
 SETS = {"core": ("core",), "standard": ("core", "standard"), "full": ("core", "standard", "full")}
 CATALOG_FILE = "catalog.json"
+#: What a client takes for granted of a tool that says nothing.
+_ASSUMED = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
 #: The argument that asks for what did not fit into an answer.
 CURSOR = "cursor"
 
@@ -265,10 +267,10 @@ class CatalogTool:
         self._tool: Tool | None = None
 
     def listing(self) -> dict[str, Any]:
-        """What clients are told of it. What a tool that only reads might destroy or repeat says nothing."""
-        hints = self.annotations
-        if hints["readOnlyHint"]:
-            hints = {name: hints[name] for name in ("readOnlyHint", "openWorldHint")}
+        """What clients are told of it; of the hints those that differ from what the protocol takes for granted."""
+        hints = {name: value for name, value in self.annotations.items() if value != _ASSUMED[name]}
+        if hints.pop("readOnlyHint", False):  # it destroys nothing, and may be repeated
+            hints = {"readOnlyHint": True, "openWorldHint": self.annotations["openWorldHint"]}
         title = self.name.removeprefix("memory_").replace("_", " ").capitalize()
         return {
             "name": self.name, "title": title, "description": self.description, "inputSchema": self.schema,

@@ -285,6 +285,13 @@ _INSTRUCTIONS: tuple[tuple[frozenset[str], str], ...] = (
         ),
     ),
     (
+        frozenset({"memory_forget", "memory_supersede"}),
+        (
+            "Correct: when a fact has changed, call memory_supersede; when the user calls a memory wrong or unwanted, "
+            "memory_forget. Both take its id, and keep what was."
+        ),
+    ),
+    (
         frozenset({"memory_sync"}),
         "Documents: memory_sync reads a folder into memory, memory_inspect shows its structure.",
     ),
@@ -292,7 +299,7 @@ _INSTRUCTIONS: tuple[tuple[frozenset[str], str], ...] = (
         frozenset(),
         (
             "Scopes keep projects apart: without one you see this project's and the global one. A workspace is "
-            "a saved view; name it instead of a scope."
+            "a saved view; where the user names one, give it as workspace instead of a scope."
         ),
     ),
     (

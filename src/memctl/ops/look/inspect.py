@@ -66,7 +66,7 @@ OneMount = Annotated[
     str | None,
     Arg(
         "only the files of this mount: its id, name or path", "--mount", metavar="ID_OR_NAME", mcp_name="mount_id",
-        mcp_help="a mount: id, name or path",
+        mcp_help="a mount: id, name or path", mcp="full",
     ),
 ]  # fmt: skip
 

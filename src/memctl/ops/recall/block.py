@@ -48,6 +48,7 @@ def recall(
             budget={"mcp_name": "budget_tokens"},
             tier={"mcp": "full"},
             tags={"mcp": "full"},
+            workspace={"mcp": "full"},
         ),
     ],
     form: Annotated[BlockForm, Fields("no_header frame prompt propose")],

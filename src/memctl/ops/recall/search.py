@@ -140,7 +140,9 @@ def search(
         Fields(
             "tier type scope all_scopes workspace tags mount since until as_of min_coverage limit places explain "
             "quarantined redact embedder",
-            tier={"mcp": "full"}, type={"mcp_name": "type_filter", "mcp_help": "only this type"},
+            tier={"mcp": "full"},
+            workspace={"mcp": "full"},
+            type={"mcp_name": "type_filter", "mcp_help": "only this type"},
             min_coverage={"config": None},  # search reads no config file
         ),
     ],
@@ -250,7 +252,7 @@ def _line_of(origin: Origin, c: Candidate, at: int) -> int | None:
 def _standing(c: Candidate, origin: "Origin | None") -> str:
     """How an item stands, in the words of `memctl.types.standing_of`."""
     if c.injectable:
-        return "injectable"
+        return "retracted" if c.validation == "retracted" else "injectable"
     return "raw" if origin is not None and origin.withheld == "raw" else "quarantined"
 
 
