@@ -36,7 +36,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "memory_forget": {"id": ["{forgotten}"]},
     "memory_update": {"id": "{id}", "title": "Auth"},
     "memory_promote": {"id": "{id}", "tier": "ltm"},
-    "memory_supersede": {"old_id": "{id}", "new_content": "We chose sessions for stateful auth."},
+    "memory_supersede": {"old_id": "{replaced}", "new_content": "The cache has 3 GB."},
     "memory_ask": {"path": "docs", "question": "How are tokens rotated?"},
     "memory_loop": {"query": "tokens?", "initial_context": "none"},
 }
@@ -101,12 +101,17 @@ def test_every_tool_can_be_called(item: str, monkeypatch: pytest.MonkeyPatch) ->
     words = ["--db", "memory.db", "--toolset", "full", "--no-rate-limit", "--audit-log", "audit.jsonl"]
     server, store = create_server(build_parser().parse_args([*words, "--llm", str(Path("llm.sh").resolve())]))
     tools = tool_schema.catalog("full")
-    forgotten = ok("remember", "-q", "The gateway listens on 8080.", "--db", "memory.db").text.strip()
+    others = {
+        word: ok("remember", "-q", content, "--db", "memory.db").text.strip()
+        for word, content in (("{forgotten}", "The gateway listens on 8080."), ("{replaced}", "The cache has 2 GB."))
+    }
 
     async def scenario(client: Any) -> dict[str, Any]:
         answers = {}
         for tool in tools:
-            given = json.dumps(CALLS.get(tool.name, {})).replace("{id}", item).replace("{forgotten}", forgotten)
+            given = json.dumps(CALLS.get(tool.name, {}))
+            for word, known in (others | {"{id}": item}).items():
+                given = given.replace(word, known)
             arguments = json.loads(given)
             answers[tool.name] = said(await client.call_tool(tool.name, arguments))
         return answers
