@@ -283,11 +283,12 @@ class Database:
             while True:
                 try:
                     self.conn.execute("BEGIN IMMEDIATE")
-                    return
                 except FAILURES as exc:
                     error, waited = translate(exc, self.path), ids.monotonic() - start
                     if not isinstance(error, errors.StoreBusy) or waited > wait:
                         raise error from exc
+                else:
+                    break
                 longest = 0.02 if waited < 0.2 else 0.006 if waited < 1 else 0.002
                 ids.pause(longest / 4, longest)
         finally:
