@@ -27,7 +27,7 @@ class Row:
 
 
 #: The groups of `memctl --help`, in order.
-GROUPS = ("Start", "Write", "Recall", "Look", "Move", "Care")
+GROUPS = ("Start", "Write", "Recall", "Look", "Change", "Move", "Care")
 
 TABLE: dict[str, Row] = {
     "init": Row("memctl.ops.start.init", "Make a store and print the line that selects it", "Start"),
@@ -86,6 +86,8 @@ TABLE: dict[str, Row] = {
     "digest": Row("memctl.ops.look.status", "Sum up on one page what a scope holds", "Look"),
     "stats": Row("memctl.ops.look.status", "Count what the store holds", "Look"),
     "eval": Row("memctl.ops.look.eval", "Measure how well search answers your own questions", "Look"),
+    "undo": Row("memctl.ops.change.undo", "Take back what commands and tools wrote", "Change"),
+    "log": Row("memctl.ops.change.undo", "Say what was written to the store, newest first", "Change"),
     "export": Row("memctl.ops.move.transfer", "Write items as JSON lines", "Move"),
     "import": Row("memctl.ops.move.transfer", "Read items from JSON lines, checked line by line", "Move"),
     "scan": Row("memctl.ops.care.policy", "Report what policy finds in files, or in the store", "Care"),

@@ -37,7 +37,7 @@ _BOOKKEEPING = {
 #: Parts of the journal that make no run by themselves: when files were looked at.
 _UNTOLD_PARTS = ("files", "unread_files")
 #: Of `schema_meta`, what is said of a mount is noted.
-_NOTED_KEYS = "chunk_tokens *"
+NOTED_KEYS = "chunk_tokens "
 
 
 class RunAbout(NamedTuple):
@@ -86,9 +86,10 @@ class Journal:
 
     id      the run's name
     number  the run's number inside of a transaction; 0: nothing is noted
+    undoes  the numbers of the runs that this one takes back
     """
 
-    __slots__ = ("_about", "_before", "_final", "_kept", "_seen", "id", "number")
+    __slots__ = ("_about", "_before", "_final", "_kept", "_noted", "_seen", "id", "number", "undoes")
 
     def __init__(self) -> None:
         self._seen: set[str] = set()  # beginnings of statements whose tables have their triggers
@@ -97,13 +98,15 @@ class Journal:
     def start(self, about: RunAbout) -> None:
         """Let what is written from now on be another run."""
         self._about, self.id, self.number, self._kept, self._before = about, ids.new_id("RUN"), 0, 0, 0
+        self._noted = False  # whether the transaction that is going on belongs to the run
         self._final: dict[str, int] | None = None  # what was done for good
+        self.undoes: list[int] = []
 
     # --- called by `Database` ---------------------------------------------------------------------------------------
 
     def begin(self, db: "Database") -> None:
         """A transaction begins: the run has a number that no other has while it lasts."""
-        self._before = db.conn.total_changes
+        self._before, self._noted = db.conn.total_changes, False
         if not self._kept and "memory_runs" not in db.tables:  # a migration is making it
             return
         self.number = self._kept or int(db.value("SELECT coalesce(max(number), 0) + 1 FROM main.memory_runs"))
@@ -137,14 +140,16 @@ class Journal:
         now, summary = ids.timestamp(), None if self._final is None else json.dumps(self._final)
         db.run(
             "INSERT INTO memory_runs(number, run, command, actor, name, session, reason, started_at, finished_at, "
-            "summary) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(number) DO UPDATE SET "
-            "finished_at = excluded.finished_at, summary = coalesce(excluded.summary, summary)",
-            (self.number, self.id, *self._about, now, now, summary),
+            "undoes, summary) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(number) DO UPDATE SET "
+            "finished_at = excluded.finished_at, undoes = excluded.undoes, "
+            "summary = coalesce(excluded.summary, summary)",
+            (self.number, self.id, *self._about, now, now, json.dumps(self.undoes), summary),
         )
+        self._noted = True
 
     def close(self, *, committed: bool) -> None:
         """The transaction is over."""
-        if committed and self.number:
+        if committed and self._noted:
             self._kept = self.number
         self.number = 0
 
@@ -202,7 +207,7 @@ def _triggers(table: NotedTable) -> Iterator[str]:
         if name == "memory_revisions" and action != "DELETE":
             continue
         if name == "schema_meta":
-            noted = f" AND {row}.key GLOB '{_NOTED_KEYS}'"
+            noted = f" AND {row}.key GLOB '{NOTED_KEYS}*'"
         elif table.is_beside_items:
             noted = (
                 " AND NOT EXISTS (SELECT 1 FROM memory_undo WHERE run = memctl_run() AND part = 'items' "
