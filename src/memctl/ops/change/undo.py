@@ -37,7 +37,7 @@ _PARTS = {
 def log(
     ctx: Context,
     *,
-    limit: Annotated[int, Arg("list this many at most", "-n", "--limit", ge=1, le=10_000)] = 20,
+    limit: Annotated[int, Arg("list this many at most", "-n", "--limit", aliases=("-k",), ge=1, le=10_000)] = 20,
     since: Annotated[
         str | None,
         Arg("only what ended at this time or later: 2026-11-20, 7d, yesterday (UTC)", "--since", metavar="WHEN"),
