@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import sys
 from importlib import import_module
-from typing import Any, AnyStr, NamedTuple, cast
 
+from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.names import FindingKind, PolicyAction
+
+if TYPE_CHECKING:
+    from typing import AnyStr
 
 _SIGNS = (
     "#@ #num #value #long #hidden #cjk #rot13 #reversed #leet #tag #tilde #num9 #num12 #short #blob #n324 #n334 #n63 "
@@ -47,6 +50,8 @@ class Rule(NamedTuple):
     cue             "", or lower-case strings separated by blanks of which every match, in lower case, contains one:
                     where none occurs in the text, the pattern is neither compiled nor tried
     clause          "", or instead of a pattern the concepts that make a clause an order (see `clauses`)
+    common          words that a clause may have instead of one of its other groups: they are in any text, so that the
+                    prefilter does not ask for them
     statement       counts in statements only: documents may say so
     assigned        the keyword ends a name that is given a value: tried only where an operator, a comma or a quote
                     follows the name
@@ -67,6 +72,7 @@ class Rule(NamedTuple):
     assigned: bool = False
     clause: str = ""
     statement: bool = False
+    common: str = ""
 
 
 class Hit(NamedTuple):
@@ -100,9 +106,9 @@ class _LazyRegex:
 
 def lazy_regex(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """The same as `re.compile`, but nothing is compiled before the first use: a short text needs few of all."""
-    lazy = _LazyRegex()
+    lazy: Any = _LazyRegex()
     lazy.given = pattern, flags
-    return cast("re.Pattern[AnyStr]", lazy)
+    return lazy  # type: ignore[no-any-return]
 
 
 def parse_regex(pattern: str) -> Any:
