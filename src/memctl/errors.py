@@ -176,6 +176,24 @@ class ItemNotFound(MemctlError):
     hint = "memctl search or memctl list shows the ids there are"
 
 
+class ItemUnchangeable(MemctlError):
+    """{id} cannot be changed: {reason}"""
+
+    hint = "{remedy}"
+
+
+class ItemNotChanged(MemctlError):
+    """{id} was not changed: {reason}"""
+
+    hint = "your text is kept in {draft}; memctl edit {id} goes on from it"
+
+
+class TierReached(MemctlError):
+    """Item already at {tier} (target: {target})"""
+
+    hint = "promotion goes upwards: stm, mtm, ltm"
+
+
 class FileMissing(MemctlError):
     """cannot read {path}: {reason}"""
 
@@ -198,6 +216,12 @@ class SessionNotFound(MemctlError):
     """session not found: {id}"""
 
     hint = "memctl session list shows the ones there are"
+
+
+class RevisionMissing(MemctlError):
+    """there is no such revision of {id}: {what}"""
+
+    hint = "memctl history shows the ones there are"
 
 
 class RunNotFound(MemctlError):

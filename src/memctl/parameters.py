@@ -107,6 +107,39 @@ class ReadRequest(Group):
     below: str | None = None
 
 
+class Selection(Group):
+    """Which items a command changes that are not named by their ids: `memctl.reading.selection` finds them.
+
+    All of it is for people: a tool is given ids.
+    """
+
+    query: Annotated[
+        str | None, Arg("those that these words find, as search does", "--query", metavar="WORDS", mcp=False)
+    ] = None
+    tags: Annotated[list[str] | None, Arg("those with at least one of these tags", "--tags", comma=True, mcp=False)] = (
+        None
+    )
+    type: Annotated[ItemType | None, Arg("those of this type", "--type", metavar="TYPE", mcp=False)] = None
+    source: Annotated[
+        str | None,
+        Arg("those of docs, people or models, or from this file or folder", "--from", metavar="WHO|PATH", mcp=False),
+    ] = None
+    since: Annotated[str | None, Arg("those made at this time or later", "--since", metavar="WHEN", mcp=False)] = None
+    until: Annotated[str | None, Arg("those made at this time or earlier", "--until", metavar="WHEN", mcp=False)] = None
+    scope: Annotated[str, Arg("of this scope and of the scope global", "--scope", mcp=False)] = DEFAULT_SCOPE
+    all_scopes: Annotated[bool, Arg("of every scope", "--all-scopes", mcp=False)] = False
+    workspace: Annotated[
+        str | None, Arg("of what this saved view reads", "-w", "--workspace", metavar="NAME", mcp=False)
+    ] = None
+    limit: Annotated[
+        int | None,
+        Arg("at most this many (with --query 10, otherwise all)", "-n", "--limit", aliases=("-k",), ge=1, le=100_000,
+            mcp=False),
+    ] = None  # fmt: skip
+    dry_run: Annotated[bool, Arg("only say what would be done", "--dry-run", mcp=False)] = False
+    yes: Annotated[bool, Arg("do it without asking", "--yes", mcp=False)] = False
+
+
 class BlockForm(Group):
     """What stands around the passages of a block."""
 

@@ -41,12 +41,15 @@ class StatementBatch:
         self.source = source
         self.items: list[MemoryItem] = []
         self._importance: dict[str, float] = {}
+        self._replaced: dict[str, str] = {}
 
-    def add(self, item: MemoryItem, importance: float | None = None) -> MemoryItem:
-        """Take an item among those that `store` stores."""
+    def add(self, item: MemoryItem, importance: float | None = None, *, supersedes: str = "") -> MemoryItem:
+        """Take an item among those that `store` stores; `supersedes`: the id of the one that it replaces."""
         self.items.append(item)
         if importance is not None:
             self._importance[item.id] = importance
+        if supersedes:
+            self._replaced[item.id] = supersedes
         return item
 
     def statement(self, content: str, title: str, *, type: str = "note", confidence: float = 0.5) -> MemoryItem:
@@ -94,10 +97,10 @@ class StatementBatch:
         if not self.items:
             return statements.StatementOutcomes([], 0)
         db, policy = self.ctx.db, self.ctx.policy
+        how: dict[str, Any] = {"reason": reason, "importance": self._importance, "replaced": self._replaced}
         if cut:
-            return statements.store_long_statements(db, policy, self.items, reason=reason, importance=self._importance)
-        done = statements.store_statements(db, policy, self.items, reason=reason, importance=self._importance)
-        return statements.StatementOutcomes(done, 0)
+            return statements.store_long_statements(db, policy, self.items, **how)
+        return statements.StatementOutcomes(statements.store_statements(db, policy, self.items, **how), 0)
 
 
 # --- what comes in ------------------------------------------------------------------------------------------------

@@ -92,8 +92,27 @@ TABLE: dict[str, Row] = {
     "digest": Row("memctl.ops.look.status", "Sum up on one page what a scope holds", "Look"),
     "stats": Row("memctl.ops.look.status", "Count what the store holds", "Look"),
     "eval": Row("memctl.ops.look.eval", "Measure how well search answers your own questions", "Look"),
+    "forget": Row("memctl.ops.change.archive", "Put items away, so that nothing finds them any more", "Change"),
+    "restore": Row("memctl.ops.change.archive", "Bring items back that were put away or have expired", "Change"),
+    "edit": Row("memctl.ops.change.edit", "Change fields of an item, or all of it in your editor", "Change"),
+    "tag": Row("memctl.ops.change.edit", "Add tags to items, and take tags away", "Change"),
+    "supersede": Row("memctl.ops.change.truth", "Replace an item by a newer statement", "Change"),
+    "retract": Row("memctl.ops.change.truth", "Say that items are known to be wrong", "Change"),
+    "verify": Row("memctl.ops.change.truth", "Say that items are right: you have checked them", "Change"),
+    "promote": Row(
+        "memctl.ops.change.promotion", "Raise items to a higher tier, and let raw passages be recalled", "Change"
+    ),
     "undo": Row("memctl.ops.change.undo", "Take back what commands and tools wrote", "Change"),
     "log": Row("memctl.ops.change.undo", "Say what was written to the store, newest first", "Change"),
+    "history": Row(
+        "memctl.ops.change.history", "Show every state of an item, and what changed from each to the next", "Change"
+    ),
+    "blame": Row(
+        "memctl.ops.change.history", "Say of each part of an item who brought it, when, and from where", "Change"
+    ),
+    "diff": Row(
+        "memctl.ops.change.history", "Show what differs between two items, or between an item and what it was", "Change"
+    ),
     "export": Row("memctl.ops.move.transfer", "Write items as JSON lines", "Move"),
     "import": Row(
         "memctl.ops.move.transfer",
@@ -128,8 +147,9 @@ MEANT = {
     "add": "remember", "save": "remember", "store": "remember", "note": "remember", "put": "remember",
     "find": "search", "query": "search", "grep": "search", "get": "show", "cat": "show", "read": "show", "view": "show",
     "ls": "list", "info": "status", "settings": "config", "set": "config", "man": "docs", "doc": "docs",
-    "update": "sync", "load": "ingest", "index": "reindex", "dump": "export", "backup": "export", "restore": "import",
-    "context": "recall", "inject": "recall",
+    "update": "sync", "load": "ingest", "index": "reindex", "dump": "export", "backup": "export",
+    "context": "recall", "inject": "recall", "delete": "forget", "remove": "forget", "rm": "forget",
+    "archive": "forget", "unforget": "restore", "replace": "supersede", "label": "tag", "modify": "edit",
 }  # fmt: skip
 
 

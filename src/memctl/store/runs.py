@@ -54,11 +54,13 @@ class Run(NamedTuple):
 class Undone(NamedTuple):
     """What an undo did, by the ids of items: put back, or gone again because the run had made them.
 
-    kept  rows that were left alone, as (part of the journal, key): they were changed or removed since
-    rows  how many other rows were put back or removed
+    undone  the runs of which something was put back
+    kept    rows that were left alone, as (part of the journal, key): they were changed or removed since
+    rows    how many other rows were put back or removed
     """
 
     run: str
+    undone: list[str]
     restored: list[str]
     removed: list[str]
     kept: list[tuple[str, str]]
@@ -164,17 +166,20 @@ def undo(db: Database, runs: Sequence[Run], *, dry_run: bool = False) -> Undone:
     With `dry_run` all is rolled back, and the answer says what would be. When nothing could be put back, nothing is
     changed, and the answer is of what was kept alone.
     """
-    done = Undone("", [], [], [], 0)
+    done = Undone("", [], [], [], [], 0)
     try:
         with db.atomic():
             for run in sorted(runs, reverse=True):
                 _check_undoable(db, run)
                 part = _Undoing(db, run).run()
-                done = Undone("", done.restored + part.restored, done.removed + part.removed, done.kept + part.kept,
-                              done.rows + part.rows)  # fmt: skip
-            if dry_run or not (done.restored or done.removed or done.rows):
+                if part.undone:
+                    _mark_undone(db, run)
+                done = Undone(
+                    "", done.undone + part.undone, done.restored + part.restored, done.removed + part.removed,
+                    done.kept + part.kept, done.rows + part.rows,
+                )  # fmt: skip
+            if dry_run or not done.undone:
                 raise _Rehearsed
-            _mark_undone(db, runs)
     except _Rehearsed:
         return _once(done)
     return _once(done)._replace(run=db.journal.id if db.journal is not None else "")
@@ -200,12 +205,12 @@ def _check_undoable(db: Database, run: Run) -> None:
         raise errors.RunFinal(run=run.id, command=run.command, reason=reason)
 
 
-def _mark_undone(db: Database, runs: Sequence[Run]) -> None:
-    """Note which runs are taken back by the one that is going on: what those had taken back stands again, and so on."""
+def _mark_undone(db: Database, run: Run) -> None:
+    """Note that a run is taken back by the one that is going on: what it had taken back stands again, and so on."""
     if db.journal is None:
         return
-    db.journal.undoes = [run.number for run in runs]
-    now, seen = [(run.number, db.journal.number) for run in runs], set[int]()
+    db.journal.undoes.append(run.number)
+    now, seen = [(run.number, db.journal.number)], set[int]()
     while now and seen.isdisjoint(number for number, _ in now):
         seen.update(number for number, _ in now)
         db.run_many("UPDATE memory_runs SET undone_by = ? WHERE number = ?", [(by, number) for number, by in now])
@@ -239,7 +244,8 @@ class _Undoing:
         restored, more = self._restore(back)
         counts = {"run": self.given.id, "restored": len(restored), "removed": len(removed), "kept": len(self.kept)}
         events.log(self.db, "undo", None, counts)
-        return Undone("", restored, removed, sorted(self.kept), others + more)
+        undone = [self.given.id] if restored or removed or others + more else []
+        return Undone("", undone, restored, removed, sorted(self.kept), others + more)
 
     def _tables(self) -> Iterator[tuple[str, NotedTable | None]]:
         """The tables of the run's parts; what a part is called is in the file, so nothing else may be named by it."""

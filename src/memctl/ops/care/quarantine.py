@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from memctl.store.quarantine import Standing
     from memctl.types import MemoryItem
 
-_REASON_CHARS = 500
 _NO_RULE = "no rule is recorded"
 
 
@@ -67,7 +66,7 @@ def quarantine(
     if action == "show":
         return _show(ctx, wanted)
     if action == "release":
-        return _release(ctx, wanted, " ".join((reason or "").split()))
+        return _release(ctx, wanted, reason or "")
     return _purge(ctx, wanted, filters if expired else None, yes=acting.yes)
 
 
@@ -151,13 +150,10 @@ def _find_held(ctx: Context, wanted: list[str]) -> "list[tuple[MemoryItem, Stand
 
 
 def _release(ctx: Context, wanted: list[str], reason: str) -> PlainResult:
-    from memctl.item_policy import ItemPolicy
+    from memctl.reading.selection import checked_reason
     from memctl.store import quarantine
 
-    if len(reason) > _REASON_CHARS:
-        raise UsageError(f"the reason is longer than {_REASON_CHARS} characters", command="quarantine")
-    if ItemPolicy(ctx.policy).refuses(reason):
-        raise UsageError("the reason holds what policy refuses: say it without quoting the item", command="quarantine")
+    reason = checked_reason(ctx, reason, "quarantine")
     found = _find_held(ctx, wanted)
     for item, standing in found:
         if standing.state == "expired":

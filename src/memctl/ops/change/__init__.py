@@ -1,1 +1,1 @@
-"""Change what is stored, look at what was changed, and take it back."""
+"""Operations that change what is stored already: correct it, put it away, say whether it is right, take it back."""

@@ -153,13 +153,13 @@ def _titles(ctx: Context, chosen: "Sequence[Run]") -> dict[str, str]:
 
 
 def _undone(chosen: "Sequence[Run]", done: "Undone", titles: dict[str, str], *, dry_run: bool) -> PlainResult:
-    nothing = not (done.restored or done.removed or done.rows)
+    nothing = not done.undone
     told = [(one, "restored") for one in done.restored] + [(one, "removed") for one in done.removed]
     data: dict[str, Any] = {"status": "kept" if nothing else "ok"} | (
         {"dry_run": True} if dry_run else {"run": done.run}
     )
     data |= {
-        "undone": [] if nothing else [run.id for run in chosen],
+        "undone": done.undone,
         "items": [{"id": key, "now": now, "title": titles.get(key)} for key, now in told[:_MOST_NAMED]],
         "total": len(told), "truncated": len(told) > _MOST_NAMED, "rows": done.rows,
         "kept": [{"what": part, "key": key} for part, key in done.kept[:_MOST_NAMED]], "kept_total": len(done.kept),
@@ -168,7 +168,7 @@ def _undone(chosen: "Sequence[Run]", done: "Undone", titles: dict[str, str], *, 
     lines = [
         f"{run.id} ({run.command}, {run.finished_at[:19].replace('T', ' ')}): {would}undone"
         for run in chosen
-        if not nothing
+        if run.id in done.undone
     ]
     words = {"restored": f"{would}as it was", "removed": f"{would}gone"}
     lines += [f"  {key}: {words[now]}  {titles.get(key, '')}".rstrip() for key, now in told[:_MOST_NAMED]]

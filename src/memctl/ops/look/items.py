@@ -8,15 +8,13 @@ from memctl.context import Context
 from memctl.errors import ArgumentInvalid, ItemNotFound, UsageError
 from memctl.operation import READ, Arg, Fields, Result, operation
 from memctl.parameters import Passages, ReadRequest, Source
-from memctl.paths import real_path
-from memctl.reading.request import looking_back, read_filters
+from memctl.reading.request import looking_back, read_filters, said_where
 from memctl.text.clean import one_line
 from memctl.types import MemoryItem, standing_of
 
 if TYPE_CHECKING:
     from memctl.store.documents.corpus import DocumentSum
     from memctl.store.documents.passages import SourcePosition
-    from memctl.store.filters import Filters
 
 
 class ShownItem(Result):
@@ -140,7 +138,10 @@ def _lines(result: ShownItem) -> Iterator[str]:
     elif place is not None and place.anchor:
         where = place.anchor
     named = f"{source.source_kind} {source.source_id}" + (f" ({where})" if where else "")
-    reasons = {"quarantined": " (quarantined by policy)", "raw": " (raw; promotion releases it)"}
+    reasons = {
+        "quarantined": " (quarantined by policy)", "raw": " (raw; memctl promote releases it)",
+        "retracted": ", but retracted: never given to a model",
+    }  # fmt: skip
     fields = (
         ("ID", item.id),
         ("Tier", item.tier.upper()),
@@ -175,18 +176,6 @@ def _lines(result: ShownItem) -> Iterator[str]:
 
 #: Folders and files of documents that are told one by one; the counts say the rest.
 MOST_DOCUMENTS = 20
-
-
-def said_where(ctx: Context, filters: "Filters", source: str | None, *, passages: bool) -> "Filters":
-    """The filters with what `--from` and `--passages` say: without them, statements, and no passages of documents."""
-    from memctl.store.documents import corpus
-
-    if source in ("docs", "people", "models"):
-        return filters.replace(origin=source)
-    if source is not None:
-        filters = filters.replace(source=real_path(ctx.absolute(source)).rstrip(os.sep))
-    # Where there are no documents all is said; the index of counts then tells how much.
-    return filters if passages or not corpus.has_documents(ctx.db) else filters.replace(origin="statements")
 
 
 def document_lines(ctx: Context, documents: "Sequence[DocumentSum]", most: int = MOST_DOCUMENTS) -> Iterator[str]:

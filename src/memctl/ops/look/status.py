@@ -269,9 +269,9 @@ def digest(
     budget goes; types that bind (constraints, decisions) before others. Then the documents, a line for each folder;
     with --passages their passages stand among the statements. Items kept from models are left out.
     """
-    from memctl.ops.look.items import MOST_DOCUMENTS, document_lines, said_where
+    from memctl.ops.look.items import MOST_DOCUMENTS, document_lines
     from memctl.reading import delivery
-    from memctl.reading.request import block_budget, read_filters
+    from memctl.reading.request import block_budget, read_filters, said_where
     from memctl.store.documents import corpus
     from memctl.store.items import items
 

@@ -250,7 +250,7 @@ def _line_of(origin: Origin, c: Candidate, at: int) -> int | None:
 def _standing(c: Candidate, origin: "Origin | None") -> str:
     """How an item stands, in the words of `memctl.types.standing_of`."""
     if c.injectable:
-        return "injectable"
+        return "retracted" if c.validation == "retracted" else "injectable"
     return "raw" if origin is not None and origin.withheld == "raw" else "quarantined"
 
 

@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 _LINES = 20
 
 
+Supersedes = Annotated[
+    str | None,
+    Arg("the item that it replaces, which is archived", "--supersedes", metavar="MEM-ID",
+        mcp="full"),
+]  # fmt: skip
+
 # --- one statement ------------------------------------------------------------------------------------------------
 
 
@@ -48,6 +54,8 @@ def _report_one(done: "StatementOutcome", row: dict[str, Any], line: str) -> Pla
         }  # fmt: skip
     if done.kind not in ("rejected", "stored"):
         data |= {"message": "content already exists", "changed": done.changed}
+    if done.replaced:
+        data["replaced"] = done.replaced
     return PlainResult(data | row, [line])
 
 
@@ -80,6 +88,7 @@ def remember(
     importance: Annotated[
         float | None, Arg("how much it matters; 0.5 is as much as any other", "--importance", ge=0, le=1)
     ] = None,
+    supersedes: Supersedes = None,
 ) -> PlainResult:
     """Store one statement and print its id.
 
@@ -87,7 +96,8 @@ def remember(
     doubts is quarantined (stored, found by search, never given to a model). A statement that the store has already is
     stored once: the id of its item is printed, and new tags, a higher confidence or importance and another source are
     added to the item. Stderr says what happened. Without --source, the source is memctl with the session that
-    MEMCTL_SESSION names.
+    MEMCTL_SESSION names. With --supersedes, the item of that id is archived in the same step, and the block says that
+    this one replaces it; what policy holds back replaces nothing.
     """
     given = " ".join(text or ())
     if text is None or given == "-":
@@ -99,7 +109,8 @@ def remember(
         raise errors.NothingStored(reason="the input only repeats injected memory")
     source = _named_source(ctx, target.source) if target.source else None
     batch = StatementBatch(ctx, "memctl-remember", target, source)
-    item = batch.add(batch.statement(content, title or "", type=type, confidence=confidence), importance)
+    item = batch.statement(content, title or "", type=type, confidence=confidence)
+    batch.add(item, importance, supersedes=_replaced_id(ctx, supersedes, "remember"))
     reason = clean.statement(why or "")
     if reason:
         item.content += f"\n\nWhy: {reason}"
@@ -120,7 +131,20 @@ def remember(
         ctx.note(f"[remember] {known}" + ("; what is new about it was added" if done.changed else ""))
     elif not done.quarantined:
         ctx.note("[remember] stored" + ("" if stands == "injectable" else f", {stands}"))
+    if done.replaced:
+        ctx.note(f"[remember] {done.replaced} is archived: this one replaces it")
     return _report_one(done, row, done.id)
+
+
+def _replaced_id(ctx: Context, given: str | None, command: str) -> str:
+    """The id of the item that a statement is to replace; "" for none. Raises ItemNotFound, ToolRefused."""
+    if given is None:
+        return ""
+    from memctl.reading.selection import named_items, refuse_protected
+
+    found = named_items(ctx, [given], command)
+    refuse_protected(ctx, found, "supersede")
+    return found[0].id
 
 
 def _named_source(ctx: Context, source: str) -> MemoryProvenance:
@@ -167,6 +191,7 @@ def write(
     target: Annotated[WriteTarget, Fields("tags tier type scope workspace", tier={"env": None, "config": None})],
     type: Annotated[ItemType, Arg("what kind of statement it is", "--type")] = "note",
     importance: Annotated[float | None, Arg("how much it matters", "--importance", ge=0, le=1, mcp="full")] = None,
+    supersedes: Supersedes = None,
 ) -> PlainResult:
     """Store one finished item.
 
@@ -176,7 +201,8 @@ def write(
     from memctl.ingest.statements import StatementOutcome
 
     batch = StatementBatch(ctx, "memory_write", target)
-    item = batch.add(batch.statement(content, title, type=type), importance)
+    item = batch.statement(content, title, type=type)
+    batch.add(item, importance, supersedes=_replaced_id(ctx, supersedes, "write"))
     if clean.is_blank(content):
         done = StatementOutcome("rejected", item.title, reasons=("Content is empty",))
     else:
