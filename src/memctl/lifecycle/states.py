@@ -77,7 +77,7 @@ def changes(old: MemoryItem | None, new: MemoryItem) -> list[FieldChange]:
     return [one for one in found if one.old != one.new and (old is not None or one.new not in (None, "", [], False))]
 
 
-class Origin(NamedTuple):
+class BlamedPart(NamedTuple):
     """Where a part of an item comes from: the state since which it is what it is now."""
 
     field: str
@@ -85,15 +85,15 @@ class Origin(NamedTuple):
     state: ItemState
 
 
-def origins(states: Sequence[ItemState]) -> Iterator[Origin]:
+def blamed_parts(states: Sequence[ItemState]) -> Iterator[BlamedPart]:
     """Each field of the newest state, and each paragraph of its content, with where it comes from."""
     said = [one.item.to_dict() for one in states]
     for name in FIELDS:
         value = said[-1][name]
         if name != "content" and value not in (None, "", [], False):
-            yield Origin(name, value, _since(states, [one[name] == value for one in said]))
+            yield BlamedPart(name, value, _since(states, [one[name] == value for one in said]))
     for text in dict.fromkeys(paragraphs(states[-1].item.content)):
-        yield Origin("content", text, _since(states, [text in paragraphs(one.item.content) for one in states]))
+        yield BlamedPart("content", text, _since(states, [text in paragraphs(one.item.content) for one in states]))
 
 
 def _since(states: Sequence[ItemState], holds: Sequence[bool]) -> ItemState:

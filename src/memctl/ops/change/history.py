@@ -75,19 +75,19 @@ def blame(ctx: Context, id: ItemId, *, quarantined: ShowHeld = False) -> PlainRe
     now. Who it was is known of what was written since memctl keeps a log; the source is what the item said of itself
     then.
     """
-    from memctl.lifecycle.states import origins
+    from memctl.lifecycle.states import blamed_parts
 
     item, states = _find(ctx, id, "blame", quarantined=quarantined)
     rows, lines, last = [], [f"{item.id}  {one_line(item.title, _SHOWN)}"], ""
-    for origin in origins(states) if states else ():
-        source = origin.state.item.provenance
+    for part in blamed_parts(states) if states else ():
+        source = part.state.item.provenance
         named = f"{source.source_kind}:{source.source_id}" if source.source_id else source.source_kind
-        rows.append({"field": origin.field, "value": origin.value} | origin.state.by() | {"source": named})
-        head = f"  {_when(origin.state.at)}  {_who(origin.state)}, {one_line(named, _SHOWN)}"
+        rows.append({"field": part.field, "value": part.value} | part.state.by() | {"source": named})
+        head = f"  {_when(part.state.at)}  {_who(part.state)}, {one_line(named, _SHOWN)}"
         if head != last:
             lines.append(head)
         last = head
-        lines.append(f"    {origin.field}: {_plain(origin.value)}")
+        lines.append(f"    {part.field}: {_plain(part.value)}")
     return PlainResult({"status": "ok", "id": item.id, "parts": rows}, lines)
 
 
