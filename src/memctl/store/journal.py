@@ -16,6 +16,7 @@ from contextlib import contextmanager, nullcontext
 
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
+from memctl.names import KEEP_DAYS, KEEP_SHARE
 
 if TYPE_CHECKING:
     from memctl.store.database import Database
@@ -36,6 +37,14 @@ _BOOKKEEPING = {
 }
 #: Parts of the journal that make no run by themselves: when files were looked at.
 _UNTOLD_PARTS = ("files", "unread_files")
+#: In `schema_meta`: the day on which what was too much was last dropped.
+_TRIMMED_KEY = "memctl_trimmed"
+#: Runs without a way back that are still listed.
+_MOST_LISTED = 10_000
+#: Events that only tell of uses.
+_USES = ("read", "recall", "search", "inject")
+#: Bytes that a row of the journal takes beside its key and what it keeps.
+_ROW_BYTES = 24
 #: Of `schema_meta`, what is said of a mount is noted.
 NOTED_KEYS = "chunk_tokens "
 
@@ -86,12 +95,17 @@ class Journal:
 
     id      the run's name
     number  the run's number inside of a transaction; 0: nothing is noted
+    keep    how long before images are kept, in days, and the share of the file that they may take
     undoes  the numbers of the runs that this one takes back
     """
 
-    __slots__ = ("_about", "_before", "_final", "_kept", "_noted", "_seen", "id", "number", "undoes")
+    __slots__ = (
+        "_about", "_before", "_final", "_kept", "_noted", "_seen", "_trimmed", "id", "keep", "number", "undoes",
+    )  # fmt: skip
 
     def __init__(self) -> None:
+        self.keep = KEEP_DAYS, KEEP_SHARE
+        self._trimmed = False  # whether this handle has looked today, or so
         self._seen: set[str] = set()  # beginnings of statements whose tables have their triggers
         self.start(RunAbout())
 
@@ -146,6 +160,11 @@ class Journal:
             (self.number, self.id, *self._about, now, now, json.dumps(self.undoes), summary),
         )
         self._noted = True
+        if not self._trimmed:
+            self._trimmed = True
+            if db.meta(_TRIMMED_KEY) != now[:10]:
+                db.set_meta(_TRIMMED_KEY, now[:10])
+                trim(db, self.number, *self.keep)
 
     def close(self, *, committed: bool) -> None:
         """The transaction is over."""
@@ -179,6 +198,51 @@ def for_good(db: "Database", keys: Sequence[str], **what: int) -> Iterator[None]
             keys=keys,
         )
         db.run_many("DELETE FROM memory_undo WHERE run = ? AND part = ? AND key = ?", found)
+
+
+def trim(db: "Database", current: int, days: int, share: float) -> None:
+    """Forget what rows were before runs that are older than `days`, and of the oldest ones until the rest fits.
+
+    current  the run that is going on, of which nothing is forgotten
+    share    of the file's size; the journal's is reckoned from what it keeps
+    """
+    limit = ids.timestamp(ids.now_seconds() - days * 86_400)
+    size = int(db.value("PRAGMA page_count")) * int(db.value("PRAGMA page_size"))
+    kept = db.rows(
+        f"SELECT u.run, sum(length(u.key) + ifnull(length(CAST(u.before AS BLOB)), 0) + {_ROW_BYTES}), "
+        "(SELECT r.finished_at FROM memory_runs AS r WHERE r.number = u.run) "
+        "FROM memory_undo AS u GROUP BY u.run ORDER BY u.run"
+    )
+    total, dropped = sum(taken for _, taken, _ in kept), list[int]()
+    for number, taken, finished in kept:
+        if number != current and (str(finished or "") < limit or total > share * size):
+            dropped.append(number)
+            total -= taken
+    for number in dropped:
+        counts = dict(count_parts(db, number)) | {"forgotten_at": ids.timestamp()}
+        db.run("DELETE FROM memory_undo WHERE run = ?", (number,))
+        db.run(
+            "UPDATE memory_runs SET summary = json_patch(ifnull(summary, '{}'), ?) WHERE number = ?",
+            (json.dumps(counts), number),
+        )
+    db.run(
+        "DELETE FROM memory_runs WHERE number <= (SELECT max(number) FROM memory_runs) - ? AND NOT EXISTS "
+        "(SELECT 1 FROM memory_undo AS u WHERE u.run = number)",
+        (_MOST_LISTED,),
+    )
+    marks = ", ".join("?" * len(_USES))
+    db.run(f"DELETE FROM memory_events WHERE action IN ({marks}) AND timestamp < ?", (*_USES, limit))
+
+
+def count_parts(db: "Database", number: int) -> Iterator[tuple[str, int]]:
+    """How many rows a run changed: items it made, items it changed, and rows of the parts beside them."""
+    found = db.rows(
+        "SELECT CASE WHEN part <> 'items' THEN part WHEN before IS NULL THEN 'made' ELSE 'changed' END AS name, "
+        "count(*) FROM memory_undo WHERE run = ? AND part <> 'revisions' GROUP BY name ORDER BY part <> 'items', "
+        "name DESC",
+        (number,),
+    )
+    yield from found
 
 
 def noted_table(db: "Database", name: str) -> NotedTable | None:

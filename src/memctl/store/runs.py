@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from memctl import errors, ids
 from memctl.store.database import Database
 from memctl.store.items import events, items
-from memctl.store.journal import NOTED_KEYS, UNNOTED, NotedTable, noted_table
+from memctl.store.journal import NOTED_KEYS, UNNOTED, NotedTable, count_parts, noted_table
 
 _COLUMNS = (
     "number, run, command, actor, name, session, reason, started_at, finished_at, undoes, "
@@ -129,15 +129,7 @@ def changed_items(db: Database, run: Run, limit: int = -1) -> list[tuple[str, bo
 
 def count_changes(db: Database, run: Run) -> dict[str, int]:
     """How many rows a run changed: items it made, changed and removed, and the parts of the store beside them."""
-    out: dict[str, int] = {}
-    for part, made, count in db.rows(
-        "SELECT part, before IS NULL, count(*) FROM memory_undo WHERE run = ? AND part <> 'revisions' "
-        "GROUP BY 1, 2 ORDER BY 1, 2 DESC",
-        (run.number,),
-    ):
-        name = ("made" if made else "changed") if part == "items" else part
-        out[name] = out.get(name, 0) + count
-    return out | {str(k): v for k, v in (run.summary or {}).items() if isinstance(v, int)}
+    return dict(count_parts(db, run.number)) | {k: v for k, v in (run.summary or {}).items() if isinstance(v, int)}
 
 
 def runs_of_item(db: Database, item_id: str) -> list[tuple[int, int, bool]]:
@@ -163,6 +155,7 @@ class _Rehearsed(Exception):
 def undo(db: Database, runs: Sequence[Run], *, dry_run: bool = False) -> Undone:
     """Take runs back, the newest first, in one transaction. Raises RunFinal for one that cannot be undone.
 
+    One that is undone already stays so.
     With `dry_run` all is rolled back, and the answer says what would be. When nothing could be put back, nothing is
     changed, and the answer is of what was kept alone.
     """
@@ -170,6 +163,8 @@ def undo(db: Database, runs: Sequence[Run], *, dry_run: bool = False) -> Undone:
     try:
         with db.atomic():
             for run in sorted(runs, reverse=True):
+                if db.value("SELECT undone_by FROM memory_runs WHERE number = ?", (run.number,)) is not None:
+                    continue
                 _check_undoable(db, run)
                 part = _Undoing(db, run).run()
                 if part.undone:
@@ -193,13 +188,7 @@ def _once(done: Undone) -> Undone:
 
 
 def _check_undoable(db: Database, run: Run) -> None:
-    """Raise RunFinal for a run that is undone already, or of which nothing is kept."""
-    by = db.value(
-        "SELECT u.run FROM memory_runs AS r JOIN memory_runs AS u ON u.number = r.undone_by WHERE r.number = ?",
-        (run.number,),
-    )
-    if by is not None:
-        raise errors.RunFinal(run=run.id, command=run.command, reason=f"{by} has undone it already")
+    """Raise RunFinal for a run of which nothing is kept."""
     if db.value("SELECT 1 FROM memory_undo WHERE run = ? LIMIT 1", (run.number,)) is None:
         reason = "it deleted for good" if run.summary and "forgotten_at" not in run.summary else "it is too long ago"
         raise errors.RunFinal(run=run.id, command=run.command, reason=reason)

@@ -135,9 +135,11 @@ def undo(
         chosen = runs.newest_standing(ctx.db, count)
     else:
         chosen = [runs.find_run(ctx.db, wanted)]
-    if not chosen:
-        ctx.note("[undo] there is nothing to undo")
-        return PlainResult({"status": "ok", "undone": [], "items": [], "total": 0, "truncated": False, "kept": []})
+    left = [one for one in chosen if one.undone_by is None]
+    if not left:
+        ctx.note(f"[undo] {chosen[0].undone_by} has undone it already" if chosen else "[undo] there is nothing to undo")
+        return PlainResult({"status": "ok", "undone": [], "items": [], "total": 0, "truncated": False,
+                            "rows": 0, "kept": [], "kept_total": 0})  # fmt: skip
     titles = _titles(ctx, chosen)
     done = runs.undo(ctx.db, chosen, dry_run=acting.dry_run)
     return _undone(chosen, done, titles | _titles(ctx, chosen), dry_run=acting.dry_run)
