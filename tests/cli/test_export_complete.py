@@ -8,7 +8,7 @@ import pytest
 
 from memctl import MemoryItem
 from stores import STORE, change, check_index, fails_at, stored
-from support import ok, run
+from support import golden, ok, run
 
 SECRET = "password=hunter2hunter2"
 
@@ -287,3 +287,12 @@ def test_an_interrupted_restore_leaves_nothing(full: bytes) -> None:
     assert complete("fresh/memory.db") == before
     restore(full, "fresh/memory.db")
     assert complete("fresh/memory.db") == full
+
+
+def test_the_lines_are_golden(full: bytes) -> None:
+    """The shape of each kind of line, with the values of its texts left out."""
+    shapes: dict[str, dict[str, str]] = {}
+    for line in map(json.loads, full.splitlines()[1:]):
+        kinds = {key: type(value).__name__ for key, value in line.items() if key != "record"}
+        shapes.setdefault(line.get("record", "item"), kinds)
+    golden("export-complete", "".join(f"{kind}: {json.dumps(shapes[kind])}\n" for kind in ("item", *KINDS)))

@@ -12,7 +12,7 @@ import pytest
 
 from memctl import MemoryItem
 from stores import STORE, change, stored
-from support import ok, run
+from support import golden, ok, run
 
 DATA = Path(__file__).parent.parent / "data"
 SECRET = "password=hunter2hunter2"
@@ -342,3 +342,8 @@ def test_what_is_said_of_a_source_must_be_true(argv: list[str], notes: str) -> N
 def test_the_format_can_be_named(scratch: Path) -> None:
     (scratch / "plain").write_text("# Tea\n\nGreen.\n")
     assert load("plain", "--from", "markdown")["imported"] == 1
+
+
+def test_the_counts_are_golden() -> None:
+    golden("import-json", ok("import", database("rekal.db", REKAL_1), "--json", "-q").text)
+    golden("import", ok("import", "rekal.db", "-q", "--db", "b.db").text)
