@@ -27,7 +27,7 @@ _LONG, _OLD_DAYS, _UNUSED_DAYS = 500, 30, 7
 MOST_MERGE, MOST_EXTRACT, MOST_OTHERS = 10, 20, 50
 
 
-class Candidates(NamedTuple):
+class TidyCandidates(NamedTuple):
     """What is worth a look in one scope; `merge` are groups, each with how much of their words they share."""
 
     merge: list[tuple[float, list[MemoryItem]]]
@@ -36,14 +36,14 @@ class Candidates(NamedTuple):
     decay: list[MemoryItem]
 
 
-def find_candidates(db: Database, scope: str) -> Candidates:
+def find_candidates(db: Database, scope: str) -> TidyCandidates:
     """The candidates among the statements of a scope that a model may be given; deterministic."""
     found = items.list_items(db, Filters((scope,), injectable=True, origin="statements"), _LOOKED_AT)
     important = {item_id for item_id, value in get_importance(db, (item.id for item in found)).items() if value > 0.5}
     unused = [item for item in found if not (item.usage_count or item.id in important or _is_settled(item))]
     old, idle = (ids.timestamp(ids.now_seconds() - days * 86_400) for days in (_OLD_DAYS, _UNUSED_DAYS))
     unused.sort(key=lambda item: (item.created_at, item.id))
-    return Candidates(
+    return TidyCandidates(
         list(_alike(found))[:MOST_MERGE],
         [item for item in found if item.tier == "stm" and len(item.content) >= _LONG][:MOST_EXTRACT],
         [item for item in unused if item.created_at <= old][:MOST_OTHERS],
