@@ -373,6 +373,9 @@ def _report_pulled(
 ) -> PlainResult:
     """Say what became of it. Raises NothingStored when nothing of it could be stored."""
     ctx = batch.ctx
+    for outcome in kept.outcomes:
+        if outcome.replaced:
+            ctx.note(f"[pull] {outcome.id} replaces {outcome.replaced}, archived now")
     kinds = Counter(outcome.kind for outcome in kept.outcomes)
     stored, rejected, problems = kinds["stored"], kinds["rejected"], len(parsed.problems)
     rows = standings_of(ctx, [outcome.id for outcome in kept.stored]) if kept.stored else {}
