@@ -463,6 +463,13 @@ def count_uses(db: Database) -> bool:
     return True
 
 
+#: Of each way of use an item keeps this many events, the newest; its row counts all. Else reading would fill the disk.
+USES_KEPT = 20
+_DROP_OLD_USES = """DELETE FROM main.memory_events WHERE rowid IN (
+    SELECT rowid FROM main.memory_events WHERE item_id = ? AND +action = ?
+    ORDER BY timestamp DESC, rowid DESC LIMIT -1 OFFSET ?)"""
+
+
 def _add_uses(db: Database, uses: Sequence[Use]) -> None:
     """Add the uses to the items, and an event for each, in one short transaction."""
     much: dict[str, tuple[int, str]] = {}
@@ -479,6 +486,7 @@ def _add_uses(db: Database, uses: Sequence[Use]) -> None:
         )
         events = ids.new_ids("EVT", len(said))
         db.run_many(_EVENT, [(event, *use) for event, use in zip(events, said, strict=True)])
+        db.run_many(_DROP_OLD_USES, [(item_id, action, USES_KEPT) for action, item_id, *_ in dict.fromkeys(said)])
     db.bookkeeping += db.conn.total_changes - before
 
 
