@@ -267,6 +267,7 @@ def test_the_memory_of_claude_code(scratch: Path) -> None:
     folder.mkdir()
     (folder / "MEMORY.md").write_text(
         "# Memory\n\n- [Answers](feedback_answers.md) — short ones\n- The build needs Java 17.\n"
+        "- [Gone](gone.md) is not here\n"
     )
     (folder / "feedback_answers.md").write_text(
         "---\nname: Answers\ndescription: how long they are\ntype: feedback\n---\n\nAnswer in one paragraph.\n"
@@ -275,13 +276,22 @@ def test_the_memory_of_claude_code(scratch: Path) -> None:
     (folder / "project.md").write_text("---\nname: Project\ntype: project\n---\nIt is an API.\n")
     assert load(str(folder))["imported"] == 5
     found = {item.title: item for item in all_items().values()}
-    assert found["Memory"].content == "- The build needs Java 17."
+    assert found["Memory"].content == "- The build needs Java 17.\n- [Gone](gone.md) is not here"
     assert (found["Answers"].type, found["Project"].type) == ("constraint", "fact")
     answers = found["Answers"].content
     assert links() == [
-        ("- The build needs Java 17.", "references", answers),
+        (found["Memory"].content, "references", answers),
         (answers, "references", "It is an API."),
     ]
+
+
+def test_an_index_that_says_nothing_else_is_no_item(scratch: Path) -> None:
+    folder = scratch / "memory"
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("# Memory\n\n- [Answers](answers.md) — short ones\n")
+    (folder / "answers.md").write_text("Answer in one paragraph.\n")
+    assert load(str(folder))["imported"] == 1
+    assert links() == []
 
 
 def test_hostile_notes(scratch: Path, notes: str) -> None:
@@ -347,3 +357,22 @@ def test_the_format_can_be_named(scratch: Path) -> None:
 def test_the_counts_are_golden() -> None:
     golden("import-json", ok("import", database("rekal.db", REKAL_1), "--json", "-q").text)
     golden("import", ok("import", "rekal.db", "-q", "--db", "b.db").text)
+
+
+def test_what_ragix_makes_when_it_needs_it() -> None:
+    """Its sessions and workspaces come along; its graph, and tables of others, are left."""
+    database("ragix.db", (DATA / "ragix.sql").read_text())
+    database(
+        "ragix.db",
+        """
+        CREATE TABLE memory_sessions(session_id TEXT PRIMARY KEY, project_id TEXT, scope TEXT, turn_count INTEGER,
+            created_at TEXT, updated_at TEXT, metadata_json TEXT);
+        CREATE TABLE memory_workspaces(name TEXT PRIMARY KEY, scope TEXT, corpus_id TEXT, description TEXT,
+            created_at TEXT);
+        CREATE TABLE graph_nodes(node_id TEXT PRIMARY KEY, kind TEXT);
+        INSERT INTO memory_sessions VALUES ('p:1', 'p', 'team', 3, '2026-01-01', '2026-01-02', '{}');
+        INSERT INTO memory_workspaces VALUES ('work', 'team', '', 'ours', '2026-01-01');
+    """,
+    )
+    assert load("ragix.db")["records"].keys() >= {"session", "workspace"}
+    assert ok("workspace", "show", "work", "--json").json()["workspace"]["scope"] == "team"

@@ -98,9 +98,22 @@ TABLE: dict[str, Row] = {
     "tag": Row("memctl.ops.change.edit", "Add tags to items, and take tags away", "Change"),
     "supersede": Row("memctl.ops.change.truth", "Replace an item by a newer statement", "Change"),
     "retract": Row("memctl.ops.change.truth", "Say that items are known to be wrong", "Change"),
-    "verify": Row("memctl.ops.change.truth", "Say that items are right: you have checked them", "Change"),
+    "verify": Row(
+        "memctl.ops.change.truth", "Say that items are right, or, without ids, check the whole store", "Change"
+    ),
     "promote": Row(
         "memctl.ops.change.promotion", "Raise items to a higher tier, and let raw passages be recalled", "Change"
+    ),
+    "undo": Row("memctl.ops.change.undo", "Take back what commands and tools wrote", "Change"),
+    "log": Row("memctl.ops.change.undo", "Say what was written to the store, newest first", "Change"),
+    "history": Row(
+        "memctl.ops.change.history", "Show every state of an item, and what changed from each to the next", "Change"
+    ),
+    "blame": Row(
+        "memctl.ops.change.history", "Say of each part of an item who brought it, when, and from where", "Change"
+    ),
+    "diff": Row(
+        "memctl.ops.change.history", "Show what differs between two items, or between an item and what it was", "Change"
     ),
     "export": Row("memctl.ops.move.transfer", "Write items as JSON lines", "Move"),
     "import": Row(

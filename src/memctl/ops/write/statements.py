@@ -373,6 +373,9 @@ def _report_pulled(
 ) -> PlainResult:
     """Say what became of it. Raises NothingStored when nothing of it could be stored."""
     ctx = batch.ctx
+    for outcome in kept.outcomes:
+        if outcome.replaced:
+            ctx.note(f"[pull] {outcome.id} replaces {outcome.replaced}, archived now")
     kinds = Counter(outcome.kind for outcome in kept.outcomes)
     stored, rejected, problems = kinds["stored"], kinds["rejected"], len(parsed.problems)
     rows = standings_of(ctx, [outcome.id for outcome in kept.stored]) if kept.stored else {}
@@ -402,6 +405,8 @@ def _report_pulled(
     elif stored:
         title = clean.one_line(batch.items[0].title)
         ctx.note(f"[pull] Stored as {stored} note(s): {ctx.policy.redact(title)}")
+    if data["quarantined"]:
+        ctx.note("[pull] memctl quarantine release MEM-ID --reason WHY lets one be recalled, and keeps it")
     counts = ("stored", "duplicate", "quarantined", "redacted", "rejected")
     ctx.note(f"[pull] {', '.join(f'{data[kind]} {kind}' for kind in counts)}")
     if not (stored or kinds["duplicate"]) and (rejected or problems):
