@@ -120,7 +120,7 @@ class RequestRefused(Exception):
         self.status, self.code, self.message, self.headers = status, code, message, headers
 
 
-class Session:
+class HttpSession:
     """Whose a session is, how it is reached, and what goes on in it."""
 
     __slots__ = ("calls", "grant", "path", "used")
@@ -129,7 +129,7 @@ class Session:
         self.grant, self.path = grant, path
         self.calls, self.used = 0, ids.monotonic()
 
-    def begin(self) -> "Session":
+    def begin(self) -> "HttpSession":
         """A request begins in it."""
         self.calls += 1
         return self
@@ -170,7 +170,7 @@ class Shield:
         self.stopping = False  # set when the server is about to end: calls that come now are turned away
         self.calls = 0  # those that are being answered
         self.idle_seconds = idle_seconds
-        self.sessions: OrderedDict[bytes, Session] = OrderedDict()  # the one that was silent for longest first
+        self.sessions: OrderedDict[bytes, HttpSession] = OrderedDict()  # the one that was silent for longest first
         self._sweep: asyncio.TimerHandle | None = None
         self._ending: set[asyncio.Task[None]] = set()
         pages = [origin.lower().rstrip("/") for origin in allow_origins]
@@ -257,7 +257,7 @@ class Shield:
             )
         return grant
 
-    def _named_sessions(self, scope: Scope, headers: dict[bytes, str], grant: Grant) -> list[Session]:
+    def _named_sessions(self, scope: Scope, headers: dict[bytes, str], grant: Grant) -> list[HttpSession]:
         """The sessions that a request names. One of another caller is none: it has the rights of who opened it."""
         names = [headers[b"mcp-session-id"].encode("latin-1")] if b"mcp-session-id" in headers else []
         # Parsed as the SDK parses it: `session%5Fid` is the same name.
@@ -271,7 +271,7 @@ class Shield:
             return [self.sessions.pop(name) for name in names[:1]]
         return [self.sessions[name] for name in names]
 
-    def _noting(self, scope: Scope, send: Send, grant: Grant, used: list[Session]) -> Send:
+    def _noting(self, scope: Scope, send: Send, grant: Grant, used: list[HttpSession]) -> Send:
         """`send` as it notes which session the answer opens: in a header, or in the first event of an SSE stream.
 
         It comes to those that the request has `used`.
@@ -289,7 +289,7 @@ class Shield:
                 opened = _ENDPOINT.findall(message.get("body", b"")[:1024])[:1]
             for name in opened:
                 if name not in self.sessions:
-                    self.sessions[name] = Session(grant, scope["path"])
+                    self.sessions[name] = HttpSession(grant, scope["path"])
                     used.append(self.sessions[name].begin())
                 self._end_idle()
             await send(message)
@@ -314,7 +314,7 @@ class Shield:
         if self.sessions:
             self._sweep = asyncio.get_running_loop().call_later(self.idle_seconds, self._end_idle)
 
-    async def _end_session(self, name: bytes, session: Session) -> None:
+    async def _end_session(self, name: bytes, session: HttpSession) -> None:
         """Ask the SDK as a client would, whatever it answers. (A session of SSE ends with its stream.)"""
         headers = [(b"mcp-session-id", name), (b"accept", b"application/json, text/event-stream")]
         scope = {
