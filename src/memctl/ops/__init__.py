@@ -31,8 +31,8 @@ GROUPS = ("Start", "Write", "Recall", "Look", "Change", "Move", "Care")
 
 #: What `memctl --help` says a line about; of the others it names the names.
 EVERYDAY = (
-    "init", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "ask", "chat", "status", "config",
-    "docs", "serve",
+    "init", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "forget", "ask", "chat", "status",
+    "config", "docs", "serve",
 )  # fmt: skip
 
 TABLE: dict[str, Row] = {
@@ -103,6 +103,17 @@ TABLE: dict[str, Row] = {
     ),
     "promote": Row(
         "memctl.ops.change.promotion", "Raise items to a higher tier, and let raw passages be recalled", "Change"
+    ),
+    "undo": Row("memctl.ops.change.undo", "Take back what commands and tools wrote", "Change"),
+    "log": Row("memctl.ops.change.undo", "Say what was written to the store, newest first", "Change"),
+    "history": Row(
+        "memctl.ops.change.history", "Show every state of an item, and what changed from each to the next", "Change"
+    ),
+    "blame": Row(
+        "memctl.ops.change.history", "Say of each part of an item who brought it, when, and from where", "Change"
+    ),
+    "diff": Row(
+        "memctl.ops.change.history", "Show what differs between two items, or between an item and what it was", "Change"
     ),
     "export": Row("memctl.ops.move.transfer", "Write items as JSON lines", "Move"),
     "import": Row(
