@@ -176,6 +176,24 @@ class ItemNotFound(MemctlError):
     hint = "memctl search or memctl list shows the ids there are"
 
 
+class ItemUnchangeable(MemctlError):
+    """{id} cannot be changed: {reason}"""
+
+    hint = "{remedy}"
+
+
+class ItemNotChanged(MemctlError):
+    """{id} was not changed: {reason}"""
+
+    hint = "your text is kept in {draft}; memctl edit {id} goes on from it"
+
+
+class TierReached(MemctlError):
+    """Item already at {tier} (target: {target})"""
+
+    hint = "promotion goes upwards: stm, mtm, ltm"
+
+
 class FileMissing(MemctlError):
     """cannot read {path}: {reason}"""
 
@@ -198,6 +216,24 @@ class SessionNotFound(MemctlError):
     """session not found: {id}"""
 
     hint = "memctl session list shows the ones there are"
+
+
+class RevisionMissing(MemctlError):
+    """there is no such revision of {id}: {what}"""
+
+    hint = "memctl history shows the ones there are"
+
+
+class RunNotFound(MemctlError):
+    """run not found: {id}"""
+
+    hint = "memctl log shows the runs there are"
+
+
+class RunFinal(MemctlError):
+    """{run} ({command}) cannot be undone: {reason}"""
+
+    hint = "memctl log shows the runs there are; memctl undo RUN takes another one back"
 
 
 class WorkspaceNotFound(MemctlError):
@@ -272,11 +308,23 @@ class NotADatabase(MemctlError):
     hint = "name another file with --db, or move this one away"
 
 
+class BackupExists(MemctlError):
+    """there is a file already: {path}"""
+
+    hint = "choose another name; backup --force replaces it"
+
+
+class BackupFailed(MemctlError):
+    """cannot write {path}: {reason}"""
+
+    hint = "choose another place; the store is as it was"
+
+
 class StoreCorrupt(MemctlError):
     """the store {path} is damaged: {reason}"""
 
     exit_code = 2
-    hint = "keep the file and restore a copy or an export; what this command had not finished was taken back"
+    hint = "keep the file; restore a backup, or read what can be read with memctl salvage FILE NEW"
 
 
 class StoreTooNew(MemctlError):
@@ -394,6 +442,12 @@ class TraceUnwritable(MemctlError):
     """cannot write the trace to {path}: {reason}"""
 
     hint = "name a file in a folder you may write to; no model was asked"
+
+
+class FolderUnwritable(MemctlError):
+    """cannot write the notes to {path}: {reason}"""
+
+    hint = "name a folder that you may write to, with --output"
 
 
 class TraceInvalid(MemctlError):

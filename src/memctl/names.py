@@ -11,7 +11,8 @@ PolicyAction = Literal["accept", "redact", "quarantine", "reject"]
 FindingKind = Literal["secret", "injection", "instructional", "pii"]
 #: Who may see an answer (`memctl.policy.redaction`); S0, S2 and S3 are RAGIX's words for the same three.
 RedactionView = Literal["public", "internal", "full", "S0", "S2", "S3"]
-#: What can be imported (`memctl.lifecycle.importers`).
+#: What items can be exported as; and what can be imported (`memctl.lifecycle.importers`).
+ExportFormat = Literal["jsonl", "markdown", "mcp-memory"]
 ImportFormat = Literal["jsonl", "store", "rekal", "mem-context", "mcp-memory", "markdown"]
 
 TIERS: tuple[str, ...] = args_of(Tier)
@@ -34,3 +35,7 @@ def item_type(word: object) -> str:
     """The item type that `word` means; an unknown word is a "note", never an error."""
     text = str(word).strip().lower()
     return text if text in ITEM_TYPES else TYPE_ALIASES.get(text, "note")
+
+
+#: For how many days what a run changed can be taken back, and the share of the store's file that this may take.
+KEEP_DAYS, KEEP_SHARE = 90, 0.25

@@ -19,7 +19,7 @@ ReadIn = Annotated[
         "-w",
         "--workspace",
         metavar="NAME",
-        mcp_help="",
+        mcp_help="a saved view, instead of scope",
     ),
 ]
 WriteIn = Annotated[
@@ -29,7 +29,7 @@ WriteIn = Annotated[
         "-w",
         "--workspace",
         metavar="NAME",
-        mcp_help="",
+        mcp_help="a saved view, instead of scope",
     ),
 ]
 
@@ -48,7 +48,10 @@ Budget = Annotated[
 ReadScope = Annotated[
     str, Arg("items of this scope and of the scope global", "--scope", mcp_default=None, mcp_help="default: project")
 ]
-Tags = Annotated[list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True)]
+Tags = Annotated[
+    list[str] | None,
+    Arg("items with at least one of these tags", "--tags", comma=True, mcp_help="one of these, comma-separated"),
+]
 
 #: Whose words are listed, where statements are listed and documents summed up.
 Passages = Annotated[bool, Arg("passages of documents too, one by one", "--passages")]
@@ -67,7 +70,7 @@ class ReadRequest(Group):
     """
 
     budget: Budget = 1500
-    tier: Annotated[Tier | None, Arg("only this tier", "--tier", mcp_help="")] = None
+    tier: Annotated[Tier | None, Arg("only this tier", "--tier")] = None
     type: Annotated[ItemType | None, Arg("only this type of item", "--type", metavar="TYPE")] = None
     scope: ReadScope = DEFAULT_SCOPE
     all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes", mcp="full")] = False
@@ -105,6 +108,39 @@ class ReadRequest(Group):
     embedder: ByMeaning = None
     redact: Annotated[RedactionView, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp=False)] = "full"
     below: str | None = None
+
+
+class Selection(Group):
+    """Which items a command changes that are not named by their ids: `memctl.reading.selection` finds them.
+
+    All of it is for people: a tool is given ids.
+    """
+
+    query: Annotated[
+        str | None, Arg("those that these words find, as search does", "--query", metavar="WORDS", mcp=False)
+    ] = None
+    tags: Annotated[list[str] | None, Arg("those with at least one of these tags", "--tags", comma=True, mcp=False)] = (
+        None
+    )
+    type: Annotated[ItemType | None, Arg("those of this type", "--type", metavar="TYPE", mcp=False)] = None
+    source: Annotated[
+        str | None,
+        Arg("those of docs, people or models, or from this file or folder", "--from", metavar="WHO|PATH", mcp=False),
+    ] = None
+    since: Annotated[str | None, Arg("those made at this time or later", "--since", metavar="WHEN", mcp=False)] = None
+    until: Annotated[str | None, Arg("those made at this time or earlier", "--until", metavar="WHEN", mcp=False)] = None
+    scope: Annotated[str, Arg("of this scope and of the scope global", "--scope", mcp=False)] = DEFAULT_SCOPE
+    all_scopes: Annotated[bool, Arg("of every scope", "--all-scopes", mcp=False)] = False
+    workspace: Annotated[
+        str | None, Arg("of what this saved view reads", "-w", "--workspace", metavar="NAME", mcp=False)
+    ] = None
+    limit: Annotated[
+        int | None,
+        Arg("at most this many (with --query 10, otherwise all)", "-n", "--limit", aliases=("-k",), ge=1, le=100_000,
+            mcp=False),
+    ] = None  # fmt: skip
+    dry_run: Annotated[bool, Arg("only say what would be done", "--dry-run", mcp=False)] = False
+    yes: Annotated[bool, Arg("do it without asking", "--yes", mcp=False)] = False
 
 
 class BlockForm(Group):
@@ -160,3 +196,14 @@ def seen_through(ctx: "Context", workspace: str | None, filters: "Filters", *, a
 
     saved = workspaces.named_workspace(ctx.db, workspace)
     return filters.replace(scopes=None if all_scopes else saved.reads, corpus_id=saved.corpus_id)
+
+
+def first_moment(option: str, text: str | None) -> str:
+    """The first moment that the value of an option means; "" without one. Raises TimeInvalid."""
+    from memctl import errors, ids
+    from memctl.text import times
+
+    try:
+        return "" if text is None else times.span(text, ids.now_seconds())[0]
+    except ValueError:
+        raise errors.TimeInvalid(option=option, value=" ".join((text or "").split())[:40]) from None

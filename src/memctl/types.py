@@ -244,11 +244,14 @@ class MemoryItem(SlottedRecord):
 
 
 def standing_of(item: MemoryItem, withheld: str) -> str:
-    """Whether models are given an item: injectable, raw (as it was ingested), or quarantined (policy holds it back).
+    """Whether models are given an item: injectable, raw (as it was ingested), quarantined (policy holds it back), or
+    retracted (somebody said that it is wrong).
 
     `withheld` is the recorded reason why it is not injectable: "raw", "policy", or "" where none is.
     """
-    return "injectable" if item.injectable else "raw" if withheld == "raw" else "quarantined"
+    if not item.injectable:
+        return "raw" if withheld == "raw" else "quarantined"
+    return "retracted" if item.validation == "retracted" else "injectable"
 
 
 class MemoryProposal(SlottedRecord):

@@ -41,12 +41,15 @@ class StatementBatch:
         self.source = source
         self.items: list[MemoryItem] = []
         self._importance: dict[str, float] = {}
+        self._replaced: dict[str, list[str]] = {}
 
-    def add(self, item: MemoryItem, importance: float | None = None) -> MemoryItem:
-        """Take an item among those that `store` stores."""
+    def add(self, item: MemoryItem, importance: float | None = None, *, supersedes: str = "") -> MemoryItem:
+        """Take an item among those that `store` stores; `supersedes`: the id of the one that it replaces."""
         self.items.append(item)
         if importance is not None:
             self._importance[item.id] = importance
+        if supersedes:
+            self._replaced[item.id] = [supersedes]
         return item
 
     def statement(self, content: str, title: str, *, type: str = "note", confidence: float = 0.5) -> MemoryItem:
@@ -79,9 +82,26 @@ class StatementBatch:
         item.title = item.title or clean.one_line(item.content, TITLE_CHARS)
         item.tags = clean.union(item.tags, self.target.tags or [])
         item.entities = list(found.entities)
+        if found.supersedes:
+            self._replaced[item.id] = self._replaceable(found.supersedes)
         if found.confidence is not None:
             item.confidence = min(found.confidence, source_trust.MODEL_CONFIDENCE)
         return item
+
+    def _replaceable(self, given: Sequence[str]) -> list[str]:
+        """Those of the items that a model names which its statement may replace: active ones of the same scope, for
+        which no person vouches and which policy does not hold back.
+        """
+        from memctl.lifecycle.correct import protected_items
+        from memctl.store.items import items
+
+        db = self.ctx.db
+        found = items.get_many(db, dict.fromkeys(items.expand_id(db, word) for word in given))
+        known = [item for item in found if not item.archived and item.scope == self.scope]
+        kept = protected_items(db, known)
+        for item_id, why in kept.items():
+            self.ctx.warn(f"[{self.door.removeprefix('memctl-')}] {item_id} is not replaced: {why}")
+        return [item.id for item in known if item.id not in kept]
 
     def store(self, reason: str, *, cut: bool = False) -> "StatementOutcomes":
         """Judge and store the items; what became of each.
@@ -94,10 +114,10 @@ class StatementBatch:
         if not self.items:
             return statements.StatementOutcomes([], 0)
         db, policy = self.ctx.db, self.ctx.policy
+        how: dict[str, Any] = {"reason": reason, "importance": self._importance, "replaced": self._replaced}
         if cut:
-            return statements.store_long_statements(db, policy, self.items, reason=reason, importance=self._importance)
-        done = statements.store_statements(db, policy, self.items, reason=reason, importance=self._importance)
-        return statements.StatementOutcomes(done, 0)
+            return statements.store_long_statements(db, policy, self.items, **how)
+        return statements.StatementOutcomes(statements.store_statements(db, policy, self.items, **how), 0)
 
 
 # --- what comes in ------------------------------------------------------------------------------------------------
@@ -231,10 +251,13 @@ def store_proposals(
             row["reasons"] += done.reasons
         elif item.expires_at:
             row["action"], row["reasons"] = "quarantine", [*row["reasons"], NO_REASON]
+            row["next"] = (
+                f"recalled until {item.expires_at[:16]} UTC, then gone; proposed again with why_store, it stays"
+            )
         if done.id:
             row.update(standing[done.id])
     # A title may hold the very secret that the proposal was rejected for.
-    keys = ("id", "title", "action", "reasons", "standing", "expires_at")
+    keys = ("id", "title", "action", "reasons", "standing", "expires_at", "next")
     return Proposals(rows=[
         {key: row[key] for key in keys if key in row} | {"title": policy.redact(row["title"])} for row in rows
     ])  # fmt: skip

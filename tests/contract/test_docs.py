@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -20,7 +21,9 @@ SCRUBS = (
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?", "TIME"),
     (r"(?m), \d{4}-\d\d-\d\d$", ", TODAY"),
     (r"sha256:[0-9a-f]{9}\.\.\.", "sha256:…"),
-    (r"/[\w/.-]*/(?=(docs|\.memory|auth\.md)\b)", "/…/"),
+    (r"/[\w/.-]*/(?=(docs|notes|\.memory|auth\.md)\b)", "/…/"),
+    (r"(?m)^\[[0-9a-f]{6,12}(\+\d+)?\] ", r"[…\1] "),
+    (r"\b20\d\d-\d\d-\d\d\b", "DAY"),
 )
 
 
@@ -29,6 +32,16 @@ def test_generated_pages_are_fresh() -> None:
         [sys.executable, str(ROOT / "scripts/lib/docs.py"), "--check"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.svg")), ids=lambda p: p.name)
+def test_pictures_are_whole_and_shown(path: Path) -> None:
+    """They need nothing from elsewhere: no script, no font, no address but that of the format."""
+    text = path.read_text(encoding="utf-8")
+    root = ET.fromstring(text)
+    assert root.findtext("{http://www.w3.org/2000/svg}title")
+    assert re.findall(r"https?://(?!www\.w3\.org/2000/svg)|<script|href", text) == []
+    assert any(f"({path.name})" in page.read_text() or f"/{path.name})" in page.read_text() for page in BY_HAND)
 
 
 def blocks(path: Path, language: str) -> list[str]:
@@ -108,7 +121,8 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
 
 
-#: Command lines whose --json is compared with the table in docs/formats.md; `{id}` is an item that there is.
+#: Command lines whose --json is compared with the table in docs/formats.md, and with the types in docs/json.md; `{id}`
+#: is a passage that there is, `{said}` a statement.
 JSON_OF = {
     "init": "init box",
     "push": "push gateway --source doc.md",
@@ -136,15 +150,30 @@ JSON_OF = {
     "scan": "scan doc.md",
     "policy": "policy list",
     "quarantine": "quarantine list",
+    "consolidate": "consolidate",
+    "backup": "backup copy.db",
+    "doctor": "doctor",
+    "vacuum": "vacuum",
     "trust": "trust",
     "config": "config show",
     "docs": "docs",
     "untrust": "untrust .",
+    "forget": "forget {id}",
+    "restore": "restore {id}",
+    "tag": "tag {id} +x",
+    "verify": "verify {said}",
+    "retract": "retract {said}",
+    "edit": "edit {said} --title T",
+    "supersede": "supersede {said} the gateway retries thrice",
+    "promote": "promote {said}",
+    "reindex": "reindex",
 }
 
 
 @pytest.mark.parametrize("name", JSON_OF)
 def test_json_has_the_keys_that_are_documented(name: str, scratch: Path) -> None:
+    from scripts.lib import json_page
+
     from support import ok
 
     (scratch / "doc.md").write_text("# Doc\n\nThe gateway retries twice.\n")
@@ -152,11 +181,17 @@ def test_json_has_the_keys_that_are_documented(name: str, scratch: Path) -> None
     (scratch / "items.jsonl").write_text('{"content": "The gateway gives up after that."}\n')
     ok("push", "gateway", "--source", "doc.md")
     item = ok("list", "--passages", "--json").json()[0]["id"]
-    found = ok(*JSON_OF[name].format(id=item).split(), "--json", stdin="The cache is warm.").json()
+    said = ok("remember", "The gateway listens on 8080.", "-q").text.strip()
+    found = ok(*JSON_OF[name].format(id=item, said=said).split(), "--json", stdin="The cache is warm.").json()
     if isinstance(found, list):
         found = found[0]
     documented, optional = shape(name)
     assert set(found) - optional == documented
+    if name not in ("show", "recall"):
+        described = json_page.keys_of(name)
+        kinds = {key: described[key][0] for key in found}
+        wrong = {key: (kinds[key], value) for key, value in found.items() if not json_page.fits(kinds[key], value)}
+        assert wrong == {}
 
 
 def shape(name: str) -> tuple[set[str], set[str]]:

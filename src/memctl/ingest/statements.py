@@ -15,7 +15,7 @@ from memctl.item_policy import REDACTED, ItemPolicy, holding_rules, redact_acros
 from memctl.store import sessions
 from memctl.store.database import Database
 from memctl.store.documents.passages import get_positions
-from memctl.store.items import events
+from memctl.store.items import attributes, events
 from memctl.store.items import items as store
 from memctl.store.items.attributes import ImportanceChanges
 from memctl.store.quarantine import standings
@@ -35,6 +35,7 @@ class StatementOutcome(NamedTuple):
     id       of the new item, or of the one that says the same already; empty when it was rejected
     reasons  why policy rejected or quarantined it; they never quote the text
     changed  whether a duplicate added anything to the item that was there
+    replaced the id of the item that this one supersedes now, or several, with commas
     """
 
     kind: Literal["stored", "duplicate", "rejected"]
@@ -43,6 +44,7 @@ class StatementOutcome(NamedTuple):
     reasons: tuple[str, ...] = ()
     quarantined: bool = False
     changed: bool = False
+    replaced: str = ""
 
 
 class StatementOutcomes(NamedTuple):
@@ -64,24 +66,31 @@ def store_long_statements(
     *,
     reason: str,
     importance: Mapping[str, float] | None = None,
+    replaced: Mapping[str, Sequence[str]] | None = None,
 ) -> StatementOutcomes:
     """Store governed statements of any length: what is too long for policy is stored in parts.
 
     reason      stands in the revisions ("pull")
     importance  how much an item matters, by its id; its parts matter as much
+    replaced    by an item's id those that it supersedes; of several parts the first does
     """
-    said = dict(importance or {})
+    said, old = dict(importance or {}), dict(replaced or {})
     parts: list[MemoryItem] = []
     wholes: list[int] = []
     redacted: set[str] = set()
     for number, item in enumerate(items):
+        given_id = item.id
         divided, some_redacted = divide_statement(policy, item)
         parts += divided
         wholes += [number] * len(divided)
         redacted.update(some_redacted)
-        if item.id in said:
-            said.update(dict.fromkeys((part.id for part in divided), said[item.id]))
-    outcomes = store_statements(db, policy, parts, reason=reason, wholes=wholes, importance=said) if parts else []
+        if given_id in said:
+            said.update(dict.fromkeys((part.id for part in divided), said[given_id]))
+        if given_id in old:
+            old[divided[0].id] = old[given_id]
+    outcomes = []
+    if parts:
+        outcomes = store_statements(db, policy, parts, reason=reason, wholes=wholes, importance=said, replaced=old)
     return StatementOutcomes(outcomes, sum(o.id in redacted for o in outcomes if o.kind == "stored"))
 
 
@@ -93,6 +102,7 @@ def store_statements(
     reason: str,
     wholes: Sequence[int] = (),
     importance: Mapping[str, float] | None = None,
+    replaced: Mapping[str, Sequence[str]] | None = None,
 ) -> list[StatementOutcome]:
     """Judge statements and store them in one transaction; what became of each, in the order given.
 
@@ -102,6 +112,8 @@ def store_statements(
     wholes      for each item the number of the text that it is a part of: parts of one text are no duplicates of each
                 other
     importance  how much an item matters, by its id, where somebody said it
+    replaced    by an item's id those that it supersedes: they are archived once the item, or one that says the same,
+                may be given to a model; what policy holds back, or what is to expire, replaces nothing
     """
     judge = ItemPolicy(policy)
     verdicts = []
@@ -110,7 +122,16 @@ def store_statements(
         verdicts.append(judge.judge(item))
     with events.judged_write(db, policy.switches):
         writer = _StatementWriter(db, judge, importance or {}, dict(zip((i.id for i in items), wholes, strict=False)))
-        return writer.write(items, verdicts, reason)
+        outcomes = writer.write(items, verdicts, reason)
+        for at, item in enumerate(items if replaced else ()):
+            done = outcomes[at]
+            if done.kind == "rejected" or done.quarantined or item.expires_at is not None:
+                continue
+            old_ids = [old_id for old_id in (replaced or {}).get(item.id, ()) if old_id != done.id]
+            for old_id in old_ids:
+                attributes.supersede(db, old_id, done.id)
+            outcomes[at] = done._replace(replaced=", ".join(old_ids))
+        return outcomes
 
 
 def divide_statement(policy: "MemoryPolicy", item: MemoryItem) -> tuple[list[MemoryItem], list[str]]:

@@ -27,12 +27,12 @@ class Row:
 
 
 #: The groups of `memctl --help`, in order.
-GROUPS = ("Start", "Write", "Recall", "Look", "Move", "Care")
+GROUPS = ("Start", "Write", "Recall", "Look", "Change", "Move", "Care")
 
 #: What `memctl --help` says a line about; of the others it names the names.
 EVERYDAY = (
-    "init", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "ask", "chat", "status", "config",
-    "docs", "serve",
+    "init", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "forget", "ask", "chat", "status",
+    "config", "docs", "serve",
 )  # fmt: skip
 
 TABLE: dict[str, Row] = {
@@ -92,6 +92,29 @@ TABLE: dict[str, Row] = {
     "digest": Row("memctl.ops.look.status", "Sum up on one page what a scope holds", "Look"),
     "stats": Row("memctl.ops.look.status", "Count what the store holds", "Look"),
     "eval": Row("memctl.ops.look.eval", "Measure how well search answers your own questions", "Look"),
+    "forget": Row("memctl.ops.change.archive", "Put items away, so that nothing finds them any more", "Change"),
+    "restore": Row("memctl.ops.change.archive", "Bring items back that were put away or have expired", "Change"),
+    "edit": Row("memctl.ops.change.edit", "Change fields of an item, or all of it in your editor", "Change"),
+    "tag": Row("memctl.ops.change.edit", "Add tags to items, and take tags away", "Change"),
+    "supersede": Row("memctl.ops.change.truth", "Replace an item by a newer statement", "Change"),
+    "retract": Row("memctl.ops.change.truth", "Say that items are known to be wrong", "Change"),
+    "verify": Row(
+        "memctl.ops.change.truth", "Say that items are right, or, without ids, check the whole store", "Change"
+    ),
+    "promote": Row(
+        "memctl.ops.change.promotion", "Raise items to a higher tier, and let raw passages be recalled", "Change"
+    ),
+    "undo": Row("memctl.ops.change.undo", "Take back what commands and tools wrote", "Change"),
+    "log": Row("memctl.ops.change.undo", "Say what was written to the store, newest first", "Change"),
+    "history": Row(
+        "memctl.ops.change.history", "Show every state of an item, and what changed from each to the next", "Change"
+    ),
+    "blame": Row(
+        "memctl.ops.change.history", "Say of each part of an item who brought it, when, and from where", "Change"
+    ),
+    "diff": Row(
+        "memctl.ops.change.history", "Show what differs between two items, or between an item and what it was", "Change"
+    ),
     "export": Row("memctl.ops.move.transfer", "Write items as JSON lines", "Move"),
     "import": Row(
         "memctl.ops.move.transfer",
@@ -103,6 +126,12 @@ TABLE: dict[str, Row] = {
     "consolidate": Row(
         "memctl.ops.care.consolidate", "Merge near-duplicates, promote what proved itself, archive what is over", "Care"
     ),
+    "backup": Row("memctl.ops.care.backup", "Copy the store to a file, checked, while others go on using it", "Care"),
+    "salvage": Row("memctl.ops.care.backup", "Read what can be read of a damaged store into a new one", "Care"),
+    "doctor": Row(
+        "memctl.ops.care.doctor", "Check Python, SQLite, the store and its index, and say what is wrong", "Care"
+    ),
+    "vacuum": Row("memctl.ops.care.backup", "Give the space of deleted rows back to the disk", "Care"),
     "quarantine": Row(
         "memctl.ops.care.quarantine", "Look at what policy holds back, release it, or delete it for good", "Care"
     ),
@@ -126,8 +155,9 @@ MEANT = {
     "add": "remember", "save": "remember", "store": "remember", "note": "remember", "put": "remember",
     "find": "search", "query": "search", "grep": "search", "get": "show", "cat": "show", "read": "show", "view": "show",
     "ls": "list", "info": "status", "settings": "config", "set": "config", "man": "docs", "doc": "docs",
-    "update": "sync", "load": "ingest", "index": "reindex", "dump": "export", "backup": "export", "restore": "import",
-    "context": "recall", "inject": "recall",
+    "update": "sync", "load": "ingest", "index": "reindex", "dump": "export",
+    "context": "recall", "inject": "recall", "delete": "forget", "remove": "forget", "rm": "forget",
+    "archive": "forget", "unforget": "restore", "replace": "supersede", "label": "tag", "modify": "edit",
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from memctl.annotations import TYPE_CHECKING
 from memctl.context import Context
 from memctl.names import STRENGTH
 from memctl.parameters import ReadRequest
+from memctl.paths import real_path
 from memctl.retrieve.candidates import SearchResult
 from memctl.retrieve.find import search
 from memctl.store.filters import Filters
@@ -195,6 +196,18 @@ def read_filters(ctx: Context, request: ReadRequest, command: str, *, injectable
         scopes, request.tier, request.type, tuple(request.tags or ()), corpus_id, injectable, request.archived,
         first and first[0], last and last[1], then and min(then[1], ids.timestamp()), below,
     )  # fmt: skip
+
+
+def said_where(ctx: Context, filters: Filters, source: str | None, *, passages: bool) -> Filters:
+    """The filters with what `--from` and `--passages` say: without them, statements, and no passages of documents."""
+    from memctl.store.documents import corpus
+
+    if source in ("docs", "people", "models"):
+        return filters.replace(origin=source)
+    if source is not None:
+        filters = filters.replace(source=real_path(ctx.absolute(source)).rstrip(os.sep))
+    # Where there are no documents all is said; the index of counts then tells how much.
+    return filters if passages or not corpus.has_documents(ctx.db) else filters.replace(origin="statements")
 
 
 def block_budget(ctx: Context, request: ReadRequest) -> int:

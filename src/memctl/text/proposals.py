@@ -19,7 +19,18 @@ DELIMITER_CLOSE = "</MEMORY_PROPOSALS_JSON>"
 
 _TOOLS = ("memory.propose", "memory_propose")
 _OTHER_KEYS = frozenset(
-    ("type", "title", "tags", "why_store", "provenance_hint", "rule_id", "confidence", "importance", "entities")
+    (
+        "type",
+        "title",
+        "tags",
+        "why_store",
+        "provenance_hint",
+        "rule_id",
+        "confidence",
+        "importance",
+        "entities",
+        "supersedes",
+    )
 )
 
 
@@ -30,6 +41,7 @@ class Proposed(NamedTuple):
     confidence: float | None = None
     entities: list[str] = []  # noqa: RUF012 - never changed in place
     importance: float | None = None
+    supersedes: list[str] = []  # noqa: RUF012 - never changed in place
 
 
 class Parsed(NamedTuple):
@@ -229,7 +241,8 @@ class _ProposalCheck(NamedTuple):
                 rule_id=rule or None,
             )
             confidence, importance = self._share(entry, "confidence"), self._share(entry, "importance")
-            return Proposed(proposal, confidence, self._words(entry, "entities"), importance)
+            entities, replaced = self._words(entry, "entities"), self._words(entry, "supersedes")
+            return Proposed(proposal, confidence, entities, importance, replaced)
         return None
 
     def _tell(self, field: str, problem: str) -> None:

@@ -51,6 +51,22 @@ def span(text: str, now: float) -> tuple[str, str]:
     return shaped(first), shaped(last)
 
 
+def deadline(text: str, now: float) -> str:
+    """The last moment of a time to come: a date, or how long from now (`30d`, `in 2 weeks`), in the shape of `span`.
+
+    Raises ValueError when it means none.
+    """
+    text = " ".join(text.split()).lower().removeprefix("in ")
+    first, last = span(text, now)
+    today = datetime.fromtimestamp(now, timezone.utc)
+    if first == last and re.match(r"\d+ ?[a-z]", text, re.ASCII) and not text.endswith("ago"):
+        try:
+            return shaped(today + (today - datetime.strptime(first, SHAPE).replace(tzinfo=timezone.utc)))
+        except OverflowError as exc:
+            raise ValueError(str(exc)) from None
+    return last
+
+
 def shaped(moment: datetime) -> str:
     """A moment as `ids.timestamp` writes it. Raises ValueError for years before 1, which only other zones have."""
     try:

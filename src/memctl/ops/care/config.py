@@ -5,7 +5,7 @@ import os
 
 from memctl import errors, registry, state
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
-from memctl.context import Context, store_trust
+from memctl.context import Context, drafts, store_trust
 from memctl.errors import UsageError
 from memctl.operation import NONE, Arg, Param, PlainResult, operation
 from memctl.paths import real_path
@@ -265,41 +265,12 @@ def _replace(ctx: Context, path: str, old: bytes | None, new: bytes) -> None:
 # --- edit and check --------------------------------------------------------------------------------------------------
 
 
-def _draft(path: str) -> str:
-    """Where the text is that is edited: among our own files, since one beside the store may have come with a folder."""
-    from memctl import ids
-
-    here = os.path.join(state.folder(), "drafts")
-    try:
-        os.makedirs(here, mode=0o700, exist_ok=True)
-        if not state.private(here) or not state.private(os.path.dirname(here)):
-            raise PermissionError(f"{here} is open to others")
-    except OSError as exc:
-        raise errors.ConfigUnreadable(path=path, reason=f"no draft can be kept: {exc.strerror or exc}") from exc
-    return os.path.join(here, f"{ids.bytes_hash(os.fsencode(path))[:16]}.json")
-
-
 def _edit(ctx: Context) -> PlainResult:
     """Let the user's editor work on a draft, which replaces the file when it is right."""
-    import shlex
-    from subprocess import call
-
     path = _file(ctx)
-    draft = _draft(path)
     old = _bytes(ctx, path)
-    if os.path.lexists(draft):
-        ctx.note(f"[config] goes on from {draft}")
-    else:
-        state.write(draft, b"{\n}\n" if old is None else old)
-    editor = ctx.env("VISUAL") or ctx.env("EDITOR") or "vi"
-    try:
-        status = call([*shlex.split(editor), draft])  # noqa: S603 - the user's own editor
-    except (OSError, ValueError) as exc:
-        raise errors.EditorFailed(
-            editor=editor, reason=getattr(exc, "strerror", None) or str(exc), draft=draft
-        ) from exc
-    if status:
-        raise errors.EditorFailed(editor=editor, reason=f"it ended with {status}", draft=draft)
+    draft = drafts.draft_of(path, ".json")
+    drafts.edit_draft(ctx, draft, b"{\n}\n" if old is None else old, "config")
     try:
         with open(draft, "rb") as file:
             new = file.read()

@@ -5,18 +5,16 @@ from collections.abc import Iterator, Sequence
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
-from memctl.errors import ArgumentInvalid, ItemNotFound, UsageError
+from memctl.errors import ArgumentInvalid
 from memctl.operation import READ, Arg, Fields, Result, operation
 from memctl.parameters import Passages, ReadRequest, Source
-from memctl.paths import real_path
-from memctl.reading.request import looking_back, read_filters
+from memctl.reading.request import looking_back, read_filters, said_where
 from memctl.text.clean import one_line
 from memctl.types import MemoryItem, standing_of
 
 if TYPE_CHECKING:
     from memctl.store.documents.corpus import DocumentSum
     from memctl.store.documents.passages import SourcePosition
-    from memctl.store.filters import Filters
 
 
 class ShownItem(Result):
@@ -80,7 +78,10 @@ class ShownItems(Result):
 )
 def show(
     ctx: Context,
-    id: Annotated[list[str], Arg("the items' ids, whole or shortened to four digits or more", metavar="MEM-ID")],
+    id: Annotated[
+        list[str],
+        Arg("the items' ids, whole or shortened to four digits or more; -: those on standard input", metavar="MEM-ID"),
+    ],
     *,
     quarantined: Annotated[
         bool, Arg("show the words of a quarantined item also where no person reads them", "--quarantined")
@@ -91,21 +92,18 @@ def show(
     Archived items are shown too; of one that policy holds back, the words only on a terminal. Opening an item counts as
     a use of it; where the store cannot be written, it is shown all the same.
     """
-    if not id:  # memctl show "$ID", and there is none
-        raise UsageError("the id of the item to show is missing", command="show")
-    found = [_shown(ctx, one.strip(), quarantined=quarantined) for one in dict.fromkeys(id)]
+    from memctl.reading.selection import named_items
+
+    found = [_shown(ctx, item, quarantined=quarantined) for item in named_items(ctx, id, "show")]
     return found[0] if len(found) == 1 else ShownItems(items=found)
 
 
-def _shown(ctx: Context, wanted: str, *, quarantined: bool) -> ShownItem:
-    """The item of one id. Raises ItemNotFound."""
+def _shown(ctx: Context, item: MemoryItem, *, quarantined: bool) -> ShownItem:
+    """An item with what is shown beside it."""
     from memctl.reading import delivery
     from memctl.store.documents import passages
     from memctl.store.items import attributes, items
 
-    item = items.get(ctx.db, wanted) or items.get(ctx.db, items.expand_id(ctx.db, wanted))
-    if item is None:
-        raise ItemNotFound(id=wanted)
     withheld = "" if item.injectable else items.withheld_reasons(ctx.db, [item.id]).get(item.id, "")
     place, matters = passages.get_positions(ctx.db, [item.id]), attributes.get_importance(ctx.db, [item.id])
     if withheld == "policy" and not quarantined and "stdout" not in ctx.tty:
@@ -140,7 +138,10 @@ def _lines(result: ShownItem) -> Iterator[str]:
     elif place is not None and place.anchor:
         where = place.anchor
     named = f"{source.source_kind} {source.source_id}" + (f" ({where})" if where else "")
-    reasons = {"quarantined": " (quarantined by policy)", "raw": " (raw; promotion releases it)"}
+    reasons = {
+        "quarantined": " (quarantined by policy)", "raw": " (raw; memctl promote releases it)",
+        "retracted": ", but retracted: never given to a model",
+    }  # fmt: skip
     fields = (
         ("ID", item.id),
         ("Tier", item.tier.upper()),
@@ -175,18 +176,6 @@ def _lines(result: ShownItem) -> Iterator[str]:
 
 #: Folders and files of documents that are told one by one; the counts say the rest.
 MOST_DOCUMENTS = 20
-
-
-def said_where(ctx: Context, filters: "Filters", source: str | None, *, passages: bool) -> "Filters":
-    """The filters with what `--from` and `--passages` say: without them, statements, and no passages of documents."""
-    from memctl.store.documents import corpus
-
-    if source in ("docs", "people", "models"):
-        return filters.replace(origin=source)
-    if source is not None:
-        filters = filters.replace(source=real_path(ctx.absolute(source)).rstrip(os.sep))
-    # Where there are no documents all is said; the index of counts then tells how much.
-    return filters if passages or not corpus.has_documents(ctx.db) else filters.replace(origin="statements")
 
 
 def document_lines(ctx: Context, documents: "Sequence[DocumentSum]", most: int = MOST_DOCUMENTS) -> Iterator[str]:
@@ -376,15 +365,15 @@ class ReadItems(Result):
     access=READ,
     tool="memory_read",
     toolset="core",
-    about="Read memories in full by their ids, as recall and search name them: content, source, tags, dates. "
-    "Those that policy quarantined come without their content.",
+    about="Read memories in full, with source, tags and dates, by the ids that recall and search gave. "
+    "Use it when a preview or a passage is not enough.",
     answer={"items": "array", "found": "integer", "requested": "integer"},
 )
 def read(
     ctx: Context,
     ids: Annotated[list[str], Arg("the items' ids", comma=True)],
     *,
-    workspace: Annotated[str | None, Arg("only items that this saved view reads")] = None,
+    workspace: Annotated[str | None, Arg("only items that this saved view reads", mcp="full")] = None,
 ) -> ReadItems:
     """Read items in full.
 

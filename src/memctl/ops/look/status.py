@@ -9,6 +9,7 @@ from memctl.errors import MemctlError
 from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import Passages, ReadIn, ReadRequest, Source, seen_through
 from memctl.store.search.fts import DOUBTS
+from memctl.text.bars import bar
 from memctl.text.clean import one_line
 from memctl.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 
@@ -34,8 +35,8 @@ _TRUST = {
     access=READ,
     tool="memory_status",
     toolset="standard",
-    about="Say whether there is a memory store, how many memories it holds, which folders feed it, and when they were "
-    "last synced.",
+    about="Say where the memory is, how many memories it holds, which folders feed it, and when they were last synced. "
+    "For when the user asks about the memory itself.",
     answer={"db_path": "string", "db_exists": "boolean", "total_items": "integer", "mounts": "integer"},
     examples=("memctl status", "memctl status --json | jq -r .db_path"),
 )
@@ -62,13 +63,15 @@ def status(ctx: Context) -> PlainResult:
         "total_items", "by_tier", "by_type", "fts5_available", "fts_tokenizer", "fts_tokenizer_mismatch", "fts_state",
     )  # fmt: skip
     try:
-        _ = ctx.config
+        _ = ctx.config if ctx.config_path else None
     except MemctlError as exc:  # whoever needs it fails; here it is only told
         ctx.warn(str(exc))
     scans = [events.last_time(ctx.db, ["memory_inspect", "sync"]), *(folder.get("last_sync_at") for folder in folders)]
     data |= {key: found[key] for key in keys} | {
         "mounts": len(folders),
         "last_scan": max(filter(None, scans), default=None),
+        "last_backup": ctx.db.meta(contents.BACKUP_KEY),
+        "last_verify": ctx.db.meta(contents.VERIFIED_KEY),
         "events_count": found["events_count"],
         "sessions": sessions.count_sessions(ctx.db),
         "workspaces": len(workspaces.list_workspaces(ctx.db)),
@@ -112,6 +115,9 @@ def _status_lines(counts: dict[str, Any], mounts: "list[Mount]", config: str | N
         yield f"    {mount['name'] or '(unnamed)':<12} -> {mount['path']}"
     if counts["last_scan"]:
         yield f"  Last scan: {counts['last_scan']}"
+    for label, key in (("Last backup:", "last_backup"), ("Last verify:", "last_verify")):
+        if counts[key]:
+            yield f"  {label} {counts[key]}"
     yield f"  Events:    {counts['events_count']}"
 
 
@@ -140,7 +146,6 @@ class Stats(Result):
 @operation(
     access=READ,
     tool="memory_stats",
-    toolset="standard",
     about="Count the memories by tier, type and scope, and say how the full-text index was built.",
     answer={
         "total_items": "integer", "by_tier": "object", "by_type": "object", "by_scope": "object",
@@ -223,10 +228,14 @@ def _index_lines(n: dict[str, Any]) -> Iterator[str]:
 
 
 def _count_lines(title: str, counts: dict[str, int], width: int) -> Iterator[str]:
+    """A line for each count; several have bars beside them, to be compared at a glance."""
+    most = max(counts.values(), default=0)
+    digits = len(str(most))
     if counts:
         yield f"  {title}:"
     for name, count in counts.items():
-        yield f"    {one_line(name):<{width}}: {count}"
+        drawn = f"{count:<{digits}}  {bar(count, most)}" if len(counts) > 1 else str(count)
+        yield f"    {one_line(name):<{width}}: {drawn}".rstrip()
 
 
 # --- digest ----------------------------------------------------------------------------------------------------------
@@ -269,9 +278,9 @@ def digest(
     budget goes; types that bind (constraints, decisions) before others. Then the documents, a line for each folder;
     with --passages their passages stand among the statements. Items kept from models are left out.
     """
-    from memctl.ops.look.items import MOST_DOCUMENTS, document_lines, said_where
+    from memctl.ops.look.items import MOST_DOCUMENTS, document_lines
     from memctl.reading import delivery
-    from memctl.reading.request import block_budget, read_filters
+    from memctl.reading.request import block_budget, read_filters, said_where
     from memctl.store.documents import corpus
     from memctl.store.items import items
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
-from memctl.names import SOURCE_KINDS, ItemType
+from memctl.names import ITEM_TYPES, SOURCE_KINDS, ItemType
 from memctl.operation import CREATE, Arg, Fields, PlainResult, operation
 from memctl.parameters import WriteTarget
 from memctl.text import clean, proposals
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 _LINES = 20
 
 
+Supersedes = Annotated[
+    str | None,
+    Arg("the item that it replaces, which is archived", "--supersedes", metavar="MEM-ID",
+        mcp="full"),
+]  # fmt: skip
+
 # --- one statement ------------------------------------------------------------------------------------------------
 
 
@@ -48,6 +54,8 @@ def _report_one(done: "StatementOutcome", row: dict[str, Any], line: str) -> Pla
         }  # fmt: skip
     if done.kind not in ("rejected", "stored"):
         data |= {"message": "content already exists", "changed": done.changed}
+    if done.replaced:
+        data["replaced"] = done.replaced
     return PlainResult(data | row, [line])
 
 
@@ -80,6 +88,7 @@ def remember(
     importance: Annotated[
         float | None, Arg("how much it matters; 0.5 is as much as any other", "--importance", ge=0, le=1)
     ] = None,
+    supersedes: Supersedes = None,
 ) -> PlainResult:
     """Store one statement and print its id.
 
@@ -87,7 +96,8 @@ def remember(
     doubts is quarantined (stored, found by search, never given to a model). A statement that the store has already is
     stored once: the id of its item is printed, and new tags, a higher confidence or importance and another source are
     added to the item. Stderr says what happened. Without --source, the source is memctl with the session that
-    MEMCTL_SESSION names.
+    MEMCTL_SESSION names. With --supersedes, the item of that id is archived in the same step, and the block says that
+    this one replaces it; what policy holds back replaces nothing.
     """
     given = " ".join(text or ())
     if text is None or given == "-":
@@ -99,7 +109,8 @@ def remember(
         raise errors.NothingStored(reason="the input only repeats injected memory")
     source = _named_source(ctx, target.source) if target.source else None
     batch = StatementBatch(ctx, "memctl-remember", target, source)
-    item = batch.add(batch.statement(content, title or "", type=type, confidence=confidence), importance)
+    item = batch.statement(content, title or "", type=type, confidence=confidence)
+    batch.add(item, importance, supersedes=_replaced_id(ctx, supersedes, "remember"))
     reason = clean.statement(why or "")
     if reason:
         item.content += f"\n\nWhy: {reason}"
@@ -120,7 +131,20 @@ def remember(
         ctx.note(f"[remember] {known}" + ("; what is new about it was added" if done.changed else ""))
     elif not done.quarantined:
         ctx.note("[remember] stored" + ("" if stands == "injectable" else f", {stands}"))
+    if done.replaced:
+        ctx.note(f"[remember] {done.replaced} is archived: this one replaces it")
     return _report_one(done, row, done.id)
+
+
+def _replaced_id(ctx: Context, given: str | None, command: str) -> str:
+    """The id of the item that a statement is to replace; "" for none. Raises ItemNotFound, ToolRefused."""
+    if given is None:
+        return ""
+    from memctl.reading.selection import named_items, refuse_protected
+
+    found = named_items(ctx, [given], command)
+    refuse_protected(ctx, found, "supersede")
+    return found[0].id
 
 
 def _named_source(ctx: Context, source: str) -> MemoryProvenance:
@@ -155,8 +179,8 @@ def _named_source(ctx: Context, source: str) -> MemoryProvenance:
     tool="memory_write",
     toolset="standard",
     idempotent=True,
-    about="Store one memory at once, with its title, type and tier. For what you were told to remember; what you find "
-    "worth remembering yourself goes through memory_propose. Secrets and instructions are rejected.",
+    about="Store one memory that the user told you to remember. What you find worth remembering yourself goes through "
+    "memory_propose. Secrets and instructions to models are rejected.",
     answer={"id": "string", "action": "string", "reasons": "array", "message": "string"},
 )
 def write(
@@ -164,9 +188,17 @@ def write(
     title: Annotated[str, Arg("one line that says what it is about")],
     content: Annotated[str, Arg("the statement, at most 2000 characters")],
     *,
-    target: Annotated[WriteTarget, Fields("tags tier type scope workspace", tier={"env": None, "config": None})],
+    target: Annotated[
+        WriteTarget,
+        Fields(
+            "tags tier type scope workspace",
+            tier={"env": None, "config": None, "mcp": "full"},
+            workspace={"mcp": "full"},
+        ),
+    ],
     type: Annotated[ItemType, Arg("what kind of statement it is", "--type")] = "note",
     importance: Annotated[float | None, Arg("how much it matters", "--importance", ge=0, le=1, mcp="full")] = None,
+    supersedes: Supersedes = None,
 ) -> PlainResult:
     """Store one finished item.
 
@@ -176,7 +208,8 @@ def write(
     from memctl.ingest.statements import StatementOutcome
 
     batch = StatementBatch(ctx, "memory_write", target)
-    item = batch.add(batch.statement(content, title, type=type), importance)
+    item = batch.statement(content, title, type=type)
+    batch.add(item, importance, supersedes=_replaced_id(ctx, supersedes, "write"))
     if clean.is_blank(content):
         done = StatementOutcome("rejected", item.title, reasons=("Content is empty",))
     else:
@@ -188,25 +221,41 @@ def write(
 # --- what a model proposes ----------------------------------------------------------------------------------------
 
 
+#: What a model is told of a proposal; `memctl.text.proposals` also takes what it is not told of.
+_PROPOSAL: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "content": {"type": "string", "description": "the statement, understood without this conversation"},
+        "title": {"type": "string", "description": "one line"},
+        "type": {"type": "string", "enum": [*ITEM_TYPES]},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "why_store": {"type": "string", "description": "why it is worth keeping; without it, it goes after some days"},
+    },
+    "required": ["content", "why_store"],
+}
+
+
 @operation(
     access=CREATE,
     tool="memory_propose",
     toolset="core",
     idempotent=True,
-    about="Remember facts, decisions, constraints, preferences or definitions for later sessions. Give each a title, a "
-    "type, tags, why_store (why it is worth keeping; without it the memory is dropped after some days) and a source. "
-    "Secrets and instructions to models are rejected; what is known already is stored once.",
+    about="Remember decisions, facts, constraints, preferences or definitions for later sessions, when one comes up "
+    "that will still matter then. Not for chatter, secrets, or what the repository says itself. The answer says "
+    "what was stored, known, quarantined or rejected.",
     answer={"accepted": "integer", "rejected": "integer", "quarantined": "integer", "items": "array"},
 )
 def propose(
     ctx: Context,
     items: Annotated[
         list[dict[str, Any]],
-        Arg("{title, content, type, tags, why_store, provenance_hint: {source_kind, source_id}}: a list of these"),
+        Arg("what to remember, one statement each", mcp_schema=_PROPOSAL),
     ],
     *,
-    target: Annotated[WriteTarget, Fields("scope workspace")],
-    source_doc: Annotated[str | None, Arg("the document they are from, where they name no source", "--source")] = None,
+    target: Annotated[WriteTarget, Fields("scope workspace", workspace={"mcp": "full"})],
+    source_doc: Annotated[
+        str | None, Arg("the document they are from, where they name no source", "--source", mcp="full")
+    ] = None,
 ) -> Proposals:
     """Store what a model proposes to remember.
 
@@ -324,6 +373,9 @@ def _report_pulled(
 ) -> PlainResult:
     """Say what became of it. Raises NothingStored when nothing of it could be stored."""
     ctx = batch.ctx
+    for outcome in kept.outcomes:
+        if outcome.replaced:
+            ctx.note(f"[pull] {outcome.id} replaces {outcome.replaced}, archived now")
     kinds = Counter(outcome.kind for outcome in kept.outcomes)
     stored, rejected, problems = kinds["stored"], kinds["rejected"], len(parsed.problems)
     rows = standings_of(ctx, [outcome.id for outcome in kept.stored]) if kept.stored else {}
@@ -353,6 +405,8 @@ def _report_pulled(
     elif stored:
         title = clean.one_line(batch.items[0].title)
         ctx.note(f"[pull] Stored as {stored} note(s): {ctx.policy.redact(title)}")
+    if data["quarantined"]:
+        ctx.note("[pull] memctl quarantine release MEM-ID --reason WHY lets one be recalled, and keeps it")
     counts = ("stored", "duplicate", "quarantined", "redacted", "rejected")
     ctx.note(f"[pull] {', '.join(f'{data[kind]} {kind}' for kind in counts)}")
     if not (stored or kinds["duplicate"]) and (rejected or problems):

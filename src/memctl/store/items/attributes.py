@@ -79,6 +79,13 @@ def list_pins(db: Database, **place: str | None) -> list[dict[str, str]]:
     return [dict(zip(names, row, strict=True)) for row in found]
 
 
+def pinned_ids(db: Database, item_ids: Iterable[str]) -> set[str]:
+    """Those of these items that have a pin."""
+    return {
+        row[0] for row in db.rows("SELECT item_id FROM memory_palace_locations WHERE item_id IN (?*)", keys=item_ids)
+    }
+
+
 # --- importance ------------------------------------------------------------------------------------------------------
 
 

@@ -88,7 +88,9 @@ def last_time(db: Database, actions: list[str] | None = None) -> str | None:
 #: The note: the rules that saw everything, and when.
 SCAN_KEY = "memctl_scanned"
 #: Reasons of writes that leave an item's texts as they were judged.
-_SAME_TEXT = ("archive", "merge", "promote", "release", "restore", "supersede")
+_SAME_TEXT = (
+    "archive", "forget", "merge", "promote", "release", "restore", "retain", "retract", "supersede", "verify",
+)  # fmt: skip
 
 
 def name_rules(switches: str) -> str:

@@ -1,0 +1,245 @@
+"""Fields of items changed: memctl edit and tag, and the tool memory_update."""
+
+from collections.abc import Iterator, Mapping
+
+from memctl import errors, ids
+from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
+from memctl.context import Context
+from memctl.names import ITEM_TYPES, TIERS, ItemType, Tier
+from memctl.operation import WRITE, Arg, Fields, PlainResult, operation
+from memctl.parameters import Selection
+from memctl.reading.selection import named_items, refuse_protected, report_changes, select_items
+from memctl.text import clean
+
+if TYPE_CHECKING:
+    from memctl.lifecycle.correct import Edited
+    from memctl.types import MemoryItem
+
+_NEVER = "never"
+
+
+@operation(
+    access=WRITE,
+    tool="memory_update",
+    idempotent=True,
+    about="Correct fields of one memory; what is left out stays. Validation: contested is in doubt, retracted known "
+    "to be wrong. Where the fact itself has changed, use memory_supersede.",
+    answer={"id": "string", "changed": "array"},
+    examples=(
+        "memctl edit MEM-a3185eaf3928                     # all of it, in $VISUAL or $EDITOR",
+        'memctl edit a3185e --title "Retries" --tags gateway,retry',
+        "memctl edit a3185e --expires 30d",
+        "memctl edit a3185e --content 'The gateway retries three times.'",
+    ),
+    exits={0: "also when nothing is different", 1: "there is no such item, or it cannot become so; it is as it was"},
+)
+def edit(
+    ctx: Context,
+    id: Annotated[str, Arg("the item's id, whole or shortened", metavar="MEM-ID", mcp_help="its id")],
+    *,
+    title: Annotated[str | None, Arg("its title", "--title", mcp_help="")] = None,
+    content: Annotated[str | None, Arg("what it says", "--content", metavar="TEXT", mcp_help="")] = None,
+    tags: Annotated[
+        list[str] | None,
+        Arg("its tags, in place of those it has", "--tags", comma=True, mcp_help="all its tags"),
+    ] = None,
+    type: Annotated[ItemType | None, Arg("what kind of statement it is", "--type", metavar="TYPE", mcp="full")] = None,
+    tier: Annotated[Tier | None, Arg("how established it is", "--tier", mcp_help="")] = None,
+    confidence: Annotated[float | None, Arg("how sure it is", "--confidence", ge=0, le=1, mcp_help="")] = None,
+    importance: Annotated[
+        float | None, Arg("how much it matters; 0.5 is as much as any other", "--importance", ge=0, le=1, mcp="full")
+    ] = None,
+    scope: Annotated[str | None, Arg("the scope it is in", "--scope", mcp=False)] = None,
+    expires: Annotated[
+        str | None, Arg("when it ends: 2027-01-31, 30d (from now), never", "--expires", metavar="WHEN", mcp=False)
+    ] = None,
+    validation: Annotated[
+        Literal["unverified", "verified", "contested", "retracted"] | None,
+        Arg("whether it is right", cli=False, mcp_help=""),
+    ] = None,
+    dry_run: Annotated[bool, Arg("only say what would be done", "--dry-run", mcp=False)] = False,
+) -> PlainResult:
+    """Change fields of an item, or all of it in your editor.
+
+    With options, only the fields named change. Without any, $VISUAL or $EDITOR opens the item as fields and text;
+    saving it unchanged changes nothing, and a text that cannot be used is kept to go on from. Policy judges the item as
+    it is to become: one that it refuses, or would keep from models, stays as it was. What a passage of a document says
+    stands in its file. The old state stays in the item's history.
+    """
+    (item,) = named_items(ctx, [id], "edit")
+    refuse_protected(ctx, [item], "edit")
+    if validation == "verified":
+        ctx.refuse_to_tools(f"verify {item.id}", f"memctl verify {item.id}")
+    given = {
+        "title": title, "content": content, "tags": tags, "type": type, "tier": tier, "confidence": confidence,
+        "scope": scope, "validation": validation,
+    }  # fmt: skip
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if expires is not None:
+        changes["expires_at"] = _end(expires, "--expires")
+    if changes or importance is not None:
+        done = _apply(ctx, item, changes, importance, dry_run=dry_run)
+    elif ctx.bounds is not None:
+        raise errors.ArgumentInvalid(name="id", message="say what is to change: title, content, tags, tier, …")
+    else:
+        done = _edit_whole(ctx, item, dry_run=dry_run)
+    names = ["expires" if name == "expires_at" else name for name in done.fields]
+    what = f"{'would change' if dry_run else 'changed'}: {', '.join(names)}" if names else "nothing is different"
+    ctx.note(f"[edit] {item.id}: {what}")
+    data = {
+        "status": "dry_run" if dry_run else "ok", **({"dry_run": True} if dry_run else {}), "id": item.id,
+        "changed": names,
+    }  # fmt: skip
+    return PlainResult(data, [item.id])
+
+
+def _apply(
+    ctx: Context, item: "MemoryItem", changes: dict[str, Any], importance: float | None, *, dry_run: bool
+) -> "Edited":
+    """Change the item; a title that is the beginning of its text goes with the text."""
+    from memctl.lifecycle import correct
+    from memctl.writing import TITLE_CHARS
+
+    if "content" in changes and clean.is_blank(changes["content"]):
+        raise errors.UsageError("the content is empty; memctl forget puts an item away", command="edit")
+    if "scope" in changes and clean.one_line(changes["scope"]) != changes["scope"]:
+        raise errors.UsageError("a scope is one line of words", command="edit")
+    if "content" in changes and "title" not in changes and item.title == clean.one_line(item.content, TITLE_CHARS):
+        changes["title"] = clean.one_line(changes["content"], TITLE_CHARS)
+    return correct.edit_item(ctx.db, ctx.policy, item.id, changes, importance=importance, dry_run=dry_run)
+
+
+def _end(text: str, option: str) -> str | None:
+    """The moment that a time to come means; None for never."""
+    from memctl.text import times
+
+    if text.strip().lower() in (_NEVER, ""):
+        return None
+    try:
+        return times.deadline(text, ids.now_seconds())
+    except ValueError:
+        raise errors.TimeInvalid(option=option, value=" ".join(text.split())[:40]) from None
+
+
+# --- in an editor -----------------------------------------------------------------------------------------------------
+
+
+def _fields(item: "MemoryItem", importance: float) -> Iterator[tuple[str, str]]:
+    """What an editor shows of an item beside its text."""
+    yield "title", clean.one_line(item.title)
+    yield "type", item.type
+    yield "tier", item.tier
+    yield "tags", ", ".join(item.tags)
+    yield "confidence", f"{item.confidence:g}"
+    yield "importance", f"{importance:g}"
+    yield "scope", item.scope
+    yield "expires", item.expires_at or _NEVER
+
+
+def _edit_whole(ctx: Context, item: "MemoryItem", *, dry_run: bool) -> "Edited":
+    """The item as its user's editor leaves it; only what differs from what was shown is changed."""
+    import os
+
+    from memctl.context import drafts
+    from memctl.store.items import attributes
+    from memctl.text.decoding import decode
+    from memctl.text.front_matter import FrontMatterInvalid, compose, split
+
+    matters = attributes.get_importance(ctx.db, [item.id]).get(item.id, attributes.NEUTRAL_IMPORTANCE)
+    shown = dict(_fields(item, matters))
+    whole = compose(shown.items(), item.content)
+    draft = drafts.draft_of(f"{ctx.db_path}:{item.id}", ".md")
+    drafts.edit_draft(ctx, draft, whole.encode(), "edit")
+    try:
+        with open(draft, "rb") as file:
+            text, _, _ = decode(file.read(), draft)
+        fields, content = split(text, shown)
+        changes = _changes({key: value for key, value in fields.items() if value != shown[key]})
+        importance = changes.pop("importance", None)
+        if clean.statement(content) != clean.statement(item.content):
+            changes["content"] = content
+        done = _apply(ctx, item, changes, importance, dry_run=dry_run)
+    except (FrontMatterInvalid, OSError, errors.MemctlError) as exc:
+        raise errors.ItemNotChanged(id=item.id, reason=str(exc), draft=draft) from exc
+    os.unlink(draft)
+    return done
+
+
+def _changes(fields: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of an item that the lines of an editor mean. Raises FrontMatterInvalid."""
+    from memctl.text.front_matter import FrontMatterInvalid
+
+    out: dict[str, Any] = {}
+    for key, value in fields.items():
+        if key in ("confidence", "importance"):
+            try:
+                out[key] = float(value)
+            except ValueError:
+                out[key] = -1.0
+            if not 0 <= out[key] <= 1:
+                raise FrontMatterInvalid(f"{key}: must be a number from 0 to 1")
+        elif key == "tags":
+            out[key] = [word.strip() for word in value.split(",") if word.strip()]
+        elif key == "expires":
+            out["expires_at"] = _end(value, key)
+        else:
+            choices = {"type": ITEM_TYPES, "tier": TIERS}.get(key)
+            if choices and value not in choices:
+                raise FrontMatterInvalid(f"{key}: must be one of {', '.join(choices)}")
+            if key == "scope" and not value:
+                raise FrontMatterInvalid("scope: it is empty")
+            out[key] = value
+    return out
+
+
+# --- tags -------------------------------------------------------------------------------------------------------------
+
+
+@operation(
+    access=WRITE,
+    examples=(
+        "memctl tag MEM-a3185eaf3928 +auth +api --without draft",
+        "memctl tag --with auth --query token     # shows what it finds, and asks",
+        "memctl tag --with archive --from docs/old --yes",
+    ),
+    exits={1: "there is no such item, no tag is given, or nobody can be asked"},
+)
+def tag(
+    ctx: Context,
+    id: Annotated[
+        list[str] | None,
+        Arg("the items' ids, and tags to add, as +TAG; - reads ids from standard input", metavar="MEM-ID|+TAG"),
+    ] = None,
+    *,
+    add: Annotated[list[str] | None, Arg("tags to add", "--with", comma=True)] = None,
+    remove: Annotated[list[str] | None, Arg("tags to take away", "--without", comma=True)] = None,
+    wanted: Annotated[
+        Selection, Fields("query tags type source since until scope all_scopes workspace limit dry_run yes")
+    ],
+) -> PlainResult:
+    """Add tags to items, and take tags away.
+
+    Tags are compared without case; the spelling that an item has stays. After --, a word such as -draft takes that tag
+    away. Policy judges tags as it judges every text.
+    """
+    from memctl.lifecycle import correct
+    from memctl.store.items import items
+
+    words = id or []
+    plus = [*(add or ()), *(word[1:] for word in words if word.startswith("+"))]
+    minus = [*(remove or ()), *(word[1:] for word in words if word.startswith("-") and len(word) > 1)]
+    gone = {word.strip().casefold() for word in minus}
+    if not any(word.strip() for word in (*plus, *minus)):
+        raise errors.UsageError("no tag is given: +TAG, --with TAG or --without TAG", command="tag")
+    given = [word for word in words if word == "-" or word[:1] not in "+-"] or None
+    chosen = [item.id for item in select_items(ctx, "tag", given, wanted)]
+    changed, left = [], []
+    with ctx.db.atomic():
+        for item in items.get_many(ctx.db, chosen):
+            tags = [one for one in clean.union(item.tags, map(clean.one_line, plus)) if one.casefold() not in gone]
+            done = correct.edit_item(ctx.db, ctx.policy, item.id, {"tags": tags}, dry_run=wanted.dry_run)
+            if done.fields:
+                changed.append(item.id)
+            else:
+                left.append((item.id, "its tags are so already"))
+    return report_changes(ctx, "tag", changed, left, done="tagged", dry_run=wanted.dry_run)

@@ -1,0 +1,96 @@
+"""How established items are: memctl promote, and the tool memory_promote."""
+
+from memctl import errors
+from memctl.annotations import TYPE_CHECKING, Annotated, Literal
+from memctl.context import Context
+from memctl.operation import REQUIRED, WRITE, Arg, Fields, PlainResult, operation
+from memctl.parameters import Selection
+from memctl.reading.selection import MOST_TOLD, refuse_protected, select_items
+from memctl.types import MemoryItem
+
+if TYPE_CHECKING:
+    from memctl.store.quarantine import Standing
+
+_REACHED = "it stands as high already"
+
+
+@operation(
+    access=WRITE,
+    tool="memory_promote",
+    about="Promote a memory to a higher tier when it has proved to be established: mtm, or ltm for what lasts. A raw "
+    "passage of a document can be recalled from then on.",
+    answer={"id": "string", "from_tier": "string", "to_tier": "string"},
+    examples=(
+        "memctl promote MEM-a3185eaf3928",
+        "memctl promote a3185e --tier mtm",
+        "memctl ingest --source docs && memctl promote --from docs --yes  # raw passages may be recalled now",
+    ),
+    exits={1: "there is no such item, it stands as high already, or policy holds it back"},
+)
+def promote(
+    ctx: Context,
+    id: Annotated[
+        list[str] | None,
+        Arg("the items' ids, whole or shortened; - reads them from standard input", metavar="MEM-ID",
+            mcp_default=REQUIRED, mcp_help="the memory's id"),
+    ] = None,
+    *,
+    tier: Annotated[Literal["ltm", "mtm"], Arg("how established it is from now on", "--tier", mcp_help="")] = "ltm",
+    wanted: Annotated[
+        Selection, Fields("query tags type source since until scope all_scopes workspace limit dry_run yes")
+    ],
+) -> PlainResult:  # fmt: skip
+    """Raise items to a higher tier, and let raw passages be recalled.
+
+    What `ingest` stores is raw, kept out of recall until it is promoted: with --from, all of a file or folder. Nothing
+    sinks, and what policy quarantined stays so: `quarantine release` is the way out. A single item that stands as high
+    already is an error, of several such items each is named.
+    """
+    from memctl.lifecycle import correct
+    from memctl.store import quarantine
+    from memctl.store.items import items
+
+    found = select_items(ctx, "promote", id, wanted)
+    refuse_protected(ctx, [item for item in found if item.validation != "verified"], "promote")
+    standings = quarantine.standings(ctx.db, found)
+    left = [(item, why) for item in found if (why := _hindrance(item, standings[item.id], tier))]
+    hindered = {item.id for item, _ in left}
+    going = [item.id for item in found if item.id not in hindered]
+    if len(found) == 1 and left:
+        item, why = left[0]
+        if why == _REACHED:
+            raise errors.TierReached(tier=item.tier, target=tier)
+        raise errors.ItemUnchangeable(id=item.id, reason=why, remedy=f"memctl show {item.id} says more")
+    if wanted.dry_run:
+        before = {item.id: item.tier for item in items.get_many(ctx.db, going)}
+        done = [correct.Promoted(i, before[i], tier, released=standings[i].state == "raw") for i in going]
+    else:
+        done = correct.promote_items(ctx.db, going, tier)
+    for item, why in left[:MOST_TOLD]:
+        ctx.note(f"[promote] {item.id}: {why}")
+    rows = [{"id": one.id, "from_tier": one.from_tier, "to_tier": one.to_tier} for one in done]
+    lines = [f"Promoted {one.id}: {one.from_tier} → {one.to_tier}" for one in done]
+    state = {"status": "dry_run", "dry_run": True} if wanted.dry_run else {"status": "ok"}
+    if id is not None and len(rows) == 1 and not left:
+        return PlainResult(state | rows[0], lines)
+    released = sum(one.released for one in done)
+    what = "would be promoted" if wanted.dry_run else "promoted"
+    ctx.note(f"[promote] {len(done)} item(s) {what}; {released} of them were raw, and may be recalled now")
+    return PlainResult(
+        state | {"total": len(rows), "truncated": len(rows) > MOST_TOLD, "released": released,
+                 "items": rows[:MOST_TOLD],
+                 "unchanged": [{"id": item.id, "why": why} for item, why in left[:MOST_TOLD]]},
+        lines,
+    )  # fmt: skip
+
+
+def _hindrance(item: MemoryItem, standing: "Standing", tier: str) -> str:
+    """Why an item cannot be promoted; "" when it can."""
+    from memctl.names import TIERS
+
+    if item.archived:
+        return "it is archived"
+    if standing.is_held:
+        return "policy holds it back"
+    reached = TIERS.index(tier) <= TIERS.index(item.tier)
+    return _REACHED if reached and standing.state != "raw" else ""
