@@ -255,6 +255,18 @@ def readme_page() -> Iterator[str]:
     yield end + tail
 
 
+def picture(name: str) -> Callable[[], Iterator[str]]:
+    """What writes a picture."""
+
+    def lines() -> Iterator[str]:
+        sys.path.append(str(ROOT))
+        from scripts.lib import pictures
+
+        yield from getattr(pictures, name)()
+
+    return lines
+
+
 PAGES: dict[Path, Callable[[], Iterator[str]]] = {
     DOCS / "cli.md": cli_page,
     DOCS / "errors.md": errors_page,
@@ -265,6 +277,8 @@ PAGES: dict[Path, Callable[[], Iterator[str]]] = {
     ROOT / "src" / "memctl" / "mcp" / "catalog.json": catalog_page,
     DOCS / "mcp.md": mcp_page,
     ROOT / "README.md": readme_page,
+    DOCS / "question-to-block.svg": picture("question_to_block"),
+    DOCS / "item-states.svg": picture("item_states"),
 }
 
 

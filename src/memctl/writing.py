@@ -43,7 +43,7 @@ class StatementBatch:
         self.source = source
         self.items: list[MemoryItem] = []
         self._importance: dict[str, float] = {}
-        self._replaced: dict[str, str] = {}
+        self._replaced: dict[str, list[str]] = {}
 
     def add(self, item: MemoryItem, importance: float | None = None, *, supersedes: str = "") -> MemoryItem:
         """Take an item among those that `store` stores; `supersedes`: the id of the one that it replaces."""
@@ -51,7 +51,7 @@ class StatementBatch:
         if importance is not None:
             self._importance[item.id] = importance
         if supersedes:
-            self._replaced[item.id] = supersedes
+            self._replaced[item.id] = [supersedes]
         return item
 
     def statement(self, content: str, title: str, *, type: str = "note", confidence: float = 0.5) -> MemoryItem:
@@ -84,25 +84,26 @@ class StatementBatch:
         item.title = item.title or clean.one_line(item.content, TITLE_CHARS)
         item.tags = clean.union(item.tags, self.target.tags or [])
         item.entities = list(found.entities)
+        if found.supersedes:
+            self._replaced[item.id] = self._replaceable(found.supersedes)
         if found.confidence is not None:
             item.confidence = min(found.confidence, source_trust.MODEL_CONFIDENCE)
         return item
 
-    def replaced_by(self, found: "Proposed") -> str:
-        """The id of the item that a proposal replaces; "" for none, and where it is not a model's to replace."""
-        if not found.supersedes or not found.proposal.why_store.strip():
-            return ""
+    def _replaceable(self, given: Sequence[str]) -> list[str]:
+        """Those of the items that a model names which its statement may replace: active ones of the same scope, for
+        which no person vouches and which policy does not hold back.
+        """
         from memctl.lifecycle.correct import protected_items
         from memctl.store.items import items
 
         db = self.ctx.db
-        there = items.get_many(db, [items.expand_id(db, found.supersedes)])
-        why = protected_items(db, there)
-        problem = "there is no such item" if not there else "it is archived" if there[0].archived else ""
-        problem = problem or next(iter(why.values()), "")
-        if problem:
-            self.ctx.warn(f"[{self.door}] {clean.one_line(found.supersedes, TITLE_CHARS)} is not replaced: {problem}")
-        return "" if problem else there[0].id
+        found = items.get_many(db, dict.fromkeys(items.expand_id(db, word) for word in given))
+        known = [item for item in found if not item.archived and item.scope == self.scope]
+        kept = protected_items(db, known)
+        for item_id, why in kept.items():
+            self.ctx.warn(f"[{self.door.removeprefix('memctl-')}] {item_id} is not replaced: {why}")
+        return [item.id for item in known if item.id not in kept]
 
     def store(self, reason: str, *, cut: bool = False, again: bool = False) -> "StatementOutcomes":
         """Judge and store the items; what became of each.
@@ -121,7 +122,7 @@ class StatementBatch:
         similar = {}
         for item in self.items if len(self.items) <= MOST_NOTICED else ():
             some = notice.find_similar(db, item)
-            similar[item.id] = tuple(one for one in some if one.id != self._replaced.get(item.id))
+            similar[item.id] = tuple(one for one in some if one.id not in self._replaced.get(item.id, ()))
         if cut:
             done = statements.store_long_statements(db, policy, self.items, **how)
         else:
@@ -266,7 +267,7 @@ def store_proposals(
             continue
         if not found.proposal.why_store.strip():
             item.expires_at = ids.timestamp(ids.now_seconds() + 3600 * policy.expiry_hours)
-        batch.add(item, found.importance, supersedes=batch.replaced_by(found))
+        batch.add(item, found.importance)
         pending.append(row)
     outcomes = batch.store(reason).outcomes
     standing = standings_of(batch.ctx, [done.id for done in outcomes if done.id])

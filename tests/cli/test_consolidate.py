@@ -220,3 +220,81 @@ def test_an_item_of_another_program_may_be_odd() -> None:
         db.run("UPDATE memory_items SET provenance_json = 'none', tags = 'x' WHERE id = 'MEM-00000000000b'")
     assert consolidated()["items_merged"] == 2
     json.loads(ok("list", "--json").text)
+
+
+# --- candidates for a model ----------------------------------------------------------------------------------------
+
+ALIKE = (
+    "The gateway retries twice before it gives up on a request.",
+    "The gateway retries a request twice, then gives up.",
+)
+
+
+def test_candidates_are_a_prompt_within_the_budget_and_nothing_is_changed() -> None:
+    for text in ALIKE:
+        ok("remember", text)
+    ok("remember", "One of many facts. " * 40)
+    before = Path(".memory/memory.db").read_bytes()
+    found = consolidated("--candidates")
+    assert Path(".memory/memory.db").read_bytes() == before
+    assert [len(one["ids"]) for one in found["to_merge"]] == [2]
+    assert len(found["to_extract"]) == 1
+    assert found["tokens_used"] <= 2000
+    assert "<MEMORY_PROPOSALS_JSON>" in found["prompt"]
+    assert all(text in found["prompt"] for text in ALIKE)
+    assert ok("consolidate", "--candidates").text.rstrip("\n") == found["prompt"]
+    small = consolidated("--candidates", "--budget", "330")
+    assert small["truncated"]
+    assert small["tokens_used"] <= 330
+
+
+def test_old_statements_that_nobody_used_are_named() -> None:
+    made_so: tuple[tuple[int, dict[str, Any]], ...] = (
+        (40, {}), (10, {}), (40, {"usage_count": 1}), (40, {"tier": "ltm"}), (1, {}),
+    )  # fmt: skip
+    for number, (days, fields) in enumerate(made_so):
+        made = ids.timestamp(ids.now_seconds() - 86_400 * days)
+        add(f"Words of item {number}.", id=f"MEM-00000000000{number}", created_at=made, provenance=SOURCE, **fields)
+    found = consolidated("--candidates")
+    assert [one["ids"] for one in found["to_archive"]] == [["MEM-000000000000"]]
+    assert [one["ids"] for one in found["to_decay"]] == [["MEM-000000000001"]]
+
+
+def test_a_model_is_given_nothing_that_is_held_back() -> None:
+    for text in ALIKE:
+        add(text, provenance=SOURCE, injectable=False, withheld="policy")
+    assert consolidated("--candidates")["total"] == 0
+    assert ok("consolidate", "--candidates").text == ""
+
+
+def test_the_answer_comes_back_through_pull_and_replaces_what_it_names() -> None:
+    for text in ALIKE:
+        ok("remember", text)
+    (group,) = consolidated("--candidates")["to_merge"]
+    proposal = {
+        "type": "fact", "title": "Retries", "content": "The gateway gives a request up after two retries.",
+        "why_store": "one of two", "supersedes": group["ids"],
+    }  # fmt: skip
+    done = ok("pull", stdin=json.dumps([proposal]))
+    assert all(item_id in done.notes for item_id in group["ids"])
+    (item,) = stored()
+    assert item.content == proposal["content"]
+    with change() as db:
+        assert {db.item(old).superseded_by for old in group["ids"]} == {item.id}
+
+
+def test_a_model_replaces_nothing_that_a_person_verified_and_nothing_elsewhere() -> None:
+    kept = ok("remember", "The kingfisher nests by the river.").text.strip()
+    ok("verify", kept)
+    other = ok("remember", "The heron nests by the lake.", "--scope", "birds").text.strip()
+    proposal = {
+        "content": "No bird nests here.",
+        "title": "Birds",
+        "why_store": "x",
+        "supersedes": [kept, other, "MEM-0"],
+    }
+    done = ok("pull", stdin=json.dumps([proposal]))
+    assert f"{kept} is not replaced: a person verified it" in done.notes
+    with change() as db:
+        assert not db.item(kept).archived
+        assert not db.item(other).archived

@@ -181,3 +181,16 @@ def test_an_item_without_hash_of_another_program(store: str) -> None:
     with change() as db:
         db.write(MemoryItem(content=""))
     assert checks()["content_hashes"]["status"] == "pass"
+
+
+def test_verify_without_ids_checks_the_store_and_the_status_says_when(store: str) -> None:
+    assert ok("status", "--json").json()["last_verify"] is None
+    said = ok("verify", "--json").json()
+    assert said["status"] == "ok"
+    assert [one["name"] for one in said["checks"]] == ["integrity_check", *OURS[:7]]
+    assert ok("status", "--json").json()["last_verify"]
+    with change() as db:
+        db.run("INSERT INTO memory_items_fts(rowid, content) SELECT rowid, 'kestrel' FROM memory_items")
+    done = run("verify")
+    assert done.code == 1
+    assert "[FAIL] The full-text index" in done.text

@@ -8,7 +8,7 @@ import pytest
 
 from memctl import MemoryItem
 from stores import STORE, change, check_index, fails_at, stored
-from support import ok, run
+from support import golden, ok, run
 
 SECRET = "password=hunter2hunter2"
 
@@ -122,6 +122,22 @@ def test_two_histories_of_one_item_stand_in_the_order_of_time() -> None:
     again = complete()
     restore(complete("b.db"), STORE)
     assert complete() == again
+
+
+def test_two_texts_of_one_item_are_both_kept() -> None:
+    item_id = ok("remember", "The port is 8080.").text.strip()
+    ok("import", "--db", "b.db", stdin=complete())
+    for db, port in ((STORE, 9090), ("b.db", 7070)):
+        with change(db) as store:
+            store.update_item(item_id, {"content": f"The port is {port}."})
+    with change("b.db") as store:  # as an archived or merged item has it
+        store.run("UPDATE memory_revisions SET snapshot = '{}' WHERE revision_num = 2")
+    done = run("import", "--json", stdin=complete("b.db"))
+    assert f"{item_id} is here with other content" in done.notes
+    assert done.json()["skipped_conflict"] == 1
+    found = [r["snapshot"].get("content") for r in records(complete(), "revision") if r["item_id"] == item_id]
+    assert found == ["The port is 8080.", "The port is 9090.", "The port is 7070."]
+    assert stored()[0].content == "The port is 9090."
 
 
 def test_another_store_with_the_same_statement_gets_its_links() -> None:
@@ -287,3 +303,12 @@ def test_an_interrupted_restore_leaves_nothing(full: bytes) -> None:
     assert complete("fresh/memory.db") == before
     restore(full, "fresh/memory.db")
     assert complete("fresh/memory.db") == full
+
+
+def test_the_lines_are_golden(full: bytes) -> None:
+    """The shape of each kind of line, with the values of its texts left out."""
+    shapes: dict[str, dict[str, str]] = {}
+    for line in map(json.loads, full.splitlines()[1:]):
+        kinds = {key: type(value).__name__ for key, value in line.items() if key != "record"}
+        shapes.setdefault(line.get("record", "item"), kinds)
+    golden("export-complete", "".join(f"{kind}: {json.dumps(shapes[kind])}\n" for kind in ("item", *KINDS)))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from memctl import MemoryItem
 from memctl.lifecycle import markdown
 from memctl.types import MemoryProvenance
 from stores import STORE, change, stored
-from support import ok, run
+from support import golden, ok, run
 
 
 def notes(folder: str = "out", *argv: str) -> dict[str, Any]:
@@ -190,3 +191,11 @@ def test_items_as_a_graph() -> None:
         {"type": "relation", "from": "Review", "to": "Deploys", "relationType": "supersedes"},
     ]  # fmt: skip
     assert len(stored()) == 3
+
+
+def test_a_note_is_golden(frozen: None) -> None:
+    ok("remember", "We deploy on Mondays.", "--title", "Deploy day", "--type", "decision", "--tags", "deploy")
+    done = ok("export", "--format", "markdown", "-o", "out", "--json")
+    golden("export-notes-json", done.text)
+    text = Path("out", files()[0]).read_text()
+    golden("export-note", re.sub("checksum: [0-9a-f]{16}", "checksum: <hash>", text))

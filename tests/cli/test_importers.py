@@ -12,7 +12,7 @@ import pytest
 
 from memctl import MemoryItem
 from stores import STORE, change, stored
-from support import ok, run
+from support import golden, ok, run
 
 DATA = Path(__file__).parent.parent / "data"
 SECRET = "password=hunter2hunter2"
@@ -267,6 +267,7 @@ def test_the_memory_of_claude_code(scratch: Path) -> None:
     folder.mkdir()
     (folder / "MEMORY.md").write_text(
         "# Memory\n\n- [Answers](feedback_answers.md) — short ones\n- The build needs Java 17.\n"
+        "- [Gone](gone.md) is not here\n"
     )
     (folder / "feedback_answers.md").write_text(
         "---\nname: Answers\ndescription: how long they are\ntype: feedback\n---\n\nAnswer in one paragraph.\n"
@@ -275,13 +276,22 @@ def test_the_memory_of_claude_code(scratch: Path) -> None:
     (folder / "project.md").write_text("---\nname: Project\ntype: project\n---\nIt is an API.\n")
     assert load(str(folder))["imported"] == 5
     found = {item.title: item for item in all_items().values()}
-    assert found["Memory"].content == "- The build needs Java 17."
+    assert found["Memory"].content == "- The build needs Java 17.\n- [Gone](gone.md) is not here"
     assert (found["Answers"].type, found["Project"].type) == ("constraint", "fact")
     answers = found["Answers"].content
     assert links() == [
-        ("- The build needs Java 17.", "references", answers),
+        (found["Memory"].content, "references", answers),
         (answers, "references", "It is an API."),
     ]
+
+
+def test_an_index_that_says_nothing_else_is_no_item(scratch: Path) -> None:
+    folder = scratch / "memory"
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("# Memory\n\n- [Answers](answers.md) — short ones\n")
+    (folder / "answers.md").write_text("Answer in one paragraph.\n")
+    assert load(str(folder))["imported"] == 1
+    assert links() == []
 
 
 def test_hostile_notes(scratch: Path, notes: str) -> None:
@@ -342,3 +352,8 @@ def test_what_is_said_of_a_source_must_be_true(argv: list[str], notes: str) -> N
 def test_the_format_can_be_named(scratch: Path) -> None:
     (scratch / "plain").write_text("# Tea\n\nGreen.\n")
     assert load("plain", "--from", "markdown")["imported"] == 1
+
+
+def test_the_counts_are_golden() -> None:
+    golden("import-json", ok("import", database("rekal.db", REKAL_1), "--json", "-q").text)
+    golden("import", ok("import", "rekal.db", "-q", "--db", "b.db").text)

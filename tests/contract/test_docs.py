@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -20,7 +21,9 @@ SCRUBS = (
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?", "TIME"),
     (r"(?m), \d{4}-\d\d-\d\d$", ", TODAY"),
     (r"sha256:[0-9a-f]{9}\.\.\.", "sha256:…"),
-    (r"/[\w/.-]*/(?=(docs|\.memory|auth\.md)\b)", "/…/"),
+    (r"/[\w/.-]*/(?=(docs|notes|\.memory|auth\.md)\b)", "/…/"),
+    (r"(?m)^\[[0-9a-f]{6,12}(\+\d+)?\] ", r"[…\1] "),
+    (r"\b20\d\d-\d\d-\d\d\b", "DAY"),
 )
 
 
@@ -29,6 +32,16 @@ def test_generated_pages_are_fresh() -> None:
         [sys.executable, str(ROOT / "scripts/lib/docs.py"), "--check"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.svg")), ids=lambda p: p.name)
+def test_pictures_are_whole_and_shown(path: Path) -> None:
+    """They need nothing from elsewhere: no script, no font, no address but that of the format."""
+    text = path.read_text(encoding="utf-8")
+    root = ET.fromstring(text)
+    assert root.findtext("{http://www.w3.org/2000/svg}title")
+    assert re.findall(r"https?://(?!www\.w3\.org/2000/svg)|<script|href", text) == []
+    assert any(f"({path.name})" in page.read_text() or f"/{path.name})" in page.read_text() for page in BY_HAND)
 
 
 def blocks(path: Path, language: str) -> list[str]:

@@ -332,6 +332,27 @@ def test_a_stand_in_with_a_store_in_memory_works() -> None:
     store.close()
 
 
+def test_an_export_comes_in_pages_of_few_tokens(
+    plain: dict[str, Callable[..., dict[str, Any]]], store: MemoryStore
+) -> None:
+    sizes = (100, 30_000, 30_000, 200_000, 30_000, 100)
+    for number, size in enumerate(sizes):
+        store.write_item(MemoryItem(id=f"MEM-{number:012x}", content="word " * (size // 5)))
+    found, too_large, at, pages = [], [], 0, 0
+    while True:
+        done = plain["memory_export"](offset=at)
+        assert len(json.dumps(done)) < 80_000
+        found += [item["id"] for item in done["items"]]
+        too_large += done.get("too_large", [])
+        assert done["next_offset"] > at
+        at, pages = done["next_offset"], pages + 1
+        if not done["truncated"]:
+            break
+    assert pages > 1
+    assert too_large == [f"MEM-{3:012x}"]
+    assert sorted([*found, *too_large]) == [f"MEM-{number:012x}" for number in range(len(sizes))]
+
+
 def test_what_is_kept_from_models_is_not_exported_to_them(plain: Tools, store: MemoryStore) -> None:
     held = plain["memory_write"](title="Mail", content="Reach Jane Roe at jane.roe@example.com or +1 415 555 0132.")
     assert held["action"] == "quarantine"

@@ -38,7 +38,7 @@ class StatementOutcome(NamedTuple):
     id       of the new item, or of the one that says the same already; empty when it was rejected
     reasons  why policy rejected or quarantined it; they never quote the text
     changed  whether a duplicate added anything to the item that was there
-    replaced the id of the item that this one supersedes now
+    replaced the id of the item that this one supersedes now, or several, with commas
     similar  items that it nearly repeats or seems to replace, each with what shows it
     """
 
@@ -71,13 +71,13 @@ def store_long_statements(
     *,
     reason: str,
     importance: Mapping[str, float] | None = None,
-    replaced: Mapping[str, str] | None = None,
+    replaced: Mapping[str, Sequence[str]] | None = None,
 ) -> StatementOutcomes:
     """Store governed statements of any length: what is too long for policy is stored in parts.
 
     reason      stands in the revisions ("pull")
     importance  how much an item matters, by its id; its parts matter as much
-    replaced    by an item's id the one that it supersedes; of several parts the first does
+    replaced    by an item's id those that it supersedes; of several parts the first does
     """
     said, old = dict(importance or {}), dict(replaced or {})
     parts: list[MemoryItem] = []
@@ -107,7 +107,7 @@ def store_statements(
     reason: str,
     wholes: Sequence[int] = (),
     importance: Mapping[str, float] | None = None,
-    replaced: Mapping[str, str] | None = None,
+    replaced: Mapping[str, Sequence[str]] | None = None,
     again: bool = False,
 ) -> list[StatementOutcome]:
     """Judge statements and store them in one transaction; what became of each, in the order given.
@@ -118,8 +118,8 @@ def store_statements(
     wholes      for each item the number of the text that it is a part of: parts of one text are no duplicates of each
                 other
     importance  how much an item matters, by its id, where somebody said it
-    replaced    by an item's id the one that it supersedes: that is archived once the item, or one that says the same,
-                may be given to a model; what policy holds back replaces nothing
+    replaced    by an item's id those that it supersedes: they are archived once the item, or one that says the same,
+                may be given to a model; what policy holds back, or what is to expire, replaces nothing
     again       what was purged before is stored
     """
     judge = ItemPolicy(policy)
@@ -133,10 +133,13 @@ def store_statements(
         writer = _StatementWriter(db, judge, importance or {}, dict(zip((i.id for i in items), wholes, strict=False)))
         outcomes = writer.write(items, verdicts, reason)
         for at, item in enumerate(items if replaced else ()):
-            done, old_id = outcomes[at], (replaced or {}).get(item.id, "")
-            if old_id and done.kind != "rejected" and not done.quarantined and done.id != old_id:
+            done = outcomes[at]
+            if done.kind == "rejected" or done.quarantined or item.expires_at is not None:
+                continue
+            old_ids = [old_id for old_id in (replaced or {}).get(item.id, ()) if old_id != done.id]
+            for old_id in old_ids:
                 attributes.supersede(db, old_id, done.id)
-                outcomes[at] = done._replace(replaced=old_id)
+            outcomes[at] = done._replace(replaced=", ".join(old_ids))
         return outcomes
 
 

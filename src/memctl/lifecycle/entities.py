@@ -27,11 +27,10 @@ def read_lines(numbered: Iterable[tuple[int, bytes | None]]) -> Iterator[tuple[i
             value = parse_line(data)
             if not isinstance(value, dict):
                 raise InvalidLine(f"expected an object, got {jsons.kind_of(value)}")
-            lines = list(_entity_lines(value))
+            for line in _entity_lines(value):
+                yield number, line
         except InvalidLine as exc:
-            lines = [exc]
-        for line in lines:
-            yield number, line
+            yield number, exc
 
 
 def _entity_lines(value: dict[str, Any]) -> Iterator[GivenLine]:

@@ -305,6 +305,7 @@ class _ImportRun:
     def _decide_same_id(self, judged: _JudgedLine, key: _ItemKey, owned: _ItemKey, owner: MemoryItem | None) -> bool:
         given_id = judged.line.given_id
         if owned[:2] != key[:2]:
+            self.records.differing[given_id] = judged.line.item.to_dict()
             return self._leave_alone(judged, f"{given_id} is here with other content or in another scope")
         if owned.gone and not key.gone and given_id not in self.written:
             if not self.vouched:

@@ -45,6 +45,8 @@ class RecordImport:
         self._policy, self._items, self._judge = policy, ItemPolicy(policy), judge
         self._alias, self._fresh, self._refused = alias, fresh, refused
         self.counts: dict[str, int] = {}
+        #: Items that are here with other content: id -> what the line said. It becomes a part of their history.
+        self.differing: dict[str, Any] = {}
         self._told_history: set[str] = set()  # fresh items whose own revisions have come
         self._mixed: dict[str, None] = {}  # items of two histories
         self._mounts: dict[str, str] = {}  # a line's mount -> the mount that this folder has here
@@ -131,7 +133,7 @@ class RecordImport:
     def _judge_snapshot(self, given: dict[str, Any]) -> Any:
         state = given["snapshot"]
         if not isinstance(state, dict) or not state:
-            return state if isinstance(state, dict) else {}
+            return self.differing.get(given["item_id"], {})  # "as the row is", which is not the row that is here
         line = read_item({key: value for key, value in state.items() if key != "id"})
         judged, reasons = self._judge(line)
         if judged is None:
@@ -180,8 +182,8 @@ def _cell(holds: str, value: Any) -> Any:
 
 
 def _same(kind: records.RecordKind, found: Sequence[Any], row: Sequence[Any]) -> bool:
-    """Whether two rows say the same; JSON by what it means, and a link whenever it was made."""
-    if kind.name == "link":
+    """Whether two rows say the same; JSON by what it means. What nobody changes is the same under its key."""
+    if kind.name in ("link", "revision", "event"):
         return True
     for holds, one, other in zip(kind.columns.values(), found, row, strict=True):
         is_json = holds.rstrip("?") in ("json", "ids")

@@ -27,7 +27,7 @@ _FILE_LINK = r"\[([^\[\]\n]{1,200})\]\(<?([^()<>\s]{1,300}\.md)>?\)"
 def read_file(path: str, stream: BinaryIO, tell: Callable[[str], None]) -> NoteLines:
     """The lines of one note."""
     name = os.path.basename(path) or "note.md"
-    return _read_notes([(name, _whole_text(stream))], name, tell)
+    return _read_notes([(name, _whole_text(stream))], _NoteReader(name), tell)
 
 
 def _whole_text(stream: BinaryIO) -> str | InvalidLine:
@@ -46,7 +46,7 @@ def read_folder(folder: str, tell: Callable[[str], None]) -> NoteLines:
     first = next(files, None)
     if first is None:
         raise errors.FileMissing(path=folder, reason="no note (.md) is in it", remedy="name a folder of Markdown notes")
-    return _read_notes(chain([first], files), os.path.basename(os.path.abspath(folder)), tell)
+    return _read_notes(chain([first], files), _NoteReader(os.path.basename(os.path.abspath(folder)), folder), tell)
 
 
 def _files_below(folder: str) -> Iterator[tuple[str, str | InvalidLine]]:
@@ -70,8 +70,9 @@ def _files_below(folder: str) -> Iterator[tuple[str, str | InvalidLine]]:
                 )
 
 
-def _read_notes(files: Iterable[tuple[str, str | InvalidLine]], folder: str, tell: Callable[[str], None]) -> NoteLines:
-    reader = _NoteReader(folder)
+def _read_notes(
+    files: Iterable[tuple[str, str | InvalidLine]], reader: "_NoteReader", tell: Callable[[str], None]
+) -> NoteLines:
     for path, text in files:
         try:
             if isinstance(text, InvalidLine):
@@ -91,10 +92,14 @@ def _read_notes(files: Iterable[tuple[str, str | InvalidLine]], folder: str, tel
 
 
 class _NoteReader:
-    """What is known of the notes of a folder: where their relations lead shows when all are read."""
+    """What is known of the notes of a folder: where their relations lead shows when all are read.
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
+    folder  what their source is called
+    place   where they are; None for a single note
+    """
+
+    def __init__(self, folder: str, place: str | None = None) -> None:
+        self._folder, self._place = folder, place
         self._names: dict[str, str] = {}  # what a note may be called -> the id of its line
         self._relations: list[tuple[str, str, str]] = []
         self._own_links: list[tuple[str, dict[str, Any]]] = []
@@ -111,6 +116,8 @@ class _NoteReader:
             self._has_own = True
             return [*header, line]
         note = notes.read_note(text)
+        if path == "MEMORY.md":  # an index of the other notes: of those that are read as well, it says nothing new
+            note = note._replace(text=re.sub(rf"(?m)^[-*] {_FILE_LINK}[^\n]*\n?", self._unless_there, note.text))
         for key in note.left:
             self.left[key] = self.left.get(key, 0) + 1
         title, first = clean.one_line(_title(note, path)), f"{path}#0"
@@ -125,13 +132,20 @@ class _NoteReader:
             self._relations += [(first, "references", target) for _, target in re.findall(_FILE_LINK, note.text)]
         return list(lines)
 
+    def _unless_there(self, line: re.Match[str]) -> str:
+        if self._place is None or not os.path.isfile(os.path.join(self._place, line[2])):
+            return line[0]
+        self._relations.append(("MEMORY.md#0", "references", line[2]))
+        return ""
+
     def links(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The links between the notes."""
         yield from self._own_links
+        known = set(self._names.values())
         for src, relation, target in self._relations:
             there = self._names.get(target.casefold()) or self._names.get(target.removeprefix("./").casefold())
             self.missing += there is None
-            if there is not None and there != src:
+            if there is not None and there != src and src in known:
                 yield src.rpartition("#")[0], link(src, there, relation)
 
 
@@ -156,8 +170,6 @@ def _note_lines(note: notes.Note, path: str, folder: str, title: str) -> Iterato
     common = {"title": title, "provenance": provenance, "tier": "mtm", **times}
     text = re.sub(r"\A\s*# +[^\n]+\n*", "", note.text) if note.text.lstrip().startswith("# ") else note.text
     text = re.sub(r"(?m)^#+ (?:Observations|Relations)[ \t]*\n?", "", text).strip()
-    if path.rpartition("/")[2] == "MEMORY.md":  # an index of the other files: what it says beside their names
-        text = re.sub(rf"(?m)^[-*] {_FILE_LINK}[^\n]*\n?", "", text).strip()
     text = text or ("" if note.observations else note.field("description"))
     targets = clean.union(target for _, target in note.relations)
     contents = [(text, type_of(note.field("type")), tags)] if not clean.is_blank(text) else []

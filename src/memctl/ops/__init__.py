@@ -98,7 +98,9 @@ TABLE: dict[str, Row] = {
     "tag": Row("memctl.ops.change.edit", "Add tags to items, and take tags away", "Change"),
     "supersede": Row("memctl.ops.change.truth", "Replace an item by a newer statement", "Change"),
     "retract": Row("memctl.ops.change.truth", "Say that items are known to be wrong", "Change"),
-    "verify": Row("memctl.ops.change.truth", "Say that items are right: you have checked them", "Change"),
+    "verify": Row(
+        "memctl.ops.change.truth", "Say that items are right, or, without ids, check the whole store", "Change"
+    ),
     "promote": Row(
         "memctl.ops.change.promotion", "Raise items to a higher tier, and let raw passages be recalled", "Change"
     ),

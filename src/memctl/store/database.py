@@ -244,17 +244,10 @@ class Database:
         `wait`: how many seconds to try when another program is writing, before StoreBusy.
         """
         name = f"memctl_{self._depth}"
-        # SQLite's own busy handler waits, but some lock transitions return at once; those are tried again.
-        deadline = ids.monotonic() + wait
-        while True:
-            try:
-                self.conn.execute(f"SAVEPOINT {name}" if self._depth else "BEGIN IMMEDIATE")
-                break
-            except FAILURES as exc:
-                error = translate(exc, self.path)
-                if self._depth or not isinstance(error, errors.StoreBusy) or ids.monotonic() > deadline:
-                    raise error from exc
-                ids.pause(0.005, 0.05)
+        if self._depth:
+            self.run(f"SAVEPOINT {name}")
+        else:
+            self._begin(wait)
         self._depth += 1
         journal, committed = self.journal, False
         try:
@@ -277,6 +270,29 @@ class Database:
             self._depth -= 1
             if journal is not None and not self._depth:
                 journal.close(committed=committed)
+
+    def _begin(self, wait: float) -> None:
+        """Begin to write, as soon as no other program does; StoreBusy after `wait` seconds.
+
+        SQLite's own busy handler asks less and less often, so that of many writers the newest win and one may wait for
+        all the others. Here the one that has waited longest asks most often.
+        """
+        timeout, start = self.value("PRAGMA busy_timeout"), ids.monotonic()
+        self.run("PRAGMA busy_timeout = 0")
+        try:
+            while True:
+                try:
+                    self.conn.execute("BEGIN IMMEDIATE")
+                except FAILURES as exc:
+                    error, waited = translate(exc, self.path), ids.monotonic() - start
+                    if not isinstance(error, errors.StoreBusy) or waited > wait:
+                        raise error from exc
+                else:
+                    break
+                longest = 0.02 if waited < 0.2 else 0.006 if waited < 1 else 0.002
+                ids.pause(longest / 4, longest)
+        finally:
+            self.run(f"PRAGMA busy_timeout = {int(timeout)}")
 
     @contextmanager
     def snapshot(self, *, temporary: bool = False) -> Iterator[None]:

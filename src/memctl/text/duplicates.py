@@ -11,6 +11,7 @@ slip of. The exact check (`says_the_same`) then reads both texts word by word.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -83,6 +84,8 @@ _QUOTES = str.maketrans("", "", f"'`{_CURLY}")
 MOST_CHARS = 20_000
 #: Letters of a word in which one slip is looked for, and of one in which it is believed without further evidence.
 _SLIP_LETTERS, _SURE_LETTERS = 5, 8
+#: How many times as often as a slip, which is found more than once, the word itself is found at least.
+_OFTEN = 20
 #: Words that a sentence must have for a phrase of it to have moved, and for two words to have changed places.
 _PHRASE_WORDS, _SWAP_WORDS = 4, 6
 #: Statements of one key with which another is compared at most; there are more only where values alone differ.
@@ -121,7 +124,8 @@ class Statement(NamedTuple):
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
-def words_of(text: str) -> list[Word]:
+@lru_cache(maxsize=512)
+def words_of(text: str) -> tuple[Word, ...]:
     """The words of a text without fillers, in order."""
     found: list[Word] = []
     for line in text.splitlines():
@@ -137,9 +141,10 @@ def words_of(text: str) -> list[Word]:
         if sentence:
             sentence[-1] = sentence[-1]._replace(stop=".")
         found += _without_fillers(sentence)
-    return found
+    return tuple(found)
 
 
+@lru_cache(maxsize=1 << 16)
 def _word(piece: str, *, first: bool) -> Word | None:
     """The word of a piece between blanks; None for punctuation alone."""
     bare = piece.strip(_EDGE)
@@ -201,7 +206,7 @@ def may_be_slip(a: Word, b: Word, counts: Counts) -> bool:
         return False
     if {x, y} <= VALUES or {x, y} <= _CONFUSABLE or x in VALUES:
         return False
-    is_rare = (counts[y] >= 3 and 4 * counts[x] <= counts[y]) or (counts[x] <= 1 and counts[y] >= 3)
+    is_rare = counts[y] >= 3 and (counts[x] <= 1 or _OFTEN * counts[x] <= counts[y])
     # Letters that changed places, or one that is doubled, make no other word; a missing or another letter may.
     if sorted(x) == sorted(y) or (len(x) != len(y) and set(x) == set(y) and x[-1] == y[-1]):
         return len(x) >= _SLIP_LETTERS or is_rare
@@ -252,14 +257,16 @@ def says_the_same(a: Statement, b: Statement, counts: Counts) -> bool:
 
     counts  in how many statements each word is, which tells a slip of the pen from another word
     """
-    if a.content == b.content or max(len(a.content), len(b.content)) > MOST_CHARS:
-        return a.content == b.content and _titles_agree(a, b, counts)
-    if _asks(a.content) != _asks(b.content) or not _titles_agree(a, b, counts):
-        return False
-    here, there = words_of(a.content), words_of(b.content)
-    if "```" in a.content or "```" in b.content:
-        return [word.text for word in here] == [word.text for word in there]
-    return _same_words(here, there, counts)
+    if a.content != b.content:
+        if max(len(a.content), len(b.content)) > MOST_CHARS or _asks(a.content) != _asks(b.content):
+            return False
+        here, there = words_of(a.content), words_of(b.content)
+        if "```" in a.content or "```" in b.content:  # of code, no word is a slip
+            if [word.text for word in here] != [word.text for word in there]:
+                return False
+        elif not _same_words(here, there, counts):
+            return False
+    return _titles_agree(a, b, counts)
 
 
 def _without(words: Sequence[Word], others: Sequence[Word]) -> list[Word]:
@@ -387,7 +394,7 @@ def _titles_agree(a: Statement, b: Statement, counts: Counts) -> bool:
     return (_says_nothing(here, a) and _says_nothing(there, b)) or _same_words(here, there, counts)
 
 
-def _says_nothing(title: list[Word], of: Statement) -> bool:
+def _says_nothing(title: Sequence[Word], of: Statement) -> bool:
     """Whether a title has no word that the content has not; its last one may be cut off."""
     if all(word.text in _COUNTED or not re.sub(r"[\W\d_]", "", word.text) or len(word.text) == 1 for word in title):
         return True

@@ -42,7 +42,7 @@ class Proposed(NamedTuple):
     confidence: float | None = None
     entities: list[str] = []  # noqa: RUF012 - never changed in place
     importance: float | None = None
-    supersedes: str = ""  # the id of the item that it replaces
+    supersedes: list[str] = []  # noqa: RUF012 - never changed in place
 
 
 class Parsed(NamedTuple):
@@ -242,8 +242,8 @@ class _ProposalCheck(NamedTuple):
                 rule_id=rule or None,
             )
             confidence, importance = self._share(entry, "confidence"), self._share(entry, "importance")
-            replaced = self._line(entry, "supersedes") or self._line(entry, "replaces")
-            return Proposed(proposal, confidence, self._words(entry, "entities"), importance, replaced)
+            entities, replaced = self._words(entry, "entities"), [*self._words(entry, "supersedes"), *self._words(entry, "replaces")]
+            return Proposed(proposal, confidence, entities, importance, replaced)
         return None
 
     def _tell(self, field: str, problem: str) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated
@@ -53,9 +53,24 @@ def doctor(
         ctx.note(f"[FIXED] {name}")
     ctx.note("")
     ctx.note(_ENDS[worst])
-    checks = [{"name": one.name, "status": one.status, "detail": one.detail, "message": one.message} for one in found]
-    data = {"status": "ok" if worst == "pass" else worst, "checks": checks} | ({"fixed": mended} if fix else {})
+    data = {"status": "ok" if worst == "pass" else worst, "checks": _rows(found)} | ({"fixed": mended} if fix else {})
     return PlainResult(data, exit_code=1 if worst == "fail" else 0)
+
+
+def _rows(found: "Sequence[Check]") -> list[dict[str, str]]:
+    return [{"name": one.name, "status": one.status, "detail": one.detail, "message": one.message} for one in found]
+
+
+def verify_store(ctx: Context) -> PlainResult:
+    """What `memctl verify` says without ids: whether the whole store is sound; a sound one remembers when that was."""
+    from memctl.store import check
+
+    found = check.check_store(ctx.db)
+    is_sound = all(one.status != "fail" for one in found)
+    data = {"status": "ok" if is_sound else "fail", "checks": _rows(found)}
+    lines = [f"[{one.status.upper()}] {one.message}" for one in found]
+    note = (lambda: check.note_time(ctx.db, check.VERIFIED_KEY)) if is_sound else None
+    return PlainResult(data, lines, 0 if is_sound else 1, after=note)
 
 
 def _here() -> "Iterator[Check]":

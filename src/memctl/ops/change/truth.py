@@ -4,7 +4,7 @@ from memctl import errors
 from memctl.annotations import Annotated
 from memctl.context import Context
 from memctl.names import ItemType
-from memctl.operation import REQUIRED, WRITE, Arg, Fields, PlainResult, operation
+from memctl.operation import READ, REQUIRED, WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Selection, WriteTarget
 from memctl.reading.selection import checked_reason, named_items, refuse_protected, report_changes, select_items
 from memctl.text import clean
@@ -181,8 +181,12 @@ def retract(
 
 @operation(
     access=WRITE,
-    examples=("memctl verify MEM-a3185eaf3928", 'memctl verify a3185e 91b0 --why "read the code"'),
-    exits={1: "there is no such item"},
+    examples=(
+        "memctl verify MEM-a3185eaf3928",
+        'memctl verify a3185e 91b0 --why "read the code"',
+        "memctl verify               # is the store itself sound",
+    ),
+    exits={1: "there is no such item, or the store is damaged"},
 )
 def verify(
     ctx: Context,
@@ -193,13 +197,21 @@ def verify(
     *,
     reason: Annotated[str | None, Arg("how you know, kept with the item's history", "--why")] = None,
 ) -> PlainResult:
-    """Say that items are right: you have checked them.
+    """Say that items are right, or, without ids, check the whole store.
 
     A verified item comes first among equals, and no model can change it. What was retracted counts again.
+
+    Without ids nothing is changed: every page of the file is read, the full-text index is compared with the items, and
+    so are hashes, what stands beside items, documents and folders. `memctl doctor --fix` mends what it finds.
     """
     from memctl.lifecycle import correct
     from memctl.store import quarantine
 
+    if id is None and why is None:
+        from memctl.ops.care.doctor import verify_store
+
+        ctx.narrow(READ)
+        return verify_store(ctx)
     found = named_items(ctx, id or [], "verify")
     why = checked_reason(ctx, reason, "verify")
     standings = quarantine.standings(ctx.db, found)

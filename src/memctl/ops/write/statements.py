@@ -346,7 +346,7 @@ def _store_output(batch: StatementBatch, given: str, title: str | None, type: It
         proposed = [(batch.proposed(found), found) for found in parsed.proposals]
         said = [(item, found) for item, found in proposed if not clean.is_blank(item.content)]
         for item, found in said:
-            batch.add(item, found.importance, supersedes=batch.replaced_by(found))
+            batch.add(item, found.importance)
         if len(parsed.rest) > 0:
             ctx.note(f"[pull] {len(parsed.rest)} character(s) around the proposals were not stored")
         if len(said) < len(proposed):
@@ -377,6 +377,9 @@ def _report_pulled(
 ) -> PlainResult:
     """Say what became of it. Raises NothingStored when nothing of it could be stored."""
     ctx = batch.ctx
+    for outcome in kept.outcomes:
+        if outcome.replaced:
+            ctx.note(f"[pull] {outcome.id} replaces {outcome.replaced}, archived now")
     kinds = Counter(outcome.kind for outcome in kept.outcomes)
     stored, rejected, problems = kinds["stored"], kinds["rejected"], len(parsed.problems)
     rows = standings_of(ctx, [outcome.id for outcome in kept.stored]) if kept.stored else {}
