@@ -104,7 +104,7 @@ def manifest() -> dict[str, Any]:
 
 def bundle_project() -> str:
     """pyproject.toml of the bundle: only what uv must fetch."""
-    requirements = "".join(f"  {json.dumps(one)},\n" for one in [*extra("mcp"), *extra("docs")])
+    requirements = "".join(f"  {json.dumps(one)},\n" for one in extra("docs"))
     return (
         f'[project]\nname = "memctl-bundle"\nversion = "{__version__}"\nrequires-python = ">=3.10"\n'
         f"dependencies = [\n{requirements}]\n\n[tool.uv]\npackage = false\n"
@@ -113,7 +113,6 @@ def bundle_project() -> str:
 
 def server_json() -> dict[str, Any]:
     """What the registry lists: the package on PyPI, and how it is started."""
-    (sdk,) = extra("mcp")
     return {
         "$schema": SCHEMA,
         "name": registry_name(),
@@ -126,7 +125,6 @@ def server_json() -> dict[str, Any]:
                 "identifier": "memctl",
                 "version": __version__,
                 "runtimeHint": "uvx",
-                "runtimeArguments": [{"type": "named", "name": "--with", "value": sdk}],
                 "packageArguments": [{"type": "positional", "value": "serve"}],
                 "environmentVariables": [
                     {

@@ -71,9 +71,9 @@ def run_tests(python: Path, wanted: Options, *, slow: bool) -> int:
 
 def oldest_sdk() -> str:
     """The lowest version of the MCP SDK that pyproject.toml allows; the tests' own environment has the newest."""
-    found = re.search(r'^mcp = \["mcp>=([\d.]+),', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    found = re.search(r'^http = \["mcp>=([\d.]+),', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
     if not found:
-        raise SystemExit("pyproject.toml: the extra mcp names no lowest version")
+        raise SystemExit("pyproject.toml: the extra http names no lowest version")
     return f"mcp=={found[1]}.0"
 
 

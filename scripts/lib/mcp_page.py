@@ -8,14 +8,16 @@ from memctl.mcp.tools import PROMPTS, RESOURCES, instructions
 
 SOURCE = "the operations and scripts/lib/mcp_page.py"
 INTRODUCTION = """\
-`memctl serve` offers the memory to AI clients over the [Model Context Protocol](https://modelcontextprotocol.io). It
-needs the Python SDK, 1.22 to 2.x: `pip install 'memctl[mcp]'`. The [README](../README.md#in-an-ai-client) has the
+`memctl serve` offers the memory to AI clients over the [Model Context Protocol](https://modelcontextprotocol.io),
+versions 2024-11-05 to 2025-11-25 and 2026-07-28. On standard input and output it needs nothing but Python; over HTTP
+the Python SDK, 1.22 to 2.x: `pip install 'memctl[http]'`. The [README](../README.md#in-an-ai-client) has the
 configuration of each client; [cli.md](cli.md#serve) has the flags; [mcp-security.md](mcp-security.md) what stands
 around the tools.
 
 ```sh
 memctl serve --check                        # would it start? names the store it would open
 memctl serve                                # stdin and stdout, for a client that starts it
+memctl serve --sdk                          # the same, spoken by the Python SDK
 memctl serve --transport streamable-http    # http://127.0.0.1:8765/mcp, for clients that connect; prints a token
 python -m memctl.mcp.server                 # the same, with the flags of older memctl
 ```
@@ -24,9 +26,15 @@ The store is the one the command line would use in the same folder: `--db`, else
 `.memory/memory.db`; one that is missing is made when something is first stored. Clients that start servers in no
 particular folder (desktop ones) need `--db`. Several servers and the command line may use one store at the same time.
 
-The server ends when its input ends, at SIGINT and at SIGTERM, at once: what was answered is stored, a write that is
-going on has five seconds to finish. Diagnostics go to stderr, a line of JSON for each call to `--audit-log` (else
-stderr).
+The server ends when its input ends: what was asked is still answered, unless nothing is for five seconds. At SIGINT,
+SIGTERM and SIGHUP it ends within a second: what was answered is stored, a call that is going on has 0.7 seconds, and
+one that is cut stored nothing, or as much as the next sync goes on from. Diagnostics go to stderr, a line of JSON for
+each call to `--audit-log` (else stderr).
+
+Calls do not wait for each other where they need not: two that read, one that writes, one that reads a folder and two
+that ask a model run at a time. After 256 calls without an answer nothing more is read, and while 4 MiB of answers are
+unread no further call ends. A message has at most 64 MiB. Every line that is no request is answered with an error of
+JSON-RPC; half of a surrogate pair becomes U+FFFD. What the client cancels is finished, and not answered.
 
 ## Sets of tools
 

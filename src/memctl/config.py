@@ -7,11 +7,14 @@ default).
 
 import os
 from types import SimpleNamespace
-from typing import Any, ClassVar, NamedTuple
 
+from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.errors import ConfigUnreadable
 from memctl.names import STRENGTH, TIERS
 from memctl.paths import real_path
+
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 DEFAULT_INSTRUCTION = """\
 When something in this conversation is worth remembering (a decision, a constraint, a definition, a fact that will \
@@ -199,7 +202,7 @@ class ValidationError(ValueError):
 class ConfigSection(SimpleNamespace):
     """The values of one section as attributes, compared by value; missing ones get their defaults."""
 
-    section: ClassVar[str] = ""
+    section: "ClassVar[str]" = ""
 
     def __init__(self, **values: Any) -> None:
         for key in KEYS:

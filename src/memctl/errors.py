@@ -436,13 +436,15 @@ class TokenFileInvalid(MemctlError):
 
 
 class SdkMissing(MemctlError):
-    """MCP dependencies not installed. Run: pip install 'memctl[mcp]'"""
+    """HTTP and --sdk need the MCP SDK, which is not installed"""
+
+    hint = "pip install 'memctl[http]' brings it; without --transport the server needs no package at all"
 
 
 class SdkUnusable(MemctlError):
     """the MCP SDK that is installed cannot be used: {reason}"""
 
-    hint = "pip install --upgrade 'memctl[mcp]' brings one that can"
+    hint = "pip install --upgrade 'memctl[http]' brings one that can"
 
 
 class StreamsClosed(MemctlError):

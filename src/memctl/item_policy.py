@@ -10,9 +10,9 @@ release. A finding of another kind counts (`MemoryPolicy.covered_kinds`).
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import errors
+from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.store.documents.passages import SourcePosition
 from memctl.store.quarantine import Standing
 from memctl.text import clean

@@ -97,8 +97,7 @@ def test_it_holds_the_whole_package_and_nothing_else(unpacked: Path) -> None:
 def test_it_asks_for_the_packages_that_the_extras_ask_for(unpacked: Path) -> None:
     text = (unpacked / "pyproject.toml").read_text()
     asked = re.findall(r'^  "(.*)",$', text, re.MULTILINE)
-    assert asked == bundle.extra("mcp") + bundle.extra("docs")
-    assert any(one.startswith("mcp>=") for one in asked)
+    assert asked == bundle.extra("docs"), "on standard input and output the server itself needs no package"
     assert "package = false" in text
     with pytest.raises(SystemExit, match="no extra"):
         bundle.extra("nothing")
@@ -124,12 +123,11 @@ def test_the_listing_has_what_the_registry_wants(built: tuple[Path, Path]) -> No
     assert listing["version"] == package["version"] == __version__
     assert (package["registryType"], package["identifier"]) == ("pypi", "memctl")
     assert package["transport"] == {"type": "stdio"}
-    assert package["runtimeArguments"] == [{"type": "named", "name": "--with", "value": bundle.extra("mcp")[0]}]
+    assert "runtimeArguments" not in package, "uvx memctl is enough"
 
 
 def test_the_unpacked_bundle_starts(unpacked: Path, manifest: dict[str, Any], scratch: Path) -> None:
     """As a client starts it, but for uv: this interpreter has the packages already."""
-    pytest.importorskip("mcp.server")  # tests/mcp alone would pass for a package mcp
     (scratch / "docs").mkdir()
     values = {"${__dirname}": str(unpacked), "${user_config.store}": str(scratch / "m.db"),
               "${user_config.folders}": str(scratch / "docs")}  # fmt: skip

@@ -13,58 +13,32 @@ from typing import Any
 
 import pytest
 
-from clients import said, talk_http, talk_stdio, text_of
 from memctl import MemoryStore
 from memctl.mcp import tool_schema
 from memctl.types import MemoryItem
 from planted import LOW, plant
-from support import PATIENCE, ok, run
-
-HELLO = {
-    "jsonrpc": "2.0", "id": 1, "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
-}  # fmt: skip
+from support import ok, run
+from wire import HttpClient, PipeClient, listening, text_of
 
 
-class Process:
+class Process(PipeClient):
     """`memctl serve` with pipes, spoken to line by line."""
 
-    def __init__(self, *argv: str) -> None:
-        command = [sys.executable, "-m", "memctl", "serve", "--audit-log", "audit.jsonl", *argv]
-        self.popen = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        self.number = 1
+    def hello(self) -> Any:
+        assert super().hello()["result"]["serverInfo"]["name"] == "memctl Memory"
 
-    def send(self, message: dict[str, Any]) -> None:
-        assert self.popen.stdin is not None
-        self.popen.stdin.write(json.dumps({"jsonrpc": "2.0"} | message) + "\n")
-        self.popen.stdin.flush()
-
-    def read(self) -> Any:
-        assert self.popen.stdout is not None
-        return json.loads(self.popen.stdout.readline())
-
-    def hello(self) -> None:
-        self.send(HELLO)
-        assert self.read()["result"]["serverInfo"]["name"] == "memctl Memory"
-        self.send({"method": "notifications/initialized"})
-
-    def call(self, name: str, arguments: dict[str, Any], *, wait: bool = True) -> Any:
+    def request(self, name: str, arguments: dict[str, Any], *, wait: bool = True) -> Any:
         self.number += 1
         self.send({"id": self.number, "method": "tools/call", "params": {"name": name, "arguments": arguments}})
         return self.read() if wait else None
 
-    def end(self, how: str) -> tuple[int, str]:
+    def stop(self, how: str) -> tuple[int, str]:
         """The exit code and what was said on stderr."""
         if how == "eof":
-            assert self.popen.stdin is not None
-            self.popen.stdin.close()
-            self.popen.stdin = None
+            self.close_input()
         else:
             self.popen.send_signal(getattr(signal, how))
-        _, errors = self.popen.communicate(timeout=PATIENCE)
-        return self.popen.returncode, errors
+        return self.end()
 
 
 @contextmanager
@@ -81,10 +55,10 @@ def process(*argv: str) -> Iterator[Process]:
 def test_it_ends_at_once_with_all_writes_committed(how: str, code: int) -> None:
     with process() as server:
         server.hello()
-        answer = server.call("memory_write", {"title": "Freeze", "content": "Deploys freeze on Fridays."})
+        answer = server.request("memory_write", {"title": "Freeze", "content": "Deploys freeze on Fridays."})
         assert answer["result"]["structuredContent"]["status"] == "ok"
-        server.call("memory_recall", {"query": "freeze"}, wait=False)
-        ended, errors = server.end(how)
+        server.request("memory_recall", {"query": "freeze"}, wait=False)
+        ended, errors = server.stop(how)
     assert ended == code
     assert "Traceback" not in errors
     assert ok("search", "freeze", "--json").json()[0]["title"] == "Freeze"
@@ -96,25 +70,23 @@ def test_half_a_character_is_answered(half: str) -> None:
     """JavaScript cuts emoji in two; the SDK's parser takes the line for no message, and would answer nothing."""
     with process() as server:
         server.hello()
-        answer = server.call("memory_write", {"title": half, "content": f"The launch {half} is on Friday."})
+        answer = server.request("memory_write", {"title": half, "content": f"The launch {half} is on Friday."})
         assert answer["result"]["structuredContent"]["status"] == "ok"
         whole = half.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        found = server.call("memory_search", {"query": "launch"})["result"]["structuredContent"]["items"]
+        found = server.request("memory_search", {"query": "launch"})["result"]["structuredContent"]["items"]
         assert [item["title"] for item in found] == [whole]
 
 
 def test_a_write_that_waits_for_the_lock_is_finished_before_the_end() -> None:
     with process() as server:
         server.hello()
-        server.call("memory_stats", {})
+        server.request("memory_stats", {})
         with MemoryStore(".memory/memory.db") as store, store._db.atomic():
-            server.call("memory_write", {"title": "Freeze", "content": "Deploys freeze on Fridays."}, wait=False)
-            assert server.call("memory_search", {"query": "x"})["result"]["structuredContent"]["count"] == 0
-            assert server.popen.stdin is not None
-            server.popen.stdin.close()
-            server.popen.stdin = None
-        _, errors = server.popen.communicate(timeout=PATIENCE)
-    assert (server.popen.returncode, "Traceback" in errors) == (0, False)
+            server.request("memory_write", {"title": "Freeze", "content": "Deploys freeze on Fridays."}, wait=False)
+            assert server.request("memory_search", {"query": "x"})["result"]["structuredContent"]["count"] == 0
+            server.close_input()
+        code, errors = server.end()
+    assert (code, "Traceback" in errors) == (0, False)
     assert ok("search", "freeze", "--json").json()[0]["title"] == "Freeze"
 
 
@@ -125,9 +97,9 @@ def test_no_use_is_lost_when_servers_end_right_after_the_answer(how: str) -> Non
         for server in (one, two):
             server.hello()
         for server in (one, two, one):
-            assert "freeze on Fridays" in str(server.call("memory_recall", {"query": "freeze"}))
+            assert "freeze on Fridays" in str(server.request("memory_recall", {"query": "freeze"}))
         for server in (one, two):
-            _, errors = server.end(how)
+            _, errors = server.stop(how)
             assert "Traceback" not in errors
     with MemoryStore(".memory/memory.db") as store:
         assert [item.usage_count for item in store.list_items()] == [3]
@@ -138,14 +110,14 @@ def test_answers_of_any_size_reach_a_client_that_reads_late() -> None:
     with process() as server:
         server.hello()
         given = [{"title": f"Note {number}", "content": f"{number} {text}"} for number in range(40)]
-        assert server.call("memory_import", {"items": given})["result"]["structuredContent"]["imported"] == 40
+        assert server.request("memory_import", {"items": given})["result"]["structuredContent"]["imported"] == 40
         for _ in range(4):  # together more than a pipe holds, while nobody reads
-            server.call("memory_export", {}, wait=False)
-        server.call("memory_search", {"query": "note"}, wait=False)
+            server.request("memory_export", {}, wait=False)
+        server.request("memory_search", {"query": "note"}, wait=False)
         answers = [server.read()["result"]["structuredContent"] for _ in range(5)]
         assert sorted(answer["count"] for answer in answers)[1:] == [40] * 4
         assert all(str(answer).count("Fridays") >= 40 * 60 for answer in answers if answer["count"] == 40)
-        assert server.end("eof")[0] == 0
+        assert server.stop("eof")[0] == 0
 
 
 @pytest.mark.parametrize("how", ["eof", "SIGTERM"])
@@ -154,10 +126,10 @@ def test_a_model_command_does_not_outlive_the_server(how: str) -> None:
     Path("llm.sh").chmod(0o755)
     with process("--llm", str(Path("llm.sh").resolve())) as server:
         server.hello()
-        server.call("memory_loop", {"query": "q", "initial_context": "c"}, wait=False)
+        server.request("memory_loop", {"query": "q", "initial_context": "c"}, wait=False)
         while not Path("pid").exists():
             assert server.popen.poll() is None
-        _, errors = server.end(how)
+        _, errors = server.stop(how)
     assert "Traceback" not in errors
     with pytest.raises(ProcessLookupError):
         os.kill(int(Path("pid").read_text()), 0)
@@ -171,54 +143,48 @@ def test_two_servers_and_a_command_line_share_a_store() -> None:
         for number in range(10):
             for name, server in (("one", one), ("two", two)):
                 content = f"Server {name} says fact number {number}."
-                server.call("memory_write", {"title": f"{name} {number}", "content": content}, wait=False)
+                server.request("memory_write", {"title": f"{name} {number}", "content": content}, wait=False)
             ok("remember", f"The command line says fact number {number}.")
         for server in (one, two):
             answers = [server.read()["result"]["structuredContent"]["status"] for _ in range(10)]
             assert answers == ["ok"] * 10
         for server in (one, two):  # only now has each of them written everything
-            assert server.call("memory_stats", {})["result"]["structuredContent"]["total_items"] == 30
-            assert server.end("eof")[0] == 0
+            assert server.request("memory_stats", {})["result"]["structuredContent"]["total_items"] == 30
+            assert server.stop("eof")[0] == 0
 
 
-def test_a_client_over_stdio(tmp_path: Path) -> None:
-    async def scenario(client: Any) -> Any:
-        tools = [tool["name"] for tool in said(await client.list_tools())["tools"]]
-        await client.call_tool("memory_write", {"title": "Auth", "content": "We chose JWT for stateless auth."})
-        return tools, text_of(await client.call_tool("memory_recall", {"query": "which auth?"}))
-
-    with (tmp_path / "errors").open("w+") as errors:
-        tools, block = talk_stdio(scenario=scenario, errors=errors)
-        errors.seek(0)
-        said_first = errors.readline()
+def test_a_client_over_stdio() -> None:
+    with process() as server:
+        server.hello()
+        tools = [tool["name"] for tool in server.ask("tools/list")["result"]["tools"]]
+        server.call("memory_write", title="Auth", content="We chose JWT for stateless auth.")
+        block = text_of(server.call("memory_recall", query="which auth?"))
+        code, errors = server.stop("eof")
     assert tools == [listed.name for listed in tool_schema.catalog("standard")]
     assert "We chose JWT" in block
-    assert said_first == f"memctl MCP server (db={Path('.memory/memory.db').resolve()})\n"
+    assert code == 0
+    assert errors.startswith(f"memctl MCP server (db={Path('.memory/memory.db').resolve()})\n")
 
 
 @pytest.mark.slow
 def test_many_clients_over_http_lose_nothing() -> None:
+    pytest.importorskip("uvicorn")
     ok("init", "-q")
     clients, calls = 8, 5
-    with process("--transport", "streamable-http", "--port", "0", "--no-rate-limit", "--no-token") as server:
-        assert server.popen.stderr is not None
-        assert server.popen.stderr.readline().startswith("memctl MCP server (db=")
-        address = server.popen.stderr.readline().split()[3].rstrip(".")
-
-        async def scenario(client: Any, number: int) -> None:
-            for call in range(calls):
-                arguments = {"title": f"{number}-{call}", "content": f"Client {number} says fact {call}."}
-                answer = json.loads(text_of(await client.call_tool("memory_write", arguments)))
-                assert answer["status"] == "ok", answer
-                assert "##" in text_of(await client.call_tool("memory_recall", {"query": f"client {number} fact"}))
+    with listening("--no-rate-limit") as url:
 
         def one_client(number: int) -> None:
-            talk_http(f"http://{address}/mcp", lambda client: scenario(client, number))
+            client = HttpClient(url)
+            client.hello()
+            for call in range(calls):
+                answer = client.call(
+                    "memory_write", title=f"{number}-{call}", content=f"Client {number} says fact {call}."
+                )
+                assert answer["structuredContent"]["status"] == "ok", answer
+                assert "##" in text_of(client.call("memory_recall", query=f"client {number} fact"))
 
         with ThreadPoolExecutor(clients) as pool:
             assert list(pool.map(one_client, range(clients))) == [None] * clients
-        code, errors = server.end("SIGTERM")
-    assert (code, "Traceback" in errors) == (0, False)
     assert ok("stats", "--json").json()["total_items"] == clients * calls
 
 
@@ -270,22 +236,38 @@ def test_without_streams_it_says_so() -> None:
     )  # fmt: skip
 
 
-def test_without_the_sdk_it_says_so() -> None:
-    code = """
+#: As after a plain `pip install memctl`: nothing else is there, nor what the SDK would have brought.
+ALONE = """
 import sys
-class OnlyOurs:  # as after a plain `pip install memctl`: nothing else is there, nor what the SDK would have brought
+class OnlyOurs:
     def find_spec(self, name, *_):
-        if name.partition(".")[0] not in {{*sys.stdlib_module_names, "memctl"}}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+        if name.partition(".")[0] not in {*sys.stdlib_module_names, "memctl"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, OnlyOurs())
-from memctl.{module} import main
-sys.exit(main({argv}))
 """
-    for module, argv, name in (("cli", ["serve", "--check"], "memctl"), ("mcp.server", ["--check"], "memctl-mcp")):
-        command = [sys.executable, "-c", code.format(module=module, argv=argv)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_http_without_the_sdk_says_so() -> None:
+    for module, argv, name in (
+        ("cli", ["serve", "--transport", "streamable-http"], "memctl"),
+        ("cli", ["serve", "--sdk"], "memctl"),
+        ("mcp.server", ["--transport", "sse"], "memctl-mcp"),
+    ):
+        code = f"{ALONE}\nfrom memctl.{module} import main\nsys.exit(main({argv}))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert done.returncode == 1
-        assert done.stderr == f"{name}: MCP dependencies not installed. Run: pip install 'memctl[mcp]'\n"
+        assert done.stderr == (
+            f"{name}: HTTP and --sdk need the MCP SDK, which is not installed\n"
+            "hint: pip install 'memctl[http]' brings it; without --transport the server needs no package at all\n"
+        )
+
+
+def test_standard_input_and_output_need_no_package() -> None:
+    code = f"{ALONE}\nfrom memctl.cli import main\nsys.exit(main(['serve', '--audit-log', 'audit.jsonl']))"
+    asked = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_status"}}'
+    done = subprocess.run([sys.executable, "-c", code], input=asked, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["result"]["structuredContent"]["status"] == "ok"
 
 
 def test_the_module_is_a_door_too() -> None:
@@ -327,8 +309,8 @@ def test_the_documented_configurations_open_the_store_they_mean(argv: list[str],
 def test_serving_starts_no_operation() -> None:
     """What a tool needs is imported when it is called."""
     code = (
-        "import sys; from memctl.mcp.server import build_parser, create_server; "
-        "create_server(build_parser().parse_args(['--db', 'm.db'])); "
+        "import sys; from memctl.mcp.server import build, build_parser, _from_arguments; "
+        "build(*_from_arguments(build_parser().parse_args(['--db', 'm.db']))); "
         "print(*sorted(n for n in sys.modules if n.startswith('memctl.ops.')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -351,15 +333,14 @@ def test_a_server_in_a_folder_of_somebody_else_reads_and_writes_nothing() -> Non
     )
     before = planted.read_bytes()
 
-    async def scenario(client: Any) -> list[Any]:
-        calls: tuple[tuple[str, dict[str, Any]], ...] = (
-            ("memory_recall", {"query": "gateway keys"}), ("memory_search", {"query": "gateway keys"}),
-            ("memory_read", {"ids": ["MEM-1", "MEM-2"]}), ("memory_sync", {}),
-            ("memory_propose", {"items": [{"title": "Port", "content": "It is 8443.", "why_store": "asked"}]}),
-        )  # fmt: skip
-        return [said(await client.call_tool(name, arguments)) for name, arguments in calls]
-
-    recalled, found, read, *written = talk_stdio("--allow-root", "/", scenario=scenario)
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("memory_recall", {"query": "gateway keys"}), ("memory_search", {"query": "gateway keys"}),
+        ("memory_read", {"ids": ["MEM-1", "MEM-2"]}), ("memory_sync", {}),
+        ("memory_propose", {"items": [{"title": "Port", "content": "It is 8443.", "why_store": "asked"}]}),
+    )  # fmt: skip
+    with process("--allow-root", "/") as server:
+        server.hello()
+        recalled, found, read, *written = [server.call(name, **arguments) for name, arguments in calls]
     assert "evil.example" not in json.dumps([recalled, found, read])
     assert LOW in recalled["content"][0]["text"]
     assert {row["trust"] for row in found["structuredContent"]["items"]} == {LOW}
@@ -370,6 +351,7 @@ def test_a_server_in_a_folder_of_somebody_else_reads_and_writes_nothing() -> Non
 
 def test_a_program_that_makes_a_server_is_told() -> None:
     """`create_server` hands out an open store, which is for writing."""
+    pytest.importorskip("anyio")
     plant()
     code = "from memctl.mcp.server import build_parser, create_server; create_server(build_parser().parse_args([]))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -55,7 +55,7 @@ def test_a_client_gets_the_published_tools(server: Any) -> None:
     for listed in tool_schema.catalog("full"):
         tool = found.pop(listed.name)
         assert tool["inputSchema"] == listed.schema
-        assert tool.get("outputSchema") == listed.answer
+        assert tool.get("outputSchema") is None, "results are structured; a schema of each would cost tokens"
         assert tool["description"] == listed.description
         assert {key: value for key, value in tool["annotations"].items() if value is not None} == listed.annotations
     assert found == {}

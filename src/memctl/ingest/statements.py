@@ -8,9 +8,9 @@ A turn of a conversation is treated as a document is: secrets are blotted out of
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memctl import errors, ids
+from memctl.annotations import TYPE_CHECKING, Literal, NamedTuple
 from memctl.item_policy import REDACTED, ItemPolicy, holding_rules, tidy_statement
 from memctl.store import sessions
 from memctl.store.database import Database

@@ -14,7 +14,6 @@ from threading import Lock
 
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any, args_of
-from memctl.item_policy import holding_rules
 from memctl.mcp.guard import count_entries, json_bytes
 from memctl.names import SearchStrategy
 from memctl.text import clean
@@ -113,6 +112,8 @@ class AuditLogger:
         action, rule, reasons = (said.get(name) for name in _VERDICT)
         if not rule and isinstance(reasons, list | tuple) and reasons:
             rule = reasons[0]
+        from memctl.item_policy import holding_rules
+
         policy = _policy()
         if action not in ("reject", "quarantine") and not holding_rules(policy.judge(content, document=False).findings):
             if policy.redact(content) == content:

@@ -174,6 +174,20 @@ class ToolMiddleware:
             self.audit.log(tool, self.audit.new_rid(), sid, self._logged_path, outcome, found, ms)
 
 
+class InternalFault(Exception):
+    """What nobody foresaw, in a sentence; a report of it is written."""
+
+
+def unforeseen(what: str, run: Callable[[], Any], foreseen: type[Exception]) -> Any:
+    """What `run` returns, for work around the tools. Raises `foreseen` as it is, and InternalFault for all else."""
+    try:
+        return run()
+    except foreseen:
+        raise
+    except Exception as exc:
+        raise InternalFault(faults.answer(exc, what, _say)["message"]) from exc
+
+
 def error_answer(error: dict[str, str]) -> dict[str, Any]:
     """An error's dict with the keys that it has over MCP."""
     return {"status": "error", "code": error["error"]} | {k: v for k, v in error.items() if k != "error"}

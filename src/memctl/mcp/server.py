@@ -4,6 +4,7 @@ Nothing of a tool's work is imported before a call asks for it; the SDK is when 
 """
 
 import os
+import signal
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
@@ -14,13 +15,16 @@ from typing import NamedTuple
 from memctl import __version__, errors
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.context import DEFAULT_STORE, Context
+from memctl.mcp import stdio
 from memctl.mcp.audit import AuditLogger
 from memctl.mcp.guard import GuardError, ServerGuard
 from memctl.mcp.handle_pool import HandlePool
 from memctl.mcp.middleware import Metrics, ToolMiddleware
+from memctl.mcp.protocol import Protocol
 from memctl.mcp.rate_limiter import RateLimiter
 from memctl.mcp.session import SessionTracker
 from memctl.mcp.tool_schema import CatalogTool, catalog
+from memctl.mcp.tools import ToolRunner
 
 if TYPE_CHECKING:
     from memctl.api import MemoryStore
@@ -33,28 +37,24 @@ GRACE_SECONDS = 5.0
 class BuiltServer(NamedTuple):
     """A server that is ready to run, and what it is made of.
 
+    core    what answers; a transport brings it the requests
     shield  what HTTP reaches it through; None on stdio
     token   what callers need that was made for this run, because nobody named any; "" when none was
     """
 
-    server: Any
+    core: Protocol
     pool: HandlePool
     tools: list[CatalogTool]
     shield: Any = None
     token: str = ""
 
     def check(self) -> None:
-        """Open the store, import every tool's operation, and list the tools as a client would see them."""
+        """Open the store, and import every tool's operation."""
         self.pool.check_folder()
         self.pool.open()
         self.pool.close()
         for entry in self.tools:
             _ = entry.tool
-        import anyio
-
-        listed = [tool.name for tool in anyio.run(self.server.list_tools)]
-        if listed != [entry.name for entry in self.tools]:
-            raise RuntimeError(f"the SDK lists {listed}")
 
 
 def _sdk() -> Any:
@@ -74,9 +74,6 @@ def _sdk() -> Any:
 
 def build(options: Mapping[str, Any], ctx: Context) -> BuiltServer:
     """A server from the parameters of `serve`. Raises what is wrong with them."""
-    sdk = _sdk()
-    from memctl.mcp import tools
-
     llm = options["llm"]
     named = ctx.db_flag or ctx.env("MEMCTL_DB")
     try:
@@ -110,15 +107,15 @@ def build(options: Mapping[str, Any], ctx: Context) -> BuiltServer:
     except OSError as exc:
         why = exc.strerror or str(exc)
         raise errors.UsageError(f"--audit-log: cannot write to '{path}': {why}", command="serve") from exc
-    runner = tools.ToolRunner(pool, ToolMiddleware(
+    runner = ToolRunner(pool, ToolMiddleware(
         guard=guard, rate_limiter=limiter, audit=audit, sessions=SessionTracker(),
         metrics=Metrics(), db_path=db, remote=is_remote,
     ))  # fmt: skip
     chosen = catalog(options["toolset"])
-    server = sdk.make_server(NAME, chosen, runner, version=__version__, verbose=ctx.verbose)
+    core = Protocol(NAME, __version__, chosen, runner)
     if not is_remote:
-        return BuiltServer(server, pool, chosen)
-    return BuiltServer(server, pool, chosen, *_shield(server, pool, options, ctx))
+        return BuiltServer(core, pool, chosen)
+    return BuiltServer(core, pool, chosen, *_shield(core, pool, options, ctx))
 
 
 def model_commands(options: Mapping[str, Any], ctx: Context) -> list[str]:
@@ -126,13 +123,14 @@ def model_commands(options: Mapping[str, Any], ctx: Context) -> list[str]:
     return options["llm"] or [one for one in [ctx.env("MEMCTL_LLM")] if one]
 
 
-def _shield(server: Any, pool: HandlePool, options: Mapping[str, Any], ctx: Context) -> tuple[Any, str]:
+def _shield(core: Protocol, pool: HandlePool, options: Mapping[str, Any], ctx: Context) -> tuple[Any, str]:
     """What stands before the server over HTTP, and the token that was made for this run, "" if there is none.
 
     Raises what is wrong with the tokens and the address.
     """
     from secrets import token_urlsafe
 
+    sdk = _sdk()
     from memctl.mcp import http
     from memctl.mcp.session import Grant, Tokens, read_tokens
 
@@ -146,8 +144,8 @@ def _shield(server: Any, pool: HandlePool, options: Mapping[str, Any], ctx: Cont
             token = token_urlsafe(32)
             tokens = Tokens({token: Grant("this-run", writes=True)})
     shield = http.Shield(
-        _sdk().http_app(server, options["transport"]), names=http.allowed_names(host, hosts, origins), tokens=tokens,
-        allow_origins=origins, healthy=pool.is_readable,
+        sdk.http_app(sdk.MemoryServer(core, verbose=ctx.verbose), options["transport"]),
+        names=http.allowed_names(host, hosts, origins), tokens=tokens, allow_origins=origins, healthy=pool.is_readable,
     )  # fmt: skip
     return shield, token
 
@@ -157,18 +155,24 @@ def _shield(server: Any, pool: HandlePool, options: Mapping[str, Any], ctx: Cont
 
 def run(built: BuiltServer, options: Mapping[str, Any], ctx: Context) -> None:
     """Serve until the input ends or a signal comes."""
+    code: int | None = None
     if built.shield is None and (sys.stdin is None or sys.stdout is None):
         raise errors.StreamsClosed
-    built.pool.open()
+    if options["sdk"]:
+        _sdk()  # or say at once that it is missing
     ctx.note(f"memctl MCP server (db={built.pool.db_path})")
     try:
-        if built.shield is None:
-            ctx.note("Transport: stdio (local). Press Ctrl+C to stop.")
-            _sdk().run_stdio(built.server, lambda code: _end(built.pool, code))
-        else:
+        if built.shield is not None:
             _serve_http(built, options, ctx)
+        elif options["sdk"]:
+            ctx.note("Transport: stdio (local), by the SDK. Press Ctrl+C to stop.")
+            signal.signal(signal.SIGTERM, lambda number, _frame: _end(built.pool, 128 + number))
+            _sdk().MemoryServer(built.core, verbose=ctx.verbose).run("stdio")
+        else:
+            ctx.note("Transport: stdio (local). Press Ctrl+C to stop.")
+            code = stdio.serve(built.core) or None
     finally:
-        _end(built.pool)
+        _end(built.pool, code)
 
 
 def _serve_http(built: BuiltServer, options: Mapping[str, Any], ctx: Context) -> None:
@@ -192,12 +196,13 @@ def _serve_http(built: BuiltServer, options: Mapping[str, Any], ctx: Context) ->
 def _end(pool: HandlePool, code: int | None = None) -> None:
     """End what goes on: model commands, for which nobody else cares, at once; writes have a moment to finish.
 
-    With a code the process ends too, whatever threads are doing. Without one it does when something still goes on.
+    With a code, that of a signal, the process ends too, whatever threads are doing: they had their moment. Without one
+    it does when something still goes on.
     """
     process = sys.modules.get("memctl.process")  # not there as long as no program was asked
     if process is not None:
         process.end_all()
-    if pool.close(GRACE_SECONDS) and code is None:
+    if pool.close(GRACE_SECONDS if code is None else 0.0) and code is None:
         return
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
@@ -270,12 +275,14 @@ def create_server(args: Namespace) -> "tuple[Any, MemoryStore]":
             built.pool.close(GRACE_SECONDS)
             super().close()
 
-    built = build(*_from_arguments(args))
+    options, ctx = _from_arguments(args)
+    built = build(options, ctx)
+    server = _sdk().MemoryServer(built.core, verbose=ctx.verbose)
     with built.pool.context(writes=True) as inside:
         inside.allow("create")
         _ = inside.db  # which refuses a store of somebody else
         tokenizer, wal = inside.tokenizer, inside.config.store.wal_mode
-    return built.server, ServerStore(built.pool.db_path, wal, tokenizer)
+    return server, ServerStore(built.pool.db_path, wal, tokenizer)
 
 
 def main(argv: list[str] | None = None) -> int:

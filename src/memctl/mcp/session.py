@@ -21,7 +21,6 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from hmac import compare_digest
 from threading import Lock
 from typing import NamedTuple
 
@@ -164,6 +163,8 @@ class Tokens:
 
     def grant(self, token: bytes) -> Grant | None:
         """What a token allows, None if it is no token. How long that takes tells nothing about the tokens."""
+        from hmac import compare_digest
+
         digest, found = _digest(token), None
         for known, grant in self._grants:
             if compare_digest(digest, known):

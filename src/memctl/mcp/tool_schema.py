@@ -254,6 +254,13 @@ class CatalogTool:
         self.full = full
         self._tool: Tool | None = None
 
+    def listing(self) -> dict[str, Any]:
+        """What clients are told of it."""
+        return {
+            "name": self.name, "description": self.description, "inputSchema": self.schema,
+            "annotations": self.annotations,
+        }  # fmt: skip
+
     @property
     def tool(self) -> Tool:
         """The operation as a tool."""

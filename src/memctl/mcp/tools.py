@@ -20,7 +20,7 @@ from memctl.names import DEFAULT_SCOPE
 from memctl.operation import READ, utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from memctl.api import MemoryStore
     from memctl.config import MemoryConfig
@@ -201,6 +201,18 @@ PROMPTS = (
     ),
 )  # fmt: skip
 
+
+def resource_listing(uri: str, name: str, *rest: str, key: str = "uri") -> dict[str, str]:
+    """A resource as clients list it, or with `key` "uriTemplate" a template of some."""
+    return {key: uri, "name": name, "description": rest[2], "mimeType": rest[3]}
+
+
+def prompt_listing(name: str, about: str, arguments: "Sequence[tuple[str, str, bool]]") -> dict[str, Any]:
+    """A prompt as clients list it."""
+    taken = [{"name": word, "description": words, "required": needed} for word, words, needed in arguments]
+    return {"name": name, "description": about, "arguments": taken}
+
+
 #: Claude Code cuts the instructions at 2048 characters; it and Gemini show them always, before any tool's description.
 INSTRUCTIONS_LIMIT = 2000
 #: What a client tells its model about this server as a whole, line by line; each only where its tools are offered.
@@ -305,9 +317,8 @@ class Offers:
             raise NotAnswered(str(answer.data.get("message") or "refused"))
         return answer
 
-    def resource(self, tool: str, argument: str, given: "Mapping[str, str]") -> str:
-        """The text of a resource; `given` is the part of its URI, if that has one. Raises NotAnswered."""
-        value = next(iter(given.values()), DEFAULT_SCOPE)
+    def resource(self, tool: str, argument: str, value: str) -> str:
+        """The text of a resource; `value` is the part of its URI that differs. Raises NotAnswered."""
         answer = self._ask(tool, {argument: value})
         if answer.prose is not None:
             return answer.prose

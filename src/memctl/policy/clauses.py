@@ -15,9 +15,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cache, reduce
 from operator import or_
-from typing import NamedTuple
 from unicodedata import combining, normalize
 
+from memctl.annotations import NamedTuple
 from memctl.policy import lexicon
 from memctl.policy.rule import lazy_regex
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import ids
+from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.names import FindingKind, PolicyAction
 from memctl.types import MemoryItem, MemoryProposal
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from functools import reduce
 from operator import or_
-from typing import NamedTuple
 
+from memctl.annotations import NamedTuple
 from memctl.policy.normalise import SUSPICIOUS
 from memctl.policy.rule import SIGNS, Rule, lazy_regex
 

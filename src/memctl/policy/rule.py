@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import sys
 from importlib import import_module
-from typing import Any, AnyStr, NamedTuple, cast
 
+from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.names import FindingKind, PolicyAction
+
+if TYPE_CHECKING:
+    from typing import AnyStr
 
 _SIGNS = (
     "#@ #num #value #long #hidden #cjk #rot13 #reversed #leet #tag #tilde #num9 #num12 #short #blob #n324 #n334 #n63 "
@@ -100,9 +103,9 @@ class _LazyRegex:
 
 def lazy_regex(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """The same as `re.compile`, but nothing is compiled before the first use: a short text needs few of all."""
-    lazy = _LazyRegex()
+    lazy: Any = _LazyRegex()
     lazy.given = pattern, flags
-    return cast("re.Pattern[AnyStr]", lazy)
+    return lazy  # type: ignore[no-any-return]
 
 
 def parse_regex(pattern: str) -> Any:

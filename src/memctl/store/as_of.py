@@ -11,8 +11,8 @@ never fit to be given to a model, and what `memctl scan` has blotted out stays s
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
+from memctl.annotations import Any
 from memctl.store import connect
 from memctl.store.database import Database
 from memctl.store.filters import utc, utc_of

@@ -1,9 +1,9 @@
 """All that a store holds: counting it, and emptying it."""
 
 from contextlib import suppress
-from typing import Any
 
 from memctl import errors
+from memctl.annotations import Any
 from memctl.store.database import Database, index_state
 from memctl.store.items import events
 from memctl.store.journal import for_good

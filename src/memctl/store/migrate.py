@@ -3,9 +3,8 @@
 A step is never edited once released; a new one is appended. Steps only add: what older memctl and RAGIX expect stays.
 """
 
-from typing import NamedTuple
-
 from memctl import errors, ids
+from memctl.annotations import NamedTuple
 from memctl.store import schema
 from memctl.store.database import STATE, Database
 from memctl.store.search import fts

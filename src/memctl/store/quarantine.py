@@ -1,9 +1,9 @@
 """How items stand with policy, and the ways out of quarantine: released by a person, or purged for good."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
 
 from memctl import ids
+from memctl.annotations import Literal, NamedTuple
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import events, items

@@ -5,9 +5,9 @@ What a turn holds is what policy left of it: callers go through `ingest.statemen
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 from memctl import ids
+from memctl.annotations import Any, NamedTuple
 from memctl.names import DEFAULT_SCOPE
 from memctl.store.database import Database
 from memctl.store.items import items

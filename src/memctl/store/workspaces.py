@@ -1,8 +1,7 @@
 """Workspaces: saved views, by name. The table is RAGIX's, what it has no column for stands beside it."""
 
-from typing import Any, NamedTuple
-
 from memctl import errors, ids
+from memctl.annotations import Any, NamedTuple
 from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
 from memctl.store.database import Database
 from memctl.store.items import events, items

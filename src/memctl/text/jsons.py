@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+
+from memctl.annotations import Any
 
 
 def read(text: str, start: int = 0) -> tuple[Any, int]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
+from memctl.annotations import Any, NamedTuple
 from memctl.text import clean, jsons
 from memctl.types import MemoryProposal
 

@@ -78,7 +78,7 @@ AllowOrigin = Annotated[
         "memctl serve --toolset core --llm 'claude -p'",
         "memctl serve --transport streamable-http --port 8765 --token-file ~/.memctl/tokens",
     ),
-    exits={1: "the MCP SDK is not installed, or the server cannot start as asked"},
+    exits={1: "HTTP or --sdk without the Python SDK, or the server cannot start as asked"},
 )
 def serve(
     ctx: Context,
@@ -102,6 +102,7 @@ def serve(
     max_write_bytes: WriteBytes = 65_536,
     max_db_size: StoreSize = None,
     audit_log: AuditLog = None,
+    sdk: Annotated[bool, Arg("speak on stdin and stdout through the Python SDK", "--sdk")] = False,
     token_file: TokenFile = None,
     no_token: NoToken = False,
     allow_host: AllowHost = None,
@@ -109,11 +110,10 @@ def serve(
 ) -> PlainResult:
     """Serve the memory to AI clients over the Model Context Protocol.
 
-    Needs the Python SDK: pip install 'memctl[mcp]'. Without --transport it speaks on standard input and output, as
-    clients that start it expect, and ends when its input does. A store that is missing is made when something is first
-    stored. memctl docs mcp has the tools, and the
-    configuration of each client.
-    """  # fmt: skip
+    Without --transport it speaks on standard input and output, as clients that start it expect, and ends when its input
+    does. HTTP needs the Python SDK: pip install 'memctl[http]'. A store that is missing is made when something is first
+    stored. memctl docs mcp has the tools, and the configuration of each client.
+    """
     options = {name: value for name, value in locals().items() if name != "ctx"}
     # A guard of the HTTP server where there is none would only seem to guard something.
     if no_token and token_file is not None:
@@ -122,6 +122,8 @@ def serve(
         if transport == "stdio" and options[name] not in (None, False):
             flag = "--" + name.replace("_", "-")
             raise UsageError(f"{flag} is for a server that is reached over HTTP (--transport)", command="serve")
+    if sdk and transport != "stdio":
+        raise UsageError("--sdk is for standard input and output: HTTP always goes through it", command="serve")
     from memctl.mcp import server
 
     built = server.build(options, ctx)

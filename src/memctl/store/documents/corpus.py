@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
 
 from memctl import ids
+from memctl.annotations import Any, NamedTuple
 from memctl.store.database import Database
 from memctl.store.filters import LAST, Filters
 from memctl.store.items.items import load_strings
 from memctl.store.journal import for_good
+from memctl.store.search.index import has_other_scopes
 from memctl.types import CorpusMetadata
 
 
@@ -146,7 +147,7 @@ def sum_documents(
     join, where = "", "c.chunk_count > 0"
     if scopes is not None:
         inside = f"scope IN ({', '.join('?' * len(scopes))})"
-        if db.row(f"SELECT 1 FROM memory_items WHERE archived = 0 AND NOT {inside} LIMIT 1", scopes):
+        if has_other_scopes(db, scopes):
             join = f"JOIN memory_items AS i ON i.id = json_extract({_ITEM_IDS}, '$[0]') AND i.{inside}"
             values += scopes
     folder = _FOLDER

@@ -224,8 +224,11 @@ def count(db: Database, filters: Filters) -> int:
 def count_by(db: Database, filters: Filters, column: str) -> dict[str, int]:
     """How many items pass the filters, by their `type` or `tier`."""
     where, values = filters.where("i")
-    passing = f"memory_items AS i WHERE {where}" if filters.origin is None else f"({_in_order(where, column)})"
-    return dict(db.rows(f"SELECT {column}, count(*) FROM {passing} GROUP BY {column} ORDER BY {column}", values))
+    passing = f"({_in_order(where, column)}) GROUP BY {column}"
+    if filters.origin is None:  # in the order of the index of counts, so that no row has to be sorted
+        passing = f"memory_items AS i WHERE {where} GROUP BY scope, type{', tier' * (column == 'tier')}"
+    counts = f"SELECT {column}, count(*) AS n FROM {passing}"
+    return dict(db.rows(f"SELECT {column}, sum(n) FROM ({counts}) GROUP BY {column} ORDER BY {column}", values))
 
 
 def ids_by_hash(db: Database, hashes: Iterable[str]) -> dict[str, list[ContentHolder]]:

@@ -1,0 +1,321 @@
+"""The Model Context Protocol without a transport: one request in, one result out.
+
+`stdio` speaks it on pipes and `sdk` hands its results to the SDK, which speaks HTTP. Both eras of the protocol are
+answered, request by request: the one that begins with `initialize`, and the one whose requests each name their version
+in `_meta`. Nothing is announced that is not done: no subscriptions, no log levels, no lists that change.
+"""
+
+import json
+import re
+from functools import partial
+from typing import NamedTuple
+
+from memctl import ids
+from memctl.annotations import TYPE_CHECKING, Any
+from memctl.mcp import tools
+from memctl.mcp.middleware import InternalFault, unforeseen
+from memctl.mcp.tool_schema import CatalogTool, catalog
+from memctl.operation import utf8
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Say = Callable[[str], None]
+    #: Called with how many steps are done, and with words.
+    Tell = Callable[[float, str], None]
+    Json = dict[str, Any]
+
+#: Versions that `initialize` agrees to; it offers the last one to whoever asks for another.
+VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+#: Versions whose requests name them.
+MODERN_VERSIONS = ("2026-07-28",)
+PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL, NO_VERSION = (
+    -32700, -32600, -32601, -32602, -32603, -32022,
+)  # fmt: skip
+_PREFIX = "io.modelcontextprotocol/"
+_CAPABILITIES: "Json" = {"completions": {}, "prompts": {}, "resources": {}, "tools": {}}
+#: Results that a client may keep for a while. It is told not to: a server that was started anew may have other tools.
+_CACHEABLE = frozenset(
+    {"server/discover", "tools/list", "resources/list", "resources/templates/list", "prompts/list", "resources/read"}
+)
+#: Names that complete an argument, at most.
+_WORDS = 100
+#: Seconds between two words about the progress of a call.
+_PROGRESS_SECONDS = 0.1
+
+#: Where requests that take time wait, and how many threads answer them: reads, writes, folders and models do not wait
+#: for each other. Two readers answer as many calls a second as eight, and keep a quarter of the memory.
+LANES = {"read": 2, "write": 1, "folder": 1, "model": 2}
+_FOLDER_TOOLS = frozenset({"memory_sync", "memory_inspect"})
+
+
+class ProtocolError(Exception):
+    """An answer that is no result: its code, what is wrong, the data beside it, the id of the request if known."""
+
+    def __init__(self, code: int, message: str, data: "Json | None" = None, id: Any = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.data, self.id = code, message, data, id
+
+    def answer(self) -> "Json":
+        """The message on the wire."""
+        error = {"code": self.code, "message": self.message} | ({"data": self.data} if self.data else {})
+        return {"jsonrpc": "2.0", "id": self.id, "error": error}
+
+
+class Request(NamedTuple):
+    """What a client asks; a notification has no id, and no answer."""
+
+    id: str | int | float | None
+    method: str
+    params: "Json"
+
+    @property
+    def meta(self) -> "Json":
+        """What comes beside the parameters."""
+        found = self.params.get("_meta")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether it names its version. `initialize` belongs to the other era, whatever stands beside it."""
+        return f"{_PREFIX}protocolVersion" in self.meta and self.method != "initialize"
+
+
+# --- lines -----------------------------------------------------------------------------------------------------------
+
+#: Escapes of JSON: a whole surrogate pair, half of one (group 1), any other.
+_ESCAPES = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u([dD][89a-fA-F])[0-9a-fA-F]{2}|\\."
+)
+_ID = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")'
+#: Where clients put the id of a request: at the end of the line, or before anything that has an id of its own.
+_ID_LAST, _ID_FIRST = re.compile(_ID + rb"\s*\}\s*$"), re.compile(_ID)
+
+
+def parse(line: bytes) -> Request | None:
+    r"""The request in a line; None for an answer of the client's. Raises ProtocolError for everything else.
+
+    Bytes that are not UTF-8, and `\ud83d` without its other half, become U+FFFD: JavaScript makes such halves when it
+    cuts an emoji.
+    """
+    if b"\\ud" in line or b"\\uD" in line:
+        line = _ESCAPES.sub(lambda found: rb"\ufffd" if found[1] else found[0], line)
+    try:
+        message = json.loads(line.decode("utf-8", "replace"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as exc:
+        reason = "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
+        raise ProtocolError(PARSE_ERROR, f"the line is no JSON: {reason}"[:300], id=guessed_id(line)) from None
+    if not isinstance(message, dict):
+        raise ProtocolError(INVALID_REQUEST, "a message is one JSON object a line; batches are not understood")
+    number, method, params = message.get("id"), message.get("method"), message.get("params")
+    is_named = isinstance(number, str | int | float) and not isinstance(number, bool)
+    known = number if is_named else None
+    if message.get("jsonrpc") != "2.0":
+        raise ProtocolError(INVALID_REQUEST, 'a message has "jsonrpc": "2.0"', id=known)
+    if method is None and ("result" in message or "error" in message):
+        return None
+    if not isinstance(method, str):
+        raise ProtocolError(INVALID_REQUEST, "a request names its method", id=known)
+    if "id" in message and not is_named:
+        raise ProtocolError(INVALID_REQUEST, "the id of a request is a text or a number")
+    if params is not None and not isinstance(params, dict):
+        raise ProtocolError(INVALID_PARAMS, "params are a JSON object", id=known)
+    return Request(known, method, params or {})
+
+
+def guessed_id(line: bytes) -> Any:
+    """The id that an unreadable line seems to have, None without one: its sender waits for an answer to it."""
+    found = _ID_LAST.search(line[-400:]) or _ID_FIRST.search(line[:65_536])
+    return json.loads(found[1].decode("utf-8", "replace")) if found else None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def encode(message: "Json") -> bytes:
+    """A message as a line."""
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode() + b"\n"
+    except UnicodeEncodeError:
+        return utf8(text).encode() + b"\n"
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+class Protocol:
+    """The server: what it says of itself, and an answer to each request."""
+
+    def __init__(self, name: str, version: str, listed: list[CatalogTool], runner: tools.ToolRunner) -> None:
+        self.info = {"name": name, "version": version}
+        self.listed = listed
+        self.instructions = tools.instructions({entry.name for entry in listed})
+        self._runner, self._offers = runner, tools.Offers(runner)
+        #: Every tool there is: one that is not listed is answered too, since its name is documented.
+        self._tools = {entry.name: entry for entry in [*catalog("full"), *listed]}
+        self._quick: dict[str, Callable[[Json], Json]] = {
+            "initialize": self._initialize,
+            "ping": lambda _: {},
+            "server/discover": lambda _: self._discovery(),
+            "tools/list": lambda _: {"tools": [entry.listing() for entry in self.listed]},
+            "resources/list": lambda _: {"resources": [tools.resource_listing(*tools.OWN_DIGEST)]},
+            "resources/templates/list": lambda _: {
+                "resourceTemplates": [tools.resource_listing(*one, key="uriTemplate") for one in tools.RESOURCES]
+            },
+            "prompts/list": lambda _: {"prompts": [tools.prompt_listing(*one) for one in tools.PROMPTS]},
+        }
+        self._slow: dict[str, Callable[[Json], Json]] = {
+            "resources/read": self._read, "prompts/get": self._prompt, "completion/complete": self._complete,
+        }  # fmt: skip
+
+    def respond(self, request: Request, *, session: str | None = None, tell: "Tell | None" = None) -> "Json":
+        """The answer to a request, always; `tell` hears how far a call is, if the client asked for that."""
+        try:
+            self._check_era(request)
+            token = request.meta.get("progressToken")
+            is_told = tell is not None and isinstance(token, str | int) and not isinstance(token, bool)
+            said = progress(tell) if is_told and tell else None
+            ask = partial(self.result, request.method, request.params, session=session, progress=said)
+            result = unforeseen(f"request {request.method[:80]}", ask, ProtocolError)
+        except ProtocolError as exc:
+            return ProtocolError(exc.code, exc.message, exc.data, request.id).answer()
+        except InternalFault as exc:
+            return ProtocolError(INTERNAL, utf8(str(exc)), id=request.id).answer()
+        if request.is_modern:
+            result = self._stamped(request.method, result)
+        return {"jsonrpc": "2.0", "id": request.id, "result": result}
+
+    def result(
+        self, method: str, params: "Json", *, session: str | None = None, progress: "Say | None" = None
+    ) -> "Json":
+        """The result of a request. Raises ProtocolError."""
+        if method == "tools/call":
+            return self._call(params, session, progress)
+        found = self._quick.get(method) or self._slow.get(method)
+        if found is None:
+            raise ProtocolError(NO_METHOD, f"there is no method {method[:80]}")
+        return found(params)
+
+    def lane(self, request: Request) -> str:
+        """Where a request waits its turn; "" for one that costs no time."""
+        if request.method in self._slow:
+            return "read"
+        entry = self._tools.get(str(request.params.get("name"))) if request.method == "tools/call" else None
+        if entry is None:
+            return ""
+        if entry.annotations["openWorldHint"]:
+            return "model"
+        if entry.name in _FOLDER_TOOLS:
+            return "folder"
+        return "read" if entry.annotations["readOnlyHint"] else "write"
+
+    # --- the two eras ------------------------------------------------------------------------------------------------
+
+    def _initialize(self, params: "Json") -> "Json":
+        asked = params.get("protocolVersion")
+        return {
+            "protocolVersion": asked if asked in VERSIONS else VERSIONS[-1], "capabilities": _CAPABILITIES,
+            "serverInfo": self.info, "instructions": self.instructions,
+        }  # fmt: skip
+
+    def _discovery(self) -> "Json":
+        return {
+            "supportedVersions": [*MODERN_VERSIONS], "capabilities": _CAPABILITIES, "instructions": self.instructions,
+        }  # fmt: skip
+
+    @staticmethod
+    def _check_era(request: Request) -> None:
+        if not request.is_modern:
+            if request.method == "server/discover":
+                raise ProtocolError(NO_METHOD, "server/discover names the version of the protocol in _meta")
+            return
+        version = request.meta[f"{_PREFIX}protocolVersion"]
+        if version not in MODERN_VERSIONS:
+            data = {"supported": [*MODERN_VERSIONS], "requested": version if isinstance(version, str) else None}
+            raise ProtocolError(NO_VERSION, "this version of the protocol is not supported", data)
+        if not isinstance(request.meta.get(f"{_PREFIX}clientCapabilities"), dict):
+            raise ProtocolError(INVALID_PARAMS, f"_meta has no {_PREFIX}clientCapabilities")
+        if request.method == "ping":
+            raise ProtocolError(NO_METHOD, "there is no method ping in this version of the protocol")
+
+    def _stamped(self, method: str, result: "Json") -> "Json":
+        kept = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHEABLE else {}
+        meta = result.get("_meta", {}) | {f"{_PREFIX}serverInfo": self.info}
+        return result | kept | {"resultType": "complete", "_meta": meta}
+
+    # --- what takes time ---------------------------------------------------------------------------------------------
+
+    def _call(self, params: "Json", session: str | None, progress: "Say | None") -> "Json":
+        name, arguments = _text(params, "name"), params.get("arguments")
+        if arguments is not None and not isinstance(arguments, dict):
+            raise ProtocolError(INVALID_PARAMS, "arguments are a JSON object")
+        entry = self._tools.get(name)
+        if entry is None:
+            words = f"there is no tool {name[:80]}; these are: {', '.join(one.name for one in self.listed)}"
+            return {"content": [{"type": "text", "text": utf8(words)}], "isError": True}
+        return self._runner.call(entry.tool, arguments or {}, session, progress).wire()
+
+    def _read(self, params: "Json") -> "Json":
+        from urllib.parse import unquote
+
+        uri = _text(params, "uri")
+        for template, _, tool, argument, _, kind in tools.RESOURCES:
+            start, _, rest = template.partition("{")
+            end = rest.partition("}")[2]
+            word = uri[len(start) : len(uri) - len(end)]
+            if uri.startswith(start) and uri.endswith(end) and word and "/" not in word:
+                text = self._asked(self._offers.resource, tool, argument, utf8(unquote(word)))
+                return {"contents": [{"uri": uri, "mimeType": kind, "text": text}]}
+        raise ProtocolError(INVALID_PARAMS, f"there is no resource {utf8(uri)[:200]}", {"uri": utf8(uri)[:1000]})
+
+    def _prompt(self, params: "Json") -> "Json":
+        name, given = _text(params, "name"), params.get("arguments") or {}
+        found = [one for one in tools.PROMPTS if one[0] == name]
+        if not found:
+            raise ProtocolError(INVALID_PARAMS, f"there is no prompt {utf8(name)[:80]}")
+        (_, about, arguments) = found[0]
+        if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
+            raise ProtocolError(INVALID_PARAMS, "the arguments of a prompt are texts")
+        for word, _, needed in arguments:
+            if needed and not given.get(word):
+                raise ProtocolError(INVALID_PARAMS, f"the prompt {name} needs {word}")
+        text = utf8(self._asked(self._offers.prompt, name, given))
+        return {"description": about, "messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
+
+    def _complete(self, params: "Json") -> "Json":
+        argument = params.get("argument")
+        if not isinstance(argument, dict):
+            raise ProtocolError(INVALID_PARAMS, "argument has a name and a value")
+        words = self._offers.complete(_text(argument, "name"), _text(argument, "value"))
+        return {"completion": {"values": [utf8(word) for word in words[:_WORDS]], "hasMore": len(words) >= _WORDS}}
+
+    @staticmethod
+    def _asked(ask: "Callable[..., str]", *args: Any) -> str:
+        try:
+            return ask(*args)
+        except tools.NotAnswered as exc:
+            raise ProtocolError(INVALID_PARAMS, utf8(str(exc))) from exc
+
+
+def _text(params: "Json", name: str) -> str:
+    value = params.get(name)
+    if not isinstance(value, str):
+        raise ProtocolError(INVALID_PARAMS, f"{name} is missing, or no text")
+    return value
+
+
+def progress(tell: "Tell") -> "Say":
+    """What hears the words of a call and tells them on, now and then."""
+    count, shown = 0, 0.0
+
+    def say(message: str) -> None:
+        nonlocal count, shown
+        count += 1
+        now = ids.monotonic()
+        if now - shown >= _PROGRESS_SECONDS:
+            shown = now
+            tell(float(count), utf8(message))
+
+    return say
