@@ -185,13 +185,13 @@ def test_the_text_of_a_passage_stands_in_its_file(tmp_path: Path) -> None:
 
 
 def test_tags_come_and_go(gateway: str) -> None:
-    ok("tag", gateway, "+GW", "+new", "--remove", "net")
+    ok("tag", gateway, "+GW", "+new", "--without", "net")
     assert shown(gateway)["tags"] == ["gw", "new"]
     ok("tag", gateway, "--", "-new")
     assert shown(gateway)["tags"] == ["gw"]
-    assert ok("tag", gateway, "--add", "gw", "--json").json()["total"] == 0
+    assert ok("tag", gateway, "--with", "gw", "--json").json()["total"] == 0
     assert run("tag", gateway).code == 1
-    assert ok("tag", "--add", "all", "--query", "gateway", "--yes").text == f"{gateway}\n"
+    assert ok("tag", "--with", "all", "--query", "gateway", "--yes").text == f"{gateway}\n"
 
 
 # --- supersede ----------------------------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ WORKS = {
     "verify": "active raw archived superseded retracted expired",
     "promote": "active raw retracted verified expired",
 }
-ARGUMENTS = {"edit": ["--tier", "mtm"], "tag": ["--add", "x"], "supersede": ["The depot is closed."]}
+ARGUMENTS = {"edit": ["--tier", "mtm"], "tag": ["--with", "x"], "supersede": ["The depot is closed."]}
 
 
 @pytest.mark.parametrize("command", WORKS)

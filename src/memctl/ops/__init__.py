@@ -96,10 +96,15 @@ TABLE: dict[str, Row] = {
     "promote": Row(
         "memctl.ops.change.promotion", "Raise items to a higher tier, and let raw passages be recalled", "Change"
     ),
+    "retain": Row("memctl.ops.change.promotion", "Say how long items keep their worth", "Change"),
     "export": Row("memctl.ops.move.transfer", "Write items as JSON lines", "Move"),
     "import": Row("memctl.ops.move.transfer", "Read items from JSON lines, checked line by line", "Move"),
     "scan": Row("memctl.ops.care.policy", "Report what policy finds in files, or in the store", "Care"),
     "policy": Row("memctl.ops.care.policy", "Show the rules, try them on a text, or explain one", "Care"),
+    "purge": Row(
+        "memctl.ops.care.removal", "Delete items for good, with their history, and keep them from coming back", "Care"
+    ),
+    "reset": Row("memctl.ops.care.removal", "Empty the store", "Care"),
     "quarantine": Row(
         "memctl.ops.care.quarantine", "Look at what policy holds back, release it, or delete it for good", "Care"
     ),

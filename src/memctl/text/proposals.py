@@ -19,7 +19,19 @@ DELIMITER_CLOSE = "</MEMORY_PROPOSALS_JSON>"
 
 _TOOLS = ("memory.propose", "memory_propose")
 _OTHER_KEYS = frozenset(
-    ("type", "title", "tags", "why_store", "provenance_hint", "rule_id", "confidence", "importance", "entities")
+    (
+        "type",
+        "title",
+        "tags",
+        "why_store",
+        "provenance_hint",
+        "rule_id",
+        "confidence",
+        "importance",
+        "entities",
+        "supersedes",
+        "replaces",
+    )
 )
 
 
@@ -30,6 +42,7 @@ class Proposed(NamedTuple):
     confidence: float | None = None
     entities: list[str] = []  # noqa: RUF012 - never changed in place
     importance: float | None = None
+    supersedes: str = ""  # the id of the item that it replaces
 
 
 class Parsed(NamedTuple):
@@ -229,7 +242,8 @@ class _ProposalCheck(NamedTuple):
                 rule_id=rule or None,
             )
             confidence, importance = self._share(entry, "confidence"), self._share(entry, "importance")
-            return Proposed(proposal, confidence, self._words(entry, "entities"), importance)
+            replaced = self._line(entry, "supersedes") or self._line(entry, "replaces")
+            return Proposed(proposal, confidence, self._words(entry, "entities"), importance, replaced)
         return None
 
     def _tell(self, field: str, problem: str) -> None:

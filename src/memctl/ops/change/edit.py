@@ -2,20 +2,25 @@
 
 from collections.abc import Iterator, Mapping
 
-from memctl import errors, ids
+from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.names import ITEM_TYPES, TIERS, ItemType, Tier
 from memctl.operation import WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Selection
-from memctl.reading.selection import named_items, refuse_protected, report_changes, select_items
+from memctl.reading.selection import (
+    NEVER,
+    named_items,
+    refuse_protected,
+    report_changes,
+    select_items,
+    time_to_come,
+)
 from memctl.text import clean
 
 if TYPE_CHECKING:
     from memctl.lifecycle.correct import Edited
     from memctl.types import MemoryItem
-
-_NEVER = "never"
 
 
 @operation(
@@ -77,7 +82,7 @@ def edit(
     }  # fmt: skip
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if expires is not None:
-        changes["expires_at"] = _end(expires, "--expires")
+        changes["expires_at"] = time_to_come(expires, "--expires")
     if changes or importance is not None:
         done = _apply(ctx, item, changes, importance, dry_run=dry_run)
     elif ctx.bounds is not None:
@@ -110,18 +115,6 @@ def _apply(
     return correct.edit_item(ctx.db, ctx.policy, item.id, changes, importance=importance, dry_run=dry_run)
 
 
-def _end(text: str, option: str) -> str | None:
-    """The moment that a time to come means; None for never."""
-    from memctl.text import times
-
-    if text.strip().lower() in (_NEVER, ""):
-        return None
-    try:
-        return times.deadline(text, ids.now_seconds())
-    except ValueError:
-        raise errors.TimeInvalid(option=option, value=" ".join(text.split())[:40]) from None
-
-
 # --- in an editor -----------------------------------------------------------------------------------------------------
 
 
@@ -134,7 +127,7 @@ def _fields(item: "MemoryItem", importance: float) -> Iterator[tuple[str, str]]:
     yield "confidence", f"{item.confidence:g}"
     yield "importance", f"{importance:g}"
     yield "scope", item.scope
-    yield "expires", item.expires_at or _NEVER
+    yield "expires", item.expires_at or NEVER
 
 
 def _edit_whole(ctx: Context, item: "MemoryItem", *, dry_run: bool) -> "Edited":
@@ -182,7 +175,7 @@ def _changes(fields: Mapping[str, str]) -> dict[str, Any]:
         elif key == "tags":
             out[key] = [word.strip() for word in value.split(",") if word.strip()]
         elif key == "expires":
-            out["expires_at"] = _end(value, key)
+            out["expires_at"] = time_to_come(value, key)
         else:
             choices = {"type": ITEM_TYPES, "tier": TIERS}.get(key)
             if choices and value not in choices:
@@ -199,9 +192,9 @@ def _changes(fields: Mapping[str, str]) -> dict[str, Any]:
 @operation(
     access=WRITE,
     examples=(
-        "memctl tag MEM-a3185eaf3928 +auth +api --remove draft",
-        "memctl tag --add auth --query token     # shows what it finds, and asks",
-        "memctl tag --add archive --from docs/old --yes",
+        "memctl tag MEM-a3185eaf3928 +auth +api --without draft",
+        "memctl tag --with auth --query token     # shows what it finds, and asks",
+        "memctl tag --with archive --from docs/old --yes",
     ),
     exits={1: "there is no such item, no tag is given, or nobody can be asked"},
 )
@@ -212,8 +205,8 @@ def tag(
         Arg("the items' ids, and tags to add, as +TAG; - reads ids from standard input", metavar="MEM-ID|+TAG"),
     ] = None,
     *,
-    add: Annotated[list[str] | None, Arg("tags to add", "--add", comma=True)] = None,
-    remove: Annotated[list[str] | None, Arg("tags to take away", "--remove", comma=True)] = None,
+    add: Annotated[list[str] | None, Arg("tags to add", "--with", comma=True)] = None,
+    remove: Annotated[list[str] | None, Arg("tags to take away", "--without", comma=True)] = None,
     wanted: Annotated[
         Selection, Fields("query tags type source since until scope all_scopes workspace limit dry_run yes")
     ],
@@ -231,7 +224,7 @@ def tag(
     minus = [*(remove or ()), *(word[1:] for word in words if word.startswith("-") and len(word) > 1)]
     gone = {word.strip().casefold() for word in minus}
     if not any(word.strip() for word in (*plus, *minus)):
-        raise errors.UsageError("no tag is given: +TAG, --add TAG or --remove TAG", command="tag")
+        raise errors.UsageError("no tag is given: +TAG, --with TAG or --without TAG", command="tag")
     given = [word for word in words if word == "-" or word[:1] not in "+-"] or None
     chosen = [item.id for item in select_items(ctx, "tag", given, wanted)]
     changed, left = [], []

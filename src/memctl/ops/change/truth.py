@@ -23,7 +23,8 @@ from memctl.writing import StatementBatch, read_stdin, standing_words, standings
         "memctl supersede a3185e --by 91b0c2          # both are stored already",
         "git log -1 --format=%B | memctl supersede a3185e",
     ),
-    exits={1: "there is no such item, it counts no more, or policy does not let the new one be recalled"},
+    exits={1: "there is no such item, it counts no more, or policy refuses the new statement"},
+    takes_input=lambda values: values.get("text") in (None, ["-"]) and values.get("by") is None,
 )
 def supersede(
     ctx: Context,
@@ -134,7 +135,7 @@ def retract(
         Arg("the items' ids, whole or shortened; - reads them from standard input", metavar="MEM-ID"),
     ] = None,
     *,
-    why: Annotated[str | None, Arg("the reason, kept with the item's history", "--why")] = None,
+    reason: Annotated[str | None, Arg("the reason, kept with the item's history", "--why")] = None,
     wanted: Annotated[
         Selection, Fields("query tags type source since until scope all_scopes workspace limit dry_run yes")
     ],
@@ -146,12 +147,12 @@ def retract(
     """
     from memctl.lifecycle import correct
 
-    reason = checked_reason(ctx, why, "retract")
+    why = checked_reason(ctx, reason, "retract")
     found = select_items(ctx, "retract", id, wanted, fits=lambda item: item.validation != "retracted")
     ids = [item.id for item in found if item.validation != "retracted"]
     left = [(item.id, "retracted already") for item in found if item.validation == "retracted"]
     if not wanted.dry_run:
-        ids = correct.set_validation(ctx.db, ids, "retracted", "retract", reason)
+        ids = correct.set_validation(ctx.db, ids, "retracted", "retract", why)
     return report_changes(ctx, "retract", ids, left, done="retracted", dry_run=wanted.dry_run)
 
 
@@ -167,7 +168,7 @@ def verify(
         Arg("the items' ids, whole or shortened; - reads them from standard input", metavar="MEM-ID"),
     ] = None,
     *,
-    why: Annotated[str | None, Arg("how you know, kept with the item's history", "--why")] = None,
+    reason: Annotated[str | None, Arg("how you know, kept with the item's history", "--why")] = None,
 ) -> PlainResult:
     """Say that items are right: you have checked them.
 
@@ -177,11 +178,11 @@ def verify(
     from memctl.store import quarantine
 
     found = named_items(ctx, id or [], "verify")
-    reason = checked_reason(ctx, why, "verify")
+    why = checked_reason(ctx, reason, "verify")
     standings = quarantine.standings(ctx.db, found)
     left = [(item.id, "verified already") for item in found if item.validation == "verified"]
     held = [item.id for item in found if standings[item.id].is_held]
     left += [(i, "policy holds it back; memctl quarantine release lets it go first") for i in held]
     right = [item.id for item in found if item.validation != "verified" and item.id not in held]
-    ids = correct.set_validation(ctx.db, right, "verified", "verify", reason)
+    ids = correct.set_validation(ctx.db, right, "verified", "verify", why)
     return report_changes(ctx, "verify", ids, left, done="verified")
