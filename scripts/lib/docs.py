@@ -59,9 +59,9 @@ def operation(name: str) -> Operation:
 
 
 def help_of(*argv: str) -> str:
-    """What `memctl ARGV --help` prints, on a terminal 80 columns wide."""
+    """What `memctl ARGV --help -v` prints, on a terminal 80 columns wide."""
     env = {"PATH": os.defpath, "COLUMNS": "80", "LC_ALL": "C.UTF-8", "HOME": os.sep}
-    command = [sys.executable, "-m", "memctl", *argv, "--help"]
+    command = [sys.executable, "-m", "memctl", *argv, "--help", "-v"]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:
         raise SystemExit(f"memctl {' '.join(argv)} --help ended with {done.returncode}: {done.stderr}")
@@ -73,7 +73,8 @@ def cli_page() -> Iterator[str]:
     yield "# Commands\n\n" + WRITTEN.format(source="the operations")
     yield f"\n```text\n{help_of()}```\n"
     for name in commands():
-        yield f"\n## {name}\n\n```text\n{help_of(name)}```\n"
+        own = help_of(name).partition("\nGlobal options (memctl --help): ")[0]  # they stand at the top of the page
+        yield f"\n## {name}\n\n```text\n{own}```\n"
 
 
 def all_errors() -> Iterator[type[errors.MemctlError]]:

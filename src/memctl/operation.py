@@ -48,6 +48,7 @@ class Arg:
     metavar how help names its value
     comma   a list parameter that the command line takes as one word, `a,b,c` (else as several words)
     path    names a file: its bytes are kept as they are, even if they are not UTF-8
+    word    a word that, said first, stands for the flag: `mount list`; the flag itself works, and no page shows it
     cli, mcp  which faces show it; mcp="full": only the largest set of tools (`--toolset full`)
     mcp_name, mcp_default, mcp_help  how the MCP tool says it, where its documented name, default or words differ;
             a default of None there means: as if it were not given
@@ -55,7 +56,7 @@ class Arg:
 
     __slots__ = (
         "aliases", "cli", "comma", "config", "env", "flags", "ge", "help", "le", "mcp", "mcp_default", "mcp_help",
-        "mcp_name", "metavar", "path",
+        "mcp_name", "metavar", "path", "word",
     )  # fmt: skip
 
     def __init__(
@@ -75,8 +76,10 @@ class Arg:
         mcp_default: Any = ...,
         mcp_help: str | None = None,
         aliases: tuple[str, ...] = (),
+        word: str = "",
     ) -> None:
-        self.aliases = aliases
+        self.aliases: tuple[str, ...] = aliases
+        self.word: str = word
         self.help, self.flags, self.env, self.config = help, flags, env, config
         self.ge, self.le, self.metavar = ge, le, metavar
         self.comma, self.path, self.cli, self.mcp = comma, path, cli, mcp
@@ -124,8 +127,8 @@ class Param:
 
     @property
     def label(self) -> str:
-        """What a message calls it: its longest flag, or its place."""
-        return max(self.arg.flags, key=len) if self.arg.flags else self.metavar
+        """What a message calls it: its word, its longest flag, or its place."""
+        return self.arg.word or (max(self.arg.flags, key=len) if self.arg.flags else self.metavar)
 
     def value(self, text: str) -> Any:
         """The value that `text` (a word of a command line, an environment variable) means for this parameter.

@@ -30,7 +30,7 @@ MAX_ENTRIES = 500
 
 #: How a path is written, so that it is one field of one line; undone from the last to the first.
 _CODES = {ord(char): f"%{ord(char):02X}" for char in "%\t\n\r"}
-_HEAD = "# The stores that memctl trusts; memctl trust --list shows them, memctl untrust takes one out.\n"
+_HEAD = "# The stores that memctl trusts; memctl trust list shows them, memctl untrust takes one out.\n"
 
 
 class TrustEntry:

@@ -29,7 +29,7 @@ def test_no_command_prints_help_on_stdout_and_fails() -> None:
     assert (done.code, done.err) == (1, b"")
     assert run("-q").code == 1
     assert done.out == ok("--help").out == ok("-h").out == ok("help").out
-    assert all(f"  {name} " in done.text for name in commands())
+    assert set(commands()) <= set(done.text.split())
 
 
 def test_main_runs_a_list_of_words(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

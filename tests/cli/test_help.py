@@ -6,6 +6,7 @@ import pytest
 
 from memctl.annotations import Annotated
 from memctl.cli import load
+from memctl.cli.help import SCREEN
 from memctl.cli.parser import GLOBALS
 from memctl.context import Context
 from memctl.names import Tier
@@ -28,15 +29,34 @@ def test_each_page_is_golden(name: str) -> None:
 
 @pytest.mark.parametrize("name", commands())
 def test_each_page_is_complete(name: str) -> None:
-    op, text = load(name), ok("help", name).text
+    op, text = load(name), ok("help", name, "-v").text
+    assert text == ok(name, "--help", "-v").text
     assert all(max(line.find(example), 0) >= 0 for example in op.examples for line in [text])
     assert op.examples
     for param in op.params():
         if param.arg.cli:
-            assert all(f"{flag}" in text for flag in param.arg.flags or (param.metavar,))
+            assert all(f"{flag}" in text for flag in (not param.arg.word and param.arg.flags) or (param.label,))
             assert not param.arg.env or param.arg.env in text
     for code in (0, 1, 2):
         assert f"\n  {code}    " in text
+
+
+@pytest.mark.parametrize("name", ["", *commands()])
+def test_each_page_fits_a_screen_and_says_what_it_left_out(name: str) -> None:
+    page = ok("help", *filter(None, [name])).text
+    assert len(page.splitlines()) <= SCREEN
+    if not name:
+        assert set(commands()) <= set(page.split())
+        assert all(TABLE[one].summary in " ".join(ok("help", "-v").text.split()) for one in commands())
+        return
+    op = load(name)
+    for param in op.params():
+        if param.arg.cli:
+            assert param.label in page
+    hidden = [example for example in op.examples if example not in page]
+    assert not hidden or f"examples ({len(hidden)})" in " ".join(page.split())
+    if "Left out: " in page:
+        assert f"memctl help {name} -v shows all." in " ".join(page.split())
 
 
 def test_no_flag_hides_a_global_one() -> None:
@@ -96,7 +116,7 @@ def test_help_of_what_there_is_not() -> None:
     done = run("help", "serch")
     assert (done.code, done.out) == (1, b"")
     assert "did you mean 'search'?" in done.notes
-    assert ok("help", "help").out == ok("help").out
+    assert ok("help", "help").out == ok("help").out == ok("--help").out != ok("--help", "-v").out
 
 
 def test_exits_of_its_own_replace_the_common_words() -> None:

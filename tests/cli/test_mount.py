@@ -190,15 +190,19 @@ def test_the_language_is_noted_with_each_file() -> None:
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        ([], "mount needs a folder, --list or --remove"),
+        ([], "mount needs a folder, list, or remove"),
         (["nowhere"], "Path does not exist: nowhere"),
         (["docs/guide.md"], "Path is not a directory: docs/guide.md"),
         (["docs\0"], "Path does not exist"),
         (["docs", "--lang", "de"], "--lang"),
-        (["--list", "--remove", "docs"], "--remove and --list do not go together"),
-        (["docs", "--remove", "docs"], "--remove and a folder do not go together"),
-        (["docs", "--list", "--name", "n"], "--list and --name do not go together"),
-        (["--remove", "docs", "--scope", "s"], "--remove and --scope do not go together"),
+        (["--list", "--remove", "docs"], "remove and list do not go together"),
+        (["docs", "--remove", "docs"], "remove and a folder do not go together"),
+        (["docs", "--list", "--name", "n"], "list and --name do not go together"),
+        (["list", "--name", "n"], "list and --name do not go together"),
+        (["remove"], "remove: MOUNT is missing"),
+        (["remove", "a", "b"], "remove and a folder do not go together"),
+        (["list", "a", "b"], "unexpected argument 'b'"),
+        (["--remove", "docs", "--scope", "s"], "remove and --scope do not go together"),
     ],
 )
 @pytest.mark.usefixtures("docs")
@@ -218,3 +222,21 @@ def test_a_secret_in_a_pattern_is_refused() -> None:
     assert token not in done.notes
     ok("init", ".")
     assert mounted() == []
+
+
+@pytest.mark.usefixtures("docs")
+def test_what_is_done_with_mounts_is_said_in_words() -> None:
+    found = mount("docs", "--name", "d")
+    for argv in (["list"], ["--json", "list"], ["list", "docs"], ["docs", "--list"], ["list", "."]):
+        rows = ok("mount", *argv, "--json", "--db", "memory.db").json()
+        assert [row["mount_id"] for row in rows] == [found["mount_id"]]
+    assert mount("remove", "d") == {"status": "ok", "removed": found["mount_id"]}
+    assert ok("mount", "list", "--json", "--db", "memory.db").json() == []
+
+
+def test_a_folder_may_be_called_as_a_word_is() -> None:
+    for argv in (["./list"], ["--", "list"]):
+        Path("list").mkdir(exist_ok=True)
+        done = ok("mount", "--json", "--db", "memory.db", *argv)
+        assert done.json()["path"].endswith("/list")
+        assert mount("remove", "./list")["status"] == "ok"

@@ -53,6 +53,13 @@ def test_options_are_long_words_and_a_letter_means_one_thing() -> None:
         assert not param.arg.flags or any(flag.startswith("--") for flag in param.arg.flags), (name, param.name)
 
 
+def test_what_is_done_is_a_word() -> None:
+    """Not a flag such as `--list`; the flags that older memctl had stand behind words."""
+    for name, param in params():
+        if param.arg.flags and {"--list", "--remove", "--show", "--delete", "--add"} & set(param.arg.flags):
+            assert param.arg.word, name
+
+
 def test_what_cannot_be_undone_is_dry_without_yes() -> None:
     for name, param in params():
         if param.name in ("yes", "dry_run"):

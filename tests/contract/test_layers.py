@@ -223,5 +223,6 @@ def test_every_flag_is_documented(name: str) -> None:
     operation = TABLE[name].load(name)
     page = (DOCS / "cli.md").read_text(encoding="utf-8")
     section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
-    flags = [flag for param in operation.params() if param.arg.cli for flag in param.arg.flags]
+    shown = [param for param in operation.params() if param.arg.cli]
+    flags = [flag for param in shown for flag in (param.arg.word and [param.arg.word]) or param.arg.flags]
     assert [flag for flag in flags if flag not in section] == []

@@ -80,6 +80,7 @@ JOBS = {
     "workspace": (["workspace", "set", "w", "--read", "a,b", "--budget", "9", "--db", "box/memory.db"], "", ("pull",)),
     "a session's turns": (["-c", TURNS], "", ("pull",)),
     "import": (["import", "--db", "box/memory.db"], LINES, ("pull",)),
+    "consolidate": (["consolidate", "--db", "box/memory.db"], "", ("pull", "repeat", "ingest")),
     "show": (["show", "ID", "--db", "box/memory.db"], "", ("pull",)),
 }
 
@@ -102,6 +103,10 @@ def prepare(folder: Path, steps: tuple[str, ...]) -> str | None:
         "push": lambda: memctl(folder, "push", "gateway", "--source", "docs", "--db", str(store)),
         "sync": lambda: memctl(folder, "sync", "docs", "--db", str(store)),
         "pull": lambda: memctl(folder, "pull", "--db", str(store), stdin=ANSWER),
+        "repeat": lambda: memctl(
+            folder, "remember", "For sessions, we chose Redis", "--type", "decision", "--db", str(store)
+        ),
+        "ingest": lambda: memctl(folder, "ingest", "--source", "docs", "--db", str(store)),
         "edit": lambda: (docs / "guide.md").write_text(EDITED),
         "delete": notes.unlink,
         "restore": lambda: notes.write_text(SECOND),

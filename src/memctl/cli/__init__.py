@@ -48,9 +48,11 @@ def _dispatch(argv: list[str], console: Console) -> int:
     given = parser.leading(argv)
     name, rest = (given.words[0], given.words[1:]) if given.words else ("", [])
     if given.version or given.help:
-        return _about([name], console, version=given.version)
+        return _about([name], console, given)
     if name in ("", "help"):
-        _about(rest, console)
+        words = [word for word in rest if word not in ("-v", "--verbose")]
+        given.verbose = given.verbose or len(words) < len(rest)
+        _about(words, console, given)
         return 0 if name else 1
     if name == "hooks" and "safety-guard" in rest:
         raise HookMissing
@@ -62,13 +64,13 @@ def _dispatch(argv: list[str], console: Console) -> int:
             _keep_input(op, _context(given, console), argv, exc)
         raise
     if values is None:
-        return _about([name], console, version=given.version)
+        return _about([name], console, given)
     return _call(op, values, given, console, argv)
 
 
-def _about(words: Sequence[str], console: Console, *, version: bool = False) -> int:
+def _about(words: Sequence[str], console: Console, given: parser.Given) -> int:
     """Print the version, the page of a command, what the documentation says of a topic, or the list of commands."""
-    if version:
+    if given.version:
         from memctl import __version__
 
         console.text([f"memctl {__version__}"])
@@ -77,9 +79,9 @@ def _about(words: Sequence[str], console: Console, *, version: bool = False) -> 
 
     name = words[0] if words else ""
     if name in ("", "help") or name.startswith("-"):
-        console.page(pages.overview())
+        console.page(pages.overview(full=given.verbose))
     elif name in commands():
-        console.page(pages.page(load(name)))
+        console.page(pages.page(load(name), full=given.verbose))
     else:
         from memctl.ops.start.docs import find_topic
 

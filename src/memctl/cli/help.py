@@ -2,11 +2,11 @@
 
 import os
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memctl.cli.parser import GLOBALS, Option
 from memctl.operation import Operation, Param
-from memctl.ops import GROUPS, TABLE
+from memctl.ops import EVERYDAY, GROUPS, TABLE, commands
 
 #: Exit codes that every command shares.
 EXITS = {
@@ -18,6 +18,8 @@ EXITS = {
     143: "terminated (SIGTERM)",
 }
 _COLUMN = 24
+#: Lines of a page: what does not fit is named at its end.
+SCREEN = 40
 
 
 def width() -> int:
@@ -26,28 +28,83 @@ def width() -> int:
     return min(max(int(text), 50), 120) if text.isascii() and text.isdigit() and len(text) < 6 else 80
 
 
-def overview() -> Iterator[str]:
-    """What `memctl --help` prints: the commands by group."""
+def overview(*, full: bool = False) -> Iterator[str]:
+    """What `memctl --help` prints: the everyday commands, and the names of all; `full`: all with a line each."""
     yield "usage: memctl [global options] COMMAND [arguments]"
     yield ""
     yield from textwrap.wrap("Memory for LLMs in one SQLite file. Answers go to stdout, remarks to stderr.", width())
-    for group in GROUPS:
-        rows = [(name, row.summary) for name, row in TABLE.items() if row.group == group and row.cli]
-        if rows:
-            yield from _section(group, rows, column=14)
-    yield from _section("Global options (before or after the command)", map(_global, GLOBALS))
-    yield from _section("Exit status", ((str(code), words) for code, words in EXITS.items()), column=7)
+    groups = {group: [name for name in commands() if TABLE[name].group == group] for group in GROUPS}
+    if full:
+        for group, names in groups.items():
+            yield from _section(group, [(name, TABLE[name].summary) for name in names], column=14)
+        yield from _section("Global options (before or after the command)", map(_global, GLOBALS))
+        yield from _section("Exit status", ((str(code), words) for code, words in EXITS.items()), column=7)
+        yield ""
+        yield from textwrap.wrap("memctl help COMMAND (or memctl COMMAND --help) tells more about a command.", width())
+        return
+    yield from _section("Everyday", [(name, TABLE[name].summary) for name in EVERYDAY], column=12)
+    yield from _section("All commands", [(group, " ".join(names)) for group, names in groups.items()], column=12)
     yield ""
-    yield from textwrap.wrap("memctl help COMMAND (or memctl COMMAND --help) tells more about a command.", width())
+    yield from _global_line("Global options, before or after the command")
+    yield from textwrap.wrap(
+        "memctl help COMMAND tells more about a command, memctl help -v a line about each, memctl docs the rest.",
+        width(),
+    )
 
 
-def page(op: Operation) -> Iterator[str]:
-    """What `memctl COMMAND --help` prints."""
-    params = [param for param in op.params() if param.arg.cli]
-    line = head = f"usage: memctl {op.name}"
-    for param in sorted(params, key=lambda param: not param.positional):
+def _global_line(title: str) -> Iterator[str]:
+    named = (f"{one.flags[-1]}{one.metavar and ' ' + one.metavar}" for one in GLOBALS)
+    yield from textwrap.wrap(f"{title}: {', '.join(named)}.", width(), break_on_hyphens=False)
+
+
+def page(op: Operation, *, full: bool = False) -> Iterator[str]:
+    """What `memctl COMMAND --help` prints: what fits a screen, and what it left out; `full`: all of it."""
+    options = [_row(param) for param in _options(op)]
+    examples = [f"  {line}" for line in op.examples]
+    exits = {code: EXITS[code] for code in (0, 1, 2)} | op.exits
+    ends = [(str(code), words) for code, words in sorted(exits.items())]
+    for few, shown, with_ends in _ways(len(options), len(examples)):
+        left = [param.label for param in _options(op)[shown:]]
+        lines = [*_head(op, brief=bool(left)), *_section("Options", options[:shown])]
+        if examples:
+            lines += ["", "Examples", *examples[:few]]
+        if with_ends:
+            lines += _section("Exit status", ends, column=7)
+        lines += ["", *_global_line("Global options (memctl --help)")]
+        left += [] if few >= len(examples) else [f"examples ({len(examples) - few})"]
+        left += [] if with_ends else ["the exit status"]
+        if left:
+            words = f"Left out: {', '.join(left)}. memctl help {op.name} -v shows all."
+            lines += textwrap.wrap(words, width(), break_on_hyphens=False)
+        if full or len(lines) <= SCREEN:
+            break
+    yield from lines
+
+
+def _ways(options: int, examples: int) -> Iterator[tuple[int, int, bool]]:
+    """How many examples and options a page shows, and whether the exit status, the fullest first."""
+    yield examples, options, True
+    yield examples, options, False
+    yield from ((few, options, False) for few in range(examples - 1, 1, -1))
+    yield from ((min(2, examples), shown, False) for shown in range(options - 1, -1, -1))
+
+
+def _options(op: Operation) -> list[Param]:
+    return [param for param in op.params() if param.arg.cli and not _goes_by_place(param)]
+
+
+def _head(op: Operation, *, brief: bool) -> Iterator[str]:
+    """The usage, `brief` or with every option, what the command does, and what goes by its place."""
+    placed = [param for param in op.params() if param.arg.cli and _goes_by_place(param)]
+    parts = [_spelled(p, ()) if p.required else f"[{_spelled(p, ())}]" for p in placed]
+    if any(param.arg.word for param in placed):  # either a thing, or a word that says what to do
+        parts = [f"[{' | '.join(_spelled(p, ()) for p in placed)}]"]
+    for param in () if brief else _options(op):
         text = _spelled(param, param.arg.flags[:1])
-        part = text if param.required else f"[{text}]"
+        parts.append(text if param.required else f"[{text}]")
+    parts += ["[options]"] * brief
+    line = head = f"usage: memctl {op.name}"
+    for part in parts:
         if len(line) + len(part) + 1 > width():
             yield line
             line = " " * len(head)
@@ -62,19 +119,19 @@ def page(op: Operation) -> Iterator[str]:
             yield from paragraph.splitlines()
         else:
             yield from textwrap.wrap(paragraph, width())
-    yield from _section("Arguments", (_row(p) for p in params if p.positional))
-    yield from _section("Options", (_row(p) for p in params if not p.positional))
-    yield from _section("Global options", map(_global, GLOBALS))
-    if op.examples:
-        yield from ("", "Examples", *(f"  {line}" for line in op.examples))
-    exits = {code: EXITS[code] for code in (0, 1, 2)} | op.exits
-    yield from _section("Exit status", ((str(code), words) for code, words in sorted(exits.items())), column=7)
+    yield from _section("Arguments", map(_row, placed))
+
+
+def _goes_by_place(param: Param) -> bool:
+    return param.positional or bool(param.arg.word)
 
 
 def _spelled(param: Param, flags: tuple[str, ...]) -> str:
-    names = ", ".join(flags)
+    names = param.arg.word or ", ".join(flags)
     if param.positional:
         return param.metavar + (" ..." if param.many else "")
+    if param.arg.word and param.scalar is not bool:
+        return f"{param.arg.word} {param.metavar}"
     if param.scalar is bool:
         return names
     value = ",".join(param.choices)
@@ -112,8 +169,7 @@ def _global(one: Option) -> tuple[str, str]:
     return ", ".join(one.flags) + (f" {one.metavar}" if one.metavar else ""), one.help
 
 
-def _section(title: str, rows: "Iterator[tuple[str, str]] | map[tuple[str, str]] | list[tuple[str, str]]",
-             column: int = _COLUMN) -> Iterator[str]:  # fmt: skip
+def _section(title: str, rows: "Iterable[tuple[str, str]]", column: int = _COLUMN) -> Iterator[str]:
     first = True
     for name, words in rows:
         if first:

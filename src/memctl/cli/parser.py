@@ -32,7 +32,7 @@ GLOBALS = (
     Option(("--config",), "the config file (else config.json beside the store)", "PATH"),
     Option(("--json",), "print the result as JSON, and errors as JSON on stderr"),
     Option(("-q", "--quiet"), "no remarks on stderr; warnings and errors stay"),
-    Option(("-v", "--verbose"), "print more: what a model says on stderr, an internal error whole"),
+    Option(("-v", "--verbose"), "print more: all of a help page, what a model says on stderr, an internal error whole"),
     Option(("-h", "--help"), "show help and exit"),
     Option(("--version",), "print the version and exit"),
 )
@@ -144,7 +144,8 @@ class _Parser(argparse.ArgumentParser):
                 how = {"action": "store_true" if param.scalar is bool else _Once}
             self.add_argument(*param.arg.flags, *param.arg.aliases, dest=param.name, **how)
         self.flags = [flag for one in GLOBALS for flag in one.flags]
-        self.flags += [flag for param in params for flag in param.arg.flags]
+        self.flags += [flag for param in params if not param.arg.word for flag in param.arg.flags]
+        self.words = {param.arg.word: param for param in params if param.arg.word}
 
     def read(self, words: Sequence[str], given: Given) -> list[str]:
         """Put the words into `given`; returns those that have no place there."""
@@ -165,8 +166,10 @@ class _Parser(argparse.ArgumentParser):
         options: list[str] = []
         rest: list[str] = []
         left = 0  # words that the option before may still take
+        first_is_plain = False
         for at, word in enumerate(words):
             if word == "--":
+                first_is_plain = not rest
                 rest += words[at + 1 :]
                 break
             if self._parse_optional(word) is not None:
@@ -177,7 +180,19 @@ class _Parser(argparse.ArgumentParser):
                 left -= 1
             else:
                 rest.append(word)
+        if rest and rest[0] in self.words and not first_is_plain:
+            options, rest = self._said_by_word(options, rest)
         return [*options, "--", *rest] if rest else options
+
+    def _said_by_word(self, options: list[str], rest: list[str]) -> tuple[list[str], list[str]]:
+        """The same with the flag that the first word stands for, and the value behind it."""
+        param = self.words[rest[0]]
+        flag = param.arg.flags[-1]
+        if param.scalar is bool:
+            return [*options, flag], rest[1:]
+        if len(rest) == 1:
+            self.error(f"{rest[0]}: {param.metavar} is missing")
+        return [*options, f"{flag}={rest[1]}"], rest[2:]
 
     def _room(self, word: str) -> int:
         """How many of the words after an option are its values, at most; `-qk` takes as many as its last letter."""

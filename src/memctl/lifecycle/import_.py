@@ -68,7 +68,7 @@ class ImportCounts:
 class _JudgedLine(NamedTuple):
     """A line that may be imported; `rules` hold it back, by what it says itself and by what policy finds in it."""
 
-    number: int
+    place: str
     line: ItemLine
     redacted: bool
     rules: tuple[str, ...]
@@ -92,7 +92,7 @@ GivenLine = bytes | dict[str, object] | InvalidLine | None
 def import_lines(
     db: Database | None,
     policy: "MemoryPolicy",
-    numbered: Iterable[tuple[int, GivenLine]],
+    lines: Iterable[tuple[int | str, GivenLine]],
     *,
     preserve_ids: bool = False,
     dry_run: bool = False,
@@ -102,6 +102,7 @@ def import_lines(
 ) -> ImportCounts:
     """Import every line, in one transaction; the counts.
 
+    lines    where each stands (the number of a line, or words), and what stands there
     db       None for a store that does not exist yet (only in a dry run)
     dry_run  count, write nothing
     vouched  a person says that the lines are what they say they are; those of a model are not (see
@@ -113,9 +114,9 @@ def import_lines(
     with events.judged_write(db, policy.switches) if db is not None and writes else nullcontext():
         if db is not None and writes:
             run.records.begin(db)
-        lines = iter(numbered)
-        while batch := list(islice(lines, BATCH)):
-            read = [line for number, data in batch if (line := run.read_line(number, data)) is not None]
+        numbered = iter(lines)
+        while batch := list(islice(numbered, BATCH)):
+            read = [line for at, data in batch if (line := run.read_line(_name_place(at), data)) is not None]
             chosen = run.choose_lines([line for line in read if isinstance(line, _JudgedLine)])
             if db is not None and writes:
                 run.write_lines(db, chosen)
@@ -162,6 +163,7 @@ class _ImportRun:
         self.there: dict[_ItemKey, list[MemoryItem]] = {}
         self.held: set[str] = set()
         self.archived: set[str] = set()
+        self.purged: set[str] = set()  # hashes of what somebody purged here
         self.batch: dict[str, MemoryItem] = {}  # what is to be written of this batch, and what is to change
         self.changed: dict[str, MemoryItem] = {}
         self.importance = ImportanceChanges()
@@ -173,7 +175,7 @@ class _ImportRun:
 
     # --- one line ------------------------------------------------------------------------------------------------
 
-    def read_line(self, number: int, data: GivenLine) -> "_JudgedLine | tuple[int, RecordLine] | None":
+    def read_line(self, place: str, data: GivenLine) -> "_JudgedLine | tuple[str, RecordLine] | None":
         """The line as it may be stored; None when it is none, or policy refuses it."""
         self.counts.total_lines += 1
         try:
@@ -183,16 +185,16 @@ class _ImportRun:
                 raise data
             value = parse_line(data) if isinstance(data, bytes) else data
             if isinstance(value, dict) and isinstance(value.get("record"), str) and "content" not in value:
-                return self._read_record(number, value)
+                return self._read_record(place, value)
             line = self._read_item(value)
         except InvalidLine as exc:
-            self._tell_invalid(number, exc)
+            self._tell_invalid(place, exc)
             return None
-        judged, reasons = _judge_line(self.policy, number, line)
+        judged, reasons = _judge_line(self.policy, place, line)
         if judged is None:
             self.counts.skipped_policy += 1
             self.refused.add(line.given_id)
-            self._tell(f"Rejected by policy on line {number}: {'; '.join(reasons)}")
+            self._tell(f"Rejected by policy on {place}: {'; '.join(reasons)}")
         return judged
 
     def _read_item(self, value: object) -> ItemLine:
@@ -206,18 +208,18 @@ class _ImportRun:
             raise InvalidLine("content is blank")
         return line
 
-    def _read_record(self, number: int, value: dict[str, object]) -> tuple[int, RecordLine] | None:
+    def _read_record(self, place: str, value: dict[str, object]) -> tuple[str, RecordLine] | None:
         if not self.vouched:
             raise InvalidLine("a tool brings items only")
         if value["record"] != HEADER["record"]:
-            return number, read_record(value)
+            return place, read_record(value)
         if value.get("version") != HEADER["version"]:
             raise InvalidLine("it is the export of a newer memctl, of which this one may not know all")
         self.counts.total_lines -= 1  # it says how the lines are meant, and is none of them
         self.preserve_ids = True
         return None
 
-    def take_record(self, number: int, line: RecordLine) -> None:
+    def take_record(self, place: str, line: RecordLine) -> None:
         """Bring in what stands beside items."""
         try:
             self.records.take(self.db, line, write=not self.dry_run)
@@ -225,22 +227,22 @@ class _ImportRun:
         except RecordRefused as exc:
             setattr(self.counts, exc.what, getattr(self.counts, exc.what) + 1)
             if str(exc):
-                how = "Rejected by policy on line" if exc.what == "skipped_policy" else "line"
-                self._tell(f"{how} {number}: {exc}{'' if exc.what == 'skipped_policy' else '; left alone'}")
+                is_refused = exc.what == "skipped_policy"
+                self._tell(f"Rejected by policy on {place}: {exc}" if is_refused else f"{place}: {exc}; left alone")
         except InvalidLine as exc:
-            self._tell_invalid(number, exc)
+            self._tell_invalid(place, exc)
 
     def _judge_state(self, line: ItemLine) -> tuple[ItemLine | None, list[str]]:
-        judged, reasons = _judge_line(self.policy, 0, line)
+        judged, reasons = _judge_line(self.policy, "", line)
         return (judged.line if judged is not None else None), reasons
 
-    def _tell_invalid(self, number: int, problem: InvalidLine) -> None:
+    def _tell_invalid(self, place: str, problem: InvalidLine) -> None:
         self.counts.errors += 1
         what, _, why = str(problem).partition(": ")
         if what.startswith("Malformed"):
-            self._tell(f"{what} on line {number}: {why}")
+            self._tell(f"{what} on {place}: {why}")
         else:
-            self._tell(f"Invalid item on line {number}: {problem}")
+            self._tell(f"Invalid item on {place}: {problem}")
 
     # --- one batch -----------------------------------------------------------------------------------------------
 
@@ -260,6 +262,7 @@ class _ImportRun:
         self.by_id = {item.id: item for item in store.get_many(db, given)}
         keys = {make_key(line.item) for line in lines}
         scopes = {(key.content_hash, key.scope) for key in keys}
+        self.purged = tombstones.purged_hashes(db, {key.content_hash for key in keys})
         known = store.ids_by_hash(db, {key.content_hash for key in keys})
         wanted = [k.id for content_hash, ks in known.items() for k in ks if (content_hash, k.scope) in scopes]
         why = store.withheld_reasons(db, wanted)
@@ -323,7 +326,7 @@ class _ImportRun:
 
     def _leave_alone(self, judged: _JudgedLine, why: str) -> bool:
         self.counts.skipped_conflict += 1
-        self._tell(f"line {judged.number}: {why}; left alone")
+        self._tell(f"{judged.place}: {why}; left alone")
         return False
 
     def _merge(self, judged: _JudgedLine, there: MemoryItem | None) -> bool:
@@ -401,7 +404,11 @@ class _ImportRun:
 # --- pure parts ------------------------------------------------------------------------------------------------------
 
 
-def _judge_line(policy: "MemoryPolicy", number: int, line: ItemLine) -> tuple[_JudgedLine | None, list[str]]:
+def _name_place(at: int | str) -> str:
+    return f"line {at}" if isinstance(at, int) else clean.one_line(at)
+
+
+def _judge_line(policy: "MemoryPolicy", place: str, line: ItemLine) -> tuple[_JudgedLine | None, list[str]]:
     """The line as it may be stored, or the reasons why it may not.
 
     A statement is judged as a write is: a secret or an instruction rejects it, and so does its length. A passage of a
@@ -434,7 +441,7 @@ def _judge_line(policy: "MemoryPolicy", number: int, line: ItemLine) -> tuple[_J
                 (item.expires_at,) = until
             rules.update(f.rule for f in verdict.findings)
     is_quarantined = bool(rules) or line.withheld == "policy"
-    return _JudgedLine(number, line, redacted, tuple(sorted(rules)), is_quarantined), []
+    return _JudgedLine(place, line, redacted, tuple(sorted(rules)), is_quarantined), []
 
 
 def distrust_line(db: Database | None, line: ItemLine) -> ItemLine:

@@ -29,6 +29,12 @@ class Row:
 #: The groups of `memctl --help`, in order.
 GROUPS = ("Start", "Write", "Recall", "Look", "Change", "Move", "Care")
 
+#: What `memctl --help` says a line about; of the others it names the names.
+EVERYDAY = (
+    "init", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "ask", "chat", "status", "config",
+    "docs", "serve",
+)  # fmt: skip
+
 TABLE: dict[str, Row] = {
     "init": Row("memctl.ops.start.init", "Make a store and print the line that selects it", "Start"),
     "serve": Row("memctl.ops.start.serve", "Serve the memory to AI clients over the Model Context Protocol", "Start"),
@@ -98,13 +104,20 @@ TABLE: dict[str, Row] = {
     ),
     "retain": Row("memctl.ops.change.promotion", "Say how long items keep their worth", "Change"),
     "export": Row("memctl.ops.move.transfer", "Write items as JSON lines", "Move"),
-    "import": Row("memctl.ops.move.transfer", "Read items from JSON lines, checked line by line", "Move"),
+    "import": Row(
+        "memctl.ops.move.transfer",
+        "Read items from an export or another memory, checked one by one",
+        "Move",
+    ),
     "scan": Row("memctl.ops.care.policy", "Report what policy finds in files, or in the store", "Care"),
     "policy": Row("memctl.ops.care.policy", "Show the rules, try them on a text, or explain one", "Care"),
     "purge": Row(
         "memctl.ops.care.removal", "Delete items for good, with their history, and keep them from coming back", "Care"
     ),
     "reset": Row("memctl.ops.care.removal", "Empty the store", "Care"),
+    "consolidate": Row(
+        "memctl.ops.care.consolidate", "Merge near-duplicates, promote what proved itself, archive what is over", "Care"
+    ),
     "quarantine": Row(
         "memctl.ops.care.quarantine", "Look at what policy holds back, release it, or delete it for good", "Care"
     ),

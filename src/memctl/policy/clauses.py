@@ -309,8 +309,8 @@ class ClauseReader:
         self._clauses: dict[int, Clause] = {}
         self._dense: list[Clause] | None = None
 
-    def around(self, places: Iterable[int]) -> Iterator[Clause]:
-        """The clauses in which these places lie, in order, each once."""
+    def around(self, places: Iterable[int], beside: list[list[str]]) -> Iterator[Clause]:
+        """The clauses in which these places lie, in order, each once; only those with a word of each of the lists."""
         low, done = self.low, -1
         for place in places:
             if place < done:
@@ -323,10 +323,17 @@ class ClauseReader:
                     break
             stop = _END.search(low, place, place + _LONG)
             start, done = max(start, done), stop.end() if stop else min(len(low), place + _LONG)
-            clause = self._clauses.get(start)
-            if clause is None:
-                self._clauses[start] = clause = Clause(low, start, done)
-            yield clause
+            for words in beside:
+                for word in words:
+                    if low.find(word, start, done) >= 0:
+                        break
+                else:
+                    break
+            else:
+                clause = self._clauses.get(start)
+                if clause is None:
+                    self._clauses[start] = clause = Clause(low, start, done)
+                yield clause
 
     def dense(self) -> list[Clause]:
         """The clauses in which words of languages without blanks stand."""
@@ -377,14 +384,17 @@ class OrderMatcher:
                 self._orders |= first.concepts & _VERB
                 self._plain |= first.concepts & ~_VERB
 
-    def spans(self, reader: ClauseReader, places: Iterable[int]) -> list[tuple[int, int]]:
-        """Where the orders stand, at most one of a clause; of languages without blanks each clause is read."""
+    def spans(self, reader: ClauseReader, places: Iterable[int], beside: list[list[str]]) -> list[tuple[int, int]]:
+        """Where the orders stand, at most one of a clause; of languages without blanks each clause is read.
+
+        places: where the words stand that open the rule. beside: the words of its other groups that are in the text.
+        """
         spans: list[tuple[int, int]] = []
         low = reader.low
         if self._dense:
             clauses: Iterable[Clause] = reader.dense()
         else:
-            clauses = reader.around(place for place in places if self._is_worth_reading(low, place))
+            clauses = reader.around((place for place in places if self._is_worth_reading(low, place)), beside)
         for clause in clauses:
             concepts = clause.concepts
             for needs, never in self._alternatives:

@@ -32,7 +32,7 @@ from memctl.policy.surroundings import resolve_overlaps
 RULES = (*SECRETS, *INJECTION, *PII)
 
 #: Raised when the engine itself judges differently under the same rows.
-_ENGINE = 6
+_ENGINE = 7
 
 # A long text is looked at piece by piece: the words of a small piece open far fewer rules. All in characters.
 PIECE = 1600
@@ -209,7 +209,8 @@ class Engine:
                 self.compiled[index] = matcher
             if isinstance(matcher, OrderMatcher):
                 reading.clauses = reading.clauses or ClauseReader(reading.low)
-                spans = matcher.spans(reading.clauses, reading.keywords(anchor))
+                beside = [[*reading.words(bit), *rule.common.split()] for bit in self.prefilter.beside[index]]
+                spans = matcher.spans(reading.clauses, reading.keywords(anchor), beside)
             else:
                 spans = matcher.spans(reading)
             if spans:
@@ -231,6 +232,10 @@ class _Reading:
         self._by_word: dict[bytes, list[int]] = {}
         self._assigned: dict[int, bool] = {}  # by position, whether a value is given to what stands there
         self._stretches: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
+
+    def words(self, bit: int) -> list[str]:
+        """The words of a group that are in the text."""
+        return [word.decode("utf-8", "surrogatepass") for word, bits in self._candidates.words if bits & bit]
 
     def keywords(self, anchor: int) -> list[int]:
         """Where the words stand that opened a rule, in order; for a sign, the beginning of the text.

@@ -8,7 +8,10 @@ keywords are there.
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable
 from functools import reduce
+from itertools import filterfalse
 from operator import or_
 
 from memctl.annotations import NamedTuple
@@ -70,6 +73,15 @@ _TAG = lazy_regex(
 _CORE = frozenset(
     b"ignore disregard forget instructions instruction previous system prompt override reveal password".split()
 )
+#: Words that stand in every fifth passage, and in every twentieth: rules are rather opened by others.
+_EVERYWHERE = "a is if this as not are from s will return when use name all t has you have no new any at data type"
+_OFTEN = (
+    "list should import now more false must note number call key i n called following each user instead arguments time "
+    "do your add order need without text types format before after read pass above re end print way system context "
+    "write always message information run start https output request api session include model models allow what "
+    "command append mode last input doesn update full next longer provide access calling close cannot state present "
+    "keys automatically point"
+)
 _LETTERS = frozenset(bytes([c]) for c in range(97, 123))
 _ROT13 = bytes.maketrans(b"abcdefghijklmnopqrstuvwxyz", b"nopqrstuvwxyzabcdefghijklm")
 _SPACED_NUMBER = lazy_regex(r"(?<![0-9])[0-9](?: [0-9]){2}")
@@ -103,16 +115,43 @@ class Candidates(NamedTuple):
     numbers: list[tuple[int, int, int]] = []  # noqa: RUF012 - never changed
 
 
+#: A rule's number, and the bits of all that it needs.
+_Need = tuple[int, int]
+
+
+class _Known(dict[bytes, tuple[int, tuple[_Need, ...]]]):
+    """What words say, as bits, and the rules that they open; the plain ones say nothing.
+
+    Those that could be part of a secret are not remembered.
+    """
+
+    def __init__(self, meet: Callable[[bytes], tuple[int, tuple[_Need, ...]]], plain: set[bytes]) -> None:
+        super().__init__()
+        self._meet, self._plain = meet, plain
+
+    def __missing__(self, word: bytes) -> tuple[int, tuple[_Need, ...]]:
+        said = self._meet(word)
+        if not said[0] & _VALUE and len(word) <= _LONG_WORD:
+            if len(self) + len(self._plain) >= _KNOWN_WORDS:
+                self.clear()
+                self._plain.clear()
+            if said[0]:
+                self[word] = said
+            else:
+                self._plain.add(word)
+        return said
+
+
 class Prefilter:
     """The keywords of a list of rules as sets and dictionaries.
 
-    Bits number the signs, then the first groups of the rules, then their other groups. A word or sign opens the rules
-    in whose first group it stands, which is remembered by its bits; of these, the other groups strike some out.
+    Bits number the signs, then the first groups of the rules, then their other groups. Of the groups of a rule the one
+    whose words are the rarest opens it; the others, and its signs, strike it out again where they are missing.
     """
 
     __slots__ = (
-        "_also", "_by_bit", "_contains", "_enough", "_exact", "_first", "_known", "_needs", "_opened",
-        "_opening_signs", "_plain", "_prefix", "_shaped", "_shapes", "_sizes", "_within", "anchors",
+        "_also", "_contains", "_enough", "_exact", "_known", "_opened", "_opens", "_plain", "_prefix", "_shaped",
+        "_shapes", "_signs", "_sizes", "_wanted", "_within", "anchors", "beside",
     )  # fmt: skip
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
@@ -122,24 +161,23 @@ class Prefilter:
             first_groups.setdefault(first, 1 << len(first_groups))
         #: Of each rule the bit of its first group.
         self.anchors = [first_groups[first] for first, *_ in parsed]
-        self._first = (1 << len(first_groups)) - 1
         short = any(_SHORTER & set(rule.keywords.split()) for rule in rules)
         self._enough = b"0" * (_DIGITS if short else _DIGITS + 2)
-        needing = []
-        for index, (_, *groups) in enumerate(parsed):
-            wordy = [name for name in groups if name.partition(" ")[0] not in SIGNS]
-            for name in wordy:
-                others.setdefault(name, 1 << (len(first_groups) + len(others)))
-            need = reduce(or_, [SIGNS.get(name.partition(" ")[0]) or others[name] for name in groups], 0)
-            needing.append((bool(wordy), self.anchors[index], index, need))
-        # Those that need no words beside their first come first.
-        needing.sort()
-        #: A rule's index, and the bits of all that it needs beside its first group; and where in it a bit's rules are.
-        self._needs = [(index, need) for _, _, index, need in needing]
-        self._by_bit: dict[int, list[int]] = {}
-        for place, (_, bit, _, _) in enumerate(needing):
-            self._by_bit.setdefault(bit, []).append(place)
-        self._opening_signs = sum(bit for bit in self._by_bit if bit < FIRST_WORD_BIT)
+        #: Of each rule that reads clauses the bits of its groups but the first.
+        self.beside: list[list[int]] = []
+        #: By the bit of a group of words the rules that it opens; and those that signs open.
+        self._opened: dict[int, list[_Need]] = {}
+        for index, (first, *groups) in enumerate(parsed):
+            for name in groups:
+                if name.partition(" ")[0] not in SIGNS:
+                    others.setdefault(name, 1 << (len(first_groups) + len(others)))
+            bits = [self.anchors[index], *(SIGNS.get(name.partition(" ")[0]) or others[name] for name in groups)]
+            commonness = [0 if first in SIGNS else _commonness(first), *map(_commonness, groups)]
+            opening = bits[commonness.index(min(commonness))]
+            self._opened.setdefault(opening, []).append((index, reduce(or_, bits)))
+            self.beside.append([bit for bit in bits[1:] if rules[index].clause])
+        self._wanted = [reduce(or_, bits, anchor) for bits, anchor in zip(self.beside, self.anchors, strict=True)]
+        self._signs = [(bit, self._opened.pop(bit)) for bit in list(self._opened) if bit < FIRST_WORD_BIT]
         #: Signs, and the groups in which they stand beside words.
         self._also = [(SIGNS[word], bit) for name, bit in others.items() for word in name.split() if word in SIGNS]
         self._exact: dict[bytes, int] = {}
@@ -161,9 +199,9 @@ class Prefilter:
         self._sizes: dict[bytes, list[int]] = {}  # how long the beginnings are that begin with these two characters
         for head, size in sorted({(prefix[:2], len(prefix)) for prefix in self._prefix}):
             self._sizes.setdefault(head, []).append(size)
+        self._opens: dict[int, tuple[_Need, ...]] = {}  # by the bits of a word
         self._plain: set[bytes] = set()  # words that say nothing
-        self._known: dict[bytes, int] = {}  # words that say something, and what
-        self._opened: dict[int, tuple[int, ...]] = {}  # by the bits of a word, places in _needs
+        self._known = _Known(self._meet, self._plain)
 
     def _enter(self, group: str, bit: int) -> None:
         """Let the keywords of a group stand for a bit."""
@@ -182,66 +220,65 @@ class Prefilter:
 
     def candidates(self, text: str) -> Candidates:
         """The rules that `text` may break."""
-        bits = _AT_SIGN if "@" in text and _AT.search(text) else 0
-        if "<" in text and _TAG.search(text):
-            bits |= SIGNS["#tag"]
-        if "~" in text and _TILDE.search(text):
-            bits |= SIGNS["#tilde"]
+        bits = _marks(text)
         raw = text.encode("utf-8", "surrogatepass")
         if not text.isascii():
             raw, signs = _wide_signs(text, raw)
             bits |= signs
         words = raw.translate(_BREAKS).split()
-        hot = []
-        unknown = []
-        known, first = self._known, self._first
-        for word in set(words).difference(self._plain):
-            seen = known.get(word)
-            if seen is None:
-                unknown.append(word)
-            else:
-                bits |= seen
-                if seen & first:
-                    hot.append((word, seen))
-        for word, seen in self._meet(unknown) if unknown else ():
-            bits |= seen
-            if seen & first:
-                hot.append((word, seen))
-        if len(text) <= _SHORT:
-            bits |= _SHORT_TEXT
+        telling: list[tuple[bytes, int]] = []
+        opened: list[_Need] = []
+        known = self._known
+        for word in set(filterfalse(self._plain.__contains__, words)):
+            said, opens = known[word]
+            if said:
+                bits |= said
+                telling.append((word, said))
+                if opens:
+                    opened += opens
         numbers: list[tuple[int, int, int]] = []
         if _NUMBER_LIKE.search(raw.translate(_NUMERIC)) and self._enough in raw.translate(_AS_DIGITS, _IN_NUMBERS):
             signs, numbers = _numbers(text)
             bits |= signs
-        rules = self._rules(bits, hot) if hot or bits & self._opening_signs else ()
+        hot: list[tuple[bytes, int]] = []
+        rules = self._rules(bits, opened)
+        if rules:
+            wanted = reduce(or_, [self._wanted[index] for index in rules])
+            hot = [pair for pair in telling if pair[1] & wanted]
         spaced = len(words) * 4 > len(text) and (
             len(_LETTERS.intersection(words)) >= _SPACED or _SPACED_NUMBER.search(text) is not None
         )
         return Candidates(rules, hot, bits & FIRST_WORD_BIT - 1, spaced, numbers)
 
-    def _meet(self, words: list[bytes]) -> list[tuple[bytes, int]]:
-        """What words say that were never seen; they are remembered unless they could be part of a secret."""
-        if len(self._plain) + len(self._known) > _KNOWN_WORDS:
-            self._plain.clear()
-            self._known.clear()
-        seen = []
-        for word in words:
-            size = len(word)
-            bits = self._exact.get(word, 0)
-            for length in self._sizes.get(word[:2], ()):
-                bits |= self._prefix.get(word[:length], 0)
-            if size >= _LEAST and not word.isalpha() and not word.isdigit():
-                bits |= self._mixed(word)
-            for found in self._contains.findall(word):
-                bits |= self._within[found]
-            seen.append((word, bits))
-            if bits & _VALUE or size > _LONG_WORD:
-                continue
-            if bits:
-                self._known[word] = bits
-            else:
-                self._plain.add(word)
-        return seen
+    def _rules(self, bits: int, opened: list[_Need]) -> tuple[int, ...]:
+        """Those of the opened rules, and of those that signs open, that find all that they need."""
+        for sign, opens in self._signs:
+            if bits & sign:
+                opened += opens
+        if not opened:
+            return ()
+        for sign, bit in self._also:
+            if bits & sign:
+                bits |= bit
+        missing = ~bits
+        return tuple(sorted({index for index, need in opened if not need & missing}))
+
+    def _meet(self, word: bytes) -> tuple[int, tuple[_Need, ...]]:
+        """What a word says that was never seen, and the rules that it opens."""
+        bits = self._exact.get(word, 0)
+        for length in self._sizes.get(word[:2], ()):
+            bits |= self._prefix.get(word[:length], 0)
+        if len(word) >= _LEAST and not word.isalpha() and not word.isdigit():
+            bits |= self._mixed(word)
+        for found in self._contains.findall(word):
+            bits |= self._within[found]
+        opens = self._opens.get(bits)
+        if opens is None:
+            if len(self._opens) >= _KNOWN_OPENINGS:
+                self._opens.clear()
+            found = [need for bit, needs in self._opened.items() if bits & bit for need in needs]
+            self._opens[bits] = opens = tuple(found)
+        return bits, opens
 
     def _mixed(self, word: bytes) -> int:
         """The signs of a word that is not all letters: digits among them, a length that only encodings have."""
@@ -262,26 +299,23 @@ class Prefilter:
             bits |= sum(bit for shape, bit in self._shapes if re.fullmatch(shape, word))
         return bits
 
-    def _rules(self, bits: int, hot: list[tuple[bytes, int]]) -> tuple[int, ...]:
-        """The rules that these words and signs open, and whose other groups and signs are there, too."""
-        for sign, bit in self._also:
-            if bits & sign:
-                bits |= bit
-        signs = bits & self._opening_signs
-        opened, places = self._opened, set[int]()
-        for _, seen in [(b"", signs), *hot] if signs else hot:
-            found = opened.get(seen)
-            if found is None:
-                if len(opened) > _KNOWN_OPENINGS:
-                    opened.clear()
-                found = opened[seen] = tuple(place for bit in self._by_bit if seen & bit for place in self._by_bit[bit])
-            places.update(found)
-        needs, rules = self._needs, []
-        for place in sorted(places):
-            index, need = needs[place]
-            if not need or bits & need == need:
-                rules.append(index)
-        return tuple(rules)
+
+def _commonness(group: str) -> int:
+    """How common the words of a group are; one of signs opens a rule last."""
+    words = set(group.split())
+    if not words.isdisjoint(SIGNS):
+        return sys.maxsize
+    return 4 * len(words.intersection(_EVERYWHERE.split())) + len(words.intersection(_OFTEN.split()))
+
+
+def _marks(text: str) -> int:
+    """The signs of single characters."""
+    bits = _AT_SIGN if "@" in text and _AT.search(text) else 0
+    if "<" in text and _TAG.search(text):
+        bits |= SIGNS["#tag"]
+    if "~" in text and _TILDE.search(text):
+        bits |= SIGNS["#tilde"]
+    return bits | _SHORT_TEXT if len(text) <= _SHORT else bits
 
 
 def _wide_signs(text: str, raw: bytes) -> tuple[bytes, int]:

@@ -50,6 +50,8 @@ class Rule(NamedTuple):
     cue             "", or lower-case strings separated by blanks of which every match, in lower case, contains one:
                     where none occurs in the text, the pattern is neither compiled nor tried
     clause          "", or instead of a pattern the concepts that make a clause an order (see `clauses`)
+    common          words that a clause may have instead of one of its other groups: they are in any text, so that the
+                    prefilter does not ask for them
     statement       counts in statements only: documents may say so
     assigned        the keyword ends a name that is given a value: tried only where an operator, a comma or a quote
                     follows the name
@@ -70,6 +72,7 @@ class Rule(NamedTuple):
     assigned: bool = False
     clause: str = ""
     statement: bool = False
+    common: str = ""
 
 
 class Hit(NamedTuple):

@@ -21,7 +21,7 @@ StorePath = Annotated[
     examples=(
         "memctl trust            # the nearest store",
         "memctl trust ~/project  # the one of a project",
-        "memctl trust --list",
+        "memctl trust list",
     ),
     exits={1: "there is no such store"},
 )
@@ -29,7 +29,7 @@ def trust(
     ctx: Context,
     path: StorePath = None,
     *,
-    listed: Annotated[bool, Arg("show the stores that are known", "--list")] = False,
+    listed: Annotated[bool, Arg("show the stores that are known", "--list", word="list")] = False,
 ) -> PlainResult:
     """Say that a store is trusted, though somebody else made it.
 
@@ -148,7 +148,7 @@ def _trusted_lines(store: str, counts: dict[str, Any]) -> Iterator[str]:
 def untrust(
     ctx: Context,
     path: Annotated[
-        str, Arg("the store, its folder, or the project's folder, as memctl trust --list shows it", path=True)
+        str, Arg("the store, its folder, or the project's folder, as memctl trust list shows it", path=True)
     ],
 ) -> PlainResult:
     """Trust a store no longer.

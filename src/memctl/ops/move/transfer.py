@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
-from memctl.names import ItemType, RedactionView, Tier
+from memctl.names import ImportFormat, ItemType, RedactionView, Tier
 from memctl.operation import CREATE, READ, REQUIRED, Arg, Fields, Result, operation
 from memctl.parameters import Acting, ReadIn, seen_through
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from memctl.lifecycle.import_ import ImportCounts
+    from memctl.lifecycle.importers import Lines
     from memctl.store.database import Database
 
 
@@ -236,6 +237,7 @@ class Imported(Result):
         "memctl import backup.jsonl --db fresh.db --preserve-ids",
         "memctl import backup.jsonl --dry-run  # what would happen, line by line",
         "memctl export --db project-a.db | memctl import --db project-b.db",
+        "memctl import ~/.rekal/memory.db  # or another store, or a folder of Markdown notes",
     ),
     exits={
         0: "also when everything was there already",
@@ -245,14 +247,23 @@ class Imported(Result):
 def import_(
     ctx: Context,
     file: Annotated[
-        str | None, Arg("JSON lines; - or nothing means standard input", metavar="FILE", path=True, mcp=False)
+        str | None,
+        Arg("a file, database or folder; - or nothing means standard input", metavar="FILE", path=True, mcp=False),
     ] = None,
     *,
+    format: Annotated[
+        ImportFormat | None,
+        Arg("what it is (default: told from its content)", "--from", metavar="FORMAT", mcp=False),
+    ] = None,
     items: Annotated[list[dict[str, Any]] | None, Arg("", cli=False, mcp_default=REQUIRED)] = None,
     preserve_ids: Annotated[bool, Arg("keep the ids of the file (to restore a backup)", "--preserve-ids")] = False,
     acting: Annotated[Acting, Fields("dry_run", dry_run={"help": "write nothing, only say what would happen"})],
 ) -> Imported:
-    """Read items from JSON lines, checked line by line.
+    """Read items from an export or another memory, checked one by one.
+
+    What it is, its content says: JSON lines, as `memctl export` writes them; a store of memctl or RAGIX; a database of
+    rekal; an export of mem-context; the file of the reference MCP memory server; a folder of Markdown, such as Claude
+    Code's memory and basic-memory. A database is only read, and not a file is made beside it.
 
     Every line is validated and judged by policy; one that is wrong is named and passed over. What is here already
     (the same content in the same scope) gets the line's new tags and a higher importance and is not stored twice, so an
@@ -260,11 +271,13 @@ def import_(
     with other content is left alone and counted. Nothing becomes injectable that policy holds back.
     """
     from memctl.lifecycle.import_ import import_lines
-    from memctl.lifecycle.jsonl import number_lines
 
-    with _input_stream(ctx, file, items) as stream, _target_store(ctx, dry_run=acting.dry_run) as db:
+    with (
+        _given_lines(ctx, file, items, format, preserve_ids=preserve_ids) as lines,
+        _target_store(ctx, dry_run=acting.dry_run) as db,
+    ):
         counts = import_lines(
-            db, ctx.policy, number_lines(stream), preserve_ids=preserve_ids, dry_run=acting.dry_run,
+            db, ctx.policy, lines, preserve_ids=preserve_ids, dry_run=acting.dry_run,
             vouched=ctx.bounds is None, warn=ctx.warn, progress=ctx.progress,
         )  # fmt: skip
     ctx.note(
@@ -275,35 +288,57 @@ def import_(
 
 
 @contextmanager
-def _input_stream(ctx: Context, file: str | None, given: list[dict[str, Any]] | None) -> "Iterator[BinaryIO]":
+def _given_lines(
+    ctx: Context, file: str | None, given: list[dict[str, Any]] | None, format: str | None, *, preserve_ids: bool
+) -> "Iterator[Lines]":
     if given is not None:
-        import io
-        import json
-
-        yield io.BytesIO(b"".join(json.dumps(item).encode() + b"\n" for item in given))
+        yield iter(enumerate(given, 1))
         return
-    if file is None or file == "-":
-        if ctx.stdin is None:
-            raise errors.EmptyInput
+    from memctl.lifecycle import importers
+
+    path = "" if file is None or file == "-" else ctx.absolute(file)
+    with _input_stream(ctx, path) as stream, importers.open_source(path, stream, format, ctx.warn) as (found, lines):
+        if preserve_ids and found not in ("jsonl", "store"):
+            raise errors.UsageError(f"--preserve-ids: the ids of {found} are none of memctl's", command="import")
+        if found not in ("jsonl", format):
+            ctx.note(f"[import] {path or 'standard input'} is read as {found}")
+        yield lines
+
+
+@contextmanager
+def _input_stream(ctx: Context, path: str) -> "Iterator[BinaryIO | None]":
+    """What can be read and rewound; None for a folder or a database."""
+    import stat
+
+    from memctl.lifecycle.importers import is_database
+
+    if path and os.path.isdir(path):
+        yield None
+        return
+    if path:
+        try:
+            source: BinaryIO = open(path, "rb")  # noqa: SIM115 - closed below; only its opening may fail here
+        except OSError as exc:
+            remedy = "name a file of JSON lines, as memctl export writes them, or - for standard input"
+            raise errors.FileMissing(path=path, reason=exc.strerror or str(exc), remedy=remedy) from exc
+    elif ctx.stdin is None:
+        raise errors.EmptyInput
+    else:
         if "stdin" in ctx.tty:
             ctx.note("[import] reading from the terminal; Ctrl-D ends the input")
+        source = ctx.stdin
+    with source if path else nullcontext():
+        if path and stat.S_ISREG(os.fstat(source.fileno()).st_mode):
+            yield None if is_database(source) else source
+            return
         import shutil
         import tempfile
 
         # To the end before anything is written: nobody else waits for a slow sender, and half of a file is none.
         with tempfile.TemporaryFile() as whole:
-            shutil.copyfileobj(ctx.stdin, whole)
+            shutil.copyfileobj(source, whole)
             whole.seek(0)
             yield whole
-        return
-    path = ctx.absolute(file)
-    try:
-        stream = open(path, "rb")  # noqa: SIM115 - closed below; only its opening may fail here
-    except OSError as exc:
-        remedy = "name a file of JSON lines, as memctl export writes them, or - for standard input"
-        raise errors.FileMissing(path=path, reason=exc.strerror or str(exc), remedy=remedy) from exc
-    with stream:
-        yield stream
 
 
 @contextmanager

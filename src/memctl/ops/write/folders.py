@@ -36,7 +36,7 @@ MountChunks = Annotated[
 MountRemove = Annotated[
     str | None,
     Arg(
-        "forget a mount; its passages stay", "--remove", metavar="ID_OR_NAME", path=True, mcp_name="mount_id",
+        "forget a mount; its passages stay", "--remove", word="remove", metavar="MOUNT", path=True, mcp_name="mount_id",
         mcp_help="remove: id, name or path; its passages stay",
     ),
 ]  # fmt: skip
@@ -53,8 +53,8 @@ MountRemove = Annotated[
     examples=(
         "memctl mount docs/ --name docs --ignore drafts/ '*.bak'",
         "memctl mount docs/ --ignore ''       # again: other options (here: no patterns any more)",
-        "memctl mount --list --json | jq -r '.[].path'",
-        "memctl mount --remove docs           # by name, id or path; the passages stay",
+        "memctl mount list --json | jq -r '.[].path'",
+        "memctl mount remove docs             # by name, id or path; the passages stay",
     ),
     exits={1: "the folder does not exist, the name is taken, or there is no such mount"},
 )
@@ -68,30 +68,31 @@ def mount(
     lang: MountLang = None,
     scope: MountScope = None,
     chunk_tokens: MountChunks = None,
-    list: Annotated[bool, Arg("list the mounts; with a folder, those at or below it", "--list", mcp=False)] = False,
+    list: Annotated[
+        bool, Arg("list the mounts; with a folder, those at or below it", "--list", word="list", mcp=False)
+    ] = False,
     remove: MountRemove = None,
 ) -> PlainResult:
     """Register a folder that feeds the store.
 
     Nothing is read yet: `memctl sync` does that. A folder that is registered already keeps its id and the options that
-    are not named again. `.gitignore` and `.memctlignore` files count too; `--ignore` is stronger than they are.
+    are not named again. `.gitignore` and `.memctlignore` files count too; `--ignore` is stronger than they are. A
+    folder that is called list or remove is written ./list.
     """
     options = {"name": name, "ignore": ignore, "lang": lang, "scope": scope, "chunk_tokens": chunk_tokens}
     if action is None and (list or remove is not None):
         idle = [f"--{key.replace('_', '-')}" for key, value in options.items() if value is not None]
         if remove is not None:
-            idle = [*(["--list"] if list else []), *(["a folder"] if path is not None else []), *idle]
+            idle = [*(["list"] if list else []), *(["a folder"] if path is not None else []), *idle]
         if idle:
-            kind = "--list" if remove is None else "--remove"
+            kind = "list" if remove is None else "remove"
             raise errors.UsageError(f"{kind} and {idle[0]} do not go together", command="mount")
     if list or action == "list":
         return _list_mounts(ctx, path)
     if action == "remove" or (remove is not None and action != "register"):
         return _remove_mount(ctx, remove)
     if path is None:
-        lacking = (
-            "path is required for register" if action == "register" else "mount needs a folder, --list or --remove"
-        )
+        lacking = "path is required for register" if action == "register" else "mount needs a folder, list, or remove"
         raise errors.UsageError(lacking, command="mount")
     from memctl.folders.mounted import canonical_folder, mount_at, register
 
@@ -136,7 +137,7 @@ def _remove_mount(ctx: Context, key: str | None) -> PlainResult:
     ctx.narrow(WRITE)
     found = mount_named(ctx, key, "mount")
     if not events.is_by_tool(ctx.db, "mount", found["mount_id"]):
-        ctx.refuse_to_tools("remove what a person has mounted", "memctl mount --remove")
+        ctx.refuse_to_tools("remove what a person has mounted", "memctl mount remove")
     mounts.remove(ctx.db, found["mount_id"])
     ctx.note(f"Removed mount: {key}")
     return PlainResult({"status": "ok", "removed": found["mount_id"]})

@@ -330,11 +330,7 @@ def write_rows(
     db: Database, row_values: Sequence[tuple[Any, ...]], reason: str, snapshots: Sequence[str] | None = None
 ) -> None:
     """Store rows of `COLUMNS`, each with its event and a revision: its snapshot, or "as the row still is"."""
-    now = ids.timestamp()
-    details = json.dumps({"reason": reason, "rules": db.rules} if db.rules else {"reason": reason})
     states = snapshots if snapshots is not None else [UNCHANGED] * len(row_values)
-    new = (ids.new_ids(prefix, len(row_values)) for prefix in ("REV", "EVT"))
-    written = list(zip(row_values, states, *new, strict=True))
     with db.atomic():
         # A statement whose triggers write to the full-text index makes FTS5 flush what it holds: one statement a row
         # takes three times as long as some hundred rows at once.
@@ -345,8 +341,19 @@ def write_rows(
                 f"ON CONFLICT(id) DO UPDATE SET {_REPLACED}",
                 [value for row in part for value in row],
             )
-        db.run_many(_REVISION, [(rev, row[0], row[0], state, row[16], reason) for row, state, rev, _ in written])
-        db.run_many(_EVENT, [(event, "write", row[0], details, row[20], now) for row, _, _, event in written])
+        record_writes(
+            db, [(row[0], state, row[16], row[20]) for row, state in zip(row_values, states, strict=True)], reason
+        )
+
+
+def record_writes(db: Database, written: Sequence[tuple[str, str, str, str]], reason: str) -> None:
+    """Add a revision and an event for each write: an item's id, snapshot, time of change and content hash."""
+    now = ids.timestamp()
+    details = json.dumps({"reason": reason, "rules": db.rules} if db.rules else {"reason": reason})
+    new = (ids.new_ids(prefix, len(written)) for prefix in ("REV", "EVT"))
+    both = list(zip(written, *new, strict=True))
+    db.run_many(_REVISION, [(rev, item, item, state, changed, reason) for (item, state, changed, _), rev, _ in both])
+    db.run_many(_EVENT, [(event, "write", item, details, digest, now) for (item, _, _, digest), _, event in both])
 
 
 def update(
