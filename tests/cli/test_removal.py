@@ -121,9 +121,11 @@ def test_what_has_an_end_ends_and_what_is_kept_does_not(monkeypatch: pytest.Monk
 
 
 def test_what_fades_stands_behind_what_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    lasting, fading = remember("The kestrel nests at the mill."), remember("The kestrel nests at the tower.")
-    assert ok("retain", fading, "fade", "0.05", "--json").json()["ids"] == [fading]
+    remember("The kestrel nests at the mill.")
+    remember("The kestrel nests at the tower.")
     later(monkeypatch, 30)
+    fading, lasting = (one["id"] for one in ok("search", "kestrel nests", "--json").json())
+    assert ok("retain", fading, "fade", "0.05", "--json").json()["ids"] == [fading]
     assert [one["id"] for one in ok("search", "kestrel nests", "--json").json()] == [lasting, fading]
     ok("retain", fading, "usual")
     assert [one["id"] for one in ok("search", "kestrel nests", "--json").json()] == [fading, lasting]
@@ -147,7 +149,11 @@ def test_other_words_are_refused(words: str) -> None:
         ("Deploys freeze on Fridays.", "Deploys freeze on Thursdays.", "another date"),
         ("We release from the branch Falcon.", "We release from the branch Merlin.", "another name"),
         ("We use JWT for the login.", "We do not use JWT for the login.", "one of them says not"),
-        ("The cache of the gateway lives in Redis.", "the cache of the gateway lives in Redis", "nearly the same words"),
+        (
+            "The cache of the gateway lives in Redis.",
+            "the cache of the gateway lives in Redis",
+            "nearly the same words",
+        ),
         ("We chose Redis for sessions.", "We chose Redis for queues.", ""),
         ("Alice owns the billing service.", "The kestrel nests at the tower.", ""),
     ],

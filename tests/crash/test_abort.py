@@ -81,6 +81,11 @@ JOBS = {
     "a session's turns": (["-c", TURNS], "", ("pull",)),
     "import": (["import", "--db", "box/memory.db"], LINES, ("pull",)),
     "consolidate": (["consolidate", "--db", "box/memory.db"], "", ("pull", "repeat", "ingest")),
+    "supersede": (["supersede", "ID", "The gateway retries nine times.", "--db", "box/memory.db"], "", ("pull",)),
+    "forget": (["forget", "ID", "--db", "box/memory.db"], "", ("pull",)),
+    "edit": (["edit", "ID", "--content", "We chose Postgres.", "--db", "box/memory.db"], "", ("pull",)),
+    "purge": (["purge", "--from", "docs", "--yes", "--db", "box/memory.db"], "", ("push",)),
+    "promote": (["promote", "--from", "docs", "--tier", "mtm", "--yes", "--db", "box/memory.db"], "", ("push",)),
     "show": (["show", "ID", "--db", "box/memory.db"], "", ("pull",)),
 }
 
@@ -140,7 +145,10 @@ def run_sweep(folder: Path, name: str, most: int, before: tuple[str, ...] = ()) 
 
 
 #: These write as `pull` does, or little: some points of them would say nothing new.
-ONLY_AT_EVERY = {"remember", "remember what is known", "remember what is doubted", "workspace", "a session's turns"}
+ONLY_AT_EVERY = {
+    "remember", "remember what is known", "remember what is doubted", "workspace", "a session's turns", "forget",
+    "edit",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [name for name in JOBS if name not in ONLY_AT_EVERY])

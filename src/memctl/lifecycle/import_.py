@@ -30,6 +30,7 @@ from memctl.lifecycle.jsonl import (
     read_item,
     read_record,
 )
+from memctl.store import tombstones
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.items import events
@@ -292,6 +293,8 @@ class _ImportRun:
                 self.alias.setdefault(given_id, same)
             candidates = self.there.get(key, ())
             return self._merge(judged, self.batch.get(same) or next((c for c in candidates if c.id == same), None))
+        if key.content_hash in self.purged:
+            return self._leave_alone(judged, "what it says was purged here")
         if key.content_hash in self.archived and not key.gone:
             return self._leave_alone(judged, "what it says was archived here")
         if given_id and not self.preserve_ids:

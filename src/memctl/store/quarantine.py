@@ -6,6 +6,7 @@ from memctl import ids
 from memctl.annotations import Literal, NamedTuple
 from memctl.store import tombstones
 from memctl.store.database import Database
+from memctl.store.documents import corpus
 from memctl.store.filters import Filters
 from memctl.store.items import events, items
 from memctl.store.journal import for_good
@@ -129,15 +130,16 @@ def purge(db: Database, item_ids: Sequence[str], reason: str, *, bury: bool = Fa
     """
     overwrite_deleted(db)
     with for_good(db, item_ids, purged=len(item_ids)):
-        count = len(db.rows("SELECT 1 FROM memory_items WHERE id IN (?*)", keys=item_ids))
+        going = items.get_many(db, item_ids)
         if bury:
-            tombstones.bury(db, items.get_many(db, item_ids))
+            tombstones.bury(db, going)
+        corpus.drop_items(db, item_ids, (item.provenance.source_id for item in going))
         for table, column in _TABLES:
             db.run_many(f"DELETE FROM {table} WHERE {column} = ?", [(item_id,) for item_id in item_ids])
         for item_id in item_ids:
             events.log(db, "purge", item_id, {"reason": reason})
     erase_traces(db)
-    return count
+    return len(going)
 
 
 def overwrite_deleted(db: Database) -> None:

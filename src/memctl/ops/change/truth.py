@@ -57,11 +57,6 @@ def supersede(
     """
     (old,) = named_items(ctx, [old_id], "supersede")
     refuse_protected(ctx, [old], "supersede")
-    if old.archived:
-        whose = f": {old.superseded_by} has replaced it" if old.superseded_by else ""
-        raise errors.ItemUnchangeable(
-            id=old.id, reason=f"it is archived{whose}", remedy=f"memctl restore {old.id} brings it back"
-        )
     if by is not None:
         return _by_item(ctx, old, by, said=bool(text or new_content))
     given = " ".join(text or ()) if new_content is None else new_content
@@ -70,7 +65,33 @@ def supersede(
     given = clean.statement(without_injected(ctx, given, "supersede"))
     if clean.is_blank(given):
         raise errors.UsageError("the new statement is empty", command="supersede")
+    if _is_replaced(ctx, old, given):
+        return _tell_as_it_is(ctx, old)
     return _by_text(ctx, old, given, title, type or old.type, tags)
+
+
+def _is_replaced(ctx: Context, old: MemoryItem, given: str) -> bool:
+    """Whether this text, or the item of this id, has replaced the item already.
+
+    Raises ItemUnchangeable when another one has, or it is archived.
+    """
+    if not old.archived:
+        return False
+    from memctl.store.items import items
+
+    new = items.get(ctx.db, old.superseded_by or "")
+    if new is not None and given in (new.id, new.content):
+        return True
+    whose = f": {old.superseded_by} has replaced it" if old.superseded_by else ""
+    remedy = f"memctl restore {old.id} brings it back"
+    raise errors.ItemUnchangeable(id=old.id, reason=f"it is archived{whose}", remedy=remedy)
+
+
+def _tell_as_it_is(ctx: Context, old: MemoryItem) -> PlainResult:
+    new = old.superseded_by or ""
+    ctx.note(f"[supersede] {new} has replaced {old.id} already")
+    data = {"status": "unchanged", "id": new, "old_id": old.id, "action": "accept", "reasons": []}
+    return PlainResult(data | standings_of(ctx, [new])[new], [new])
 
 
 def _by_text(
@@ -109,6 +130,8 @@ def _by_item(ctx: Context, old: MemoryItem, by: str, *, said: bool) -> PlainResu
     (new,) = named_items(ctx, [by], "supersede")
     if new.id == old.id:
         raise errors.UsageError("an item does not replace itself", command="supersede")
+    if _is_replaced(ctx, old, new.id):
+        return _tell_as_it_is(ctx, old)
     if new.archived or not new.injectable:
         what = "archived" if new.archived else "kept from models"
         raise errors.ItemUnchangeable(
