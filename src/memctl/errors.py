@@ -290,11 +290,23 @@ class NotADatabase(MemctlError):
     hint = "name another file with --db, or move this one away"
 
 
+class BackupExists(MemctlError):
+    """there is a file already: {path}"""
+
+    hint = "choose another name; backup --force replaces it"
+
+
+class BackupFailed(MemctlError):
+    """cannot write {path}: {reason}"""
+
+    hint = "choose another place; the store is as it was"
+
+
 class StoreCorrupt(MemctlError):
     """the store {path} is damaged: {reason}"""
 
     exit_code = 2
-    hint = "keep the file and restore a copy or an export; what this command had not finished was taken back"
+    hint = "keep the file; restore a backup, or read what can be read with memctl salvage FILE NEW"
 
 
 class StoreTooNew(MemctlError):
@@ -412,6 +424,12 @@ class TraceUnwritable(MemctlError):
     """cannot write the trace to {path}: {reason}"""
 
     hint = "name a file in a folder you may write to; no model was asked"
+
+
+class FolderUnwritable(MemctlError):
+    """cannot write the notes to {path}: {reason}"""
+
+    hint = "name a folder that you may write to, with --output"
 
 
 class TraceInvalid(MemctlError):

@@ -34,6 +34,26 @@ LINES = "\n".join(
     for n in range(4)
 )
 
+#: A complete export, of something that is here and something that is not.
+_MADE = "2026-01-01T00:00:00+00:00"
+COMPLETE = "\n".join(
+    json.dumps(line)
+    for line in (
+        {"record": "export", "version": 1},
+        {"id": "MEM-00000000000a", "content": "The gateway retries twice.", "created_at": _MADE, "updated_at": _MADE},
+        {"id": "MEM-00000000000b", "content": "The heron waits.", "created_at": _MADE, "updated_at": _MADE},
+        {"record": "link", "src_id": "MEM-00000000000b", "dst_id": "MEM-00000000000a", "rel": "refines",
+         "created_at": _MADE},
+        {"record": "revision", "revision_id": "REV-1", "item_id": "MEM-00000000000b", "revision_num": 1,
+         "snapshot": {"content": "The heron stands."}, "changed_at": _MADE, "reason": "create"},
+        {"record": "session", "session_id": "p:1", "scope": "team", "turn_count": 0, "metadata": {}},
+        {"record": "turn", "session_id": "p:1", "number": 1, "question": "Who?", "answer": "The heron.",
+         "sources": [], "injectable": 1, "asked_at": _MADE},
+        {"record": "event", "id": "EVT-1", "timestamp": _MADE, "action": "write", "item_id": "MEM-00000000000b",
+         "details": {"reason": "create"}, "content_hash": ""},
+    )
+)  # fmt: skip
+
 #: Two turns of a conversation, each whole or not there at all; doing it again goes on where it was broken off.
 TURNS = f"""
 from memctl.ingest import statements
@@ -80,12 +100,15 @@ JOBS = {
     "workspace": (["workspace", "set", "w", "--read", "a,b", "--budget", "9", "--db", "box/memory.db"], "", ("pull",)),
     "a session's turns": (["-c", TURNS], "", ("pull",)),
     "import": (["import", "--db", "box/memory.db"], LINES, ("pull",)),
+    "import of a complete export": (["import", "--db", "box/memory.db"], COMPLETE, ("pull",)),
     "consolidate": (["consolidate", "--db", "box/memory.db"], "", ("pull", "repeat", "ingest")),
     "supersede": (["supersede", "ID", "The gateway retries nine times.", "--db", "box/memory.db"], "", ("pull",)),
     "forget": (["forget", "ID", "--db", "box/memory.db"], "", ("pull",)),
     "edit": (["edit", "ID", "--content", "We chose Postgres.", "--db", "box/memory.db"], "", ("pull",)),
     "purge": (["purge", "--from", "docs", "--yes", "--db", "box/memory.db"], "", ("push",)),
     "promote": (["promote", "--from", "docs", "--tier", "mtm", "--yes", "--db", "box/memory.db"], "", ("push",)),
+    "backup": (["backup", "box/copy.db", "--force", "--db", "box/memory.db"], "", ("pull",)),
+    "vacuum": (["vacuum", "--db", "box/memory.db"], "", ("pull", "push")),
     "show": (["show", "ID", "--db", "box/memory.db"], "", ("pull",)),
 }
 
@@ -156,7 +179,7 @@ def test_killed_at_some_statements(tmp_path: Path, name: str) -> None:
     report = run_sweep(tmp_path, name, most=16)
     assert report["wrong"] == {}
     assert report["statements"] > 2
-    assert report["changed"] or name == "show"
+    assert report["changed"] or name in ("show", "backup", "vacuum")
 
 
 @pytest.mark.slow

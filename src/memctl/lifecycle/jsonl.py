@@ -7,7 +7,7 @@ gets into an item.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import nullcontext
 from datetime import datetime
 from itertools import islice
@@ -73,7 +73,7 @@ class RecordLine(NamedTuple):
 
 def export_lines(
     db: Database, filters: Filters, redaction: "Redaction | None" = None, since: str = "", *, complete: bool = False
-) -> Iterator[dict[str, Any]]:
+) -> Generator[dict[str, Any], None, None]:
     """The line of each item that passes the filters, newest change first (ties by id), all from one moment.
 
     redaction  the view in which each field leaves; None is as it is stored

@@ -118,6 +118,12 @@ TABLE: dict[str, Row] = {
     "consolidate": Row(
         "memctl.ops.care.consolidate", "Merge near-duplicates, promote what proved itself, archive what is over", "Care"
     ),
+    "backup": Row("memctl.ops.care.backup", "Copy the store to a file, checked, while others go on using it", "Care"),
+    "salvage": Row("memctl.ops.care.backup", "Read what can be read of a damaged store into a new one", "Care"),
+    "doctor": Row(
+        "memctl.ops.care.doctor", "Check Python, SQLite, the store and its index, and say what is wrong", "Care"
+    ),
+    "vacuum": Row("memctl.ops.care.backup", "Give the space of deleted rows back to the disk", "Care"),
     "quarantine": Row(
         "memctl.ops.care.quarantine", "Look at what policy holds back, release it, or delete it for good", "Care"
     ),
@@ -141,7 +147,7 @@ MEANT = {
     "add": "remember", "save": "remember", "store": "remember", "note": "remember", "put": "remember",
     "find": "search", "query": "search", "grep": "search", "get": "show", "cat": "show", "read": "show", "view": "show",
     "ls": "list", "info": "status", "settings": "config", "set": "config", "man": "docs", "doc": "docs",
-    "update": "sync", "load": "ingest", "index": "reindex", "dump": "export", "backup": "export",
+    "update": "sync", "load": "ingest", "index": "reindex", "dump": "export",
     "context": "recall", "inject": "recall", "delete": "forget", "remove": "forget", "rm": "forget",
     "archive": "forget", "unforget": "restore", "replace": "supersede", "label": "tag", "modify": "edit",
 }  # fmt: skip

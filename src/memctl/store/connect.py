@@ -223,10 +223,13 @@ SIDE_FILES = ("-wal", "-shm", "-journal")
 _PATIENCE = 1.0
 
 
-def create_store(path: str, tokenizer: str | None, *, wal: bool, found: bool) -> None:
+def create_store(
+    path: str, tokenizer: str | None, *, wal: bool, found: bool, fill: Callable[[Database], object] | None = None
+) -> None:
     """Make a store for its user alone, and note it as theirs: nobody ever sees half of one, the first maker wins.
 
     found  nobody named the place: a config.json that is there already may be a stranger's
+    fill   writes what is to be in it
     """
     from memctl.store import migrate
 
@@ -247,6 +250,8 @@ def create_store(path: str, tokenizer: str | None, *, wal: bool, found: bool) ->
             migrate.migrate(db, tokenizer)
             with db.atomic():
                 db.set_meta(STORE_ID_KEY, store_id)
+            if fill is not None:
+                fill(db)
             # The last close would do it too, but say nothing when the disk is full: half of the file would be missing.
             db.run("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:

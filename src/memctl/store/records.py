@@ -95,6 +95,14 @@ def read_records(db: Database, kind: RecordKind, since: str = "") -> Iterator[di
         yield out
 
 
+def links_by_source(db: Database) -> dict[str, list[dict[str, str]]]:
+    """All links, by the item they begin at: dst_id, rel and created_at, in order."""
+    out: dict[str, list[dict[str, str]]] = {}
+    for link in read_records(db, BY_NAME["link"]):
+        out.setdefault(link["src_id"], []).append({key: link[key] for key in ("dst_id", "rel", "created_at")})
+    return out
+
+
 def find_record(db: Database, kind: RecordKind, row: Sequence[object]) -> tuple[Any, ...] | None:
     """The row that is here under the key of this one; None when there is none."""
     given = dict(zip(kind.columns, row, strict=True))

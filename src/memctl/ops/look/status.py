@@ -53,7 +53,7 @@ def status(ctx: Context) -> PlainResult:
     data = {"status": "ok", "eco_mode": eco, "db_path": path, "db_exists": os.path.exists(path)}
     if not data["db_exists"]:
         return PlainResult(data, list(_status_lines(data, [], None)))
-    from memctl.store import contents, sessions, workspaces
+    from memctl.store import check, contents, sessions, workspaces
     from memctl.store.documents import mounts
     from memctl.store.items import events
 
@@ -69,6 +69,8 @@ def status(ctx: Context) -> PlainResult:
     data |= {key: found[key] for key in keys} | {
         "mounts": len(folders),
         "last_scan": max(filter(None, scans), default=None),
+        "last_backup": ctx.db.meta(check.BACKUP_KEY),
+        "last_verify": ctx.db.meta(check.VERIFIED_KEY),
         "events_count": found["events_count"],
         "sessions": sessions.count_sessions(ctx.db),
         "workspaces": len(workspaces.list_workspaces(ctx.db)),
@@ -112,6 +114,9 @@ def _status_lines(counts: dict[str, Any], mounts: "list[Mount]", config: str | N
         yield f"    {mount['name'] or '(unnamed)':<12} -> {mount['path']}"
     if counts["last_scan"]:
         yield f"  Last scan: {counts['last_scan']}"
+    for label, key in (("Last backup:", "last_backup"), ("Last verify:", "last_verify")):
+        if counts[key]:
+            yield f"  {label} {counts[key]}"
     yield f"  Events:    {counts['events_count']}"
 
 

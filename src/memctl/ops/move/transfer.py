@@ -1,14 +1,15 @@
 """memctl export and import: items as JSON lines, and back."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, nullcontext
+from functools import partial
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
-from memctl.names import ImportFormat, ItemType, RedactionView, Tier
-from memctl.operation import CREATE, READ, REQUIRED, Arg, Fields, Result, operation
+from memctl.names import ExportFormat, ImportFormat, ItemType, RedactionView, Tier
+from memctl.operation import CREATE, READ, REQUIRED, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import Acting, ReadIn, seen_through
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from memctl.lifecycle.import_ import ImportCounts
     from memctl.lifecycle.importers import Lines
+    from memctl.policy.redaction import Redaction
     from memctl.store.database import Database
 
 
@@ -33,10 +35,14 @@ class Exported(Result):
     _ctx: Context
     _lines: Iterator[dict[str, Any]]
     _offset: int = 0
+    _shape: "Callable[[Iterator[dict[str, Any]]], Iterator[dict[str, Any]]] | None" = None
     verbatim = True
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Each line; when all are out, the number of items is told."""
+        return self._plain_lines() if self._shape is None else self._shape(self._plain_lines())
+
+    def _plain_lines(self) -> Iterator[dict[str, Any]]:
         from itertools import islice
 
         count, batch_size = 0, 1 if self._ctx.db.trusted else MAX_EXPORTED
@@ -121,6 +127,16 @@ class Exported(Result):
 def export(
     ctx: Context,
     *,
+    complete: Annotated[
+        bool, Arg("everything: archived items, links, revisions, events, sessions, mounts …", "--complete", mcp=False)
+    ] = False,
+    format: Annotated[
+        ExportFormat, Arg("JSON lines, notes in a folder, or lines of the reference MCP server", "--format", mcp=False)
+    ] = "jsonl",
+    output: Annotated[
+        str | None,
+        Arg("the folder for the notes of --format markdown", "-o", "--output", metavar="DIR", path=True, mcp=False),
+    ] = None,
     tier: Annotated[Tier | None, Arg("only this tier", "--tier", mcp_help="")] = None,
     type: Annotated[ItemType | None, Arg("only this type", "--type", mcp_name="type_filter", mcp_help="")] = None,
     scope: Annotated[
@@ -128,23 +144,24 @@ def export(
     ] = None,
     workspace: ReadIn = None,
     include_archived: Annotated[bool, Arg("also what was archived or has expired", "--include-archived")] = False,
-    complete: Annotated[
-        bool, Arg("everything: archived items, links, revisions, events, sessions, mounts …", "--complete", mcp=False)
-    ] = False,
     since: Annotated[
         str | None, Arg("only what changed at this time or later: 2026-11-20, 7d", "--since", metavar="WHEN", mcp=False)
     ] = None,
     redact: Annotated[RedactionView, Arg("who may see it; RAGIX says S0, S2, S3", "--redact", mcp="full")] = "full",
     offset: Annotated[int, Arg("", cli=False, ge=0)] = 0,
-) -> Exported:
+) -> Exported | PlainResult:
     """Write items as JSON lines.
 
     Without --scope it has the items of every scope. One item is one line, the newest change first, in the same order
     every time. `memctl import` reads it back without loss.
 
     With --complete it is a backup: archived items too, and behind the items a line for each link, revision, event, pin,
-    mount, file, workspace, session and turn. Another memctl restores it with `memctl import`; memctl up to 0.23 takes
-    items only, and would make an empty one of another line.
+    mount, file, workspace, session and turn. `memctl import` restores it; memctl up to 0.23 would make an empty item of
+    what is none.
+
+    With --format markdown each item becomes a note in the folder --output, which `memctl import` reads, too. Notes of
+    items that are gone are removed; one that you have edited is left alone, and named. With --format mcp-memory the
+    lines are entities and relations, without what is kept from models.
 
     With --redact every field leaves as that view shows it, provenance and paths included: internal is without host
     names, IP addresses and hashes, public also without paths, file names, mail addresses, personal data and item ids.
@@ -156,18 +173,69 @@ def export(
     from memctl.policy.redaction import Redaction
     from memctl.store.filters import Filters
 
-    if complete and (tier or type or scope is not None or workspace is not None):
-        raise errors.UsageError("--complete is everything: it takes no --tier, --type, --scope or -w", command="export")
-    if complete and not ctx.db.trusted:
-        raise errors.UsageError(
-            "--complete is for a store of yours: this one was found (memctl trust)", command="export"
-        )
+    is_part = bool(tier or type or workspace is not None) or scope is not None
+    _check_form(ctx, format, output, complete=complete, is_part=is_part)
     scopes = None if scope is None else (scope,)
     filters = Filters(scopes=scopes, tier=tier, type=type, archived=include_archived or complete)
     filters = seen_through(ctx, workspace, filters)
     view = None if redact in ("full", "S3") else Redaction(redact, ctx.policy)
     lines = export_lines(ctx.db, filters, view, _first_moment(since), complete=complete)
-    return Exported(_ctx=ctx, _lines=islice(lines, offset, None), _offset=offset)
+    answer = Exported(_ctx=ctx, _lines=islice(lines, offset, None), _offset=offset)
+    if format == "mcp-memory":
+        answer._shape = partial(_make_entities, ctx.db, view)
+    if output is None:
+        return answer
+    with closing(lines):  # the moment of the store that they are of ends, also where a note cannot be written
+        return _write_notes(ctx, answer, ctx.absolute(output), view, whole=not is_part and since is None)
+
+
+def _check_form(ctx: Context, format: str, output: str | None, *, complete: bool, is_part: bool) -> None:
+    """Raise UsageError for what does not go together."""
+    problem = ""
+    if (format == "markdown") != (output is not None):
+        problem = "--format markdown writes to a folder (-o), and no other format does"
+    elif complete and format != "jsonl":
+        problem = "--complete is JSON lines"
+    elif complete and is_part:
+        problem = "--complete is everything: it takes no --tier, --type, --scope or -w"
+    elif complete and not ctx.db.trusted:
+        problem = "--complete is for a store of yours: this one was found (memctl trust)"
+    if problem:
+        raise errors.UsageError(problem, command="export")
+
+
+def _links(db: "Database", view: "Redaction | None") -> "Mapping[str, list[dict[str, str]]]":
+    """The links of each item, as the view shows them."""
+    from memctl.store.records import links_by_source
+
+    found = links_by_source(db)
+    if view is None:
+        return found
+    return {view.field("id", src): [view.record(one) for one in some] for src, some in found.items()}
+
+
+def _make_entities(
+    db: "Database", view: "Redaction | None", lines: Iterator[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    from memctl.lifecycle import entities
+
+    return entities.write_lines(lines, _links(db, view))
+
+
+def _write_notes(ctx: Context, answer: Exported, folder: str, view: "Redaction | None", *, whole: bool) -> PlainResult:
+    from memctl.lifecycle import markdown
+
+    done = markdown.write_notes(folder, answer.lines(), _links(ctx.db, view), whole=whole)
+    for path in done.edited:
+        ctx.warn(f"[export] {path} was edited since it was exported, and is left alone")
+    data = {
+        "status": "ok", "folder": folder, "written": done.written, "unchanged": done.unchanged,
+        "removed": done.removed, "edited": done.edited,
+    }  # fmt: skip
+    counts = (
+        f"{done.written} note(s) written, {done.unchanged} unchanged, {done.removed} removed, {len(done.edited)} edited"
+    )
+    return PlainResult(data, [f"{folder}: {counts}"])
 
 
 def _first_moment(since: str | None) -> str:
@@ -182,9 +250,13 @@ def _first_moment(since: str | None) -> str:
         raise errors.TimeInvalid(option="--since", value=" ".join(since.split())[:40]) from None
 
 
-def export_text(result: Exported) -> Iterator[str]:
-    """One line of JSON per item."""
+def export_text(result: Exported | PlainResult) -> Iterator[str]:
+    """One line of JSON per item; of notes what was written."""
     import json
+
+    if isinstance(result, PlainResult):
+        yield from result.lines
+        return
 
     from memctl.text.clean import escaped
 

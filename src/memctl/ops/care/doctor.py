@@ -1,0 +1,143 @@
+"""memctl doctor: is everything in order, here and in the store."""
+
+import os
+import sys
+from collections.abc import Iterator
+
+from memctl import errors
+from memctl.annotations import TYPE_CHECKING, Annotated
+from memctl.context import Context
+from memctl.operation import READ, WRITE, Arg, PlainResult, operation
+
+if TYPE_CHECKING:
+    from memctl.store.check import Check
+
+_ECO = os.path.join(".claude", "eco", "config.json")
+_ENDS = {
+    "pass": "All checks passed.",
+    "warn": "Some warnings — memctl is functional.",
+    "fail": "Failures detected — see above.",
+}
+
+
+@operation(
+    access=WRITE,
+    examples=(
+        "memctl doctor",
+        "memctl doctor --fix",
+        "memctl doctor --json | jq -r '.checks[] | select(.status != \"pass\") | .message'",
+    ),
+    exits={0: "everything is in order, or works with warnings", 1: "a check failed"},
+)
+def doctor(
+    ctx: Context, *, fix: Annotated[bool, Arg("mend in the store what can be mended", "--fix")] = False
+) -> PlainResult:
+    """Check Python, SQLite, the store and its index, and say what is wrong.
+
+    Nothing is changed without --fix. It makes a wrong full-text index anew, takes away rows that stand beside items
+    that are not there, sets wrong hashes and brings an older store up to date. A damaged file it leaves alone: that is
+    for `memctl salvage`.
+    """
+    from memctl.store import check
+
+    mended: list[str] = []
+    if not fix:
+        ctx.narrow(READ)
+    elif os.path.exists(ctx.db_path):
+        mended = check.mend(ctx.db, [one for one in check.check_store(ctx.db) if one.mend is not None])
+    found = [*_here(), *_store(ctx), *_around(ctx)]
+    worst = next((status for status in ("fail", "warn") if any(one.status == status for one in found)), "pass")
+    for one in found:
+        ctx.note(f"[{one.status.upper()}] {one.message}")
+    for name in mended:
+        ctx.note(f"[FIXED] {name}")
+    ctx.note("")
+    ctx.note(_ENDS[worst])
+    checks = [{"name": one.name, "status": one.status, "detail": one.detail, "message": one.message} for one in found]
+    data = {"status": "ok" if worst == "pass" else worst, "checks": checks} | ({"fixed": mended} if fix else {})
+    return PlainResult(data, exit_code=1 if worst == "fail" else 0)
+
+
+def _here() -> "Iterator[Check]":
+    from memctl.store.check import Check, has_fts5, sqlite_version
+
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Check("python_version", "pass" if sys.version_info >= (3, 10) else "fail", version, f"Python {version}")
+    sqlite = sqlite_version()
+    yield Check("sqlite3_module", "pass", sqlite, f"sqlite3 available (SQLite {sqlite})")
+    yield (
+        Check("fts5_support", "pass", "yes", "FTS5 available")
+        if has_fts5()
+        else Check("fts5_support", "warn", "no", "This SQLite has no FTS5: searches read the text, and rank less well")
+    )
+
+
+def _store(ctx: Context) -> "Iterator[Check]":
+    """The store: the documented checks, then those of `memctl verify`."""
+    from memctl.store.check import Check, check_store, journal_mode
+
+    path = ctx.db_path
+    if not os.path.exists(path):
+        yield Check("db_exists", "warn", path, f"There is no store yet at {path}; memctl init makes it")
+        for name in ("wal_mode", "schema_version", "integrity_check"):
+            yield Check(name, "warn", "skipped", f"{name}: there is no store to look at")
+        return
+    try:
+        db = ctx.db
+    except errors.MemctlError as exc:
+        yield Check("db_exists", "fail", path, f"The store cannot be opened: {exc.message}")
+        return
+    yield Check("db_exists", "pass", path, f"Store: {path}")
+    mode = journal_mode(db)
+    yield (
+        Check("wal_mode", "pass", mode, "Write-ahead log: readers do not wait for a writer")
+        if mode == "wal"
+        else Check(
+            "wal_mode", "warn", mode, f"The store is in the mode {mode}; the next write turns on the write-ahead log"
+        )
+    )
+    from memctl.store import migrate
+
+    behind = 0 if migrate.is_current(db) else len(migrate.pending_steps(db))
+    number = db.meta("schema_version") or "?"
+    yield (
+        Check(
+            "schema_version",
+            "warn",
+            number,
+            f"The store is {behind} step(s) behind; the next write brings it up to date",
+        )
+        if behind
+        else Check("schema_version", "pass", number, f"Schema version {number}")
+    )
+    yield from check_store(db)
+
+
+def _around(ctx: Context) -> "Iterator[Check]":
+    """What stands around the store: policy, the server, older clients."""
+    import json
+    from importlib.util import find_spec
+
+    from memctl.policy import RULES
+    from memctl.store.check import Check
+
+    try:
+        _ = ctx.policy
+        yield Check("policy_patterns", "pass", str(len(RULES)), f"{len(RULES)} policy rules")
+    except errors.MemctlError as exc:
+        yield Check("policy_patterns", "fail", "0", exc.message)
+    yield (
+        Check("mcp_server", "pass", "stdio, http", "The MCP server speaks over stdio and HTTP")
+        if find_spec("mcp")
+        else Check(
+            "mcp_server", "pass", "stdio", "The MCP server speaks over stdio; HTTP needs pip install 'memctl[http]'"
+        )
+    )
+    try:
+        with open(os.path.join(ctx.cwd, _ECO), encoding="utf-8") as file:
+            json.load(file)
+        yield Check("eco_config", "pass", _ECO, "Eco mode is configured")
+    except FileNotFoundError:
+        yield Check("eco_config", "warn", "", "Eco mode not configured (optional)")
+    except (OSError, ValueError) as exc:
+        yield Check("eco_config", "warn", _ECO, f"{_ECO} cannot be read: {exc}")
