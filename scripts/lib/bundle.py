@@ -59,6 +59,7 @@ def registry_name() -> str:
 
 def manifest() -> dict[str, Any]:
     """manifest.json: what a desktop client shows, asks for, and starts."""
+    shown = [tool for tool in tool_schema.catalog("standard") if not tool.annotations["openWorldHint"]]
     return {
         "manifest_version": "0.4",
         "name": "memctl",
@@ -80,7 +81,7 @@ def manifest() -> dict[str, Any]:
                 ],
             },
         },
-        "tools": [{"name": tool.name, "description": tool.description} for tool in tool_schema.tools("standard")],
+        "tools": [{"name": tool.name, "description": tool.description} for tool in shown],
         "compatibility": {"platforms": ["darwin", "linux"], "runtimes": {"python": ">=3.10"}},
         "user_config": {
             "store": {

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 
 from memctl.mcp import tool_schema
+from memctl.mcp.protocol import encode
 from memctl.mcp.tools import PROMPTS, RESOURCES, instructions
 
 SOURCE = "the operations and scripts/lib/mcp_page.py"
@@ -42,19 +43,24 @@ JSON-RPC; half of a surrogate pair becomes U+FFFD. What the client cancels is fi
 |---|--:|--:|
 """
 ANSWERS = """
-Tokens are the characters of names, descriptions and schemas, divided by four. `full` also has more parameters.
+Tokens are the characters of the answer to `tools/list`, divided by four, without `memory_ask` and `memory_loop`: these
+are shown where the server has a model (`--llm`). `full` also shows more parameters. A set is what models are shown; a
+client that calls another documented tool, or gives another documented parameter, is answered as well.
 
 ## Answers
 
 - A tool that a model reads answers in **text** (recall, inspect, digest, ask, loop). Clients show a model only the
   structured result where there is one, so there is none; what the text leaves out is in `_meta`, under
   `memctl/result`, for programs.
-- Every other tool answers with a **structured** result, has an output schema, and repeats the same JSON as text.
+- Every other tool answers with a **structured** result, and repeats the same JSON as text.
+- No answer is longer than 20,000 tokens. Of a list comes what fits, with `truncated`, `total` and `next_cursor`: the
+  same call with that as `cursor` has the rest. A budget is at most 20,000 tokens; one too small for anything says so.
 - `status` is `ok`, `duplicate`, `rejected`, `dry_run`, `error` or `rate_limited`. An error has `code` (see
-  [errors.md](errors.md)), `message` and often `hint`; `isError` is set only when an argument is of the wrong kind
-  (`argument-invalid`) or the tool is unknown. `warnings` are what the command line would have said on stderr.
-- Argument names that a tool does not know are ignored; `null` means "not given". Lists may be texts with commas,
-  arrays of objects may be their JSON as text; the long flags of the command line are understood as names too.
+  [errors.md](errors.md)), `message` and often `hint`; `isError` is set for these and for `rate_limited`. `warnings` are
+  what the command line would have said on stderr.
+- Argument names that a tool does not know are not used, and `warnings` names them; `null` means "not given". Lists may
+  be texts with commas, arrays of objects may be their JSON as text; the long flags of the command line are understood
+  as names too.
 - What a person has set (mounts, workspaces, the tokenizer) a tool does not change; [mcp-security.md](mcp-security.md)
   says what each tool may.
 - `memory_sync` and `memory_import` tell a client that asks for it how far they are.
@@ -78,7 +84,7 @@ def lines() -> Iterator[str]:
     yield f"# The MCP server\n\n<!-- Written by scripts/docs from {SOURCE}; change it there. -->\n\n"
     yield INTRODUCTION
     for name in ("core", "standard", "full"):
-        tools = tool_schema.catalog(name)
+        tools = _shown(name)
         yield f"| `{name}`{' (default)' if name == 'standard' else ''} | {len(tools)} | {_cost(tools)} |\n"
     yield ANSWERS
     for listed in tool_schema.catalog("full"):
@@ -86,8 +92,14 @@ def lines() -> Iterator[str]:
     yield from _offers()
 
 
+def _shown(toolset: str) -> list[tool_schema.CatalogTool]:
+    """The tools of a set, as a server without a model shows them."""
+    return [one for one in tool_schema.catalog(toolset) if not one.annotations["openWorldHint"]]
+
+
 def _cost(tools: list[tool_schema.CatalogTool]) -> int:
-    return sum(len(json.dumps([one.name, one.description, one.schema])) for one in tools) // 4
+    """Tokens of what a client gets."""
+    return len(encode({"tools": [one.listing() for one in tools]})) // 4
 
 
 def _tool(listed: tool_schema.CatalogTool) -> Iterator[str]:
@@ -133,5 +145,5 @@ def _offers() -> Iterator[str]:
         yield f"| `{name}` | {about} | {taken} |\n"
     yield "\nScopes, tags, ids and the names of mounts are completed in both.\n"
     yield "\n## Instructions\n\nWhat clients tell their model about the server, in the set `standard`:\n\n"
-    for line in instructions({one.name for one in tool_schema.catalog("standard")}).splitlines():
+    for line in instructions({one.name for one in _shown("standard")}).splitlines():
         yield f"> {line}\n>\n"

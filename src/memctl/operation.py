@@ -52,11 +52,12 @@ class Arg:
     cli, mcp  which faces show it; mcp="full": only the largest set of tools (`--toolset full`)
     mcp_name, mcp_default, mcp_help  how the MCP tool says it, where its documented name, default or words differ;
             a default of None there means: as if it were not given
+    mcp_schema  the JSON Schema of one of the JSON objects that it takes
     """
 
     __slots__ = (
         "aliases", "cli", "comma", "config", "env", "flags", "ge", "help", "le", "mcp", "mcp_default", "mcp_help",
-        "mcp_name", "metavar", "path", "word",
+        "mcp_name", "mcp_schema", "metavar", "path", "word",
     )  # fmt: skip
 
     def __init__(
@@ -75,6 +76,7 @@ class Arg:
         mcp_name: str | None = None,
         mcp_default: Any = ...,
         mcp_help: str | None = None,
+        mcp_schema: dict[str, Any] | None = None,
         aliases: tuple[str, ...] = (),
         word: str = "",
     ) -> None:
@@ -83,7 +85,7 @@ class Arg:
         self.help, self.flags, self.env, self.config = help, flags, env, config
         self.ge, self.le, self.metavar = ge, le, metavar
         self.comma, self.path, self.cli, self.mcp = comma, path, cli, mcp
-        self.mcp_name, self.mcp_default, self.mcp_help = mcp_name, mcp_default, mcp_help
+        self.mcp_name, self.mcp_default, self.mcp_help, self.mcp_schema = mcp_name, mcp_default, mcp_help, mcp_schema
 
     def changed(self, changes: dict[str, Any]) -> "Arg":
         """The same words, but for some that an operation says differently."""

@@ -19,7 +19,7 @@ ReadIn = Annotated[
         "-w",
         "--workspace",
         metavar="NAME",
-        mcp_help="",
+        mcp_help="a saved view, instead of scope",
     ),
 ]
 WriteIn = Annotated[
@@ -29,7 +29,7 @@ WriteIn = Annotated[
         "-w",
         "--workspace",
         metavar="NAME",
-        mcp_help="",
+        mcp_help="a saved view, instead of scope",
     ),
 ]
 
@@ -48,7 +48,10 @@ Budget = Annotated[
 ReadScope = Annotated[
     str, Arg("items of this scope and of the scope global", "--scope", mcp_default=None, mcp_help="default: project")
 ]
-Tags = Annotated[list[str] | None, Arg("items with at least one of these tags", "--tags", comma=True)]
+Tags = Annotated[
+    list[str] | None,
+    Arg("items with at least one of these tags", "--tags", comma=True, mcp_help="one of these, comma-separated"),
+]
 
 #: Whose words are listed, where statements are listed and documents summed up.
 Passages = Annotated[bool, Arg("passages of documents too, one by one", "--passages")]
@@ -67,7 +70,7 @@ class ReadRequest(Group):
     """
 
     budget: Budget = 1500
-    tier: Annotated[Tier | None, Arg("only this tier", "--tier", mcp_help="")] = None
+    tier: Annotated[Tier | None, Arg("only this tier", "--tier")] = None
     type: Annotated[ItemType | None, Arg("only this type of item", "--type", metavar="TYPE")] = None
     scope: ReadScope = DEFAULT_SCOPE
     all_scopes: Annotated[bool, Arg("items of every scope", "--all-scopes", mcp="full")] = False

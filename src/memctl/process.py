@@ -32,7 +32,11 @@ class Program:
     """
 
     def __init__(
-        self, limit: int, on_text: Callable[[str], None] | None = None, on_line: Callable[[str], None] | None = None
+        self,
+        limit: int,
+        on_text: Callable[[str], None] | None = None,
+        on_line: Callable[[str], None] | None = None,
+        on_wait: Callable[[int], None] | None = None,
     ) -> None:
         from codecs import getincrementaldecoder
         from threading import Event
@@ -43,6 +47,7 @@ class Program:
         self.status = 0
         self.truncated = False
         self._room, self._on_text, self._on_line = limit, on_text, on_line
+        self._on_wait, self._began, self._waited = on_wait, ids.monotonic(), 0
         self._tail = self._line = ""
         self._out, self._err = (getincrementaldecoder(name)("replace") for name in ("utf-8-sig", "utf-8"))
 
@@ -95,6 +100,7 @@ class Program:
             now = ids.monotonic()
             if now > (ended or deadline):
                 return bool(ended)
+            self._tell_waiting(int(now - self._began))
             ready = self._selector.select(min(TICK, deadline - now))
             for key, _ in ready:
                 pipe: IO[bytes] = key.fileobj  # type: ignore[assignment]
@@ -113,6 +119,12 @@ class Program:
                     return True
                 ended = ended or ids.monotonic() + GRACE
         return True
+
+    def _tell_waiting(self, seconds: int) -> None:
+        """Tell each second once that nothing can be shown yet."""
+        if self._on_wait is not None and seconds > self._waited and not (self.pieces and self._on_text):
+            self._waited = seconds
+            self._on_wait(seconds)
 
     # Each of these acts on a pipe that is ready, and says whether nothing more is to come. All raise BlockingIOError.
 
@@ -186,17 +198,21 @@ _RUNNING: set[Program] = set()
 
 @contextmanager
 def running(
-    limit: int, on_text: Callable[[str], None] | None = None, on_line: Callable[[str], None] | None = None
+    limit: int,
+    on_text: Callable[[str], None] | None = None,
+    on_line: Callable[[str], None] | None = None,
+    on_wait: Callable[[int], None] | None = None,
 ) -> Iterator[Program]:
     """A program to start inside. An exception, SIGTERM and SIGHUP end it with all it started.
 
     limit    bytes of its stdout; what is beyond them is cut
     on_text  is called with the pieces of its stdout while they come
     on_line  is called with each line of its stderr
+    on_wait  is called each second with how many it has taken; with on_text, until the first piece comes
     """
     from signal import SIGINT, SIGTERM
 
-    program = Program(limit, on_text, on_line)
+    program = Program(limit, on_text, on_line, on_wait)
     with _signals_as_exceptions():
         _RUNNING.add(program)
         try:

@@ -495,13 +495,13 @@ def test_as_a_function() -> None:
 
 
 @pytest.mark.usefixtures("store")
-def test_on_a_terminal_a_blank_line_sends() -> None:
-    done = chatted("where do", "sessions live", "", "/help", "left unsent", tty=frozenset({"stdin"}))
+def test_on_a_terminal_a_line_sends() -> None:
+    done = chatted("where do\\", "sessions live", "", "/help", "left unsent\\", tty=frozenset({"stdin"}))
     first, second = done.text.split("## Question\n\n")[1:]
     assert first.startswith("where do\nsessions live\n\n")
     assert second == "left unsent\n\n"
     assert done.notes.splitlines()[:2] == [
-        "memctl chat — blank line to send, Ctrl-D to exit, Ctrl-C to cancel",
+        "memctl chat — Enter to send, \\ at the end of a line to go on, quit or Ctrl-D to exit, Ctrl-C to cancel",
         "recalls from the scope project and the scope global; /help lists the commands",
     ]
 
@@ -527,3 +527,17 @@ def test_on_a_terminal_answers_are_streamed_and_made_harmless() -> None:
     done = chatted("sessions", llm="printf 'red \\033[31m word'", tty=frozenset({"stdin", "stdout"}))
     assert done.out == b"red \\x1b[31m word\n\n"
     assert chatted("sessions", llm="printf 'red \\033[31m word'").out == b"red \x1b[31m word\n\n"
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("word", ["quit", "exit"])
+def test_quit_is_no_question(word: str) -> None:
+    done = chatted("sessions", word, "never asked")
+    assert done.text.count("## Question") == 1
+
+
+@pytest.mark.usefixtures("store")
+def test_forget_takes_several_ids_shortened() -> None:
+    ids = [ok("remember", f"The zebra number {n} is striped.", "-q").text.strip() for n in range(3)]
+    chatted(f"/forget {ids[0].removeprefix('MEM-')[:8]} {ids[1]}")
+    assert [row["id"] for row in ok("list", "--json").json() if "zebra" in row["title"]] == [ids[2]]

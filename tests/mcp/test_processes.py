@@ -109,14 +109,14 @@ def test_answers_of_any_size_reach_a_client_that_reads_late() -> None:
     text = "Deploys freeze on Fridays \u2028 é. " * 60
     with process() as server:
         server.hello()
-        given = [{"title": f"Note {number}", "content": f"{number} {text}"} for number in range(40)]
-        assert server.request("memory_import", {"items": given})["result"]["structuredContent"]["imported"] == 40
+        given = [{"title": f"Note {number}", "content": f"{number} {text}"} for number in range(25)]
+        assert server.request("memory_import", {"items": given})["result"]["structuredContent"]["imported"] == 25
         for _ in range(4):  # together more than a pipe holds, while nobody reads
             server.request("memory_export", {}, wait=False)
         server.request("memory_search", {"query": "note"}, wait=False)
         answers = [server.read()["result"]["structuredContent"] for _ in range(5)]
-        assert sorted(answer["count"] for answer in answers)[1:] == [40] * 4
-        assert all(str(answer).count("Fridays") >= 40 * 60 for answer in answers if answer["count"] == 40)
+        assert sorted(answer["count"] for answer in answers)[1:] == [25] * 4
+        assert all(str(answer).count("Fridays") >= 25 * 60 for answer in answers if answer["count"] == 25)
         assert server.stop("eof")[0] == 0
 
 
@@ -160,7 +160,8 @@ def test_a_client_over_stdio() -> None:
         server.call("memory_write", title="Auth", content="We chose JWT for stateless auth.")
         block = text_of(server.call("memory_recall", query="which auth?"))
         code, errors = server.stop("eof")
-    assert tools == [listed.name for listed in tool_schema.catalog("standard")]
+    known = tool_schema.catalog("standard")
+    assert tools == [one.name for one in known if not one.annotations["openWorldHint"]]
     assert "We chose JWT" in block
     assert code == 0
     assert errors.startswith(f"memctl MCP server (db={Path('.memory/memory.db').resolve()})\n")

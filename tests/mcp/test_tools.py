@@ -19,6 +19,7 @@ from memctl.mcp.guard import ServerGuard
 from memctl.mcp.tools import INSTRUCTIONS_LIMIT, instructions, register_memory_tools
 from standin import StandIn
 from support import ok, run
+from wire import CoreClient, built, text_of
 
 Tools = dict[str, Callable[..., dict[str, Any]]]
 REQUIRED = inspect.Parameter.empty
@@ -71,9 +72,80 @@ def test_the_documented_parameters_have_their_names_and_defaults(plain: Tools, n
     assert beyond == [], "a new parameter must not be required"
 
 
-@pytest.mark.parametrize("name", DOCUMENTED)
-def test_the_documented_tools_are_the_standard_set(name: str) -> None:
-    assert name in {listed.name for listed in tool_schema.catalog("standard")}
+def test_the_documented_tools_are_answered_listed_or_not() -> None:
+    """A set of tools is what models are shown; programs call whatever is documented, with its parameters."""
+    made = built("--db", "memory.db", "--toolset", "core", "--no-rate-limit")
+    client = CoreClient(made.core)
+    assert len(client.ask("tools/list")["result"]["tools"]) == 4
+    for name in DOCUMENTED:
+        assert "there is no tool" not in text_of(client.call(name))
+    assert client.call("memory_stats")["structuredContent"]["status"] == "ok"
+    made.pool.close(1.0)
+
+
+@pytest.mark.parametrize("toolset", ["core", "standard"])
+def test_a_tool_with_a_model_is_shown_where_there_is_one(toolset: str) -> None:
+    with_model = {"memory_ask", "memory_loop"} if toolset == "standard" else set()
+    plain, asking = (
+        {one.name for one in built("--db", "m.db", "--toolset", toolset, *argv).tools}
+        for argv in ((), ("--llm", "cat"))
+    )
+    assert asking - plain == with_model
+    assert plain <= asking
+
+
+def test_every_parameter_that_models_are_shown_is_described() -> None:
+    for listed in tool_schema.catalog("standard"):
+        for name, schema in listed.schema["properties"].items():
+            assert schema.get("description") or listed.annotations["openWorldHint"], (listed.name, name)
+            assert "anyOf" not in schema
+        assert listed.listing()["title"]
+
+
+def test_an_argument_that_no_tool_has_is_named() -> None:
+    made = built("--db", "memory.db", "--no-rate-limit")
+    client = CoreClient(made.core)
+    found = client.call("memory_search", query="x", top_k=3, **{"": 1})["structuredContent"]
+    assert found["warnings"][0].startswith("memory_search has no argument top_k, : not used. It has query, tier,")
+    text = text_of(client.call("memory_recall", query="x", limit=1))
+    assert "Note: memory_recall has no argument limit: not used." in text
+    wrong = client.call("memory_read", id="MEM-1", colour=2)
+    assert wrong["isError"]
+    assert "colour" in wrong["structuredContent"]["warnings"][0]
+    made.pool.close(1.0)
+
+
+def test_no_answer_is_longer_than_a_model_can_take() -> None:
+    lines = "\n".join(json.dumps({"content": f"Valve {n} opens at noon. " + "It is red. " * 40}) for n in range(400))
+    ok("import", "--db", "memory.db", stdin=lines)
+    made = built("--db", "memory.db", "--no-rate-limit")
+    client = CoreClient(made.core)
+    some = [item["id"] for item in ok("list", "--json", "-n", "100", "--db", "memory.db").json()]
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("memory_search", {"query": "valve", "k": 1000}),
+        ("memory_list", {"limit": 1000}),
+        ("memory_read", {"ids": some}),
+    )  # fmt: skip
+    for name, arguments in calls:
+        ids: list[str] = []
+        cursor: dict[str, str] = {}
+        while True:
+            answer = client.call(name, **arguments, **cursor)["structuredContent"]
+            assert len(json.dumps(answer, ensure_ascii=False)) < 85_000
+            ids += [item["id"] for item in answer["items"]]
+            if not answer.get("truncated"):
+                break
+            cursor = {"cursor": answer["next_cursor"]}
+        assert cursor, f"{name} had more than one page"
+        assert len(ids) == len(set(ids)) == answer["total"]
+    assert client.call("memory_search", query="valve", cursor="x")["structuredContent"]["code"] == "argument-invalid"
+    block = client.call("memory_recall", query="valve", budget_tokens=1_000_000)
+    assert len(text_of(block)) <= 81_000
+    assert "at most 20000 tokens" in text_of(block)
+    small = text_of(client.call("memory_recall", query="valve", budget_tokens=30))
+    assert "too small" in small
+    assert "Nothing matches" not in small
+    made.pool.close(1.0)
 
 
 def test_the_catalog_says_what_the_operations_say() -> None:
@@ -369,4 +441,4 @@ def scrubbed(found: Any) -> Any:
 
 
 def test_every_tool_is_an_operation_of_the_table() -> None:
-    assert [tool.name for tool in tool_schema.tools("full")] == [listed.name for listed in tool_schema.catalog("full")]
+    assert {tool.name for tool in tool_schema.tools("full")} == {listed.name for listed in tool_schema.catalog("full")}

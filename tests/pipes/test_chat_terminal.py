@@ -95,13 +95,13 @@ def _typing(
 
 
 def test_a_question_of_two_lines_and_its_answer(typed: Typist, home: Path, here: Path) -> None:
-    talk = typed([("> ", "where do\n"), (". ", "sessions live\n"), (". ", "\n"), ("> ", f"{SECRET}\n"), (". ", "\x04"),
-                  ("> ", "\x04")], llm="tee -a prompts")  # fmt: skip
+    talk = typed([("> ", "where do\\\n"), (". ", "sessions live\n"), ("> ", f"{SECRET}\n"), ("> ", "\x04")],
+                 llm="tee -a prompts")  # fmt: skip
     assert talk.code == 0
     assert "where do\nsessions live" in talk.out
-    assert "blank line to send" in talk.shown
-    assert not any(mark in talk.out for mark in ("> ", "blank line", "spent", "\x1b"))
-    assert (home / HISTORY).read_text() == "where do\nsessions live\n"
+    assert "Enter to send" in talk.shown
+    assert not any(mark in talk.out for mark in ("> ", "Enter to", "spent", "\x1b"))
+    assert (home / HISTORY).read_text() == "where do\\\nsessions live\n"
     assert stat.S_IMODE((home / HISTORY).stat().st_mode) == 0o600
     assert (here / "prompts").read_text().count("## Question") == 2
 
@@ -109,13 +109,13 @@ def test_a_question_of_two_lines_and_its_answer(typed: Typist, home: Path, here:
 def test_what_was_typed_before_comes_back_and_can_be_edited(typed: Typist, home: Path) -> None:
     (home / HISTORY).parent.mkdir(parents=True, exist_ok=True)
     (home / HISTORY).write_text("where do sessions leave\n")
-    talk = typed([("> ", "\x1b[A"), ("leave", "\x7f" * 4 + "ive\n"), (". ", "\n"), ("> ", "\x04")], llm="cat")
+    talk = typed([("> ", "\x1b[A"), ("leave", "\x7f" * 4 + "ive\n"), ("> ", "\x04")], llm="cat")
     assert talk.code == 0
     assert talk.out.endswith("## Question\n\nwhere do sessions live\n\n")
 
 
 def test_ctrl_c_stops_the_model_and_then_the_line_but_not_the_chat(typed: Typist, here: Path) -> None:
-    talk = typed([("> ", "sessions?\n\n"), ("thinking", "\x03"), ("Stopped.", ""), ("> ", "half a"), ("half a", "\x03"),
+    talk = typed([("> ", "sessions?\n"), ("thinking", "\x03"), ("Stopped.", ""), ("> ", "half a"), ("half a", "\x03"),
                   ("> ", "/scope\n"), ("Recalls from", ""), ("> ", "\x04")], "-v", llm="./hang")  # fmt: skip
     assert talk.code == 0
     assert "[chat] Stopped." in talk.shown
@@ -126,12 +126,19 @@ def test_ctrl_c_stops_the_model_and_then_the_line_but_not_the_chat(typed: Typist
 
 def test_a_session_on_a_terminal(typed: Typist) -> None:
     steps = [
-        ("> ", "how many zebras\n\n"), ("> ", "/forgt\n"), ("did you mean /forget?", ""), ("> ", "stripes\n\n"),
-        ("> ", "/quit\n"),
+        ("> ", "how many zebras\n"), ("> ", "/forgt\n"), ("did you mean /forget?", ""), ("> ", "stripes\n"),
+        ("> ", "quit\n"),
     ]  # fmt: skip
     talk = typed(steps, "--session", llm="cat")
     assert talk.code == 0
     assert "Q: how many zebras" in talk.out.partition("zebras\n\n")[2]
+
+
+def test_a_slow_model_is_waited_for_aloud(typed: Typist) -> None:
+    talk = typed([("> ", "sessions?\n"), ("waiting for the model: 1 s", ""), ("> ", "exit\n")],
+                 llm="sh -c 'sleep 1.5; echo late'")  # fmt: skip
+    assert talk.code == 0
+    assert "waiting" not in talk.out
 
 
 # --- without a terminal ---------------------------------------------------------------------------------------------

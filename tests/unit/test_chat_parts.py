@@ -85,15 +85,15 @@ def typed(*lines: str | type[BaseException]) -> tuple[Callable[[str], str], list
 @pytest.mark.parametrize(
     ("lines", "questions"),
     [
-        (["one", ""], ["one"]),
-        (["one", "  more", "", "two", " "], ["one\n  more", "two"]),
+        (["one"], ["one"]),
+        (["one\\", "  more", "two", " "], ["one\n  more", "two"]),
         (["", "", "one", ""], ["one"]),
-        (["half", KeyboardInterrupt, "whole", ""], ["whole"]),
-        (["sent by Ctrl-D", EOFError, "another", ""], ["sent by Ctrl-D", "another"]),
-        (["/help", "one", ""], ["/help", "one"]),
-        (["one", "/help", ""], ["one\n/help"]),
-        (["//help", ""], ["//help"]),
-        (["pasted\nlines\n", "", "two", ""], ["pasted\nlines", "two"]),
+        (["half\\", KeyboardInterrupt, "whole"], ["whole"]),
+        (["sent by Ctrl-D\\", EOFError, "another"], ["sent by Ctrl-D", "another"]),
+        (["/help", "one"], ["/help", "one"]),
+        (["one\\", "/help"], ["one\n/help"]),
+        (["//help"], ["//help"]),
+        (["pasted\nlines\n", "two"], ["pasted\nlines", "two"]),
     ],
 )
 def test_typed_questions(lines: list[str], questions: list[str]) -> None:
@@ -102,9 +102,15 @@ def test_typed_questions(lines: list[str], questions: list[str]) -> None:
 
 
 def test_prompts_say_whether_a_question_has_begun() -> None:
-    read, prompts = typed("a", "b", "", "c")
+    read, prompts = typed("a\\", "b", "", "c")
     list(typed_questions(read))
-    assert prompts == ["> ", ". ", ". ", "> ", ". ", "> "]
+    assert prompts == ["> ", ". ", "> ", "> ", "> "]
+
+
+@pytest.mark.parametrize("word", ["quit", "exit", " Quit ", "/quit"])
+def test_words_that_end_a_chat(word: str) -> None:
+    assert terminal.parse_line(word) == terminal.ChatCommand("quit")
+    assert terminal.parse_line("exit codes?") == "exit codes?"
 
 
 def test_piped_questions_are_one_a_line() -> None:

@@ -73,7 +73,9 @@ class ModelOptions(Group):
         Arg("instructions of your own before the context, or a file that holds them", "--system-prompt",
             metavar="TEXT|FILE", mcp=False),
     ] = None  # fmt: skip
-    stream: Annotated[bool, Arg("print the last answer while the model writes it", "--stream", mcp=False)] = False
+    stream: Annotated[
+        bool, Arg("print the last answer while the model writes it, as on a terminal", "--stream", mcp=False)
+    ] = False
 
 
 class Model:
@@ -84,14 +86,14 @@ class Model:
     program, and stderr says that it does not. Raises ModelUnnamed, ModelUnusable, ModelMissing, and UsageError.
 
     label     begins what is said about it on stderr; under -v that is what it says on its own stderr, too
-    streamed  answers are printed while they are made
+    streamed  answers are printed while they are made: on a terminal, and with --stream
     """
 
     def __init__(self, ctx: Context, options: ModelOptions, label: str) -> None:
         if options.stream and ctx.json:
             raise errors.UsageError("--stream prints the answer as it comes, --json when it is whole", command=label)
         self.ctx, self.options, self.label = ctx, options, label
-        self.streamed = options.stream and ctx.emit is not None
+        self.streamed = (options.stream or "stdout" in ctx.tty) and not ctx.json and ctx.emit is not None
         self.spend = Spend()
         named = options.llm if options.llm is not None else ctx.env("MEMCTL_LLM")
         if named is None and ctx.is_configured(KEY) and ctx.config.value(KEY):
@@ -109,10 +111,14 @@ class Model:
     def __call__(self, prompt: str, on_text: Callable[[str], None] | None = None) -> ModelAnswer:
         """Its answer. Raises ModelFailed, ModelTimeout, ModelMissing and ModelUnusable."""
         heard = self.ctx.warn if self.ctx.verbose else None
-        answer = run(self.command, prompt, on_text=on_text, stderr=heard, spend=self.spend)
+        waiting = self._tell_waiting if self.ctx.watched else None
+        answer = run(self.command, prompt, on_text=on_text, stderr=heard, waiting=waiting, spend=self.spend)
         if answer.truncated:
             self.ctx.warn(f"[{self.label}] the answer was cut after {LIMIT >> 20} MB, and the command stopped")
         return answer
+
+    def _tell_waiting(self, seconds: int) -> None:
+        self.ctx.progress(f"[{self.label}] waiting for the model: {seconds} s")
 
     def plan(self, budget: int, further_words: str = "", **bounds: bool) -> LoopPlan:
         """The bounds of a loop with this model; `further_words` stand after those of --system-prompt.

@@ -315,12 +315,14 @@ class Conversation:
             f"[chat] {done.iterations} iteration(s), stop={done.stop_reason}; spent {turn.spend.line()}",
         ]
 
-    def _forget(self, item_id: str) -> None:
-        """Archive one item, whoever stored it, or take back the last turn."""
-        if item_id and items.get(self.ctx.db, item_id) is None:
-            self.ctx.warn(f"[chat] Item not found: {clean.one_line(item_id)}")
-        elif item_id:
-            self.recorder.take_back([item_id], 0)
+    def _forget(self, given: str) -> None:
+        """Archive items, whoever stored them, or take back the last turn."""
+        ids = [items.expand_id(self.ctx.db, word) for word in given.split()]
+        missing = [item_id for item_id in ids if items.get(self.ctx.db, item_id) is None]
+        if missing:
+            self.ctx.warn(f"[chat] Item not found: {clean.one_line(missing[0])}")
+        elif ids:
+            self.recorder.take_back(ids, 0)
         elif not self.turns:
             self.ctx.warn("[chat] There is no turn to forget.")
         else:

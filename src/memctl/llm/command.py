@@ -119,6 +119,7 @@ def run(
     *,
     on_text: Callable[[str], None] | None = None,
     stderr: Callable[[str], None] | None = None,
+    waiting: Callable[[int], None] | None = None,
     limit: int = LIMIT,
     spend: Spend | None = None,
 ) -> ModelAnswer:
@@ -126,6 +127,7 @@ def run(
 
     on_text  gets the pieces of the answer while they come
     stderr   gets each line of its stderr; an error repeats the last of them in any case
+    waiting  is told each second how long it takes; with on_text, until the first piece comes
     limit    bytes of the answer; a longer one is cut and the command stopped
     spend    where the call is counted, even if it fails
     Raises ModelMissing, ModelUnusable, ModelTimeout and ModelFailed.
@@ -134,7 +136,7 @@ def run(
 
     start = ids.monotonic()
     data = prompt.encode("utf-8", "replace")
-    with running(limit, on_text, stderr) as program, _prompt_file(command, data) as path:
+    with running(limit, on_text, stderr, waiting) as program, _prompt_file(command, data) as path:
         argv = [*command.argv, path] if path else list(command.argv)
         try:
             program.start(argv, None if path else data)

@@ -1,8 +1,8 @@
 """The terminal of a chat: questions as they come, and the commands to the chat itself between them.
 
-Questions are typed on a terminal, several lines long, or come one a line from a pipe. On a terminal a blank line sends
-what was typed, Ctrl-C drops it, Ctrl-D sends it too, or ends the chat when nothing is typed. Lines are edited with
-readline where Python has it; what was typed is remembered in a file of the user's own.
+Questions are typed on a terminal, or come one a line from a pipe. On a terminal Enter sends what was typed, and a line
+that ends with a backslash goes on; Ctrl-C drops what was typed, Ctrl-D sends it too, or ends the chat when nothing is
+typed. Lines are edited with readline where Python has it; what was typed is remembered in a file of the user's own.
 """
 
 import os
@@ -26,13 +26,15 @@ COMMANDS = {
     "why": ("", "why these passages: the search, the scores, the calls of the model"),
     "save": ("[TITLE]", "store the last answer, governed as everything that is stored"),
     "forget": (
-        "[MEM-…]",
-        "take the last turn back: out of the session, and what it stored into the archive; or one item",
+        "[MEM-… …]",
+        "take the last turn back: out of the session, and what it stored into the archive; or these items",
     ),
     "scope": ("[NAME|all|folder]", "show or change what is recalled"),
     "clear": ("", "forget the turns of the session so far; what is stored stays"),
-    "quit": ("", "end the chat (Ctrl-D does too)"),
+    "quit": ("", "end the chat (quit, exit and Ctrl-D do too)"),
 }
+#: Words that end the chat without a slash.
+QUIT = ("quit", "exit")
 
 
 class ChatCommand(NamedTuple):
@@ -44,6 +46,8 @@ class ChatCommand(NamedTuple):
 
 def parse_line(line: str) -> "ChatCommand | str":
     """A line as a command or, without the slash that `//` escapes one with, as a question."""
+    if line.strip().lower() in QUIT:
+        return ChatCommand("quit")
     if line.startswith("//"):
         return line[1:]
     if not line.startswith("/") or "\n" in line:
@@ -72,7 +76,7 @@ def piped_questions(stream: "BinaryIO | None") -> Iterator[str]:
 
 
 def typed_questions(read: Callable[[str], str], cancelled: Callable[[], None] = lambda: None) -> Iterator[str]:
-    """Questions of several lines, each ended by a blank one; a line that begins with `/` is one by itself.
+    """A question a line; a line that ends with a backslash goes on with the next, and what is pasted comes as a whole.
 
     read       takes a prompt and gives one line without its end; raises EOFError and KeyboardInterrupt
     cancelled  is called after Ctrl-C
@@ -92,9 +96,9 @@ def typed_questions(read: Callable[[str], str], cancelled: Callable[[], None] = 
                 continue
             pasted = typed.splitlines() or [""]
             lines += pasted
-            is_command = len(lines) == 1 and lines[0].startswith("/") and not lines[0].startswith("//")
-            if is_command or not pasted[-1].strip():
+            if not lines[-1].endswith("\\"):
                 break
+            lines[-1] = lines[-1][:-1]
         question = clean("\n".join(lines)).strip()
         if question:
             yield question

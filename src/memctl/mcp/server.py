@@ -111,7 +111,8 @@ def build(options: Mapping[str, Any], ctx: Context) -> BuiltServer:
         guard=guard, rate_limiter=limiter, audit=audit, sessions=SessionTracker(),
         metrics=Metrics(), db_path=db, remote=is_remote,
     ))  # fmt: skip
-    chosen = catalog(options["toolset"])
+    models = model_commands(options, ctx)
+    chosen = [one for one in catalog(options["toolset"]) if models or not one.annotations["openWorldHint"]]
     core = Protocol(NAME, __version__, chosen, runner)
     if not is_remote:
         return BuiltServer(core, pool, chosen)

@@ -30,6 +30,10 @@ _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", 
 #: Each set of tools with those it is made of.
 SETS = {"core": ("core",), "standard": ("core", "standard"), "full": ("core", "standard", "full")}
 CATALOG_FILE = "catalog.json"
+#: What a client takes for granted of a tool that says nothing.
+_ASSUMED = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
+#: The argument that asks for what did not fit into an answer.
+CURSOR = "cursor"
 
 
 class ToolInput:
@@ -50,20 +54,20 @@ class ToolInput:
         self.takes_records = param.scalar is dict or getattr(param.scalar, "__origin__", None) is dict
 
     def schema(self) -> Schema:
-        """Its JSON Schema: `null` stands for "not given", a list may be a text with commas."""
+        """Its JSON Schema. What may be left out is never `null`; a list that may be left out is a text with commas."""
         param, arg = self.param, self.param.arg
-        kind: Schema = {"type": "object" if self.takes_records else _JSON_TYPES.get(param.scalar, "string")}
-        if not self.takes_records:
-            if param.choices:
-                kind["enum"] = list(param.choices)
+        schema: Schema = {"type": _JSON_TYPES.get(param.scalar, "string")}
+        if self.takes_records:
+            schema = arg.mcp_schema or {"type": "object"}
+        elif param.choices:
+            schema["enum"] = list(param.choices)
+        else:
             bounds = {"minimum": arg.ge, "maximum": arg.le if arg.le is not None and arg.le < _FAR else None}
-            kind |= {key: bound for key, bound in bounds.items() if bound is not None}
-        kinds = [kind]
-        if param.many:  # a list; documented as its text, which is enough where one may leave it out
-            kinds = [{"type": "array", "items": kind}] * self.required + [{"type": "string"}]
-        if not self.required and self.default is None:
-            kinds.append({"type": "null"})
-        schema = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+            schema |= {key: bound for key, bound in bounds.items() if bound is not None}
+        if param.many and (self.required or self.takes_records):
+            schema = {"type": "array", "items": schema}
+        elif param.many:
+            schema = {"type": "string"}
         if not self.required and self.default is not None:
             schema["default"] = self.default
         return schema | {"description": self.help} if self.help else schema
@@ -144,27 +148,39 @@ def _wrong_kind(wanted: str, given: Any) -> ValueError:
 class Tool:
     """An operation as a tool: what is published of it, and how arguments become a call."""
 
-    def __init__(self, op: Operation, *, full: bool = True) -> None:
+    def __init__(self, op: Operation) -> None:
         if op.tool is None:
             raise ValueError(f"{op.name} is no tool")
         self.op, self.name = op, op.tool
         self.writes = op.access in (WRITE, CREATE)
         self.description = op.about or f"{op.summary}."
         self.params = list(op.params())
-        self.inputs = [ToolInput(param) for param in self.params if param.arg.mcp is True or (full and param.arg.mcp)]
+        self.inputs = [ToolInput(param) for param in self.params if param.arg.mcp]
         self._by_name = {alias: one for one in self.inputs for alias in one.aliases}
         self._by_name |= {one.name: one for one in self.inputs}
 
-    def schema(self) -> Schema:
-        """The JSON Schema of its arguments."""
-        out: Schema = {"type": "object", "properties": {one.name: one.schema() for one in self.inputs}}
-        required = [one.name for one in self.inputs if one.required]
+    @property
+    def has_pages(self) -> bool:
+        """Whether its answer is a list that may be longer than an answer may be."""
+        return not (self.writes or self.op.prose or "next_offset" in self.op.answer) and "items" in self.op.answer
+
+    def schema(self, *, full: bool = True) -> Schema:
+        """The JSON Schema of its arguments; without `full` of those that the smaller sets of tools show."""
+        shown = [one for one in self.inputs if full or one.param.arg.mcp is True]
+        out: Schema = {"type": "object", "properties": {one.name: one.schema() for one in shown}}
+        if self.has_pages:
+            out["properties"][CURSOR] = {"type": "string", "description": "next_cursor of the answer before"}
+        required = [one.name for one in shown if one.required]
         return out | {"required": required} if required else out
+
+    def unknown(self, arguments: Mapping[str, Any]) -> list[str]:
+        """The names among a client's arguments that are no parameter's."""
+        return [name for name in arguments if name not in self._by_name and name != CURSOR]
 
     def named(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """A client's arguments under their published names; `null` means "not given".
 
-        Names it does not know are ignored, as documented.
+        Names it does not know are left out, as documented; `unknown` has them.
         """
         found: dict[str, Any] = {}
         for name, given in arguments.items():
@@ -231,9 +247,7 @@ def tools(toolset: str = "full") -> list[Tool]:
     It imports every operation (60 ms); `catalog` knows what they publish without.
     """
     operations = [row.load(name) for name, row in TABLE.items()]
-    return [
-        Tool(op, full=toolset == "full") for op in operations if op.tool is not None and op.toolset in SETS[toolset]
-    ]
+    return [Tool(op) for op in operations if op.tool is not None and op.toolset in SETS[toolset]]
 
 
 # --- the catalog -----------------------------------------------------------------------------------------------------
@@ -242,55 +256,54 @@ def tools(toolset: str = "full") -> list[Tool]:
 class CatalogTool:
     """A tool as clients see it, in one set of tools; its operation is imported when it is called."""
 
-    __slots__ = ("_tool", "annotations", "answer", "description", "full", "name", "operation", "schema")
+    __slots__ = ("_tool", "annotations", "description", "name", "operation", "schema")
 
     def __init__(self, entry: dict[str, Any], *, full: bool) -> None:
         self.name: str = entry["name"]
         self.operation: str = entry["operation"]
         self.description: str = entry["description"]
         self.schema: dict[str, Any] = entry["full"] if full and "full" in entry else entry["schema"]
-        self.answer: dict[str, Any] | None = entry["answer"]
         self.annotations: dict[str, bool] = entry["annotations"]
-        self.full = full
         self._tool: Tool | None = None
 
     def listing(self) -> dict[str, Any]:
-        """What clients are told of it."""
+        """What clients are told of it; of the hints those that differ from what the protocol takes for granted."""
+        hints = {name: value for name, value in self.annotations.items() if value != _ASSUMED[name]}
+        if hints.pop("readOnlyHint", False):  # it destroys nothing, and may be repeated
+            hints = {"readOnlyHint": True, "openWorldHint": self.annotations["openWorldHint"]}
+        title = self.name.removeprefix("memory_").replace("_", " ").capitalize()
         return {
-            "name": self.name, "description": self.description, "inputSchema": self.schema,
-            "annotations": self.annotations,
+            "name": self.name, "title": title, "description": self.description, "inputSchema": self.schema,
+            "annotations": hints,
         }  # fmt: skip
 
     @property
     def tool(self) -> Tool:
         """The operation as a tool."""
         if self._tool is None:
-            self._tool = Tool(TABLE[self.operation].load(self.operation), full=self.full)
+            self._tool = Tool(TABLE[self.operation].load(self.operation))
         return self._tool
 
 
 def catalog(toolset: str) -> list[CatalogTool]:
-    """The tools of a set, in the table's order."""
+    """The tools of a set, in the table's order; what answers a question comes first."""
     found = json.loads(get_data(__package__ or "", CATALOG_FILE) or b"[]")
+    found.sort(key=lambda entry: entry["name"] != "memory_recall")
     return [CatalogTool(entry, full=toolset == "full") for entry in found if entry["toolset"] in SETS[toolset]]
 
 
 def catalog_text() -> Iterator[str]:
     """What catalog.json must be: one tool a line.
 
-    `answer` is the JSON Schema of its structured result, None for a tool that answers in prose; only `status` is always
-    there, since an error has other keys. `annotations` are the four hints of the protocol, by which a client decides
-    whether to ask its user.
+    `annotations` are the four hints of the protocol, by which a client decides whether to ask its user.
     """
     entries = []
     for tool in tools("full"):
         op = tool.op
-        answer = {"status": {"type": "string"}} | {key: {"type": kind} for key, kind in op.answer.items()}
-        small, full = Tool(op, full=False).schema(), tool.schema()
+        small, full = tool.schema(full=False), tool.schema()
         entry = {
             "name": tool.name, "operation": op.name, "toolset": op.toolset, "description": tool.description,
             "schema": small,
-            "answer": None if op.prose else {"type": "object", "properties": answer, "required": ["status"]},
             "annotations": {
                 "readOnlyHint": not tool.writes, "destructiveHint": op.destructive,
                 "idempotentHint": not tool.writes or op.idempotent, "openWorldHint": op.open_world,

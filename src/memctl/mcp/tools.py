@@ -13,11 +13,13 @@ import json
 from typing import NamedTuple
 
 from memctl.annotations import TYPE_CHECKING, Any
-from memctl.errors import MemctlError
+from memctl.errors import ArgumentInvalid, MemctlError
 from memctl.mcp import tool_schema
 from memctl.mcp.middleware import error_answer
+from memctl.mcp.tool_schema import CURSOR
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import READ, utf8
+from memctl.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,8 +39,11 @@ if TYPE_CHECKING:
 
 #: Where the structured result is when the model was given prose.
 META_KEY = "memctl/result"
-#: An argument that is no value of its parameter is the only error that the protocol marks, as documented.
-_MARKED = "argument-invalid"
+#: What a model gets of one answer, in tokens and in characters; of a list the rest comes by its cursor.
+ANSWER_TOKENS = 20_000
+_ANSWER_CHARS = 4 * ANSWER_TOKENS
+#: Statuses that the protocol marks as errors.
+_MARKED = frozenset({"error", "rate_limited"})
 #: Warnings of one call that are passed on.
 _WARNINGS = 20
 
@@ -52,12 +57,13 @@ class ToolAnswer(NamedTuple):
     def wire(self) -> dict[str, Any]:
         """The fields of a CallToolResult, by their names on the wire."""
         data, prose = self
-        if prose is not None and data.get("status") not in ("error", "rate_limited"):
+        is_error = data.get("status") in _MARKED
+        if prose is not None and not is_error:
             _, rest = _sendable({key: value for key, value in data.items() if value != prose})
             text = {"type": "text", "text": utf8(prose)}
             return {"content": [text], "isError": False, "_meta": {META_KEY: rest}}
         json_text, data = _sendable(data)
-        out = {"content": [{"type": "text", "text": json_text}], "isError": data.get("code") == _MARKED}
+        out = {"content": [{"type": "text", "text": json_text}], "isError": is_error}
         return out if prose is not None else out | {"structuredContent": data}
 
 
@@ -89,10 +95,15 @@ class ToolRunner:
         def run() -> dict[str, Any]:
             nonlocal prose
             data, prose = self._run(tool, tool.values(given), progress, session)
-            return data
+            return data if tool.op.prose else _page(data, arguments.get(CURSOR))
 
-        names = frozenset(one.name for one in tool.inputs)
-        data = self.middleware.call(tool.name, tool.op.access, given, run, session=session, parameters=names)
+        names = [one.name for one in tool.inputs]
+        data = self.middleware.call(tool.name, tool.op.access, given, run, session=session, parameters=frozenset(names))
+        if unknown := tool.unknown(arguments):
+            said = ", ".join(clean.one_line(str(name), 40) for name in unknown[:5])
+            warning = f"{tool.name} has no argument {said}: not used. It has {', '.join(names) or 'none'}."
+            data["warnings"] = [warning, *data.get("warnings", ())]
+            prose = f"{prose}\n\nNote: {warning}" if prose else prose
         return ToolAnswer(data, prose)
 
     def _run(
@@ -108,6 +119,9 @@ class ToolRunner:
                 ctx.metrics, ctx.bounds = self.middleware.metrics, self.middleware.bounds
                 ctx.actor, ctx.session = "tool", self.middleware.sessions.resolve_session_id(session)
                 values |= tool.settings(ctx, values)
+                if (values.get("budget") or 0) > ANSWER_TOKENS:
+                    values["budget"] = ANSWER_TOKENS
+                    warnings.append(f"an answer has at most {ANSWER_TOKENS} tokens")
                 result = tool.op(ctx, **values)
                 data: dict[str, Any] = {"status": "ok"} | result.as_dict()
                 is_json = values.get("output_format") == "json"
@@ -134,6 +148,29 @@ class ToolRunner:
             hint = str(data.get("hint") or "Nothing was found.")
             parts = [hint, *(one for one in said if one != hint and not one.startswith("No "))]
         return ToolAnswer(data, "\n\n".join([*parts, *(f"Note: {one}" for one in data.get("warnings", ()))]))
+
+
+def _page(data: dict[str, Any], cursor: Any) -> dict[str, Any]:
+    """As much of an answer as a model can take: the longest list from `cursor` on. Raises ArgumentInvalid."""
+    if cursor not in (None, "") and not (isinstance(cursor, str) and cursor.isascii() and cursor.isdigit()):
+        raise ArgumentInvalid(name=CURSOR, message="must be the next_cursor of an answer")
+    start = int(cursor[:18]) if cursor else 0
+    size = len(as_json(data))
+    lists = {name: len(as_json({name: value})) for name, value in data.items() if isinstance(value, list)}
+    if not lists or (size <= _ANSWER_CHARS and not start):
+        return data
+    name = max(lists, key=lambda one: lists[one])
+    whole, room = data[name], _ANSWER_CHARS - size + lists[name]
+    shown: list[Any] = []
+    for one in whole[start:]:
+        room -= len(json.dumps(one, ensure_ascii=False)) + 1
+        if room < 0 and shown:
+            break
+        shown.append(one)
+    end = start + len(shown)
+    more = {"next_cursor": str(end), "hint": "the same call with cursor = next_cursor has the rest"}
+    data |= {name: shown, "total": len(whole), "truncated": end < len(whole)} | (more if end < len(whole) else {})
+    return data | {"count": len(shown)} if "count" in data else data
 
 
 def register_memory_tools(
@@ -248,6 +285,13 @@ _INSTRUCTIONS: tuple[tuple[frozenset[str], str], ...] = (
         ),
     ),
     (
+        frozenset({"memory_forget", "memory_supersede"}),
+        (
+            "Correct: when a fact has changed, call memory_supersede; when the user calls a memory wrong or unwanted, "
+            "memory_forget. Both take its id, and keep what was."
+        ),
+    ),
+    (
         frozenset({"memory_sync"}),
         "Documents: memory_sync reads a folder into memory, memory_inspect shows its structure.",
     ),
@@ -255,7 +299,7 @@ _INSTRUCTIONS: tuple[tuple[frozenset[str], str], ...] = (
         frozenset(),
         (
             "Scopes keep projects apart: without one you see this project's and the global one. A workspace is "
-            "a saved view; name it instead of a scope."
+            "a saved view; where the user names one, give it as workspace instead of a scope."
         ),
     ),
     (

@@ -76,7 +76,10 @@ class Recalled(Result):
         items = format_search_results([i for i in self.items if i.id in delivered], "")
         if not self.ctx.db.trusted:
             items = [item | {"trust": source_trust.STRANGER} for item in items]
-        hint = suggest(self.query, self.meta, found=bool(self.block.text))
+        if self.matched and not self.block.text:
+            hint = f"{self.matched} passages match; the budget is too small for any of them: give a larger one."
+        else:
+            hint = suggest(self.query, self.meta, found=bool(self.block.text))
         return {
             "status": "ok",
             "inject_text": self.text,

@@ -147,7 +147,6 @@ def _embed_items(ctx: Context, embedder: "Embedder", todo: Sequence[str]) -> int
 @operation(
     access=WRITE,
     tool="memory_reindex",
-    toolset="standard",
     idempotent=True,
     about="Rebuild the full-text index of the memory store; another tokenizer: dry run only.",
     answer={"new_tokenizer": "string"},

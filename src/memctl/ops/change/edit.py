@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 @operation(
     access=WRITE,
     tool="memory_update",
-    toolset="standard",
     idempotent=True,
     about="Correct fields of one memory; what is left out stays. Validation: contested is in doubt, retracted known "
     "to be wrong. Where the fact itself has changed, use memory_supersede.",

@@ -66,7 +66,7 @@ OneMount = Annotated[
     str | None,
     Arg(
         "only the files of this mount: its id, name or path", "--mount", metavar="ID_OR_NAME", mcp_name="mount_id",
-        mcp_help="a mount: id, name or path",
+        mcp_help="a mount: id, name or path", mcp="full",
     ),
 ]  # fmt: skip
 
@@ -77,8 +77,8 @@ OneMount = Annotated[
     toolset="standard",
     prose=True,
     destructive=True,
-    about="Show the structure of a folder: files, sizes, extensions, largest and odd parts, as one text. Mounts and "
-    "syncs the folder as far as needed; without a path it tells of all documents in memory.",
+    about="Show how a folder of documents is built: files, sizes, extensions, largest and odd parts. It syncs the "
+    "folder as far as needed; without a path it tells of all documents in memory. What they say, memory_recall finds.",
     answer={
         "inject_text": "string", "total_files": "integer", "total_chunks": "integer", "was_mounted": "boolean",
         "was_synced": "boolean",
@@ -102,14 +102,17 @@ def inspect(
         VisitOptions,
         Fields(
             "sync no_sync mount_mode ignore",
-            sync={"mcp_help": "read changed files first"},
+            sync={"mcp_help": "read changed files first", "mcp": "full"},
             mount_mode={"help": "ephemeral forgets a mount that this run made; its passages stay"},
         ),
     ],
     scope: Annotated[
         str | None, Arg("file passages in this scope; count only those in it and in global", "--scope", mcp="full")
     ] = None,
-    output_format: Annotated[Literal["text", "json"] | None, Arg("", cli=False, mcp_default="text")] = None,
+    output_format: Annotated[
+        Literal["text", "json"] | None,
+        Arg("", cli=False, mcp_default="text", mcp_help="json: for programs", mcp="full"),
+    ] = None,
 ) -> Inspected:
     """Show the structure of a folder as one block.
 

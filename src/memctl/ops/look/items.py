@@ -365,15 +365,15 @@ class ReadItems(Result):
     access=READ,
     tool="memory_read",
     toolset="core",
-    about="Read memories in full by their ids, as recall and search name them: content, source, tags, dates. "
-    "Those that policy quarantined come without their content.",
+    about="Read memories in full, with source, tags and dates, by the ids that recall and search gave. "
+    "Use it when a preview or a passage is not enough.",
     answer={"items": "array", "found": "integer", "requested": "integer"},
 )
 def read(
     ctx: Context,
     ids: Annotated[list[str], Arg("the items' ids", comma=True)],
     *,
-    workspace: Annotated[str | None, Arg("only items that this saved view reads")] = None,
+    workspace: Annotated[str | None, Arg("only items that this saved view reads", mcp="full")] = None,
 ) -> ReadItems:
     """Read items in full.
 

@@ -34,8 +34,8 @@ _TRUST = {
     access=READ,
     tool="memory_status",
     toolset="standard",
-    about="Say whether there is a memory store, how many memories it holds, which folders feed it, and when they were "
-    "last synced.",
+    about="Say where the memory is, how many memories it holds, which folders feed it, and when they were last synced. "
+    "For when the user asks about the memory itself.",
     answer={"db_path": "string", "db_exists": "boolean", "total_items": "integer", "mounts": "integer"},
     examples=("memctl status", "memctl status --json | jq -r .db_path"),
 )
@@ -145,7 +145,6 @@ class Stats(Result):
 @operation(
     access=READ,
     tool="memory_stats",
-    toolset="standard",
     about="Count the memories by tier, type and scope, and say how the full-text index was built.",
     answer={
         "total_items": "integer", "by_tier": "object", "by_type": "object", "by_scope": "object",

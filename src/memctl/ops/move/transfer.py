@@ -108,7 +108,6 @@ class Exported(Result):
 @operation(
     access=READ,
     tool="memory_export",
-    toolset="standard",
     about="Export memories with all their fields, as many from offset on as fit. Those kept from models are counted.",
     answer={
         "count": "integer",
@@ -298,7 +297,6 @@ class Imported(Result):
 @operation(
     access=CREATE,
     tool="memory_import",
-    toolset="standard",
     idempotent=True,
     about="Import memories that memory_export gave, each checked by policy; what is known already is skipped.",
     answer={

@@ -22,8 +22,9 @@ _LONG_ENOUGH = 3
     tool="memory_recall",
     toolset="core",
     prose=True,
-    about="Recall what is known about a question: decisions, conventions, facts and documents of earlier sessions, as "
-    "one text with sources, within a token budget. Ask before you answer or start work.",
+    about="Recall what earlier sessions and the user's documents say about a question, as one text: each passage with "
+    "id, date and source. Use it before you answer or start work on anything that may have been decided or said "
+    "before; not for general knowledge, nor for what is in this conversation.",
     answer={
         **_BLOCK, "format_version": "integer", "fts_strategy": "string", "fts_original_terms": "array",
         "fts_effective_terms": "array", "fts_dropped_terms": "array", "hint": "string",
@@ -45,7 +46,9 @@ def recall(
             "budget tier scope all_scopes tags mount since until as_of min_coverage auto form workspace embedder "
             "redact",
             budget={"mcp_name": "budget_tokens"},
+            tier={"mcp": "full"},
             tags={"mcp": "full"},
+            workspace={"mcp": "full"},
         ),
     ],
     form: Annotated[BlockForm, Fields("no_header frame prompt propose")],
@@ -123,10 +126,9 @@ def push(
     name="recall-best-effort",
     access=READ,
     tool="memory_recall_best_effort",
-    toolset="standard",
     prose=True,
     about="Recall memories for a question and, when nothing matches, try again with its identifiers and "
-    "its longest word. Says what was tried. Use it when memory_recall found nothing.",
+    "its longest word. Says what was tried. Only for when memory_recall found nothing.",
     answer={
         **_BLOCK, "query_used": "string", "strategy_used": "string", "steps": "array",
     },

@@ -124,14 +124,13 @@ def chat(
 ) -> Chat:
     """Answer questions from the store, one after the other.
 
-    On a terminal a question has several lines and a blank one sends it; Ctrl-C drops what was typed or stops the
-    model, Ctrl-D ends the chat, and answers are printed while they are made. From a pipe each line is a question. A
-    line that begins with / is a command to the chat (/help lists them, in pipes too), one that begins with // a
-    question. Stdout gets the answers, each with a blank line after it, and nothing else.
+    On a terminal Enter sends a question, and a line that ends with \\ goes on; Ctrl-C drops what was typed or stops the
+    model, quit, exit or Ctrl-D ends the chat, and answers are printed while they are made. From a pipe each line is a
+    question. A line that begins with / is a command to the chat (/help lists them, in pipes too), one that begins with
+    // a question. Stdout gets the answers, each with a blank line after it, and nothing else.
     """
     model = Model(ctx, options, "chat")
     plan = model.plan(budget)
-    model.streamed = (options.stream or "stdout" in ctx.tty) and not ctx.json and ctx.emit is not None
     ctx.narrow(READ)
     before = find_session(ctx, how.resume) if how.resume is not None else None
     if before is not None:
@@ -173,7 +172,8 @@ def _visit(ctx: Context, folder: str, when: SyncMode) -> Visit:
 
 def _greet(conversation: Conversation, resumed: int) -> None:
     ctx = conversation.ctx
-    how = "blank line to send, Ctrl-D to exit, Ctrl-C to cancel" if "stdin" in ctx.tty else "Ctrl-D to exit"
+    typed = "Enter to send, \\ at the end of a line to go on, quit or Ctrl-D to exit, Ctrl-C to cancel"
+    how = typed if "stdin" in ctx.tty else "Ctrl-D to exit"
     ctx.note(f"memctl chat — {how}")
     if "stdin" in ctx.tty:
         ctx.note(f"recalls from {conversation.place}; /help lists the commands")

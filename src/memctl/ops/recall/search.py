@@ -115,8 +115,8 @@ class Hits(Result):
     access=READ,
     tool="memory_search",
     toolset="core",
-    about="Search memories by words and list the matches with ids, titles, tiers and previews. To answer a question, "
-    "use memory_recall.",
+    about="List the memories that have some words, with ids, titles, dates and previews: to find one to open, correct "
+    "or forget. To answer a question, use memory_recall.",
     answer={
         "count": "integer", "items": "array", "fts_strategy": "string", "fts_original_terms": "array",
         "fts_effective_terms": "array", "fts_dropped_terms": "array", "guessed": "object", "hint": "string",
@@ -140,7 +140,9 @@ def search(
         Fields(
             "tier type scope all_scopes workspace tags mount since until as_of min_coverage limit places explain "
             "quarantined redact embedder",
-            type={"mcp_name": "type_filter", "mcp_help": ""},
+            tier={"mcp": "full"},
+            workspace={"mcp": "full"},
+            type={"mcp_name": "type_filter", "mcp_help": "only this type"},
             min_coverage={"config": None},  # search reads no config file
         ),
     ],

@@ -9,7 +9,9 @@ from memctl.operation import NONE, Arg, PlainResult, Toolset, operation
 Transport = Annotated[Literal["stdio", "streamable-http", "sse"], Arg("how clients reach it", "--transport")]
 Host = Annotated[str, Arg("the address to listen on, for HTTP", "--host")]
 Port = Annotated[int, Arg("the port to listen on, for HTTP; 0 takes any that is free", "--port", ge=0, le=65535)]
-Tools = Annotated[Toolset, Arg("which tools: few, the documented ones, or all", "--toolset", env="MEMCTL_TOOLSET")]
+Tools = Annotated[
+    Toolset, Arg("which tools models are shown: four, the everyday ones, or all", "--toolset", env="MEMCTL_TOOLSET")
+]
 Llm = Annotated[
     list[str] | None,
     Arg(

@@ -23,11 +23,12 @@ MountIgnore = Annotated[
     list[str] | None,
     Arg(
         "patterns as in .gitignore of what to pass over, relative to the folder", "--ignore", path=True,
-        mcp_name="ignore_patterns", mcp_help="as in .gitignore, comma-separated",
+        mcp_name="ignore_patterns", mcp_help="as in .gitignore, comma-separated", mcp="full",
     ),
 ]  # fmt: skip
 MountLang = Annotated[
-    Literal["fr", "en", "mix"] | None, Arg("the language of its documents, noted with each file", "--lang", mcp_help="")
+    Literal["fr", "en", "mix"] | None,
+    Arg("the language of its documents, noted with each file", "--lang", mcp="full"),
 ]
 MountScope = Annotated[str | None, Arg("the scope its passages are filed under (else project)", "--scope", mcp="full")]
 MountChunks = Annotated[
@@ -48,7 +49,8 @@ MountRemove = Annotated[
     toolset="standard",
     destructive=True,
     idempotent=True,
-    about="List, register or remove the folders whose documents feed the memory. Nothing is read until memory_sync.",
+    about="List, register or remove the folders whose documents feed the memory, when the user asks for it. Nothing is "
+    "read until memory_sync.",
     answer={"mounts": "array", "count": "integer", "mount_id": "string", "path": "string", "removed": "string"},
     examples=(
         "memctl mount docs/ --name docs --ignore drafts/ '*.bak'",
@@ -62,7 +64,9 @@ def mount(
     ctx: Context,
     path: Annotated[str | None, Arg("the folder to register", path=True)] = None,
     *,
-    action: Annotated[Literal["list", "register", "remove"] | None, Arg("", cli=False, mcp_default="list")] = None,
+    action: Annotated[
+        Literal["list", "register", "remove"] | None, Arg("", cli=False, mcp_default="list", mcp_help="what to do")
+    ] = None,
     name: Annotated[str | None, Arg("a short name for it", "--name")] = None,
     ignore: MountIgnore = None,
     lang: MountLang = None,
@@ -193,7 +197,7 @@ def file_reports(folder: str, done: "IngestOutcome") -> "list[FileReport]":
 
 
 SyncScope = Annotated[
-    str | None, Arg("the scope to file under, now and later on (else the mount's)", "--scope", mcp_help="")
+    str | None, Arg("the scope to file under, now and later on (else the mount's)", "--scope", mcp="full")
 ]
 SyncChunks = Annotated[
     int | None,
@@ -210,8 +214,8 @@ SyncChunks = Annotated[
     toolset="standard",
     destructive=True,
     idempotent=True,
-    about="Read new and changed documents of a folder, or of all mounted folders, into the memory. Mounts the folder "
-    "if it is not; deleted files leave recall.",
+    about="Read new and changed documents of a folder, or of all mounted folders, into the memory, so that recall "
+    "finds them. Use it after documents changed, not before each recall.",
     answer={
         "files_scanned": "integer", "files_new": "integer", "files_changed": "integer", "chunks_created": "integer",
         "synced": "object", "mount_count": "integer",
@@ -230,7 +234,13 @@ def sync(
     path: Annotated[str | None, Arg("a folder, or a mount's name or id; without one, all mounts", path=True)] = None,
     *,
     full: Annotated[
-        bool, Arg("read and store every file anew, whatever it looks like", "--full", mcp_help="read every file anew")
+        bool,
+        Arg(
+            "read and store every file anew, whatever it looks like",
+            "--full",
+            mcp_help="read every file anew",
+            mcp="full",
+        ),
     ] = False,
     scope: SyncScope = None,
     chunk_tokens: SyncChunks = None,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
-from memctl.names import SOURCE_KINDS, ItemType
+from memctl.names import ITEM_TYPES, SOURCE_KINDS, ItemType
 from memctl.operation import CREATE, Arg, Fields, PlainResult, operation
 from memctl.parameters import WriteTarget
 from memctl.text import clean, proposals
@@ -182,8 +182,8 @@ def _named_source(ctx: Context, source: str) -> MemoryProvenance:
     tool="memory_write",
     toolset="standard",
     idempotent=True,
-    about="Store one memory at once, with its title, type and tier. For what you were told to remember; what you find "
-    "worth remembering yourself goes through memory_propose. Secrets and instructions are rejected.",
+    about="Store one memory that the user told you to remember. What you find worth remembering yourself goes through "
+    "memory_propose. Secrets and instructions to models are rejected.",
     answer={"id": "string", "action": "string", "reasons": "array", "message": "string"},
 )
 def write(
@@ -191,7 +191,14 @@ def write(
     title: Annotated[str, Arg("one line that says what it is about")],
     content: Annotated[str, Arg("the statement, at most 2000 characters")],
     *,
-    target: Annotated[WriteTarget, Fields("tags tier type scope workspace", tier={"env": None, "config": None})],
+    target: Annotated[
+        WriteTarget,
+        Fields(
+            "tags tier type scope workspace",
+            tier={"env": None, "config": None, "mcp": "full"},
+            workspace={"mcp": "full"},
+        ),
+    ],
     type: Annotated[ItemType, Arg("what kind of statement it is", "--type")] = "note",
     importance: Annotated[float | None, Arg("how much it matters", "--importance", ge=0, le=1, mcp="full")] = None,
     supersedes: Supersedes = None,
@@ -218,25 +225,41 @@ def write(
 # --- what a model proposes ----------------------------------------------------------------------------------------
 
 
+#: What a model is told of a proposal; `memctl.text.proposals` also takes what it is not told of.
+_PROPOSAL: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "content": {"type": "string", "description": "the statement, understood without this conversation"},
+        "title": {"type": "string", "description": "one line"},
+        "type": {"type": "string", "enum": [*ITEM_TYPES]},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "why_store": {"type": "string", "description": "why it is worth keeping; without it, it goes after some days"},
+    },
+    "required": ["content", "why_store"],
+}
+
+
 @operation(
     access=CREATE,
     tool="memory_propose",
     toolset="core",
     idempotent=True,
-    about="Remember facts, decisions, constraints, preferences or definitions for later sessions. Give each a title, a "
-    "type, tags, why_store (why it is worth keeping; without it the memory is dropped after some days) and a source. "
-    "Secrets and instructions to models are rejected; what is known already is stored once.",
+    about="Remember decisions, facts, constraints, preferences or definitions for later sessions, when one comes up "
+    "that will still matter then. Not for chatter, secrets, or what the repository says itself. The answer says "
+    "what was stored, known, quarantined or rejected.",
     answer={"accepted": "integer", "rejected": "integer", "quarantined": "integer", "items": "array"},
 )
 def propose(
     ctx: Context,
     items: Annotated[
         list[dict[str, Any]],
-        Arg("{title, content, type, tags, why_store, provenance_hint: {source_kind, source_id}}: a list of these"),
+        Arg("what to remember, one statement each", mcp_schema=_PROPOSAL),
     ],
     *,
-    target: Annotated[WriteTarget, Fields("scope workspace")],
-    source_doc: Annotated[str | None, Arg("the document they are from, where they name no source", "--source")] = None,
+    target: Annotated[WriteTarget, Fields("scope workspace", workspace={"mcp": "full"})],
+    source_doc: Annotated[
+        str | None, Arg("the document they are from, where they name no source", "--source", mcp="full")
+    ] = None,
 ) -> Proposals:
     """Store what a model proposes to remember.
 
