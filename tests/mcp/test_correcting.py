@@ -1,9 +1,9 @@
 """What a model may correct through the tools, and what it may not: what a person verified, pinned, or has to empty."""
 
 import pytest
+from test_writes import DB, Call, items, one, refusal
 
 from support import ok
-from test_writes import DB, Call, items, one, refusal
 
 
 def test_what_a_person_vouches_for_is_not_corrected_by_a_model() -> None:
