@@ -19,7 +19,7 @@ MOST_ASKED, RAREST = 12, 4
 #: Counting the items of a word ends here.
 COMMON = 500
 #: How many statements are compared, the newest first, and how many are told.
-COMPARED, MOST_TOLD = 40, 3
+COMPARED, MOST_TOLD = 20, 3
 
 
 class Similar(NamedTuple):
@@ -50,5 +50,6 @@ def find_similar(db: Database, item: MemoryItem) -> list[Similar]:
     filters = Filters((item.scope,), corpus_id=item.corpus_id, injectable=True, origin="statements")
     rows = index.newest_matches(db, expression, filters, COMPARED)
     found = index.fetch_candidates(db, dict.fromkeys(rows, 0.0), rows)
-    told = ((one.id, replacing.compare(item.content, one.content)) for one in found if one.id != item.id)
+    new = replacing.ComparedStatement(item.content)
+    told = ((one.id, new.compare(replacing.ComparedStatement(one.content))) for one in found)
     return [Similar(item_id, why) for item_id, why in told if why][:MOST_TOLD]

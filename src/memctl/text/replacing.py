@@ -7,7 +7,7 @@ statement, unless so few words differ that it says the same.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from memctl.text.query import EN_STOP_WORDS, FR_STOP_WORDS, is_identifier
 
@@ -27,12 +27,11 @@ _AROUND = ".,;:!?\"'`*_()[]{}<>«»“”\u2018\u2019…"
 _SILENT = EN_STOP_WORDS | FR_STOP_WORDS
 _NEGATION = frozenset((
     "no", "not", "nor", "never", "none", "without", "cannot", "ne", "pas", "non", "jamais", "aucun", "aucune", "sans",
-    "longer", "plus",
 ))  # fmt: skip
 _NUMBERS = frozenset((
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
     "twenty", "thirty", "fifty", "hundred", "thousand", "once", "twice", "thrice", "half", "double",
-    "un", "deux", "trois", "quatre", "cinq", "sept", "huit", "neuf", "dix", "douze", "vingt", "cent", "mille",
+    "deux", "trois", "quatre", "cinq", "sept", "huit", "neuf", "dix", "douze", "vingt", "cent", "mille",
 ))  # fmt: skip
 _DAYS = frozenset(
     "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays "
@@ -44,83 +43,80 @@ _DAYS = frozenset(
 _DATE = r"\d{4}-\d\d(-\d\d)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}"
 
 
-class _Word:
-    """A word of a statement: as it is compared, and whether it is written as a name."""
+class ComparedStatement:
+    """The words of a statement that say something: as they are compared, and as they are written.
 
-    __slots__ = ("folded", "is_name")
+    A word that begins a sentence is written in lower case here: its capital makes no name of it.
+    """
 
-    def __init__(self, written: str, *, begins: bool) -> None:
-        bare = written.strip(_AROUND) or written
-        self.folded = bare.casefold()
-        self.is_name = is_identifier(bare) or (bare[:1].isupper() and not begins)
+    __slots__ = ("folded", "written")
 
+    def __init__(self, text: str) -> None:
+        self.folded: list[str] = []
+        self.written: list[str] = []
+        begins = True
+        for word in text.split()[:MOST_WORDS]:
+            bare = word.strip(_AROUND) or word
+            folded = bare.casefold()
+            if folded not in _SILENT or folded in _NEGATION or folded in _NUMBERS:
+                self.folded.append(folded)
+                self.written.append(folded if begins else bare)
+            begins = word[-1] in ".!?:"
 
-def _words(text: str) -> list[_Word]:
-    out: list[_Word] = []
-    begins = True
-    for written in text.split()[:MOST_WORDS]:
-        out.append(_Word(written, begins=begins))
-        begins = written[-1] in ".!?:"
-    return out
+    def compare(self, old: "ComparedStatement") -> str:
+        """Why this new statement nearly repeats an old one, or seems to replace it; "" when it does neither."""
+        here, there = self.folded, old.folded
+        least = min(len(here), len(there))
+        if not least:
+            return ""
+        if here == there:
+            return SAME
+        first = 0
+        while first < least and here[first] == there[first]:
+            first += 1
+        last = 0
+        while last < least - first and here[-1 - last] == there[-1 - last]:
+            last += 1
+        value, was = self.written[first : len(here) - last], old.written[first : len(there) - last]
+        if first + last and 2 * (first + last) >= LEAST_SHARE * (len(here) + len(there)):
+            why = _kind(was, value)
+            if why and not (why == NAME and not first):  # what stands first is what the statement is about
+                return why
+        common = set(here) & set(there)
+        if 2 * len(common) < SAME_SHARE * (len(set(here)) + len(set(there))):
+            return ""
+        changed = [word for word in (*self.written, *old.written) if word.casefold() not in common]
+        return "" if any(_is_number(word) or _is_name(word) or _denies(word) for word in changed) else SAME
 
 
 def compare(new: str, old: str) -> str:
     """Why a new statement nearly repeats an old one, or seems to replace it; "" when it does neither."""
-    from difflib import SequenceMatcher
-
-    here, there = _words(new), _words(old)
-    if not here or not there:
-        return ""
-    matcher = SequenceMatcher(None, [w.folded for w in there], [w.folded for w in here], autojunk=False)
-    if matcher.real_quick_ratio() < LEAST_SHARE or matcher.quick_ratio() < LEAST_SHARE:
-        return ""
-    share = matcher.ratio()
-    differing = [(there[a:b], here[c:d]) for kind, a, b, c, d in matcher.get_opcodes() if kind != "equal"]
-    common = [there[block.a + at].folded for block in matcher.get_matching_blocks() for at in range(block.size)]
-    if share < LEAST_SHARE or not _telling(common):
-        return ""
-    values = [(a, b) for a, b in differing if _telling(w.folded for w in (*a, *b)) or _denies(a) or _denies(b)]
-    if not values:
-        return SAME
-    if len(values) == 1:
-        why = _kind(*values[0])
-        is_subject = why == NAME and values[0][0] and values[0][0][0] is there[0]
-        if why and not is_subject:
-            return why
-    changed = [word for pair in values for side in pair for word in side]
-    plain = not any(_has_digit(w.folded) or w.folded in _NUMBERS or w.is_name for w in changed)
-    denied = any(_denies(side) for pair in values for side in pair)
-    return SAME if share >= SAME_SHARE and plain and not denied else ""
+    return ComparedStatement(new).compare(ComparedStatement(old))
 
 
-def _telling(words: Iterable[str]) -> list[str]:
-    """The words that say something."""
-    return [word for word in words if word not in _SILENT]
-
-
-def _kind(old: Sequence[_Word], new: Sequence[_Word]) -> str:
+def _kind(old: Sequence[str], new: Sequence[str]) -> str:
     """What sort of value stands in the one place where two statements differ; "" when it is none."""
-    if _denies(old) != _denies(new):
+    if any(map(_denies, old)) != any(map(_denies, new)) and min(len(old), len(new)) <= 1:
         return OPPOSITE
     if not old or not new or max(len(old), len(new)) > VALUE_WORDS:
         return ""
-    for why, fits in ((DATE, _is_date), (NUMBER, _is_number), (NAME, lambda word: word.is_name)):
+    for why, fits in ((DATE, _is_date), (NUMBER, _is_number), (NAME, _is_name)):
         if any(map(fits, old)) and any(map(fits, new)):
             return why
     return ""
 
 
-def _denies(words: Sequence[_Word]) -> bool:
-    return any(w.folded in _NEGATION or w.folded.endswith(("n't", "n\u2019t")) for w in words)
+def _denies(word: str) -> bool:
+    return word.casefold() in _NEGATION or word.endswith(("n't", "n\u2019t"))
 
 
-def _is_date(word: _Word) -> bool:
-    return word.folded in _DAYS or re.fullmatch(_DATE, word.folded) is not None
+def _is_date(word: str) -> bool:
+    return word.casefold() in _DAYS or re.fullmatch(_DATE, word) is not None
 
 
-def _is_number(word: _Word) -> bool:
-    return word.folded in _NUMBERS or _has_digit(word.folded)
+def _is_number(word: str) -> bool:
+    return word.casefold() in _NUMBERS or any(char.isdigit() for char in word)
 
 
-def _has_digit(word: str) -> bool:
-    return any(char.isdigit() for char in word)
+def _is_name(word: str) -> bool:
+    return word[:1].isupper() or is_identifier(word)
