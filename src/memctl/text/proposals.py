@@ -242,7 +242,10 @@ class _ProposalCheck(NamedTuple):
                 rule_id=rule or None,
             )
             confidence, importance = self._share(entry, "confidence"), self._share(entry, "importance")
-            entities, replaced = self._words(entry, "entities"), [*self._words(entry, "supersedes"), *self._words(entry, "replaces")]
+            entities, replaced = (
+                self._words(entry, "entities"),
+                [*self._words(entry, "supersedes"), *self._words(entry, "replaces")],
+            )
             return Proposed(proposal, confidence, entities, importance, replaced)
         return None
 
