@@ -207,7 +207,7 @@ def verify(
     from memctl.lifecycle import correct
     from memctl.store import quarantine
 
-    if id is None and why is None:
+    if id is None and reason is None:
         from memctl.ops.care.doctor import verify_store
 
         ctx.narrow(READ)
