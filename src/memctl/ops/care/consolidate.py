@@ -78,13 +78,13 @@ def consolidate(
     found = [consolidation.plan(ctx.db, ctx.policy, one, rules) for one in scopes]
     if not acting.dry_run:
         found = consolidation.apply(ctx.db, ctx.policy, found)
-    data = _report(found, dry_run=acting.dry_run)
+    data = report(found, dry_run=acting.dry_run)
     if all_scopes:
         data["scopes_processed"] = scopes
     return PlainResult(data, list(_lines(data)))
 
 
-def _report(found: "Sequence[Consolidation]", *, dry_run: bool) -> dict[str, Any]:
+def report(found: "Sequence[Consolidation]", *, dry_run: bool) -> dict[str, Any]:
     """The documented keys, and what was released and archived."""
     merges = [merge for one in found for merge in one.merges]
     chains: list[dict[str, Any]] = []
