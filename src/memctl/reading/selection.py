@@ -165,7 +165,7 @@ def report_changes(
         "status": "dry_run" if dry_run else "ok", **({"dry_run": True} if dry_run else {}), "total": len(ids),
         "truncated": len(ids) > MOST_TOLD, "ids": ids[:MOST_TOLD], "unchanged": left[:MOST_TOLD],
     }  # fmt: skip
-    return PlainResult(data, ids)
+    return PlainResult(data | (ctx.run_key() if command != "purge" else {}), ids)
 
 
 # --- what is checked before -------------------------------------------------------------------------------------------

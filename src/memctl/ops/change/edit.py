@@ -95,7 +95,7 @@ def edit(
         "status": "dry_run" if dry_run else "ok", **({"dry_run": True} if dry_run else {}), "id": item.id,
         "changed": names,
     }  # fmt: skip
-    return PlainResult(data, [item.id])
+    return PlainResult(data | ctx.run_key(), [item.id])
 
 
 def _apply(

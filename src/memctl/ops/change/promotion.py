@@ -82,14 +82,15 @@ def promote(
     lines = [f"Promoted {one.id}: {one.from_tier} → {one.to_tier}" for one in done]
     state = {"status": "dry_run", "dry_run": True} if wanted.dry_run else {"status": "ok"}
     if id is not None and len(rows) == 1 and not left:
-        return PlainResult(state | rows[0], lines)
+        return PlainResult(state | rows[0] | ctx.run_key(), lines)
     released = sum(one.released for one in done)
     what = "would be promoted" if wanted.dry_run else "promoted"
     ctx.note(f"[promote] {len(done)} item(s) {what}; {released} of them were raw, and may be recalled now")
     return PlainResult(
         state | {"total": len(rows), "truncated": len(rows) > MOST_TOLD, "released": released,
                  "items": rows[:MOST_TOLD],
-                 "unchanged": [{"id": item.id, "why": why} for item, why in left[:MOST_TOLD]]},
+                 "unchanged": [{"id": item.id, "why": why} for item, why in left[:MOST_TOLD]]}
+        | ctx.run_key(),
         lines,
     )  # fmt: skip
 

@@ -118,7 +118,7 @@ def _by_text(
         ctx.note(f"[supersede] {old.id} says so already")
     else:
         ctx.warn(f"[supersede] {done.id} is {standing_words(row)} ({'; '.join(done.reasons)}): {old.id} still counts")
-    return PlainResult(data | row, [done.id])
+    return PlainResult(data | row | ctx.run_key(), [done.id])
 
 
 def _by_item(ctx: Context, old: MemoryItem, by: str, *, said: bool) -> PlainResult:
@@ -140,7 +140,7 @@ def _by_item(ctx: Context, old: MemoryItem, by: str, *, said: bool) -> PlainResu
     attributes.supersede(ctx.db, old.id, new.id)
     ctx.note(f"[supersede] {new.id} replaces {old.id}, which is archived")
     data = {"status": "ok", "id": new.id, "old_id": old.id, "action": "accept", "reasons": []}
-    return PlainResult(data | standings_of(ctx, [new.id])[new.id], [new.id])
+    return PlainResult(data | standings_of(ctx, [new.id])[new.id] | ctx.run_key(), [new.id])
 
 
 @operation(
