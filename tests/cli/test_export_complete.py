@@ -321,3 +321,21 @@ def test_the_lines_are_golden(full: bytes) -> None:
         for key, types in shapes[kind].items()
     )
     golden("export-complete", text)
+
+
+def test_a_restore_can_be_taken_back_and_done_again(full: bytes) -> None:
+    def standing(data: bytes) -> list[dict[str, Any]]:
+        """All but what tells what was done, which stays told."""
+        return [line for line in map(json.loads, data.splitlines()) if line.get("record") not in ("revision", "event")]
+
+    ok("remember", "What was here stays.", "--db", "other.db")
+    before = standing(complete("other.db"))
+    restore(full, "other.db")
+    both = standing(complete("other.db"))
+    assert len(both) > len(before)
+    ok("undo", "--db", "other.db")
+    assert standing(complete("other.db")) == before
+    restore(full, "other.db")
+    assert standing(complete("other.db")) == both
+    with change("other.db") as store:
+        check_index(store)

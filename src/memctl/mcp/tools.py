@@ -236,6 +236,7 @@ PROMPTS = (
         "handoff", "Hand the work over to the next session",
         (("scope", "the scope to hand over; default: project", False),),
     ),
+    ("memory_guide", "How to work with this memory", ()),
 )  # fmt: skip
 
 
@@ -374,6 +375,8 @@ class Offers:
         """The text of a prompt, as a user's message. Raises NotAnswered."""
         said = {key: value for key, value in given.items() if value}
         scope = said.get("scope", "")
+        if name == "memory_guide":
+            return instructions({entry.name for entry in tool_schema.catalog("standard")})
         if name == "remember":
             topic = said.get("topic") or "what is worth it"
             return _REMEMBER.format(topic=topic, scope=f", scope {scope}" if scope else "")

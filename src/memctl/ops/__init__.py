@@ -31,8 +31,8 @@ GROUPS = ("Start", "Write", "Recall", "Look", "Change", "Move", "Care")
 
 #: What `memctl --help` says a line about; of the others it names the names.
 EVERYDAY = (
-    "init", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "ask", "chat", "status", "config",
-    "docs", "serve",
+    "init", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "forget", "ask", "chat", "status",
+    "config", "docs", "serve",
 )  # fmt: skip
 
 TABLE: dict[str, Row] = {

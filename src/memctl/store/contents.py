@@ -9,6 +9,8 @@ from memctl.store.items import events
 from memctl.store.journal import for_good
 from memctl.store.search import fts
 
+#: In `schema_meta`: when the store was last checked and found sound, and when it was last backed up.
+VERIFIED_KEY, BACKUP_KEY = "memctl_verified_at", "memctl_backup_at"
 #: The tables a reset empties; mounts only when asked.
 _CLEARED_TABLES = (
     "memory_items", "memory_revisions", "memory_embeddings", "memory_links", "memory_palace_locations",
