@@ -194,10 +194,17 @@ class Context:
         """The operation that began first is over."""
         self._command = ""
 
+<<<<<<< HEAD
     @property
     def run(self) -> str:
         """The name of the run by which `memctl undo` takes back what this operation wrote; "" if it wrote nothing."""
         return self._journal.id if self._journal is not None and self._journal.is_kept else ""
+=======
+    def run_key(self) -> dict[str, str]:
+        """What an answer says of the run that an operation has made, which `undo` takes back; nothing of none."""
+        run = "" if self._db is None or self._db.journal is None else self._db.journal.committed
+        return {"run": run} if run else {}
+>>>>>>> main
 
     def _name_run(self, db: "Database") -> None:
         """Tell the journal of a handle that writes whose run it is."""
