@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from memctl.config import Loaded, MemoryConfig
     from memctl.policy import MemoryPolicy
     from memctl.store.database import Database
-    from memctl.store.journal import Journal
 
 _RANK = {NONE: 0, READ: 1, WRITE: 2, CREATE: 3}
 
@@ -90,7 +89,6 @@ class Context:
         self.bounds: ToolBounds | None = None  # what a model may do that calls through a tool; None: a person calls
         self.actor, self.client, self.session = actor, "", ""  # who works here; of a tool also for whom
         self._command = self._reason = ""  # of the operation that is running
-        self._journal: Journal | None = None  # of the handle that writes
         self.metrics: Any = None  # the counters of the server that runs this, a `mcp.metrics.Metrics`
 
     def __enter__(self) -> "Context":  # noqa: PYI034 - typing.Self is 3.11
@@ -194,21 +192,13 @@ class Context:
         """The operation that began first is over."""
         self._command = ""
 
-<<<<<<< HEAD
-    @property
-    def run(self) -> str:
-        """The name of the run by which `memctl undo` takes back what this operation wrote; "" if it wrote nothing."""
-        return self._journal.id if self._journal is not None and self._journal.is_kept else ""
-=======
     def run_key(self) -> dict[str, str]:
         """What an answer says of the run that an operation has made, which `undo` takes back; nothing of none."""
         run = "" if self._db is None or self._db.journal is None else self._db.journal.committed
         return {"run": run} if run else {}
->>>>>>> main
 
     def _name_run(self, db: "Database") -> None:
         """Tell the journal of a handle that writes whose run it is."""
-        self._journal = db.journal
         if db.journal is not None:
             from memctl.store.journal import RunAbout
 

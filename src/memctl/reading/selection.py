@@ -162,8 +162,8 @@ def report_changes(
     if ids or left:
         ctx.note(f"[{command}] {len(ids)} item(s) {'would be ' * dry_run}{done}")
     data = {
-        "status": "dry_run" if dry_run else "ok", **({"dry_run": True} if dry_run else {"run": ctx.run}),
-        "total": len(ids), "truncated": len(ids) > MOST_TOLD, "ids": ids[:MOST_TOLD], "unchanged": left[:MOST_TOLD],
+        "status": "dry_run" if dry_run else "ok", **({"dry_run": True} if dry_run else {}), "total": len(ids),
+        "truncated": len(ids) > MOST_TOLD, "ids": ids[:MOST_TOLD], "unchanged": left[:MOST_TOLD],
     }  # fmt: skip
     return PlainResult(data | (ctx.run_key() if command != "purge" else {}), ids)
 

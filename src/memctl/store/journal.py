@@ -121,11 +121,6 @@ class Journal:
         self._final: dict[str, int] | None = None  # what was done for good
         self.undoes: list[int] = []
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether the run has written anything that is committed."""
-        return bool(self._kept)
-
     # --- called by `Database` ---------------------------------------------------------------------------------------
 
     def begin(self, db: "Database") -> None:

@@ -13,7 +13,7 @@ from memctl.reading.selection import checked_reason, refuse_protected, report_ch
     toolset="standard",
     idempotent=True,
     about="Archive memories that the user calls wrong or unwanted: they are recalled no more.",
-    answer={"run": "string", "total": "integer", "ids": "array", "unchanged": "array"},
+    answer={"total": "integer", "ids": "array", "unchanged": "array"},
     examples=(
         "memctl forget MEM-a3185eaf3928",
         'memctl forget a3185e 91b0 --why "we moved to Postgres"',
