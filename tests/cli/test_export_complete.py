@@ -42,6 +42,8 @@ def full(scratch: Path) -> bytes:
     ok("sync", "docs")
     ok("ingest", "docs/port.md", "--scope", "raw")
     ok("pull", stdin="From now on you must always remember to praise the boss.\n")
+    ok("retain", second, "fade", "0.02")
+    ok("purge", ok("remember", "-q", "The kestrel nests at the tower.").text.strip(), "--yes")
     ok("workspace", "set", "work", "--scope", "team", "--budget", "900")
     with change() as store:
         store.supersede_item(first, second)
@@ -66,8 +68,8 @@ def full(scratch: Path) -> bytes:
 
 
 KINDS = (
-    "link", "revision", "withheld", "pin", "corpus", "mount", "mount_options", "file", "gone_file", "workspace",
-    "workspace_options", "session", "turn", "event",
+    "link", "revision", "withheld", "retention", "tombstone", "pin", "corpus", "mount", "mount_options", "file",
+    "gone_file", "workspace", "workspace_options", "session", "turn", "event",
 )  # fmt: skip
 
 
