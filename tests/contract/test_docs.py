@@ -169,6 +169,11 @@ JSON_OF = {
     "retain": "retain {said} keep",
     "purge": "purge {said}",
     "reindex": "reindex",
+    "undo": "undo",
+    "log": "log",
+    "history": "history {said}",
+    "blame": "blame {said}",
+    "diff": "diff {said} {id}",
 }
 
 
