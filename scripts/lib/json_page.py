@@ -42,6 +42,7 @@ confidence|number|how sure it is, 0 to 1
 config_ignored|array|keys of the config file that do not count, because nobody vouches for it
 config_loosens|array|keys of the config file that loosen policy, or name a host or a program
 config_path|string?|the config file
+content_diff|array|the lines of a unified diff
 content_preview|string|the first 200 characters
 converged|boolean|whether the answer settled before its bounds were reached
 corpus|string?|the document set
@@ -97,6 +98,7 @@ help|string|what the setting does
 hint|string|what to try next
 how|string|made, trusted, adopted, untrusted
 id|string|the item's id
+identical|boolean|whether both say the same
 ignore_patterns|array|patterns of what is passed over
 ids|array|ids of the items, at most 1000
 imported|integer|items that were stored
@@ -113,7 +115,10 @@ items_released|integer|items that may be recalled now
 iterations|integer|calls of the model
 k|integer|results that are looked at for each question
 kept|integer|items whose vector stays
+kept_total|integer|how many stayed
 key|string|the setting
+label_a|string|what is compared
+label_b|string|with what
 lang_hint|string?|the language of its documents
 languages|object|files by language
 last_backup|string?|when the last backup was made
@@ -132,6 +137,7 @@ merged|integer|items that said the same as one there
 message|string|what happened
 misses|array|each question that was not answered
 model|string?|the embedder
+metadata_changes|array|each field that differs: `field`, `old`, `new`
 mount_id|string?|the mount's id
 mount_label|string|its name or path
 mount_path|string|its folder
@@ -147,6 +153,7 @@ old_id|string|the item that is replaced
 origin|string|where the value comes from: flag, environment, config, default
 page|string|the page
 passages|integer|passages of documents
+parts|array|each field, with who said it last: `field`, `value`, `at`, `run`, `actor`, `why`
 path|string|the folder or file
 per_extension|object|files by extension
 per_folder|object|files, chunks and size by folder
@@ -167,8 +174,10 @@ released|integer|items that the store says a person released
 removed|string|what was removed
 replaced|string|the item that this one replaces
 restored|integer|archived items that came back
+rows|integer|further rows that were put back
 rules|array|each rule
 run|string|the id of this run, which `memctl undo` takes
+runs|array|each run: `run`, `command`, `actor`, `started_at`, `changes`, `items`, `undone_by` and the like
 scope|string?|the scope
 scopes_processed|array|scopes that were looked at
 score|number|how well it fits; comparable within one search
@@ -178,6 +187,7 @@ settings|array|each setting: `key`, `value`, `origin`
 skipped_conflict|integer|lines whose id is that of another item
 skipped_dedup|integer|lines that were known already
 skipped_policy|integer|lines that policy refused
+similarity_score|number|how alike the texts are, 0 to 1
 snippet|string|the stretch that speaks most of the question
 source|string|a document's path, else what said it
 source_kind|string|what kind of source: doc, chat, tool, mixed, web, …
@@ -185,6 +195,7 @@ sources|array|what the model was given, as `path:lines`
 spend|object|`calls`, `tokens_in`, `tokens_out`, `seconds`
 staleness|object|how old the files are
 standing|string|injectable, raw, quarantined or retracted
+states|array|each state: `revision`, `at`, `run`, `actor`, `why`, `changes`
 statements|integer|items that people and models said
 statements_by_tier|object|these by tier
 statements_by_type|object|these by type
@@ -224,6 +235,7 @@ trust|string|how far it is trusted
 turn_count|integer|turns
 turns|array|the turns
 type|string|what kind of statement it is
+undone|array|the runs that were undone
 unchanged|array|each item that needed nothing: `id`, `why`
 updated_at|string|when it last changed (ISO 8601, UTC)
 validation|string|unverified, verified, contested, retracted
@@ -257,6 +269,8 @@ status.mounts|integer|how many mounts there are
 status.sessions|integer|how many conversations there are
 status.workspaces|integer|how many workspaces there are
 sync.files|array|with --report, each file: `path`, `status`, `chunks`, `reason`
+undo.kept|array|each item that somebody changed since, and that stays as it is
+undo.items|array|each item: `id`, `now`, `title`
 trust.items|integer|items in the store
 backup.items|integer|items in the copy
 salvage.items|integer|items that were saved

@@ -167,6 +167,11 @@ JSON_OF = {
     "supersede": "supersede {said} the gateway retries thrice",
     "promote": "promote {said}",
     "reindex": "reindex",
+    "undo": "undo",
+    "log": "log -n 3",
+    "history": "history {said}",
+    "blame": "blame {said}",
+    "diff": "diff {said} {id}",
 }
 
 
