@@ -173,6 +173,7 @@ rejected|integer|statements that policy refused
 released|integer|items that the store says a person released
 removed|string|what was removed
 replaced|string|the item that this one replaces
+similar|array|each item that it nearly repeats or seems to replace: `id`, `why`
 restored|integer|archived items that came back
 rows|integer|further rows that were put back
 rules|array|each rule
@@ -255,6 +256,9 @@ _OTHERWISE = """
 config.problems|array|each problem: `key`, `message`
 config.changed|boolean|whether the file was changed
 edit.changed|array|the fields that were changed
+promote.items|array|each item: `id`, `from_tier`, `to_tier`
+promote.released|integer|how many of them were raw
+purge.items|array|each tombstone: `id`, `source_id`, `purged_at`
 quarantine.action|string|release or purge
 session.turns|array|the turns; of a deleted session, how many
 digest.documents|array|each folder: `path`, `files`, `passages`, `updated_at`

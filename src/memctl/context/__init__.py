@@ -192,6 +192,11 @@ class Context:
         """The operation that began first is over."""
         self._command = ""
 
+    def run_key(self) -> dict[str, str]:
+        """What an answer says of the run that an operation has made, which `undo` takes back; nothing of none."""
+        run = "" if self._db is None or self._db.journal is None else self._db.journal.committed
+        return {"run": run} if run else {}
+
     def _name_run(self, db: "Database") -> None:
         """Tell the journal of a handle that writes whose run it is."""
         if db.journal is not None:
