@@ -42,7 +42,7 @@ confidence|number|how sure it is, 0 to 1
 config_ignored|array|keys of the config file that do not count, because nobody vouches for it
 config_loosens|array|keys of the config file that loosen policy, or name a host or a program
 config_path|string?|the config file
-content_diff|array|the lines of a unified diff
+content_diff|array|lines of a unified diff, each with its end
 content_preview|string|the first 200 characters
 converged|boolean|whether the answer settled before its bounds were reached
 corpus|string?|the document set
@@ -98,7 +98,7 @@ help|string|what the setting does
 hint|string|what to try next
 how|string|made, trusted, adopted, untrusted
 id|string|the item's id
-identical|boolean|whether both say the same
+identical|boolean|whether nothing differs
 ignore_patterns|array|patterns of what is passed over
 ids|array|ids of the items, at most 1000
 imported|integer|items that were stored
@@ -115,10 +115,10 @@ items_released|integer|items that may be recalled now
 iterations|integer|calls of the model
 k|integer|results that are looked at for each question
 kept|integer|items whose vector stays
-kept_total|integer|how many stayed
+kept_total|integer|how many rows were left alone
 key|string|the setting
-label_a|string|what is compared
-label_b|string|with what
+label_a|string|the first of the two, or the item as it is
+label_b|string|the second one, or the state that it is compared with
 lang_hint|string?|the language of its documents
 languages|object|files by language
 last_backup|string?|when the last backup was made
@@ -135,9 +135,9 @@ matched|integer|items that match
 merge_chains|array|each merge: `merged_id`, `source_ids`, `source_titles`
 merged|integer|items that said the same as one there
 message|string|what happened
+metadata_changes|array|each field that differs: `field`, `old`, `new`
 misses|array|each question that was not answered
 model|string?|the embedder
-metadata_changes|array|each field that differs: `field`, `old`, `new`
 mount_id|string?|the mount's id
 mount_label|string|its name or path
 mount_path|string|its folder
@@ -152,8 +152,8 @@ observations|array|what stands out
 old_id|string|the item that is replaced
 origin|string|where the value comes from: flag, environment, config, default
 page|string|the page
+parts|array|each field and paragraph: `field`, `value`, `source`, and the state that brought it, as in `states`
 passages|integer|passages of documents
-parts|array|each field, with who said it last: `field`, `value`, `at`, `run`, `actor`, `why`
 path|string|the folder or file
 per_extension|object|files by extension
 per_folder|object|files, chunks and size by folder
@@ -176,20 +176,20 @@ removed|string|what was removed
 replaced|string|the item that this one replaces
 similar|array|each item that it nearly repeats or seems to replace: `id`, `why`
 restored|integer|archived items that came back
-rows|integer|further rows that were put back
+rows|integer|rows beside items that were put back or removed
 rules|array|each rule
 run|string|the id of this run, which `memctl undo` takes
-runs|array|each run: `run`, `command`, `actor`, `started_at`, `changes`, `items`, `undone_by` and the like
+runs|array|each run: `run`, `command`, who (`actor`, `name`, `session`), `reason`, when, `changes`, `items`
 scope|string?|the scope
 scopes_processed|array|scopes that were looked at
 score|number|how well it fits; comparable within one search
 session_id|string|the conversation
 sessions|array|the conversations
 settings|array|each setting: `key`, `value`, `origin`
+similarity_score|number|how alike the texts are, 0 to 1
 skipped_conflict|integer|lines whose id is that of another item
 skipped_dedup|integer|lines that were known already
 skipped_policy|integer|lines that policy refused
-similarity_score|number|how alike the texts are, 0 to 1
 snippet|string|the stretch that speaks most of the question
 source|string|a document's path, else what said it
 source_kind|string|what kind of source: doc, chat, tool, mixed, web, …
@@ -197,10 +197,10 @@ sources|array|what the model was given, as `path:lines`
 spend|object|`calls`, `tokens_in`, `tokens_out`, `seconds`
 staleness|object|how old the files are
 standing|string|injectable, raw, quarantined or retracted
-states|array|each state: `revision`, `at`, `run`, `actor`, `why`, `changes`
 statements|integer|items that people and models said
 statements_by_tier|object|these by tier
 statements_by_type|object|these by type
+states|array|each state: `revision`, `at`, `reason`, `run`, `command`, `actor`, `why`, `changes`
 status|string|ok, or what it is
 steps|array|what was brought up to date
 stop_reason|string|why the loop ended
@@ -238,8 +238,8 @@ trust|string|how far it is trusted
 turn_count|integer|turns
 turns|array|the turns
 type|string|what kind of statement it is
-undone|array|the runs that were undone
 unchanged|array|each item that needed nothing: `id`, `why`
+undone|array|the runs that were taken back
 updated_at|string|when it last changed (ISO 8601, UTC)
 validation|string|unverified, verified, contested, retracted
 value|any|the value
@@ -255,6 +255,8 @@ workspaces|array|the workspaces
 
 #: The same words for a key that means another thing in one command.
 _OTHERWISE = """
+undo.items|array|each item: `id`, `now` (restored or removed), `title`
+undo.kept|array|each row that was left alone: `what`, `key`
 config.problems|array|each problem: `key`, `message`
 config.changed|boolean|whether the file was changed
 edit.changed|array|the fields that were changed
@@ -275,8 +277,6 @@ status.mounts|integer|how many mounts there are
 status.sessions|integer|how many conversations there are
 status.workspaces|integer|how many workspaces there are
 sync.files|array|with --report, each file: `path`, `status`, `chunks`, `reason`
-undo.kept|array|each item that somebody changed since, and that stays as it is
-undo.items|array|each item: `id`, `now`, `title`
 trust.items|integer|items in the store
 backup.items|integer|items in the copy
 salvage.items|integer|items that were saved

@@ -170,7 +170,7 @@ JSON_OF = {
     "purge": "purge {said}",
     "reindex": "reindex",
     "undo": "undo",
-    "log": "log -n 3",
+    "log": "log",
     "history": "history {said}",
     "blame": "blame {said}",
     "diff": "diff {said} {id}",

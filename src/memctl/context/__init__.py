@@ -205,7 +205,8 @@ class Context:
             name = self.client if self.actor == "tool" else self.env("LOGNAME") or self.env("USER") or ""
             if self.is_configured("history"):
                 db.journal.keep = self.config.history.keep_days, self.config.history.share
-            db.journal.start(RunAbout(self._command, self.actor, name, self.session, self._reason))
+            reason = self.policy.redact(self._reason) if self._reason else ""
+            db.journal.start(RunAbout(self._command, self.actor, name, self.session, reason))
 
     @property
     def db(self) -> "Database":
