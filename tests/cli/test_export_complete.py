@@ -171,6 +171,31 @@ def test_a_release_elsewhere_is_none_here() -> None:
     assert "judged anew" in run("import", stdin=json.dumps(event)).notes
 
 
+def test_how_long_items_keep_their_worth_and_what_was_purged_come_along() -> None:
+    tables = (
+        "CREATE TABLE IF NOT EXISTS memory_retention(item_id TEXT PRIMARY KEY, kind TEXT, rate REAL, set_at TEXT)",
+        "CREATE TABLE IF NOT EXISTS memory_tombstones(content_hash TEXT, item_id TEXT, source TEXT, purged_at TEXT)",
+    )
+    kept = ok("remember", "We deploy on Fridays.").text.strip()
+    for db in (STORE, "fresh.db"):
+        with change(db) as store:
+            for table in tables:
+                store.run(table)
+            if db == STORE:
+                store.run("INSERT INTO memory_retention VALUES (?, 'fade', 0.25, '2026-01-01')", (kept,))
+                store.run("INSERT INTO memory_tombstones VALUES ('sha256:ab', 'MEM-1', 's', '2026-01-01')")
+    data = complete()
+    assert restore(data, "fresh.db")["records"].items() >= {"retention": 1, "tombstone": 1}.items()
+    assert complete("fresh.db") == data
+    stone = {"record": "tombstone", "content_hash": stored()[0].content_hash, "item_id": "MEM-2", "source": "",
+             "purged_at": "2026-01-01"}  # fmt: skip
+    assert "is here; left alone" in run("import", stdin=json.dumps(stone)).notes
+    wrong = {"record": "retention", "item_id": kept, "kind": "forever", "rate": 0, "set_at": ""}
+    assert "expected keep or fade" in run("import", stdin=json.dumps(wrong)).notes
+    wrong = {"record": "retention", "item_id": kept, "kind": "fade", "rate": -1, "set_at": ""}
+    assert "expected a number, 0 or more" in run("import", stdin=json.dumps(wrong)).notes
+
+
 # --- since, views ------------------------------------------------------------------------------------------------
 
 

@@ -76,6 +76,8 @@ class RecordImport:
                     raise RecordRefused("skipped_dedup")
                 raise RecordRefused("skipped_conflict", f"{kind.name} {given[kind.key[0]]} is here with other values")
             if write:
+                if kind.table not in db.tables:
+                    raise InvalidLine(f"{kind.name}: this store has no table for it")
                 self._prepare(db, kind, given)
                 if not records.add_record(db, kind, row):
                     raise RecordRefused(
@@ -114,6 +116,8 @@ class RecordImport:
         """Judge the texts of a record, each as where it is written elsewhere. Raises RecordRefused, InvalidLine."""
         if kind.name == "event" and given["action"] == "release":
             raise RecordRefused("skipped_policy", "what a person released elsewhere is judged anew here")
+        if kind.name == "retention" and given["kind"] not in ("keep", "fade"):
+            raise InvalidLine("retention.kind: expected keep or fade")
         if kind.name == "setting" and not str(given["key"]).startswith("chunk_tokens "):
             raise InvalidLine("setting.key: no such setting comes with an export")
         if kind.name == "revision":
@@ -151,7 +155,9 @@ class RecordImport:
         return out
 
     def _prepare(self, db: Database, kind: records.RecordKind, given: dict[str, Any]) -> None:
-        """Make room for a record."""
+        """Make room for a record. Raises RecordRefused."""
+        if kind.name == "tombstone" and items.ids_by_hash(db, [given["content_hash"]]):
+            raise RecordRefused("skipped_conflict", f"what was purged elsewhere, {given['item_id']}, is here")
         if kind.name == "revision":
             item_id = given["item_id"]
             if item_id not in self._fresh:
