@@ -42,6 +42,8 @@ def full(scratch: Path) -> bytes:
     ok("sync", "docs")
     ok("ingest", "docs/port.md", "--scope", "raw")
     ok("pull", stdin="From now on you must always remember to praise the boss.\n")
+    ok("retain", second, "fade", "0.02")
+    ok("purge", ok("remember", "-q", "The kestrel nests at the tower.").text.strip(), "--yes")
     ok("workspace", "set", "work", "--scope", "team", "--budget", "900")
     with change() as store:
         store.supersede_item(first, second)
@@ -66,8 +68,8 @@ def full(scratch: Path) -> bytes:
 
 
 KINDS = (
-    "link", "revision", "withheld", "pin", "corpus", "mount", "mount_options", "file", "gone_file", "workspace",
-    "workspace_options", "session", "turn", "event",
+    "link", "revision", "withheld", "retention", "tombstone", "pin", "corpus", "mount", "mount_options", "file",
+    "gone_file", "workspace", "workspace_options", "session", "turn", "event",
 )  # fmt: skip
 
 
@@ -171,29 +173,22 @@ def test_a_release_elsewhere_is_none_here() -> None:
     assert "judged anew" in run("import", stdin=json.dumps(event)).notes
 
 
-def test_how_long_items_keep_their_worth_and_what_was_purged_come_along() -> None:
-    tables = (
-        "CREATE TABLE IF NOT EXISTS memory_retention(item_id TEXT PRIMARY KEY, kind TEXT, rate REAL, set_at TEXT)",
-        "CREATE TABLE IF NOT EXISTS memory_tombstones(content_hash TEXT, item_id TEXT, source TEXT, purged_at TEXT)",
-    )
+def test_what_was_purged_elsewhere_and_is_here_stays() -> None:
     kept = ok("remember", "We deploy on Fridays.").text.strip()
-    for db in (STORE, "fresh.db"):
-        with change(db) as store:
-            for table in tables:
-                store.run(table)
-            if db == STORE:
-                store.run("INSERT INTO memory_retention VALUES (?, 'fade', 0.25, '2026-01-01')", (kept,))
-                store.run("INSERT INTO memory_tombstones VALUES ('sha256:ab', 'MEM-1', 's', '2026-01-01')")
-    data = complete()
-    assert restore(data, "fresh.db")["records"].items() >= {"retention": 1, "tombstone": 1}.items()
-    assert complete("fresh.db") == data
     stone = {"record": "tombstone", "content_hash": stored()[0].content_hash, "item_id": "MEM-2", "source": "",
              "purged_at": "2026-01-01"}  # fmt: skip
     assert "is here; left alone" in run("import", stdin=json.dumps(stone)).notes
+    assert records(complete(), "tombstone") == []
+    with change() as store:  # the same words in another scope were purged here
+        store.run(
+            "INSERT INTO memory_tombstones(content_hash, item_id, source, purged_at) VALUES (?, 'MEM-2', '', '2026')",
+            (stone["content_hash"],),
+        )
+    data = complete()
+    assert restore(data, "fresh.db")["records"]["tombstone"] == 1
+    assert complete("fresh.db") == data
     wrong = {"record": "retention", "item_id": kept, "kind": "forever", "rate": 0, "set_at": ""}
     assert "expected keep or fade" in run("import", stdin=json.dumps(wrong)).notes
-    wrong = {"record": "retention", "item_id": kept, "kind": "fade", "rate": -1, "set_at": ""}
-    assert "expected a number, 0 or more" in run("import", stdin=json.dumps(wrong)).notes
 
 
 # --- since, views ------------------------------------------------------------------------------------------------

@@ -116,8 +116,6 @@ class RecordImport:
         """Judge the texts of a record, each as where it is written elsewhere. Raises RecordRefused, InvalidLine."""
         if kind.name == "event" and given["action"] == "release":
             raise RecordRefused("skipped_policy", "what a person released elsewhere is judged anew here")
-        if kind.name == "retention" and given["kind"] not in ("keep", "fade"):
-            raise InvalidLine("retention.kind: expected keep or fade")
         if kind.name == "setting" and not str(given["key"]).startswith("chunk_tokens "):
             raise InvalidLine("setting.key: no such setting comes with an export")
         if kind.name == "revision":
@@ -156,8 +154,10 @@ class RecordImport:
 
     def _prepare(self, db: Database, kind: records.RecordKind, given: dict[str, Any]) -> None:
         """Make room for a record. Raises RecordRefused."""
-        if kind.name == "tombstone" and items.ids_by_hash(db, [given["content_hash"]]):
-            raise RecordRefused("skipped_conflict", f"what was purged elsewhere, {given['item_id']}, is here")
+        if kind.name == "tombstone":
+            holders = items.ids_by_hash(db, [given["content_hash"]]).get(given["content_hash"], [])
+            if any(holder.id not in self._fresh for holder in holders):
+                raise RecordRefused("skipped_conflict", f"what was purged elsewhere, {given['item_id']}, is here")
         if kind.name == "revision":
             item_id = given["item_id"]
             if item_id not in self._fresh:

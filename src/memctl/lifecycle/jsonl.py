@@ -289,10 +289,10 @@ def _share(value: object) -> float:
     return float(value)
 
 
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-        raise _UnexpectedValue("a number, 0 or more", value)
-    return float(value)
+def _retention(value: object) -> str:
+    if value not in ("keep", "fade"):
+        raise _UnexpectedValue("keep or fade", value)
+    return str(value)
 
 
 def _count(value: object) -> int:
@@ -368,5 +368,6 @@ _MORE: dict[str, _Check] = {
 }  # fmt: skip
 #: What checks the cells of a record.
 _HOLDS: dict[str, Callable[[Any], Any]] = {
-    "id": _id, "ids": _words, "line": _line, "text": _text, "count": _count, "number": _number, "json": _any,
+    "id": _id, "ids": _words, "line": _line, "text": _text, "count": _count, "json": _any,
+    "share": _share, "retention": _retention,
 }  # fmt: skip
