@@ -238,6 +238,14 @@ def mcp_page() -> Iterator[str]:
     yield from mcp_page.lines()
 
 
+def json_page() -> Iterator[str]:
+    """docs/json.md: what --json prints, key by key."""
+    sys.path.append(str(ROOT))
+    from scripts.lib import json_page
+
+    yield from json_page.lines()
+
+
 def readme_page() -> Iterator[str]:
     """README.md with its command table brought up to date."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -276,6 +284,7 @@ PAGES: dict[Path, Callable[[], Iterator[str]]] = {
     ROOT / "src" / "memctl" / "policy" / "version.py": version_page,
     ROOT / "src" / "memctl" / "mcp" / "catalog.json": catalog_page,
     DOCS / "mcp.md": mcp_page,
+    DOCS / "json.md": json_page,
     ROOT / "README.md": readme_page,
     DOCS / "question-to-block.svg": picture("question_to_block"),
     DOCS / "item-states.svg": picture("item_states"),

@@ -20,8 +20,6 @@ from memctl.store.search import fts, vectors
 from memctl.types import CorpusMetadata, MemoryEvent, MemoryItem, MemoryLink, SearchMeta
 
 if TYPE_CHECKING:
-    from memctl.config import ConsolidateConfig
-    from memctl.policy import MemoryPolicy
     from memctl.retrieve.candidates import SearchResult
 
 P = ParamSpec("P")
@@ -403,33 +401,6 @@ class MemoryStore:
         found = [MemoryItem.from_dict(json.loads(line)) for line in data.split("\n") if line.strip()]
         items.write_many(self._db, found, "import")
         return len(found)
-
-    @_locked
-    def consolidate(
-        self,
-        scope: str | None = "project",
-        *,
-        dry_run: bool = False,
-        config: "ConsolidateConfig | None" = None,
-        policy: "MemoryPolicy | None" = None,
-    ) -> dict[str, Any]:
-        """Consolidate a scope, or every one (None); the documented counts and merge chains.
-
-        config  when items are promoted; policy: what judges a merged item
-        """
-        from memctl.config import ConsolidateConfig
-        from memctl.lifecycle import consolidate as consolidation
-        from memctl.names import TIERS
-        from memctl.ops.care.consolidate import report
-        from memctl.policy import MemoryPolicy
-        from memctl.store.items import merging
-
-        how, judge = config or ConsolidateConfig(), policy or MemoryPolicy()
-        rules = consolidation.Rules(TIERS, tuple(how.auto_promote_types), how.usage_count_for_ltm)
-        scopes = merging.list_scopes(self._db) if scope is None else [scope]
-        found = [consolidation.plan(self._db, judge, one, rules) for one in scopes]
-        done = report(found if dry_run else consolidation.apply(self._db, judge, found), dry_run=dry_run)
-        return done | ({"scopes_processed": scopes} if scope is None else {})
 
 
 def _filters(

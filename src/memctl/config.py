@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.errors import ConfigUnreadable
-from memctl.names import STRENGTH, TIERS
+from memctl.names import KEEP_DAYS, KEEP_SHARE, STRENGTH, TIERS
 from memctl.paths import real_path
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ SECTIONS = {
     "llm": "The model command of loop, ask and chat.",
     "ingest": "How documents are read and cut.",
     "pull": "What an LLM's output becomes.",
+    "history": "How long what was written can be taken back (memctl undo).",
     "consolidate": "How memories are merged and promoted.",
     "proposer": "How a model is told to propose memories.",
     "inspect": "When the structure of a folder is worth an observation.",
@@ -140,6 +141,8 @@ KEYS = (
     Key("ingest", "max_rows", int, 100_000, "most rows that are read of one workbook", 1, 10_000_000),
     Key("ingest", "workers", int, 0, "processes that read files; 0 means one for each processor", 0, 64),
     Key("pull", "tier", str, "stm", "tier of what is stored", choices=TIERS),
+    Key("history", "keep_days", int, KEEP_DAYS, "days for which a run can be undone", 1, 36_500),
+    Key("history", "share", float, KEEP_SHARE, "share of the store's file that this may take", 0.01, 1),
     Key("consolidate", "enabled", bool, default=True, help="let it consolidate by itself, where it is automatic"),
     Key("consolidate", "automatic", bool, default=False, help="also by itself, when a chat or a server on stdio ends"),
     Key("consolidate", "stm_threshold", int, 20, "items of a scope in stm from which it does so", 1, 10000),
@@ -189,7 +192,7 @@ OF_STRANGERS = {
     "consolidate.fallback_to_deterministic": ANY,
     "inspect.dominance_frac": ANY, "inspect.low_density_threshold": ANY, "inspect.ext_concentration_frac": ANY,
     "inspect.sparse_threshold": ANY,
-    "chat.history_max": LOWER,
+    "chat.history_max": LOWER, "history.keep_days": HIGHER, "history.share": HIGHER,
 }  # fmt: skip
 
 
@@ -239,6 +242,12 @@ class ConsolidateConfig(ConfigSection):
     """How memories are merged and promoted."""
 
     section = "consolidate"
+
+
+class HistoryConfig(ConfigSection):
+    """How long what was written can be taken back: keep_days, share."""
+
+    section = "history"
 
 
 class ProposerConfig(ConfigSection):
@@ -292,7 +301,7 @@ class LlmConfig(ConfigSection):
 #: In the order in which `MemoryConfig` takes them.
 _CLASSES: tuple[type[ConfigSection], ...] = (
     StoreConfig, PolicyConfig, ConsolidateConfig, ProposerConfig, InspectConfig, ChatConfig, RecallConfig, PullConfig,
-    IngestConfig, EmbeddingsConfig, LlmConfig,
+    IngestConfig, EmbeddingsConfig, LlmConfig, HistoryConfig,
 )  # fmt: skip
 
 

@@ -218,6 +218,24 @@ class SessionNotFound(MemctlError):
     hint = "memctl session list shows the ones there are"
 
 
+class RevisionMissing(MemctlError):
+    """there is no such revision of {id}: {what}"""
+
+    hint = "memctl history shows the ones there are"
+
+
+class RunNotFound(MemctlError):
+    """run not found: {id}"""
+
+    hint = "memctl log shows the runs there are"
+
+
+class RunFinal(MemctlError):
+    """{run} ({command}) cannot be undone: {reason}"""
+
+    hint = "memctl log shows the runs there are; memctl undo RUN takes another one back"
+
+
 class WorkspaceNotFound(MemctlError):
     """workspace not found: {name}"""
 

@@ -35,3 +35,7 @@ def item_type(word: object) -> str:
     """The item type that `word` means; an unknown word is a "note", never an error."""
     text = str(word).strip().lower()
     return text if text in ITEM_TYPES else TYPE_ALIASES.get(text, "note")
+
+
+#: For how many days what a run changed can be taken back, and the share of the store's file that this may take.
+KEEP_DAYS, KEEP_SHARE = 90, 0.25

@@ -196,3 +196,14 @@ def seen_through(ctx: "Context", workspace: str | None, filters: "Filters", *, a
 
     saved = workspaces.named_workspace(ctx.db, workspace)
     return filters.replace(scopes=None if all_scopes else saved.reads, corpus_id=saved.corpus_id)
+
+
+def first_moment(option: str, text: str | None) -> str:
+    """The first moment that the value of an option means; "" without one. Raises TimeInvalid."""
+    from memctl import errors, ids
+    from memctl.text import times
+
+    try:
+        return "" if text is None else times.span(text, ids.now_seconds())[0]
+    except ValueError:
+        raise errors.TimeInvalid(option=option, value=" ".join((text or "").split())[:40]) from None

@@ -251,10 +251,13 @@ def store_proposals(
             row["reasons"] += done.reasons
         elif item.expires_at:
             row["action"], row["reasons"] = "quarantine", [*row["reasons"], NO_REASON]
+            row["next"] = (
+                f"recalled until {item.expires_at[:16]} UTC, then gone; proposed again with why_store, it stays"
+            )
         if done.id:
             row.update(standing[done.id])
     # A title may hold the very secret that the proposal was rejected for.
-    keys = ("id", "title", "action", "reasons", "standing", "expires_at")
+    keys = ("id", "title", "action", "reasons", "standing", "expires_at", "next")
     return Proposals(rows=[
         {key: row[key] for key in keys if key in row} | {"title": policy.redact(row["title"])} for row in rows
     ])  # fmt: skip

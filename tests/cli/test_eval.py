@@ -79,7 +79,7 @@ def test_the_block_is_measured_by_what_an_answer_says(store: None) -> None:
     assert (small["answered"], small["budget"]) == (0, 10)
     assert "answered" not in asked(lines[2])
     text = ok("eval", "-", stdin="\n".join(json.dumps(line) for line in lines)).text
-    assert "  answered   0.500  (in the block at 1500 tokens, of 2)\n" in text
+    assert "  answered   0.500  [############------------]  (in the block at 1500 tokens, of 2)\n" in text
     assert "    not in the block: every minute\n" in text
 
 

@@ -180,7 +180,7 @@ def test_delete_says_what_would_go_and_with_yes_leaves_no_trace() -> None:
     record("p:1", ("the okapi question", "the okapi answer"))
     kept = ok("remember", "an item").text
     dry = ok("session", "delete", "p:1", "--json").json()
-    assert dry == {"status": "dry_run", "session_id": "p:1", "turns": 1}
+    assert dry == {"status": "dry_run", "session_id": "p:1", "sessions": ["p:1"], "turns": 1, "dry_run": True}
     assert shown("p:1")["turn_count"] == 1
     assert ok("session", "delete", "p:1", "--yes").text == "deleted: p:1\n"
     assert run("session", "show", "p:1").code == 1

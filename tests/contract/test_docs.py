@@ -121,7 +121,8 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
 
 
-#: Command lines whose --json is compared with the table in docs/formats.md; `{id}` is an item that there is.
+#: Command lines whose --json is compared with the table in docs/formats.md, and with the types in docs/json.md; `{id}`
+#: is a passage that there is, `{said}` a statement.
 JSON_OF = {
     "init": "init box",
     "push": "push gateway --source doc.md",
@@ -157,11 +158,22 @@ JSON_OF = {
     "config": "config show",
     "docs": "docs",
     "untrust": "untrust .",
+    "forget": "forget {id}",
+    "restore": "restore {id}",
+    "tag": "tag {id} +x",
+    "verify": "verify {said}",
+    "retract": "retract {said}",
+    "edit": "edit {said} --title T",
+    "supersede": "supersede {said} the gateway retries thrice",
+    "promote": "promote {said}",
+    "reindex": "reindex",
 }
 
 
 @pytest.mark.parametrize("name", JSON_OF)
 def test_json_has_the_keys_that_are_documented(name: str, scratch: Path) -> None:
+    from scripts.lib import json_page
+
     from support import ok
 
     (scratch / "doc.md").write_text("# Doc\n\nThe gateway retries twice.\n")
@@ -169,11 +181,17 @@ def test_json_has_the_keys_that_are_documented(name: str, scratch: Path) -> None
     (scratch / "items.jsonl").write_text('{"content": "The gateway gives up after that."}\n')
     ok("push", "gateway", "--source", "doc.md")
     item = ok("list", "--passages", "--json").json()[0]["id"]
-    found = ok(*JSON_OF[name].format(id=item).split(), "--json", stdin="The cache is warm.").json()
+    said = ok("remember", "The gateway listens on 8080.", "-q").text.strip()
+    found = ok(*JSON_OF[name].format(id=item, said=said).split(), "--json", stdin="The cache is warm.").json()
     if isinstance(found, list):
         found = found[0]
     documented, optional = shape(name)
     assert set(found) - optional == documented
+    if name not in ("show", "recall"):
+        described = json_page.keys_of(name)
+        kinds = {key: described[key][0] for key in found}
+        wrong = {key: (kinds[key], value) for key, value in found.items() if not json_page.fits(kinds[key], value)}
+        assert wrong == {}
 
 
 def shape(name: str) -> tuple[set[str], set[str]]:

@@ -32,6 +32,7 @@ NAMES = {
     "ask": "AskResult ask_folder",
     "export_import": "export_items import_items ImportResult",
     "proposer": "MemoryProposer",
+    "consolidate": "ConsolidationPipeline",
     "query": "normalize_query classify_mode suggest_budget cascade_query",
 }
 #: A model that says what it was asked last.
@@ -212,6 +213,24 @@ def test_finding_proposals() -> None:
     assert proposer.parse_json_stdin("only words") == ("", [])
     assert [one.title for one in proposer.parse_json_stdin(json.dumps([entry]))[1]] == ["Cache"]
     assert "<MEMORY_PROPOSALS_JSON>" in proposer.system_instruction
+
+
+def test_consolidating_an_open_store() -> None:
+    from memctl.config import ConsolidateConfig
+    from memctl.consolidate import ConsolidationPipeline
+
+    with MemoryStore(":memory:") as store:
+        for text in (
+            "The gateway retries a failed request three times.",
+            "The gateway retries a failed request 3 times",
+        ):
+            store.write_item(MemoryItem(title="Retries", content=text.replace("3", "three")))
+        pipeline = ConsolidationPipeline(store)
+        assert pipeline.run(dry_run=True)["clusters_found"] == 1
+        assert store.count_items() == 2
+        done = pipeline.run()
+        assert (done["items_merged"], len(done["merge_chains"][0]["source_ids"]), store.count_items()) == (2, 2, 1)
+        assert ConsolidationPipeline(store, ConsolidateConfig()).run(None)["scopes_processed"] == ["project"]
 
 
 def test_directives() -> None:

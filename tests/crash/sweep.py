@@ -220,7 +220,7 @@ def everything(path: str) -> str:
         db.close()  # and its -wal and -shm are gone
     beside = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     text = repr((beside, tables))
-    text = re.sub(r"\b(?:MEM|EVT|REV|MNT|STO)-[0-9a-f]{12}\b", "ID", text)
+    text = re.sub(r"\b(?:MEM|EVT|REV|MNT|RUN|SCAN|STO)-[0-9a-f]{12}\b", "ID", text)
     text = re.sub(r"\.[0-9a-f]{12}\.part", ".part", text)
     return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+\+00:00", "TIME", text)
 

@@ -104,6 +104,8 @@ JOBS = {
     "consolidate": (["consolidate", "--db", "box/memory.db"], "", ("pull", "repeat", "ingest")),
     "backup": (["backup", "box/copy.db", "--force", "--db", "box/memory.db"], "", ("pull",)),
     "vacuum": (["vacuum", "--db", "box/memory.db"], "", ("pull", "push")),
+    "undo of what was stored": (["undo", "RUN", "--db", "box/memory.db"], "", ("push", "pull")),
+    "undo of an edit": (["undo", "RUN", "--db", "box/memory.db"], "", ("third", "push", "edit", "delete", "push")),
     "show": (["show", "ID", "--db", "box/memory.db"], "", ("pull",)),
 }
 
@@ -150,6 +152,9 @@ def run_sweep(folder: Path, name: str, most: int, before: tuple[str, ...] = ()) 
     if "ID" in argv:
         item = json.loads(memctl(folder, "list", "--passages", "--json", "--db", str(base)))[0]["id"]
         argv = [item if a == "ID" else a for a in argv]
+    if "RUN" in argv:
+        newest = json.loads(memctl(folder, "log", "--json", "-n", "1", "--db", str(base)))["runs"][0]["run"]
+        argv = [newest if a == "RUN" else a for a in argv]
     job = {
         "argv": argv, "stdin": stdin, "folder": str(folder), "store": str(folder / "box" / "memory.db"),
         "base": base, "most": most,

@@ -140,6 +140,17 @@ def test_uses_are_counted_and_reads_are_not(db: Database) -> None:
     items.write(db, MemoryItem(id="MEM-2", content="writing still works"))
 
 
+def test_reading_again_and_again_does_not_fill_the_store(db: Database) -> None:
+    items.write_many(db, [MemoryItem(id=f"MEM-{n}", content=str(n)) for n in (1, 2)], "create")
+    for _ in range(items.USES_KEPT + 5):
+        assert items.mark_used(db, ["MEM-1"], "recall")
+    items.mark_used(db, ["MEM-1", "MEM-2"])
+    kept = [event.action for event in events.list_events(db, "MEM-1", limit=1000)]
+    assert kept == ["read", *["recall"] * items.USES_KEPT, "write"]
+    (item,) = items.get_many(db, ["MEM-1"])
+    assert item.usage_count == items.USES_KEPT + 6
+
+
 def test_gathered_uses_are_counted_together(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     db = open_write(path, create=True)
     items.write_many(db, [MemoryItem(id=f"MEM-{n}", content=f"{n}") for n in range(3)], "create")

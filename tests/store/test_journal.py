@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 from contextlib import closing
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from memctl import MemoryItem, MemoryStore
 from memctl.errors import MemctlError
 from stores import STORE, open_write
-from support import ok
+from support import ok, run
 
 
 def ask(sql: str, *values: object) -> list[tuple[Any, ...]]:
@@ -95,3 +96,24 @@ def test_what_is_deleted_for_good_is_in_no_run_but_the_run_is_told() -> None:
     ok("quarantine", "purge", item_id, "--yes")
     assert ask("SELECT count(*) FROM memory_undo") == [(0,)]
     assert [(run["command"], run["summary"]) for run in runs()][-1] == ("quarantine", '{"purged": 1}')
+
+
+def test_what_is_too_old_or_too_much_is_forgotten_but_still_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    ok("remember", "We deploy on Fridays.")
+    item = ok("remember", "We never deploy on Mondays.").text.strip()
+    ok("show", item)
+    monkeypatch.setattr("memctl.ids.now_seconds", lambda: time.time() + 91 * 86_400)
+    ok("remember", "We rest on Sundays.")
+    assert (parts(1), parts(2), parts(3)) == ({}, {}, {"items": 1})
+    assert ask("SELECT count(*) FROM memory_events WHERE action = 'read'") == [(0,)]
+    refused = run("undo", ok("log", "--json").json()["runs"][-1]["run"])
+    assert (refused.code, "too long ago" in refused.notes) == (1, True)
+    assert ok("log", "--json").json()["runs"][-1]["changes"] == {"made": 1}
+    monkeypatch.setattr("memctl.ids.now_seconds", lambda: time.time() + 93 * 86_400)
+    with open(".memory/config.json", "w", encoding="utf-8") as file:
+        file.write('{"history": {"keep_days": 1000, "share": 0.01}}')
+    for number in range(3):
+        ok("edit", item, "--content", f"{number} " + "much text. " * 150)
+    monkeypatch.setattr("memctl.ids.now_seconds", lambda: time.time() + 95 * 86_400)
+    ok("edit", item, "--content", "No more.")
+    assert (parts(4), parts(5), parts(7)) == ({}, {}, {"items": 1})

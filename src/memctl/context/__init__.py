@@ -198,6 +198,8 @@ class Context:
             from memctl.store.journal import RunAbout
 
             name = self.client if self.actor == "tool" else self.env("LOGNAME") or self.env("USER") or ""
+            if self.is_configured("history"):
+                db.journal.keep = self.config.history.keep_days, self.config.history.share
             db.journal.start(RunAbout(self._command, self.actor, name, self.session, self._reason))
 
     @property

@@ -124,5 +124,6 @@ def report_changes(ctx: Context, label: str, done: IngestOutcome) -> None:
         ctx.warn(f"[{label}] Policy redacted: {done.redacted} chunks (secrets replaced by [REDACTED:...])")
     if done.quarantined:
         ctx.warn(f"[{label}] Policy quarantined: {done.quarantined} chunks (stored, non-injectable)")
+        ctx.note(f"[{label}] memctl quarantine list shows them, quarantine release lets them be recalled")
     if done.failed:
         ctx.warn(f"[{label}] Not read: {len(done.failed)} of {done.files} file(s)")

@@ -211,6 +211,7 @@ def _stats(files: Sequence[ReportedFile], limits: "ConfigSection") -> dict[str, 
         "total_size": size,
         "per_folder": folders,
         "per_extension": extensions,
+        "extensions": extensions,  # as older memctl and its documentation call it
         "top_largest": [
             {"path": f.path, "size_bytes": f.size, "chunk_count": f.chunks}
             for f in sorted(files, key=lambda f: (-f.size, f.path))[:LARGEST]

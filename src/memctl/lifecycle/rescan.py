@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memctl import ids
+from memctl import errors, ids
 from memctl.item_policy import ItemChange, ItemPolicy
-from memctl.store import quarantine
+from memctl.store import quarantine, runs
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.filters import Filters
@@ -54,6 +54,8 @@ def apply_changes(db: Database, changes: Sequence[ItemChange]) -> str:
     An item that somebody changed since it was judged is left alone: it passed today's rules when it was written.
     """
     run = ids.new_id("SCAN")
+    if db.journal is not None:
+        db.journal.id = run
     quarantine.overwrite_deleted(db)
     with db.atomic():
         why = items.withheld_reasons(db, [change.id for change in changes])
@@ -96,6 +98,21 @@ def undo_run(db: Database, run: str) -> tuple[list[str], list[str]] | None:
     done = _run_events(db, run)
     if not done:
         return None
+    try:
+        found = runs.find_run(db, run)
+    except errors.RunNotFound:
+        return _undo_by_revisions(db, run, done)
+    with db.atomic():
+        undone = runs.undo(db, [found])
+        put_back = [item_id for item_id, _ in done if item_id in {*undone.restored}]
+        kept = [item_id for item_id, _ in done if item_id not in {*undone.restored}]
+        if put_back:
+            events.log(db, "scan-undo", None, {"run": run, "restored": len(put_back), "kept": len(kept)})
+    return put_back, kept
+
+
+def _undo_by_revisions(db: Database, run: str, done: list[tuple[str, dict[str, Any]]]) -> tuple[list[str], list[str]]:
+    """The same for a run of an earlier version, which kept no journal: from the revisions before it."""
     restored, kept = [], []
     with db.atomic():
         for item_id, details in done:

@@ -104,6 +104,17 @@ TABLE: dict[str, Row] = {
     "promote": Row(
         "memctl.ops.change.promotion", "Raise items to a higher tier, and let raw passages be recalled", "Change"
     ),
+    "undo": Row("memctl.ops.change.undo", "Take back what commands and tools wrote", "Change"),
+    "log": Row("memctl.ops.change.undo", "Say what was written to the store, newest first", "Change"),
+    "history": Row(
+        "memctl.ops.change.history", "Show every state of an item, and what changed from each to the next", "Change"
+    ),
+    "blame": Row(
+        "memctl.ops.change.history", "Say of each part of an item who brought it, when, and from where", "Change"
+    ),
+    "diff": Row(
+        "memctl.ops.change.history", "Show what differs between two items, or between an item and what it was", "Change"
+    ),
     "export": Row("memctl.ops.move.transfer", "Write items as JSON lines", "Move"),
     "import": Row(
         "memctl.ops.move.transfer",

@@ -71,9 +71,16 @@ def _changed_since(db: Database, moment: str) -> Iterator[tuple[int, tuple[Any, 
     """Items that were there and were changed later: rowid, the earlier row, and whether its words differ."""
     if "memory_revisions" not in db.tables:
         return
+    # An undo puts the time of the last change back, too.
+    undone = "0"
+    if "memory_undo" in db.tables:
+        undone = (
+            "i.id IN (SELECT u.key FROM memory_runs AS n CROSS JOIN memory_undo AS u ON u.run = n.number "
+            f"AND u.part = 'items' WHERE n.undoes <> '[]' AND n.finished_at > '{moment}')"
+        )
     later = db.rows(
         f"SELECT i.rowid, {items.SELECT} FROM memory_items AS i "
-        f"WHERE {utc_of('i.created_at')} <= ? AND {utc_of('i.updated_at')} > ? AND EXISTS "
+        f"WHERE {utc_of('i.created_at')} <= ? AND ({utc_of('i.updated_at')} > ? OR {undone}) AND EXISTS "
         "(SELECT 1 FROM memory_revisions AS r WHERE r.item_id = i.id AND r.snapshot <> ?)",
         (moment, moment, items.UNCHANGED),
     )

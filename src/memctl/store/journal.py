@@ -16,6 +16,7 @@ from contextlib import contextmanager, nullcontext
 
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
+from memctl.names import KEEP_DAYS, KEEP_SHARE
 
 if TYPE_CHECKING:
     from memctl.store.database import Database
@@ -36,8 +37,16 @@ _BOOKKEEPING = {
 }
 #: Parts of the journal that make no run by themselves: when files were looked at.
 _UNTOLD_PARTS = ("files", "unread_files")
+#: In `schema_meta`: the day on which what was too much was last dropped.
+_TRIMMED_KEY = "memctl_trimmed"
+#: Runs without a way back that are still listed.
+_MOST_LISTED = 10_000
+#: Events that only tell of uses.
+_USES = ("read", "recall", "search", "inject")
+#: Bytes that a row of the journal takes beside its key and what it keeps.
+_ROW_BYTES = 24
 #: Of `schema_meta`, what is said of a mount is noted.
-_NOTED_KEYS = "chunk_tokens *"
+NOTED_KEYS = "chunk_tokens "
 
 
 class RunAbout(NamedTuple):
@@ -86,24 +95,32 @@ class Journal:
 
     id      the run's name
     number  the run's number inside of a transaction; 0: nothing is noted
+    keep    how long before images are kept, in days, and the share of the file that they may take
+    undoes  the numbers of the runs that this one takes back
     """
 
-    __slots__ = ("_about", "_before", "_final", "_kept", "_seen", "id", "number")
+    __slots__ = (
+        "_about", "_before", "_final", "_kept", "_noted", "_seen", "_trimmed", "id", "keep", "number", "undoes",
+    )  # fmt: skip
 
     def __init__(self) -> None:
+        self.keep = KEEP_DAYS, KEEP_SHARE
+        self._trimmed = False  # whether this handle has looked today, or so
         self._seen: set[str] = set()  # beginnings of statements whose tables have their triggers
         self.start(RunAbout())
 
     def start(self, about: RunAbout) -> None:
         """Let what is written from now on be another run."""
         self._about, self.id, self.number, self._kept, self._before = about, ids.new_id("RUN"), 0, 0, 0
+        self._noted = False  # whether the transaction that is going on belongs to the run
         self._final: dict[str, int] | None = None  # what was done for good
+        self.undoes: list[int] = []
 
     # --- called by `Database` ---------------------------------------------------------------------------------------
 
     def begin(self, db: "Database") -> None:
         """A transaction begins: the run has a number that no other has while it lasts."""
-        self._before = db.conn.total_changes
+        self._before, self._noted = db.conn.total_changes, False
         if not self._kept and "memory_runs" not in db.tables:  # a migration is making it
             return
         self.number = self._kept or int(db.value("SELECT coalesce(max(number), 0) + 1 FROM main.memory_runs"))
@@ -137,14 +154,21 @@ class Journal:
         now, summary = ids.timestamp(), None if self._final is None else json.dumps(self._final)
         db.run(
             "INSERT INTO memory_runs(number, run, command, actor, name, session, reason, started_at, finished_at, "
-            "summary) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(number) DO UPDATE SET "
-            "finished_at = excluded.finished_at, summary = coalesce(excluded.summary, summary)",
-            (self.number, self.id, *self._about, now, now, summary),
+            "undoes, summary) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(number) DO UPDATE SET "
+            "finished_at = excluded.finished_at, undoes = excluded.undoes, "
+            "summary = coalesce(excluded.summary, summary)",
+            (self.number, self.id, *self._about, now, now, json.dumps(self.undoes), summary),
         )
+        self._noted = True
+        if not self._trimmed:
+            self._trimmed = True
+            if db.meta(_TRIMMED_KEY) != now[:10]:
+                db.set_meta(_TRIMMED_KEY, now[:10])
+                trim(db, self.number, *self.keep)
 
     def close(self, *, committed: bool) -> None:
         """The transaction is over."""
-        if committed and self.number:
+        if committed and self._noted:
             self._kept = self.number
         self.number = 0
 
@@ -176,6 +200,51 @@ def for_good(db: "Database", keys: Sequence[str], **what: int) -> Iterator[None]
         db.run_many("DELETE FROM memory_undo WHERE run = ? AND part = ? AND key = ?", found)
 
 
+def trim(db: "Database", current: int, days: int, share: float) -> None:
+    """Forget what rows were before runs that are older than `days`, and of the oldest ones until the rest fits.
+
+    current  the run that is going on, of which nothing is forgotten
+    share    of the file's size; the journal's is reckoned from what it keeps
+    """
+    limit = ids.timestamp(ids.now_seconds() - days * 86_400)
+    size = int(db.value("PRAGMA page_count")) * int(db.value("PRAGMA page_size"))
+    kept = db.rows(
+        f"SELECT u.run, sum(length(u.key) + ifnull(length(CAST(u.before AS BLOB)), 0) + {_ROW_BYTES}), "
+        "(SELECT r.finished_at FROM memory_runs AS r WHERE r.number = u.run) "
+        "FROM memory_undo AS u GROUP BY u.run ORDER BY u.run"
+    )
+    total, dropped = sum(taken for _, taken, _ in kept), list[int]()
+    for number, taken, finished in kept:
+        if number != current and (str(finished or "") < limit or total > share * size):
+            dropped.append(number)
+            total -= taken
+    for number in dropped:
+        counts = dict(count_parts(db, number)) | {"forgotten_at": ids.timestamp()}
+        db.run("DELETE FROM memory_undo WHERE run = ?", (number,))
+        db.run(
+            "UPDATE memory_runs SET summary = json_patch(ifnull(summary, '{}'), ?) WHERE number = ?",
+            (json.dumps(counts), number),
+        )
+    db.run(
+        "DELETE FROM memory_runs WHERE number <= (SELECT max(number) FROM memory_runs) - ? AND NOT EXISTS "
+        "(SELECT 1 FROM memory_undo AS u WHERE u.run = number)",
+        (_MOST_LISTED,),
+    )
+    marks = ", ".join("?" * len(_USES))
+    db.run(f"DELETE FROM memory_events WHERE action IN ({marks}) AND timestamp < ?", (*_USES, limit))
+
+
+def count_parts(db: "Database", number: int) -> Iterator[tuple[str, int]]:
+    """How many rows a run changed: items it made, items it changed, and rows of the parts beside them."""
+    found = db.rows(
+        "SELECT CASE WHEN part <> 'items' THEN part WHEN before IS NULL THEN 'made' ELSE 'changed' END AS name, "
+        "count(*) FROM memory_undo WHERE run = ? AND part <> 'revisions' GROUP BY name ORDER BY part <> 'items', "
+        "name DESC",
+        (number,),
+    )
+    yield from found
+
+
 def noted_table(db: "Database", name: str) -> NotedTable | None:
     """What the journal needs to know of a table of the file; None for one that has no key."""
     info = db.rows(f"PRAGMA main.table_info({name})")
@@ -202,7 +271,7 @@ def _triggers(table: NotedTable) -> Iterator[str]:
         if name == "memory_revisions" and action != "DELETE":
             continue
         if name == "schema_meta":
-            noted = f" AND {row}.key GLOB '{_NOTED_KEYS}'"
+            noted = f" AND {row}.key GLOB '{NOTED_KEYS}*'"
         elif table.is_beside_items:
             noted = (
                 " AND NOT EXISTS (SELECT 1 FROM memory_undo WHERE run = memctl_run() AND part = 'items' "

@@ -81,7 +81,7 @@ CREATE TABLE IF NOT EXISTS memory_palace_locations (
     card        TEXT NOT NULL DEFAULT '',
     assigned_at TEXT NOT NULL
 );
-CREATE TABLE IF NOT EXISTS memory_events (       -- what was done, append only
+CREATE TABLE IF NOT EXISTS memory_events (       -- what was done; of uses, the newest of each item
     id           TEXT PRIMARY KEY,
     action       TEXT NOT NULL,
     item_id      TEXT,

@@ -75,6 +75,16 @@ def get_session(db: Database, session_id: str) -> Session | None:
     return next(iter(list_sessions(db, 1, session_id)), None)
 
 
+def expand_session_id(db: Database, given: str) -> str:
+    """The id of the one session that begins so; else what was given."""
+    if not given or "memory_sessions" not in db.tables or get_session(db, given) is not None:
+        return given
+    found = db.rows(
+        "SELECT session_id FROM memory_sessions WHERE substr(session_id, 1, ?) = ? LIMIT 2", (len(given), given)
+    )
+    return str(found[0][0]) if len(found) == 1 else given
+
+
 def list_sessions(db: Database, limit: int = -1, session_id: str | None = None) -> list[Session]:
     """Sessions, or the one of this id, the one used last first; a negative limit means all."""
     if "memory_sessions" not in db.tables:

@@ -2,7 +2,7 @@
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
-from memctl.errors import ItemNotFound, UsageError
+from memctl.errors import UsageError
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import READ, WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Acting, seen_through
@@ -29,7 +29,9 @@ _NO_RULE = "no rule is recorded"
 def quarantine(
     ctx: Context,
     action: Annotated[Literal["list", "show", "release", "purge"], Arg("what to do")],
-    id: Annotated[list[str] | None, Arg("the items: show, release and purge", metavar="MEM-ID")] = None,
+    id: Annotated[
+        list[str] | None, Arg("the items: show, release and purge; -: the ids on standard input", metavar="MEM-ID")
+    ] = None,
     *,
     reason: Annotated[str | None, Arg("release: why the item may be given to a model", "--reason")] = None,
     expired: Annotated[bool, Arg("purge: all whose time is over", "--expired")] = False,
@@ -135,17 +137,14 @@ def _row(item: "MemoryItem", standing: "Standing") -> dict[str, Any]:
 
 def _find_held(ctx: Context, wanted: list[str]) -> "list[tuple[MemoryItem, Standing]]":
     """The items asked for. Raises ItemNotFound, and UsageError for one that is not in quarantine."""
+    from memctl.reading.selection import named_items
     from memctl.store import quarantine
-    from memctl.store.items import items
 
-    wanted = list(dict.fromkeys(items.expand_id(ctx.db, one) for one in wanted))
-    found = items.get_many(ctx.db, wanted)
+    found = named_items(ctx, wanted, "quarantine")
     standings = quarantine.standings(ctx.db, found)
-    for item_id in wanted:
-        if item_id not in standings:
-            raise ItemNotFound(id=item_id)
-        if not standings[item_id].is_held:
-            raise UsageError(f"{item_id} is not in quarantine", command="quarantine")
+    for item in found:
+        if not standings[item.id].is_held:
+            raise UsageError(f"{item.id} is not in quarantine", command="quarantine")
     return [(item, standings[item.id]) for item in found]
 
 
@@ -162,7 +161,7 @@ def _release(ctx: Context, wanted: list[str], reason: str) -> PlainResult:
             )
     quarantine.release(ctx.db, {item.id: standing for item, standing in found}, reason)
     ctx.note(f"[quarantine] {len(found)} item(s) released")
-    return _report_left("release", wanted)
+    return _report_left("release", [item.id for item, _ in found])
 
 
 def _purge(ctx: Context, wanted: list[str], expired: "Filters | None", *, yes: bool) -> PlainResult:
@@ -184,4 +183,5 @@ def _purge(ctx: Context, wanted: list[str], expired: "Filters | None", *, yes: b
 def _report_left(action: str, ids: list[str], *, dry_run: bool = False) -> PlainResult:
     """Which items left the quarantine, or would."""
     data = {"status": "dry_run" if dry_run else "ok", "action": action, "count": len(ids), "ids": ids}
+    data |= {"dry_run": True} if dry_run else {}
     return PlainResult(data, [f"{'would be ' if dry_run else ''}{action}d: {item_id}" for item_id in ids])

@@ -163,14 +163,16 @@ def _says_phrase(retriever: Retriever, filters: Filters, question: Question, bud
 
 def text(result: Evaluated) -> Iterator[str]:
     """The figures, then each question that was not fully answered: what was expected, and what came instead."""
+    from memctl.text.bars import share_bar
     from memctl.text.clean import one_line
 
     misses = result.misses
     yield f"  questions  {len(result.judged)}"
-    yield f"  {f'recall@{result.k}':<9}  {result.recall:.3f}"
-    yield f"  MRR        {result.mrr:.3f}"
+    yield f"  {f'recall@{result.k}':<9}  {result.recall:.3f}  {share_bar(result.recall)}"
+    yield f"  MRR        {result.mrr:.3f}  {share_bar(result.mrr)}"
     if result.phrased:
-        yield f"  answered   {result.answered:.3f}  (in the block at {result.budget} tokens, of {len(result.phrased)})"
+        where = f"(in the block at {result.budget} tokens, of {len(result.phrased)})"
+        yield f"  answered   {result.answered:.3f}  {share_bar(result.answered)}  {where}"
     yield f"  misses     {len(misses)}"
     for one in misses:
         yield ""

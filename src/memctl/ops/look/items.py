@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
-from memctl.errors import ArgumentInvalid, ItemNotFound, UsageError
+from memctl.errors import ArgumentInvalid
 from memctl.operation import READ, Arg, Fields, Result, operation
 from memctl.parameters import Passages, ReadRequest, Source
 from memctl.reading.request import looking_back, read_filters, said_where
@@ -78,7 +78,10 @@ class ShownItems(Result):
 )
 def show(
     ctx: Context,
-    id: Annotated[list[str], Arg("the items' ids, whole or shortened to four digits or more", metavar="MEM-ID")],
+    id: Annotated[
+        list[str],
+        Arg("the items' ids, whole or shortened to four digits or more; -: those on standard input", metavar="MEM-ID"),
+    ],
     *,
     quarantined: Annotated[
         bool, Arg("show the words of a quarantined item also where no person reads them", "--quarantined")
@@ -89,21 +92,18 @@ def show(
     Archived items are shown too; of one that policy holds back, the words only on a terminal. Opening an item counts as
     a use of it; where the store cannot be written, it is shown all the same.
     """
-    if not id:  # memctl show "$ID", and there is none
-        raise UsageError("the id of the item to show is missing", command="show")
-    found = [_shown(ctx, one.strip(), quarantined=quarantined) for one in dict.fromkeys(id)]
+    from memctl.reading.selection import named_items
+
+    found = [_shown(ctx, item, quarantined=quarantined) for item in named_items(ctx, id, "show")]
     return found[0] if len(found) == 1 else ShownItems(items=found)
 
 
-def _shown(ctx: Context, wanted: str, *, quarantined: bool) -> ShownItem:
-    """The item of one id. Raises ItemNotFound."""
+def _shown(ctx: Context, item: MemoryItem, *, quarantined: bool) -> ShownItem:
+    """An item with what is shown beside it."""
     from memctl.reading import delivery
     from memctl.store.documents import passages
     from memctl.store.items import attributes, items
 
-    item = items.get(ctx.db, wanted) or items.get(ctx.db, items.expand_id(ctx.db, wanted))
-    if item is None:
-        raise ItemNotFound(id=wanted)
     withheld = "" if item.injectable else items.withheld_reasons(ctx.db, [item.id]).get(item.id, "")
     place, matters = passages.get_positions(ctx.db, [item.id]), attributes.get_importance(ctx.db, [item.id])
     if withheld == "policy" and not quarantined and "stdout" not in ctx.tty:

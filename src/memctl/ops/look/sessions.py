@@ -1,10 +1,13 @@
 """Conversations: memctl session, and the tools that begin and end a turn of one."""
 
-from memctl.annotations import Annotated, Literal
+from memctl.annotations import TYPE_CHECKING, Annotated, Literal
 from memctl.context import Context
 from memctl.errors import SessionNotFound, UsageError
 from memctl.operation import CREATE, READ, WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Acting, ReadIn, WriteIn
+
+if TYPE_CHECKING:
+    from memctl.store.sessions import Session
 
 
 @operation(
@@ -20,7 +23,9 @@ from memctl.parameters import Acting, ReadIn, WriteIn
 def session(
     ctx: Context,
     action: Annotated[Literal["list", "show", "delete"], Arg("what to do")],
-    id: Annotated[str | None, Arg("the session: show and delete", metavar="SESSION-ID")] = None,
+    id: Annotated[
+        list[str] | None, Arg("the sessions: show and delete; the beginning of an id is enough", metavar="SESSION-ID")
+    ] = None,
     *,
     limit: Annotated[
         int, Arg("at most this many, the newest", "-n", "--limit", aliases=("-k",), ge=1, le=100_000)
@@ -32,50 +37,66 @@ def session(
     A session is one conversation with a client. Its turns hold the questions and answers as policy left them, and what
     the model was given. Deleting a session erases its turns from the file for good; items that were stored in it stay.
     """
-    wanted = (id or "").strip()
+    wanted = [word.strip() for word in id or () if word.strip()]
     if action == "list" and wanted:
-        raise UsageError(f"unexpected argument '{wanted}'; show takes a session", command="session")
+        raise UsageError(f"unexpected argument '{wanted[0]}'; show takes a session", command="session")
     if action != "list" and not wanted:
         raise UsageError(f"the session to {action} is missing", command="session")
     if acting.yes and action != "delete":
         raise UsageError("--yes is for delete only", command="session")
+    if action == "show" and len(wanted) > 1:
+        raise UsageError(f"unexpected argument '{wanted[1]}'; show takes one session", command="session")
     if not acting.yes:
         ctx.narrow(READ)
     from memctl.store import sessions
 
     if action == "list":
-        found = sessions.list_sessions(ctx.db, limit)
-        if not found:
+        listed = sessions.list_sessions(ctx.db, limit)
+        if not listed:
             ctx.note("[session] No sessions.")
         lines = [
             f"  {one.id}  {one.turns} turn(s)  {one.updated_at[:16]}  {one.scope}{one.client and '  ' + one.client}"
-            for one in found
+            for one in listed
         ]
-        return PlainResult({"status": "ok", "count": len(found), "sessions": [one.as_dict() for one in found]}, lines)
-    one = sessions.get_session(ctx.db, wanted)
-    if one is None:
-        raise SessionNotFound(id=wanted)
-    if action == "show":
-        from memctl.llm.working import indented
+        return PlainResult({"status": "ok", "count": len(listed), "sessions": [one.as_dict() for one in listed]}, lines)
+    found = []
+    for word in dict.fromkeys(wanted):
+        one = sessions.get_session(ctx.db, sessions.expand_session_id(ctx.db, word))
+        if one is None:
+            raise SessionNotFound(id=word)
+        found.append(one)
+    return _show_session(ctx, found[0], limit) if action == "show" else _delete_sessions(ctx, found, yes=acting.yes)
 
-        turns = sessions.list_turns(ctx.db, wanted, limit)
-        data = {"status": "ok", **one.as_dict(), "turns": [turn.as_dict() for turn in turns]}
-        lines = []
-        for turn in turns:
-            lines.append(
-                f"--- {turn.number}, {turn.asked_at[:16]}{'' if turn.injectable else ' (given to no model again)'}"
-            )
-            lines += [
-                f"{label}: {indented(words)}" for label, words in (("Q", turn.question), ("A", turn.answer)) if words
-            ]
-            lines += [f"sources: {', '.join(turn.sources)}"] if turn.sources else []
-            lines.append("")
-        return PlainResult(data, lines)
-    if acting.yes:
-        sessions.delete_session(ctx.db, wanted)
-    ctx.note(f"[session] {one.turns} turn(s) {'deleted' if acting.yes else 'to delete; --yes does it'}")
-    data = {"status": "ok" if acting.yes else "dry_run", "session_id": one.id, "turns": one.turns}
-    return PlainResult(data, [f"{'' if acting.yes else 'would be '}deleted: {one.id}"])
+
+def _show_session(ctx: Context, one: "Session", limit: int) -> PlainResult:
+    from memctl.llm.working import indented
+    from memctl.store import sessions
+
+    turns = sessions.list_turns(ctx.db, one.id, limit)
+    data = {"status": "ok", **one.as_dict(), "turns": [turn.as_dict() for turn in turns]}
+    lines = []
+    for turn in turns:
+        lines.append(
+            f"--- {turn.number}, {turn.asked_at[:16]}{'' if turn.injectable else ' (given to no model again)'}"
+        )
+        lines += [f"{label}: {indented(words)}" for label, words in (("Q", turn.question), ("A", turn.answer)) if words]
+        lines += [f"sources: {', '.join(turn.sources)}"] if turn.sources else []
+        lines.append("")
+    return PlainResult(data, lines)
+
+
+def _delete_sessions(ctx: Context, found: "list[Session]", *, yes: bool) -> PlainResult:
+    from memctl.store import sessions
+
+    ids = list(dict.fromkeys(one.id for one in found))
+    if yes:
+        for session_id in ids:
+            sessions.delete_session(ctx.db, session_id)
+    turns = sum(one.turns for one in found)
+    ctx.note(f"[session] {turns} turn(s) {'deleted' if yes else 'to delete; --yes does it'}")
+    data = {"status": "ok" if yes else "dry_run", "session_id": ids[0], "sessions": ids, "turns": turns}
+    data |= {} if yes else {"dry_run": True}
+    return PlainResult(data, [f"{'' if yes else 'would be '}deleted: {session_id}" for session_id in ids])
 
 
 # --- a turn, by a program -----------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from memctl.errors import MemctlError
 from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import Passages, ReadIn, ReadRequest, Source, seen_through
 from memctl.store.search.fts import DOUBTS
+from memctl.text.bars import bar
 from memctl.text.clean import one_line
 from memctl.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 
@@ -227,10 +228,14 @@ def _index_lines(n: dict[str, Any]) -> Iterator[str]:
 
 
 def _count_lines(title: str, counts: dict[str, int], width: int) -> Iterator[str]:
+    """A line for each count; several have bars beside them, to be compared at a glance."""
+    most = max(counts.values(), default=0)
+    digits = len(str(most))
     if counts:
         yield f"  {title}:"
     for name, count in counts.items():
-        yield f"    {one_line(name):<{width}}: {count}"
+        drawn = f"{count:<{digits}}  {bar(count, most)}" if len(counts) > 1 else str(count)
+        yield f"    {one_line(name):<{width}}: {drawn}".rstrip()
 
 
 # --- digest ----------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from memctl.llm.controller import (
     trace_file_line,
 )
 from memctl.llm.controller import replay as replay_loop
+from memctl.llm.working import RecalledPassages
 from memctl.operation import READ, REQUIRED, Arg, Fields, Group, PlainResult, operation
 from memctl.parameters import ReadRequest
 from memctl.reading.request import block_budget
@@ -88,6 +89,9 @@ def loop(
     no_stop_on_no_new: Annotated[
         bool, Arg("continue when a query brings nothing new into the context", "--no-stop-on-no-new", mcp="full")
     ] = False,
+    no_recall: Annotated[
+        bool, Arg("recall nothing: the model has what stands on standard input, and no more", "--no-recall", mcp=False)
+    ] = False,
     request: Annotated[ReadRequest, _READ],
     strict: Annotated[
         bool,
@@ -109,15 +113,15 @@ def loop(
     model = Model(ctx, options, "loop")
     context = _read_context(ctx, initial_context)  # up to its end: the command before the pipe may make the store
     plan = model.plan(block_budget(ctx, request), stop_on_no_new=not no_stop_on_no_new, strict=strict)
-    if plan.protocol != "passive" and plan.max_calls > 1:
+    if plan.protocol != "passive" and plan.max_calls > 1 and not no_recall:
         _ = ctx.db  # a store that is missing is an error now, not after a call was paid for
     request.auto, request.min_coverage = True, least_coverage(ctx)
-    ground = Ground(ctx, request, "loop")
+    recall = _recall_nothing if no_recall else Ground(ctx, request, "loop").recall
     if (size := estimate_tokens(context)) > plan.budget:
         ctx.warn(f"[loop] The context has ~{size} tokens; what is best in it within {plan.budget} is used.")
     with _trace_taker(ctx, plan, query, tracing) as on_trace:
         try:
-            result = model.run(plan, context, query, ground.recall, on_trace)
+            result = model.run(plan, context, query, recall, on_trace)
         finally:
             model.tell_spend()
         model.tell_end(result)
@@ -130,6 +134,10 @@ def loop(
     after = partial(items.mark_used, ctx.db, result.ids, action="recall") if result.ids else None
     lines, failed = [] if model.streamed else [result.answer], strict and not result.converged
     return PlainResult(data, lines, int(failed), after=after, verbatim=True)
+
+
+def _recall_nothing(_query: str, _budget: int) -> RecalledPassages:
+    return RecalledPassages([], 0)
 
 
 def _read_context(ctx: Context, given: str | None) -> str:

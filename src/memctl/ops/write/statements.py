@@ -405,6 +405,8 @@ def _report_pulled(
     elif stored:
         title = clean.one_line(batch.items[0].title)
         ctx.note(f"[pull] Stored as {stored} note(s): {ctx.policy.redact(title)}")
+    if data["quarantined"]:
+        ctx.note("[pull] memctl quarantine release MEM-ID --reason WHY lets one be recalled, and keeps it")
     counts = ("stored", "duplicate", "quarantined", "redacted", "rejected")
     ctx.note(f"[pull] {', '.join(f'{data[kind]} {kind}' for kind in counts)}")
     if not (stored or kinds["duplicate"]) and (rejected or problems):

@@ -407,6 +407,11 @@ def set_withheld(db: Database, withheld: Mapping[str, tuple[str, Sequence[str]]]
         )
 
 
+def add_revision(db: Database, item_id: str, changed_at: str, reason: str) -> None:
+    """Note that an item was written, as its row is."""
+    db.run(_REVISION, (ids.new_id("REV"), item_id, item_id, UNCHANGED, changed_at, reason))
+
+
 def rewrite_revisions(db: Database, snapshots: Iterable[tuple[str, str]]) -> None:
     """Replace the snapshots of revisions for good: pairs of the new snapshot, as JSON, and the revision's id."""
     db.run_many("UPDATE memory_revisions SET snapshot = ? WHERE revision_id = ?", snapshots)
@@ -458,6 +463,13 @@ def count_uses(db: Database) -> bool:
     return True
 
 
+#: Of each way of use an item keeps this many events, the newest; its row counts all. Else reading would fill the disk.
+USES_KEPT = 20
+_DROP_OLD_USES = """DELETE FROM main.memory_events WHERE rowid IN (
+    SELECT rowid FROM main.memory_events WHERE item_id = ? AND +action = ?
+    ORDER BY timestamp DESC, rowid DESC LIMIT -1 OFFSET ?)"""
+
+
 def _add_uses(db: Database, uses: Sequence[Use]) -> None:
     """Add the uses to the items, and an event for each, in one short transaction."""
     much: dict[str, tuple[int, str]] = {}
@@ -474,6 +486,7 @@ def _add_uses(db: Database, uses: Sequence[Use]) -> None:
         )
         events = ids.new_ids("EVT", len(said))
         db.run_many(_EVENT, [(event, *use) for event, use in zip(events, said, strict=True)])
+        db.run_many(_DROP_OLD_USES, [(item_id, action, USES_KEPT) for action, item_id, *_ in dict.fromkeys(said)])
     db.bookkeeping += db.conn.total_changes - before
 
 
