@@ -55,6 +55,29 @@ def test_a_second_run_finds_nothing_to_do() -> None:
     assert active() == before
 
 
+def test_undo_takes_a_run_back(tmp_path: Path) -> None:
+    for text in (A, B):
+        ok("remember", text, "--importance", "0.8")
+    add("Over.", provenance=SOURCE, expires_at=ids.timestamp(ids.now_seconds() - 60))
+    add("Proved.", provenance=SOURCE, validation="verified")
+    (tmp_path / "doc.md").write_text("Raw words.\n")
+    ok("ingest", "--source", str(tmp_path / "doc.md"))
+    tables = ("memory_items", "memory_links", "memory_withheld", "memory_importance")
+
+    def rows() -> list[list[str]]:
+        with change() as db:
+            return [sorted(map(repr, db.rows(f"SELECT * FROM {table}"))) for table in tables]
+
+    before = rows()
+    done = consolidated()
+    assert (done["items_merged"], done["items_promoted"], done["items_released"], done["items_expired"]) == (2, 2, 1, 1)
+    assert rows() != before
+    ok("undo", done["run"])
+    assert rows() == before
+    with change() as db:
+        check_index(db)
+
+
 def test_a_dry_run_says_the_same_and_writes_nothing() -> None:
     for text in (A, B):
         ok("remember", text)

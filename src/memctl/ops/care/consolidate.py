@@ -83,6 +83,8 @@ def consolidate(
     data = report(found, dry_run=acting.dry_run)
     if all_scopes:
         data["scopes_processed"] = scopes
+    if any((*one.merges, *one.promoted, *one.released, *one.expired) for one in found) and not acting.dry_run:
+        data["run"] = ctx.db.journal.id if ctx.db.journal is not None else ""
     return PlainResult(data, list(_lines(data)))
 
 
