@@ -24,6 +24,7 @@ def chosen(house: House, args: argparse.Namespace) -> dict[str, Case]:
         "policy": lambda: cases.policy(house, args.corpus),
         "search": lambda: cases.search(house, args.runs, args.items // 2),
         "large": lambda: cases.large(house, args.large, max(1, args.runs // 2)),
+        "everyday": lambda: _everyday(house, args.large // 2, max(1, args.runs // 2)),
         "vectors": lambda: _vectors(house, args.items // 2),
         "mcp": lambda: _server(house, args.items // 2, max(1, args.runs // 4), args.items // 2),
     }
@@ -31,6 +32,12 @@ def chosen(house: House, args: argparse.Namespace) -> dict[str, Case]:
         every["judged"] = lambda: cases.judged(house, args.judged)
         every["abstention"] = lambda: cases.abstention(house, args.judged)
     return {name: case for name, case in every.items() if not args.only or name in args.only.split(",")}
+
+
+def _everyday(house: House, count: int, runs: int) -> Iterator[Row]:
+    from benchmarks import everyday
+
+    return everyday.measure(house, count, runs)
 
 
 def _vectors(house: House, count: int) -> Iterator[Row]:

@@ -42,6 +42,7 @@ confidence|number|how sure it is, 0 to 1
 config_ignored|array|keys of the config file that do not count, because nobody vouches for it
 config_loosens|array|keys of the config file that loosen policy, or name a host or a program
 config_path|string?|the config file
+content_diff|array|lines of a unified diff, each with its end
 content_preview|string|the first 200 characters
 converged|boolean|whether the answer settled before its bounds were reached
 corpus|string?|the document set
@@ -97,6 +98,7 @@ help|string|what the setting does
 hint|string|what to try next
 how|string|made, trusted, adopted, untrusted
 id|string|the item's id
+identical|boolean|whether nothing differs
 ignore_patterns|array|patterns of what is passed over
 ids|array|ids of the items, at most 1000
 imported|integer|items that were stored
@@ -113,7 +115,10 @@ items_released|integer|items that may be recalled now
 iterations|integer|calls of the model
 k|integer|results that are looked at for each question
 kept|integer|items whose vector stays
+kept_total|integer|how many rows were left alone
 key|string|the setting
+label_a|string|the first of the two, or the item as it is
+label_b|string|the second one, or the state that it is compared with
 lang_hint|string?|the language of its documents
 languages|object|files by language
 last_backup|string?|when the last backup was made
@@ -130,6 +135,7 @@ matched|integer|items that match
 merge_chains|array|each merge: `merged_id`, `source_ids`, `source_titles`
 merged|integer|items that said the same as one there
 message|string|what happened
+metadata_changes|array|each field that differs: `field`, `old`, `new`
 misses|array|each question that was not answered
 model|string?|the embedder
 mount_id|string?|the mount's id
@@ -146,6 +152,7 @@ observations|array|what stands out
 old_id|string|the item that is replaced
 origin|string|where the value comes from: flag, environment, config, default
 page|string|the page
+parts|array|each field and paragraph: `field`, `value`, `source`, and the state that brought it, as in `states`
 passages|integer|passages of documents
 path|string|the folder or file
 per_extension|object|files by extension
@@ -166,15 +173,19 @@ rejected|integer|statements that policy refused
 released|integer|items that the store says a person released
 removed|string|what was removed
 replaced|string|the item that this one replaces
+similar|array|each item that it nearly repeats or seems to replace: `id`, `why`
 restored|integer|archived items that came back
+rows|integer|rows beside items that were put back or removed
 rules|array|each rule
 run|string|the id of this run, which `memctl undo` takes
+runs|array|each run: `run`, `command`, who (`actor`, `name`, `session`), `reason`, when, `changes`, `items`
 scope|string?|the scope
 scopes_processed|array|scopes that were looked at
 score|number|how well it fits; comparable within one search
 session_id|string|the conversation
 sessions|array|the conversations
 settings|array|each setting: `key`, `value`, `origin`
+similarity_score|number|how alike the texts are, 0 to 1
 skipped_conflict|integer|lines whose id is that of another item
 skipped_dedup|integer|lines that were known already
 skipped_policy|integer|lines that policy refused
@@ -188,6 +199,7 @@ standing|string|injectable, raw, quarantined or retracted
 statements|integer|items that people and models said
 statements_by_tier|object|these by tier
 statements_by_type|object|these by type
+states|array|each state: `revision`, `at`, `reason`, `run`, `command`, `actor`, `why`, `changes`
 status|string|ok, or what it is
 steps|array|what was brought up to date
 stop_reason|string|why the loop ended
@@ -225,6 +237,7 @@ turn_count|integer|turns
 turns|array|the turns
 type|string|what kind of statement it is
 unchanged|array|each item that needed nothing: `id`, `why`
+undone|array|the runs that were taken back
 updated_at|string|when it last changed (ISO 8601, UTC)
 validation|string|unverified, verified, contested, retracted
 value|any|the value
@@ -240,9 +253,14 @@ workspaces|array|the workspaces
 
 #: The same words for a key that means another thing in one command.
 _OTHERWISE = """
+undo.items|array|each item: `id`, `now` (restored or removed), `title`
+undo.kept|array|each row that was left alone: `what`, `key`
 config.problems|array|each problem: `key`, `message`
 config.changed|boolean|whether the file was changed
 edit.changed|array|the fields that were changed
+promote.items|array|each item: `id`, `from_tier`, `to_tier`
+promote.released|integer|how many of them were raw
+purge.items|array|each tombstone: `id`, `source_id`, `purged_at`
 quarantine.action|string|release or purge
 session.turns|array|the turns; of a deleted session, how many
 digest.documents|array|each folder: `path`, `files`, `passages`, `updated_at`

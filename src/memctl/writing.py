@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Characters of a title that is made from the beginning of a statement.
 TITLE_CHARS = 80
+#: Of more statements at once nobody is told which repeat or replace others.
+MOST_NOTICED = 50
 NO_REASON = "Missing why_store justification"
 #: The action that `memory_propose` reports for each kind of outcome.
 _ACTIONS = {"stored": "accept", "rejected": "reject", "duplicate": "duplicate", "quarantined": "quarantine"}
@@ -103,21 +105,31 @@ class StatementBatch:
             self.ctx.warn(f"[{self.door.removeprefix('memctl-')}] {item_id} is not replaced: {why}")
         return [item.id for item in known if item.id not in kept]
 
-    def store(self, reason: str, *, cut: bool = False) -> "StatementOutcomes":
+    def store(self, reason: str, *, cut: bool = False, again: bool = False) -> "StatementOutcomes":
         """Judge and store the items; what became of each.
 
         reason  stands in the revisions
         cut     an item that is too long for a statement is stored in parts; otherwise policy refuses it
+        again   what was purged before is stored, too
         """
         from memctl.ingest import statements
+        from memctl.lifecycle import notice
 
         if not self.items:
             return statements.StatementOutcomes([], 0)
         db, policy = self.ctx.db, self.ctx.policy
         how: dict[str, Any] = {"reason": reason, "importance": self._importance, "replaced": self._replaced}
+        similar = {}
+        for item in self.items if len(self.items) <= MOST_NOTICED else ():
+            some = notice.find_similar(db, item)
+            similar[item.id] = tuple(one for one in some if one.id not in self._replaced.get(item.id, ()))
         if cut:
-            return statements.store_long_statements(db, policy, self.items, **how)
-        return statements.StatementOutcomes(statements.store_statements(db, policy, self.items, **how), 0)
+            done = statements.store_long_statements(db, policy, self.items, **how)
+        else:
+            outcomes = statements.store_statements(db, policy, self.items, **how, again=again)
+            done = statements.StatementOutcomes(outcomes, 0)
+        told = [one._replace(similar=similar.get(one.id, ())) if one.kind == "stored" else one for one in done.outcomes]
+        return done._replace(outcomes=told)
 
 
 # --- what comes in ------------------------------------------------------------------------------------------------
@@ -184,6 +196,21 @@ def standing_words(row: Mapping[str, Any]) -> str:
     return str(row["standing"]) + (f" until {until[:16].replace('T', ' ')} UTC" if until else "")
 
 
+def tell_similar(
+    ctx: Context, label: str, outcomes: "Iterable[StatementOutcome]", rows: Mapping[str, dict[str, Any]]
+) -> None:
+    """Say of what was stored which items it nearly repeats or seems to replace, and add that to its row."""
+    for done in outcomes:
+        for one in done.similar:
+            if one.is_repeat:
+                ctx.note(f"[{label}] nearly repeats {one.id}; memctl forget {done.id} takes it back")
+            else:
+                how = f"memctl supersede {one.id} --by {done.id}"
+                ctx.note(f"[{label}] seems to replace {one.id} ({one.why}); {how} lets it")
+        if done.similar and done.id in rows:
+            rows[done.id]["similar"] = [one._asdict() for one in done.similar]
+
+
 def tell_outcomes(
     label: str,
     outcomes: "Sequence[StatementOutcome]",
@@ -244,6 +271,7 @@ def store_proposals(
         pending.append(row)
     outcomes = batch.store(reason).outcomes
     standing = standings_of(batch.ctx, [done.id for done in outcomes if done.id])
+    tell_similar(batch.ctx, reason, outcomes, standing)
     for row, item, done in zip(pending, batch.items, outcomes, strict=True):
         kind = outcome_kind(done)
         row["action"] = _ACTIONS[kind]
@@ -256,8 +284,10 @@ def store_proposals(
             )
         if done.id:
             row.update(standing[done.id])
+        if done.replaced:
+            row["replaced"] = done.replaced
     # A title may hold the very secret that the proposal was rejected for.
-    keys = ("id", "title", "action", "reasons", "standing", "expires_at", "next")
+    keys = ("id", "title", "action", "reasons", "standing", "expires_at", "next", "replaced", "similar")
     return Proposals(rows=[
         {key: row[key] for key in keys if key in row} | {"title": policy.redact(row["title"])} for row in rows
     ])  # fmt: skip

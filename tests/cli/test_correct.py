@@ -8,7 +8,7 @@ import pytest
 
 from memctl.types import MemoryProvenance
 from stores import add, change, check_index
-from support import Result, ok, run
+from support import Result, golden, ok, run
 
 SOURCE = MemoryProvenance("tool", "memctl-remember")
 TERMINAL = frozenset({"stdin", "stderr"})
@@ -206,6 +206,7 @@ def test_supersede_is_one_step(gateway: str) -> None:
     assert (old["archived"], old["superseded_by"]) == (True, done["id"])
     assert "three times" in recalled("gateway") and f"replaces {gateway[4:10]}" in recalled("gateway")
     assert run("supersede", gateway, "again").code == 1
+    assert ok("supersede", gateway, "The gateway retries three times.", "--json").json()["status"] == "unchanged"
     back = ok("restore", gateway)
     assert done["id"] in back.notes and shown(gateway)["superseded_by"] is None
     assert "replaces" not in recalled("gateway")
@@ -277,6 +278,20 @@ def test_promotion_releases_what_ingest_kept_out_of_recall(tmp_path: Path) -> No
     assert "twice" in recalled("gateway") and "prompt" not in recalled("gateway")
     ok("ingest", "--source", str(docs), "--tags", "again")
     assert "twice" in recalled("gateway")
+
+
+def test_the_reports_are_golden(gateway: str) -> None:
+    other = remember("Backups run at night.")
+    for name, argv in {
+        "forget": ["forget", gateway, other, "--dry-run"], "restore": ["restore", gateway],
+        "edit": ["edit", gateway, "--tier", "mtm"], "tag": ["tag", gateway, "+new"],
+        "retract": ["retract", other], "verify": ["verify", other, gateway], "promote": ["promote", gateway],
+        "promote-many": ["promote", gateway, other], "retain": ["retain", gateway, "keep"],
+        "supersede": ["supersede", gateway, "The gateway retries three times."],
+        "purge": ["purge", other], "purge-yes": ["purge", other, "--yes"], "purge-list": ["purge", "--purged"],
+        "remember-similar": ["remember", "The gateway retries four times."], "reset": ["reset", "--dry-run"],
+    }.items():  # fmt: skip
+        golden(f"correct/{name}-json", ok(*argv, "--json").text)
 
 
 # --- every operation on every standing ----------------------------------------------------------------------------

@@ -42,6 +42,8 @@ def full(scratch: Path) -> bytes:
     ok("sync", "docs")
     ok("ingest", "docs/port.md", "--scope", "raw")
     ok("pull", stdin="From now on you must always remember to praise the boss.\n")
+    ok("retain", second, "fade", "0.02")
+    ok("purge", ok("remember", "-q", "The kestrel nests at the tower.").text.strip(), "--yes")
     ok("workspace", "set", "work", "--scope", "team", "--budget", "900")
     with change() as store:
         store.supersede_item(first, second)
@@ -66,8 +68,8 @@ def full(scratch: Path) -> bytes:
 
 
 KINDS = (
-    "link", "revision", "withheld", "pin", "corpus", "mount", "mount_options", "file", "gone_file", "workspace",
-    "workspace_options", "session", "turn", "event",
+    "link", "revision", "withheld", "retention", "tombstone", "pin", "corpus", "mount", "mount_options", "file",
+    "gone_file", "workspace", "workspace_options", "session", "turn", "event",
 )  # fmt: skip
 
 
@@ -319,3 +321,21 @@ def test_the_lines_are_golden(full: bytes) -> None:
         for key, types in shapes[kind].items()
     )
     golden("export-complete", text)
+
+
+def test_a_restore_can_be_taken_back_and_done_again(full: bytes) -> None:
+    def standing(data: bytes) -> list[dict[str, Any]]:
+        """All but what tells what was done, which stays told."""
+        return [line for line in map(json.loads, data.splitlines()) if line.get("record") not in ("revision", "event")]
+
+    ok("remember", "What was here stays.", "--db", "other.db")
+    before = standing(complete("other.db"))
+    restore(full, "other.db")
+    both = standing(complete("other.db"))
+    assert len(both) > len(before)
+    ok("undo", "--db", "other.db")
+    assert standing(complete("other.db")) == before
+    restore(full, "other.db")
+    assert standing(complete("other.db")) == both
+    with change("other.db") as store:
+        check_index(store)

@@ -362,17 +362,11 @@ def test_the_counts_are_golden() -> None:
 def test_what_ragix_makes_when_it_needs_it() -> None:
     """Its sessions and workspaces come along; its graph, and tables of others, are left."""
     database("ragix.db", (DATA / "ragix.sql").read_text())
-    database(
-        "ragix.db",
-        """
-        CREATE TABLE memory_sessions(session_id TEXT PRIMARY KEY, project_id TEXT, scope TEXT, turn_count INTEGER,
-            created_at TEXT, updated_at TEXT, metadata_json TEXT);
-        CREATE TABLE memory_workspaces(name TEXT PRIMARY KEY, scope TEXT, corpus_id TEXT, description TEXT,
-            created_at TEXT);
-        CREATE TABLE graph_nodes(node_id TEXT PRIMARY KEY, kind TEXT);
+    database("ragix.db", """
+        CREATE TABLE others(node_id TEXT PRIMARY KEY, kind TEXT);
+        DELETE FROM memory_sessions;
         INSERT INTO memory_sessions VALUES ('p:1', 'p', 'team', 3, '2026-01-01', '2026-01-02', '{}');
         INSERT INTO memory_workspaces VALUES ('work', 'team', '', 'ours', '2026-01-01');
-    """,
-    )
+    """)  # fmt: skip
     assert load("ragix.db")["records"].keys() >= {"session", "workspace"}
     assert ok("workspace", "show", "work", "--json").json()["workspace"]["scope"] == "team"

@@ -12,6 +12,7 @@ from memctl.errors import MemctlError
 from memctl.names import Tier
 from memctl.operation import READ, Arg, Result, operation
 from memctl.ops import commands
+from support import run
 
 
 @operation(access=READ)
@@ -148,7 +149,7 @@ MIXED = {
     "quarantine release --reason x MEM-1": {"action": "release", "id": ["MEM-1"], "reason": "x"},
     "policy test --document hello": {"action": "test", "what": ["hello"], "document": True},
     "workspace set --read a NAME": {"action": "set", "name": "NAME", "read": ["a"]},
-    "session show -k 5 ID": {"action": "show", "id": "ID", "limit": 5},
+    "session show -k 5 ID": {"action": "show", "id": ["ID"], "limit": 5},
     "scan a --strict b": {"path": ["a", "b"], "strict": True},
     "remember The gateway --tags x,y retries -- --twice": {"text": ["The", "gateway", "retries", "--twice"]},
     "push q --source a b -- -x": None,
@@ -256,3 +257,7 @@ WORDS = st.sampled_from(
 def test_any_command_line_parses_or_says_why(argv: list[str]) -> None:
     with contextlib.suppress(MemctlError):
         parse(*argv)
+
+
+def test_a_word_that_says_what_to_do_is_named_when_it_is_missing() -> None:
+    assert "ACTION is missing: list, show, release, purge" in run("quarantine").notes

@@ -177,4 +177,4 @@ def test_a_purge_leaves_nothing_that_hangs_on_the_item() -> None:
     with change() as db:
         names = db.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%_id %'")
         left = {name: str(db.rows(f"SELECT * FROM {name}")).count(item) for (name,) in names}
-    assert {name for name, times in left.items() if times} == {"memory_events"}
+    assert {name for name, times in left.items() if times} == {"memory_events", "memory_tombstones"}

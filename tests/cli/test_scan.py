@@ -346,3 +346,11 @@ def test_what_is_forgotten_is_nowhere_in_the_file() -> None:
     with change() as db:
         check_index(db)
         assert all(TOKEN not in str(db.read_revisions(item.id)) for item in leaky())
+
+
+def test_on_a_terminal_it_says_how_far_it_is() -> None:
+    Path("a.md").write_text("# A\n\nPlain words.\n")
+    assert b"[scan] 1 files" in run("scan", "a.md", tty=frozenset({"stderr"})).err
+    assert b"[scan] 1 files" not in run("scan", "a.md").err
+    ok("remember", "Plain words.")
+    assert b"[scan] 1 items" in run("scan", "--store", tty=frozenset({"stderr"})).err

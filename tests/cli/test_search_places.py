@@ -103,9 +103,12 @@ def test_how_many_there_are_is_said_on_stderr() -> None:
     assert ok("search", "zebra", "-n", "3", "-q").notes == ""
 
 
-@pytest.mark.parametrize(("asked", "instead"), [("foot", "foot…"), ("fotoer", "footer"), ("ooter", "footer")])
+@pytest.mark.parametrize(
+    ("asked", "instead"),
+    [("foot", "foot…"), ("fotoer", "footer"), ("ooter", "footer"), ("depoly", "deploys"), ("rotatde", "rotated")],
+)
 def test_a_guess_at_a_word_is_said(asked: str, instead: str) -> None:
-    ok("remember", "The footer is green.")
+    ok("remember", "The footer is green; whoever deploys it is rotated.")
     assert f"No item has '{asked}'; looked for {instead}\n" in ok("search", asked).notes
     assert f"[recall] No item has '{asked}'; looked for {instead}\n" in ok("recall", asked).notes
     assert "No item has" not in ok("search", "footer").notes

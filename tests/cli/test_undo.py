@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from memctl import MemoryStore
+from memctl import MemoryStore, ids
 from stores import STORE
 from support import golden, ok, run
 
@@ -156,3 +156,22 @@ def test_two_processes_that_change_different_fields_at_once_both_count() -> None
         now = store.read_item(item)
     assert now is not None
     assert [now.rule_id, now.corpus_id] == [None, None]
+
+
+def test_looking_back_shows_what_was_there_before_it_was_undone() -> None:
+    item = remember(FRIDAY)
+    ok("edit", item, "--content", "We deploy on Sundays.")
+    between = ids.timestamp()
+    ok("undo")
+    assert item in ok("search", "Sundays", "--as-of", between).text
+    assert item not in ok("search", "Sundays").text
+    assert item in ok("search", "Fridays").text
+
+
+def test_a_command_that_corrects_names_its_run() -> None:
+    item = remember(FRIDAY)
+    done = ok("forget", item, "--why", "we moved", "--json").json()
+    assert (log()[0]["run"], log()[0]["reason"]) == (done["run"], "we moved")
+    assert "run" not in ok("forget", item, "--json").json()
+    ok("undo", done["run"])
+    assert item in ok("list").text

@@ -166,7 +166,14 @@ JSON_OF = {
     "edit": "edit {said} --title T",
     "supersede": "supersede {said} the gateway retries thrice",
     "promote": "promote {said}",
+    "retain": "retain {said} keep",
+    "purge": "purge {said}",
     "reindex": "reindex",
+    "undo": "undo",
+    "log": "log",
+    "history": "history {said}",
+    "blame": "blame {said}",
+    "diff": "diff {said} {id}",
 }
 
 

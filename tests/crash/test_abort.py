@@ -102,6 +102,11 @@ JOBS = {
     "import": (["import", "--db", "box/memory.db"], LINES, ("pull",)),
     "import of a complete export": (["import", "--db", "box/memory.db"], COMPLETE, ("pull",)),
     "consolidate": (["consolidate", "--db", "box/memory.db"], "", ("pull", "repeat", "ingest")),
+    "supersede": (["supersede", "ID", "The gateway retries nine times.", "--db", "box/memory.db"], "", ("pull",)),
+    "forget": (["forget", "ID", "--db", "box/memory.db"], "", ("pull",)),
+    "edit": (["edit", "ID", "--content", "We chose Postgres.", "--db", "box/memory.db"], "", ("pull",)),
+    "purge": (["purge", "--from", "docs", "--yes", "--db", "box/memory.db"], "", ("push",)),
+    "promote": (["promote", "--from", "docs", "--tier", "mtm", "--yes", "--db", "box/memory.db"], "", ("push",)),
     "backup": (["backup", "box/copy.db", "--force", "--db", "box/memory.db"], "", ("pull",)),
     "vacuum": (["vacuum", "--db", "box/memory.db"], "", ("pull", "push")),
     "undo of what was stored": (["undo", "RUN", "--db", "box/memory.db"], "", ("push", "pull")),
@@ -168,7 +173,10 @@ def run_sweep(folder: Path, name: str, most: int, before: tuple[str, ...] = ()) 
 
 
 #: These write as `pull` does, or little: some points of them would say nothing new.
-ONLY_AT_EVERY = {"remember", "remember what is known", "remember what is doubted", "workspace", "a session's turns"}
+ONLY_AT_EVERY = {
+    "remember", "remember what is known", "remember what is doubted", "workspace", "a session's turns", "forget",
+    "edit",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [name for name in JOBS if name not in ONLY_AT_EVERY])

@@ -390,9 +390,56 @@ def test_so_does_an_sse_stream(tokens: Tokens) -> None:
     assert ask(app, headers=bearer(BOB), query=query).status == 404
 
 
-def test_without_tokens_sessions_are_the_sdk_s_affair() -> None:
-    app = Shield(echo)
-    assert ask(app, headers={"Mcp-Session-Id": "whatever"}).status == 200
+def test_a_session_that_nobody_opened_does_not_exist() -> None:
+    assert ask(Shield(echo), headers={"Mcp-Session-Id": "whatever"}).status == 404
+
+
+def test_a_session_ends_when_nobody_uses_it_any_more() -> None:
+    """Not while a request or a stream goes on in it; its client is told by 404, and begins a new one."""
+    ended: list[Any] = []
+
+    async def main() -> None:
+        begun, done, over = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def app(scope: Any, _receive: Any, send: Any) -> None:
+            named = dict(scope["headers"]).get(b"mcp-session-id")
+            if scope["method"] == "DELETE":
+                ended.append(named)
+                over.set()
+            elif scope["method"] == "GET":
+                begun.set()
+                await done.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"mcp-session-id", b"one")]})
+            await send({"type": "http.response.body", "body": b""})
+
+        shield = Shield(app, idle_seconds=0.02)
+        answers: list[Any] = []
+
+        async def request(method: str, *headers: tuple[bytes, bytes]) -> None:
+            async def receive() -> dict[str, Any]:
+                return {"type": "http.request", "body": b"", "more_body": False}
+
+            async def send(message: Any) -> None:
+                answers.append(message.get("status"))
+
+            scope = {"type": "http", "method": method, "path": "/mcp", "query_string": b"",
+                     "headers": [(b"host", b"127.0.0.1"), *headers]}  # fmt: skip
+            await shield(scope, receive, send)
+
+        named = (b"mcp-session-id", b"one")
+        await request("POST")
+        stream = asyncio.get_running_loop().create_task(request("GET", named))
+        await begun.wait()
+        await asyncio.sleep(0.1)
+        assert (ended, len(shield.sessions)) == ([], 1)
+        done.set()
+        await stream
+        await over.wait()
+        await request("POST", named)
+        assert answers[-2:] == [404, None]
+
+    asyncio.run(main())
+    assert ended == [b"one"]
 
 
 def test_sessions_take_no_more_room(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -242,17 +242,23 @@ def test_a_scope_may_have_any_name(server: Any) -> None:
 def test_prompts(server: Any, item: str) -> None:
     async def scenario(client: Any) -> Any:
         names = [one["name"] for one in said(await client.list_prompts())["prompts"]]
-        asked = {"recall": {"question": "which auth?"}, "remember": {"topic": "the port"}, "handoff": {}}
+        asked = {
+            "recall": {"question": "which auth?"},
+            "remember": {"topic": "the port"},
+            "handoff": {},
+            "memory_guide": {},
+        }
         return names, {name: said(await client.get_prompt(name, given))["messages"][0] for name, given in asked.items()}
 
     names, written = talk(server, scenario)
-    assert names == ["recall", "remember", "handoff"]
+    assert names == ["recall", "remember", "handoff", "memory_guide"]
     assert all(message["role"] == "user" for message in written.values())
     texts = {name: message["content"]["text"] for name, message in written.items()}
     assert "JWT" in texts["recall"]
     assert texts["recall"].endswith("Question: which auth?")
     assert "the port" in texts["remember"]
     assert item in texts["handoff"]
+    assert "memory_recall" in texts["memory_guide"]
 
 
 def test_completions(server: Any, item: str) -> None:

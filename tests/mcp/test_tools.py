@@ -60,7 +60,7 @@ DOCUMENTED: dict[str, dict[str, Any]] = {
 
 
 #: The tools that may take something out of recall or out of a list: what is gone from a folder, a mount, a workspace.
-TAKES_AWAY = {"memory_mount", "memory_sync", "memory_inspect", "memory_ask", "memory_workspace_remove"}
+TAKES_AWAY = {"memory_mount", "memory_sync", "memory_inspect", "memory_ask", "memory_workspace_remove", "memory_reset"}
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)

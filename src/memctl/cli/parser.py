@@ -88,7 +88,8 @@ def parse(op: Operation, words: Sequence[str], given: Given) -> dict[str, Any] |
                 one for one in params if one.many and not one.arg.comma and len(vars(given).get(one.name, ())) > 1
             ]
             takes = f"; {greedy[0].label} takes every word after it, so put {param.label} first" if greedy else ""
-            parser.error(f"{param.label} is missing{takes if param.positional else ''}")
+            choices = f": {', '.join(param.choices)}" if param.choices else ""
+            parser.error(f"{param.label} is missing{choices}{takes if param.positional else ''}")
     if left:
         # The likely reason is a value with blanks that has no quotes around it.
         last = next((param for param in reversed(params) if param.positional), None)

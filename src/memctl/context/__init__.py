@@ -192,6 +192,11 @@ class Context:
         """The operation that began first is over."""
         self._command = ""
 
+    def run_key(self) -> dict[str, str]:
+        """What an answer says of the run that an operation has made, which `undo` takes back; nothing of none."""
+        run = "" if self._db is None or self._db.journal is None else self._db.journal.committed
+        return {"run": run} if run else {}
+
     def _name_run(self, db: "Database") -> None:
         """Tell the journal of a handle that writes whose run it is."""
         if db.journal is not None:
@@ -200,7 +205,8 @@ class Context:
             name = self.client if self.actor == "tool" else self.env("LOGNAME") or self.env("USER") or ""
             if self.is_configured("history"):
                 db.journal.keep = self.config.history.keep_days, self.config.history.share
-            db.journal.start(RunAbout(self._command, self.actor, name, self.session, self._reason))
+            reason = self.policy.redact(self._reason) if self._reason else ""
+            db.journal.start(RunAbout(self._command, self.actor, name, self.session, reason))
 
     @property
     def db(self) -> "Database":

@@ -52,8 +52,8 @@ class IngestOutcome:
     """What a run did, in counts, and the item ids it made."""
 
     __slots__ = (
-        "archived", "changed", "deleted", "failed", "files", "item_ids", "kept", "moved", "new", "quarantined",
-        "redacted", "refiled", "reports", "rescoped", "restored", "superseded", "unchanged",
+        "archived", "changed", "deleted", "failed", "files", "item_ids", "kept", "moved", "new", "purged",
+        "quarantined", "redacted", "refiled", "reports", "rescoped", "restored", "superseded", "unchanged",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -67,6 +67,7 @@ class IngestOutcome:
         self.restored = 0  # passages that were archived, and whose text is back
         self.rescoped = 0  # kept passages that were in another scope
         self.redacted = self.quarantined = 0  # passages
+        self.purged = 0  # passages that somebody purged, and that are not stored again
         self.item_ids: list[str] = []
         self.reports: list[FileReport] = []
 

@@ -28,6 +28,7 @@ from memctl.ingest.prepare import FileTask, Options, Prepared, PreparedPassage, 
 from memctl.ingest.sources import STDIN, Target
 from memctl.item_policy import ItemPolicy
 from memctl.paths import too_large
+from memctl.store import tombstones
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.documents.corpus import DocumentRoot, GoneFile, IngestedFile, UnreadFile
@@ -131,6 +132,8 @@ class IngestRun:
                 self._commit()
                 if self._lost:
                     self._archive_lost(self._lost)
+                if done.purged:
+                    self.warn(f"{done.purged} passage(s) were purged before, and are not stored again")
             except BaseException as exc:
                 if not isinstance(exc, Exception):  # ^C, a signal: what is read is kept
                     self._commit()
@@ -295,6 +298,7 @@ class BatchWriter:
         self._replaced: list[tuple[str, str | None]] = []  # old id, new id or None
         self._away: set[str] = set()  # old passages that are archived
         self._now = ids.timestamp()  # one moment for the batch
+        self._purged: set[str] = set()  # hashes of passages that nobody wants back
 
     def write(self, batch: Sequence[Prepared]) -> IngestOutcome:
         """Write the batch; what was done, to be counted once the transaction is through."""
@@ -304,6 +308,8 @@ class BatchWriter:
         foreign = [f.path for f in self._known.values() if not f.recipe.endswith(f":{f.sha256[:12]}")]
         self._found = items.passages_by_document(self.db, foreign) if foreign else {}
         self._ids = iter(ids.new_ids("MEM", sum(len(prepared.passages or ()) for prepared in batch)))
+        made = (passage.content_hash for prepared in batch for passage in prepared.passages or ())
+        self._purged = tombstones.purged_hashes(self.db, made)
         files = [self._file(prepared, prepared.file) for prepared in batch if prepared.file]
         write = passages.bulk_insert if len(self._rows) >= passages.WORTHWHILE else items.write_rows
         write(self.db, self._rows, "ingest")
@@ -366,19 +372,21 @@ class BatchWriter:
 
     def _compare(self, prepared: Prepared, file: IngestedFile, known: IngestedFile | None, was: str) -> list[str]:
         """Keep, bring back or make each passage of a file that was at `was` before; their ids, in order."""
-        new = prepared.passages or []
         scope = self.options.scope if self.root is None else self.root.owner_of(file.path).scope
         rows = PassageRows(
             file.path, file.sha256, tags=prepared.tags, scope=scope, corpus_id=self.options.corpus_id, now=self._now
         )
-        if known is None and not was and file.path not in self._past:  # nothing to compare it with
-            return [self._make(next(self._ids), passage, rows) for passage in new]
         held: list[ItemSummary] = []
         if known is not None:
             held_ids = list(dict.fromkeys([*known.item_ids, *self._found.get(file.path, ())]))
             found = items.get_summaries(self.db, held_ids)
             held = [found[i] for i in held_ids if i in found]
             self._away.update(one.id for one in held if one.archived)
+        held_hashes, wanted = {one.content_hash for one in held}, prepared.passages or []
+        new = [one for one in wanted if one.content_hash not in self._purged or one.content_hash in held_hashes]
+        self.done.purged += len(wanted) - len(new)
+        if known is None and not was and file.path not in self._past:  # nothing to compare it with
+            return [self._make(next(self._ids), passage, rows) for passage in new]
         kept, gone = _align(held, [passage.content_hash for passage in new])
         missing = [passage.content_hash for passage, one in zip(new, kept, strict=True) if not one]
         again = self._again(file, was, missing, gone)

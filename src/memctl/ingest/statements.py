@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Literal, NamedTuple
 from memctl.item_policy import REDACTED, ItemPolicy, holding_rules, tidy_statement
-from memctl.store import sessions
+from memctl.store import sessions, tombstones
 from memctl.store.database import Database
 from memctl.store.documents.passages import get_positions
 from memctl.store.items import attributes, events
@@ -23,10 +23,13 @@ from memctl.text import clean, source_trust
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
+    from memctl.lifecycle.notice import Similar
     from memctl.policy import MemoryPolicy, PolicyVerdict
 
 #: From this number of statements in one run, revisions say "as the row still is" instead of copying a text that is cut.
 _COMPACT_FROM = 101
+#: Why a statement is rejected that somebody has deleted for good.
+PURGED = "it was purged, and is not stored again; memctl remember --again stores it"
 
 
 class StatementOutcome(NamedTuple):
@@ -36,6 +39,7 @@ class StatementOutcome(NamedTuple):
     reasons  why policy rejected or quarantined it; they never quote the text
     changed  whether a duplicate added anything to the item that was there
     replaced the id of the item that this one supersedes now, or several, with commas
+    similar  items that it nearly repeats or seems to replace, each with what shows it
     """
 
     kind: Literal["stored", "duplicate", "rejected"]
@@ -45,6 +49,7 @@ class StatementOutcome(NamedTuple):
     quarantined: bool = False
     changed: bool = False
     replaced: str = ""
+    similar: "tuple[Similar, ...]" = ()
 
 
 class StatementOutcomes(NamedTuple):
@@ -103,6 +108,7 @@ def store_statements(
     wholes: Sequence[int] = (),
     importance: Mapping[str, float] | None = None,
     replaced: Mapping[str, Sequence[str]] | None = None,
+    again: bool = False,
 ) -> list[StatementOutcome]:
     """Judge statements and store them in one transaction; what became of each, in the order given.
 
@@ -114,6 +120,7 @@ def store_statements(
     importance  how much an item matters, by its id, where somebody said it
     replaced    by an item's id those that it supersedes: they are archived once the item, or one that says the same,
                 may be given to a model; what policy holds back, or what is to expire, replaces nothing
+    again       what was purged before is stored
     """
     judge = ItemPolicy(policy)
     verdicts = []
@@ -121,6 +128,8 @@ def store_statements(
         tidy_statement(item)
         verdicts.append(judge.judge(item))
     with events.judged_write(db, policy.switches):
+        if again:
+            tombstones.lift(db, hashes=[item.content_hash for item in items])
         writer = _StatementWriter(db, judge, importance or {}, dict(zip((i.id for i in items), wholes, strict=False)))
         outcomes = writer.write(items, verdicts, reason)
         for at, item in enumerate(items if replaced else ()):
@@ -192,6 +201,7 @@ class _StatementWriter:
         self.said = ImportanceChanges()
         # (content hash, scope, corpus or None for any, whether it is held back) -> the item that says it
         self.known: dict[tuple[str, str, str | None, bool], MemoryItem] = {}
+        self.purged: set[str] = set()  # hashes of what somebody purged
         self.held: dict[str, PolicyVerdict] = {}
         self.fresh: dict[str, MemoryItem] = {}
         self.changed: dict[str, MemoryItem] = {}
@@ -213,7 +223,9 @@ class _StatementWriter:
         return outcomes
 
     def _look_up(self, items: Sequence[MemoryItem]) -> None:
-        found = store.ids_by_hash(self.db, {item.content_hash for item in items})
+        hashes = {item.content_hash for item in items}
+        self.purged = tombstones.purged_hashes(self.db, hashes)
+        found = store.ids_by_hash(self.db, hashes)
         wanted = [known.id for group in found.values() for known in group if not known.archived]
         raw = {i for i, why in store.withheld_reasons(self.db, wanted).items() if why == "raw"}
         passages = get_positions(self.db, wanted)
@@ -253,6 +265,8 @@ class _StatementWriter:
                 if is_more and there.id not in self.fresh:
                     self.changed[there.id] = there
             return StatementOutcome("duplicate", item.title, there.id, reasons, held, is_more or matters)
+        if item.content_hash in self.purged:
+            return StatementOutcome("rejected", item.title, reasons=(PURGED,))
         if held:
             self.policy.hold(item, verdict)
             self.held[item.id] = verdict

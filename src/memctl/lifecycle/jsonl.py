@@ -289,6 +289,12 @@ def _share(value: object) -> float:
     return float(value)
 
 
+def _retention(value: object) -> str:
+    if value not in ("keep", "fade"):
+        raise _UnexpectedValue("keep or fade", value)
+    return str(value)
+
+
 def _count(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MAX_INTEGER:
         raise _UnexpectedValue("a whole number, 0 or more", value)
@@ -363,4 +369,5 @@ _MORE: dict[str, _Check] = {
 #: What checks the cells of a record.
 _HOLDS: dict[str, Callable[[Any], Any]] = {
     "id": _id, "ids": _words, "line": _line, "text": _text, "count": _count, "json": _any,
+    "share": _share, "retention": _retention,
 }  # fmt: skip

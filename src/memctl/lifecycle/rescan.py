@@ -1,7 +1,7 @@
 """A whole store judged by today's rules: what older rules let in is redacted or quarantined, and can be put back."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,8 +34,11 @@ class StoreScan(NamedTuple):
     paths: list[corpus.SecretPath]
 
 
-def judge_store(db: Database, policy: "MemoryPolicy") -> StoreScan:
-    """Judge every item, archived ones too, as the passage of a document; nothing is written."""
+def judge_store(db: Database, policy: "MemoryPolicy", progress: Callable[[int], None] = lambda _: None) -> StoreScan:
+    """Judge every item, archived ones too, as the passage of a document; nothing is written.
+
+    progress  is told how many have been judged
+    """
     every = items.iterate(db, Filters(archived=True))
     judge = ItemPolicy(policy)
     changes: list[ItemChange] = []
@@ -45,6 +48,7 @@ def judge_store(db: Database, policy: "MemoryPolicy") -> StoreScan:
         found, places = quarantine.standings(db, batch), passages.get_positions(db, [item.id for item in batch])
         judged = (judge.redact(item, found[item.id], places.get(item.id)) for item in batch)
         changes += [change for change in judged if change is not None]
+        progress(count)
     return StoreScan(count, changes, corpus.find_secret_paths(db, lambda path: policy.for_path(path).redact(path)))
 
 

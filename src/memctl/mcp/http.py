@@ -42,8 +42,10 @@ HEALTH = "/health"
 MAX_BODY_BYTES = 4 * 1_048_576
 #: Seconds that a body may take to arrive.
 BODY_SECONDS = 30.0
-#: Sessions whose owner is remembered; the one that was silent for longest is forgotten first.
+#: Sessions at once; of more, the one that was silent for longest ends.
 MAX_SESSIONS = 4096
+#: Seconds after which a session ends in which nothing was asked and no stream is open.
+IDLE_SECONDS = 900.0
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})  # as headers have them
 _ALL_ADDRESSES = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared with, not bound to
 #: Where an SSE stream tells its client which address to post to.
@@ -118,6 +120,26 @@ class RequestRefused(Exception):
         self.status, self.code, self.message, self.headers = status, code, message, headers
 
 
+class HttpSession:
+    """Whose a session is, how it is reached, and what goes on in it."""
+
+    __slots__ = ("calls", "grant", "path", "used")
+
+    def __init__(self, grant: Grant, path: str) -> None:
+        self.grant, self.path = grant, path
+        self.calls, self.used = 0, ids.monotonic()
+
+    def begin(self) -> "HttpSession":
+        """A request begins in it."""
+        self.calls += 1
+        return self
+
+    def end(self) -> None:
+        """A request is over."""
+        self.calls -= 1
+        self.used = ids.monotonic()
+
+
 class Shield:
     """An ASGI application around the SDK's: names, tokens, sessions and bodies.
 
@@ -125,6 +147,7 @@ class Shield:
     tokens         who may call; None = everybody
     allow_origins  web pages that can read the answers (CORS)
     healthy        what `/health` asks, quickly; False is answered as 503
+    idle_seconds   how long a session may be silent
     """
 
     def __init__(
@@ -137,6 +160,7 @@ class Shield:
         max_body_bytes: int = MAX_BODY_BYTES,
         body_seconds: float = BODY_SECONDS,
         healthy: Callable[[], bool] | None = None,
+        idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         self.app, self.tokens, self.healthy = app, tokens, healthy
         self.names = TransportSecurityMiddleware(names)
@@ -145,7 +169,10 @@ class Shield:
         self.max_body_bytes, self.body_seconds = max_body_bytes, body_seconds
         self.stopping = False  # set when the server is about to end: calls that come now are turned away
         self.calls = 0  # those that are being answered
-        self._owners: OrderedDict[bytes, Grant] = OrderedDict()
+        self.idle_seconds = idle_seconds
+        self.sessions: OrderedDict[bytes, HttpSession] = OrderedDict()  # the one that was silent for longest first
+        self._sweep: asyncio.TimerHandle | None = None
+        self._ending: set[asyncio.Task[None]] = set()
         pages = [origin.lower().rstrip("/") for origin in allow_origins]
         self._pages: Any = CORSMiddleware(
             cast("Any", self._request), allow_origins=pages, allow_methods=["GET", "POST", "DELETE"],
@@ -193,8 +220,8 @@ class Shield:
             if self.stopping:
                 raise RequestRefused(503, "stopping", "this server is about to stop", (b"retry-after", b"5"))
             grant = FULL if self.tokens is None else self._grant(self.tokens, headers)
-            if self.tokens is not None:
-                send = self._guard_sessions(scope, headers, send, grant)
+            used = self._named_sessions(scope, headers, grant)
+            send = self._noting(scope, send, grant, used)
             is_call = scope["method"] not in ("GET", "HEAD", "OPTIONS")
             if is_call:
                 receive = await self._body(headers, receive)
@@ -202,11 +229,15 @@ class Shield:
             await _answer(send, no.status, {"error": no.code, "message": no.message}, no.headers)
             return
         self.calls += is_call
+        for session in used:
+            session.begin()
         try:
             with granted(grant):
                 await self.app(scope, receive, send)
         finally:
             self.calls -= is_call
+            for session in used:
+                session.end()
 
     @staticmethod
     def _grant(tokens: Tokens, headers: dict[bytes, str]) -> Grant:
@@ -226,38 +257,79 @@ class Shield:
             )
         return grant
 
-    def _guard_sessions(self, scope: Scope, headers: dict[bytes, str], send: Send, grant: Grant) -> Send:
-        """Refuse a session of another caller: it runs with the rights of the token that opened it.
-
-        Returns `send` as it notes whose the session is that the answer opens: in a header, or in the first event of an
-        SSE stream.
-        """
-        sessions = [headers[b"mcp-session-id"].encode("latin-1")] if b"mcp-session-id" in headers else []
+    def _named_sessions(self, scope: Scope, headers: dict[bytes, str], grant: Grant) -> list[HttpSession]:
+        """The sessions that a request names. One of another caller is none: it has the rights of who opened it."""
+        names = [headers[b"mcp-session-id"].encode("latin-1")] if b"mcp-session-id" in headers else []
         # Parsed as the SDK parses it: `session%5Fid` is the same name.
         query = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-        sessions += [value.encode("utf-8", "replace") for name, value in query if name == "session_id"]
-        for session in sessions:
-            if self._owners.get(session) is not grant:
+        names += [value.encode("utf-8", "replace") for name, value in query if name == "session_id"]
+        for name in names:
+            if name not in self.sessions or self.sessions[name].grant is not grant:
                 raise RequestRefused(404, "session-unknown", "there is no such session")
-            self._owners.move_to_end(session)
+            self.sessions.move_to_end(name)
+        if scope["method"] == "DELETE":  # the client ends it
+            return [self.sessions.pop(name) for name in names[:1]]
+        return [self.sessions[name] for name in names]
+
+    def _noting(self, scope: Scope, send: Send, grant: Grant, used: list[HttpSession]) -> Send:
+        """`send` as it notes which session the answer opens: in a header, or in the first event of an SSE stream.
+
+        It comes to those that the request has `used`.
+        """
         is_first_part = scope["method"] == "GET"
 
         async def noting(message: Message) -> None:
             nonlocal is_first_part
             opened: list[bytes] = []
-            if message["type"] == "http.response.start":
+            if message["type"] == "http.response.start" and scope["method"] != "DELETE":
                 headers = message.get("headers", ())
                 opened = [bytes(value) for name, value in headers if name.lower() == b"mcp-session-id"]
-            elif is_first_part:
+            elif is_first_part and message["type"] == "http.response.body":
                 is_first_part = False
                 opened = _ENDPOINT.findall(message.get("body", b"")[:1024])[:1]
-            for session in opened:
-                self._owners.setdefault(session, grant)
-                while len(self._owners) > MAX_SESSIONS:
-                    self._owners.popitem(last=False)
+            for name in opened:
+                if name not in self.sessions:
+                    self.sessions[name] = HttpSession(grant, scope["path"])
+                    used.append(self.sessions[name].begin())
+                self._end_idle()
             await send(message)
 
         return noting
+
+    def _end_idle(self) -> None:
+        """End the sessions that nobody uses any more; look again as long as there are any."""
+        now = ids.monotonic()
+        over = len(self.sessions) - MAX_SESSIONS
+        for name, session in list(self.sessions.items()):
+            if over <= 0 and (session.calls or now - session.used < self.idle_seconds):
+                continue
+            over -= 1
+            del self.sessions[name]
+            task = asyncio.get_running_loop().create_task(self._end_session(name, session))
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+        if self._sweep is not None:
+            self._sweep.cancel()
+        self._sweep = None
+        if self.sessions:
+            self._sweep = asyncio.get_running_loop().call_later(self.idle_seconds, self._end_idle)
+
+    async def _end_session(self, name: bytes, session: HttpSession) -> None:
+        """Ask the SDK as a client would, whatever it answers. (A session of SSE ends with its stream.)"""
+        headers = [(b"mcp-session-id", name), (b"accept", b"application/json, text/event-stream")]
+        scope = {
+            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "DELETE", "scheme": "http",
+            "path": session.path, "raw_path": session.path.encode(), "query_string": b"", "root_path": "",
+            "headers": headers, "client": None, "server": None,
+        }  # fmt: skip
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(_message: Message) -> None:
+            """Nobody waits for it."""
+
+        await self.app(scope, receive, send)
 
     async def _body(self, headers: dict[bytes, str], receive: Receive) -> Receive:
         """A `receive` that gives the whole body first, and then what comes next on the connection."""

@@ -16,6 +16,7 @@ from memctl.mcp import tools
 from memctl.mcp.middleware import InternalFault, unforeseen
 from memctl.mcp.tool_schema import CatalogTool, catalog
 from memctl.operation import utf8
+from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,6 +154,7 @@ class Protocol:
         self.listed = listed
         self.instructions = tools.instructions({entry.name for entry in listed})
         self._runner, self._offers = runner, tools.Offers(runner)
+        self._client = ""  # as the one on the other side of standard input and output calls itself
         #: Every tool there is: one that is not listed is answered too, since its name is documented.
         self._tools = {entry.name: entry for entry in [*catalog("full"), *listed]}
         self._quick: dict[str, Callable[[Json], Json]] = {
@@ -214,7 +216,7 @@ class Protocol:
     # --- the two eras ------------------------------------------------------------------------------------------------
 
     def _initialize(self, params: "Json") -> "Json":
-        asked = params.get("protocolVersion")
+        asked, self._client = params.get("protocolVersion"), _name_of(params.get("clientInfo"))
         return {
             "protocolVersion": asked if asked in VERSIONS else VERSIONS[-1], "capabilities": _CAPABILITIES,
             "serverInfo": self.info, "instructions": self.instructions,
@@ -255,7 +257,10 @@ class Protocol:
         if entry is None:
             words = f"there is no tool {name[:80]}; these are: {', '.join(one.name for one in self.listed)}"
             return {"content": [{"type": "text", "text": utf8(words)}], "isError": True}
-        return self._runner.call(entry.tool, arguments or {}, session, progress).wire()
+        meta = params.get("_meta")
+        client = _name_of(meta.get(f"{_PREFIX}clientInfo")) if isinstance(meta, dict) else ""
+        client = client or (self._client if session is None else "")
+        return self._runner.call(entry.tool, arguments or {}, session, progress, client).wire()
 
     def _read(self, params: "Json") -> "Json":
         from urllib.parse import unquote
@@ -319,3 +324,8 @@ def progress(tell: "Tell") -> "Say":
             tell(float(count), utf8(message))
 
     return say
+
+
+def _name_of(client: Any) -> str:
+    """What a client calls itself, on one line; "" when it says nothing of use."""
+    return one_line(str(client.get("name") or ""), 60) if isinstance(client, dict) else ""

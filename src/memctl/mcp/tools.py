@@ -16,6 +16,7 @@ from memctl.annotations import TYPE_CHECKING, Any
 from memctl.errors import ArgumentInvalid, MemctlError
 from memctl.mcp import tool_schema
 from memctl.mcp.middleware import error_answer
+from memctl.mcp.session import current_grant
 from memctl.mcp.tool_schema import CURSOR
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import READ, utf8
@@ -86,15 +87,20 @@ class ToolRunner:
         self.pool, self.middleware = pool, middleware
 
     def call(
-        self, tool: "Tool", arguments: "dict[str, Any]", session: str | None = None, progress: "Say | None" = None
+        self,
+        tool: "Tool",
+        arguments: "dict[str, Any]",
+        session: str | None = None,
+        progress: "Say | None" = None,
+        client: str = "",
     ) -> ToolAnswer:
-        """Run a tool; always an answer, never an exception."""
+        """Run a tool; always an answer, never an exception. `client` is what the caller calls itself."""
         given = tool.named(arguments)
         prose: str | None = "" if tool.op.prose else None
 
         def run() -> dict[str, Any]:
             nonlocal prose
-            data, prose = self._run(tool, tool.values(given), progress, session)
+            data, prose = self._run(tool, tool.values(given), progress, (session, client))
             return data if tool.op.prose else _page(data, arguments.get(CURSOR))
 
         names = [one.name for one in tool.inputs]
@@ -107,7 +113,7 @@ class ToolRunner:
         return ToolAnswer(data, prose)
 
     def _run(
-        self, tool: "Tool", values: dict[str, Any], progress: "Say | None", session: str | None = None
+        self, tool: "Tool", values: dict[str, Any], progress: "Say | None", caller: tuple[str | None, str]
     ) -> ToolAnswer:
         warnings: list[str] = []
         remarks: list[str] = []
@@ -117,7 +123,9 @@ class ToolRunner:
                 writes=tool.writes, say=warnings.append, note=remarks.append, progress=progress
             ) as ctx:
                 ctx.metrics, ctx.bounds = self.middleware.metrics, self.middleware.bounds
-                ctx.actor, ctx.session = "tool", self.middleware.sessions.resolve_session_id(session)
+                grant, (session, client) = current_grant(), caller
+                ctx.actor, ctx.client = "tool", client if grant is None else grant.name
+                ctx.session = self.middleware.sessions.resolve_session_id(session)
                 values |= tool.settings(ctx, values)
                 if (values.get("budget") or 0) > ANSWER_TOKENS:
                     values["budget"] = ANSWER_TOKENS
@@ -236,6 +244,7 @@ PROMPTS = (
         "handoff", "Hand the work over to the next session",
         (("scope", "the scope to hand over; default: project", False),),
     ),
+    ("memory_guide", "How to work with this memory", ()),
 )  # fmt: skip
 
 
@@ -374,6 +383,8 @@ class Offers:
         """The text of a prompt, as a user's message. Raises NotAnswered."""
         said = {key: value for key, value in given.items() if value}
         scope = said.get("scope", "")
+        if name == "memory_guide":
+            return instructions({entry.name for entry in tool_schema.catalog("standard")})
         if name == "remember":
             topic = said.get("topic") or "what is worth it"
             return _REMEMBER.format(topic=topic, scope=f", scope {scope}" if scope else "")

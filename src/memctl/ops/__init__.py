@@ -31,8 +31,8 @@ GROUPS = ("Start", "Write", "Recall", "Look", "Change", "Move", "Care")
 
 #: What `memctl --help` says a line about; of the others it names the names.
 EVERYDAY = (
-    "init", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "ask", "chat", "status", "config",
-    "docs", "serve",
+    "init", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "forget", "ask", "chat", "status",
+    "config", "docs", "serve",
 )  # fmt: skip
 
 TABLE: dict[str, Row] = {
@@ -104,6 +104,7 @@ TABLE: dict[str, Row] = {
     "promote": Row(
         "memctl.ops.change.promotion", "Raise items to a higher tier, and let raw passages be recalled", "Change"
     ),
+    "retain": Row("memctl.ops.change.promotion", "Say how long items keep their worth", "Change"),
     "undo": Row("memctl.ops.change.undo", "Take back what commands and tools wrote", "Change"),
     "log": Row("memctl.ops.change.undo", "Say what was written to the store, newest first", "Change"),
     "history": Row(
@@ -123,6 +124,10 @@ TABLE: dict[str, Row] = {
     ),
     "scan": Row("memctl.ops.care.policy", "Report what policy finds in files, or in the store", "Care"),
     "policy": Row("memctl.ops.care.policy", "Show the rules, try them on a text, or explain one", "Care"),
+    "purge": Row(
+        "memctl.ops.care.removal", "Delete items for good, with their history, and keep them from coming back", "Care"
+    ),
+    "reset": Row("memctl.ops.care.removal", "Empty the store", "Care"),
     "consolidate": Row(
         "memctl.ops.care.consolidate", "Merge near-duplicates, promote what proved itself, archive what is over", "Care"
     ),

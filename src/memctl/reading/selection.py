@@ -6,7 +6,7 @@ and asks; a pipe, where nobody can be asked, needs a filter and `--yes`.
 
 from collections.abc import Callable, Iterable, Sequence
 
-from memctl import errors
+from memctl import errors, ids
 from memctl.context import Context
 from memctl.operation import PlainResult
 from memctl.parameters import ReadRequest, Selection
@@ -20,6 +20,8 @@ FOUND, MOST_ASKED = 10, 50
 MOST_TOLD = 1000
 _TITLE = 60
 REASON_CHARS = 500
+#: The time to come that is none.
+NEVER = "never"
 
 
 def named_items(ctx: Context, given: Sequence[str], command: str) -> list[MemoryItem]:
@@ -163,7 +165,7 @@ def report_changes(
         "status": "dry_run" if dry_run else "ok", **({"dry_run": True} if dry_run else {}), "total": len(ids),
         "truncated": len(ids) > MOST_TOLD, "ids": ids[:MOST_TOLD], "unchanged": left[:MOST_TOLD],
     }  # fmt: skip
-    return PlainResult(data, ids)
+    return PlainResult(data | (ctx.run_key() if command != "purge" else {}), ids)
 
 
 # --- what is checked before -------------------------------------------------------------------------------------------
@@ -191,3 +193,15 @@ def refuse_protected(ctx: Context, found: Sequence[MemoryItem], command: str) ->
 
     for item_id, why in protected_items(ctx.db, found).items():
         ctx.refuse_to_tools(f"change {item_id}: {why}", f"memctl {command} {item_id}")
+
+
+def time_to_come(text: str, option: str) -> str | None:
+    """The moment that a time to come means; None for never."""
+    from memctl.text import times
+
+    if text.strip().lower() in (NEVER, ""):
+        return None
+    try:
+        return times.deadline(text, ids.now_seconds())
+    except ValueError:
+        raise errors.TimeInvalid(option=option, value=" ".join(text.split())[:40]) from None

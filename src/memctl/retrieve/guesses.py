@@ -52,13 +52,22 @@ def guessed_words(found: "SearchResult") -> dict[str, list[str]]:
 
     Only what the items that are shown have: that others have it would tell what is in them.
     """
-    texts = [f"{c.title}\n{c.content}\n{c.tags}".lower() for c in found.candidates]
+    import re
+
+    shown = {
+        word: None for c in found.candidates for word in re.findall(r"\w+", f"{c.title}\n{c.content}\n{c.tags}".lower())
+    }
     out: dict[str, list[str]] = {}
     for term in (*found.terms, *found.rest):
+        instead: dict[str, None] = {}
         for expression, _ in term.forms if term.guessed else ():
             word = expression.strip('"*')
-            if any(stem(word) in text for text in texts):
-                out.setdefault(term.word, []).append(word + "…" * expression.endswith("*"))
+            is_beginning = expression.endswith("*")
+            root = word if is_beginning else stem(word).removesuffix("i")  # the index has deploi for deploy
+            meant = [one for one in shown if one.startswith(root) and (is_beginning or len(one) <= len(root) + ENDING)]
+            instead |= {f"{word}…": None} if meant and is_beginning else dict.fromkeys(meant[:1])
+        if instead:
+            out[term.word] = list(instead)
     return out
 
 

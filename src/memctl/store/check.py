@@ -3,17 +3,15 @@
 import os
 import sqlite3
 from collections.abc import Callable
-from typing import Literal, NamedTuple
 
 from memctl import errors, ids
+from memctl.annotations import Literal, NamedTuple
 from memctl.names import TIERS, VALIDATIONS
 from memctl.store import connect, migrate, schema
 from memctl.store.database import BATCH, FTS, Database, index_state
 from memctl.store.search import fts
 from memctl.text.query import PAIRED, POINTS
 
-#: In `schema_meta`: when the store was last checked and found sound, and when it was last backed up.
-VERIFIED_KEY, BACKUP_KEY = "memctl_verified_at", "memctl_backup_at"
 #: What SQLite says of damaged pages, this many lines of it.
 _LINES = 10
 #: Tables whose rows stand beside an item, and the column that names it.

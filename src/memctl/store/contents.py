@@ -9,12 +9,14 @@ from memctl.store.items import events
 from memctl.store.journal import for_good
 from memctl.store.search import fts
 
+#: In `schema_meta`: when the store was last checked and found sound, and when it was last backed up.
+VERIFIED_KEY, BACKUP_KEY = "memctl_verified_at", "memctl_backup_at"
 #: The tables a reset empties; mounts only when asked.
 _CLEARED_TABLES = (
     "memory_items", "memory_revisions", "memory_embeddings", "memory_links", "memory_palace_locations",
     "memory_events", "corpus_hashes", "corpus_metadata", "memory_sources", "memory_withheld", "memory_files",
     "memory_gone_files", "memory_unread_files", "memory_sessions", "memory_turns", "memory_importance",
-    "memory_undo", "memory_runs",
+    "memory_undo", "memory_runs", "memory_retention", "memory_tombstones",
 )  # fmt: skip
 
 
@@ -70,7 +72,7 @@ def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_i
 def reset_store(db: Database, *, preserve_mounts: bool, dry_run: bool) -> dict[str, Any]:
     """Delete every item and what hangs on it; returns how many rows of each table went (or would go)."""
     tables = [*_CLEARED_TABLES, *([] if preserve_mounts else ["memory_mounts", "memory_mount_options"])]
-    with db.atomic() if dry_run else for_good(db, ()):
+    with db.snapshot() if dry_run else for_good(db, ()):
         counts: dict[str, Any] = {t: int(db.value(f"SELECT count(*) FROM {t}")) for t in tables}
         if not dry_run:
             for table in tables:

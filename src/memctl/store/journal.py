@@ -109,6 +109,11 @@ class Journal:
         self._seen: set[str] = set()  # beginnings of statements whose tables have their triggers
         self.start(RunAbout())
 
+    @property
+    def committed(self) -> str:
+        """The run's name, once something of it is in the store; "" before."""
+        return self.id if self._kept else ""
+
     def start(self, about: RunAbout) -> None:
         """Let what is written from now on be another run."""
         self._about, self.id, self.number, self._kept, self._before = about, ids.new_id("RUN"), 0, 0, 0

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from memctl import ids
 from memctl.annotations import Literal, NamedTuple
+from memctl.store import tombstones
 from memctl.store.database import Database
+from memctl.store.documents import corpus
 from memctl.store.filters import Filters
 from memctl.store.items import events, items
 from memctl.store.journal import for_good
@@ -14,7 +16,8 @@ from memctl.types import MemoryItem
 _TABLES = (
     ("memory_items", "id"), ("memory_revisions", "item_id"), ("memory_embeddings", "item_id"),
     ("memory_palace_locations", "item_id"), ("memory_sources", "item_id"), ("memory_withheld", "item_id"),
-    ("memory_importance", "item_id"), ("memory_links", "src_id"), ("memory_links", "dst_id"),
+    ("memory_importance", "item_id"), ("memory_retention", "item_id"), ("memory_links", "src_id"),
+    ("memory_links", "dst_id"),
 )  # fmt: skip
 
 
@@ -118,20 +121,25 @@ def record_release(db: Database, item_id: str, reason: str, rules: Iterable[str]
     events.log(db, "release", item_id, {"reason": reason, "rules": sorted(rules)}, content_hash)
 
 
-def purge(db: Database, item_ids: Sequence[str], reason: str) -> int:
+def purge(db: Database, item_ids: Sequence[str], reason: str, *, bury: bool = False) -> int:
     """Delete items and all that hangs on them, the traces in the index and in freed pages too; returns how many.
 
     What was done with them stays in the event log, which holds no contents.
+
+    bury  their words leave a tombstone, so that nothing brings them back
     """
     overwrite_deleted(db)
     with for_good(db, item_ids, purged=len(item_ids)):
-        count = len(db.rows("SELECT 1 FROM memory_items WHERE id IN (?*)", keys=item_ids))
+        going = items.get_many(db, item_ids)
+        if bury:
+            tombstones.bury(db, going)
+        corpus.drop_items(db, item_ids, (item.provenance.source_id for item in going))
         for table, column in _TABLES:
             db.run_many(f"DELETE FROM {table} WHERE {column} = ?", [(item_id,) for item_id in item_ids])
         for item_id in item_ids:
             events.log(db, "purge", item_id, {"reason": reason})
     erase_traces(db)
-    return count
+    return len(going)
 
 
 def overwrite_deleted(db: Database) -> None:

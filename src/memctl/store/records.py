@@ -16,7 +16,8 @@ from memctl.store.items import items
 class RecordKind(NamedTuple):
     """One sort of record: a table, and what its columns hold.
 
-    columns  the column and what it holds: id or ids (of items), line, text, count, json; `?` behind it: or null
+    columns  the column and what it holds: id or ids (of items), line, text, count, share (0 to 1), json, retention
+             (keep or fade); `?` behind it: or null
     key      the columns that make a row the one it is
     time     the column that says when it was made; "" where none does: such rows are few, and `since` passes them all
     only     the condition for rows that are exported
@@ -46,6 +47,9 @@ KINDS = (
     _kind("revision", "memory_revisions", "item_id:id revision_num:count revision_id snapshot:json changed_at reason",
           "revision_id", "changed_at", "NOT (reason = 'import' AND snapshot = '{}' AND revision_num = 1)"),
     _kind("withheld", "memory_withheld", "item_id:id reason withheld_at", "item_id", "withheld_at"),
+    _kind("retention", "memory_retention", "item_id:id kind:retention rate:share set_at", "item_id", "set_at"),
+    _kind("tombstone", "memory_tombstones", "content_hash item_id source purged_at", "content_hash item_id",
+          "purged_at"),
     _kind("pin", "memory_palace_locations", "item_id:id domain room shelf card assigned_at", "item_id", "assigned_at"),
     _kind("corpus", "corpus_metadata", "corpus_id corpus_label parent_corpus_id:line? doc_count:count item_count:count "
           "scope ingested_at", "corpus_id", "ingested_at"),

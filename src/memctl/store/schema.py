@@ -316,6 +316,19 @@ CREATE TABLE IF NOT EXISTS memory_undo (         -- what the rows that a run cha
     before   TEXT,                               -- JSON array of the columns; NULL: there was no such row
     PRIMARY KEY (run, part, key)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memory_retention (    -- how long an item keeps its worth; only where somebody said it
+    item_id TEXT PRIMARY KEY,
+    kind    TEXT NOT NULL CHECK(kind IN ('keep', 'fade')),   -- keep: neither fades nor expires
+    rate    REAL NOT NULL DEFAULT 0,             -- fade: the share of its strength that it loses a day
+    set_at  TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memory_tombstones (   -- what was purged, and is not stored again
+    content_hash TEXT NOT NULL,                  -- of its content, as in memory_items
+    item_id      TEXT NOT NULL,
+    source       TEXT NOT NULL DEFAULT '',       -- the id of its source
+    purged_at    TEXT NOT NULL,
+    PRIMARY KEY (content_hash, item_id)
+) WITHOUT ROWID;
 """
 
 # The index is keyed by the rowid of memory_items, which is no column: a dump that is restored, and VACUUM, number the

@@ -30,6 +30,7 @@ _OTHER_KEYS = frozenset(
         "importance",
         "entities",
         "supersedes",
+        "replaces",
     )
 )
 
@@ -241,7 +242,8 @@ class _ProposalCheck(NamedTuple):
                 rule_id=rule or None,
             )
             confidence, importance = self._share(entry, "confidence"), self._share(entry, "importance")
-            entities, replaced = self._words(entry, "entities"), self._words(entry, "supersedes")
+            entities = self._words(entry, "entities")
+            replaced = [one for name in ("supersedes", "replaces") for one in self._words(entry, name)]
             return Proposed(proposal, confidence, entities, importance, replaced)
         return None
 

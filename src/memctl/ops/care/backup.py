@@ -31,13 +31,13 @@ def backup(
     back in the place of the store while nobody uses that. `memctl status` says when the last backup was made.
     """
     from memctl.store import backup as copies
-    from memctl.store import check
+    from memctl.store import check, contents
 
     path = ctx.absolute(file)
     made = copies.back_up(ctx.db, path, force=force)
     ctx.note(f"[backup] {made['items']} item(s), {made['bytes']} bytes")
     return PlainResult(
-        {"status": "ok", "path": path} | made, [path], after=lambda: check.note_time(ctx.db, check.BACKUP_KEY)
+        {"status": "ok", "path": path} | made, [path], after=lambda: check.note_time(ctx.db, contents.BACKUP_KEY)
     )
 
 

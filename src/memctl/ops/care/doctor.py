@@ -63,13 +63,13 @@ def _rows(found: "Sequence[Check]") -> list[dict[str, str]]:
 
 def verify_store(ctx: Context) -> PlainResult:
     """What `memctl verify` says without ids: whether the whole store is sound; a sound one remembers when that was."""
-    from memctl.store import check
+    from memctl.store import check, contents
 
     found = check.check_store(ctx.db)
     is_sound = all(one.status != "fail" for one in found)
     data = {"status": "ok" if is_sound else "fail", "checks": _rows(found)}
     lines = [f"[{one.status.upper()}] {one.message}" for one in found]
-    note = (lambda: check.note_time(ctx.db, check.VERIFIED_KEY)) if is_sound else None
+    note = (lambda: check.note_time(ctx.db, contents.VERIFIED_KEY)) if is_sound else None
     return PlainResult(data, lines, 0 if is_sound else 1, after=note)
 
 

@@ -228,6 +228,7 @@ def _scan_files(ctx: Context, paths: list[str], *, strict: bool) -> PlainResult:
     with closing(Scanner(ctx.policy, limits(ctx), cwd=ctx.cwd, strict=strict)) as scanner:
         for target in resolve(paths, ctx.cwd, never=store_files(ctx)):
             count += 1
+            ctx.progress(f"[scan] {count} files, {len(spots)} findings")
             try:
                 spots += scanner.scan(target, ctx.stdin_bytes)
             except errors.DocumentUnreadable as exc:
@@ -258,7 +259,7 @@ def _scan_store(ctx: Context, *, dry_run: bool) -> PlainResult:
     if dry_run:
         ctx.narrow(READ)
     begun = ids.timestamp()
-    found = judge_store(ctx.db, ctx.policy)
+    found = judge_store(ctx.db, ctx.policy, lambda count: ctx.progress(f"[scan] {count} items"))
     run = ""
     if not dry_run:
         with events.judged_write(ctx.db, ctx.policy.switches):

@@ -175,7 +175,7 @@ def _purge(ctx: Context, wanted: list[str], expired: "Filters | None", *, yes: b
         found = [item for item, _ in _find_held(ctx, wanted)]
     going = [item.id for item in found]
     if yes and going:
-        quarantine.purge(ctx.db, going, "expired" if expired else "purged by name")
+        quarantine.purge(ctx.db, going, "expired" if expired else "purged by name", bury=not expired)
     ctx.note(f"[quarantine] {len(going)} item(s) {'purged' if yes else 'to purge; --yes does it'}")
     return _report_left("purge", going, dry_run=not yes)
 

@@ -31,7 +31,7 @@ def forget(
             mcp_default=REQUIRED, mcp_help="their ids"),
     ] = None,
     *,
-    why: Annotated[str | None, Arg("the reason, kept with the item's history", "--why", mcp="full")] = None,
+    reason: Annotated[str | None, Arg("the reason, kept with the item's history", "--why", mcp="full")] = None,
     wanted: Annotated[
         Selection, Fields("query tags type source since until scope all_scopes workspace limit dry_run yes")
     ],
@@ -44,13 +44,13 @@ def forget(
     """
     from memctl.lifecycle import correct
 
-    reason = checked_reason(ctx, why, "forget")
+    why = checked_reason(ctx, reason, "forget")
     found = select_items(ctx, "forget", id, wanted, fits=lambda item: not item.archived)
     refuse_protected(ctx, found, "forget")
     left = [(item.id, "archived already") for item in found if item.archived]
     ids = [item.id for item in found if not item.archived]
     if not wanted.dry_run:
-        ids = correct.forget_items(ctx.db, ids, reason)
+        ids = correct.forget_items(ctx.db, ids, why)
     return report_changes(ctx, "forget", ids, left, done="forgotten", dry_run=wanted.dry_run)
 
 

@@ -2,20 +2,25 @@
 
 from collections.abc import Iterator, Mapping
 
-from memctl import errors, ids
+from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.names import ITEM_TYPES, TIERS, ItemType, Tier
 from memctl.operation import WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Selection
-from memctl.reading.selection import named_items, refuse_protected, report_changes, select_items
+from memctl.reading.selection import (
+    NEVER,
+    named_items,
+    refuse_protected,
+    report_changes,
+    select_items,
+    time_to_come,
+)
 from memctl.text import clean
 
 if TYPE_CHECKING:
     from memctl.lifecycle.correct import Edited
     from memctl.types import MemoryItem
-
-_NEVER = "never"
 
 
 @operation(
@@ -76,7 +81,7 @@ def edit(
     }  # fmt: skip
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if expires is not None:
-        changes["expires_at"] = _end(expires, "--expires")
+        changes["expires_at"] = time_to_come(expires, "--expires")
     if changes or importance is not None:
         done = _apply(ctx, item, changes, importance, dry_run=dry_run)
     elif ctx.bounds is not None:
@@ -90,7 +95,7 @@ def edit(
         "status": "dry_run" if dry_run else "ok", **({"dry_run": True} if dry_run else {}), "id": item.id,
         "changed": names,
     }  # fmt: skip
-    return PlainResult(data, [item.id])
+    return PlainResult(data | ctx.run_key(), [item.id])
 
 
 def _apply(
@@ -109,18 +114,6 @@ def _apply(
     return correct.edit_item(ctx.db, ctx.policy, item.id, changes, importance=importance, dry_run=dry_run)
 
 
-def _end(text: str, option: str) -> str | None:
-    """The moment that a time to come means; None for never."""
-    from memctl.text import times
-
-    if text.strip().lower() in (_NEVER, ""):
-        return None
-    try:
-        return times.deadline(text, ids.now_seconds())
-    except ValueError:
-        raise errors.TimeInvalid(option=option, value=" ".join(text.split())[:40]) from None
-
-
 # --- in an editor -----------------------------------------------------------------------------------------------------
 
 
@@ -133,7 +126,7 @@ def _fields(item: "MemoryItem", importance: float) -> Iterator[tuple[str, str]]:
     yield "confidence", f"{item.confidence:g}"
     yield "importance", f"{importance:g}"
     yield "scope", item.scope
-    yield "expires", item.expires_at or _NEVER
+    yield "expires", item.expires_at or NEVER
 
 
 def _edit_whole(ctx: Context, item: "MemoryItem", *, dry_run: bool) -> "Edited":
@@ -181,7 +174,7 @@ def _changes(fields: Mapping[str, str]) -> dict[str, Any]:
         elif key == "tags":
             out[key] = [word.strip() for word in value.split(",") if word.strip()]
         elif key == "expires":
-            out["expires_at"] = _end(value, key)
+            out["expires_at"] = time_to_come(value, key)
         else:
             choices = {"type": ITEM_TYPES, "tier": TIERS}.get(key)
             if choices and value not in choices:

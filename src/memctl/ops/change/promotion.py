@@ -1,17 +1,27 @@
-"""How established items are: memctl promote, and the tool memory_promote."""
+"""How established items are, and how long they keep their worth: memctl promote and retain, and memory_promote."""
 
-from memctl import errors
+from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Literal
 from memctl.context import Context
 from memctl.operation import REQUIRED, WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Selection
-from memctl.reading.selection import MOST_TOLD, refuse_protected, select_items
+from memctl.reading.selection import (
+    MOST_TOLD,
+    named_items,
+    refuse_protected,
+    report_changes,
+    select_items,
+    time_to_come,
+)
+from memctl.text.clean import one_line
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
     from memctl.store.quarantine import Standing
 
 _REACHED = "it stands as high already"
+#: What can be said of how long items keep their worth, and what became of them then.
+_HOW_LONG = {"keep": "kept for good", "fade": "fading from now on", "until": "given an end", "usual": "as usual"}
 
 
 @operation(
@@ -72,14 +82,15 @@ def promote(
     lines = [f"Promoted {one.id}: {one.from_tier} → {one.to_tier}" for one in done]
     state = {"status": "dry_run", "dry_run": True} if wanted.dry_run else {"status": "ok"}
     if id is not None and len(rows) == 1 and not left:
-        return PlainResult(state | rows[0], lines)
+        return PlainResult(state | rows[0] | ctx.run_key(), lines)
     released = sum(one.released for one in done)
     what = "would be promoted" if wanted.dry_run else "promoted"
     ctx.note(f"[promote] {len(done)} item(s) {what}; {released} of them were raw, and may be recalled now")
     return PlainResult(
         state | {"total": len(rows), "truncated": len(rows) > MOST_TOLD, "released": released,
                  "items": rows[:MOST_TOLD],
-                 "unchanged": [{"id": item.id, "why": why} for item, why in left[:MOST_TOLD]]},
+                 "unchanged": [{"id": item.id, "why": why} for item, why in left[:MOST_TOLD]]}
+        | ctx.run_key(),
         lines,
     )  # fmt: skip
 
@@ -94,3 +105,59 @@ def _hindrance(item: MemoryItem, standing: "Standing", tier: str) -> str:
         return "policy holds it back"
     reached = TIERS.index(tier) <= TIERS.index(item.tier)
     return _REACHED if reached and standing.state != "raw" else ""
+
+
+# --- how long ---------------------------------------------------------------------------------------------------------
+
+
+@operation(
+    access=WRITE,
+    examples=(
+        "memctl retain MEM-a3185eaf3928 keep           # it neither fades nor expires",
+        "memctl retain MEM-a3185eaf3928 fade 0.02      # 2 % of its strength a day",
+        "memctl retain a3185e 91b0 until 2027-03-31    # or 90d, from now",
+        "memctl retain MEM-a3185eaf3928 usual",
+    ),
+    exits={1: "there is no such item, or the words are none of these"},
+)
+def retain(
+    ctx: Context,
+    words: Annotated[
+        list[str],
+        Arg("the items' ids, then keep, fade RATE, until WHEN or usual", metavar="MEM-ID… keep|fade RATE|until WHEN"),
+    ],
+) -> PlainResult:
+    """Say how long items keep their worth.
+
+    What is kept neither fades nor expires, and no model can change it. What fades loses the share RATE of its strength
+    each day since it was made or last used, and so stands behind others that answer as well; it is found all the same.
+    UNTIL is the end of an item, after which nothing finds it. usual takes away what was said.
+    """
+    from memctl.store.items import retention
+
+    at = next((at for at, word in enumerate(words) if word in _HOW_LONG), 0)
+    given, how, values = words[:at], words[at] if at else "", words[at + 1 :]
+    if how not in _HOW_LONG or len(values) != (how in ("fade", "until")):
+        raise errors.UsageError("give ids, then keep, fade RATE, until WHEN or usual", command="retain")
+    rate, end = 0.0, None
+    if how == "fade":
+        rate = _rate(values[0])
+    elif how == "until":
+        end = time_to_come(values[0], "until")
+        if end is not None and end <= ids.timestamp():
+            raise errors.UsageError(f"until: '{one_line(values[0], 40)}' is over already", command="retain")
+    found = named_items(ctx, given, "retain")
+    wanted = retention.Retention(how, rate) if how in ("keep", "fade") else None
+    changed = retention.set_retention(ctx.db, [item.id for item in found], wanted, expires_at=end)
+    left = [(item.id, "it is so already") for item in found if item.id not in changed]
+    return report_changes(ctx, "retain", changed, left, done=_HOW_LONG[how])
+
+
+def _rate(text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = -1.0
+    if not 0 < rate < 1:
+        raise errors.UsageError(f"fade: '{one_line(text, 40)}' is no share of a day between 0 and 1", command="retain")
+    return rate

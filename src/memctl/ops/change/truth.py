@@ -23,7 +23,8 @@ from memctl.writing import StatementBatch, read_stdin, standing_words, standings
         "memctl supersede a3185e --by 91b0c2          # both are stored already",
         "git log -1 --format=%B | memctl supersede a3185e",
     ),
-    exits={1: "there is no such item, it counts no more, or policy does not let the new one be recalled"},
+    exits={1: "there is no such item, it counts no more, or policy refuses the new statement"},
+    takes_input=lambda values: values.get("text") in (None, ["-"]) and values.get("by") is None,
 )
 def supersede(
     ctx: Context,
@@ -56,11 +57,6 @@ def supersede(
     """
     (old,) = named_items(ctx, [old_id], "supersede")
     refuse_protected(ctx, [old], "supersede")
-    if old.archived:
-        whose = f": {old.superseded_by} has replaced it" if old.superseded_by else ""
-        raise errors.ItemUnchangeable(
-            id=old.id, reason=f"it is archived{whose}", remedy=f"memctl restore {old.id} brings it back"
-        )
     if by is not None:
         return _by_item(ctx, old, by, said=bool(text or new_content))
     given = " ".join(text or ()) if new_content is None else new_content
@@ -69,7 +65,33 @@ def supersede(
     given = clean.statement(without_injected(ctx, given, "supersede"))
     if clean.is_blank(given):
         raise errors.UsageError("the new statement is empty", command="supersede")
+    if _is_replaced(ctx, old, given):
+        return _tell_as_it_is(ctx, old)
     return _by_text(ctx, old, given, title, type or old.type, tags)
+
+
+def _is_replaced(ctx: Context, old: MemoryItem, given: str) -> bool:
+    """Whether this text, or the item of this id, has replaced the item already.
+
+    Raises ItemUnchangeable when another one has, or it is archived.
+    """
+    if not old.archived:
+        return False
+    from memctl.store.items import items
+
+    new = items.get(ctx.db, old.superseded_by or "")
+    if new is not None and given in (new.id, new.content):
+        return True
+    whose = f": {old.superseded_by} has replaced it" if old.superseded_by else ""
+    remedy = f"memctl restore {old.id} brings it back"
+    raise errors.ItemUnchangeable(id=old.id, reason=f"it is archived{whose}", remedy=remedy)
+
+
+def _tell_as_it_is(ctx: Context, old: MemoryItem) -> PlainResult:
+    new = old.superseded_by or ""
+    ctx.note(f"[supersede] {new} has replaced {old.id} already")
+    data = {"status": "unchanged", "id": new, "old_id": old.id, "action": "accept", "reasons": []}
+    return PlainResult(data | standings_of(ctx, [new])[new], [new])
 
 
 def _by_text(
@@ -96,7 +118,7 @@ def _by_text(
         ctx.note(f"[supersede] {old.id} says so already")
     else:
         ctx.warn(f"[supersede] {done.id} is {standing_words(row)} ({'; '.join(done.reasons)}): {old.id} still counts")
-    return PlainResult(data | row, [done.id])
+    return PlainResult(data | row | ctx.run_key(), [done.id])
 
 
 def _by_item(ctx: Context, old: MemoryItem, by: str, *, said: bool) -> PlainResult:
@@ -108,6 +130,8 @@ def _by_item(ctx: Context, old: MemoryItem, by: str, *, said: bool) -> PlainResu
     (new,) = named_items(ctx, [by], "supersede")
     if new.id == old.id:
         raise errors.UsageError("an item does not replace itself", command="supersede")
+    if _is_replaced(ctx, old, new.id):
+        return _tell_as_it_is(ctx, old)
     if new.archived or not new.injectable:
         what = "archived" if new.archived else "kept from models"
         raise errors.ItemUnchangeable(
@@ -116,7 +140,7 @@ def _by_item(ctx: Context, old: MemoryItem, by: str, *, said: bool) -> PlainResu
     attributes.supersede(ctx.db, old.id, new.id)
     ctx.note(f"[supersede] {new.id} replaces {old.id}, which is archived")
     data = {"status": "ok", "id": new.id, "old_id": old.id, "action": "accept", "reasons": []}
-    return PlainResult(data | standings_of(ctx, [new.id])[new.id], [new.id])
+    return PlainResult(data | standings_of(ctx, [new.id])[new.id] | ctx.run_key(), [new.id])
 
 
 @operation(
@@ -134,7 +158,7 @@ def retract(
         Arg("the items' ids, whole or shortened; - reads them from standard input", metavar="MEM-ID"),
     ] = None,
     *,
-    why: Annotated[str | None, Arg("the reason, kept with the item's history", "--why")] = None,
+    reason: Annotated[str | None, Arg("the reason, kept with the item's history", "--why")] = None,
     wanted: Annotated[
         Selection, Fields("query tags type source since until scope all_scopes workspace limit dry_run yes")
     ],
@@ -146,12 +170,12 @@ def retract(
     """
     from memctl.lifecycle import correct
 
-    reason = checked_reason(ctx, why, "retract")
+    why = checked_reason(ctx, reason, "retract")
     found = select_items(ctx, "retract", id, wanted, fits=lambda item: item.validation != "retracted")
     ids = [item.id for item in found if item.validation != "retracted"]
     left = [(item.id, "retracted already") for item in found if item.validation == "retracted"]
     if not wanted.dry_run:
-        ids = correct.set_validation(ctx.db, ids, "retracted", "retract", reason)
+        ids = correct.set_validation(ctx.db, ids, "retracted", "retract", why)
     return report_changes(ctx, "retract", ids, left, done="retracted", dry_run=wanted.dry_run)
 
 
@@ -171,7 +195,7 @@ def verify(
         Arg("the items' ids, whole or shortened; - reads them from standard input", metavar="MEM-ID"),
     ] = None,
     *,
-    why: Annotated[str | None, Arg("how you know, kept with the item's history", "--why")] = None,
+    reason: Annotated[str | None, Arg("how you know, kept with the item's history", "--why")] = None,
 ) -> PlainResult:
     """Say that items are right, or, without ids, check the whole store.
 
@@ -183,17 +207,17 @@ def verify(
     from memctl.lifecycle import correct
     from memctl.store import quarantine
 
-    if id is None and why is None:
+    if id is None and reason is None:
         from memctl.ops.care.doctor import verify_store
 
         ctx.narrow(READ)
         return verify_store(ctx)
     found = named_items(ctx, id or [], "verify")
-    reason = checked_reason(ctx, why, "verify")
+    why = checked_reason(ctx, reason, "verify")
     standings = quarantine.standings(ctx.db, found)
     left = [(item.id, "verified already") for item in found if item.validation == "verified"]
     held = [item.id for item in found if standings[item.id].is_held]
     left += [(i, "policy holds it back; memctl quarantine release lets it go first") for i in held]
     right = [item.id for item in found if item.validation != "verified" and item.id not in held]
-    ids = correct.set_validation(ctx.db, right, "verified", "verify", reason)
+    ids = correct.set_validation(ctx.db, right, "verified", "verify", why)
     return report_changes(ctx, "verify", ids, left, done="verified")

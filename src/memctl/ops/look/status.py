@@ -54,7 +54,7 @@ def status(ctx: Context) -> PlainResult:
     data = {"status": "ok", "eco_mode": eco, "db_path": path, "db_exists": os.path.exists(path)}
     if not data["db_exists"]:
         return PlainResult(data, list(_status_lines(data, [], None)))
-    from memctl.store import check, contents, sessions, workspaces
+    from memctl.store import contents, sessions, workspaces
     from memctl.store.documents import mounts
     from memctl.store.items import events
 
@@ -63,15 +63,15 @@ def status(ctx: Context) -> PlainResult:
         "total_items", "by_tier", "by_type", "fts5_available", "fts_tokenizer", "fts_tokenizer_mismatch", "fts_state",
     )  # fmt: skip
     try:
-        _ = ctx.config
+        _ = ctx.config if ctx.config_path else None
     except MemctlError as exc:  # whoever needs it fails; here it is only told
         ctx.warn(str(exc))
     scans = [events.last_time(ctx.db, ["memory_inspect", "sync"]), *(folder.get("last_sync_at") for folder in folders)]
     data |= {key: found[key] for key in keys} | {
         "mounts": len(folders),
         "last_scan": max(filter(None, scans), default=None),
-        "last_backup": ctx.db.meta(check.BACKUP_KEY),
-        "last_verify": ctx.db.meta(check.VERIFIED_KEY),
+        "last_backup": ctx.db.meta(contents.BACKUP_KEY),
+        "last_verify": ctx.db.meta(contents.VERIFIED_KEY),
         "events_count": found["events_count"],
         "sessions": sessions.count_sessions(ctx.db),
         "workspaces": len(workspaces.list_workspaces(ctx.db)),

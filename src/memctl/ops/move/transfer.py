@@ -50,6 +50,8 @@ class Exported(Result):
             # Those of a store of somebody else are given as today's rules leave them.
             for line in batch if self._ctx.db.trusted else self._free(batch):
                 count += "record" not in line
+                if count % MAX_EXPORTED == 0 and "stdout" not in self._ctx.tty:
+                    self._ctx.progress(f"[export] {count} items")
                 yield line
         self._ctx.note(f"[export] {count} item(s) exported")
 

@@ -22,6 +22,7 @@ from memctl.writing import (
     standings_of,
     store_proposals,
     tell_outcomes,
+    tell_similar,
     without_injected,
 )
 
@@ -89,6 +90,7 @@ def remember(
         float | None, Arg("how much it matters; 0.5 is as much as any other", "--importance", ge=0, le=1)
     ] = None,
     supersedes: Supersedes = None,
+    again: Annotated[bool, Arg("store it, though it was purged before", "--again")] = False,
 ) -> PlainResult:
     """Store one statement and print its id.
 
@@ -117,12 +119,13 @@ def remember(
     limit, size = ctx.policy.max_content_length, len(item.content)
     if size > limit and type != "pointer":
         raise errors.TextTooLong(limit=limit, size=size)
-    done = batch.store("remember").outcomes[0]
+    done = batch.store("remember", again=again).outcomes[0]
     if done.kind == "rejected":
         ctx.warn(f"[remember] {'; '.join(done.reasons)}")
-        raise errors.NothingStored(reason="rejected by policy")
-    row = standings_of(ctx, [done.id])[done.id]
-    stands = standing_words(row)
+        raise errors.NothingStored(reason="rejected by policy" if "purged" not in done.reasons[0] else "it was purged")
+    rows = standings_of(ctx, [done.id])
+    tell_similar(ctx, "remember", [done], rows)
+    stands = standing_words(rows[done.id])
     if done.quarantined:
         ctx.warn(f"[remember] {stands}, kept out of recall: {'; '.join(done.reasons)}")
         ctx.note(f"[remember] memctl quarantine release {done.id} --reason WHY lets it be recalled, and keeps it")
@@ -133,7 +136,7 @@ def remember(
         ctx.note("[remember] stored" + ("" if stands == "injectable" else f", {stands}"))
     if done.replaced:
         ctx.note(f"[remember] {done.replaced} is archived: this one replaces it")
-    return _report_one(done, row, done.id)
+    return _report_one(done, rows[done.id], done.id)
 
 
 def _replaced_id(ctx: Context, given: str | None, command: str) -> str:
@@ -214,8 +217,9 @@ def write(
         done = StatementOutcome("rejected", item.title, reasons=("Content is empty",))
     else:
         done = batch.store("write").outcomes[0]
-    row = standings_of(ctx, [done.id])[done.id] if done.id else {}
-    return _report_one(done, row, done.id or f"rejected: {'; '.join(done.reasons)}")
+    rows = standings_of(ctx, [done.id]) if done.id else {}
+    tell_similar(ctx, "write", [done], rows)
+    return _report_one(done, rows.get(done.id, {}), done.id or f"rejected: {'; '.join(done.reasons)}")
 
 
 # --- what a model proposes ----------------------------------------------------------------------------------------
@@ -339,10 +343,10 @@ def _store_output(batch: StatementBatch, given: str, title: str | None, type: It
         ctx.warn(f"[pull] {problem}")
     is_empty = not text or (not parsed.structured and is_empty_talk(parsed.rest))
     if parsed.structured:
-        proposed = [(batch.proposed(found), found.importance) for found in parsed.proposals]
-        said = [(item, importance) for item, importance in proposed if not clean.is_blank(item.content)]
-        for item, importance in said:
-            batch.add(item, importance)
+        proposed = [(batch.proposed(found), found) for found in parsed.proposals]
+        said = [(item, found) for item, found in proposed if not clean.is_blank(item.content)]
+        for item, found in said:
+            batch.add(item, found.importance)
         if len(parsed.rest) > 0:
             ctx.note(f"[pull] {len(parsed.rest)} character(s) around the proposals were not stored")
         if len(said) < len(proposed):
@@ -379,6 +383,7 @@ def _report_pulled(
     kinds = Counter(outcome.kind for outcome in kept.outcomes)
     stored, rejected, problems = kinds["stored"], kinds["rejected"], len(parsed.problems)
     rows = standings_of(ctx, [outcome.id for outcome in kept.stored]) if kept.stored else {}
+    tell_similar(ctx, "pull", kept.stored, rows)
     data = {
         "status": "ok", "stored": stored, "duplicate": kinds["duplicate"],
         "quarantined": sum(outcome.quarantined for outcome in kept.stored), "redacted": kept.redacted,

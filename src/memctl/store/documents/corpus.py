@@ -400,6 +400,17 @@ def archived_by_ingest(db: Database, item_ids: Sequence[str]) -> list[str]:
     return [item_id for item_id, reason, _ in found if reason == "ingest"]
 
 
+def drop_items(db: Database, item_ids: Iterable[str], sources: Iterable[str]) -> None:
+    """Take items out of what the files of these paths hold: they are gone for good."""
+    gone = set(item_ids)
+    found = db.rows("SELECT file_path, item_ids FROM corpus_hashes WHERE file_path IN (?*)", keys=set(sources))
+    with db.atomic():
+        for path, held in found:
+            left = [item_id for item_id in load_strings(held) if item_id not in gone]
+            sql = "UPDATE corpus_hashes SET item_ids = ?, chunk_count = ? WHERE file_path = ?"
+            db.run(sql, (json.dumps(left), len(left), path))
+
+
 def unlink_superseding(db: Database, item_ids: Sequence[str]) -> None:
     """Let nothing supersede these items any more."""
     with db.atomic():

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from memctl import ids
 from memctl.store.database import Database
 from memctl.store.items import events, items
+from memctl.store.items.retention import retention_of
 from memctl.types import MemoryLink
 
 
@@ -80,10 +81,11 @@ def list_pins(db: Database, **place: str | None) -> list[dict[str, str]]:
 
 
 def pinned_ids(db: Database, item_ids: Iterable[str]) -> set[str]:
-    """Those of these items that have a pin."""
-    return {
-        row[0] for row in db.rows("SELECT item_id FROM memory_palace_locations WHERE item_id IN (?*)", keys=item_ids)
-    }
+    """Those of these items that have a pin, or are kept for good."""
+    wanted = list(item_ids)
+    sql = "SELECT item_id FROM memory_palace_locations WHERE item_id IN (?*)"
+    kept = {item_id for item_id, said in retention_of(db, wanted).items() if said.kind == "keep"}
+    return {row[0] for row in db.rows(sql, keys=wanted)} | kept
 
 
 # --- importance ------------------------------------------------------------------------------------------------------

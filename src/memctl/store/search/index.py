@@ -456,8 +456,9 @@ def decode_varints(data: bytes) -> list[int]:
 _DAY_OF = "CAST(julianday({}) - 2440587.5 AS INTEGER)"
 
 
-class ItemUsage(namedtuple("ItemUsage", "made uses used importance")):  # noqa: PYI024 - cheap to import
-    """Of one item the day on which it was made, the number of uses, the day of the last one, and its importance.
+class ItemUsage(namedtuple("ItemUsage", "made uses used importance fade")):  # noqa: PYI024 - cheap to import
+    """Of one item the day on which it was made, the number of uses, the day of the last one, its importance, and the
+    share of its strength that it loses a day.
 
     Days are counted from 1970. What is not known, or was never said, is None.
     """
@@ -467,12 +468,15 @@ class ItemUsage(namedtuple("ItemUsage", "made uses used importance")):  # noqa: 
 
 def read_usage(db: Database, item_ids: Sequence[str]) -> dict[str, ItemUsage]:
     """The usage of these items; those that are gone are left out."""
-    matters, join = "NULL", ""
+    matters, fades, join = "NULL", "NULL", ""
     if "memory_importance" in db.tables:
         matters, join = "m.importance", "LEFT JOIN memory_importance AS m ON m.item_id = i.id"
+    if "memory_retention" in db.tables:
+        fades = "iif(r.kind = 'fade', r.rate, NULL)"
+        join += " LEFT JOIN memory_retention AS r ON r.item_id = i.id"
     sql = (
         f"SELECT i.id, {_DAY_OF.format('i.created_at')}, CAST(i.usage_count AS INTEGER), "
-        f"{_DAY_OF.format('i.last_used_at')}, {matters} FROM memory_items AS i {join} "
+        f"{_DAY_OF.format('i.last_used_at')}, {matters}, {fades} FROM memory_items AS i {join} "
         "WHERE i.id IN (?*)"
     )
     return {item_id: ItemUsage(*life) for item_id, *life in db.rows(sql, keys=item_ids)}

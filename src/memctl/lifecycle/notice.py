@@ -1,0 +1,55 @@
+"""Noticing that a new statement nearly repeats one that is stored, or seems to replace it.
+
+The statements that share its rarest words are looked up in the full-text index, and compared with it word by word
+(`memctl.text.replacing`). Nothing is changed: who stores the statement is told.
+"""
+
+from itertools import combinations
+from typing import NamedTuple
+
+from memctl.store.database import Database
+from memctl.store.filters import Filters
+from memctl.store.search import index
+from memctl.text import replacing
+from memctl.text.query import analyse
+from memctl.types import MemoryItem
+
+#: Of so many words of a statement the index is asked how many items have them; the RAREST that any has are looked for.
+MOST_ASKED, RAREST = 12, 4
+#: Counting the items of a word ends here.
+COMMON = 500
+#: How many statements are compared, the newest first, and how many are told.
+COMPARED, MOST_TOLD = 20, 3
+
+
+class Similar(NamedTuple):
+    """A stored statement that a new one nearly repeats, or seems to replace, and what shows it."""
+
+    id: str
+    why: str
+
+    @property
+    def is_repeat(self) -> bool:
+        """Whether both say the same."""
+        return self.why == replacing.SAME
+
+
+def find_similar(db: Database, item: MemoryItem) -> list[Similar]:
+    """The statements in the item's scope that it nearly repeats or seems to replace, the newest first.
+
+    Passages of documents are not among them, nor what no model may be given.
+    """
+    if not index.has_index(db):
+        return []
+    asked = list(dict.fromkeys(map(index.quote_phrase, analyse(item.content).terms[:MOST_ASKED])))
+    counts = {phrase: index.count_matches(db, phrase, COMMON) for phrase in asked}
+    known = sorted((phrase for phrase in asked if counts[phrase]), key=counts.__getitem__)[:RAREST]
+    if not known or (len(known) == 1 and counts[known[0]] >= COMMON):
+        return []
+    expression = " OR ".join(f"({a} AND {b})" for a, b in combinations(known, 2)) or known[0]
+    filters = Filters((item.scope,), corpus_id=item.corpus_id, injectable=True, origin="statements")
+    rows = index.newest_matches(db, expression, filters, COMPARED)
+    found = index.fetch_candidates(db, dict.fromkeys(rows, 0.0), rows)
+    new = replacing.ComparedStatement(item.content)
+    told = ((one.id, new.compare(replacing.ComparedStatement(one.content))) for one in found)
+    return [Similar(item_id, why) for item_id, why in told if why][:MOST_TOLD]
