@@ -1,6 +1,6 @@
 """Drive `memctl serve` with the inspector's command line over stdio, and with the conformance suite over HTTP.
 
-Run by scripts/test-mcp-clients with an interpreter that has memctl[mcp]. Prints a line for each thing that was tried;
+Run by scripts/test-mcp-clients with an interpreter that has memctl[http]. Prints a line for each thing that was tried;
 ends with 1 when one of them failed.
 """
 

@@ -127,6 +127,7 @@ def test_what_fades_stands_behind_what_does_not(monkeypatch: pytest.MonkeyPatch)
     fading, lasting = (one["id"] for one in ok("search", "kestrel nests", "--json").json())
     assert ok("retain", fading, "fade", "0.05", "--json").json()["ids"] == [fading]
     assert [one["id"] for one in ok("search", "kestrel nests", "--json").json()] == [lasting, fading]
+    assert "fades by 0.05 a day" in ok("show", fading).text and "Retention" not in ok("show", lasting).text
     ok("retain", fading, "usual")
     assert [one["id"] for one in ok("search", "kestrel nests", "--json").json()] == [fading, lasting]
 

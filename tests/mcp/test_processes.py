@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from memctl.types import MemoryItem
 from planted import LOW, plant
 from support import ok, run
 from wire import HttpClient, PipeClient, listening, text_of
+
+needs_sdk = pytest.mark.skipif(find_spec("uvicorn") is None, reason="the SDK is missing")
 
 
 class Process(PipeClient):
@@ -215,8 +218,10 @@ def test_check_says_what_would_serve() -> None:
         (["--allow-root", "no/such/folder"], "--allow-root names no folder"),
         (["--token-file", "tokens"], "--token-file is for a server that is reached over HTTP"),
         (["--allow-host", "example.org"], "--allow-host is for a server"),
-        (["--transport", "sse", "--host", "0.0.0.0"], "without tokens"),
-        (["--transport", "streamable-http", "--token-file", "none"], "cannot use the token file"),
+        pytest.param(["--transport", "sse", "--host", "0.0.0.0"], "without tokens", marks=needs_sdk),
+        pytest.param(
+            ["--transport", "streamable-http", "--token-file", "none"], "cannot use the token file", marks=needs_sdk
+        ),
     ],
 )
 def test_what_would_not_serve_is_said_in_a_sentence(argv: list[str], said_: str) -> None:

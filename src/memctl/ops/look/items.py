@@ -129,6 +129,14 @@ def show_text(result: "ShownItem | ShownItems") -> Iterator[str]:
         yield from _lines(one)
 
 
+def _how_long(result: ShownItem) -> str | None:
+    """What `memctl retain` has said of an item; None when nothing."""
+    from memctl.store.items.retention import retention_of
+
+    said = retention_of(result.ctx.db, [result.item.id]).get(result.item.id)
+    return said and ("kept for good" if said.kind == "keep" else f"fades by {said.rate:g} a day")
+
+
 def _lines(result: ShownItem) -> Iterator[str]:
     item, place = result.item, result.place
     source = item.provenance
@@ -160,6 +168,7 @@ def _lines(result: ShownItem) -> Iterator[str]:
         ("Corpus", item.corpus_id or None),
         ("Superseded", item.superseded_by or None),
         ("Expires", item.expires_at or None),
+        ("Retention", _how_long(result)),
         ("Archived", "True" if item.archived else None),
         ("Source", named if source.source_id else None),
         ("Trust", result.stranger or None),
