@@ -29,8 +29,8 @@ INTERACTIVE = {
 }
 DOCUMENT = {
     "secret": "replaced by `[REDACTED:rule]`; the rest of the passage stays",
-    "injection": "the passage is quarantined",
-    "instructional": "the passage is quarantined",
+    "injection": "the passage is quarantined, or those of its paragraphs that do not stand alone",
+    "instructional": "the passage is quarantined, or those of its paragraphs that do not stand alone",
     "pii": "{blotted} rules replace what they find; the others let it pass",
 }
 BODY = """
@@ -40,6 +40,11 @@ there, and never put into a block for a model; a quarantined statement also expi
 unless it is a pointer. Reasons name the rule and never quote what it found. Where the text around an injected
 instruction speaks of attacks, examples or templates, it is quarantined instead of refused: documents about the subject
 are documents.
+
+Of a passage of prose that is quarantined for what one of its paragraphs says, the others become passages of their own
+and are recalled, where they stand alone: they are clean, and they address nobody, since what an order is about may
+follow in the next paragraph. What begins or ends outside of the passage holds all of it. In a transcript, a secret that
+is divided among turns is blotted out of each of them.
 
 A project may switch a kind off ([`policy.*_enabled`](config.md)). A changed set of rules makes the next `ingest` read
 again what it had stored.
@@ -58,7 +63,8 @@ and not where it is negated ("do not send"). These are the rules whose names beg
 |---|---|---|
 {families}
 Some rules count in statements only (`pull`, `remember`), because documents say such things for good reasons:
-{statements}.
+{statements}. A pipe into a shell
+is let pass where it fetches one of the installers that everybody has read of (rustup, uv, Docker, Homebrew, nvm, …).
 
 In a document an example is data. Where an order stands in quotation marks, in a quoted line or in code, and the passage
 around it speaks of prompts, models or attacks at least twice, the passage is stored and recalled as it is; `memctl scan
@@ -94,7 +100,9 @@ this version find:
 The counts are small, and the texts and the lexicon have the same author: take them for the lower end of what a
 stranger's words will escape. Of the injections in English, 24 of 34 are found; of 21 that were set aside later
 (`english.txt`), 11 are. The figures of these two thirds were looked at while the English rules were changed, so they
-are no longer untouched: other words do worse.
+are no longer untouched: other words do worse. Of the 90 sentences of `english2.txt`, which were written before the
+rules were changed for them, the rules found 24 of 68, and 11 of the 22 that were set aside; with the words that the 68
+asked for they find 35, and of the 22 still 11. More words help against these words, and little against others.
 
 ## Read in other forms
 

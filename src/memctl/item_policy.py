@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: How policy marks what it blotted out.
 REDACTED = "[REDACTED:"
+#: Characters of a paragraph that says something without those around it.
+_STANDS_ALONE = 80
 #: Why an item is refused for what `references` gives.
 REFUSED = "HARD_BLOCK: a reference, link, rule id or scope holds what no item may"
 #: An id, a hash or a time of our own making, and a plain word: what needs no judge.
@@ -196,6 +198,29 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
     return [_map_texts(one, change) for one in value] if isinstance(value, list) else value
 
 
+def redact_across(policy: "MemoryPolicy", texts: list[str], said: list[str] | None = None) -> list[str]:
+    """Texts that follow one another, without the parts of secrets that begin in one of them and end in another.
+
+    said: the same texts of the same lengths with blanks for what nobody said (who speaks), where that differs.
+    """
+    said = texts if said is None else said
+    whole = "".join(said)
+    secrets = [f for f in policy.findings(whole) if f.action == "redact"]
+    out, start = [], 0
+    for text in texts:
+        end = start + len(text)
+        for f in sorted(secrets, key=lambda f: -f.start):
+            if f.start < end and f.end > start and not (start <= f.start and f.end <= end):
+                lo, hi = max(f.start, start), min(f.end, end)
+                lo += len(whole[lo:hi]) - len(whole[lo:hi].lstrip())
+                hi -= len(whole[lo:hi]) - len(whole[lo:hi].rstrip())
+                lines = "\n" * whole.count("\n", lo, hi)  # so that every line keeps its number
+                text = f"{text[: lo - start]}{REDACTED}{f.rule}]{lines}{text[hi - start :]}"  # noqa: PLW2901
+        out.append(text)
+        start = end
+    return out
+
+
 # --- a document, before it is cut into items ----------------------------------------------------------------------
 
 
@@ -257,8 +282,37 @@ class JudgedDocument:
         """Whether something was blotted out of this part of the document."""
         return self._has_findings and REDACTED in text
 
+    def parts(self, piece: "Passage", *, divide: bool) -> "Iterator[tuple[Passage, tuple[str, ...]]]":
+        """A passage with the rules that keep it from being given to a model; passages are asked about in their order.
+
+        divide: where only some of its paragraphs are held, those that stand alone are passages of their own. One stands
+        alone that is clean and addresses nobody: what an order is about may follow in another paragraph.
+        """
+        across, within = self._rules_of(piece)
+        runs = _runs(piece, self._speaks_to_nobody) if divide and within and not across else []
+        clear = "\n\n".join(run.text for run, alone in runs if alone)
+        held = {
+            rule for run, alone in runs if not alone for rule in holding_rules(self._policy.judge(run.text).findings)
+        }
+        if len(runs) < 2 or not held.issuperset(within) or not self._speaks_to_nobody(clear):
+            yield piece, tuple(dict.fromkeys([*across, *within]))
+            return
+        for run, alone in runs:
+            yield run, () if alone else within
+
+    def _speaks_to_nobody(self, text: str) -> bool:
+        """Whether nothing of a text is held, and nobody is addressed by it."""
+        from memctl.policy.checks_injection import addresses_anybody
+
+        return not addresses_anybody(text) and not holding_rules(self._policy.judge(text).findings)
+
     def rules_holding(self, piece: "Passage") -> tuple[str, ...]:
-        """The rules that keep a passage from being given to a model; passages are asked about in their order.
+        """The rules that keep a passage from being given to a model; passages are asked about in their order."""
+        across, within = self._rules_of(piece)
+        return tuple(dict.fromkeys([*across, *within]))
+
+    def _rules_of(self, piece: "Passage") -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The rules that hold a passage for its path or for what begins or ends outside of it, and for what it says.
 
         Where a finding lies within the passage's lines, the passage itself is asked again: of a line that was cut into
         many passages only one may hold it.
@@ -270,7 +324,38 @@ class JudgedDocument:
         near = [lines for lines in held[self._passed : begun] if piece.start <= lines[1]]
         across = [rule for first, last, rule in near if first < piece.start or last > piece.end]
         within = holding_rules(self._policy.judge(piece.text).findings) if near else ()
-        return tuple(dict.fromkeys([*self._held_by_path, *across, *within]))
+        return (*self._held_by_path, *across), within
+
+
+def _runs(piece: "Passage", is_clear: Callable[[str], bool]) -> "list[tuple[Passage, bool]]":
+    """The paragraphs of a passage, those joined that follow one another and stand alone, or do not; with which it is.
+
+    Those stand alone that are clear and long enough; a heading belongs to what follows it. A block of code is a
+    paragraph. Nothing where the lines of the passage are not those of its document.
+    """
+    lines = piece.text.split("\n")
+    if len(lines) != piece.end - piece.start + 1:
+        return []
+    runs: list[tuple[Passage, bool]] = []
+    first, fenced = 0, False
+    for number, line in enumerate([*lines, ""]):
+        fenced = fenced is not line.lstrip().startswith(("```", "~~~"))
+        if line.strip() or (fenced and number < len(lines)):
+            continue
+        text = "\n".join(lines[first:number])
+        if text.strip():
+            alone = is_clear(text)
+            if alone and len(text) < _STANDS_ALONE:
+                if number < len(lines):
+                    continue
+                alone = bool(runs) and runs[-1][1]
+            if runs and runs[-1][1] is alone:
+                before = runs.pop()[0]
+                first, text = before.start - piece.start, "\n".join(lines[before.start - piece.start : number])
+            part = piece._replace(text=text, start=piece.start + first, end=piece.start + number - 1)
+            runs.append((part, alone))
+        first = number + 1
+    return runs
 
 
 def judge_path(policy: "MemoryPolicy", path: str) -> "Judgement":

@@ -244,3 +244,11 @@ def test_the_variables_of_keys_are_those_of_the_operations() -> None:
     params = [param for name in commands() for param in load(name).params() if param.arg.env and param.arg.config]
     assert {param.arg.config: param.arg.env for param in params}.items() <= VARIABLES.items()
     assert {*VARIABLES, *NAMED_ONLY} <= {key.path for key in KEYS}
+
+
+def test_a_value_that_holds_a_secret_is_refused() -> None:
+    token = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"
+    done = run("config", "set", "llm.command", f"GITHUB_TOKEN={token} model")
+    assert (done.code, b"holds a secret (github-token)" in done.err, token.encode() in done.err) == (1, True, False)
+    assert not FILE.exists()
+    ok("config", "set", "llm.command", "model --key-from-environment")

@@ -145,6 +145,17 @@ def test_an_order_that_is_divided_among_turns_is_one(text: str) -> None:
     assert (done.code, "override-instructions" in done.text) == (1, True)
 
 
+def test_a_secret_that_is_divided_among_turns_is_blotted_out_of_each() -> None:
+    chat(f"user: May I?\nassistant: Go on.\nuser: {TOKEN[:22]}\nassistant: {TOKEN[22:]}\n")
+    done = run("scan", "talk")
+    assert (done.code, "github-token" in done.text) == (1, True)
+    sync("talk")
+    texts = [row[1].strip() for row in held()]
+    assert texts == [
+        "user: May I?", "assistant: Go on.", "user: [REDACTED:github-token]", "assistant: [REDACTED:github-token]",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("end", ["\x0c", "\u2028", "\x1c", "\x85"])
 def test_other_ends_of_lines_move_no_turn(end: str) -> None:
     chat(f"user: Why{end}this?\nassistant: So.\nuser: Since when?\nassistant: Since May.\n")

@@ -59,6 +59,14 @@ def test_english_orders_in_free_words_are_found(aside: bool, least: float) -> No
     assert sum(hits) >= least * len(hits)
 
 
+def test_half_of_further_english_orders_are_found_and_nothing_that_looks_like_them() -> None:
+    further = list(rows("english2.txt"))
+    for aside in (False, True):
+        hits = [found(row) for row in further if row.positive and row.aside is aside]
+        assert sum(hits) >= 0.5 * len(hits)
+    assert [row.text for row in further if not row.positive and found(row)] == []
+
+
 def test_english_sentences_with_the_words_of_orders_pass() -> None:
     assert sum(found(row) for row in ENGLISH if not row.positive) <= 4
 

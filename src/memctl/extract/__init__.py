@@ -113,8 +113,11 @@ class Document(NamedTuple):
 
     def spoken(self) -> str:
         """What the turns of a transcript say, line for line: blanks stand for who speaks."""
-        said = (re.sub(r"\A[^:]*:\**", lambda who: " " * len(who[0]), text) for _, text in self.turns())
-        return "\n" * (self.breaks[0] - 1) + "".join(said)
+        return "\n" * (self.breaks[0] - 1) + "".join(self.spoken_turns())
+
+    def spoken_turns(self) -> list[str]:
+        """What each of the turns says."""
+        return [re.sub(r"\A[^:]*:\**", lambda who: " " * len(who[0]), text) for _, text in self.turns()]
 
 
 #: How much of a library's own message is shown, in characters.

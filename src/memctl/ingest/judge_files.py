@@ -140,8 +140,8 @@ def _check_spots(value: Any, path: str) -> list[Spot] | str:  # noqa: ARG001 - w
 
 
 def _across(found: "Sequence[Finding]", said: str, breaks: tuple[int, ...]) -> "list[Finding]":
-    """The findings that withhold what a transcript says and begin in one turn and end in another."""
-    held = [f for f in found if f.action == "quarantine"]
+    """The findings that do something to what a transcript says and begin in one turn and end in another."""
+    held = [f for f in found if f.action != "accept"]
     ends = [match.end() for match in re.finditer("\n", said)] if held else []
     starts = [ends[line - 2] for line in breaks[1:]] if held else []
     return [f for f in held if bisect_right(starts, f.start) < bisect_right(starts, f.end - 1)]

@@ -20,6 +20,9 @@ TARGET_TOKENS = 200
 #: How much of what a user asked stands in the titles of the answers, in characters.
 _ASKED_CHARS = 80
 
+#: Documents whose blank lines end no paragraphs.
+_NO_PARAGRAPHS = frozenset(("code", "data", "table", "transcript"))
+
 #: Hidden passages stand so far from others that none is taken for the next one.
 _APART = 10
 
@@ -166,29 +169,33 @@ class Preparer:
         if judged:  # where policy lets no title stand, the file's name does
             title = judged.judge_label(title, is_part=title in text)
             title = title or judged.judge_label(stem, is_part=False) or "untitled"
-        out = []
+        out: list[PreparedPassage] = []
         suspect = None if judged is None or judged.is_clear else judged
-        for number, piece in enumerate(
-            chunk(
-                text, kind=doc.kind, language=doc.language, max_tokens=options.chunk_tokens,
-                target_tokens=min(TARGET_TOKENS, options.chunk_tokens), breaks=doc.breaks,
-            )
-        ):  # fmt: skip
+        pieces = chunk(
+            text, kind=doc.kind, language=doc.language, max_tokens=options.chunk_tokens,
+            target_tokens=min(TARGET_TOKENS, options.chunk_tokens), breaks=doc.breaks,
+        )  # fmt: skip
+        divide = doc.kind not in _NO_PARAGRAPHS
+        parts = (
+            ((p, ()) for p in pieces)
+            if suspect is None
+            else (q for p in pieces for q in suspect.parts(p, divide=divide))
+        )
+        for piece, rules in parts:
             heading = suspect.judge_label(piece.heading) if suspect else piece.heading
             anchor = anchor_at(doc.anchors, piece.start, piece.end) if doc.anchors else ""
             if judged and anchor:  # sheets have names, so policy sees it
                 anchor = judged.judge_label(anchor, is_part=False)
             start, end = (piece.start, piece.end) if doc.lines_are_source else (None, None)
-            place = SourcePosition(number, start, end, anchor or heading)
+            place = SourcePosition(len(out), start, end, anchor or heading)
             redacted = suspect is not None and suspect.is_redacted(piece.text)
-            rules = suspect.rules_holding(piece) if suspect else ()
             full_title = _full_title(title, heading)
             out.append(PreparedPassage(full_title, piece.text, ids.content_hash(piece.text), place, redacted, rules))
         return out + self._cut_all_hidden(path, doc, title, len(out) - 1)
 
     def _cut_turns(self, path: str, doc: Document) -> list[PreparedPassage]:
         """The passages of a transcript: each turn is judged and cut by itself, titled with what the user asked last."""
-        from memctl.item_policy import JudgedDocument
+        from memctl.item_policy import REDACTED, JudgedDocument, redact_across
         from memctl.text.chunking import Passage
         from memctl.text.clean import one_line
 
@@ -199,7 +206,10 @@ class Preparer:
             title = whole.judge_label(title, is_part=False) or "untitled"
         out: list[PreparedPassage] = []
         asked = ""
-        for line, text in doc.turns():
+        turns = [text for _, text in doc.turns()]
+        if self.policy and whole and whole.is_redacted(REDACTED):
+            turns = redact_across(self.policy, turns, doc.spoken_turns())
+        for (line, said), text in zip(doc.turns(), turns, strict=True):
             turn, anchor = self._cut(path, Document(text, "markdown")), anchor_at(doc.anchors, line, line)
             for number, piece in enumerate(turn):
                 start, end = line - 1 + (piece.place.line_start or 1), line - 1 + (piece.place.line_end or 1)
@@ -209,7 +219,9 @@ class Preparer:
                     words = piece.content.partition(":")[2].strip("* \n").partition("\n")[0]
                     asked = "" if held else one_line(words, _ASKED_CHARS)
                 place = SourcePosition(len(out), start, end, anchor)
-                out.append(piece._replace(title=_full_title(title, asked), place=place, quarantined=held))
+                blotted = piece.redacted or (REDACTED in piece.content and REDACTED not in said)
+                title_ = _full_title(title, asked)
+                out.append(piece._replace(title=title_, place=place, redacted=blotted, quarantined=held))
         return out + self._cut_all_hidden(path, doc, title, len(out) - 1)
 
     def _cut_all_hidden(self, path: str, doc: Document, title: str, last: int) -> list[PreparedPassage]:

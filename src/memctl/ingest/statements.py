@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Literal, NamedTuple
-from memctl.item_policy import REDACTED, ItemPolicy, holding_rules, tidy_statement
+from memctl.item_policy import REDACTED, ItemPolicy, holding_rules, redact_across, tidy_statement
 from memctl.store import sessions, tombstones
 from memctl.store.database import Database
 from memctl.store.documents.passages import get_positions
@@ -368,13 +368,15 @@ def record_turn(
     client: str = "",
 ) -> RecordedTurn:
     """Append a turn to a session, made when there is none. Raises SessionInvalid."""
-    asked, answered = (policy.judge(clean.statement(text)) for text in (question, answer))
+    given = [f"{clean.statement(question)}\n", clean.statement(answer)]
+    said = redact_across(policy, given)
+    asked, answered = (policy.judge(clean.statement(text)) for text in said)
     places = [policy.judge(place, field="provenance").text for place in map(clean.one_line, sources) if place]
     injectable = not holding_rules((*asked.findings, *answered.findings))
     with db.atomic():
         session = begin_session(db, policy, session_id, scope=scope, client=client)
         number = sessions.add_turn(db, session.id, asked.text, answered.text, places, injectable=injectable)
-    return RecordedTurn(number, asked.redacted or answered.redacted, injectable)
+    return RecordedTurn(number, said != given or asked.redacted or answered.redacted, injectable)
 
 
 def record_answer(db: Database, policy: "MemoryPolicy", session_id: str, text: str) -> RecordedTurn:

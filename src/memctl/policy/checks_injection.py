@@ -68,6 +68,48 @@ def brief(match: Match[str]) -> bool:
     return len(match.string) <= _SHORT and "```" not in match.string
 
 
+#: The installers that everybody has read of, by where they are fetched: what such a line runs is no secret of a model.
+_INSTALLERS = (
+    "astral.sh/uv/ astral.sh/ruff/ sh.rustup.rs/ get.docker.com/ bun.sh/install deno.land/install.sh "
+    "get.pnpm.io/install.sh install.python-poetry.org/ pyenv.run/ get.sdkman.io/ starship.rs/install.sh get.k3s.io/ "
+    "ollama.com/install.sh tailscale.com/install.sh nixos.org/nix/install claude.ai/install.sh fnm.vercel.app/install "
+    "deb.nodesource.com/setup_ raw.githubusercontent.com/homebrew/install/ raw.githubusercontent.com/nvm-sh/nvm/ "
+    "raw.githubusercontent.com/ohmyzsh/ohmyzsh/ raw.githubusercontent.com/helm/helm/"
+)
+_ADDRESSES = lazy_regex(r"(?:[a-z][a-z0-9+.-]{1,9}://)?((?:[a-z0-9-]{1,63}\.)+[a-z]{2,24}(?:/[^\s\"'`|)]*)?)")
+
+
+def unknown_installer(match: Match[str]) -> bool:
+    """A statement that pipes what is fetched into a shell, unless all of it comes from an installer that is known."""
+    known = tuple(_INSTALLERS.split())
+    fetched = [f"{address[1]}/" for address in _ADDRESSES.finditer(match.group())]
+    is_known = bool(fetched) and "$" not in match.group() and all(address.startswith(known) for address in fetched)
+    return brief(match) and not is_known
+
+
+#: A line of settings: a name, a colon, and at most one word, or in other lines than a role's more of them.
+_SETTING = lazy_regex(r"[ \t]*(?:- )?[\"']?[\w.-]+[\"']?[ ]?:(?:[ \t]+\S.*)?")
+_ROLE_SETTING = lazy_regex(
+    r"[ \t]*[\"']?(?:human|user|assistant|ai|bot)[\"']?[ ]?:[ \t]*(?:[\"']?[\w./@:${}-]*\w[\"']?)?[ \t]*(?:#.*)?"
+)
+_ROLE = lazy_regex(r"[ \t\"'#*]*(?:human|user|assistant|ai|bot)\b")
+
+
+def spoken_turns(match: Match[str]) -> bool:
+    """Turns of a conversation; names of roles among the keys of a settings file, with one word each, are none."""
+    text = match.string
+    start = text.rfind("\n", 0, max(0, match.start() - 1)) + 1
+    stop = text.find("\n", match.end())
+    after = text.find("\n", stop + 1) if stop >= 0 else -1
+    whole = text[match.start() : stop if stop >= 0 else len(text)].split("\n")
+    around = [line for line in text[start : after if after >= 0 else len(text)].split("\n") if line.strip()]
+    roles = [line for line in whole if _ROLE.match(line)]
+    others = [line for line in around if not _ROLE.match(line) and _SETTING.fullmatch(line)]
+    between = [line for line in whole if line.strip() and line not in roles]
+    settings = all(map(_SETTING.fullmatch, between)) and all(map(_ROLE_SETTING.fullmatch, roles))
+    return not (others and settings)
+
+
 def prompt_tag(match: Match[str]) -> bool:
     """`<system>` with words after it, which begins a line or is closed; in XML schemas it holds elements."""
     text, tag = match.string, match.group()
@@ -143,11 +185,23 @@ _START = r"(?:\A|\n|[.:;!?,>)\]])[ \t\"'*_#>-]{0,8}|\b(?:and|then|also|to)[ ]"
 _ADDRESS = lazy_regex(rf"(?<!\w)(?:{_YOU}|{_MACHINES}|{_PLEASE})(?!\w)|(?:{_START})(?:{_DO})(?![\w-])|{_UNDIVIDED}")
 
 
+#: Who is named, and what those who write a page tell each other about it: to add an entry, to keep a list sorted.
+_NAMED = lazy_regex(rf"(?<!\w)(?:{_YOU}|{_MACHINES}|{_PLEASE})(?!\w)|{_UNDIVIDED}|://|@")
+_UPKEEP = lazy_regex(
+    r"[^\w]{0,8}(?:(?:todo|fixme|note)\b[:\s]{0,3})?(?:do not |don't |never |always )?(?:add|change|copy|delete|edit|"
+    r"include|insert|keep|list|make|modify|move|put|remove|rename|replace|sort|touch|update)\b"
+    r"(?:(?!\b(?:and|then)\b)[^.!?,;\n]){0,60}\b(?:above|alphabetical\w*|badges?|below|changelog|comments?|entr(?:y|ies)|"
+    r"figures?|files?|headings?|here|images?|in sync|lines?|links?|lists?|markers?|order|pages?|sections?|sorted|"
+    r"sponsors?|tables?|tests?|toc|versions?)\b(?:(?!\b(?:and|then)\b)[^!?,;\n]){0,60}"
+)
+
+
 def addresses_anybody(text: str) -> bool:
     """Whether a text names a reader or a model, or begins a sentence with what to do.
 
     Of text that a document hides from people this is enough to keep it from models: whoever hides words from those who
-    look at a page, and addresses somebody with them, means a machine. It is meant to be met often, so it is no rule for
-    text that people can see.
+    look at a page, and addresses somebody with them, means a machine. A note about the page itself to those who write
+    it ("keep this list sorted") is none. It is meant to be met often, so it is no rule for text that people can see.
     """
-    return bool(_ADDRESS.search(text.casefold().replace("\u2019", "'")))
+    low = text.casefold().replace("\u2019", "'")
+    return bool(_ADDRESS.search(low)) and (_UPKEEP.fullmatch(low.strip()) is None or _NAMED.search(low) is not None)

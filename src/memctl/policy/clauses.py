@@ -30,9 +30,9 @@ _WORD_SIZE = 40  # characters of a word that is remembered
 _PARTICLE = 4  # letters of a word that leans on another one
 _KNOWN = 30_000  # words whose concepts are remembered; forgotten all at once when full
 #: Concepts that have tenses and moods: in English a verb must stand where orders stand.
-_VERBS = "forget obey reveal send run ask grant off tell say remember save go put cease merge promote"
+_VERBS = "forget weaken obey reveal send run ask grant off tell say remember save go put cease merge promote"
 #: Of them those that what they are about follows, in English.
-_GOVERNING = "forget reveal ask off tell what remember"
+_GOVERNING = "forget weaken reveal ask off tell what remember"
 #: All that an addressed reader may be told to do.
 _ACT = "send run grant off say reveal save forget remember go"
 
@@ -61,12 +61,11 @@ _END = lazy_regex(
 _LEADS = frozenset(
     (
         "please", "and", "then", "now", "just", "must", "should", "shall", "also", "first", "kindly", "always", "never",
-        "instead", "only", "simply", "or", "not", "don't", "do", "again", "let", "start", "keep", "longer", "you",
+        "instead", "only", "simply", "so", "or", "not", "don't", "do", "again", "let", "start", "keep", "longer", "you",
     )
 )  # fmt: skip
-_TO = frozenset(
-    ("need", "needs", "have", "has", "required", "want", "wants", "sure", "instructed", "asked", "free", "told")
-)
+_TO_WORDS = "need needs have has required want wants sure instructed asked free told permission allowed"
+_TO = frozenset(_TO_WORDS.split())
 _ABLE = frozenset(["can", "may", "could", "would", "will"])
 _SUBJECTS = frozenset(["you", "assistant", "agent", "model", "ai"])
 #: Marks before such a verb: these stand right before it, those with a blank between.

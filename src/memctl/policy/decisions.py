@@ -9,6 +9,7 @@ from copy import copy
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.names import FindingKind, PolicyAction
+from memctl.policy.rule import lazy_regex
 from memctl.types import MemoryItem, MemoryProposal
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ _SWITCHES = {
     "instructional": "instructional_content_enabled",
     "pii": "pii_patterns_enabled",
 }
+#: A field that is nothing but a number: it is judged by itself, since a check may ask whether anything else is said.
+_NUMBER = lazy_regex(r"\s*[A-Za-z]{0,3}[\d .()/+-]{9,40}[A-Za-z]?\s*")
 _ROUNDS = 4  # blotting out may join what stood apart; the second look is nearly always the last
 #: Of a document with more findings nothing is stored: it is a list of secrets, or made to cost.
 MOST_FINDINGS = 5_000
@@ -255,7 +258,10 @@ class MemoryPolicy:
         parts = [("title", title), ("content", content)]
         parts += [("tags", str(t)) for t in tags] + [("entities", str(e)) for e in entities] + [("provenance", source)]
         parts = [part for part in parts if part[1]]
-        findings = []
+        findings = [
+            Finding(hit.rule.kind, hit.rule.id, hit.action, name, hit.start, hit.end)
+            for name, text in parts[:-1] if _NUMBER.fullmatch(text) for hit in self._hits(text)
+        ]  # fmt: skip
         for hit in self._hits("\n".join(text for _, text in parts)):
             best, start = None, 0
             for name, text in parts:
@@ -263,7 +269,7 @@ class MemoryPolicy:
                 if hi > lo and (best is None or hi - lo > best.end - best.start):
                     best = Finding(hit.rule.kind, hit.rule.id, hit.action, name, lo, hi)
                 start += len(text) + 1
-            if best and not (best.field == "provenance" and best.kind == "pii"):
+            if best and best not in findings and not (best.field == "provenance" and best.kind == "pii"):
                 findings.append(best)
         return findings
 
@@ -323,7 +329,8 @@ class MemoryPolicy:
         groups = (("title", [title]), ("tags", list(tags)), ("entities", list(entities)), ("provenance", [provenance]))
         together = "\n".join(text for _, texts in groups for text in texts)
         parts = provenance.replace("/", "\n") if " " in provenance and "/" in provenance else ""
-        if not (self._hits(together) or self._hits(parts, document=document)):
+        number = any(_NUMBER.fullmatch(text) and self._hits(text, document=document) for _, ts in groups for text in ts)
+        if not (number or self._hits(together) or self._hits(parts, document=document)):
             return FieldsJudgement(title, groups[1][1], groups[2][1], provenance, "accept")
         judged = {name: [self.judge(text, field=name, document=document) for text in texts] for name, texts in groups}
         findings = tuple(f for js in judged.values() for j in js for f in j.findings)

@@ -471,11 +471,11 @@ _NAMED_VALUES = (
 _LABEL = (
     r"passw(?:or[dt]|ord|d)s?|passcode|passphrase|password[s]?|pwd|pw|pass|"  # English, French "mot de passe" below
     r"passwort[es]?|kennwort|zugangscode|zugangsschl\xfcssel|passe|mdp|contrase\xf1a|clave|(?<=d')ordine|senha|wachtwoord|has\u0142o|"
-    r"\u043f\u0430\u0440\u043e\u043b[\u044c\u044f]|\u015fifre(?:si)?|parola(?:s\u0131)?|l\xf6senord(?:et)?|kh\u1ea9u|sandi(?:nya)?|\u03ba\u03c9\u03b4\u03b9\u03ba\u03cc\u03c2|\u0627\u0644\u0645\u0631\u0648\u0631|\u0627\u0644\u0633\u0631|\u0639\u0628\u0648\u0631"
+    r"\u043f\u0430\u0440\u043e\u043b[\u044c\u044f]|\u015fifre(?:si)?|parola(?:s\u0131)?|l\xf6senord(?:et)?|kh\u1ea9u|sandi(?:nya)?|\u03ba\u03c9\u03b4\u03b9\u03ba(?:\u03cc|\u03bf|\u038c)[\u03c2\u03c3]|\u0627\u0644\u0645\u0631\u0648\u0631|\u0627\u0644\u0633\u0631|\u0639\u0628\u0648\u0631"
 )
 _LABEL_WORDS = (
     "*passw* passcode passphrase pwd pw pass passwort kennwort zugangscode zugangsschl\xfcssel passe mdp contrase\xf1a contrasena clave ordine senha "
-    "wachtwoord has\u0142o haslo \u043f\u0430\u0440\u043e\u043b\u044c \u043f\u0430\u0440\u043e\u043b\u044f \u015fifre \u015fifresi parola parolas\u0131 l\xf6senord l\xf6senordet losenord kh\u1ea9u sandi sandinya \u03ba\u03c9\u03b4\u03b9\u03ba\u03cc\u03c2 "
+    "wachtwoord has\u0142o haslo \u043f\u0430\u0440\u043e\u043b\u044c \u043f\u0430\u0440\u043e\u043b\u044f \u015fifre \u015fifresi parola parolas\u0131 l\xf6senord l\xf6senordet losenord kh\u1ea9u sandi sandinya \u03ba\u03c9\u03b4\u03b9\u03ba\u03cc\u03c2 \u03ba\u03c9\u03b4\u03b9\u03ba\u03bf\u03c2 \u03ba\u03c9\u03b4\u03b9\u03ba\u03cc\u03c3 \u03ba\u03c9\u03b4\u03b9\u03ba\u03bf\u03c3 "
     "\u0627\u0644\u0645\u0631\u0648\u0631 \u0627\u0644\u0633\u0631 \u0639\u0628\u0648\u0631 wifi"
 )
 _LABEL_DENSE = r"\u5bc6\u7801|\u5bc6\u78bc|\u53e3\u4ee4|\u30d1\u30b9\u30ef\u30fc\u30c9|\u6697\u8a3c\u756a\u53f7|\ube44\ubc00\ubc88\ud638|\u30d1\u30b9\u30b3\u30fc\u30c9|\u092a\u093e\u0938\u0935\u0930\u094d\u0921|\u09aa\u09be\u09b8\u0993\u09af\u09bc\u09be\u09b0\u09cd\u09a1|\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19"
@@ -489,7 +489,7 @@ _CELL = (
     r"[ \t\"'`*_:]{0,4}(?:\||\t|</(?:t[dh]|dt|b|strong|code|label)>\s{0,8}(?:</?(?:td|th|tr|dd|span)\b[^>\n]{0,40}>\s{0,8}){0,3})[ \t|]{0,6}"
     + _OPEN
 )
-_IS = r"[ \t]{1,2}(?:is|are|was|ist|lautet|est|es|\xe8|\xe9|sono|to|\xe4r|adalah|la|ir|olarak|\u03b5\u03af\u03bd\u03b1\u03b9|\u0647\u064a|\u0647\u0648|\u0627\u0633\u062a|\u2014|\u2013|-|now|:)[ \t]{1,3}[\"'`*\u201c(]{0,3}"
+_IS = r"[ \t]{1,2}(?:is|are|was|ist|lautet|est|es|\xe8|\xe9|sono|to|\xe4r|adalah|la|ir|olarak|\u03b5[\u03af\u03b9]\u03bd\u03b1\u03b9|\u0647\u064a|\u0647\u0648|\u0627\u0633\u062a|\u2014|\u2013|-|now|:)[ \t]{1,3}[\"'`*\u201c(]{0,3}"
 _VALUE = r"([^\s\"'`<>|\u201c\u201d]{5,99}[^\s\"'`<>|.,;:*)\]\u3002\uff0c\u201c\u201d])"
 _WHOSE = r"[^\n:=|<>{}()\[\]@]{0,32}?"
 _NAMED_KEY = r"([A-Za-z0-9_+/=-]{16,120})(?![\w(\[.])"

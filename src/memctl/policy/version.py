@@ -1,3 +1,3 @@
 """Which rules judged: written by scripts/docs from the rows, so that asking costs nothing."""
 
-RULES_VERSION = "7-d2a2e7f3016a"
+RULES_VERSION = "7-366c37864f14"

@@ -63,7 +63,9 @@ def config(
         row = _setting(ctx, wanted)
         held = row["value"]
         return PlainResult({"status": "ok"} | row, [held if isinstance(held, str) else json.dumps(held)])
-    return _change(ctx, wanted, _value(wanted, value or []) if action == "set" else None)
+    wanted_value = _value(wanted, value or []) if action == "set" else None
+    _check_plain(wanted, wanted_value)
+    return _change(ctx, wanted, wanted_value)
 
 
 # --- what holds ------------------------------------------------------------------------------------------------------
@@ -187,6 +189,22 @@ def _value(key: "Key", words: list[str]) -> Any:
     if problem:
         raise UsageError(problem, command="config")
     return value
+
+
+def _check_plain(key: "Key", value: Any) -> None:
+    """Raise UsageError for a value that holds a secret; rules and their examples are about such things."""
+    if key.section == "policy" or not isinstance(value, str):
+        return
+    from memctl.policy import MemoryPolicy
+
+    found = MemoryPolicy().judge(value, document=False).findings
+    rules = [f.rule for f in found if f.kind == "secret"]
+    if rules:
+        raise UsageError(
+            f"{key.path}: the value holds a secret ({rules[0]}), and the file would keep it: "
+            "let the command read it from its environment",
+            command="config",
+        )
 
 
 def _change(ctx: Context, key: "Key", value: Any) -> PlainResult:
