@@ -173,6 +173,24 @@ def test_a_release_elsewhere_is_none_here() -> None:
     assert "judged anew" in run("import", stdin=json.dumps(event)).notes
 
 
+def test_what_was_purged_elsewhere_and_is_here_stays() -> None:
+    kept = ok("remember", "We deploy on Fridays.").text.strip()
+    stone = {"record": "tombstone", "content_hash": stored()[0].content_hash, "item_id": "MEM-2", "source": "",
+             "purged_at": "2026-01-01"}  # fmt: skip
+    assert "is here; left alone" in run("import", stdin=json.dumps(stone)).notes
+    assert records(complete(), "tombstone") == []
+    with change() as store:  # the same words in another scope were purged here
+        store.run(
+            "INSERT INTO memory_tombstones(content_hash, item_id, source, purged_at) VALUES (?, 'MEM-2', '', '2026')",
+            (stone["content_hash"],),
+        )
+    data = complete()
+    assert restore(data, "fresh.db")["records"]["tombstone"] == 1
+    assert complete("fresh.db") == data
+    wrong = {"record": "retention", "item_id": kept, "kind": "forever", "rate": 0, "set_at": ""}
+    assert "expected keep or fade" in run("import", stdin=json.dumps(wrong)).notes
+
+
 # --- since, views ------------------------------------------------------------------------------------------------
 
 

@@ -30,8 +30,8 @@ FLOORS = (
 )
 #: Documented import points that hand names on from the rooms; nothing in the house may import them.
 FACES = {
-    "__init__", "__main__", "api", "ask", "chat", "consolidate", "export_import", "inspect", "loop", "mcp", "mount",
-    "proposer", "query", "similarity", "sync",
+    "__init__", "__main__", "api", "ask", "chat", "consolidate", "diff", "export_import", "inspect", "loop", "mcp",
+    "mount", "proposer", "query", "similarity", "sync",
 }  # fmt: skip
 #: The one command that starts something above its own floor: the server, imported when it is run.
 STARTS = {

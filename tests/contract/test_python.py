@@ -33,6 +33,7 @@ NAMES = {
     "export_import": "export_items import_items ImportResult",
     "proposer": "MemoryProposer",
     "consolidate": "ConsolidationPipeline",
+    "diff": "compute_diff resolve_diff_targets",
     "query": "normalize_query classify_mode suggest_budget cascade_query",
 }
 #: A model that says what it was asked last.
@@ -231,6 +232,26 @@ def test_consolidating_an_open_store() -> None:
         done = pipeline.run()
         assert (done["items_merged"], len(done["merge_chains"][0]["source_ids"]), store.count_items()) == (2, 2, 1)
         assert ConsolidationPipeline(store, ConsolidateConfig()).run(None)["scopes_processed"] == ["project"]
+
+
+def test_comparing_items_and_states() -> None:
+    from memctl.diff import compute_diff, resolve_diff_targets
+
+    with MemoryStore("m.db") as store:
+        store.write_item(MemoryItem(id="MEM-1", title="Retries", content="one\ntwo\nthree\nfour\n"))
+        store.update_item("MEM-1", {"content": "one\ntwo\nthree\n4\n", "tier": "mtm"})
+        store.write_item(MemoryItem(id="MEM-2", title="Retries", content="one\n"))
+        now, then, label, past = resolve_diff_targets(store, "MEM-1")
+        assert (label, past) == ("MEM-1 (current)", "MEM-1@rev1")
+        assert resolve_diff_targets(store, "MEM-1", revision=2)[3] == "MEM-1@rev2"
+        assert resolve_diff_targets(store, "MEM-1", "MEM-2")[2:] == ("MEM-1", "MEM-2")
+        for wrong in (("MEM-3",), ("MEM-1", "MEM-3"), ("MEM-1", "", 9)):
+            with pytest.raises(ValueError, match="not found"):
+                resolve_diff_targets(store, *wrong)
+    found = compute_diff(then, now, label_a=past, label_b=label, context_lines=0)
+    assert found["metadata_changes"] == [{"field": "tier", "old": "stm", "new": "mtm"}]
+    assert [line for line in found["content_diff"] if line[:1] in "+-"][2:] == ["-four\n", "+4\n"]
+    assert compute_diff(now, now)["identical"]
 
 
 def test_directives() -> None:

@@ -76,6 +76,8 @@ class RecordImport:
                     raise RecordRefused("skipped_dedup")
                 raise RecordRefused("skipped_conflict", f"{kind.name} {given[kind.key[0]]} is here with other values")
             if write:
+                if kind.table not in db.tables:
+                    raise InvalidLine(f"{kind.name}: this store has no table for it")
                 self._prepare(db, kind, given)
                 if not records.add_record(db, kind, row):
                     raise RecordRefused(
@@ -151,7 +153,11 @@ class RecordImport:
         return out
 
     def _prepare(self, db: Database, kind: records.RecordKind, given: dict[str, Any]) -> None:
-        """Make room for a record."""
+        """Make room for a record. Raises RecordRefused."""
+        if kind.name == "tombstone":
+            holders = items.ids_by_hash(db, [given["content_hash"]]).get(given["content_hash"], [])
+            if any(holder.id not in self._fresh for holder in holders):
+                raise RecordRefused("skipped_conflict", f"what was purged elsewhere, {given['item_id']}, is here")
         if kind.name == "revision":
             item_id = given["item_id"]
             if item_id not in self._fresh:

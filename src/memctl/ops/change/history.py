@@ -130,7 +130,7 @@ def diff(
     item, states = _find(ctx, id1, "diff", quarantined=False)
     if id2:
         other, _ = _find(ctx, id2, "diff", quarantined=False)
-        return _compared(item.id, other.id, (item.id, item), (other.id, other))
+        return compared(item.id, other.id, (item.id, item), (other.id, other))
     if not states:
         raise errors.RevisionMissing(id=item.id, what="there are none")
     before = states[max(len(states) - 2, 0)]
@@ -140,10 +140,12 @@ def diff(
             raise errors.RevisionMissing(id=item.id, what=f"not {revision}. Available: {numbers}")
         before = states[numbers.index(revision)]
     now, then = f"{item.id} (current)", f"{item.id}@rev{before.number}"
-    return _compared(now, then, (then, before.item), (now, item))
+    return compared(now, then, (then, before.item), (now, item))
 
 
-def _compared(label_a: str, label_b: str, old: "tuple[str, MemoryItem]", new: "tuple[str, MemoryItem]") -> PlainResult:
+def compared(
+    label_a: str, label_b: str, old: "tuple[str, MemoryItem]", new: "tuple[str, MemoryItem]", context_lines: int = 3
+) -> PlainResult:
     """What changes from one item or state to another; the labels are in the documented order, newest first."""
     from difflib import unified_diff
 
@@ -151,7 +153,8 @@ def _compared(label_a: str, label_b: str, old: "tuple[str, MemoryItem]", new: "t
     from memctl.text.similarity import similarity
 
     found = [change for change in changes(old[1], new[1]) if change.field in _COMPARED]
-    content = list(unified_diff(_line_ended(old[1].content), _line_ended(new[1].content), old[0], new[0]))
+    before, after = _line_ended(old[1].content), _line_ended(new[1].content)
+    content = list(unified_diff(before, after, old[0], new[0], n=context_lines))
     identical = not found and old[1].content == new[1].content
     score = round(similarity(old[1].content, new[1].content), 4)
     data = {
