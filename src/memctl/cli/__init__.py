@@ -110,8 +110,17 @@ def _context(given: parser.Given, console: Console) -> Context:
 
 
 def _keep_input(op: Operation, ctx: Context, argv: list[str], problem: BaseException) -> None:
+    from signal import SIG_IGN, SIGINT, signal
+
     from memctl.cli import kept_input
 
+    if isinstance(problem, KeyboardInterrupt):  # whoever presses Ctrl-C twice does not want to lose it either
+        before = signal(SIGINT, SIG_IGN)
+        try:
+            kept_input.keep(ctx, op.name, argv, problem)
+        finally:
+            signal(SIGINT, before)
+        return
     kept_input.keep(ctx, op.name, argv, problem)
 
 

@@ -122,7 +122,7 @@ def _hindrance(item: MemoryItem, standing: "Standing", tier: str) -> str:
 )
 def retain(
     ctx: Context,
-    words: Annotated[
+    said: Annotated[
         list[str],
         Arg("the items' ids, then keep, fade RATE, until WHEN or usual", metavar="MEM-ID… keep|fade RATE|until WHEN"),
     ],
@@ -135,8 +135,8 @@ def retain(
     """
     from memctl.store.items import retention
 
-    at = next((at for at, word in enumerate(words) if word in _HOW_LONG), 0)
-    given, how, values = words[:at], words[at] if at else "", words[at + 1 :]
+    at = next((at for at, word in enumerate(said) if word in _HOW_LONG), 0)
+    given, how, values = said[:at], said[at] if at else "", said[at + 1 :]
     if how not in _HOW_LONG or len(values) != (how in ("fade", "until")):
         raise errors.UsageError("give ids, then keep, fade RATE, until WHEN or usual", command="retain")
     rate, end = 0.0, None
