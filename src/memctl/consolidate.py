@@ -19,7 +19,8 @@ class ConsolidationPipeline:
         self, store: MemoryStore, config: ConsolidateConfig | None = None, policy: MemoryPolicy | None = None
     ) -> None:
         self.store = store
-        self.rules = consolidate.rules_of(ConsolidateConfig() if config is None else config)
+        how = ConsolidateConfig() if config is None else config
+        self.rules = consolidate.Rules(types=tuple(how.auto_promote_types), uses=how.usage_count_for_ltm)
         self.policy = MemoryPolicy() if policy is None else policy
 
     def run(self, scope: str | None = "project", dry_run: bool = False) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from memctl import MemoryItem, ids
 from memctl.types import MemoryProvenance
 from stores import add, change, check_index, stored
-from support import golden, ok, run
+from support import golden, ok, run, spawn
 
 A, B = "The gateway retries twice before it gives up.", "Actually, the gateway retries twice before it gives up"
 SOURCE = MemoryProvenance("chat", "s:1")
@@ -53,6 +53,29 @@ def test_a_second_run_finds_nothing_to_do() -> None:
     again = consolidated()
     assert (again["items_merged"], again["items_promoted"]) == (0, 0)
     assert active() == before
+
+
+def test_undo_takes_a_run_back(tmp_path: Path) -> None:
+    for text in (A, B):
+        ok("remember", text, "--importance", "0.8")
+    add("Over.", provenance=SOURCE, expires_at=ids.timestamp(ids.now_seconds() - 60))
+    add("Proved.", provenance=SOURCE, validation="verified")
+    (tmp_path / "doc.md").write_text("Raw words.\n")
+    ok("ingest", "--source", str(tmp_path / "doc.md"))
+    tables = ("memory_items", "memory_links", "memory_withheld", "memory_importance")
+
+    def rows() -> list[list[str]]:
+        with change() as db:
+            return [sorted(map(repr, db.rows(f"SELECT * FROM {table}"))) for table in tables]
+
+    before = rows()
+    done = consolidated()
+    assert (done["items_merged"], done["items_promoted"], done["items_released"], done["items_expired"]) == (2, 2, 1, 1)
+    assert rows() != before
+    ok("undo", done["run"])
+    assert rows() == before
+    with change() as db:
+        check_index(db)
 
 
 def test_a_dry_run_says_the_same_and_writes_nothing() -> None:
@@ -298,3 +321,62 @@ def test_a_model_replaces_nothing_that_a_person_verified_and_nothing_elsewhere()
     with change() as db:
         assert not db.item(kept).archived
         assert not db.item(other).archived
+
+
+# --- by itself, and for programs -----------------------------------------------------------------------------------
+
+
+def automatic(**keys: Any) -> None:
+    Path(".memory").mkdir(exist_ok=True)
+    ok("remember", "A store.")
+    for key, value in ({"automatic": True, "stm_threshold": 2} | keys).items():
+        ok("config", "set", f"consolidate.{key}", json.dumps(value))
+
+
+def chat() -> str:
+    answer = """python3 -c 'import sys; sys.stdin.read(); print("We deploy on Fridays, said the gateway.")'"""
+    return ok("chat", "--llm", answer, "--store", stdin="When?\n").notes
+
+
+@pytest.mark.parametrize(
+    ("keys", "merged"),
+    [({}, True), ({"automatic": False}, False), ({"enabled": False}, False), ({"stm_threshold": 50}, False)],
+    ids=str,
+)
+def test_a_chat_that_ends_consolidates_only_where_that_is_configured(keys: dict[str, Any], merged: bool) -> None:
+    automatic(**keys)
+    for text in (A, B):
+        add(text, provenance=SOURCE)
+    add("Raw.", provenance=SOURCE, injectable=False, withheld="raw")
+    chat()
+    left = {item.content for item in stored()}
+    assert (len({A, B} & left) == 1) is merged
+    with change() as db:
+        assert db.value("SELECT count(*) FROM memory_withheld WHERE reason = 'raw'") == 1
+        runs = [row[0] for row in db.rows("SELECT command FROM memory_runs ORDER BY number")]
+    assert ("consolidate" in runs) is merged
+
+
+def test_a_server_on_stdio_that_ends_consolidates_where_that_is_configured() -> None:
+    automatic()
+    for text in (A, B):
+        add(text, provenance=SOURCE)
+    done = spawn("serve", stdin=b"")
+    assert done.code == 0, done.notes
+    assert "[consolidate] 2 merged" in done.notes
+    assert len({A, B} & {item.content for item in stored()}) == 1
+
+
+def test_a_program_consolidates_by_the_documented_name() -> None:
+    from memctl import MemoryStore
+    from memctl.consolidate import ConsolidationPipeline
+
+    for text in (A, B):
+        add(text, provenance=SOURCE)
+    store = MemoryStore(".memory/memory.db")
+    pipeline = ConsolidationPipeline(store)
+    assert pipeline.run(dry_run=True)["merge_chains"][0]["dry_run"] is True
+    assert pipeline.run("other")["items_processed"] == 0
+    done = pipeline.run(scope=None)
+    assert (done["items_merged"], done["scopes_processed"]) == (2, ["project"])
+    store.close()

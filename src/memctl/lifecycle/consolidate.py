@@ -18,7 +18,6 @@ from memctl.text.duplicates import Statement, find_groups
 from memctl.types import MemoryItem
 
 if TYPE_CHECKING:
-    from memctl.config import ConsolidateConfig
     from memctl.policy import MemoryPolicy
 
 #: Uses from which an item is no longer short-term.
@@ -39,11 +38,6 @@ class Rules(NamedTuple):
     uses: int = 5
     release: bool = True
     promote: bool = True
-
-
-def rules_of(config: "ConsolidateConfig", tiers: Sequence[str] | None = None, *, promote: bool = True) -> Rules:
-    """The rules that the config file sets; of an empty list of tiers, all."""
-    return Rules(tuple(tiers or TIERS), tuple(config.auto_promote_types), config.usage_count_for_ltm, promote=promote)
 
 
 class Merge(NamedTuple):

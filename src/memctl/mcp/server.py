@@ -172,6 +172,10 @@ def run(built: BuiltServer, options: Mapping[str, Any], ctx: Context) -> None:
         else:
             ctx.note("Transport: stdio (local). Press Ctrl+C to stop.")
             code = stdio.serve(built.core) or None
+            if code is None:
+                from memctl.ops.care.consolidate import consolidate_at_end
+
+                consolidate_at_end(ctx)
     finally:
         _end(built.pool, code)
 

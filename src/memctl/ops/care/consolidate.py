@@ -1,16 +1,18 @@
 """memctl consolidate: near-duplicates become one, what proved itself is promoted, what is over is archived."""
 
+import os
 from collections.abc import Iterator, Sequence
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
-from memctl.names import DEFAULT_SCOPE, Tier
+from memctl.errors import MemctlError
+from memctl.names import DEFAULT_SCOPE, TIERS, Tier
 from memctl.operation import READ, WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Acting, WriteIn
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
-    from memctl.lifecycle.consolidate import Consolidation
+    from memctl.lifecycle.consolidate import Consolidation, Rules
     from memctl.types import MemoryItem
 
 #: Merge chains that a person sees; `--json` has them all.
@@ -73,7 +75,7 @@ def consolidate(
         scope = workspaces.named_workspace(ctx.db, workspace).scope
     if candidates:
         return _prompt(ctx, scope, budget)
-    rules = consolidation.rules_of(ctx.config.consolidate, tiers, promote=promote and not no_promote)
+    rules = _rules(ctx, tiers or TIERS, promote=promote and not no_promote)
     scopes = merging.list_scopes(ctx.db) if all_scopes else [scope]
     found = [consolidation.plan(ctx.db, ctx.policy, one, rules) for one in scopes]
     if not acting.dry_run:
@@ -81,7 +83,44 @@ def consolidate(
     data = report(found, dry_run=acting.dry_run)
     if all_scopes:
         data["scopes_processed"] = scopes
+    if any((*one.merges, *one.promoted, *one.released, *one.expired) for one in found) and not acting.dry_run:
+        data["run"] = ctx.db.journal.id if ctx.db.journal is not None else ""
     return PlainResult(data, list(_lines(data)))
+
+
+def _rules(ctx: Context, tiers: Sequence[str], *, promote: bool = True, release: bool = True) -> "Rules":
+    from memctl.lifecycle.consolidate import Rules
+
+    types, uses = ctx.config.consolidate.auto_promote_types, ctx.config.consolidate.usage_count_for_ltm
+    return Rules(tuple(tiers), tuple(types), uses, release=release, promote=promote)
+
+
+def consolidate_at_end(ctx: Context) -> None:
+    """Consolidate at the end of a session, where `consolidate.automatic` says so: scopes with enough short-term items.
+
+    It is a run of its own, releases nothing raw, and no failure of it is one of the session.
+    """
+    try:
+        if not (ctx.config.consolidate.automatic and ctx.config.consolidate.enabled and os.path.exists(ctx.db_path)):
+            return
+        from memctl.lifecycle import consolidate as consolidation
+        from memctl.store.filters import Filters
+        from memctl.store.items import items, merging
+
+        ctx.end_run()
+        ctx.begin_run("consolidate", "at the end of a session")
+        ctx.allow(WRITE)
+        least, rules = ctx.config.consolidate.stm_threshold, _rules(ctx, TIERS, release=False)
+        scopes = [
+            one for one in merging.list_scopes(ctx.db) if items.count(ctx.db, Filters((one,), tier="stm")) >= least
+        ]
+        plans = [consolidation.plan(ctx.db, ctx.policy, one, rules) for one in scopes]
+        done = report(consolidation.apply(ctx.db, ctx.policy, plans), dry_run=False)
+        if done["items_merged"] or done["items_promoted"] or done["items_expired"]:
+            ctx.note(f"[consolidate] {done['items_merged']} merged, {done['items_promoted']} promoted, "
+                     f"{done['items_expired']} expired")  # fmt: skip
+    except MemctlError as exc:
+        ctx.warn(f"[consolidate] not done: {exc.message}")
 
 
 def report(found: "Sequence[Consolidation]", *, dry_run: bool) -> dict[str, Any]:

@@ -68,6 +68,10 @@ class Chat(Result):
         finally:
             if self.conversation.spend.calls:
                 self.ctx.note(f"[chat] spent {self.conversation.spend.line()}")
+            if self.conversation.options.store:
+                from memctl.ops.care.consolidate import consolidate_at_end
+
+                consolidate_at_end(self.ctx)
 
     def _tell_failure(self, exc: errors.MemctlError | KeyboardInterrupt, what: str = "") -> None:
         """Say what went wrong with a turn, so that the chat can go on. Raises Ctrl-C again when nobody types."""
