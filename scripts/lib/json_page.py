@@ -158,6 +158,7 @@ path|string|the folder or file
 per_extension|object|files by extension
 per_folder|object|files, chunks and size by folder
 places_completed|integer|passages whose place was noted now
+preserve_mounts|boolean|whether the mounts stay
 previous_tokenizer|string?|the tokenizer before
 problems|integer|proposals that could not be used
 project_id|string?|the project of the conversation
@@ -228,6 +229,7 @@ total_files|integer|files
 total_items|integer|items
 total_lines|integer|lines that were read
 total_lost|integer|items that were lost
+total_records|integer|rows of all tables
 total_size|integer|bytes
 traces|array|each call of the model
 tree|string|the folders as a tree

@@ -175,3 +175,12 @@ def test_a_command_that_corrects_names_its_run() -> None:
     assert "run" not in ok("forget", item, "--json").json()
     ok("undo", done["run"])
     assert item in ok("list").text
+
+
+def test_what_is_said_beside_an_item_names_the_item() -> None:
+    item = remember(FRIDAY)
+    ok("retain", item, "keep")
+    ok("retain", item, "fade", "0.1")
+    assert [one["id"] for one in log()[0]["items"]] == [item]  # type: ignore[attr-defined]
+    for _ in range(2):
+        assert [one["id"] for one in ok("undo", "--json").json()["items"]] == [item]

@@ -216,6 +216,15 @@ def shape(name: str) -> tuple[set[str], set[str]]:
     return always, sometimes
 
 
+def test_every_command_has_its_json_described() -> None:
+    from scripts.lib import json_page
+
+    from memctl.ops import commands
+
+    assert set(commands()) == set(json_page.table())
+    assert all(json_page.keys_of(name) for name in commands() if name not in ("recall", "show", "export"))
+
+
 def test_documents_name_only_commands_that_exist() -> None:
     from memctl.ops import TABLE
 

@@ -31,8 +31,8 @@ GROUPS = ("Start", "Write", "Recall", "Look", "Change", "Move", "Care")
 
 #: What `memctl --help` says a line about; of the others it names the names.
 EVERYDAY = (
-    "init", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "forget", "ask", "chat", "status",
-    "config", "docs", "serve",
+    "init", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "forget", "undo", "ask", "chat",
+    "status", "config", "docs", "serve",
 )  # fmt: skip
 
 TABLE: dict[str, Row] = {
@@ -162,7 +162,8 @@ MEANT = {
     "ls": "list", "info": "status", "settings": "config", "set": "config", "man": "docs", "doc": "docs",
     "update": "sync", "load": "ingest", "index": "reindex", "dump": "export",
     "context": "recall", "inject": "recall", "delete": "forget", "remove": "forget", "rm": "forget",
-    "archive": "forget", "unforget": "restore", "replace": "supersede", "label": "tag", "modify": "edit",
+    "archive": "forget", "del": "forget", "drop": "forget", "revert": "undo", "rollback": "undo",
+    "unforget": "restore", "replace": "supersede", "label": "tag", "modify": "edit",
 }  # fmt: skip
 
 

@@ -19,6 +19,8 @@ _COLUMNS = (
 )
 #: How a run's name may begin; its twelve hex digits may be shortened to four.
 _PREFIXES = ("RUN-", "SCAN-")
+#: Parts whose keys are the ids of items.
+_SAID_OF_ITEMS = ("items", "importance", "palace_locations", "retention", "withheld")
 #: The parts of an item that an undo of its creation takes along, whatever the journal says of them.
 _BESIDE = ("memory_embeddings", "memory_revisions")
 
@@ -122,9 +124,14 @@ def newest_standing(db: Database, count: int) -> list[Run]:
 
 
 def changed_items(db: Database, run: Run, limit: int = -1) -> list[tuple[str, bool]]:
-    """The items that a run changed, by id, and whether it made them."""
-    sql = "SELECT key, before IS NULL FROM memory_undo WHERE run = ? AND part = 'items' ORDER BY key LIMIT ?"
-    return [(key, bool(made)) for key, made in db.rows(sql, (run.number, limit))]
+    """The items that a run changed, or what stands beside them, by id, and whether it made them."""
+    beside = ", ".join(f"'{part}'" for part in _SAID_OF_ITEMS)
+    found = db.rows(
+        f"SELECT key, max(part = 'items' AND before IS NULL) FROM memory_undo WHERE run = ? AND part IN ({beside}) "
+        "GROUP BY key ORDER BY key LIMIT ?",
+        (run.number, limit),
+    )
+    return [(key, bool(made)) for key, made in found]
 
 
 def count_changes(db: Database, run: Run) -> dict[str, int]:
@@ -231,6 +238,8 @@ class _Undoing:
         gone = self._without_named(gone)
         removed, others = self._remove(gone)
         restored, more = self._restore(back)
+        beside = (key for part, key in gone if part in _SAID_OF_ITEMS and part != "items")
+        restored = list(dict.fromkeys((*restored, *(key for key in beside if key not in set(removed)))))
         counts = {"run": self.given.id, "restored": len(restored), "removed": len(removed), "kept": len(self.kept)}
         events.log(self.db, "undo", None, counts)
         undone = [self.given.id] if restored or removed or others + more else []
@@ -318,12 +327,13 @@ class _Undoing:
             )
             if not self._put(self.tables[part], [_value(one) for one in json.loads(text)]):
                 self.kept.add((part, key))
-            elif part == "items":
+            elif part in _SAID_OF_ITEMS:
                 restored.append(key)
             else:
                 count += part != "revisions"
+        restored = list(dict.fromkeys(restored))
         now = self._texts(restored)
-        reworded = [(one,) for one in restored if there.get(one, now[one]) != now[one]]
+        reworded = [(one,) for one in restored if one in there and there[one] != now.get(one)]
         self.db.run_many("DELETE FROM memory_embeddings WHERE item_id = ?", reworded)
         self._tell(one for one in restored if one in there)
         return restored, count
