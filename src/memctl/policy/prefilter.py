@@ -74,14 +74,17 @@ _CORE = frozenset(
     b"ignore disregard forget instructions instruction previous system prompt override reveal password".split()
 )
 #: Words that stand in every fifth passage, and in every twentieth: rules are rather opened by others.
-_EVERYWHERE = "a is if this as not are from s will return when use name all t has you have no new any at data type"
-_OFTEN = (
+_EVERYWHERE_WORDS = (
+    "a is if this as not are from s will return when use name all t has you have no new any at data type"
+)
+_OFTEN_WORDS = (
     "list should import now more false must note number call key i n called following each user instead arguments time "
     "do your add order need without text types format before after read pass above re end print way system context "
     "write always message information run start https output request api session include model models allow what "
     "command append mode last input doesn update full next longer provide access calling close cannot state present "
     "keys automatically point"
 )
+_EVERYWHERE, _OFTEN = frozenset(_EVERYWHERE_WORDS.split()), frozenset(_OFTEN_WORDS.split())
 _LETTERS = frozenset(bytes([c]) for c in range(97, 123))
 _ROT13 = bytes.maketrans(b"abcdefghijklmnopqrstuvwxyz", b"nopqrstuvwxyzabcdefghijklm")
 _SPACED_NUMBER = lazy_regex(r"(?<![0-9])[0-9](?: [0-9]){2}")
@@ -305,7 +308,7 @@ def _commonness(group: str) -> int:
     words = set(group.split())
     if not words.isdisjoint(SIGNS):
         return sys.maxsize
-    return 4 * len(words.intersection(_EVERYWHERE.split())) + len(words.intersection(_OFTEN.split()))
+    return 4 * len(words & _EVERYWHERE) + len(words & _OFTEN)
 
 
 def _marks(text: str) -> int:
