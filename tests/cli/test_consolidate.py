@@ -191,6 +191,29 @@ def test_what_is_over_is_archived() -> None:
     assert consolidated()["items_expired"] == 0
 
 
+def test_what_has_faded_is_archived_and_what_is_kept_or_used_is_not() -> None:
+    long_ago = ids.timestamp(ids.now_seconds() - 86_400 * 40)
+    made_so: tuple[dict[str, Any], ...] = (
+        {"created_at": long_ago}, {"created_at": long_ago, "last_used_at": ids.timestamp()},
+        {"created_at": long_ago, "validation": "verified"}, {},
+    )  # fmt: skip
+    for number, fields in enumerate(made_so):
+        item = add(f"Item {number}.", provenance=SOURCE, **fields)
+        ok("retain", item.id, "fade", "0.1")
+    assert consolidated()["items_expired"] == 1
+    assert active() == ["Item 1.", "Item 2.", "Item 3."]
+
+
+def test_a_merged_item_is_kept_if_one_of_its_sources_was_to_be() -> None:
+    for number, text in enumerate((A, B)):
+        add(text, id=f"MEM-00000000000{number}", provenance=SOURCE)
+    ok("retain", "MEM-000000000000", "keep")
+    (chain,) = consolidated()["merge_chains"]
+    with change() as db:
+        rows = db.rows("SELECT kind FROM memory_retention WHERE item_id = ?", (chain["merged_id"],))
+    assert rows == [("keep",)]
+
+
 def test_links_of_the_sources_lead_to_the_merged_item() -> None:
     for number, text in enumerate((A, B, "Retries are capped."), 1):
         add(text, id=f"MEM-00000000000{number}", provenance=SOURCE)

@@ -37,6 +37,7 @@ DETAILS = {
     "memory_export": "exported truncated",
     "memory_import": "items imported skipped errors bytes",
     "memory_loop": "iterations stop_reason",
+    "memory_reset": "dry_run preserve_mounts total_records",
     "memory_reindex": "tokenizer_changed items_indexed dry_run tokenizer_change",
     "memory_stats": "",
     "memory_status": "",

@@ -20,6 +20,8 @@ from memctl.types import MemoryItem
 if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
 
+#: An item that was to fade is over when less than this share of its strength is left.
+_FADED = 0.05
 #: Uses from which an item is no longer short-term.
 _USES_FOR_MTM = 2
 
@@ -55,7 +57,7 @@ class Consolidation(NamedTuple):
 
     processed  how many statements were compared
     promoted   the new tier of items, by id, merged ones among them; released: items that were raw
-    expired    items whose time is over: they are archived
+    expired    items whose time is over, or that have faded: they are archived
     """
 
     scope: str
@@ -87,7 +89,14 @@ def plan(db: Database, policy: "MemoryPolicy", scope: str, rules: Rules) -> Cons
                 item.tier = promoted[item.id] = _allowed_tier(policy, item.tier, "ltm", item.provenance.source_id)
         merged = {source.id for merge in merges for source in merge.sources}
         released = [item_id for item_id in released if item_id not in merged]
-        return Consolidation(scope, processed, merges, promoted, released, merging.find_expired(db, scope))
+        over = [item_id for item_id in _find_over(db, scope) if item_id not in merged]
+        promoted = {item_id: tier for item_id, tier in promoted.items() if item_id not in over}
+        return Consolidation(scope, processed, merges, promoted, released, over)
+
+
+def _find_over(db: Database, scope: str) -> list[str]:
+    """Items whose time is over, and those that were to fade and have."""
+    return [*merging.find_expired(db, scope), *merging.find_faded(db, scope, _FADED)]
 
 
 def _find_promotions(
@@ -232,7 +241,7 @@ def apply(db: Database, policy: "MemoryPolicy", found: Sequence[Consolidation]) 
                 changes.setdefault(item_id, {})["injectable"] = 1
             merging.change_rows(db, changes, "promote")
             merging.release_rows(db, released)
-            over = set(merging.find_expired(db, one.scope))
+            over = set(_find_over(db, one.scope))
             expired = [item_id for item_id in one.expired if item_id in over]
             merging.change_rows(db, {item_id: {"archived": 1} for item_id in expired}, "expire")
             done.append(one._replace(merges=merges, promoted=promoted, released=released, expired=expired))

@@ -178,6 +178,7 @@ _ANSWERS = {
     "memory_export": {"exported": "count", "truncated": "truncated"},
     "memory_import": {"imported": "imported", "skipped": "skipped_dedup", "errors": "errors"},
     "memory_loop": {"iterations": "iterations", "stop_reason": "stop_reason"},
+    "memory_reset": {"dry_run": "dry_run", "preserve_mounts": "preserve_mounts", "total_records": "total_records"},
     "memory_reindex": {
         "dry_run": "dry_run", "tokenizer_change": "tokenizer_change", "tokenizer_changed": "tokenizer_changed",
         "items_indexed": "items_indexed",

@@ -192,7 +192,7 @@ def _who(state: "ItemState") -> str:
 def _plain(value: Any) -> str:
     """A value on one line."""
     if isinstance(value, dict):
-        value = [f"{key}={one}" for key, one in value.items() if one]
+        value = [f"{key}={one}" for key, one in value.items() if one and key != "created_at"]
     if isinstance(value, list):
         value = ", ".join(map(str, value))
     return one_line(str(value), _SHOWN) or "(nothing)"

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from memctl import ids
 from memctl.store.database import Database
 from memctl.store.filters import IS_PASSAGE
-from memctl.store.items import items
+from memctl.store.items import items, retention
 from memctl.store.items.attributes import get_importance, set_importance
 
 #: Why an item is not injectable, as SQL over `memory_withheld` as w: nothing that is recorded counts as policy.
@@ -85,6 +85,26 @@ def find_expired(db: Database, scope: str) -> list[str]:
     return [str(row[0]) for row in db.rows(sql, (ids.timestamp(), scope))]
 
 
+def find_faded(db: Database, scope: str, left: float) -> list[str]:
+    """Active items of a scope that were to fade, and of whose strength less than `left` is left, oldest first.
+
+    An item fades from the day on which it was last used, or made. What a person verified, and what policy holds back,
+    is not among them.
+    """
+    if "memory_retention" not in db.tables:
+        return []
+    today = ids.now_seconds()
+    found = db.rows(
+        "SELECT i.id, r.rate, since FROM (SELECT *, CAST(strftime('%s', substr(coalesce(last_used_at, "
+        "created_at), 1, 19)) AS REAL) AS since FROM memory_items) AS i "
+        "JOIN memory_retention AS r ON r.item_id = i.id LEFT JOIN memory_withheld AS w ON w.item_id = i.id "
+        f"WHERE r.kind = 'fade' AND i.archived = 0 AND i.scope = ? AND i.validation <> 'verified' "
+        f"AND {_STANDING} <> 'policy' ORDER BY i.created_at, i.id",
+        (scope,),
+    )
+    return [str(i) for i, rate, since in found if since and (1 - rate) ** ((today - since) / 86_400) < left]
+
+
 def still_active(db: Database, item_ids: Iterable[str]) -> set[str]:
     """Those of these items that nobody has archived, taken back or held back meanwhile."""
     sql = (
@@ -141,6 +161,7 @@ def replace_by(db: Database, merged: Mapping[str, Sequence[str]]) -> None:
                 if (said := [importance[source] for source in sources if source in importance])
             },
         )  # fmt: skip
+        _inherit_retention(db, merged)
         for table, columns in (
             ("memory_embeddings", "model_name, dimension, vector, created_at"),
             ("memory_palace_locations", "domain, room, shelf, card, assigned_at"),
@@ -150,3 +171,14 @@ def replace_by(db: Database, merged: Mapping[str, Sequence[str]]) -> None:
                 "ON CONFLICT(item_id) DO NOTHING",
                 [(new, sources[0]) for new, sources in merged.items()],
             )
+
+
+def _inherit_retention(db: Database, merged: Mapping[str, Sequence[str]]) -> None:
+    """Let items be kept if one of their sources is, and fade as the slowest of them if all of them do."""
+    found = retention.retention_of(db, (source for sources in merged.values() for source in sources))
+    for new, sources in merged.items() if found else ():
+        said = [found[source] for source in sources if source in found]
+        if any(one.kind == "keep" for one in said):
+            retention.set_retention(db, [new], retention.Retention("keep"))
+        elif said and len(said) == len(sources):
+            retention.set_retention(db, [new], min(said, key=lambda one: one.rate))
