@@ -191,6 +191,22 @@ def test_what_was_purged_elsewhere_and_is_here_stays() -> None:
     assert "expected keep or fade" in run("import", stdin=json.dumps(wrong)).notes
 
 
+def test_an_older_export_brings_nothing_of_a_purged_item() -> None:
+    """Neither the item, nor a revision that says what it said; not even in an earlier state of its own."""
+    purged = ok("remember", "The kestrel nests at the tower.").text.strip()
+    before = complete()
+    ok("edit", purged, "--content", "The kestrel has left the mill.")
+    ok("tag", purged, "+birds")
+    after = complete()
+    ok("purge", purged, "--yes")
+    for data in (before, after):
+        for part in (data, b"\n".join(line for line in data.splitlines() if b'"revision"' in line)):
+            run("import", stdin=part)
+            assert b"kestrel" not in complete()
+    ok("purge", "--again", purged)
+    assert restore(after, STORE)["imported"] > 0
+
+
 # --- since, views ------------------------------------------------------------------------------------------------
 
 
@@ -251,6 +267,11 @@ def test_a_wrong_record_is_named_and_the_others_come_in(line: dict[str, Any], pr
     assert problem in done.notes
     assert done.json()["records"] == {"link": 1}
     assert done.json()["errors"] == 1
+
+
+def test_a_number_that_json_cannot_say_again_is_refused() -> None:
+    line = '{"record": "session", "session_id": "s", "metadata": {"n": 1e400}}'
+    assert "session.metadata: Out of range" in run("import", stdin=line).notes
 
 
 @pytest.mark.parametrize(
