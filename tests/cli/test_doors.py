@@ -146,11 +146,10 @@ DOORS: dict[str, Callable[[], list[Result]]] = {
     "supersede with": lambda: [
         run("supersede", stated(), "The cache is cold.", flag, TOKEN) for flag in ("--title", "--tags")
     ],
-    **{
-        f"{name} for a reason": lambda name=name: [run(name, stated(), "--why", value) for value in (TOKEN, ORDER)]
-        for name in ("forget", "retract", "verify")
-    },
-    "purge for a reason": lambda: [run("purge", stated(), "--why", TOKEN, "--yes")],
+    "forget": lambda: [run("forget", stated(), "--why", value) for value in (TOKEN, ORDER)],
+    "retract": lambda: [run("retract", stated(), "--why", value) for value in (TOKEN, ORDER)],
+    "verify": lambda: [run("verify", stated(), "--why", value) for value in (TOKEN, ORDER)],
+    "purge": lambda: [run("purge", stated(), "--why", TOKEN, "--yes")],
     "retain": lambda: [run("retain", stated(), "until", TOKEN)],
     "push": lambda: [run("push", "zanzibar", "--source", file())],
     "push tags": lambda: [run("push", "zanzibar", "--source", file("# Clean\n"), "--tags", TOKEN)],
