@@ -288,7 +288,7 @@ class Operation:
         for name, (group, fields) in self._groups.items():
             if name not in kwargs:
                 kwargs[name] = group(**{field.name: kwargs.pop(field.name, field.default) for field in fields})
-        first = ctx.begin_run(self.name, kwargs.get("why") or kwargs.get("reason"))
+        first = ctx.begin_run(self.name, kwargs.get("reason"))
         try:
             return self.fn(ctx, *args, **kwargs)
         finally:
