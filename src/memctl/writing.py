@@ -94,8 +94,8 @@ class StatementBatch:
         """Those of the items that a model names which its statement may replace: active ones of the same scope, for
         which no person vouches and which policy does not hold back.
         """
-        from memctl.lifecycle.correct import protected_items
         from memctl.store.items import items
+        from memctl.store.quarantine import protected_items
 
         db = self.ctx.db
         found = items.get_many(db, dict.fromkeys(items.expand_id(db, word) for word in given))
@@ -119,6 +119,7 @@ class StatementBatch:
             return statements.StatementOutcomes([], 0)
         db, policy = self.ctx.db, self.ctx.policy
         how: dict[str, Any] = {"reason": reason, "importance": self._importance, "replaced": self._replaced}
+        how["by_model"] = self.door != "memctl-remember"
         similar = {}
         for item in self.items if len(self.items) <= MOST_NOTICED else ():
             some = notice.find_similar(db, item)

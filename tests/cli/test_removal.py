@@ -1,5 +1,6 @@
 """Deleting for good, how long items last, and what is noticed on write: purge, reset, retain, remember."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,10 @@ def remember(*words: str) -> str:
 
 
 def test_a_purge_is_dry_without_yes_and_leaves_nothing() -> None:
-    item = remember("The kestrel nests at the tower.")
+    item = remember("The kestrel nests at the tower.", "--why", "a kestrel was seen")
     ok("edit", item, "--content", "The kestrel nests at the mill.")
+    ok("forget", item, "--why", "no kestrel was there")
+    ok("restore", item)
     plan = ok("purge", item, "--json").json()
     assert (plan["status"], plan["ids"]) == ("dry_run", [item])
     assert "mill" in ok("recall", "kestrel").text
@@ -32,6 +35,24 @@ def test_a_purge_is_dry_without_yes_and_leaves_nothing() -> None:
     with change() as store:
         check_index(store)
         assert store.value("SELECT count(*) FROM memory_revisions") == 0
+
+
+def test_an_empty_filter_does_not_mean_everything() -> None:
+    item = remember("The kestrel nests at the tower.")
+    for words in ("--tags", ""), ("--tags", ","), ("--query", " "), ("--from", ""):
+        for command in ("purge", "forget"):
+            done = run(command, *words, "--yes")
+            assert done.code == 1 and f"{words[0]} is empty" in done.notes
+    assert [one["id"] for one in ok("list", "--json").json()] == [item]
+
+
+def test_a_reset_leaves_no_words_in_the_file() -> None:
+    remember("The kestrel nests at the tower.", "--tags", "osprey")
+    ok("reset", "--confirm")
+    for ending in ("", "-wal"):
+        path = Path(STORE + ending)
+        assert not path.exists() or not {b"kestrel", b"osprey"} & set(re.findall(rb"[a-z]+", path.read_bytes()))
+    assert "too long ago" not in run("undo", ok("log", "--json").json()["runs"][0]["run"]).notes
 
 
 def test_what_was_purged_is_not_stored_again_unless_a_person_says_so() -> None:

@@ -509,6 +509,37 @@ def test_what_a_person_vouches_for_is_not_corrected_by_a_model() -> None:
     assert {item.id for item in items() if item.archived} == set()
 
 
+def test_what_a_model_repeats_adds_nothing_to_what_a_person_vouches_for() -> None:
+    text = "The gateway retries twice."
+    item = ok("remember", "-q", text, "--db", DB).text.strip()
+    ok("verify", item, "--db", DB)
+    before = items()
+    calls: list[Call] = [
+        ("memory_write", {"title": "t", "content": text, "tags": ["x"], "importance": 1}),
+        ("memory_propose", {"items": [{"title": "t", "content": text, "tags": ["x"], "why_store": "w"}]}),
+    ]
+    for call in calls:
+        one(call)
+    ok("pull", "--tags", "x", "--db", DB, stdin=text)
+    assert items() == before
+    ok("remember", text, "--tags", "y", "--db", DB)
+    assert items()[0].tags == ["y"]
+
+
+def test_what_a_person_retracted_or_put_away_is_not_changed_by_a_model() -> None:
+    wrong, gone = (
+        ok("remember", "-q", f"The gateway retries {n}.", "--db", DB).text.strip() for n in ("once", "twice")
+    )
+    ok("retract", wrong, "--db", DB)
+    ok("forget", gone, "--db", DB)
+    before = items()
+    for validation in ("unverified", "contested"):
+        answer = one(("memory_update", {"id": wrong, "validation": validation}))
+        assert "it was retracted" in refusal(answer)
+    assert "it is archived" in refusal(one(("memory_update", {"id": gone, "content": "It never does."})))
+    assert items() == before
+
+
 def test_a_model_corrects_what_is_free() -> None:
     item = ok("remember", "-q", "The gateway retries twice.", "--db", DB).text.strip()
     done = one(("memory_update", {"id": item, "tags": ["a", "b"], "confidence": 0.7, "validation": "contested"}))

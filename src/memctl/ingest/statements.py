@@ -18,7 +18,7 @@ from memctl.store.documents.passages import get_positions
 from memctl.store.items import attributes, events
 from memctl.store.items import items as store
 from memctl.store.items.attributes import ImportanceChanges
-from memctl.store.quarantine import standings
+from memctl.store.quarantine import protected_items, standings
 from memctl.text import clean, source_trust
 from memctl.types import MemoryItem
 
@@ -72,12 +72,14 @@ def store_long_statements(
     reason: str,
     importance: Mapping[str, float] | None = None,
     replaced: Mapping[str, Sequence[str]] | None = None,
+    by_model: bool = False,
 ) -> StatementOutcomes:
     """Store governed statements of any length: what is too long for policy is stored in parts.
 
     reason      stands in the revisions ("pull")
     importance  how much an item matters, by its id; its parts matter as much
     replaced    by an item's id those that it supersedes; of several parts the first does
+    by_model    as for `store_statements`
     """
     said, old = dict(importance or {}), dict(replaced or {})
     parts: list[MemoryItem] = []
@@ -95,7 +97,9 @@ def store_long_statements(
             old[divided[0].id] = old[given_id]
     outcomes = []
     if parts:
-        outcomes = store_statements(db, policy, parts, reason=reason, wholes=wholes, importance=said, replaced=old)
+        outcomes = store_statements(
+            db, policy, parts, reason=reason, wholes=wholes, importance=said, replaced=old, by_model=by_model
+        )
     return StatementOutcomes(outcomes, sum(o.id in redacted for o in outcomes if o.kind == "stored"))
 
 
@@ -109,6 +113,7 @@ def store_statements(
     importance: Mapping[str, float] | None = None,
     replaced: Mapping[str, Sequence[str]] | None = None,
     again: bool = False,
+    by_model: bool = False,
 ) -> list[StatementOutcome]:
     """Judge statements and store them in one transaction; what became of each, in the order given.
 
@@ -121,6 +126,7 @@ def store_statements(
     replaced    by an item's id those that it supersedes: they are archived once the item, or one that says the same,
                 may be given to a model; what policy holds back, or what is to expire, replaces nothing
     again       what was purged before is stored
+    by_model    nothing is added to an item that a person vouches for
     """
     judge = ItemPolicy(policy)
     verdicts = []
@@ -131,6 +137,7 @@ def store_statements(
         if again:
             tombstones.lift(db, hashes=[item.content_hash for item in items])
         writer = _StatementWriter(db, judge, importance or {}, dict(zip((i.id for i in items), wholes, strict=False)))
+        writer.by_model = by_model
         outcomes = writer.write(items, verdicts, reason)
         for at, item in enumerate(items if replaced else ()):
             done = outcomes[at]
@@ -202,6 +209,8 @@ class _StatementWriter:
         # (content hash, scope, corpus or None for any, whether it is held back) -> the item that says it
         self.known: dict[tuple[str, str, str | None, bool], MemoryItem] = {}
         self.purged: set[str] = set()  # hashes of what somebody purged
+        self.by_model = False
+        self.protected: set[str] = set()  # what a person vouches for
         self.held: dict[str, PolicyVerdict] = {}
         self.fresh: dict[str, MemoryItem] = {}
         self.changed: dict[str, MemoryItem] = {}
@@ -231,8 +240,10 @@ class _StatementWriter:
         passages = get_positions(self.db, wanted)
         if self.importance:
             self.said.look(self.db, wanted)
-        now = ids.timestamp()
-        for item in store.get_many(self.db, wanted):
+        now, there = ids.timestamp(), store.get_many(self.db, wanted)
+        if self.by_model:
+            self.protected = set(protected_items(self.db, there))
+        for item in there:
             # A passage lives and dies with its document, a raw one is not in recall, an expired one is gone: a
             # statement that relied on one of these would be lost with it.
             gone = item.expires_at is not None and item.expires_at <= now
@@ -259,7 +270,7 @@ class _StatementWriter:
             if held and self._is_released(there, verdict):
                 held, reasons = False, ()
             matters = is_more = False
-            if not held:
+            if not held and there.id not in self.protected:
                 matters = self.said.rises(there.id, self.importance.get(item.id))
                 is_more = absorb_duplicate(there, item)
                 if is_more and there.id not in self.fresh:

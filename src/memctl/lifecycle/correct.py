@@ -189,24 +189,3 @@ def promote_items(db: Database, item_ids: "Iterable[str]", tier: str) -> list[Pr
             events.log(db, "promote", item.id, {"from_tier": item.tier, "to_tier": to_tier})
             done.append(Promoted(item.id, item.tier, to_tier, raw))
     return done
-
-
-# --- what a model may not change --------------------------------------------------------------------------------------
-
-
-def protected_items(db: Database, given: "Sequence[MemoryItem]") -> dict[str, str]:
-    """Those of these items that a model may not change, and why: a person vouches for them, or policy holds them.
-
-    A pin is a person's place for an item.
-    """
-    found = quarantine.standings(db, given)
-    pinned = attributes.pinned_ids(db, [item.id for item in given])
-    out = {}
-    for item in given:
-        if item.validation == "verified":
-            out[item.id] = "a person verified it"
-        elif item.id in pinned:
-            out[item.id] = "a person pinned it"
-        elif found[item.id].is_held:
-            out[item.id] = "policy holds it back"
-    return out

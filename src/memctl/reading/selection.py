@@ -65,6 +65,9 @@ def select_items(
     Raises UsageError where neither ids nor a filter say which, and where nobody can be asked.
     """
     narrow = (wanted.query, wanted.tags, wanted.type, wanted.source, wanted.since, wanted.until)
+    for name, said in (("query", wanted.query), ("tags", wanted.tags), ("from", wanted.source)):
+        if said is not None and not "".join(said).strip():  # as of an unset variable: it would mean everything
+            raise errors.UsageError(f"--{name} is empty", command=command)
     is_filtered = any(value is not None for value in narrow)
     if given is not None:
         if is_filtered:
@@ -189,7 +192,7 @@ def refuse_protected(ctx: Context, found: Sequence[MemoryItem], command: str) ->
     """Raise ToolRefused when a model calls, and a person vouches for one of them, or policy holds it back."""
     if ctx.bounds is None:
         return
-    from memctl.lifecycle.correct import protected_items
+    from memctl.store.quarantine import protected_items
 
     for item_id, why in protected_items(ctx.db, found).items():
         ctx.refuse_to_tools(f"change {item_id}: {why}", f"memctl {command} {item_id}")

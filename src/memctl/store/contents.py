@@ -7,6 +7,7 @@ from memctl.annotations import Any
 from memctl.store.database import Database, index_state
 from memctl.store.items import events
 from memctl.store.journal import for_good
+from memctl.store.quarantine import erase_traces, overwrite_deleted
 from memctl.store.search import fts
 
 #: In `schema_meta`: when the store was last checked and found sound, and when it was last backed up.
@@ -71,6 +72,8 @@ def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_i
 
 def reset_store(db: Database, *, preserve_mounts: bool, dry_run: bool) -> dict[str, Any]:
     """Delete every item and what hangs on it; returns how many rows of each table went (or would go)."""
+    if not dry_run:
+        overwrite_deleted(db)
     tables = [*_CLEARED_TABLES, *([] if preserve_mounts else ["memory_mounts", "memory_mount_options"])]
     with db.snapshot() if dry_run else for_good(db, ()):
         counts: dict[str, Any] = {t: int(db.value(f"SELECT count(*) FROM {t}")) for t in tables}
@@ -81,6 +84,7 @@ def reset_store(db: Database, *, preserve_mounts: bool, dry_run: bool) -> dict[s
             events.log(db, "reset", None, {"preserve_mounts": preserve_mounts, "tables_cleared": cleared})
     if not dry_run:
         with suppress(errors.MemctlError):  # another reader may hold the file
+            erase_traces(db)
             db.run("VACUUM")  # which may renumber rows
             fts.repair_index(db, None)
             db.run("PRAGMA wal_checkpoint(TRUNCATE)")

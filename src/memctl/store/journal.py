@@ -202,6 +202,8 @@ def for_good(db: "Database", keys: Sequence[str], **what: int) -> Iterator[None]
             "(SELECT 1 FROM json_each(key) AS k WHERE k.value IN (?*)))",
             keys=keys,
         )
+        # Why somebody changed a row may quote it.
+        db.run_many("UPDATE memory_runs SET reason = '' WHERE number = ?", [(n,) for n in {row[0] for row in found}])
         db.run_many("DELETE FROM memory_undo WHERE run = ? AND part = ? AND key = ?", found)
 
 

@@ -8,7 +8,7 @@ from memctl.store import tombstones
 from memctl.store.database import Database
 from memctl.store.documents import corpus
 from memctl.store.filters import Filters
-from memctl.store.items import events, items
+from memctl.store.items import attributes, events, items
 from memctl.store.journal import for_good
 from memctl.types import MemoryItem
 
@@ -124,7 +124,7 @@ def record_release(db: Database, item_id: str, reason: str, rules: Iterable[str]
 def purge(db: Database, item_ids: Sequence[str], reason: str, *, bury: bool = False) -> int:
     """Delete items and all that hangs on them, the traces in the index and in freed pages too; returns how many.
 
-    What was done with them stays in the event log, which holds no contents.
+    What was done with them stays in the event log, but for the reasons, which may quote them.
 
     bury  their words leave a tombstone, so that nothing brings them back
     """
@@ -136,6 +136,7 @@ def purge(db: Database, item_ids: Sequence[str], reason: str, *, bury: bool = Fa
         corpus.drop_items(db, item_ids, (item.provenance.source_id for item in going))
         for table, column in _TABLES:
             db.run_many(f"DELETE FROM {table} WHERE {column} = ?", [(item_id,) for item_id in item_ids])
+        events.drop_reasons(db, item_ids)
         for item_id in item_ids:
             events.log(db, "purge", item_id, {"reason": reason})
     erase_traces(db)
@@ -152,3 +153,21 @@ def erase_traces(db: Database) -> None:
     if "memory_items_fts" in db.tables:
         db.run("INSERT INTO memory_items_fts(memory_items_fts) VALUES ('optimize')")
     db.run("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def protected_items(db: Database, given: "Sequence[MemoryItem]") -> dict[str, str]:
+    """Those of these items that a model may not change, and why: a person vouches for them, or policy holds them.
+
+    A pin is a person's place for an item.
+    """
+    found = standings(db, given)
+    pinned = attributes.pinned_ids(db, [item.id for item in given])
+    out = {}
+    for item in given:
+        if item.validation == "verified":
+            out[item.id] = "a person verified it"
+        elif item.id in pinned:
+            out[item.id] = "a person pinned it"
+        elif found[item.id].is_held:
+            out[item.id] = "policy holds it back"
+    return out

@@ -197,7 +197,9 @@ def _once(done: Undone) -> Undone:
 def _check_undoable(db: Database, run: Run) -> None:
     """Raise RunFinal for a run of which nothing is kept."""
     if db.value("SELECT 1 FROM memory_undo WHERE run = ? LIMIT 1", (run.number,)) is None:
-        reason = "it deleted for good" if run.summary and "forgotten_at" not in run.summary else "it is too long ago"
+        reason = "nothing is kept of what it changed"
+        if run.summary:
+            reason = "it is too long ago" if "forgotten_at" in run.summary else "it deleted for good"
         raise errors.RunFinal(run=run.id, command=run.command, reason=reason)
 
 

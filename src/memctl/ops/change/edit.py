@@ -75,6 +75,10 @@ def edit(
     refuse_protected(ctx, [item], "edit")
     if validation == "verified":
         ctx.refuse_to_tools(f"verify {item.id}", f"memctl verify {item.id}")
+    if item.archived:
+        ctx.refuse_to_tools(f"change {item.id}: it is archived", f"memctl restore {item.id}")
+    if item.validation == "retracted" and validation not in (None, "retracted"):
+        ctx.refuse_to_tools(f"say that {item.id} may be right: it was retracted", f"memctl verify {item.id}")
     given = {
         "title": title, "content": content, "tags": tags, "type": type, "tier": tier, "confidence": confidence,
         "scope": scope, "validation": validation,

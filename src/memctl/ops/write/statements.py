@@ -317,10 +317,10 @@ def pull(
     a fence among prose may be an example of anything). Anything else becomes a note; one that is longer than policy
     allows a statement is stored in parts, and secrets in it are redacted. Injected memory that the model repeats is
     left out. A refusal and an answer that says nothing ("I'm sorry, but …", "ok") are not stored. A statement that the
-    store has already adds its tags and its source to that item. MEMCTL_SESSION names the session in the
-    source. Without --json and --tee nothing is printed on stdout; --tee passes the answer on, without the proposals
-    in it. When it fails, because the store is locked, the disk full or a setting wrong, the input is kept in a file;
-    stderr names it.
+    store has already adds its tags and its source to that item, unless a person verified or pinned it. MEMCTL_SESSION
+    names the session in the source. Without --json and --tee nothing is printed on stdout; --tee passes the answer on,
+    without the proposals in it. When it fails, because the store is locked, the disk full or a setting wrong, the input
+    is kept in a file; stderr names it.
     """
     batch = StatementBatch(ctx, "memctl-pull", target)
     if tee and ctx.json:

@@ -31,6 +31,15 @@ def log(
     )
 
 
+def drop_reasons(db: Database, item_ids: Sequence[str]) -> None:
+    """Take out of the events of items why somebody did what they tell."""
+    db.run_many(
+        "UPDATE memory_events SET details_json = json_remove(details_json, '$.reason') "
+        "WHERE item_id = ? AND json_valid(details_json)",
+        [(item_id,) for item_id in item_ids],
+    )
+
+
 def list_events(
     db: Database, item_id: str | None = None, action: str | None = None, limit: int = 100
 ) -> list[MemoryEvent]:
