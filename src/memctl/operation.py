@@ -180,6 +180,11 @@ class Param:
         return text if self.arg.path else utf8(text)
 
 
+def _listed(param: Param, value: Any) -> Any:
+    """A value that a program gives, as a list where the parameter is one."""
+    return param.value(value) if param.many and isinstance(value, str) else value
+
+
 def utf8(text: str) -> str:
     """`text` as storable Unicode: bytes of a command line that are not UTF-8 become U+FFFD."""
     if text.isascii():
@@ -273,10 +278,13 @@ class Operation:
     def __call__(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
         """Run it as a plain function; the context learns what the store may be opened for.
 
-        The fields of a group are given by their own names, or the group as a whole.
+        The fields of a group are given by their own names, or the group as a whole. One word where a list belongs is
+        what it is on the command line: a list of that word, or of its parts between commas.
         """
         ctx.allow(self.access)
-        self.params()
+        params = self.params()
+        args = (*(_listed(param, value) for param, value in zip(params, args, strict=False)), *args[len(params) :])
+        kwargs |= {param.name: _listed(param, kwargs[param.name]) for param in params if param.name in kwargs}
         for name, (group, fields) in self._groups.items():
             if name not in kwargs:
                 kwargs[name] = group(**{field.name: kwargs.pop(field.name, field.default) for field in fields})

@@ -57,9 +57,10 @@ def test_a_file_that_is_there_is_kept_unless_force_is_said(filled: list[str]) ->
     assert texts_in("copy.db") == sorted(filled)
 
 
-@pytest.mark.parametrize("name", [STORE, f"{STORE}-wal", "folder", "missing/copy.db"])
+@pytest.mark.parametrize("name", [STORE, f"{STORE}-wal", "folder", "missing/copy.db", "pipe"])
 def test_some_places_are_refused(filled: list[str], name: str) -> None:
     os.mkdir("folder")
+    os.mkfifo("pipe")  # stands for a device, which root could replace
     for more in ((), ("--force",)):
         assert run("backup", name, *more).code == 1
     assert texts_in(STORE) == sorted(filled)

@@ -70,6 +70,12 @@ def load(name: str) -> Operation:
 
 WORDS = "The zanzibar cache is warm."
 
+
+def stated() -> str:
+    """The id of a statement that is in the store."""
+    return ok("remember", WORDS, "-q").text.strip()
+
+
 #: What comes in through which door. Each is run in a store that exists.
 DOORS: dict[str, Callable[[], list[Result]]] = {
     "pull a note": lambda: [run("pull", stdin=f"The zanzibar token is {TOKEN}.")],
@@ -130,6 +136,21 @@ DOORS: dict[str, Callable[[], list[Result]]] = {
         tool("session-store", proposal(), "s:1", source_doc=TOKEN),
         run("session", "show", "s:1"),
     ],
+    "edit": lambda: [
+        run("edit", stated(), flag, value)
+        for value in (TOKEN, BOTH)
+        for flag in ("--title", "--content", "--tags", "--scope")
+    ],
+    "tag": lambda: [run("tag", stated(), "--with", TOKEN)],
+    "supersede": lambda: [run("supersede", stated(), BOTH), run("supersede", stated(), ORDER)],
+    "supersede with": lambda: [
+        run("supersede", stated(), "The cache is cold.", flag, TOKEN) for flag in ("--title", "--tags")
+    ],
+    "forget": lambda: [run("forget", stated(), "--why", value) for value in (TOKEN, ORDER)],
+    "retract": lambda: [run("retract", stated(), "--why", value) for value in (TOKEN, ORDER)],
+    "verify": lambda: [run("verify", stated(), "--why", value) for value in (TOKEN, ORDER)],
+    "purge": lambda: [run("purge", stated(), "--why", TOKEN, "--yes")],
+    "retain": lambda: [run("retain", stated(), "until", TOKEN)],
     "push": lambda: [run("push", "zanzibar", "--source", file())],
     "push tags": lambda: [run("push", "zanzibar", "--source", file("# Clean\n"), "--tags", TOKEN)],
     "push stdin": lambda: [run("push", "zanzibar", "--source", "-", stdin=BOTH)],
@@ -371,6 +392,9 @@ def test_no_argument_of_a_writer_lets_a_secret_in(op: Operation, param: Param) -
 
 def test_no_door_is_forgotten() -> None:
     """An operation that writes belongs among the doors, unless it takes in nothing that could be remembered."""
-    takes_nothing_in = {"reindex", "embed", "session", "workspace-remove"}
+    takes_nothing_in = {
+        "reindex", "embed", "session", "workspace-remove", "restore", "promote", "undo", "reset", "consolidate",
+        "doctor", "vacuum",
+    }  # fmt: skip
     driven = {name.split()[0] for name in DOORS} | {"sync", "inspect", "quarantine", "workspace-register"}  # by others'
     assert {name for name in TABLE if load(name).access in (WRITE, CREATE)} - takes_nothing_in - driven == set()

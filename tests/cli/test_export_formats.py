@@ -70,6 +70,17 @@ def test_notes_and_back() -> None:
 
 
 @pytest.mark.usefixtures("sample")
+def test_a_note_of_another_kind_beside_them_gets_an_id() -> None:
+    notes()
+    Path("out/README.md").write_text("# Readme\n\nThe notes are exported on Fridays.\n")
+    for _ in range(2):
+        ok("import", "out", "--db", "fresh.db", "-q")
+    found = {line["title"]: line["id"] for line in lines("fresh.db")}
+    assert len(found) == 4
+    assert found["Readme"].startswith("MEM-")
+
+
+@pytest.mark.usefixtures("sample")
 def test_notes_that_git_has_given_other_line_ends() -> None:
     notes()
     for name in files():

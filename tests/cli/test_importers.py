@@ -181,6 +181,12 @@ def test_an_export_of_mem_context() -> None:
     assert links() == [("Short answers.", "supports", port.content)]
 
 
+def test_an_export_of_mem_context_with_tags_that_are_none() -> None:
+    memory = {"id": "m1", "content": "The port is 8080.", "type": "semantic", "tags": 5}
+    Path("export.json").write_text(json.dumps({"_format": "mem-context-export/1", "memories": [memory]}))
+    assert load("export.json")["imported"] == 1
+
+
 ENTITIES = [
     {"type": "entity", "name": "Alice", "entityType": "person", "observations": ["Works on the API.", "Likes tea."]},
     {"type": "entity", "name": "API", "entityType": "service", "observations": []},

@@ -48,8 +48,8 @@ def test_the_documented_statistics(db: Store) -> None:
     hold(db, "/w/z.md")
     stats = look(db).stats
     assert list(stats) == [
-        "total_files", "total_chunks", "total_size", "per_folder", "per_extension", "top_largest", "observations",
-        "observation_thresholds", "languages", "staleness", "tokens",
+        "total_files", "total_chunks", "total_size", "per_folder", "per_extension", "extensions", "top_largest",
+        "observations", "observation_thresholds", "languages", "staleness", "tokens",
     ]  # fmt: skip
     assert (stats["total_files"], stats["total_chunks"], stats["total_size"], stats["tokens"]) == (4, 5, 47, 12)
     assert stats["per_folder"] == {

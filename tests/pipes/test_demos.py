@@ -13,7 +13,7 @@ DEMOS = Path(__file__).resolve().parents[2] / "demos"
 STORIES = {
     "main-pipe.sh": ["--- End Memory (", "3. What was stored:", "Import complete"],
     "ingest-recall.sh": [
-        "[QUARANTINED]", "No injectable items matched", "handbook/sessions.md:1-9", "--- End Memory",
+        "[RAW]", "No injectable items matched", "handbook/sessions.md:1-9", "--- End Memory",
         "No matching items",
     ],
     "folder-ask.sh": [

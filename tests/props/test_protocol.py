@@ -70,6 +70,7 @@ def test_the_id_of_a_broken_line_is_found(number: int | str, cut: int) -> None:
         (b'{"jsonrpc":"2.0","id":7}', -32600, 7),
         (b'{"jsonrpc":"2.0","id":7,"method":9}', -32600, 7),
         (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}', -32602, 7),
+        (b'{"jsonrpc": "2.0", "id": 1e400, "method": "ping"}', -32600, None),
     ],
 )
 def test_what_is_no_request_is_answered(line: bytes, code: int, number: int | None) -> None:

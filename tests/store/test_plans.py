@@ -47,6 +47,7 @@ _MUCH = re.compile(rf"SCAN {_LARGE}\b|SEARCH {_LARGE} USING (COVERING )?INDEX {_
 _BOUNDED = re.compile(
     r"EXISTS \(SELECT 1 FROM memory_items WHERE scope|SELECT (1|rowid) FROM memory_items WHERE scope .* LIMIT"
     r"|FROM memory_events WHERE action = 'release'"  # by a person, one by one
+    r"|DELETE FROM memory_events WHERE action IN"  # what is too old, once a day
     r"|pragma_table_xinfo"  # the columns of the schema
 )
 

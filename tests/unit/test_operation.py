@@ -113,6 +113,10 @@ class Ctx:
     def allow(self, access: str) -> None:
         self.allowed += (access,)
 
+    def begin_run(self, *_: object) -> bool:
+        """Whether the operation is the first one: here it never is."""
+        return False
+
 
 @pytest.mark.parametrize(
     ("name", "text", "value"),
@@ -196,3 +200,20 @@ def test_calling_an_operation_tells_the_context_what_it_needs() -> None:
 
 def test_marks_are_the_same_on_both_sides() -> None:
     assert (output.MARK_ON, output.MARK_OFF) == (MARK_ON, MARK_OFF)
+
+
+@operation(access=READ)
+def pack(
+    ctx: Any,
+    id: Annotated[list[str] | None, Arg("the ids")] = None,
+    *,
+    tags: Annotated[list[str] | None, Arg("tags", "--tags", comma=True)] = None,
+) -> Result:
+    """Pack."""
+    return id, tags  # type: ignore[return-value]
+
+
+def test_a_program_may_give_one_word_where_a_list_belongs() -> None:
+    assert pack(Ctx(), "one,two", tags="a, b") == (["one,two"], ["a", "b"])
+    assert pack(Ctx(), id="one") == (["one"], None)
+    assert pack(Ctx(), ["one", "two"]) == (["one", "two"], None)

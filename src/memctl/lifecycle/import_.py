@@ -164,7 +164,7 @@ class _ImportRun:
         self.there: dict[_ItemKey, list[MemoryItem]] = {}
         self.held: set[str] = set()
         self.archived: set[str] = set()
-        self.purged: set[str] = set()  # hashes of what somebody purged here
+        self.purged: set[str] = set()  # hashes and ids of what somebody purged here
         self.batch: dict[str, MemoryItem] = {}  # what is to be written of this batch, and what is to change
         self.changed: dict[str, MemoryItem] = {}
         self.importance = ImportanceChanges()
@@ -263,7 +263,9 @@ class _ImportRun:
         self.by_id = {item.id: item for item in store.get_many(db, given)}
         keys = {make_key(line.item) for line in lines}
         scopes = {(key.content_hash, key.scope) for key in keys}
-        self.purged = tombstones.purged_hashes(db, {key.content_hash for key in keys})
+        self.purged = tombstones.purged_hashes(db, {key.content_hash for key in keys}) | tombstones.purged_ids(
+            db, given
+        )
         known = store.ids_by_hash(db, {key.content_hash for key in keys})
         wanted = [k.id for content_hash, ks in known.items() for k in ks if (content_hash, k.scope) in scopes]
         why = store.withheld_reasons(db, wanted)
@@ -293,7 +295,8 @@ class _ImportRun:
                 self.alias.setdefault(given_id, same)
             candidates = self.there.get(key, ())
             return self._merge(judged, self.batch.get(same) or next((c for c in candidates if c.id == same), None))
-        if key.content_hash in self.purged:
+        if key.content_hash in self.purged or given_id in self.purged:  # an earlier state of it was meant, too
+            self.records.purged.add(given_id)
             return self._leave_alone(judged, "what it says was purged here")
         if key.content_hash in self.archived and not key.gone:
             return self._leave_alone(judged, "what it says was archived here")

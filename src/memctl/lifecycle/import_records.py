@@ -1,7 +1,8 @@
 """What stands beside items, into a store: the records of a complete export, each judged by policy and merged.
 
 A record that is here already is a duplicate; one that is here with other values is left alone, and told. What belongs
-to an item that policy refused does not come in. The history of an item that is new here is the one of the file; of an
+to an item that policy refused does not come in, nor what belongs to one that was purged here: its revisions say what it
+said. The history of an item that is new here is the one of the file; of an
 item that was here already, both histories are put in the order of time.
 """
 
@@ -11,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from memctl.item_policy import ItemPolicy, holding_rules
 from memctl.lifecycle.jsonl import InvalidLine, ItemLine, RecordLine, read_item
-from memctl.store import records
+from memctl.store import records, tombstones
 from memctl.store.database import Database
 from memctl.store.items import items
 
 if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
 
+#: Kinds that are nothing without their item.
+_BESIDE = frozenset(("link", "revision", "withheld", "retention", "pin"))
 #: What becomes of an item's text: the line as it may be stored, or None and the reasons why it may not.
 Judge = Callable[[ItemLine], tuple[ItemLine | None, list[str]]]
 
@@ -47,6 +50,7 @@ class RecordImport:
         self.counts: dict[str, int] = {}
         #: Items that are here with other content: id -> what the line said. It becomes a part of their history.
         self.differing: dict[str, Any] = {}
+        self.purged: set[str] = set()  # ids of items that stay out because they were purged here
         self._told_history: set[str] = set()  # fresh items whose own revisions have come
         self._mixed: dict[str, None] = {}  # items of two histories
         self._mounts: dict[str, str] = {}  # a line's mount -> the mount that this folder has here
@@ -75,6 +79,8 @@ class RecordImport:
                 if _same(kind, found, row):
                     raise RecordRefused("skipped_dedup")
                 raise RecordRefused("skipped_conflict", f"{kind.name} {given[kind.key[0]]} is here with other values")
+            if kind.name == "revision" and self._is_purged(db, str(given["item_id"])):
+                raise RecordRefused("skipped_conflict", "revision of an item that was purged here")
             if write:
                 if kind.table not in db.tables:
                     raise InvalidLine(f"{kind.name}: this store has no table for it")
@@ -100,6 +106,8 @@ class RecordImport:
             if holds.rstrip("?") == "id" and given[column] is not None:
                 if given[column] in self._refused:
                     raise RecordRefused("skipped_policy", f"{line.kind.name} of an item that policy refused")
+                if line.kind.name in _BESIDE and given[column] in self.purged:
+                    raise RecordRefused("skipped_conflict", f"{line.kind.name} of an item that was purged here")
                 given[column] = self._alias.get(given[column], given[column])
             elif holds == "ids":
                 # A file's next reading archives passages that it has no more: it may name none but its own.
@@ -111,6 +119,12 @@ class RecordImport:
                 given[column] = named
         if given.get("mount_id") in self._mounts:
             given["mount_id"] = self._mounts[given["mount_id"]]
+
+    def _is_purged(self, db: Database, item_id: str) -> bool:
+        """Whether an item is not here because somebody purged it."""
+        if item_id in self._fresh or not tombstones.purged_ids(db, [item_id]):
+            return False
+        return not items.get_many(db, [item_id])
 
     def _govern(self, kind: records.RecordKind, given: dict[str, Any]) -> None:
         """Judge the texts of a record, each as where it is written elsewhere. Raises RecordRefused, InvalidLine."""

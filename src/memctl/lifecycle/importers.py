@@ -194,7 +194,8 @@ def _read_mem_context(document: Any) -> Lines:
             yield f"memory {number}", InvalidLine("content: expected a string")
             continue
         given_id = str(memory.get("id") or f"memory-{number}")
-        tags = [str(tag) for tag in memory.get("tags") or [] if isinstance(tag, str)]
+        named = memory.get("tags")
+        tags = [tag for tag in named if isinstance(tag, str)] if isinstance(named, list) else []
         known.add(given_id)
         parts = [(name, memory.get(name)) for name in ("error_trace", "diff_text")]
         content = "\n\n".join(

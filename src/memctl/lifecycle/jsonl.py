@@ -310,7 +310,7 @@ def _flag(value: object) -> bool:
 
 def _any(value: object) -> object:
     try:
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")  # 1e400 would come out as Infinity
     except UnicodeEncodeError:
         raise ValueError("holds half of a surrogate pair, which is no text") from None
     return value

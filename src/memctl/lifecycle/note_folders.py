@@ -46,7 +46,9 @@ def read_folder(folder: str, tell: Callable[[str], None]) -> NoteLines:
     first = next(files, None)
     if first is None:
         raise errors.FileMissing(path=folder, reason="no note (.md) is in it", remedy="name a folder of Markdown notes")
-    return _read_notes(chain([first], files), _NoteReader(os.path.basename(os.path.abspath(folder)), folder), tell)
+    has_own = any(isinstance(text, str) and markdown.is_ours(text) for _, text in _files_below(folder))
+    reader = _NoteReader(os.path.basename(os.path.abspath(folder)), folder, has_own=has_own)
+    return _read_notes(chain([first], files), reader, tell)
 
 
 def _files_below(folder: str) -> Iterator[tuple[str, str | InvalidLine]]:
@@ -96,14 +98,15 @@ class _NoteReader:
 
     folder  what their source is called
     place   where they are; None for a single note
+    has_own whether notes of ours are among them: these keep their ids, and a foreign one, which has none, gets one
     """
 
-    def __init__(self, folder: str, place: str | None = None) -> None:
+    def __init__(self, folder: str, place: str | None = None, *, has_own: bool = False) -> None:
         self._folder, self._place = folder, place
         self._names: dict[str, str] = {}  # what a note may be called -> the id of its line
         self._relations: list[tuple[str, str, str]] = []
         self._own_links: list[tuple[str, dict[str, Any]]] = []
-        self._has_own = False
+        self._has_own, self._is_begun = has_own, False
         self.left: dict[str, int] = {}  # fields that are not understood, and how often
         self.missing = 0
 
@@ -112,8 +115,8 @@ class _NoteReader:
         if markdown.is_ours(text):
             line = markdown.read_line(text)
             self._own_links += [(path, link) for link in markdown.links_of(line)]
-            header = [] if self._has_own else [dict(HEADER)]  # it keeps its ids, as a complete export does
-            self._has_own = True
+            header = [] if self._is_begun else [dict(HEADER)]  # it keeps its ids, as a complete export does
+            self._has_own = self._is_begun = True
             return [*header, line]
         note = notes.read_note(text)
         if path == "MEMORY.md":  # an index of the other notes: of those that are read as well, it says nothing new

@@ -88,6 +88,8 @@ class Request(NamedTuple):
 _ESCAPES = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u([dD][89a-fA-F])[0-9a-fA-F]{2}|\\."
 )
+#: What Python makes of 1e400; JSON has no word for it to answer with.
+_NO_NUMBERS = (float("inf"), float("-inf"))
 _ID = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")'
 #: Where clients put the id of a request: at the end of the line, or before anything that has an id of its own.
 _ID_LAST, _ID_FIRST = re.compile(_ID + rb"\s*\}\s*$"), re.compile(_ID)
@@ -110,6 +112,7 @@ def parse(line: bytes) -> Request | None:
         raise ProtocolError(INVALID_REQUEST, "a message is one JSON object a line; batches are not understood")
     number, method, params = message.get("id"), message.get("method"), message.get("params")
     is_named = isinstance(number, str | int | float) and not isinstance(number, bool)
+    is_named &= number not in _NO_NUMBERS
     known = number if is_named else None
     if message.get("jsonrpc") != "2.0":
         raise ProtocolError(INVALID_REQUEST, 'a message has "jsonrpc": "2.0"', id=known)

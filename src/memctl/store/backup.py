@@ -49,6 +49,8 @@ def _refuse_place(db: Database, path: str, *, force: bool) -> None:
     for name in (db.path, *(db.path + suffix for suffix in connect.SIDE_FILES)):
         if os.path.realpath(path) == os.path.realpath(name):
             raise errors.BackupFailed(path=path, reason="that is the store itself")
+    if os.path.lexists(path) and not (os.path.islink(path) or os.path.isfile(path)):  # root could replace /dev/null
+        raise errors.BackupFailed(path=path, reason="it is no regular file")
     if os.path.lexists(path) and not force:
         raise errors.BackupExists(path=path)
 

@@ -35,6 +35,13 @@ def purged_hashes(db: Database, hashes: Iterable[str]) -> set[str]:
     return {row[0] for row in db.rows(sql, keys=hashes)}
 
 
+def purged_ids(db: Database, item_ids: Iterable[str]) -> set[str]:
+    """Those of these ids that purged items had, whatever they said earlier."""
+    if "memory_tombstones" not in db.tables:
+        return set()
+    return {row[0] for row in db.rows("SELECT item_id FROM memory_tombstones WHERE item_id IN (?*)", keys=item_ids)}
+
+
 def list_tombstones(db: Database, limit: int = -1) -> list[Tombstone]:
     """The tombstones, newest first."""
     if "memory_tombstones" not in db.tables:
