@@ -49,6 +49,13 @@ def test_what_an_undo_took_away_is_purged_too() -> None:
     assert run("purge", item).code == 1
 
 
+def test_restore_names_nothing_that_is_not_there() -> None:
+    old = remember("The kestrel nests at the tower.")
+    new = ok("supersede", old, "The kestrel nests at the mill.").text.strip()
+    ok("purge", new, "--yes")
+    assert new not in ok("restore", old).notes
+
+
 def test_an_empty_filter_does_not_mean_everything() -> None:
     item = remember("The kestrel nests at the tower.")
     for words in ("--tags", ""), ("--tags", ","), ("--query", " "), ("--from", ""):
