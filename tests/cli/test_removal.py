@@ -56,6 +56,14 @@ def test_restore_names_nothing_that_is_not_there() -> None:
     assert new not in ok("restore", old).notes
 
 
+@pytest.mark.parametrize("given", ["MEM-1\nMEM-2", "z" * 5000])
+def test_an_id_that_is_none_is_named_on_one_short_line(given: str) -> None:
+    remember("The kestrel nests at the tower.")
+    for command in (["forget"], ["purge", "--again"]):
+        first, _, _ = run(*command, given).notes.partition("hint:")
+        assert first.count("\n") == 1 and len(first) < 120
+
+
 def test_an_empty_filter_does_not_mean_everything() -> None:
     item = remember("The kestrel nests at the tower.")
     for words in ("--tags", ""), ("--tags", ","), ("--query", " "), ("--from", ""):

@@ -45,7 +45,7 @@ def named_items(ctx: Context, given: Sequence[str], command: str) -> list[Memory
     known |= {item.id: item for item in stored.get_many(ctx.db, [i for i in whole.values() if i not in known])}
     for word, item_id in whole.items():
         if item_id not in known:
-            raise errors.ItemNotFound(id=word)
+            raise errors.ItemNotFound(id=one_line(word, _TITLE))
     return [known[item_id] for item_id in dict.fromkeys(whole.values())]
 
 

@@ -90,7 +90,7 @@ def _let_back(ctx: Context, given: list[str]) -> PlainResult:
     there = {one.item_id for one in tombstones.list_tombstones(ctx.db)}
     for one in given:
         if one not in there:
-            raise errors.ItemNotFound(id=one)
+            raise errors.ItemNotFound(id=one_line(one, _TITLE))
     lifted = tombstones.lift(ctx.db, item_ids=given)
     return report_changes(ctx, "purge", lifted, done="free to come back")
 
