@@ -214,6 +214,17 @@ def test_a_merged_item_is_kept_if_one_of_its_sources_was_to_be() -> None:
     assert rows == [("keep",)]
 
 
+@pytest.mark.parametrize("pinned", ["MEM-000000000000", "MEM-000000000001"])
+def test_a_merged_item_has_the_pin_of_any_of_its_sources(pinned: str) -> None:
+    for number, text in enumerate((A, B)):
+        add(text, id=f"MEM-00000000000{number}", provenance=SOURCE)
+    with change() as db:
+        db.write_palace_location(pinned, "work")
+    (chain,) = consolidated()["merge_chains"]
+    with change() as db:
+        assert db.read_palace_location(chain["merged_id"]) is not None
+
+
 def test_links_of_the_sources_lead_to_the_merged_item() -> None:
     for number, text in enumerate((A, B, "Retries are capped."), 1):
         add(text, id=f"MEM-00000000000{number}", provenance=SOURCE)

@@ -37,6 +37,25 @@ def test_a_purge_is_dry_without_yes_and_leaves_nothing() -> None:
         assert store.value("SELECT count(*) FROM memory_revisions") == 0
 
 
+def test_what_an_undo_took_away_is_purged_too() -> None:
+    item = remember("The kestrel nests at the tower.")
+    ok("undo")
+    assert ok("purge", item, "--json").json()["ids"] == [item]
+    assert b"kestrel" in Path(STORE).read_bytes()
+    assert ok("purge", item, "--yes", "--json").json()["total"] == 1
+    assert b"kestrel" not in Path(STORE).read_bytes()
+    newest = [one["run"] for one in ok("log", "--json").json()["runs"]]
+    assert run("undo", newest[1]).code == 1 and ok("list", "--json").json() == []
+    assert run("purge", item).code == 1
+
+
+def test_restore_names_nothing_that_is_not_there() -> None:
+    old = remember("The kestrel nests at the tower.")
+    new = ok("supersede", old, "The kestrel nests at the mill.").text.strip()
+    ok("purge", new, "--yes")
+    assert new not in ok("restore", old).notes
+
+
 def test_an_empty_filter_does_not_mean_everything() -> None:
     item = remember("The kestrel nests at the tower.")
     for words in ("--tags", ""), ("--tags", ","), ("--query", " "), ("--from", ""):

@@ -134,6 +134,18 @@ def changed_items(db: Database, run: Run, limit: int = -1) -> list[tuple[str, bo
     return [(key, bool(made)) for key, made in found]
 
 
+def kept_items(db: Database, item_ids: Iterable[str]) -> list[str]:
+    """Those of these ids under which there is no item any more, but the journal keeps what one was."""
+    if "memory_undo" not in db.tables:
+        return []
+    found = db.rows(
+        "SELECT DISTINCT key FROM memory_undo AS u WHERE part = 'items' AND key IN (?*) "
+        "AND NOT EXISTS (SELECT 1 FROM memory_items AS i WHERE i.id = u.key)",
+        keys=item_ids,
+    )
+    return [key for (key,) in found]
+
+
 def count_changes(db: Database, run: Run) -> dict[str, int]:
     """How many rows a run changed: items it made, changed and removed, and the parts of the store beside them."""
     return dict(count_parts(db, run.number)) | {k: v for k, v in (run.summary or {}).items() if isinstance(v, int)}

@@ -48,9 +48,10 @@ def purge(
     Without --yes it says what would go. What goes leaves nothing but an entry in the log and a tombstone: the hash of
     its words and its source. Words with a tombstone are not stored again, whether a file, an import, a person or a
     model brings them; other words are, so a file that is cut differently may bring some of them. --again takes the
-    tombstone away. A purge cannot be undone; `forget` can.
+    tombstone away. A purge cannot be undone; `forget` can. Of an item that `undo` took away, known by its whole id, it
+    deletes what is kept to bring it back.
     """
-    from memctl.store import quarantine
+    from memctl.store import quarantine, runs
 
     if list_ or again:
         return _list_purged(ctx) if list_ else _let_back(ctx, id or [])
@@ -58,8 +59,10 @@ def purge(
         ctx.narrow(READ)
     why = checked_reason(ctx, reason, "purge") or "purged"
     asked = Selection(**vars(wanted) | {"dry_run": not wanted.yes})
-    found = select_items(ctx, "purge", id, asked, gone=archived)
-    ids = [item.id for item in found]
+    undone = runs.kept_items(ctx.db, id or ())
+    named = [one for one in id if one not in undone] if id is not None else None
+    found = select_items(ctx, "purge", named, asked, gone=archived) if named or not undone else []
+    ids = [*undone, *(item.id for item in found)]
     if wanted.yes and ids:
         quarantine.purge(ctx.db, ids, why, bury=True)
     elif ids:

@@ -80,6 +80,7 @@ def restore(
     Only the end of a quarantine stays.
     """
     from memctl.lifecycle import correct
+    from memctl.store.items import items
 
     found = select_items(ctx, "restore", id, wanted, fits=correct.is_gone, gone=True)
     left = [(item.id, "not archived") for item in found if not correct.is_gone(item)]
@@ -88,8 +89,9 @@ def restore(
     ids = [item.id for item in found if correct.is_gone(item) and item not in over]
     if not wanted.dry_run:
         back = correct.restore_items(ctx.db, ids)
+        there = {item.id for item in items.get_many(ctx.db, filter(None, back.values())) if not item.archived}
         for item_id, newer in back.items():
-            if newer:
+            if newer in there:
                 ctx.note(f"[restore] {item_id}: {newer}, which replaced it, is there too; memctl forget puts it away")
         ids = list(back)
     return report_changes(ctx, "restore", ids, left, done="restored", dry_run=wanted.dry_run)

@@ -136,7 +136,7 @@ def replace_by(db: Database, merged: Mapping[str, Sequence[str]]) -> None:
     """Let items stand for their sources (by their ids): links, importance, pin and vector, in one transaction.
 
     Each gets a link `supersedes` to every source, the links that the sources have to other items, the highest
-    importance, and the vector of the first source, whose text it has.
+    importance, the first pin, and the vector of the first source, whose text it has.
     """
     now = ids.timestamp()
     by_source = {source: new for new, sources in merged.items() for source in sources}
@@ -162,14 +162,14 @@ def replace_by(db: Database, merged: Mapping[str, Sequence[str]]) -> None:
             },
         )  # fmt: skip
         _inherit_retention(db, merged)
-        for table, columns in (
-            ("memory_embeddings", "model_name, dimension, vector, created_at"),
-            ("memory_palace_locations", "domain, room, shelf, card, assigned_at"),
+        for table, columns, most in (
+            ("memory_embeddings", "model_name, dimension, vector, created_at", 1),
+            ("memory_palace_locations", "domain, room, shelf, card, assigned_at", None),
         ):
             db.run_many(
                 f"INSERT INTO {table}(item_id, {columns}) SELECT ?, {columns} FROM {table} WHERE item_id = ? "
                 "ON CONFLICT(item_id) DO NOTHING",
-                [(new, sources[0]) for new, sources in merged.items()],
+                [(new, source) for new, sources in merged.items() for source in sources[:most]],
             )
 
 
