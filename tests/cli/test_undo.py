@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from memctl import MemoryStore, ids
-from stores import STORE
+from stores import STORE, change
 from support import golden, ok, run
 
 ADA = {"LOGNAME": "ada"}
@@ -184,3 +184,13 @@ def test_what_is_said_beside_an_item_names_the_item() -> None:
     assert [one["id"] for one in log()[0]["items"]] == [item]  # type: ignore[attr-defined]
     for _ in range(2):
         assert [one["id"] for one in ok("undo", "--json").json()["items"]] == [item]
+
+
+@pytest.mark.parametrize("held", ["no row", "{}", "[]", "7", '[{"real": "x"}]'])
+def test_a_damaged_journal_is_left_alone_and_named(held: str) -> None:
+    item = ok("remember", "-q", "The kestrel nests at the tower.").text.strip()
+    ok("edit", item, "--content", "The kestrel nests at the mill.")
+    with change() as db:
+        db.run("UPDATE memory_undo SET before = ? WHERE part = 'items' AND before IS NOT NULL", (held,))
+    done = run("undo")
+    assert done.code < 2 and "internal" not in done.notes and item in done.text

@@ -339,7 +339,8 @@ class _Undoing:
             (text,) = self.db.row(
                 "SELECT before FROM memory_undo WHERE run = ? AND part = ? AND key = ?", (self.given.number, part, key)
             )
-            if not self._put(self.tables[part], [_value(one) for one in json.loads(text)]):
+            values = _row(text)
+            if values is None or not self._put(self.tables[part], values):
                 self.kept.add((part, key))
             elif part in _SAID_OF_ITEMS:
                 restored.append(key)
@@ -385,6 +386,15 @@ class _Undoing:
         for item_id, found in items.get_summaries(self.db, item_ids).items():
             items.add_revision(self.db, item_id, now, why)
             events.log(self.db, "write", item_id, {"reason": why}, found.content_hash)
+
+
+def _row(text: str) -> list[Any] | None:
+    """The cells of a row as the journal keeps it; None of what is no row, as in a file that something has damaged."""
+    try:
+        held = json.loads(text)
+        return [_value(one) for one in held] if held and isinstance(held, list) else None
+    except (ValueError, TypeError, KeyError):
+        return None
 
 
 def _value(held: Any) -> Any:
