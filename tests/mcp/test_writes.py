@@ -562,3 +562,12 @@ def test_a_model_does_not_empty_the_store(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("MEMCTL_ALLOW_RESET", "1")
     assert one(("memory_reset", {}))["total_records"] > 0
     assert items() == []
+
+
+def test_a_model_merges_nothing_that_a_person_verified() -> None:
+    words = ("The gateway retries twice before it gives up.", "Actually, the gateway retries twice before it gives up")
+    first, second = (ok("remember", text, "-q", "--db", DB).text.strip() for text in words)
+    ok("verify", first, "--db", DB)
+    assert one(("memory_consolidate", {}))["items_merged"] == 0
+    assert {item.id: item.archived for item in items()} == {first: False, second: False}
+    assert json.loads(ok("consolidate", "--json", "--db", DB).text)["items_merged"] == 2  # as a person may

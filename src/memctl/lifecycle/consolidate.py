@@ -12,7 +12,7 @@ from memctl.item_policy import ItemPolicy
 from memctl.names import TIERS
 from memctl.store.database import Database
 from memctl.store.items import events, items, merging
-from memctl.store.quarantine import Standing, record_release, standings
+from memctl.store.quarantine import Standing, protected_items, record_release, standings
 from memctl.text import clean, source_trust
 from memctl.text.duplicates import Statement, find_groups
 from memctl.types import MemoryItem
@@ -33,6 +33,7 @@ class Rules(NamedTuple):
     uses     as many make an item long-term
     release  whether raw items are let into recall, too
     promote  whether anything is promoted
+    spare    what a person vouches for is merged into nothing: a model asks
     """
 
     tiers: tuple[str, ...] = TIERS
@@ -40,6 +41,7 @@ class Rules(NamedTuple):
     uses: int = 5
     release: bool = True
     promote: bool = True
+    spare: bool = False
 
 
 class Merge(NamedTuple):
@@ -72,7 +74,7 @@ def plan(db: Database, policy: "MemoryPolicy", scope: str, rules: Rules) -> Cons
     """What consolidation of a scope would do now; nothing is written."""
     with db.snapshot():
         processed, groups = _find_duplicates(db, scope, rules.tiers)
-        merges = list(_merge_groups(db, policy, groups))
+        merges = list(_merge_groups(db, policy, _spared(db, groups) if rules.spare else groups))
         promoted, released = _find_promotions(db, policy, scope, rules) if rules.promote else ({}, [])
         for merge in merges:
             for source in merge.sources:
@@ -151,6 +153,15 @@ def _statement(row: merging.StatementRow) -> Statement:
 
 
 # --- merging ---------------------------------------------------------------------------------------------------------
+
+
+def _spared(db: Database, groups: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The groups without what a model may not change; those of one item are none."""
+    left = []
+    for group in groups:
+        protected = protected_items(db, items.get_many(db, group))
+        left.append([item_id for item_id in group if item_id not in protected])
+    return [group for group in left if len(group) > 1]
 
 
 def _merge_groups(db: Database, policy: "MemoryPolicy", groups: Sequence[Sequence[str]]) -> Iterator[Merge]:

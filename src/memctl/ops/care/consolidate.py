@@ -92,7 +92,8 @@ def _rules(ctx: Context, tiers: Sequence[str], *, promote: bool = True, release:
     from memctl.lifecycle.consolidate import Rules
 
     types, uses = ctx.config.consolidate.auto_promote_types, ctx.config.consolidate.usage_count_for_ltm
-    return Rules(tuple(tiers), tuple(types), uses, release=release, promote=promote)
+    spare = ctx.bounds is not None
+    return Rules(tuple(tiers), tuple(types), uses, release=release, promote=promote, spare=spare)
 
 
 def consolidate_at_end(ctx: Context) -> None:

@@ -49,7 +49,7 @@ def purge(
     its words and its source. Words with a tombstone are not stored again, whether a file, an import, a person or a
     model brings them; other words are, so a file that is cut differently may bring some of them. --again takes the
     tombstone away. A purge cannot be undone; `forget` can. Of an item that `undo` took away, known by its whole id, it
-    deletes what is kept to bring it back.
+    deletes what is kept to bring it back. Conversations that quote it stay; `session delete` deletes those.
     """
     from memctl.store import quarantine, runs
 

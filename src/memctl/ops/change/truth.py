@@ -199,7 +199,7 @@ def verify(
 ) -> PlainResult:
     """Say that items are right, or, without ids, check the whole store.
 
-    A verified item comes first among equals, and no model can change it. What was retracted counts again.
+    A verified item comes first among equals, and no model can change what it says. What was retracted counts again.
 
     Without ids nothing is changed: every page of the file is read, the full-text index is compared with the items, and
     so are hashes, what stands beside items, documents and folders. `memctl doctor --fix` mends what it finds.
