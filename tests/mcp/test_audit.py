@@ -233,6 +233,17 @@ def test_half_a_character_is_no_reason_to_fail() -> None:
         ),
         ("memory_loop", {"query": "q"}, {"status": "ok", "iterations": 2, "stop_reason": "fixed_point"},
          {"iterations": 2, "stop_reason": "fixed_point"}),
+        (
+            "memory_consolidate", {}, {"status": "ok", "items_merged": 2, "items_expired": 1, "clusters_found": 1},
+            {"merged": 2, "archived": 1},
+        ),
+        ("memory_diff", {"id1": "MEM-1", "id2": ""}, {"status": "ok", "identical": True},
+         {"id1": "MEM-1", "identical": True}),
+        ("memory_diff", {"id1": "MEM-1"}, {"status": "error"}, {"id1": "MEM-1"}),
+        (
+            "memory_promote", {"id": "MEM-1"}, {"status": "ok", "id": "MEM-1", "from_tier": "stm", "to_tier": "ltm"},
+            {"id": "MEM-1", "from_tier": "stm", "to_tier": "ltm"},
+        ),
         ("memory_stats", {"scope": "x"}, {"status": "ok", "total_items": 3}, {}),
         ("memory_status", {}, {"status": "ok"}, {}),
     ],

@@ -51,8 +51,7 @@ class Running:
 
         def run() -> None:
             self.code = StdioServer(core, source, sink).run()  # type: ignore[arg-type]
-            os.close(sink)
-            os.close(source)
+            os.close(sink)  # and never the source: the server's reader may still ask for its number
 
         self.thread = threading.Thread(target=run, daemon=True)
         self.thread.start()

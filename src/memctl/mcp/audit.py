@@ -166,6 +166,7 @@ _ASKED: dict[str, dict[str, tuple[str, Callable[[str], object]]]] = {
     "memory_search": {"query_len": ("query", len)}, "memory_ask": {"question_len": ("question", len)},
     "memory_mount": {"action": ("action", one_line), "path": ("path", one_line)},
     "memory_inspect": {"format": ("output_format", one_line), "path": ("path", one_line)},
+    "memory_diff": {"id1": ("id1", one_line)},
 }  # fmt: skip
 #: Those that count the statements in `items`.
 _ENTRIES = {"memory_propose": "proposed", "memory_import": "items"}
@@ -178,6 +179,9 @@ _ANSWERS = {
     "memory_export": {"exported": "count", "truncated": "truncated"},
     "memory_import": {"imported": "imported", "skipped": "skipped_dedup", "errors": "errors"},
     "memory_loop": {"iterations": "iterations", "stop_reason": "stop_reason"},
+    "memory_consolidate": {"merged": "items_merged", "archived": "items_expired"},
+    "memory_diff": {"identical": "identical"},
+    "memory_promote": {"id": "id", "from_tier": "from_tier", "to_tier": "to_tier"},
     "memory_reset": {"dry_run": "dry_run", "preserve_mounts": "preserve_mounts", "total_records": "total_records"},
     "memory_reindex": {
         "dry_run": "dry_run", "tokenizer_change": "tokenizer_change", "tokenizer_changed": "tokenizer_changed",
