@@ -143,7 +143,7 @@ def test_a_match_that_is_sought_inside_a_keyword_begins_in_one(rule: Rule) -> No
         plain = text.translate(str.maketrans("\u017f\u212a\u0131\u0130", "skii")).lower()  # what is the same to (?i)
         if "κωδικόσ" in plain:
             return  # the keyword ends in another sigma: with letters after it, it is another word
-        run = re.compile(r"[^\W\d_]+").match(plain, match.start())
+        run = re.compile(r"[^\W\d_]+|\d+").match(plain, match.start())  # a keyword may be a number
         begun = run.group() if run else ""
         assert begun.startswith(_HEADS) or any(
             begun.startswith(k.strip("*")) or (k[0] == "*" and k.strip("*") in begun) for k in keywords
