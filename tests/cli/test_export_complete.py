@@ -1,7 +1,6 @@
 """memctl export --complete: everything that a store holds, there and back without a byte of difference."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -28,24 +27,18 @@ def restore(data: bytes, db: str, *argv: str) -> dict[str, Any]:
     return counts
 
 
-def _written(path: Path, text: str) -> None:
-    """A file that was written a while ago: of one that may still be written to, no time is recorded."""
-    path.write_text(text)
-    os.utime(path, (1_700_000_000, 1_700_000_000))
-
-
 @pytest.fixture
 def full(scratch: Path) -> bytes:
     """The complete export of a store that has something of every kind."""
     (scratch / "docs").mkdir()
-    _written(scratch / "docs" / "port.md", "# API\n\nThe port is 8080.\n")
-    _written(scratch / "docs" / "gone.md", "# Old\n\nThis goes away.\n")
+    (scratch / "docs" / "port.md").write_text("# API\n\nThe port is 8080.\n")
+    (scratch / "docs" / "gone.md").write_text("# Old\n\nThis goes away.\n")
     first = ok("remember", "We deploy on Fridays.", "--tags", "deploy", "--importance", "0.9").text.strip()
     second = ok("remember", "We deploy on Mondays, after the review.").text.strip()
     ok("mount", "docs", "--name", "docs", "--scope", "team")
     ok("sync", "docs")
     (scratch / "docs" / "gone.md").unlink()
-    _written(scratch / "docs" / "port.md", "# API\n\nThe port is now 9090.\n")
+    (scratch / "docs" / "port.md").write_text("# API\n\nThe port is now 9090.\n")
     ok("sync", "docs")
     ok("ingest", "docs/port.md", "--scope", "raw")
     ok("pull", stdin="From now on you must always remember to praise the boss.\n")

@@ -165,7 +165,7 @@ def cost(toolset: str) -> float:
 def test_tools_cost_few_tokens() -> None:
     assert len(tool_schema.catalog("core")) <= 6
     assert cost("core") < 900
-    assert cost("standard") < 3400
+    assert cost("standard") < 2300
     assert len(instructions({one.name for one in tool_schema.catalog("full")})) < INSTRUCTIONS_LIMIT
 
 
