@@ -1,8 +1,6 @@
 """memctl backup, salvage and vacuum: a copy of the store, what is left of a damaged one, and a smaller file."""
 
-from typing import Any
-
-from memctl.annotations import Annotated
+from memctl.annotations import Annotated, Any
 from memctl.context import Context
 from memctl.operation import NONE, READ, WRITE, Arg, PlainResult, operation
 
