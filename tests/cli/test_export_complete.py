@@ -73,8 +73,8 @@ def full(scratch: Path) -> bytes:
 
 
 KINDS = (
-    "link", "revision", "withheld", "retention", "citation", "tombstone", "pin", "corpus", "mount", "mount_options", "file",
-    "gone_file", "workspace", "workspace_options", "session", "turn", "event",
+    "link", "revision", "withheld", "retention", "citation", "tombstone", "pin", "corpus", "mount", "mount_options",
+    "file", "gone_file", "workspace", "workspace_options", "session", "turn", "event",
 )  # fmt: skip
 
 
