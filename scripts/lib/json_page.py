@@ -274,6 +274,9 @@ scan.files|integer|files that were read
 search.quarantined|boolean|true: models are not given it (raw or held back)
 search.trust|string|said of items in a store of somebody else
 stats.files|integer|files that passages are from
+stats.links|integer|links that begin at active items
+stats.newest|string?|when the newest active item was made
+stats.oldest|string?|when the oldest active item was made
 status.mounts|integer|how many mounts there are
 status.sessions|integer|how many conversations there are
 status.workspaces|integer|how many workspaces there are

@@ -49,7 +49,8 @@ class Arg:
     comma   a list parameter that the command line takes as one word, `a,b,c` (else as several words)
     path    names a file: its bytes are kept as they are, even if they are not UTF-8
     word    a word that, said first, stands for the flag: `mount list`; the flag itself works, and no page shows it
-    cli, mcp  which faces show it; mcp="full": only the largest set of tools (`--toolset full`)
+    cli, mcp  which faces show it; mcp="full": only the largest set of tools (`--toolset full`), "taken": none, but a
+            client that gives it is understood
     mcp_name, mcp_default, mcp_help  how the MCP tool says it, where its documented name, default or words differ;
             a default of None there means: as if it were not given
     mcp_schema  the JSON Schema of one of the JSON objects that it takes
@@ -72,7 +73,7 @@ class Arg:
         comma: bool = False,
         path: bool = False,
         cli: bool = True,
-        mcp: bool | Literal["full"] = True,
+        mcp: bool | Literal["full", "taken"] = True,
         mcp_name: str | None = None,
         mcp_default: Any = ...,
         mcp_help: str | None = None,
