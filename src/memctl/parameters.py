@@ -113,7 +113,7 @@ class ReadRequest(Group):
 class Selection(Group):
     """Which items a command changes that are not named by their ids: `memctl.reading.selection` finds them.
 
-    All of it is for people: a tool is given ids.
+    All of it is for people: a tool is given ids, but for what it takes in the words of another program.
     """
 
     query: Annotated[
@@ -122,6 +122,7 @@ class Selection(Group):
     tags: Annotated[list[str] | None, Arg("those with at least one of these tags", "--tags", comma=True, mcp=False)] = (
         None
     )
+    tier: Annotated[Tier | None, Arg("those of this tier", "--tier", mcp=False)] = None
     type: Annotated[ItemType | None, Arg("those of this type", "--type", metavar="TYPE", mcp=False)] = None
     source: Annotated[
         str | None,

@@ -143,6 +143,9 @@ def _call(op: Operation, values: dict[str, Any], given: parser.Given, console: C
     except BaseException as exc:
         if op.takes_input and op.takes_input(values):
             _keep_input(op, ctx, argv, exc)
+        if op.silent and isinstance(exc, Exception) and not isinstance(exc, UsageError):
+            console.abandon()
+            return 0
         raise
     else:
         return result.exit_code

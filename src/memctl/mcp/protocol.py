@@ -13,6 +13,7 @@ from typing import NamedTuple
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.mcp import tools
+from memctl.mcp.aliases import ALIASES, translate
 from memctl.mcp.middleware import InternalFault, unforeseen
 from memctl.mcp.tool_schema import CatalogTool, catalog
 from memctl.operation import utf8
@@ -209,7 +210,9 @@ class Protocol:
         """Where a request waits its turn; "" for one that costs no time."""
         if request.method in self._slow:
             return "read"
-        entry = self._tools.get(str(request.params.get("name"))) if request.method == "tools/call" else None
+        name = str(request.params.get("name"))
+        alias = ALIASES.get(name)
+        entry = self._tools.get(name if alias is None else alias.tool) if request.method == "tools/call" else None
         if entry is None:
             return ""
         if entry.annotations["openWorldHint"]:
@@ -258,14 +261,18 @@ class Protocol:
         name, arguments = _text(params, "name"), params.get("arguments")
         if arguments is not None and not isinstance(arguments, dict):
             raise ProtocolError(INVALID_PARAMS, "arguments are a JSON object")
-        entry = self._tools.get(name)
+        meant, arguments, said = translate(name, arguments or {})
+        entry = self._tools.get(meant)
         if entry is None:
             words = f"there is no tool {name[:80]}; these are: {', '.join(one.name for one in self.listed)}"
             return {"content": [{"type": "text", "text": utf8(words)}], "isError": True}
         meta = params.get("_meta")
         client = _name_of(meta.get(f"{_PREFIX}clientInfo")) if isinstance(meta, dict) else ""
         client = client or (self._client if session is None else "")
-        return self._runner.call(entry.tool, arguments or {}, session, progress, client).wire()
+        answer = self._runner.call(entry.tool, arguments, session, progress, client)
+        if said and answer.data.get("status") == "ok":
+            answer.data["warnings"] = [said, *answer.data.get("warnings", ())]
+        return answer.wire()
 
     def _read(self, params: "Json") -> "Json":
         from urllib.parse import unquote

@@ -17,8 +17,27 @@ _CLEARED_TABLES = (
     "memory_items", "memory_revisions", "memory_embeddings", "memory_links", "memory_palace_locations",
     "memory_events", "corpus_hashes", "corpus_metadata", "memory_sources", "memory_withheld", "memory_files",
     "memory_gone_files", "memory_unread_files", "memory_sessions", "memory_turns", "memory_importance",
-    "memory_undo", "memory_runs", "memory_retention", "memory_tombstones",
+    "memory_undo", "memory_runs", "memory_retention", "memory_tombstones", "memory_citations",
 )  # fmt: skip
+
+
+def _within(scopes: tuple[str, ...] | None, corpus_id: str | None) -> tuple[str, list[str]]:
+    """The condition on items of these scopes and that corpus, and its values."""
+    within, values = "", list[str]()
+    if scopes is not None:
+        within, values = f" AND scope IN ({', '.join('?' * len(scopes))})", list(scopes)
+    if corpus_id is not None:
+        within, values = f"{within} AND corpus_id = ?", [*values, corpus_id]
+    return within, values
+
+
+def measure_age(db: Database, scopes: tuple[str, ...] | None = None, corpus_id: str | None = None) -> dict[str, Any]:
+    """When the oldest and the newest active item were made, and how many links begin at active items."""
+    within, values = _within(scopes, corpus_id)
+    active = f"FROM memory_items AS i WHERE archived = 0{within}"
+    ((oldest, newest),) = db.rows(f"SELECT min(created_at), max(created_at) {active}", values)
+    links = db.value(f"SELECT count(*) FROM memory_links WHERE src_id IN (SELECT id {active})", values)
+    return {"oldest": oldest, "newest": newest, "links": int(links)}
 
 
 def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_id: str | None = None) -> dict[str, Any]:
@@ -26,11 +45,7 @@ def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_i
 
     With `scopes` or a corpus, items, events and embeddings are those of these scopes and that corpus alone.
     """
-    within, values = "", list[str]()
-    if scopes is not None:
-        within, values = f" AND scope IN ({', '.join('?' * len(scopes))})", list(scopes)
-    if corpus_id is not None:
-        within, values = f"{within} AND corpus_id = ?", [*values, corpus_id]
+    within, values = _within(scopes, corpus_id)
     of_these = f" WHERE item_id IN (SELECT id FROM memory_items WHERE 1{within})" if within else ""
 
     by: dict[str, dict[str, int]] = {"tier": {}, "type": {}, "scope": {}}

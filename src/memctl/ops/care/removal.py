@@ -38,7 +38,7 @@ def purge(
     wanted: Annotated[
         Selection,
         Fields(
-            "query tags type source since until scope all_scopes workspace limit yes",
+            "query tags tier type source since until scope all_scopes workspace limit yes",
             yes={"help": "do it; without this, only say what would go"},
         ),
     ],
