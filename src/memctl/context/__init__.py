@@ -5,7 +5,8 @@ plain functions: `with open_context(db="m.db") as ctx: hits = search(ctx, "words
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from memctl import errors, registry, state
 from memctl.annotations import TYPE_CHECKING, Any
@@ -443,6 +444,30 @@ class Context:
         """Show how far the work is, where somebody watches; the next line replaces it."""
         if self._progress is not None and not self.quiet:
             self._progress(message)
+
+    @contextmanager
+    def at_work(self, label: str) -> "Iterator[None]":
+        """Show a person who watches, each second, that what is done within goes on; it cannot say how far it is."""
+        if not self.watched or self.bounds is not None:
+            yield
+            return
+        from threading import Event, Thread
+
+        done = Event()
+
+        def tell() -> None:
+            seconds = 1
+            while not done.wait(1):
+                self.progress(f"[{label}] working: {seconds} s")
+                seconds += 1
+
+        thread = Thread(target=tell, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
 
 
 def open_context(db: str | os.PathLike[str] | None = None, **options: Any) -> Context:

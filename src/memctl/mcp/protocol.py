@@ -8,10 +8,9 @@ in `_meta`. Nothing is announced that is not done: no subscriptions, no log leve
 import json
 import re
 from functools import partial
-from typing import NamedTuple
 
 from memctl import ids
-from memctl.annotations import TYPE_CHECKING, Any
+from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.mcp import tools
 from memctl.mcp.aliases import ALIASES, translate
 from memctl.mcp.middleware import InternalFault, unforeseen

@@ -10,9 +10,8 @@ here needs the SDK.
 """
 
 import json
-from typing import NamedTuple
 
-from memctl.annotations import TYPE_CHECKING, Any
+from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.errors import ArgumentInvalid, MemctlError
 from memctl.mcp import tool_schema
 from memctl.mcp.middleware import error_answer
