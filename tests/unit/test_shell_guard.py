@@ -14,7 +14,8 @@ rm -rf /; rm -fr build; rm -r -f x; rm --recursive --force x
 FOO=1 rm -rf x; env A=b rm -rf x; timeout 5 rm -rf x
 nohup nice -n 5 rm -rf x; xargs -0 rm -rf; ! rm -rf x
 eval rm -rf x; eval "rm -rf x"; bash -c "rm -rf y"; bash -lc 'git push --force'; sh -c "sh -c 'rm -rf x'"
-find . -exec rm -rf {} +; rm -r /; rm -r /*; sudo ls; su -; su - root; dd if=/dev/zero of=x; mkfs.ext4 x; mkfs x; fdisk -l
+find . -exec rm -rf {} +; rm -r /; rm -r /*; sudo ls; su -; su - root; dd if=/dev/zero of=x; mkfs.ext4 x; mkfs x
+fdisk -l
 git push --force
 git push -f origin main
 git -C x -c a=b push origin main --force; git reset --hard HEAD~1
