@@ -53,6 +53,11 @@ def full(scratch: Path) -> bytes:
             (second,),
         )
         store.run(
+            "INSERT INTO memory_citations(item_id, number, kind, cited, state_at) "
+            "VALUES (?, 1, 'path', 'docs/port.md', '2026-01-01T00:00:00+00:00')",
+            (second,),
+        )
+        store.run(
             "INSERT INTO corpus_metadata VALUES ('c1', 'Papers', NULL, 1, 2, 'team', '2026-01-01T00:00:00+00:00')"
         )
         store.run(
@@ -68,8 +73,8 @@ def full(scratch: Path) -> bytes:
 
 
 KINDS = (
-    "link", "revision", "withheld", "retention", "tombstone", "pin", "corpus", "mount", "mount_options", "file",
-    "gone_file", "workspace", "workspace_options", "session", "turn", "event",
+    "link", "revision", "withheld", "retention", "citation", "tombstone", "pin", "corpus", "mount", "mount_options",
+    "file", "gone_file", "workspace", "workspace_options", "session", "turn", "event",
 )  # fmt: skip
 
 
