@@ -7,6 +7,7 @@ This module imports nothing heavy: it is on the path of every command.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal, args_of, origin_of
+from memctl.names import DEFAULT_SCOPE
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -283,7 +284,8 @@ class Operation:
         """Run it as a plain function; the context learns what the store may be opened for.
 
         The fields of a group are given by their own names, or the group as a whole. One word where a list belongs is
-        what it is on the command line: a list of that word, or of its parts between commas.
+        what it is on the command line: a list of that word, or of its parts between commas. The scope `project` becomes
+        what it means where the context is.
         """
         ctx.allow(self.access)
         params = self.params()
@@ -292,6 +294,10 @@ class Operation:
         for name, (group, fields) in self._groups.items():
             if name not in kwargs:
                 kwargs[name] = group(**{field.name: kwargs.pop(field.name, field.default) for field in fields})
+            if getattr(kwargs[name], "scope", None) == DEFAULT_SCOPE:
+                kwargs[name].scope = ctx.scope_named(DEFAULT_SCOPE)
+        if {"scope": DEFAULT_SCOPE}.items() <= {**(self.fn.__kwdefaults__ or {}), **kwargs}.items():
+            kwargs["scope"] = ctx.scope_named(DEFAULT_SCOPE)
         first = ctx.begin_run(self.name, kwargs.get("reason"))
         try:
             return self.fn(ctx, *args, **kwargs)

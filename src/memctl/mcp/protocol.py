@@ -150,12 +150,14 @@ def encode(message: "Json") -> bytes:
 
 
 class Protocol:
-    """The server: what it says of itself, and an answer to each request."""
+    """The server: what it says of itself, and an answer to each request; `project` is the scope of its project."""
 
-    def __init__(self, name: str, version: str, listed: list[CatalogTool], runner: tools.ToolRunner) -> None:
+    def __init__(
+        self, name: str, version: str, listed: list[CatalogTool], runner: tools.ToolRunner, project: str = ""
+    ) -> None:
         self.info = {"name": name, "version": version}
         self.listed = listed
-        self.instructions = tools.instructions({entry.name for entry in listed})
+        self.instructions = tools.instructions({entry.name for entry in listed}, project)
         self._runner, self._offers = runner, tools.Offers(runner)
         self._client = ""  # as the one on the other side of standard input and output calls itself
         #: Every tool there is: one that is not listed is answered too, since its name is documented.

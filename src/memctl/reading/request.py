@@ -172,11 +172,9 @@ def read_filters(ctx: Context, request: ReadRequest, command: str, *, injectable
 
     injectable  only what may be given to a model
     """
-    scopes, corpus_id = Filters.read_set(request.scope, request.all_scopes), None
+    scopes, corpus_id = ctx.read_set(request.scope, request.all_scopes), None
     if request.workspace is not None:
-        from memctl.store import workspaces
-
-        saved = workspaces.named_workspace(ctx.db, request.workspace)
+        saved = ctx.workspace(request.workspace)
         scopes, corpus_id = None if request.all_scopes else saved.reads, saved.corpus_id
     spans: list[tuple[str, str] | None] = []
     for option, text in (("--since", request.since), ("--until", request.until), ("--as-of", request.as_of)):
@@ -219,9 +217,7 @@ def block_budget(ctx: Context, request: ReadRequest) -> int:
     """The tokens of a block: as many as the request says, at most as many as its workspace allows."""
     if request.workspace is None:
         return request.budget
-    from memctl.store import workspaces
-
-    return min(request.budget, workspaces.named_workspace(ctx.db, request.workspace).budget or request.budget)
+    return min(request.budget, ctx.workspace(request.workspace).budget or request.budget)
 
 
 def looking_back(ctx: Context, filters: Filters) -> AbstractContextManager[None]:

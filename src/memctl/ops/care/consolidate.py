@@ -70,9 +70,7 @@ def consolidate(
     if acting.dry_run or candidates:
         ctx.narrow(READ)
     if workspace is not None:
-        from memctl.store import workspaces
-
-        scope = workspaces.named_workspace(ctx.db, workspace).scope
+        scope = ctx.workspace(workspace).scope
     if candidates:
         return _prompt(ctx, scope, budget)
     rules = _rules(ctx, tiers or TIERS, promote=promote and not no_promote)
