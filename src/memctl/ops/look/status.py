@@ -82,19 +82,17 @@ def status(ctx: Context) -> PlainResult:
     }  # fmt: skip
     if found["fts_tokenizer_mismatch"]:
         ctx.warn("Tokenizer mismatch — run: memctl reindex")
-    if (
-        ctx.bounds is None and ctx.db.trusted
-    ):  # nothing outside is looked at for a tool, or for a store of somebody else
-        behind = {one["mount_id"]: why for one in folders if (why := _why_behind(one))}
-        data["mounts_behind"] = [{"mount_id": key, "reason": why} for key, why in behind.items()]
-        folders = [one | {"behind": behind.get(one["mount_id"])} for one in folders]
-        if behind:
-            ctx.note("[status] memctl sync --dry-run says what is new, memctl sync takes it in")
+    folders = [one | {"reason": _why_behind(ctx, one)} for one in folders]
+    data["mounts_behind"] = [{key: one[key] for key in ("mount_id", "reason")} for one in folders if one["reason"]]
+    if data["mounts_behind"]:
+        ctx.note("[status] memctl sync --dry-run says what is new, memctl sync takes it in")
     return PlainResult(data, list(_status_lines(data, folders, ctx.config_path)))
 
 
-def _why_behind(mount: "Mount") -> str | None:
-    """What one look at its folder, and at nothing in it, says of a mount that needs a sync: often, not always."""
+def _why_behind(ctx: Context, mount: "Mount") -> str | None:
+    """Why a mount needs a sync, as far as one look at its folder, and at nothing in it, tells."""
+    if not (ctx.db.trusted and ctx.may_read(mount["path"])):
+        return None
     try:
         changed = ids.timestamp(os.stat(mount["path"]).st_mtime)
     except OSError:
@@ -134,7 +132,7 @@ def _status_lines(counts: dict[str, Any], mounts: "list[Mount]", config: str | N
         yield f"  Index:     {DOUBTS[counts['fts_state']]}"
     yield f"  Mounts:    {counts['mounts']}"
     for mount in mounts:
-        behind = f" ({mount['behind']})" if mount.get("behind") else ""
+        behind = f" ({mount['reason']})" if mount["reason"] else ""
         yield f"    {mount['name'] or '(unnamed)':<12} -> {mount['path']}{behind}"
     if counts["last_scan"]:
         yield f"  Last scan: {counts['last_scan']}"
