@@ -1,3 +1,4 @@
+# ruff: noqa: E501, RUF005 - sentences
 """How well contradictions are found: 500 pairs of statements in three languages, written before the detector was.
 
     python -m benchmarks.conflicts [--held] [--misses]
@@ -280,7 +281,7 @@ def make_pairs() -> list[Pair]:
     for number, scene in enumerate(SCENES):
         held = _hash("held", scene.said[0]) % 3 == 0
         found: dict[str, list[tuple[str, str]]] = {CONTRADICTION: [], REFINEMENT: [], OTHER: []}
-        for kind, a, b in dict.fromkeys(_pairs_of(scene)):
+        for kind, a, b in dict.fromkeys((kind, min(a, b), max(a, b)) for kind, a, b in _pairs_of(scene)):
             found[kind].append((a, b) if _hash(a, b) % 2 else (b, a))
         for kind, most in ((CONTRADICTION, 5 + number % 3), (REFINEMENT, 2), (OTHER, 3)):
             for a, b in sorted(found[kind], key=lambda pair: _hash(*pair))[:most]:

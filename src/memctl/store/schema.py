@@ -331,6 +331,22 @@ CREATE TABLE IF NOT EXISTS memory_tombstones (   -- what was purged, and is not 
 ) WITHOUT ROWID;
 """
 
+#: Migration 10: what statements say about each other and about the files that they speak of.
+KNOWLEDGE_TABLES = """
+CREATE TABLE IF NOT EXISTS memory_conflicts (    -- two items that seem to contradict each other
+    id         TEXT PRIMARY KEY,                 -- CON- and 12 hex digits, made of both ids
+    a_id       TEXT NOT NULL,                    -- the older item
+    b_id       TEXT NOT NULL,                    -- the newer one
+    why        TEXT NOT NULL,                    -- what shows it, such as: another number
+    state      TEXT NOT NULL DEFAULT 'open',     -- open, or what was decided: keep-a, keep-b, both, dismiss
+    found_at   TEXT NOT NULL,
+    decided_at TEXT NOT NULL DEFAULT '',
+    reason     TEXT NOT NULL DEFAULT ''          -- why it was decided so, where somebody said it
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS memctl_conflicts_a ON memory_conflicts(a_id);
+CREATE INDEX IF NOT EXISTS memctl_conflicts_b ON memory_conflicts(b_id);
+"""
+
 # The index is keyed by the rowid of memory_items, which is no column: a dump that is restored, and VACUUM, number the
 # rows again, from 1 and without gaps. The index keeps the old numbers, so where one changed, the greatest differ. The
 # next insert or delete could make them equal again; before it, the triggers note what they see.
