@@ -19,7 +19,7 @@ FLOORS = (
     {"text", "policy"},
     {"extract", "store"},
     {"item_policy"},
-    {"retrieve", "ingest", "lifecycle", "llm"},
+    {"retrieve", "ingest", "lifecycle", "llm", "clients"},
     {"operation"},
     {"parameters", "context"},
     {"folders"},

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 #: Kinds that are nothing without their item.
 _BESIDE = frozenset(("link", "revision", "withheld", "retention", "conflict", "pin"))
+_BESIDE = frozenset(("link", "revision", "withheld", "retention", "citation", "pin"))
 #: What becomes of an item's text: the line as it may be stored, or None and the reasons why it may not.
 Judge = Callable[[ItemLine], tuple[ItemLine | None, list[str]]]
 

@@ -345,6 +345,25 @@ CREATE TABLE IF NOT EXISTS memory_conflicts (    -- two items that seem to contr
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS memctl_conflicts_a ON memory_conflicts(a_id);
 CREATE INDEX IF NOT EXISTS memctl_conflicts_b ON memory_conflicts(b_id);
+CREATE TABLE IF NOT EXISTS memory_citations (    -- what a statement refers to
+    item_id    TEXT NOT NULL,
+    number     INTEGER NOT NULL,                 -- 1, 2, ... within the statement
+    kind       TEXT NOT NULL,                    -- path, symbol, url, version or commit
+    cited      TEXT NOT NULL,                    -- in the words of the statement
+    given      INTEGER NOT NULL DEFAULT 0,       -- 1: it was said beside the statement (--cites)
+    path       TEXT NOT NULL DEFAULT '',         -- the document that it was found in; '': in none yet
+    symbol     TEXT NOT NULL DEFAULT '',         -- the definition that is cited
+    line_start INTEGER,                          -- of the cited text, where it was last seen; NULL: the whole document
+    line_end   INTEGER,
+    text_hash  TEXT NOT NULL DEFAULT '',         -- of the cited text as it was when it was found, or verified
+    passages   TEXT NOT NULL DEFAULT '[]',       -- JSON array: the items that held it
+    revision   TEXT NOT NULL DEFAULT '',         -- the commit that the work tree was at
+    state      TEXT NOT NULL DEFAULT 'open',     -- open (not found yet), fresh, changed, moved or gone
+    state_at   TEXT NOT NULL,                    -- since when
+    PRIMARY KEY (item_id, number)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS memctl_citations_path ON memory_citations(path);
+CREATE INDEX IF NOT EXISTS memctl_citations_state ON memory_citations(state);
 """
 
 # The index is keyed by the rowid of memory_items, which is no column: a dump that is restored, and VACUUM, number the
