@@ -84,7 +84,8 @@ def full(scratch: Path) -> bytes:
 
 
 KINDS = (
-    "link", "revision", "withheld", "retention", "citation", "conflict", "tombstone", "pin", "corpus", "mount", "mount_options",
+    "link", "revision", "withheld", "retention", "citation", "conflict", "tombstone", "pin", "corpus", "mount",
+    "mount_options",
     "file", "gone_file", "workspace", "workspace_options", "session", "turn", "event",
 )  # fmt: skip
 

@@ -4,7 +4,6 @@ A conflict counts as open while nobody has decided and both items still count: w
 held back contradicts nothing.
 """
 
-import hashlib
 from collections.abc import Iterable, Sequence
 
 from memctl import ids
@@ -39,6 +38,8 @@ class Conflict(NamedTuple):
 
 def conflict_id(a: str, b: str) -> str:
     """The id of the conflict between two items, whichever is named first."""
+    import hashlib
+
     return f"CON-{hashlib.sha256(' '.join(sorted((a, b))).encode()).hexdigest()[:12]}"
 
 

@@ -45,7 +45,7 @@ _ENDINGS = re.compile(
 )
 
 
-class Term(NamedTuple):
+class ClaimTerm(NamedTuple):
     """A word of a statement: its stem, its sort (word, number, date, name, axis, not), its value, and as it stands."""
 
     stem: str
@@ -131,7 +131,7 @@ def _topic_stem(word: str) -> str:
 # --- comparing -------------------------------------------------------------------------------------------------------
 
 
-def _left(claim: Claim, other: Claim, common: "set[str]") -> list[Term]:
+def _left(claim: Claim, other: Claim, common: "set[str]") -> list[ClaimTerm]:
     """The terms of a claim that the other has not."""
     values = {(term.kind, term.value) for term in other.terms}
     return [
@@ -158,7 +158,7 @@ def _opposed(a: Claim, b: Claim) -> bool:
     return a.denied != b.denied
 
 
-def _other_value(a: Claim, b: Claim, mine: Sequence[Term], theirs: Sequence[Term], common: "set[str]") -> str:
+def _other_value(a: Claim, b: Claim, mine: Sequence[ClaimTerm], theirs: Sequence[ClaimTerm], common: "set[str]") -> str:
     """What sort of value is another one in both; "" when none is, or when more than values differ."""
     if a.denied != b.denied:
         return ""
@@ -184,12 +184,14 @@ def _other_value(a: Claim, b: Claim, mine: Sequence[Term], theirs: Sequence[Term
     return WORD if any(stem.startswith("=") for stem in common) and len(common) > 1 else ""
 
 
-def _same_measure(here: Sequence[Term], there: Sequence[Term]) -> bool:
+def _same_measure(here: Sequence[ClaimTerm], there: Sequence[ClaimTerm]) -> bool:
     sorts = [{value[0] if isinstance(value := term.value, tuple) else "" for term in some} for some in (here, there)]
     return bool(sorts[0] & sorts[1])
 
 
-def _stands_before(a: Claim, b: Claim, mine: Sequence[Term], theirs: Sequence[Term], common: "set[str]") -> bool:
+def _stands_before(
+    a: Claim, b: Claim, mine: Sequence[ClaimTerm], theirs: Sequence[ClaimTerm], common: "set[str]"
+) -> bool:
     """Whether several values differ, the first of them before the topic: `in 2023 it was 5`, `in 2024 it was 8`."""
     for claim, some in ((a, mine), (b, theirs)):
         kinds = [term for term in some if term.kind in ("number", "date")]
@@ -198,7 +200,7 @@ def _stands_before(a: Claim, b: Claim, mine: Sequence[Term], theirs: Sequence[Te
     return True
 
 
-def _is_label(a: Claim, b: Claim, here: Sequence[Term], there: Sequence[Term], common: "set[str]") -> bool:
+def _is_label(a: Claim, b: Claim, here: Sequence[ClaimTerm], there: Sequence[ClaimTerm], common: "set[str]") -> bool:
     """Whether the number belongs to what both are about: `server 3 has ...`, not `3 servers` or `port 80`."""
     for claim, some in ((a, here), (b, there)):
         first, value = some[0].place, some[0].value
@@ -211,9 +213,9 @@ def _is_label(a: Claim, b: Claim, here: Sequence[Term], there: Sequence[Term], c
     return True
 
 
-def _said(claim: Claim, left: Sequence[Term]) -> list[Term]:
+def _said(claim: Claim, left: Sequence[ClaimTerm]) -> list[ClaimTerm]:
     """The words among these that are what is said of the topic: one behind the other, and introduced as that."""
-    runs: list[list[Term]] = []
+    runs: list[list[ClaimTerm]] = []
     for term in left:
         if runs and term.place - runs[-1][-1].place <= 1:
             runs[-1].append(term)
@@ -263,8 +265,8 @@ def stem(word: str) -> str:
     return short[:6]
 
 
-def _terms(pieces: Sequence[str], words: Sequence[str], *, german: bool) -> list[Term]:
-    out: list[Term] = []
+def _terms(pieces: Sequence[str], words: Sequence[str], *, german: bool) -> list[ClaimTerm]:
+    out: list[ClaimTerm] = []
     begins = True
     at = 0
     while at < len(pieces):
@@ -276,17 +278,17 @@ def _terms(pieces: Sequence[str], words: Sequence[str], *, german: bool) -> list
         for part in _elided(word):
             found, used = _value(words, at, part)
             if found is not None:
-                out.append(Term(part, *found, part, at))
+                out.append(ClaimTerm(part, *found, part, at))
                 at += used
                 break
             if part in claim_words.NEGATION or part.endswith("n't"):
-                out.append(Term(part, "not", (), part, at))
+                out.append(ClaimTerm(part, "not", (), part, at))
             elif part in claim_words.AXES and part not in claim_words.WEAK:
-                out.append(Term(stem(part), "axis", claim_words.AXES[part], part, at))
+                out.append(ClaimTerm(stem(part), "axis", claim_words.AXES[part], part, at))
             elif part not in claim_words.SILENT:
                 is_name = is_identifier(piece) or (piece[0].isupper() and not german)
                 kind = "name" if is_name and not begins else "word"
-                out.append(Term(stem(part), kind, (stem(part),), part, at, is_name))
+                out.append(ClaimTerm(stem(part), kind, (stem(part),), part, at, is_name))
         begins = False
         at += 1
     return out
@@ -352,7 +354,7 @@ def _clock(hours: int, minutes: int, half: str) -> tuple[int, int]:
     return (hours + 12 if half == "pm" and hours < 12 else hours), minutes
 
 
-def _polarity(terms: Sequence[Term], words: Sequence[str]) -> tuple[bool, dict[int, int]]:
+def _polarity(terms: Sequence[ClaimTerm], words: Sequence[str]) -> tuple[bool, dict[int, int]]:
     """Whether the main clause denies, and by axis the end that it is on."""
     stops = [at for at, word in enumerate(words) if word in (",", ";", ".", "(", "—")]
     if stops and words[stops[0]] == "," and words[0] in claim_words.FRONTS:
