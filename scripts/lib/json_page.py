@@ -44,6 +44,7 @@ config_ignored|array|keys of the config file that do not count, because nobody v
 config_loosens|array|keys of the config file that loosen policy, or name a host or a program
 config_path|string?|the config file
 conflicts|array|each conflict: `id`, `why`, `state`, `found_at`, and `a` (the older item) and `b`
+context|string|what the model is told
 content_diff|array|lines of a unified diff, each with its end
 content_preview|string|the first 200 characters
 converged|boolean|whether the answer settled before its bounds were reached
@@ -281,6 +282,9 @@ scan.files|integer|files that were read
 search.quarantined|boolean|true: models are not given it (raw or held back)
 search.trust|string|said of items in a store of somebody else
 stats.files|integer|files that passages are from
+stats.links|integer|links that begin at active items
+stats.newest|string?|when the newest active item was made
+stats.oldest|string?|when the oldest active item was made
 status.mounts|integer|how many mounts there are
 status.sessions|integer|how many conversations there are
 status.workspaces|integer|how many workspaces there are
@@ -289,6 +293,9 @@ trust.items|integer|items in the store
 backup.items|integer|items in the copy
 salvage.items|integer|items that were saved
 trust.mounts|array|its mounts
+hook.client|string|the client that asked
+hook.event|string|the event, in memctl's words
+hook.ids|array|ids of the items that it was given whole
 workspace.name|string|the workspace that was removed
 workspace.removed|boolean|whether there was one
 """

@@ -67,7 +67,7 @@ class JsonInvalid(MemctlError):
     hint = "give an array of JSON objects, or one of them"
 
 
-class UnknownCommand(MemctlError):
+class UnknownCommand(UsageError):
     """unknown command '{name}'{guess}"""
 
     hint = "memctl --help lists the commands, memctl docs the pages of the documentation"

@@ -6,8 +6,8 @@ statement is told.
 """
 
 from itertools import combinations
-from typing import NamedTuple
 
+from memctl.annotations import NamedTuple
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index

@@ -27,7 +27,7 @@ class Row:
 
 
 #: The groups of `memctl --help`, in order.
-GROUPS = ("Start", "Write", "Recall", "Look", "Change", "Move", "Care")
+GROUPS = ("Start", "Connect", "Write", "Recall", "Look", "Change", "Move", "Care")
 
 #: What `memctl --help` says a line about; of the others it names the names.
 EVERYDAY = (
@@ -39,6 +39,9 @@ TABLE: dict[str, Row] = {
     "init": Row("memctl.ops.start.init", "Make a store and print the line that selects it", "Start"),
     "serve": Row("memctl.ops.start.serve", "Serve the memory to AI clients over the Model Context Protocol", "Start"),
     "docs": Row("memctl.ops.start.docs", "Read the documentation", "Start"),
+    "hook": Row(
+        "memctl.ops.connect.hook", "Tell a client's model what memory knows, at an event of the client", "Connect"
+    ),
     "ingest": Row(
         "memctl.ops.write.ingest", "Store documents as raw passages, kept out of recall until promoted", "Write"
     ),
