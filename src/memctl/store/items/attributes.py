@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from memctl import ids
-from memctl.store import conflicts
 from memctl.store.database import Database
 from memctl.store.items import events, items
 from memctl.store.items.retention import retention_of
@@ -20,6 +19,8 @@ def add_link(db: Database, src_id: str, dst_id: str, rel: str, created_at: str |
         )
         events.log(db, "link", src_id, {"dst_id": dst_id, "rel": rel})
         if rel == "contradicts":
+            from memctl.store import conflicts
+
             conflicts.open_conflicts(db, [(dst_id, src_id, conflicts.SAID)])
 
 
