@@ -298,7 +298,11 @@ def find_conflicts(ctx: Context, retriever: Retriever, records: Sequence[MemoryI
     An item that is in several is shown in one, that of the best of them.
     """
     statements = [item.id for item in records if item.provenance.source_kind != "doc"]
-    if not statements or "memory_conflicts" not in ctx.db.tables:
+    if not statements:
+        return {}
+    from memctl.store.items import attributes
+
+    if not attributes.has_conflicts(ctx.db):
         return {}
     from memctl.store import conflicts
 

@@ -58,7 +58,7 @@ def list_conflicts(db: Database, filters: Filters, *, decided: bool = False, lim
     found = db.rows(
         f"SELECT {_columns('c')} FROM memory_conflicts AS c CROSS JOIN memory_items AS a ON a.id = c.a_id "
         f"JOIN memory_items AS b ON b.id = c.b_id WHERE c.state {'<>' if decided else '='} 'open' AND {first} "
-        f"AND {second} ORDER BY c.found_at DESC, c.id LIMIT ?",
+        f"AND {second} ORDER BY c.found_at DESC, b.created_at DESC, a.created_at DESC, c.id LIMIT ?",
         [*some, *more, limit],
     )
     return [Conflict(*row) for row in found]
@@ -71,9 +71,7 @@ def count_open(db: Database, filters: Filters) -> int:
 
 def conflicts_of(db: Database, item_ids: Iterable[str], filters: Filters) -> list[Conflict]:
     """The open conflicts that any of these items is in, with an item that passes the filters, in order of their ids."""
-    if "memory_conflicts" not in db.tables or not db.value(
-        "SELECT 1 FROM memory_conflicts WHERE state = 'open' LIMIT 1"
-    ):
+    if "memory_conflicts" not in db.tables:
         return []
     (first, some), (second, more) = filters.where("a"), filters.where("b")
     found = db.rows(

@@ -37,6 +37,12 @@ def supersede(db: Database, old_id: str, new_id: str, reason: str = "supersede")
     return True
 
 
+def has_conflicts(db: Database) -> bool:
+    """Whether any conflict is open (`memctl.store.conflicts`)."""
+    sql = "SELECT 1 FROM memory_conflicts WHERE state = 'open' LIMIT 1"
+    return "memory_conflicts" in db.tables and db.value(sql) is not None
+
+
 def links_of(db: Database, item_id: str) -> list[MemoryLink]:
     """The links an item is either end of."""
     found = db.rows(
