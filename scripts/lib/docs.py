@@ -24,7 +24,10 @@ WRITTEN = "<!-- Written by scripts/docs from {source}; change it there. -->\n"
 DEFAULTS = {"store.fts_tokenizer": schema.DEFAULT_TOKENIZER}
 #: Variables that belong to no single parameter.
 VARIABLES = {
-    "MEMCTL_DB": ("every command", "the store; `--db` goes before it, the nearest `.memory/memory.db` comes after it"),
+    "MEMCTL_DB": (
+        "every command",
+        "the store; `--db` goes before it, the nearest `.memory/memory.db` and the personal store come after it",
+    ),
     "MEMCTL_FTS": (
         "writers",
         "tokenizer of a store that is made now: `fr`, `en`, `raw`, or SQLite's own words for one",

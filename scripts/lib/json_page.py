@@ -42,6 +42,7 @@ confidence|number|how sure it is, 0 to 1
 config_ignored|array|keys of the config file that do not count, because nobody vouches for it
 config_loosens|array|keys of the config file that loosen policy, or name a host or a program
 config_path|string?|the config file
+context|string|what the model is told
 content_diff|array|lines of a unified diff, each with its end
 content_preview|string|the first 200 characters
 converged|boolean|whether the answer settled before its bounds were reached
@@ -291,6 +292,12 @@ trust.items|integer|items in the store
 backup.items|integer|items in the copy
 salvage.items|integer|items that were saved
 trust.mounts|array|its mounts
+hooks.hook|string|the hook: safety-guard, audit-logger or eco-nudge; eco-hint prints what a client reads
+hooks.pattern|string|the pattern that the command matches
+hooks.additionalContext|string|of eco-hint, alone: what the model is told
+hook.client|string|the client that asked
+hook.event|string|the event, in memctl's words
+hook.ids|array|ids of the items that it was given whole
 workspace.name|string|the workspace that was removed
 workspace.removed|boolean|whether there was one
 """

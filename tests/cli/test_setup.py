@@ -206,12 +206,29 @@ def test_a_file_that_changes_meanwhile_is_not_overwritten(scratch: Path, monkeyp
     assert path.read_text() == '{"new": 1}'
 
 
-def test_a_folder_that_may_not_be_written_changes_nothing(scratch: Path) -> None:
+def test_when_one_file_cannot_be_written_none_is_changed() -> None:
     home = Path(os.environ["HOME"])
-    (home / ".claude").write_text("in the way")
+    (home / ".claude").write_text("in the way of the hooks")
     done = run("setup", "claude")
-    if "hook" in done.notes or done.code:  # the folder of the hooks cannot be made: the server is taken back
-        assert not (home / ".claude.json").exists()
+    assert done.code == 1
+    assert "cannot write" in done.notes
+    assert not (home / ".claude.json").exists()
+
+
+def test_hooks_run_this_memctl_and_those_of_others_stay() -> None:
+    path = places("claude", "user")[1][0]
+    path.parent.mkdir()
+    theirs = {"type": "command", "command": "mine"}
+    old = {"type": "command", "command": "/old/memctl hook --client claude prompt"}
+    path.write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [theirs, old]}]}}))
+    ok("setup", "claude")
+    hooks = json.loads(path.read_text())["hooks"]
+    line = f"{os.path.dirname(sys.executable)}/memctl hook --client claude "
+    assert [one["hooks"][0]["command"] for one in hooks["SessionStart"]] == [f"{line}session-start"]
+    assert [one["hooks"][0]["command"] for one in hooks["UserPromptSubmit"]] == ["mine", f"{line}prompt"]
+    path.write_text(path.read_text() + "\n")
+    ok("teardown", "claude")
+    assert json.loads(path.read_text()) == {"hooks": {"UserPromptSubmit": [{"hooks": [theirs]}]}}
 
 
 def test_all_means_those_that_are_installed() -> None:

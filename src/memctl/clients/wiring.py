@@ -7,6 +7,7 @@ import sys
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.clients import toml_text
+from memctl.clients.dialects import TELLING
 from memctl.clients.files import FileEdit, give_back
 from memctl.clients.json_text import JsonText, Keys
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 #: The name of the server in every client.
 SERVER = "memctl"
-#: The events at which a hook has something to say. At the others clients would start a process for nothing.
-HOOKED = ("session-start", "prompt")
 #: What makes a command line one of ours, whoever made it and wherever memctl stood.
 _OURS = r"memctl\b.*\bhook\b.*--client[ =]{client}\b"
 
@@ -129,7 +128,8 @@ class Wiring:
             for key, value in hooks.base.items():
                 if held.value((key,)) is None:
                     held.put((key,), value)
-            for event in (event for event in HOOKED if event in hooks.events):
+                    held.made.append((key,))
+            for event in (event for event in TELLING if event in hooks.events):
                 theirs, seconds = hooks.events[event]
                 words = {"$hook": command_line([*argv, event]), "$timeout": seconds * hooks.unit}
                 _put_element(held, (*keys, theirs), _filled(hooks.element, words), self._ours())
@@ -152,6 +152,9 @@ class Wiring:
         def drop(text: str) -> str:
             held = JsonText(text)
             drop_elements(held, keys, self._ours())
+            for key in hooks.base:
+                if [key] in (self._notes[edit.path] or {}).get("made", ()):
+                    held.remove((key,))
             return self._pruned(edit, held, keys)
 
         self._take_out(edit, drop)

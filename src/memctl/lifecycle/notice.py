@@ -5,8 +5,8 @@ The statements that share its rarest words are looked up in the full-text index,
 """
 
 from itertools import combinations
-from typing import NamedTuple
 
+from memctl.annotations import NamedTuple
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index

@@ -32,7 +32,7 @@ GROUPS = ("Start", "Connect", "Write", "Recall", "Look", "Change", "Move", "Care
 #: What `memctl --help` says a line about; of the others it names the names.
 EVERYDAY = (
     "init", "setup", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "forget", "undo", "ask",
-    "chat", "status", "config", "docs", "serve",
+    "chat", "status", "config", "docs",
 )  # fmt: skip
 
 TABLE: dict[str, Row] = {
@@ -41,6 +41,10 @@ TABLE: dict[str, Row] = {
     "docs": Row("memctl.ops.start.docs", "Read the documentation", "Start"),
     "setup": Row("memctl.ops.connect.setup", "Put memory into AI clients", "Connect"),
     "teardown": Row("memctl.ops.connect.setup", "Take memory out of AI clients again", "Connect"),
+    "hook": Row(
+        "memctl.ops.connect.hook", "Tell a client's model what memory knows, at an event of the client", "Connect"
+    ),
+    "hooks": Row("memctl.ops.connect.hooks", "Nudge, guard or log what a client's tools do, as its hook", "Connect"),
     "ingest": Row(
         "memctl.ops.write.ingest", "Store documents as raw passages, kept out of recall until promoted", "Write"
     ),

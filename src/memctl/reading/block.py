@@ -5,14 +5,14 @@ budget. `recall_block` is the whole way, from a request to the block.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.context import Context
 from memctl.operation import Result
 from memctl.parameters import BlockForm, ReadRequest
-from memctl.reading.request import Retriever, block_budget, looking_back
+from memctl.reading.request import Retriever, block_budget, config_mentions, looking_back
 from memctl.retrieve.candidates import SearchResult
 from memctl.retrieve.find import KnownTexts
 from memctl.store.documents import mounts, passages
@@ -101,9 +101,19 @@ class Recalled(Result):
 
 
 def recall_block(
-    ctx: Context, query: str, request: ReadRequest, form: BlockForm, *, command: str, kind: str = "memory_recall"
+    ctx: Context,
+    query: str,
+    request: ReadRequest,
+    form: BlockForm,
+    *,
+    command: str,
+    kind: str = "memory_recall",
+    but: Container[str] = (),
 ) -> Recalled:
-    """Find what answers a question and write it as a block, whose injection_type is `kind`."""
+    """Find what answers a question and write it as a block, whose injection_type is `kind`.
+
+    but  ids of items that it must not hold
+    """
     budget = block_budget(ctx, request)
     whole = form.prompt or form.propose
     room = budget if not whole else max(0, budget - estimate_tokens(_prompt(ctx, "-", query, form)))
@@ -112,7 +122,7 @@ def recall_block(
     as_data = ctx.emit is None or ctx.json
     past = retriever.filters.as_of is not None
     with looking_back(ctx, retriever.filters):
-        found, abstained = retriever.find_for_block(query, budget, count=as_data or form.frame == "full")
+        found, abstained = retriever.find_for_block(query, budget, count=as_data or form.frame == "full", but=but)
         with ctx.db.snapshot():
             ranked = deliver(retriever, found)
             # What the rules have left out just now does not count: that it has the words would tell what it says.
@@ -162,6 +172,8 @@ def _tell(retriever: Retriever, result: Recalled, budget: int) -> None:
         ctx.note(f"{retriever.prefix}{block.items} items, ~{block.tokens} tokens")
     elif result.items:
         ctx.warn(f"{retriever.prefix}The budget of {budget} tokens is too small for any item.")
+    elif ctx.quiet:
+        return  # finding out why costs another search
     elif retriever.find(result.query, 1, filters=retriever.filters.replace(injectable=False)).candidates:
         ctx.note(f"{retriever.prefix}No injectable items matched.")
     else:
@@ -209,8 +221,16 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
 
     What the rules in force have not seen is judged by them before. `near`: see `Labels`.
     """
+    terms = [term for term in (*found.terms, *found.rest) if term.whole]
+    words = {term.root: found.idf(term) for term in terms} or stems(found.query)
+    return deliver_scored(retriever, {c.id: c.score for c in found.candidates}, words, near=near)
+
+
+def deliver_scored(
+    retriever: Retriever, scores: Mapping[str, float], words: Weighed, *, near: bool = False
+) -> Deliverable:
+    """The same of items with a score each, whatever found them."""
     ctx, redaction = retriever.ctx, retriever.redaction
-    scores = {c.id: c.score for c in found.candidates}
     records: Sequence[MemoryItem] = stored.get_many(ctx.db, scores, cached=True)
     places: Mapping[str, passages.SourcePosition] = passages.get_positions(ctx.db, scores)
     if ctx.db.trusted:  # of equals, whose word counts more comes first
@@ -224,7 +244,8 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
         places = {i: passages.UntrustedPosition(*places.get(i, ())) for i in scores}
     past = retriever.filters.as_of is not None
     # The policy is made only for a project that has a part of its own in it.
-    rules = events.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
+    own_part = config_mentions(ctx, b'"policy"') and ctx.is_configured("policy")
+    rules = events.name_rules(ctx.policy.switches if own_part else "")
     if events.unseen_items(ctx.db, rules, records, past=past)[0]:
         from memctl.reading import delivery
 
@@ -233,8 +254,6 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
         from memctl.reading import delivery
 
         records, places = delivery.redact_items(redaction, records, places)
-    terms = [term for term in (*found.terms, *found.rest) if term.whole]
-    words = {term.root: found.idf(term) for term in terms} or stems(found.query)
     return Deliverable(records, places, words, scores, read_labels(ctx, records, redaction, near=near))
 
 

@@ -54,13 +54,13 @@ _PROBES, _PROBE = 6, 12
 
 def search(
     db: Database, text: str, *, filters: Filters, limit: int = 10, count: bool = False,
-    meaning: "Meaning | None" = None, weights: Mapping[str, float] = STRENGTH,
+    meaning: "Meaning | None" = None, weights: Mapping[str, float] = STRENGTH, pieces: bool = True,
 ) -> SearchResult:  # fmt: skip
     """The `limit` best items for a question or some words; any text is legal, a blank one lists the newest.
 
     A negative limit means all that match. With `count`, `total` counts everything that matches. `meaning` adds what is
-    near in meaning; `weights` say how much it counts to be new, used, important and verified. What repeats a better hit
-    stands behind what is new.
+    near in meaning; `weights` say how much it counts to be new, used, important and verified. `pieces`: where no word
+    is known, words that have one inside are looked for. What repeats a better hit stands behind what is new.
     """
     query = analyse(text)
     wide = limit if limit < 0 or query.blank else max(limit, LOOKED_AT)
@@ -70,7 +70,9 @@ def search(
             newest = index.newest_items(db, filters, limit)
             return SearchResult(query, newest.candidates, newest.total)
         indexed = index.has_index(db)
-        result = rank(db, query, filters, wide, count=count) if indexed else SearchResult(query, [], 0)
+        result = SearchResult(query, [], 0)
+        if indexed:
+            result = rank(db, query, filters, wide, count=count, pieces=pieces)
         paired = indexed and bool(query.runs) and all(map(is_paired, query.runs)) and index.has_pairs(db)
         if (query.runs and not paired) or not query.terms or not indexed:  # then by substring
             from memctl.store.search import words

@@ -6,8 +6,8 @@ the disk, before-images of undo); and what no file may claim: that a person rele
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
 
+from memctl.annotations import Any, NamedTuple
 from memctl.store.database import Database
 from memctl.store.filters import utc_of
 from memctl.store.items import items

@@ -9,7 +9,6 @@ from memctl.clients.known import CLIENTS, Client, Scope, client
 from memctl.clients.wiring import Wiring
 from memctl.context import Context
 from memctl.operation import NONE, Arg, PlainResult, operation
-from memctl.ops import TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,7 +60,7 @@ def setup(
     for one in _meant(ctx, clients, scope, everyone=everyone):
         wiring = Wiring(one, scope, project_folder(ctx.cwd), ctx.environ)
         wiring.put_server([*command, "serve", *store], force=force)
-        if not no_hooks and "hook" in TABLE:
+        if not no_hooks:
             wiring.put_hooks([*command, "hook", *store, "--client", one.name])
         if block or not (no_hooks or one.hooks or one.plugin):
             wiring.put_block()
