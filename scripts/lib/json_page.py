@@ -146,6 +146,7 @@ mount_id|string?|the mount's id
 mount_label|string|its name or path
 mount_path|string|its folder
 mounts|array|the mounts
+mounts_behind|array|mounts that need a sync, by their folder: `mount_id`, `reason` (gone, never synced, changed)
 mounts_outside|array|mounts outside the project
 moved_to|string|where the old store was moved to
 mrr|number|mean reciprocal rank of the first expected source
