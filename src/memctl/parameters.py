@@ -175,10 +175,8 @@ class WriteTarget(Group):
     def place(self, ctx: "Context") -> tuple[str, str | None]:
         """The scope and the corpus that it is filed under. Opens no store unless a workspace is named."""
         if self.workspace is None:
-            return self.scope, None
-        from memctl.store import workspaces
-
-        saved = workspaces.named_workspace(ctx.db, self.workspace)
+            return ctx.scope_named(self.scope), None
+        saved = ctx.workspace(self.workspace)
         return saved.scope, saved.corpus_id
 
 
@@ -193,9 +191,7 @@ def seen_through(ctx: "Context", workspace: str | None, filters: "Filters", *, a
     """The filters with what a workspace reads instead of a scope; as they are without one."""
     if workspace is None:
         return filters
-    from memctl.store import workspaces
-
-    saved = workspaces.named_workspace(ctx.db, workspace)
+    saved = ctx.workspace(workspace)
     return filters.replace(scopes=None if all_scopes else saved.reads, corpus_id=saved.corpus_id)
 
 

@@ -1,6 +1,11 @@
 """`memctl status`: which store, what is in it, what feeds it."""
 
+import json
+import os
+import re
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +30,7 @@ def test_with_one() -> None:
     Path("docs/a.md").write_text("# One\n\nThe cache is warm.\n")
     ok("mount", "docs", "--name", "handbook")
     ok("sync")
+    os.utime("docs", (1e9, 1e9))
     ok("remember", "We chose SQLite.", "--tier", "ltm")
     ok("workspace", "set", "api")
     golden("status", ok("status").text)
@@ -32,6 +38,24 @@ def test_with_one() -> None:
     assert (counts["db_exists"], counts["total_items"], counts["by_tier"]) == (True, 2, {"ltm": 1, "stm": 1})
     assert (counts["mounts"], counts["workspaces"], counts["sessions"]) == (1, 2, 0)
     assert counts["last_scan"]
+
+
+def test_mounts_that_need_a_sync_are_marked() -> None:
+    for name in ("a", "b", "c", "d"):
+        Path(name).mkdir()
+        Path(name, "x.md").write_text(f"# {name}\n\nThe cache is warm.\n")
+        ok("mount", name, "--name", name)
+        if name != "d":
+            ok("sync", name)
+    os.utime("a", (1e9, 1e9))
+    os.utime("b", (4e9, 4e9))
+    Path("c").rename("moved")
+    done = ok("status")
+    marked = re.findall(r"([abcd]) +-> \S+ ?(.*)", done.text)
+    assert marked == [("a", ""), ("b", "(changed)"), ("c", "(gone)"), ("d", "(never synced)")]
+    assert "memctl sync --dry-run" in done.notes
+    reasons = [one["reason"] for one in ok("status", "--json").json()["mounts_behind"]]
+    assert reasons == ["changed", "gone", "never synced"]
 
 
 def test_it_is_a_read() -> None:
@@ -67,3 +91,24 @@ def test_as_a_tool() -> None:
     ok("init")
     with open_context(".memory/memory.db") as ctx:
         assert status(ctx).as_dict()["db_exists"]
+
+
+@pytest.mark.parametrize("kinds", ["", "a", "ab", "aaab", "abbb", "abcabc", "cccccabd", "dcba" * 3])
+def test_every_kind_is_counted(kinds: str) -> None:
+    """The kind in the middle is inferred from the sum: wherever it stands, and if there is only one."""
+    columns: dict[str, dict[str, Any]] = {
+        "a": {"tier": "ltm", "type": "fact", "scope": "project"},
+        "b": {"tier": "mtm", "type": "note", "scope": "project", "archived": True},
+        "c": {"tier": "mtm", "type": "note", "scope": "team", "injectable": False},
+        "d": {"tier": "stm", "type": "todo", "scope": "team"},
+    }
+    ok("init")
+    said = {"provenance": {"source_kind": "chat", "source_id": "s"}}
+    lines = (json.dumps({"content": f"The {n}. word.", **columns[kind], **said}) for n, kind in enumerate(kinds))
+    ok("import", stdin="\n".join(lines) or "\n")
+    found = ok("stats", "--json").json()
+    active = [columns[kind] for kind in kinds if kind != "b"]
+    assert found["total_items"] == len(active)
+    assert (found["archived_items"], found["withheld_items"]) == (kinds.count("b"), kinds.count("c"))
+    for column in ("tier", "type", "scope"):
+        assert found[f"by_{column}"] == dict(Counter(str(one[column]) for one in active))

@@ -8,10 +8,9 @@ in `_meta`. Nothing is announced that is not done: no subscriptions, no log leve
 import json
 import re
 from functools import partial
-from typing import NamedTuple
 
 from memctl import ids
-from memctl.annotations import TYPE_CHECKING, Any
+from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.mcp import tools
 from memctl.mcp.aliases import ALIASES, translate
 from memctl.mcp.middleware import InternalFault, unforeseen
@@ -151,12 +150,14 @@ def encode(message: "Json") -> bytes:
 
 
 class Protocol:
-    """The server: what it says of itself, and an answer to each request."""
+    """The server: what it says of itself, and an answer to each request; `project` is the scope of its project."""
 
-    def __init__(self, name: str, version: str, listed: list[CatalogTool], runner: tools.ToolRunner) -> None:
+    def __init__(
+        self, name: str, version: str, listed: list[CatalogTool], runner: tools.ToolRunner, project: str = ""
+    ) -> None:
         self.info = {"name": name, "version": version}
         self.listed = listed
-        self.instructions = tools.instructions({entry.name for entry in listed})
+        self.instructions = tools.instructions({entry.name for entry in listed}, project)
         self._runner, self._offers = runner, tools.Offers(runner)
         self._client = ""  # as the one on the other side of standard input and output calls itself
         #: Every tool there is: one that is not listed is answered too, since its name is documented.

@@ -144,7 +144,8 @@ def undo(
             return PlainResult({"status": "ok", "undone": [], "items": [], "total": 0, "truncated": False,
                                 "rows": 0, "kept": [], "kept_total": 0})  # fmt: skip
         titles = _titles(ctx, chosen)
-        done = runs.undo(ctx.db, chosen, dry_run=acting.dry_run)
+        with ctx.at_work("undo"):
+            done = runs.undo(ctx.db, chosen, dry_run=acting.dry_run)
     return _undone(chosen, done, titles | _titles(ctx, chosen), dry_run=acting.dry_run)
 
 
