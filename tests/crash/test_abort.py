@@ -103,6 +103,7 @@ JOBS = {
     "import of a complete export": (["import", "--db", "box/memory.db"], COMPLETE, ("pull",)),
     "consolidate": (["consolidate", "--db", "box/memory.db"], "", ("pull", "repeat", "ingest")),
     "supersede": (["supersede", "ID", "The gateway retries nine times.", "--db", "box/memory.db"], "", ("pull",)),
+    "scope": (["scope", "mv", "project", "a", "--db", "box/memory.db"], "", ("pull", "push")),
     "forget": (["forget", "ID", "--db", "box/memory.db"], "", ("pull",)),
     "edit": (["edit", "ID", "--content", "We chose Postgres.", "--db", "box/memory.db"], "", ("pull",)),
     "purge": (["purge", "--from", "docs", "--yes", "--db", "box/memory.db"], "", ("push",)),

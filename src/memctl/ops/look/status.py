@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
 from memctl.errors import MemctlError
+from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
 from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import Passages, ReadIn, ReadRequest, Source, seen_through
+from memctl.store.filters import Filters
 from memctl.store.search.fts import DOUBTS
 from memctl.text.bars import bar
 from memctl.text.clean import one_line
@@ -38,13 +40,25 @@ _TRUST = {
     about="Say where the memory is, how many memories it holds, which folders feed it, and when they were last synced. "
     "For when the user asks about the memory itself.",
     answer={"db_path": "string", "db_exists": "boolean", "total_items": "integer", "mounts": "integer"},
-    examples=("memctl status", "memctl status --json | jq -r .db_path"),
+    examples=(
+        "memctl status",
+        "memctl status --json | jq -r .db_path",
+        "PS1='$(memctl status --short 2>/dev/null) \\$ '  # in a prompt",
+    ),
 )
-def status(ctx: Context) -> PlainResult:
+def status(
+    ctx: Context,
+    *,
+    short: Annotated[
+        bool, Arg("one line for a prompt: the scope and its items; nothing without a store", "--short", mcp=False)
+    ] = False,
+) -> PlainResult:
     """Say which store is used, what it holds and what feeds it.
 
     A store that is not there yet is no error. `memctl stats` counts more.
     """
+    if short:
+        return _in_short(ctx)
     path, eco = ctx.db_path, "not installed"
     # What older memctl calls the eco mode: a switch for a client's hooks, kept in files.
     if any(os.path.exists(os.path.join(ctx.cwd, name)) for name in _ECO_OFF):
@@ -80,6 +94,19 @@ def status(ctx: Context) -> PlainResult:
     if found["fts_tokenizer_mismatch"]:
         ctx.warn("Tokenizer mismatch — run: memctl reindex")
     return PlainResult(data, list(_status_lines(data, folders, ctx.config_path)))
+
+
+def _in_short(ctx: Context) -> PlainResult:
+    """The scope of this project, and how many items it has and `global` has beside it."""
+    if not os.path.exists(ctx.db_path):
+        return PlainResult({"status": "ok", "db_exists": False})
+    from memctl.store.items import items
+
+    scope = ctx.scope_named(DEFAULT_SCOPE)
+    own = items.count(ctx.db, Filters(tuple(one for one in ctx.read_set(scope) or () if one != GLOBAL_SCOPE)))
+    shared = items.count(ctx.db, Filters((GLOBAL_SCOPE,)))
+    data = {"status": "ok", "db_exists": True, "scope": scope, "items": own, "global_items": shared}
+    return PlainResult(data, [f"{one_line(scope)} {own}" + (f" +{shared}" if shared else "")])
 
 
 def trust_of(ctx: Context) -> str:
@@ -167,7 +194,6 @@ def stats(
     """
     from memctl.store import contents
     from memctl.store.documents import corpus
-    from memctl.store.filters import Filters
     from memctl.store.items import items
 
     seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))
