@@ -288,6 +288,9 @@ trust.items|integer|items in the store
 backup.items|integer|items in the copy
 salvage.items|integer|items that were saved
 trust.mounts|array|its mounts
+hooks.hook|string|the hook: safety-guard, audit-logger or eco-nudge; eco-hint prints what a client reads
+hooks.pattern|string|the pattern that the command matches
+hooks.additionalContext|string|of eco-hint, alone: what the model is told
 hook.client|string|the client that asked
 hook.event|string|the event, in memctl's words
 hook.ids|array|ids of the items that it was given whole

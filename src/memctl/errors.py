@@ -73,8 +73,8 @@ class UnknownCommand(UsageError):
     hint = "memctl --help lists the commands, memctl docs the pages of the documentation"
 
 
-class HookMissing(MemctlError):
-    """this memctl has no safety guard, so the tool call is stopped"""
+class GuardFailed(MemctlError):
+    """[memctl guard] BLOCKED: the call cannot be judged: {reason}"""
 
     exit_code = 2  # to a client this means: do not run the tool
     hint = "take the hook (memctl hooks safety-guard) out of the client's settings, such as ~/.claude/settings.json"

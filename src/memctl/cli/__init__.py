@@ -7,7 +7,7 @@ from memctl.annotations import TYPE_CHECKING, Any
 from memctl.cli import parser
 from memctl.cli.output import Console, PipeClosed
 from memctl.context import Context
-from memctl.errors import HookMissing, MemctlError, UnknownCommand, UsageError
+from memctl.errors import GuardFailed, MemctlError, UnknownCommand, UsageError
 from memctl.operation import Operation
 from memctl.ops import ALIASES, MEANT, TABLE, commands
 
@@ -55,7 +55,19 @@ def _dispatch(argv: list[str], console: Console) -> int:
         _about(words, console, given)
         return 0 if name else 1
     if name == "hooks" and "safety-guard" in rest:
-        raise HookMissing
+        return _run_guard(rest, given, console, argv)
+    return _run(name, rest, given, console, argv)
+
+
+def _run_guard(rest: Sequence[str], given: parser.Given, console: Console, argv: list[str]) -> int:
+    """The guard of a client's shell: whatever keeps it from judging a call stops the call."""
+    try:
+        return _run("hooks", rest, given, console, argv)
+    except MemctlError as exc:
+        raise GuardFailed(reason=exc.message) from exc
+
+
+def _run(name: str, rest: Sequence[str], given: parser.Given, console: Console, argv: list[str]) -> int:
     try:
         op = load(name)
         values = parser.parse(op, rest, given)

@@ -42,6 +42,7 @@ TABLE: dict[str, Row] = {
     "hook": Row(
         "memctl.ops.connect.hook", "Tell a client's model what memory knows, at an event of the client", "Connect"
     ),
+    "hooks": Row("memctl.ops.connect.hooks", "Nudge, guard or log what a client's tools do, as its hook", "Connect"),
     "ingest": Row(
         "memctl.ops.write.ingest", "Store documents as raw passages, kept out of recall until promoted", "Write"
     ),
