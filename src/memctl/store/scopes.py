@@ -1,12 +1,12 @@
 """Scopes: what is in each, and moving one as a whole."""
 
-import json
+from collections.abc import Sequence
 
 from memctl import ids
 from memctl.annotations import NamedTuple
 from memctl.names import DEFAULT_SCOPE
 from memctl.store.database import Database
-from memctl.store.items import events, items
+from memctl.store.filters import Filters
 
 
 class ScopeSum(NamedTuple):
@@ -31,6 +31,12 @@ _BESIDE = {
 }
 
 
+def count_active(db: Database, scopes: Sequence[str]) -> int:
+    """How many items of these scopes are neither archived nor expired."""
+    where, values = Filters(tuple(scopes)).where()
+    return int(db.value(f"SELECT count(*) FROM memory_items AS i WHERE {where}", values))
+
+
 def sum_scopes(db: Database) -> list[ScopeSum]:
     """Every scope that something is in, in the order of the alphabet."""
     found: dict[str, dict[str, int]] = {}
@@ -50,6 +56,10 @@ def move_scope(db: Database, old: str, new: str) -> None:
 
     Each item gets a revision and an event; when it was changed last stays, as its words do.
     """
+    import json
+
+    from memctl.store.items import events, items
+
     now = ids.timestamp()
     with db.atomic():
         moved = db.rows("SELECT id, content_hash FROM memory_items WHERE scope = ?", (old,))

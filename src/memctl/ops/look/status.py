@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
 from memctl.errors import MemctlError
-from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
 from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import Passages, ReadIn, ReadRequest, Source, seen_through
 from memctl.store.filters import Filters
@@ -58,7 +57,10 @@ def status(
     A store that is not there yet is no error. `memctl stats` counts more.
     """
     if short:
-        return _in_short(ctx)
+        from memctl.reading.short import status_in_short
+
+        few, line = status_in_short(ctx)
+        return PlainResult(few, [line] if line else [])
     path, eco = ctx.db_path, "not installed"
     # What older memctl calls the eco mode: a switch for a client's hooks, kept in files.
     if any(os.path.exists(os.path.join(ctx.cwd, name)) for name in _ECO_OFF):
@@ -94,19 +96,6 @@ def status(
     if found["fts_tokenizer_mismatch"]:
         ctx.warn("Tokenizer mismatch — run: memctl reindex")
     return PlainResult(data, list(_status_lines(data, folders, ctx.config_path)))
-
-
-def _in_short(ctx: Context) -> PlainResult:
-    """The scope of this project, and how many items it has and `global` has beside it."""
-    if not os.path.exists(ctx.db_path):
-        return PlainResult({"status": "ok", "db_exists": False})
-    from memctl.store.items import items
-
-    scope = ctx.scope_named(DEFAULT_SCOPE)
-    own = items.count(ctx.db, Filters(tuple(one for one in ctx.read_set(scope) or () if one != GLOBAL_SCOPE)))
-    shared = items.count(ctx.db, Filters((GLOBAL_SCOPE,)))
-    data = {"status": "ok", "db_exists": True, "scope": scope, "items": own, "global_items": shared}
-    return PlainResult(data, [f"{one_line(scope)} {own}" + (f" +{shared}" if shared else "")])
 
 
 def trust_of(ctx: Context) -> str:
