@@ -218,6 +218,12 @@ class SessionNotFound(MemctlError):
     hint = "memctl session list shows the ones there are"
 
 
+class ConflictNotFound(MemctlError):
+    """there is no such conflict, or more than one: {id}"""
+
+    hint = "memctl conflicts lists the ones there are"
+
+
 class RevisionMissing(MemctlError):
     """there is no such revision of {id}: {what}"""
 
@@ -454,6 +460,24 @@ class TraceInvalid(MemctlError):
     """cannot replay {path}: {reason}"""
 
     hint = "--replay takes what --trace-file wrote, one JSON object a line"
+
+
+class ClientFileRefused(MemctlError):
+    """{path} was left as it is: {reason}"""
+
+    hint = "put it right by hand, or take it out of the way, and run the command again"
+
+
+class ClientFileUnwritable(MemctlError):
+    """cannot write {path}: {reason}"""
+
+    hint = "nothing was changed; memctl setup --dry-run shows what it would write"
+
+
+class EntryTaken(MemctlError):
+    """{path} has an entry memctl already, and it runs something else: {command}"""
+
+    hint = "--force replaces it"
 
 
 # --- the server -------------------------------------------------------------------------------------------------
