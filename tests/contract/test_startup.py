@@ -19,7 +19,7 @@ PYTHON = {
     "_abc", "abc", "_collections", "_collections_abc", "_functools", "_locale", "_operator", "_stat", "collections",
     "collections.abc", "functools", "genericpath", "io", "itertools", "keyword", "operator", "os", "os.path",
     "posixpath", "reprlib", "stat", "types", "errno", "math", "gc", "copyreg", "warnings", "contextlib",
-    "importlib", "importlib._bootstrap", "importlib._bootstrap_external", "_weakref",
+    "importlib", "importlib._bootstrap", "importlib._bootstrap_external", "_weakref", "binascii",
 }  # fmt: skip
 RE = {
     "re", "re._casefix", "re._compiler", "re._constants", "re._parser", "sre_compile", "sre_constants", "sre_parse",

@@ -355,15 +355,19 @@ def _order_by_gain(ranked: Deliverable, items: Sequence[MemoryItem]) -> list[int
 
 def _put_newer_first(passages: list[BlockEntry]) -> list[BlockEntry]:
     """The same, but of statements that are alike the newer one stands in the better place."""
-    words: dict[int, set[str]] = {}
+    words: dict[int, int] = {}  # a bit for each
+    bits: dict[str, int] = {}
     for at, p in enumerate(passages):
         if p.date and not p.chunk:
-            short = len(p.lines) <= STATEMENT_LINES
-            words[at] = set(" ".join((p.heading, *p.lines)).casefold().split()) if short else set()
+            said = " ".join((p.heading, *p.lines)).casefold().split() if len(p.lines) <= STATEMENT_LINES else ()
+            words[at] = sum([1 << bits.setdefault(word, len(bits)) for word in {*said}])
+    counts = {at: max(1, held.bit_count()) for at, held in words.items()}
     out = list(passages)
     while words:
         first, mine = next(iter(words.items()))
-        alike = [at for at, its in words.items() if len(mine & its) >= ALIKE * max(len(mine), len(its), 1)] or [first]
+        most = counts[first]
+        alike = [at for at, its in words.items() if (mine & its).bit_count() >= ALIKE * max(most, counts[at])]
+        alike = alike or [first]
         newest = sorted(alike, key=lambda at: passages[at].moment, reverse=True)
         for place, at in zip(alike, newest, strict=True):
             out[place] = passages[at]
