@@ -148,7 +148,7 @@ def other_rules(monkeypatch: pytest.MonkeyPatch, name: str = "99-tomorrow") -> N
 
 #: What differs from run to run, and what stands for it.
 SCRUBS = (
-    (r"\b(MEM|EVT|REV|MNT|RUN)-[0-9a-f]{12}\b", r"\1-<id>"),
+    (r"\b(MEM|EVT|REV|MNT|RUN|CON)-[0-9a-f]{12}\b", r"\1-<id>"),
     (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?", "<time>"),
     (r"\b20\d\d-\d\d-\d\d\b", "<day>"),
     (r"/[\w./-]*/pytest-[\w./-]*?/t\d+/here", "<here>"),

@@ -123,7 +123,7 @@ def schema_page() -> Iterator[str]:
         ("Sessions and workspaces", schema.SESSION_TABLES),
         ("What matters", schema.IMPORTANCE_TABLE),
         ("What happens to items: runs, and what they changed", schema.LIFE_TABLES),
-        ("What statements cite", schema.KNOWLEDGE_TABLES),
+        ("What statements cite and contradict", schema.KNOWLEDGE_TABLES),
         ("Indexes for lists and counts", schema.READING_INDEXES),
         ("The full-text table", schema.fts_table(schema.DEFAULT_TOKENIZER)),
         ("What is known about it", schema.FTS_STATE),

@@ -218,6 +218,12 @@ class SessionNotFound(MemctlError):
     hint = "memctl session list shows the ones there are"
 
 
+class ConflictNotFound(MemctlError):
+    """there is no such conflict, or more than one: {id}"""
+
+    hint = "memctl conflicts lists the ones there are"
+
+
 class RevisionMissing(MemctlError):
     """there is no such revision of {id}: {what}"""
 

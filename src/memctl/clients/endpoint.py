@@ -174,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
 
-# --- the words of each maker: an answer as a whole, and as events -------------------------------------------------------
+# --- the words of each maker: an answer as a whole, and as events ---
 
 
 def _anthropic(said: Said) -> tuple[dict[str, Any], list[Any]]:
@@ -187,7 +187,7 @@ def _anthropic(said: Said) -> tuple[dict[str, Any], list[Any]]:
         delta = {"type": "input_json_delta", "partial_json": json.dumps(said.given)}
         empty = block | {"input": {}}
     stop = "tool_use" if said.tool else "end_turn"
-    message = {"id": f"msg_{_ID}", "type": "message", "role": "assistant", "model": _MODEL, "stop_sequence": None}
+    message: dict[str, Any] = {"id": f"msg_{_ID}", "type": "message", "role": "assistant", "model": _MODEL, "stop_sequence": None}
     end = {"stop_reason": stop, "stop_sequence": None}
     events = [
         {"type": "message_start", "message": message | {"content": [], "stop_reason": None, "usage": usage}},
@@ -232,9 +232,15 @@ def _responses(said: Said) -> tuple[dict[str, Any], list[Any]]:
         "input_tokens": _USED, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 9,
         "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": _USED + 9,
     }  # fmt: skip
-    whole = {"id": f"resp_{_ID}", "object": "response", "created_at": 1, "model": _MODEL, "usage": usage}
+    whole: dict[str, Any] = {
+        "id": f"resp_{_ID}",
+        "object": "response",
+        "created_at": 1,
+        "model": _MODEL,
+        "usage": usage,
+    }
     whole |= {"status": "completed", "output": [item | {"status": "completed"}]}
-    begun = whole | {"status": "in_progress", "output": [], "usage": None}
+    begun: dict[str, Any] = whole | {"status": "in_progress", "output": [], "usage": None}
     place = {"output_index": 0, "content_index": 0, "item_id": item["id"]}
     events: list[dict[str, Any]] = [
         {"type": "response.created", "response": begun},

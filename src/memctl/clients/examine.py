@@ -7,9 +7,10 @@ from shutil import which
 
 from memctl import errors
 from memctl.annotations import Any, NamedTuple
+from memctl.clients.dialects import TELLING
 from memctl.clients.handshake import own_command, shake_hands
 from memctl.clients.known import Client, Scope
-from memctl.clients.wiring import HOOKED, Wiring, commands_of
+from memctl.clients.wiring import Wiring, commands_of
 from memctl.store.check import Check
 
 
@@ -93,12 +94,12 @@ def _hooked(wiring: Wiring) -> dict[str, list[str]]:
             argv = json.loads(said.partition("= ")[2] or "[]")
         except ValueError:
             argv = []
-        return dict.fromkeys(HOOKED, [shlex.join(map(str, argv))]) if argv else {}
+        return {event: [shlex.join(map(str, argv))] for event in TELLING if argv}
     out: dict[str, list[str]] = {}
     if client.hooks is None or wiring.scope not in client.hooks.places:
         return out
     held = wiring.hooks()
-    for event in HOOKED:
+    for event in TELLING:
         theirs = client.hooks.events.get(event, ("", 0))[0]
         of_event = held.get(theirs) if isinstance(held, dict) else None
         lines = [line for one in (of_event if isinstance(of_event, list) else ()) for line in commands_of(one)]
@@ -146,11 +147,11 @@ def _hooks(entry: Entry, environ: Mapping[str, str]) -> Iterator[Check]:
         message = f"{client.title} has no hooks: its model knows memory by its tools alone"
         yield Check("client_hooks", "pass", "none", message)
         return
-    missing = [event for event in HOOKED if event not in entry.hooks]
+    missing = [event for event in TELLING if event not in entry.hooks]
     if missing:
         message = f"No hook tells the model what memory knows ({', '.join(missing)}): memctl setup {client.name}"
         yield Check("client_hooks", "warn", ",".join(missing), message)
-        if len(missing) == len(HOOKED):
+        if len(missing) == len(TELLING):
             return
     lines = [line for of_event in entry.hooks.values() for line in of_event]
     broken = [line for line in lines if not _is_runnable(line)]
@@ -218,8 +219,9 @@ def _proof(client: Client, program: str | None, entry: Entry | None, environ: Ma
     assumed = "" if entry else " (it is not set up: this is what memctl setup would write)"
     yield Check("client_proof", "pass", proof.version, f"{ran} was run, and sent {proof.requests} requests{assumed}")
     if hooked:
+        waived = "; Codex was told to trust the hooks for this run" if client.name == "codex" else ""
         yield (
-            Check("client_proof_hook", "pass", "", "Proven: what is remembered was in the request, unasked")
+            Check("client_proof_hook", "pass", "", f"Proven: what is remembered was in the request, unasked{waived}")
             if proof.unasked
             else Check(
                 "client_proof_hook", "fail", "", "What is remembered was not in the request: the hooks do nothing"

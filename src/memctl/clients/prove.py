@@ -25,7 +25,8 @@ _LIMIT = 4 << 20
 _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE")
 _NOWHERE = "http://127.0.0.1:9"
 _QUIET = {
-    "HTTP_PROXY": _NOWHERE, "HTTPS_PROXY": _NOWHERE, "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost",
+    "HTTP_PROXY": _NOWHERE, "HTTPS_PROXY": _NOWHERE, "NO_PROXY": "127.0.0.1,localhost",
+    "no_proxy": "127.0.0.1,localhost",
     "DO_NOT_TRACK": "1", "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "TERM": "dumb",
 }  # fmt: skip
@@ -66,8 +67,10 @@ RECIPES: dict[str, Recipe] = {
         toml=(
             ".codex/config.toml",
             'model = "stub-model"\nmodel_provider = "stub"\n',
-            '\n[model_providers.stub]\nname = "stub"\nbase_url = "$url/v1"\nenv_key = "STUB_KEY"\nwire_api = "responses"\n'
-            "[analytics]\nenabled = false\n",
+            (
+                '\n[model_providers.stub]\nname = "stub"\nbase_url = "$url/v1"\nenv_key = "STUB_KEY"\n'
+                'wire_api = "responses"\n[analytics]\nenabled = false\n'
+            ),
         ),
     ),
     "gemini": Recipe(
@@ -91,14 +94,15 @@ RECIPES: dict[str, Recipe] = {
     "opencode": Recipe(
         ("run", "--format", "json", "$prompt"),
         {
-            "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-            "OPENCODE_DISABLE_SHARE": "1",
+            "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_SHARE": "1",
         },
         {
             ".config/opencode/opencode.jsonc": {
                 "autoupdate": False, "share": "disabled", "model": "stub/stub-model", "small_model": "stub/stub-model",
                 "provider": {"stub": {
-                    "npm": "@ai-sdk/openai-compatible", "name": "stub", "options": {"baseURL": "$url/v1", "apiKey": "none"},
+                    "npm": "@ai-sdk/openai-compatible", "name": "stub",
+                    "options": {"baseURL": "$url/v1", "apiKey": "none"},
                     "models": {"stub-model": {
                         "name": "stub", "tool_call": True, "limit": {"context": 100_000, "output": 4_000},
                     }},

@@ -207,6 +207,7 @@ class Deliverable(NamedTuple):
     words   stems of the question with what each weighs
     scores  item id -> score; none: the items are alike
     labels  what is said around the items
+    against item id -> the item that contradicts it
     """
 
     items: Sequence[MemoryItem]
@@ -214,6 +215,7 @@ class Deliverable(NamedTuple):
     words: Weighed
     scores: Mapping[str, float] = {}
     labels: Labels = Labels()
+    against: Mapping[str, str] = {}
 
 
 def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) -> Deliverable:
@@ -243,6 +245,9 @@ def deliver_scored(
         records = sorted(records, key=lambda item: -scores[item.id])
         places = {i: passages.UntrustedPosition(*places.get(i, ())) for i in scores}
     past = retriever.filters.as_of is not None
+    against = {} if past or not ctx.db.trusted else find_conflicts(ctx, retriever, records)
+    if against:
+        records, scores = _with_other_sides(ctx, records, against, scores)
     # The policy is made only for a project that has a part of its own in it.
     own_part = config_mentions(ctx, b'"policy"') and ctx.is_configured("policy")
     rules = events.name_rules(ctx.policy.switches if own_part else "")
@@ -254,7 +259,8 @@ def deliver_scored(
         from memctl.reading import delivery
 
         records, places = delivery.redact_items(redaction, records, places)
-    return Deliverable(records, places, words, scores, read_labels(ctx, records, redaction, near=near))
+    labels = _tell_conflicts(read_labels(ctx, records, redaction, near=near), records, against)
+    return Deliverable(records, places, words, scores, labels, against)
 
 
 def read_labels(
@@ -284,6 +290,59 @@ def read_labels(
         roots.append((path, one_line(mount["name"] or os.path.basename(path.rstrip("/")), _NAME)))
     roots.sort(key=lambda root: len(root[0]), reverse=True)
     return Labels(current_folder(ctx), roots, near, handles, replaced)
+
+
+def find_conflicts(ctx: Context, retriever: Retriever, records: Sequence[MemoryItem]) -> dict[str, str]:
+    """Of these items those that are in an open conflict: item id -> the item that contradicts it, and back.
+
+    An item that is in several is shown in one, that of the best of them.
+    """
+    statements = [item.id for item in records if item.provenance.source_kind != "doc"]
+    if not statements:
+        return {}
+    from memctl.store.items import attributes
+
+    if not attributes.has_conflicts(ctx.db):
+        return {}
+    from memctl.store import conflicts
+
+    found = conflicts.conflicts_of(ctx.db, statements, retriever.filters)
+    rank = {item_id: at for at, item_id in enumerate(statements)}
+    out: dict[str, str] = {}
+    for one in sorted(found, key=lambda one: (min(rank.get(one.a, len(rank)), rank.get(one.b, len(rank))), one.id)):
+        if one.a not in out and one.b not in out:
+            out |= {one.a: one.b, one.b: one.a}
+    return out
+
+
+def _with_other_sides(
+    ctx: Context, records: Sequence[MemoryItem], against: Mapping[str, str], scores: Mapping[str, float]
+) -> tuple[list[MemoryItem], dict[str, float]]:
+    """The items, each with the one that contradicts it behind it, and their scores: it has the same."""
+    known = {item.id: item for item in records}
+    known |= {item.id: item for item in stored.get_many(ctx.db, [i for i in against if i not in known])}
+    out: dict[str, MemoryItem] = {}
+    now = dict(scores)
+    for item in records:
+        for item_id in (item.id, against.get(item.id, item.id)):
+            if item_id in known:
+                out[item_id] = known[item_id]
+                now.setdefault(item_id, now[item.id])
+    return list(out.values()), now
+
+
+def _tell_conflicts(labels: Labels, records: Sequence[MemoryItem], against: Mapping[str, str]) -> Labels:
+    """The labels, which say of each side of a conflict what contradicts it, and which of both is newer."""
+    shown = {item.id: item for item in records}
+    said = dict(labels.replaced)
+    for item_id in against:
+        other = shown.get(against[item_id])
+        if item_id in shown and other is not None:
+            this_one = "this" if shown[item_id].created_at > other.created_at else "that"
+            handle, day = labels.handles.get(other.id, other.id), other.created_at[:_DAY]
+            fact = f"contradicted by {handle} of {day} ({this_one} one is newer)"
+            said[item_id] = (*said.get(item_id, ()), fact)
+    return labels._replace(replaced=said)
 
 
 def current_folder(ctx: Context) -> str:
@@ -318,7 +377,19 @@ def choose_passages(ranked: Deliverable, budget: int, *, whole: bool = False) ->
         if taken > RESERVE * room and not whole:
             break
     chosen = [entries[at] for at in _order_by_gain(ranked, items)]
-    return _put_newer_first(chosen) if any(p.date and not p.chunk for p in chosen) else chosen
+    chosen = _put_newer_first(chosen) if any(p.date and not p.chunk for p in chosen) else chosen
+    return _put_sides_together(chosen, ranked.against) if ranked.against else chosen
+
+
+def _put_sides_together(passages: Sequence[BlockEntry], against: Mapping[str, str]) -> list[BlockEntry]:
+    """The same, with the sides of a conflict beside each other, in the place of the better one."""
+    by_id = {p.ids[0]: p for p in passages}
+    out: dict[str, BlockEntry] = {}
+    for p in passages:
+        for item_id in (p.ids[0], against.get(p.ids[0], "")):
+            if item_id in by_id:
+                out.setdefault(item_id, by_id[item_id])
+    return list(out.values())
 
 
 def _order_by_gain(ranked: Deliverable, items: Sequence[MemoryItem]) -> list[int]:

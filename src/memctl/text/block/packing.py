@@ -110,7 +110,7 @@ class Labels(NamedTuple):
     roots     each mount's folder with its name, the longest path first; None: no path is shortened but below `cwd`
     near      paths below `cwd` are shown as seen from there, wherever their mount is: for answers that people read
     handles   item id -> the id as it is shown
-    replaced  item id -> what is said of the items that it replaced or that replaced it
+    replaced  item id -> what is said of the items that it replaced, that replaced it, or that contradict it
     """
 
     cwd: str = ""
