@@ -187,7 +187,13 @@ def _anthropic(said: Said) -> tuple[dict[str, Any], list[Any]]:
         delta = {"type": "input_json_delta", "partial_json": json.dumps(said.given)}
         empty = block | {"input": {}}
     stop = "tool_use" if said.tool else "end_turn"
-    message: dict[str, Any] = {"id": f"msg_{_ID}", "type": "message", "role": "assistant", "model": _MODEL, "stop_sequence": None}
+    message: dict[str, Any] = {
+        "id": f"msg_{_ID}",
+        "type": "message",
+        "role": "assistant",
+        "model": _MODEL,
+        "stop_sequence": None,
+    }
     end = {"stop_reason": stop, "stop_sequence": None}
     events = [
         {"type": "message_start", "message": message | {"content": [], "stop_reason": None, "usage": usage}},
@@ -206,7 +212,7 @@ def _chat(said: Said) -> tuple[dict[str, Any], list[Any]]:
     message: dict[str, Any] = {"role": "assistant", "content": said.text}
     delta = message
     if said.tool:
-        call = {"id": f"call_{_ID}", "type": "function"}
+        call: dict[str, Any] = {"id": f"call_{_ID}", "type": "function"}
         call |= {"function": {"name": said.tool.name, "arguments": json.dumps(said.given)}}
         message = {"role": "assistant", "content": None, "tool_calls": [call]}
         delta = message | {"tool_calls": [{"index": 0, **call}]}
