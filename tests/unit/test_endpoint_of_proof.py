@@ -9,27 +9,27 @@ from typing import Any
 
 import pytest
 
-from memctl.clients.endpoint import Endpoint
+from memctl.clients.endpoint import ModelEndpoint
 
 NONCE = "PROOF-1"
 TOOL = "mcp__memctl__memory_recall"
 
 
 @pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    with Endpoint(NONCE, "what is it?") as server:
+def endpoint() -> Iterator[ModelEndpoint]:
+    with ModelEndpoint(NONCE, "what is it?") as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
 
 
-def ask(endpoint: Endpoint, path: str, body: dict[str, Any]) -> str:
+def ask(endpoint: ModelEndpoint, path: str, body: dict[str, Any]) -> str:
     request = urllib.request.Request(endpoint.address + path, json.dumps(body).encode())
     with urllib.request.urlopen(request) as answer:
         return str(answer.read().decode())
 
 
-WIRES = {
+WIRES: dict[str, dict[str, Any]] = {
     "/v1/messages": {"tools": [{"name": TOOL}]},
     "/v1/chat/completions": {"tools": [{"type": "function", "function": {"name": TOOL}}]},
     "/v1/responses": {"tools": [{"type": "namespace", "name": "mcp__memctl", "tools": [{"name": "memory_recall"}]}]},
@@ -40,25 +40,25 @@ WIRES = {
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("path", WIRES)
-def test_it_calls_recall_and_notes_both_ways(endpoint: Endpoint, path: str, stream: bool) -> None:
+def test_it_calls_recall_and_notes_both_ways(endpoint: ModelEndpoint, path: str, stream: bool) -> None:
     body = WIRES[path] | {"stream": stream}
     first = ask(endpoint, path, body | {"messages": [f"told: {NONCE}"]})
     assert "memory_recall" in first
     assert "what is it?" in first
-    assert (endpoint.unasked, endpoint.recalled) == (True, False)
+    assert endpoint.seen == (True, False)
     ask(endpoint, path, body | {"messages": [f"told: {NONCE}", "no answer"]})
-    assert not endpoint.recalled
+    assert endpoint.seen == (True, False)
     last = ask(endpoint, path, body | {"messages": [f"told: {NONCE}", f"answer: {NONCE}"]})
-    assert endpoint.recalled
+    assert endpoint.seen == (True, True)
     assert "Done." in last
 
 
-def test_a_text_in_a_tool_alone_proves_nothing(endpoint: Endpoint) -> None:
+def test_a_text_in_a_tool_alone_proves_nothing(endpoint: ModelEndpoint) -> None:
     ask(endpoint, "/v1/messages", {"tools": [{"name": "x", "description": NONCE}], "messages": []})
-    assert (endpoint.unasked, endpoint.recalled) == (False, False)
+    assert endpoint.seen == (False, False)
 
 
-def test_what_it_does_not_know_it_refuses(endpoint: Endpoint) -> None:
+def test_what_it_does_not_know_it_refuses(endpoint: ModelEndpoint) -> None:
     with pytest.raises(urllib.error.HTTPError, match="404"):
         ask(endpoint, "/v1/other", {})
     assert ask(endpoint, "/v1/messages/count_tokens", {}).startswith('{"input_tokens"')

@@ -33,7 +33,7 @@ class Said(NamedTuple):
     given: Mapping[str, Any] = {}
 
 
-class Endpoint(ThreadingHTTPServer):
+class ModelEndpoint(ThreadingHTTPServer):
     """The endpoint, and what was seen of `nonce`: `unasked`, before any tool was called, and in a tool's answer.
 
     query     what recall is asked
@@ -55,6 +55,11 @@ class Endpoint(ThreadingHTTPServer):
     def address(self) -> str:
         """Its base address, without a path."""
         return f"http://127.0.0.1:{self.server_port}"
+
+    @property
+    def seen(self) -> tuple[bool, bool]:
+        """Whether the text came unasked, and whether in the answer of a tool."""
+        return self.unasked, self.recalled
 
     def next(self, body: dict[str, Any]) -> Said:
         """What the model says to a request, whose text is searched before."""
@@ -108,7 +113,7 @@ def _offers(tools: Any) -> Iterator[Offer]:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: Endpoint
+    server: ModelEndpoint
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: nobody reads it."""

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from memctl import ids
 from memctl.annotations import Any, NamedTuple
-from memctl.clients.endpoint import Endpoint
+from memctl.clients.endpoint import ModelEndpoint
 from memctl.clients.known import Client
 from memctl.process import running
 
@@ -176,7 +176,7 @@ def prove(
             if problem:
                 return Proof("", problem=f"memctl {words[2]}: {problem}")
         version = here.output([program, "--version"])
-        with Endpoint(nonce, question) as endpoint:
+        with ModelEndpoint(nonce, question) as endpoint:
             threading.Thread(target=endpoint.serve_forever, daemon=True).start()
             said = {"$url": endpoint.address, "$prompt": question, "$home": home, "$version": version}
             _write_settings(home, recipe, said)
@@ -220,7 +220,14 @@ class _Runner:
         return found[0] if found else ""
 
     def run_client(
-        self, program: str, recipe: Recipe, said: Mapping[str, str], endpoint: Endpoint, patience: float, *, hooks: bool
+        self,
+        program: str,
+        recipe: Recipe,
+        said: Mapping[str, str],
+        endpoint: ModelEndpoint,
+        patience: float,
+        *,
+        hooks: bool,
     ) -> str:
         """Run the client until all is seen, or it ends; its last words when that is no good end."""
 
