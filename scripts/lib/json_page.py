@@ -290,6 +290,13 @@ status.mounts|integer|how many mounts there are
 status.sessions|integer|how many conversations there are
 status.workspaces|integer|how many workspaces there are
 sync.files|array|with --report, each file: `path`, `status`, `chunks`, `reason`
+setup.clients|array|each client: `client`, `files` (each `path`, `change`, and `backup` or `diff`)
+setup.command|array|the command line that starts the server
+setup.scope|string|user, project or local
+setup.server|object|how the server answered: `ok`, `version` and `tools`, or `problem`
+setup.status|string|ok, or failed when the server did not answer
+teardown.clients|array|each client: `client`, `files` (each `path`, `change`, and `diff`)
+teardown.scope|string|user, project or local
 trust.items|integer|items in the store
 backup.items|integer|items in the copy
 salvage.items|integer|items that were saved
