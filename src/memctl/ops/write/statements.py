@@ -29,6 +29,7 @@ from memctl.writing import (
 if TYPE_CHECKING:
     from memctl.ingest.statements import StatementOutcome, StatementOutcomes
     from memctl.text.proposals import Parsed
+    from memctl.text.references import Reference
 
 #: Lines of a kind that `pull` prints one by one; the counts say the rest.
 _LINES = 20
@@ -66,6 +67,7 @@ def _report_one(done: "StatementOutcome", row: dict[str, Any], line: str) -> Pla
         'memctl remember "We chose JWT for stateless auth" --type decision --tags auth',
         'memctl remember "Deploys freeze on Fridays" --type constraint --why "two bad weekends" --tier ltm',
         'memctl remember "Retries are capped at 3" --source src/gateway.py:41',
+        'memctl remember "Tokens expire after 15 minutes" --cites src/auth.py:40-52',
         "git log -1 --format=%B | memctl remember --type fact --tags release",
         "id=$(memctl remember -q The gateway retries twice)",
     ),
@@ -90,6 +92,15 @@ def remember(
         float | None, Arg("how much it matters; 0.5 is as much as any other", "--importance", ge=0, le=1)
     ] = None,
     supersedes: Supersedes = None,
+    cites: Annotated[
+        list[str] | None,
+        Arg(
+            "a file, or lines of one, that it speaks of; several times for several",
+            "--cites",
+            metavar="PATH[:LINES]",
+            path=True,
+        ),
+    ] = None,
     again: Annotated[bool, Arg("store it, though it was purged before", "--again")] = False,
 ) -> PlainResult:
     """Store one statement and print its id.
@@ -100,6 +111,10 @@ def remember(
     added to the item. Stderr says what happened. Without --source, the source is memctl with the session that
     MEMCTL_SESSION names. With --supersedes, the item of that id is archived in the same step, and the block says that
     this one replaces it; what policy holds back replaces nothing.
+
+    Files, lines and symbols that the statement names are tied to the documents of the store, as are those of --cites.
+    When sync sees that what is cited has changed, moved or disappeared, recall says so beside the statement and ranks
+    it behind others, until the text is back or `verify` renews it.
     """
     given = " ".join(text or ())
     if text is None or given == "-":
@@ -112,7 +127,8 @@ def remember(
     source = _named_source(ctx, target.source) if target.source else None
     batch = StatementBatch(ctx, "memctl-remember", target, source)
     item = batch.statement(content, title or "", type=type, confidence=confidence)
-    batch.add(item, importance, supersedes=_replaced_id(ctx, supersedes, "remember"))
+    places = [_cited_place(ctx, place) for place in cites or ()]
+    batch.add(item, importance, supersedes=_replaced_id(ctx, supersedes, "remember"), cites=places)
     reason = clean.statement(why or "")
     if reason:
         item.content += f"\n\nWhy: {reason}"
@@ -148,6 +164,20 @@ def _replaced_id(ctx: Context, given: str | None, command: str) -> str:
     found = named_items(ctx, [given], command)
     refuse_protected(ctx, found, "supersede")
     return found[0].id
+
+
+def _cited_place(ctx: Context, given: str) -> "Reference":
+    """A place of --cites with the absolute path of its file. Raises UsageError where there is no such file."""
+    from memctl.text.references import parse_place
+
+    place = parse_place(clean.one_line(given, 1000))
+    if os.path.isfile(ctx.absolute(given)):  # one whose name ends like a line
+        place = place._replace(target=given, lines=None)
+    if not place.target.strip() or not os.path.isfile(ctx.absolute(place.target)):
+        shown = ctx.policy.redact(clean.one_line(given, 200))
+        raise errors.UsageError(f"--cites: '{shown}' is no file, or names lines in another way than FILE:40-52",
+                                command="remember")  # fmt: skip
+    return place._replace(target=clean.one_line(ctx.absolute(place.target), 1000))
 
 
 def _named_source(ctx: Context, source: str) -> MemoryProvenance:
