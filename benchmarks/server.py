@@ -38,9 +38,8 @@ HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"na
 
 
 def measure(house: House, items: int, runs: int, calls: int) -> Iterator[Row]:
-    """All of it on one store of `items` items, with the SDK of the interpreter that runs this."""
-    if find_spec("mcp") is None:
-        raise Skipped("the MCP SDK is not installed for this interpreter")
+    """All of it on one store of `items` items; beside the SDK and over HTTP where this interpreter has the SDK."""
+    has_sdk = find_spec("mcp") is not None
     db = house.store("mcp")
     env = os.environ | {"HOME": str(house.folder), "PYTHONPATH": str(ROOT / "src")}
     path = house.folder / "mcp.jsonl"
@@ -48,10 +47,13 @@ def measure(house: House, items: int, runs: int, calls: int) -> Iterator[Row]:
     memctl = [sys.executable, "-m", "memctl"]
     subprocess.run([*memctl, "import", str(path), "--db", db, "-q"], env=env, check=True)
     serve = [*memctl, "serve", "--db", db, "--no-rate-limit", "--audit-log", os.devnull]
-    yield from _start(serve, env, runs)
-    yield from _stdio(serve, env, min(2000, 2 * calls))
+    bare = [sys.executable, "-c", BARE] if has_sdk else []
+    yield from _start(serve, bare, env, runs)
+    yield from _stdio(serve, bare, env, min(2000, 2 * calls))
     yield from _warm(serve, env, items, calls)
     yield from _counting(serve, env, items, min(300, calls))
+    if not has_sdk:
+        raise Skipped("the MCP SDK is not installed for this interpreter: nothing over HTTP")
     yield from _http(serve, env, db, memctl, min(50, calls // 25))
 
 
@@ -96,9 +98,9 @@ class Pipe:
         return (usage.ru_utime + usage.ru_stime) * 1000
 
 
-def _start(serve: list[str], env: dict[str, str], runs: int) -> Iterator[Row]:
-    """From the start to an answer to tools/list, against a server of the SDK with one small tool."""
-    commands = {"bare": [sys.executable, "-c", BARE], "memctl": serve}
+def _start(serve: list[str], bare: list[str], env: dict[str, str], runs: int) -> Iterator[Row]:
+    """From the start to an answer to tools/list, against a server of the SDK with one small tool if there is one."""
+    commands = {"bare": bare, "memctl": serve} if bare else {"memctl": serve}
     cpu: dict[str, list[float]] = {name: [] for name in commands}
     wall: dict[str, list[float]] = {name: [] for name in commands}
     for turn in range(runs + 1):
@@ -112,15 +114,17 @@ def _start(serve: list[str], env: dict[str, str], runs: int) -> Iterator[Row]:
                 wall[name].append(shown * 1000)
                 cpu[name].append(spent)
     for what, found in (("CPU", cpu), ("wall", wall)):
-        bare, ours = statistics.median(found["bare"]), statistics.median(found["memctl"])
-        compared = f"bare server {bare:.0f} ms, {ours / bare:.2f} x"
+        ours, compared = statistics.median(found["memctl"]), ""
+        if bare:
+            other = statistics.median(found["bare"])
+            compared = f"bare server {other:.0f} ms, {ours / other:.2f} x"
         yield Row(f"mcp: start to tools/list, {what}", f"{ours:.0f} ms", compared, "50 ms" if what == "CPU" else "")
 
 
-def _stdio(serve: list[str], env: dict[str, str], pings: int) -> Iterator[Row]:
+def _stdio(serve: list[str], bare: list[str], env: dict[str, str], pings: int) -> Iterator[Row]:
     """A request that costs nothing else: what our own transport takes, and the SDK's."""
     medians = []
-    for command in (serve, [sys.executable, "-c", BARE]):
+    for command in filter(None, (serve, bare)):
         server = Pipe(command, env)
         times = []
         for _ in range(pings):
@@ -129,7 +133,8 @@ def _stdio(serve: list[str], env: dict[str, str], pings: int) -> Iterator[Row]:
             times.append((time.perf_counter() - start) * 1000)
         medians.append(statistics.median(times[pings // 20 :]))
         server.end()
-    yield Row("mcp: a ping over stdio", f"{medians[0]:.2f} ms", f"the SDK's transport {medians[1]:.2f} ms")
+    compared = f"the SDK's transport {medians[1]:.2f} ms" if bare else ""
+    yield Row("mcp: a ping over stdio", f"{medians[0]:.2f} ms", compared)
 
 
 #: A server that counts the uses of each call when it has been answered, not once a second.
@@ -137,7 +142,7 @@ AT_ONCE = """
 import sys
 from memctl.cli import main
 from memctl.mcp import handle_pool
-handle_pool.COUNT_SECONDS = 0
+handle_pool.COUNT_SECONDS = handle_pool.LONGEST = 0
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, settings
 import support
 from memctl import context, ids
 
-#: No test looks at a clock: how long an example takes says how busy the machine is.
-settings.register_profile(
-    "suite", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-)
-settings.load_profile("suite")
+#: No test looks at a clock: how long an example takes says how busy the machine is. A run without the slow sweeps tries
+#: a third of the examples; CI tries all of them on its first Python.
+CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+settings.register_profile("suite", CALM)
+settings.register_profile("quick", CALM, max_examples=33)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,6 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     support.ACCEPT = bool(config.getoption("--accept"))
+    support.QUICK = "not slow" in config.getoption("markexpr")
+    settings.load_profile("quick" if support.QUICK else "suite")
     # Started in the background or by nohup, we ignore these, and so would the programs that we start and signal.
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:

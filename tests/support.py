@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import settings
 
 from memctl.cli import run as run_cli
 from memctl.cli.output import Console
@@ -21,8 +22,15 @@ from memctl.ops import TABLE
 
 GOLDEN = Path(__file__).parent / "golden"
 ACCEPT = False
+#: Whether the slow sweeps are left out.
+QUICK = False
 #: Seconds that a test waits for another process. Only what hangs needs them, however busy the machine is.
 PATIENCE = 900
+
+
+def examples(count: int) -> settings:
+    """Try so many examples of a property; a third of them in a run without the slow sweeps."""
+    return settings(max_examples=max(1, count // 3) if QUICK else count)
 
 
 class YouForgotToChooseAStore(AssertionError):
@@ -140,7 +148,7 @@ def other_rules(monkeypatch: pytest.MonkeyPatch, name: str = "99-tomorrow") -> N
 
 #: What differs from run to run, and what stands for it.
 SCRUBS = (
-    (r"\b(MEM|EVT|REV|MNT|RUN)-[0-9a-f]{12}\b", r"\1-<id>"),
+    (r"\b(MEM|EVT|REV|MNT|RUN|CON)-[0-9a-f]{12}\b", r"\1-<id>"),
     (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?", "<time>"),
     (r"\b20\d\d-\d\d-\d\d\b", "<day>"),
     (r"/[\w./-]*/pytest-[\w./-]*?/t\d+/here", "<here>"),

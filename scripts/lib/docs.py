@@ -24,7 +24,10 @@ WRITTEN = "<!-- Written by scripts/docs from {source}; change it there. -->\n"
 DEFAULTS = {"store.fts_tokenizer": schema.DEFAULT_TOKENIZER}
 #: Variables that belong to no single parameter.
 VARIABLES = {
-    "MEMCTL_DB": ("every command", "the store; `--db` goes before it, the nearest `.memory/memory.db` comes after it"),
+    "MEMCTL_DB": (
+        "every command",
+        "the store; `--db` goes before it, the nearest `.memory/memory.db` and the personal store come after it",
+    ),
     "MEMCTL_FTS": (
         "writers",
         "tokenizer of a store that is made now: `fr`, `en`, `raw`, or SQLite's own words for one",
@@ -120,7 +123,7 @@ def schema_page() -> Iterator[str]:
         ("Sessions and workspaces", schema.SESSION_TABLES),
         ("What matters", schema.IMPORTANCE_TABLE),
         ("What happens to items: runs, and what they changed", schema.LIFE_TABLES),
-        ("What statements cite", schema.KNOWLEDGE_TABLES),
+        ("What statements cite and contradict", schema.KNOWLEDGE_TABLES),
         ("Indexes for lists and counts", schema.READING_INDEXES),
         ("The full-text table", schema.fts_table(schema.DEFAULT_TOKENIZER)),
         ("What is known about it", schema.FTS_STATE),

@@ -38,10 +38,13 @@ chunks_superseded|integer|passages that a new one replaces
 citations|array|each citation: `source`, and whether the context had it (`known`)
 client|string?|the client of the conversation
 clusters_found|integer|groups of items that say the same
+compared|integer|statements that were compared
 confidence|number|how sure it is, 0 to 1
 config_ignored|array|keys of the config file that do not count, because nobody vouches for it
 config_loosens|array|keys of the config file that loosen policy, or name a host or a program
 config_path|string?|the config file
+conflicts|array|each conflict: `id`, `why`, `state`, `found_at`, and `a` (the older item) and `b`
+context|string|what the model is told
 content_diff|array|lines of a unified diff, each with its end
 content_preview|string|the first 200 characters
 converged|boolean|whether the answer settled before its bounds were reached
@@ -52,21 +55,22 @@ created_at|string|when it was made (ISO 8601, UTC)
 damaged|array|what was damaged
 db_exists|boolean|whether there is a store
 db_path|string|the store
+decision|string|keep-a, keep-b, both or dismiss
 default|any|the value without a setting
 digest|string|the page as text
 documents|array|each folder or file: `path`, `files`, `passages`, `updated_at`
 dry_run|boolean|true when nothing was done
-duration_seconds|number|how long it took
 duplicate|integer|statements that were known already
+duration_seconds|number|how long it took
 eco_mode|string|on, off, or disabled
 embedded|integer|items that got a vector now
 embeddings_count|integer|items that have a vector
 empty|integer|1: the input said nothing worth keeping
 errors|integer|lines that could not be read
 events_count|integer|entries of the log of events
-extensions|object|the same as per_extension
 expires_at|string?|when it counts as gone (ISO 8601, UTC)
 explain|object|what the score is made of: `reasons` and `words`
+extensions|object|the same as per_extension
 files|integer|files that were looked at
 files_changed|integer|files whose text had changed
 files_deleted|integer|files that are gone
@@ -99,14 +103,14 @@ hint|string|what to try next
 how|string|made, trusted, adopted, untrusted
 id|string|the item's id
 identical|boolean|whether nothing differs
-ignore_patterns|array|patterns of what is passed over
 ids|array|ids of the items, at most 1000
+ignore_patterns|array|patterns of what is passed over
 imported|integer|items that were stored
 inject_text|string|the block; empty when nothing matches
 item_ids|array|ids of the items
 items|array|the items
-items_indexed|integer|items in the index
 items_expired|integer|items that ran out
+items_indexed|integer|items in the index
 items_merged|integer|items that were merged
 items_processed|integer|items that were looked at
 items_promoted|integer|items that were promoted
@@ -146,11 +150,13 @@ mounts_outside|array|mounts outside the project
 moved_to|string|where the old store was moved to
 mrr|number|mean reciprocal rank of the first expected source
 name|string?|its name
+new|integer|conflicts that were not known
 new_tokenizer|string|the tokenizer now
 observation_thresholds|object|from when on something is worth an observation
 observations|array|what stands out
 old_id|string|the item that is replaced
 origin|string|where the value comes from: flag, environment, config, default
+over|integer|conflicts that are none any more
 page|string|the page
 parts|array|each field and paragraph: `field`, `value`, `source`, and the state that brought it, as in `states`
 passages|integer|passages of documents
@@ -174,7 +180,6 @@ rejected|integer|statements that policy refused
 released|integer|items that the store says a person released
 removed|string|what was removed
 replaced|string|the item that this one replaces
-similar|array|each item that it nearly repeats or seems to replace: `id`, `why`
 restored|integer|archived items that came back
 rows|integer|rows beside items that were put back or removed
 rules|array|each rule
@@ -186,6 +191,7 @@ score|number|how well it fits; comparable within one search
 session_id|string|the conversation
 sessions|array|the conversations
 settings|array|each setting: `key`, `value`, `origin`
+similar|array|each item that it nearly repeats or contradicts: `id`, `why`, and the `conflict`
 similarity_score|number|how alike the texts are, 0 to 1
 skipped_conflict|integer|lines whose id is that of another item
 skipped_dedup|integer|lines that were known already
@@ -255,6 +261,9 @@ workspaces|array|the workspaces
 
 #: The same words for a key that means another thing in one command.
 _OTHERWISE = """
+resolve.id|string|the conflict's id
+resolve.archived|string|the id of the item that is archived for it, or empty
+resolve.kept|array|ids of the items that count
 undo.items|array|each item: `id`, `now` (restored or removed), `title`
 undo.kept|array|each row that was left alone: `what`, `key`
 config.problems|array|each problem: `key`, `message`
@@ -273,6 +282,9 @@ scan.files|integer|files that were read
 search.quarantined|boolean|true: models are not given it (raw or held back)
 search.trust|string|said of items in a store of somebody else
 stats.files|integer|files that passages are from
+stats.links|integer|links that begin at active items
+stats.newest|string?|when the newest active item was made
+stats.oldest|string?|when the oldest active item was made
 status.mounts|integer|how many mounts there are
 status.sessions|integer|how many conversations there are
 status.workspaces|integer|how many workspaces there are
@@ -281,6 +293,12 @@ trust.items|integer|items in the store
 backup.items|integer|items in the copy
 salvage.items|integer|items that were saved
 trust.mounts|array|its mounts
+hooks.hook|string|the hook: safety-guard, audit-logger or eco-nudge; eco-hint prints what a client reads
+hooks.pattern|string|the pattern that the command matches
+hooks.additionalContext|string|of eco-hint, alone: what the model is told
+hook.client|string|the client that asked
+hook.event|string|the event, in memctl's words
+hook.ids|array|ids of the items that it was given whole
 workspace.name|string|the workspace that was removed
 workspace.removed|boolean|whether there was one
 """

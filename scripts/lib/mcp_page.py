@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 
 from memctl.mcp import tool_schema
+from memctl.mcp.aliases import ALIASES
 from memctl.mcp.protocol import encode
 from memctl.mcp.tools import PROMPTS, RESOURCES, instructions
 
@@ -89,6 +90,7 @@ def lines() -> Iterator[str]:
     yield ANSWERS
     for listed in tool_schema.catalog("full"):
         yield from _tool(listed)
+    yield from _aliases()
     yield from _offers()
 
 
@@ -120,6 +122,18 @@ def _tool(listed: tool_schema.CatalogTool) -> Iterator[str]:
         yield f"| `{name}` | {_type(schema)} | {default} | {'; '.join(filter(None, about))} |\n"
     if op.answer:
         yield f"\nGives `status`, {', '.join(f'`{key}`' for key in op.answer)}.\n"
+
+
+def _aliases() -> Iterator[str]:
+    yield "\n## Names of other programs\n\nThe tools of rekal and mem-context are answered by their own names, and "
+    yield "listed nowhere. Each is a call of the tool beside\nit; of their arguments these are called otherwise here. "
+    yield "Nothing is deleted for good: what deletes there archives here,\nand the answer says so.\n"
+    yield "\n| called | is | arguments |\n|---|---|---|\n"
+    for name, alias in ALIASES.items():
+        words = [f"`{theirs}`: {f'`{ours}`' if ours else 'not used'}" for theirs, ours in alias.names.items()]
+        words += [f"`{alias.within}`: its fields"] * bool(alias.within)
+        words += [f"always `{key}`" for key, value in alias.fixed.items() if value is True]
+        yield f"| `{name}` | `{alias.tool}` | {', '.join(words)} |\n"
 
 
 def _type(schema: dict[str, object]) -> str:

@@ -8,7 +8,6 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import unified_diff
 
 from memctl import ids
 from memctl.extract import kind_of
@@ -306,6 +305,8 @@ def stale_diff(db: Database, item_id: str) -> list[str]:
 
     Text that policy holds back is not in it. The old text is there as long as its archived passages are.
     """
+    from difflib import unified_diff
+
     out: list[str] = []
     for row in citations.of_items(db, [item_id]).get(item_id, ()):
         if row.state not in STALE or not row.text_hash:

@@ -67,14 +67,14 @@ class JsonInvalid(MemctlError):
     hint = "give an array of JSON objects, or one of them"
 
 
-class UnknownCommand(MemctlError):
+class UnknownCommand(UsageError):
     """unknown command '{name}'{guess}"""
 
     hint = "memctl --help lists the commands, memctl docs the pages of the documentation"
 
 
-class HookMissing(MemctlError):
-    """this memctl has no safety guard, so the tool call is stopped"""
+class GuardFailed(MemctlError):
+    """[memctl guard] BLOCKED: the call cannot be judged: {reason}"""
 
     exit_code = 2  # to a client this means: do not run the tool
     hint = "take the hook (memctl hooks safety-guard) out of the client's settings, such as ~/.claude/settings.json"
@@ -216,6 +216,12 @@ class SessionNotFound(MemctlError):
     """session not found: {id}"""
 
     hint = "memctl session list shows the ones there are"
+
+
+class ConflictNotFound(MemctlError):
+    """there is no such conflict, or more than one: {id}"""
+
+    hint = "memctl conflicts lists the ones there are"
 
 
 class RevisionMissing(MemctlError):

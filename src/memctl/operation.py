@@ -7,6 +7,7 @@ This module imports nothing heavy: it is on the path of every command.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal, args_of, origin_of
+from memctl.names import DEFAULT_SCOPE
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -49,7 +50,8 @@ class Arg:
     comma   a list parameter that the command line takes as one word, `a,b,c` (else as several words)
     path    names a file: its bytes are kept as they are, even if they are not UTF-8
     word    a word that, said first, stands for the flag: `mount list`; the flag itself works, and no page shows it
-    cli, mcp  which faces show it; mcp="full": only the largest set of tools (`--toolset full`)
+    cli, mcp  which faces show it; mcp="full": only the largest set of tools (`--toolset full`), "taken": none, but a
+            client that gives it is understood
     mcp_name, mcp_default, mcp_help  how the MCP tool says it, where its documented name, default or words differ;
             a default of None there means: as if it were not given
     mcp_schema  the JSON Schema of one of the JSON objects that it takes
@@ -72,7 +74,7 @@ class Arg:
         comma: bool = False,
         path: bool = False,
         cli: bool = True,
-        mcp: bool | Literal["full"] = True,
+        mcp: bool | Literal["full", "taken"] = True,
         mcp_name: str | None = None,
         mcp_default: Any = ...,
         mcp_help: str | None = None,
@@ -233,6 +235,8 @@ class Operation:
     examples  command lines as a user types them, each with a few words after two blanks and `#`
     exits     exit codes beyond the common ones: code -> meaning
     takes_input  whether, with these values, it stores what stands on standard input: kept in a file when that fails
+    silent    what goes wrong while it runs is not told, and it ends with 0, but for wrong usage: a program calls it
+              that takes another end, or a word, for something else
 
     What only its MCP tool needs:
 
@@ -246,7 +250,7 @@ class Operation:
 
     __slots__ = (
         "_groups", "_params", "about", "access", "answer", "destructive", "examples", "exits", "fn", "idempotent",
-        "name", "open_world", "prose", "takes_input", "tool", "toolset",
+        "name", "open_world", "prose", "silent", "takes_input", "tool", "toolset",
     )  # fmt: skip
 
     def __init__(
@@ -266,8 +270,9 @@ class Operation:
         idempotent: bool = False,
         open_world: bool = False,
         takes_input: Callable[[dict[str, Any]], bool] | None = None,
+        silent: bool = False,
     ) -> None:
-        self.takes_input = takes_input
+        self.takes_input, self.silent = takes_input, silent
         self.fn, self.name, self.tool, self.access = fn, name, tool, access
         self.examples, self.exits = examples, exits
         self.about, self.toolset, self.prose, self.answer = about, toolset, prose, answer or {}
@@ -279,7 +284,8 @@ class Operation:
         """Run it as a plain function; the context learns what the store may be opened for.
 
         The fields of a group are given by their own names, or the group as a whole. One word where a list belongs is
-        what it is on the command line: a list of that word, or of its parts between commas.
+        what it is on the command line: a list of that word, or of its parts between commas. The scope `project` becomes
+        what it means where the context is.
         """
         ctx.allow(self.access)
         params = self.params()
@@ -288,6 +294,10 @@ class Operation:
         for name, (group, fields) in self._groups.items():
             if name not in kwargs:
                 kwargs[name] = group(**{field.name: kwargs.pop(field.name, field.default) for field in fields})
+            if getattr(kwargs[name], "scope", None) == DEFAULT_SCOPE:
+                kwargs[name].scope = ctx.scope_named(DEFAULT_SCOPE)
+        if {"scope": DEFAULT_SCOPE}.items() <= {**(self.fn.__kwdefaults__ or {}), **kwargs}.items():
+            kwargs["scope"] = ctx.scope_named(DEFAULT_SCOPE)
         first = ctx.begin_run(self.name, kwargs.get("reason"))
         try:
             return self.fn(ctx, *args, **kwargs)
@@ -355,12 +365,13 @@ def operation(
     idempotent: bool = False,
     open_world: bool = False,
     takes_input: Callable[[dict[str, Any]], bool] | None = None,
+    silent: bool = False,
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Declare a function as an operation; its module also defines `NAME_text(result)` or `text(result)`."""
     return lambda fn: Operation(
         fn, name=name or fn.__name__.rstrip("_"), tool=tool, access=access, examples=examples, exits=exits or {},
         about=about, toolset=toolset, prose=prose, answer=answer, destructive=destructive, idempotent=idempotent,
-        open_world=open_world, takes_input=takes_input,
+        open_world=open_world, takes_input=takes_input, silent=silent,
     )  # fmt: skip
 
 

@@ -113,7 +113,7 @@ class ReadRequest(Group):
 class Selection(Group):
     """Which items a command changes that are not named by their ids: `memctl.reading.selection` finds them.
 
-    All of it is for people: a tool is given ids.
+    All of it is for people: a tool is given ids, but for what it takes in the words of another program.
     """
 
     query: Annotated[
@@ -122,6 +122,7 @@ class Selection(Group):
     tags: Annotated[list[str] | None, Arg("those with at least one of these tags", "--tags", comma=True, mcp=False)] = (
         None
     )
+    tier: Annotated[Tier | None, Arg("those of this tier", "--tier", mcp=False)] = None
     type: Annotated[ItemType | None, Arg("those of this type", "--type", metavar="TYPE", mcp=False)] = None
     source: Annotated[
         str | None,
@@ -174,10 +175,8 @@ class WriteTarget(Group):
     def place(self, ctx: "Context") -> tuple[str, str | None]:
         """The scope and the corpus that it is filed under. Opens no store unless a workspace is named."""
         if self.workspace is None:
-            return self.scope, None
-        from memctl.store import workspaces
-
-        saved = workspaces.named_workspace(ctx.db, self.workspace)
+            return ctx.scope_named(self.scope), None
+        saved = ctx.workspace(self.workspace)
         return saved.scope, saved.corpus_id
 
 
@@ -192,9 +191,7 @@ def seen_through(ctx: "Context", workspace: str | None, filters: "Filters", *, a
     """The filters with what a workspace reads instead of a scope; as they are without one."""
     if workspace is None:
         return filters
-    from memctl.store import workspaces
-
-    saved = workspaces.named_workspace(ctx.db, workspace)
+    saved = ctx.workspace(workspace)
     return filters.replace(scopes=None if all_scopes else saved.reads, corpus_id=saved.corpus_id)
 
 

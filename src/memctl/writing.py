@@ -137,6 +137,9 @@ class StatementBatch:
         for item in self.items if len(self.items) <= MOST_NOTICED else ():
             some = notice.find_similar(db, item)
             similar[item.id] = tuple(one for one in some if one.id not in self._replaced.get(item.id, ()))
+        how["contradicted"] = {
+            item_id: [(one.id, one.why) for one in some if not one.is_repeat] for item_id, some in similar.items()
+        }
         if cut:
             done = statements.store_long_statements(db, policy, self.items, **how)
         else:
@@ -213,16 +216,21 @@ def standing_words(row: Mapping[str, Any]) -> str:
 def tell_similar(
     ctx: Context, label: str, outcomes: "Iterable[StatementOutcome]", rows: Mapping[str, dict[str, Any]]
 ) -> None:
-    """Say of what was stored which items it nearly repeats or seems to replace, and add that to its row."""
+    """Say of what was stored which items it nearly repeats or contradicts, and add that to its row."""
+    from memctl.store.conflicts import conflict_id
+
     for done in outcomes:
         for one in done.similar:
             if one.is_repeat:
                 ctx.note(f"[{label}] nearly repeats {one.id}; memctl forget {done.id} takes it back")
             else:
-                how = f"memctl supersede {one.id} --by {done.id}"
-                ctx.note(f"[{label}] seems to replace {one.id} ({one.why}); {how} lets it")
+                how = f"memctl resolve {conflict_id(one.id, done.id)} keep-b"
+                ctx.note(f"[{label}] contradicts {one.id} ({one.why}); {how} lets it replace that")
         if done.similar and done.id in rows:
-            rows[done.id]["similar"] = [one._asdict() for one in done.similar]
+            rows[done.id]["similar"] = [
+                one._asdict() | ({} if one.is_repeat else {"conflict": conflict_id(one.id, done.id)})
+                for one in done.similar
+            ]
 
 
 def tell_outcomes(

@@ -62,7 +62,7 @@ def test_a_mistyped_command_line_exits_1_and_guesses(argv: list[str], line: str)
 
 def test_an_unknown_command_imports_no_operation() -> None:
     script = (
-        "import sys; from memctl.cli import main; code = main(['serch']); "
+        "import sys; from memctl.cli import main; code = main(['xyzzy']); "
         "print(code, [m for m in sys.modules if m.startswith('memctl.ops.') or m == 'sqlite3'])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)

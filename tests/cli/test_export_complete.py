@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from memctl import MemoryItem
+from memctl.store.conflicts import conflict_id
 from stores import STORE, change, check_index, fails_at, stored
 from support import golden, ok, run
 
@@ -57,6 +58,16 @@ def full(scratch: Path) -> bytes:
             "VALUES (?, 1, 'path', 'docs/port.md', 'open', '2026-01-01T00:00:00+00:00')",
             (second,),
         )
+        both = "MEM-00000000000a", "MEM-00000000000b"
+        for at, (item_id, text) in enumerate(zip(both, ("The port is 80.", "The port is 90."), strict=True)):
+            store.write_item(
+                MemoryItem(id=item_id, content=text, title=text, scope="team", created_at=f"2026-01-0{at + 1}")
+            )
+        store.run(
+            "INSERT INTO memory_conflicts VALUES (?, ?, ?, 'another number', 'both', '2026-01-01T00:00:00+00:00', "
+            "'2026-01-02T00:00:00+00:00', 'two sites')",
+            (conflict_id(*both), *both),
+        )
         store.run(
             "INSERT INTO corpus_metadata VALUES ('c1', 'Papers', NULL, 1, 2, 'team', '2026-01-01T00:00:00+00:00')"
         )
@@ -73,7 +84,8 @@ def full(scratch: Path) -> bytes:
 
 
 KINDS = (
-    "link", "revision", "withheld", "retention", "citation", "tombstone", "pin", "corpus", "mount", "mount_options",
+    "link", "revision", "withheld", "retention", "citation", "conflict", "tombstone", "pin", "corpus", "mount",
+    "mount_options",
     "file", "gone_file", "workspace", "workspace_options", "session", "turn", "event",
 )  # fmt: skip
 

@@ -1,6 +1,9 @@
 """`memctl status`: which store, what is in it, what feeds it."""
 
+import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,3 +70,24 @@ def test_as_a_tool() -> None:
     ok("init")
     with open_context(".memory/memory.db") as ctx:
         assert status(ctx).as_dict()["db_exists"]
+
+
+@pytest.mark.parametrize("kinds", ["", "a", "ab", "aaab", "abbb", "abcabc", "cccccabd", "dcba" * 3])
+def test_every_kind_is_counted(kinds: str) -> None:
+    """The kind in the middle is inferred from the sum: wherever it stands, and if there is only one."""
+    columns: dict[str, dict[str, Any]] = {
+        "a": {"tier": "ltm", "type": "fact", "scope": "project"},
+        "b": {"tier": "mtm", "type": "note", "scope": "project", "archived": True},
+        "c": {"tier": "mtm", "type": "note", "scope": "team", "injectable": False},
+        "d": {"tier": "stm", "type": "todo", "scope": "team"},
+    }
+    ok("init")
+    said = {"provenance": {"source_kind": "chat", "source_id": "s"}}
+    lines = (json.dumps({"content": f"The {n}. word.", **columns[kind], **said}) for n, kind in enumerate(kinds))
+    ok("import", stdin="\n".join(lines) or "\n")
+    found = ok("stats", "--json").json()
+    active = [columns[kind] for kind in kinds if kind != "b"]
+    assert found["total_items"] == len(active)
+    assert (found["archived_items"], found["withheld_items"]) == (kinds.count("b"), kinds.count("c"))
+    for column in ("tier", "type", "scope"):
+        assert found[f"by_{column}"] == dict(Counter(str(one[column]) for one in active))

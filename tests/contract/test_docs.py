@@ -150,6 +150,8 @@ JSON_OF = {
     "scan": "scan doc.md",
     "policy": "policy list",
     "quarantine": "quarantine list",
+    "conflicts": "conflicts --scan",
+    "resolve": "resolve {conflict} both",
     "consolidate": "consolidate",
     "backup": "backup copy.db",
     "doctor": "doctor",
@@ -181,6 +183,7 @@ JSON_OF = {
 def test_json_has_the_keys_that_are_documented(name: str, scratch: Path) -> None:
     from scripts.lib import json_page
 
+    from memctl.store.conflicts import conflict_id
     from support import ok
 
     (scratch / "doc.md").write_text("# Doc\n\nThe gateway retries twice.\n")
@@ -189,7 +192,11 @@ def test_json_has_the_keys_that_are_documented(name: str, scratch: Path) -> None
     ok("push", "gateway", "--source", "doc.md")
     item = ok("list", "--passages", "--json").json()[0]["id"]
     said = ok("remember", "The gateway listens on 8080.", "-q").text.strip()
-    found = ok(*JSON_OF[name].format(id=item, said=said).split(), "--json", stdin="The cache is warm.").json()
+    other = ok("remember", "The gateway listens on 9090.", "-q").text.strip()
+    conflict = conflict_id(said, other)
+    found = ok(
+        *JSON_OF[name].format(id=item, said=said, conflict=conflict).split(), "--json", stdin="The cache is warm."
+    ).json()
     if isinstance(found, list):
         found = found[0]
     documented, optional = shape(name)

@@ -19,7 +19,7 @@ PYTHON = {
     "_abc", "abc", "_collections", "_collections_abc", "_functools", "_locale", "_operator", "_stat", "collections",
     "collections.abc", "functools", "genericpath", "io", "itertools", "keyword", "operator", "os", "os.path",
     "posixpath", "reprlib", "stat", "types", "errno", "math", "gc", "copyreg", "warnings", "contextlib",
-    "importlib", "importlib._bootstrap", "importlib._bootstrap_external", "_weakref",
+    "importlib", "importlib._bootstrap", "importlib._bootstrap_external", "_weakref", "binascii",
 }  # fmt: skip
 RE = {
     "re", "re._casefix", "re._compiler", "re._constants", "re._parser", "sre_compile", "sre_constants", "sre_parse",
@@ -55,11 +55,11 @@ print(code, *sorted(set(sys.modules) - before), file=sys.stderr)
 """
 
 
-def imported(*argv: str) -> set[str]:
+def imported(*argv: str, stdin: str = "") -> set[str]:
     """The modules a command line imports, beyond what a bare interpreter without `site` has."""
     done = subprocess.run(
         [sys.executable, "-B", "-I", "-S", "-c", _PROBE.format(src=str(SRC), argv=list(argv))],
-        capture_output=True, text=True, check=True,
+        input=stdin, capture_output=True, text=True, check=True,
     )  # fmt: skip
     code, *modules = done.stderr.splitlines()[-1].split()
     assert code == "0", done.stderr
@@ -75,6 +75,34 @@ def test_search() -> None:
     )
     ok("import", stdin="\n".join(turns))
     assert imported("search", "how are tokens rotated?") - PYTHON - ARGPARSE - SQLITE - OURS == set()
+
+
+#: What `memctl hook` imports beyond `memctl search`: at a prompt that nothing answers, and at one that is answered.
+JSON = {"json", "json.decoder", "json.encoder", "json.scanner", "_json"}
+HOOK = JSON | {
+    "memctl.ops.connect", "memctl.ops.connect.hook", "memctl.clients", "memctl.clients.dialects",
+    "memctl.clients.known", "memctl.reading.unasked", "memctl.text.utterance", "zlib",
+}  # fmt: skip
+TELLING = HOOK | {
+    "__future__", "_sha256",  # an id for the event of the use
+    "memctl.reading.block", "memctl.retrieve.explain", "memctl.policy", "memctl.policy.version", "memctl.types",
+    "memctl.store.documents", "memctl.store.documents.mounts", "memctl.store.documents.passages",
+    "memctl.store.items", "memctl.store.items.attributes", "memctl.store.items.events", "memctl.store.items.items",
+    "memctl.store.items.retention", "memctl.text.block.markers", "memctl.text.block.packing", "memctl.text.tokens",
+}  # fmt: skip
+
+
+def test_hook() -> None:
+    ok("init")
+    ok("remember", "Tokens are rotated every hour.")
+    base = PYTHON | ARGPARSE | SQLITE | OURS
+    hook = ("hook", "--client", "claude", "prompt")
+    chatter = imported(*hook, stdin='{"prompt": "thanks, go on"}')
+    assert chatter - base - HOOK == set()
+    assert "sqlite3" not in chatter
+    told = imported(*hook, stdin='{"prompt": "how are tokens rotated?", "session_id": "s"}')
+    assert told - base - TELLING == set()
+    assert "memctl.text.block.packing" in told
 
 
 def test_help_imports_no_operation() -> None:

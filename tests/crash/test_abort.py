@@ -102,6 +102,9 @@ JOBS = {
     "import": (["import", "--db", "box/memory.db"], LINES, ("pull",)),
     "import of a complete export": (["import", "--db", "box/memory.db"], COMPLETE, ("pull",)),
     "consolidate": (["consolidate", "--db", "box/memory.db"], "", ("pull", "repeat", "ingest")),
+    "a contradiction": (["remember", "The gateway retries three times.", "--db", "box/memory.db"], "", ("pull",)),
+    "conflicts": (["conflicts", "--scan", "--db", "box/memory.db"], "", ("pull", "contradict")),
+    "resolve": (["resolve", "CONFLICT", "keep-b", "--db", "box/memory.db"], "", ("pull", "contradict", "scan")),
     "supersede": (["supersede", "ID", "The gateway retries nine times.", "--db", "box/memory.db"], "", ("pull",)),
     "forget": (["forget", "ID", "--db", "box/memory.db"], "", ("pull",)),
     "edit": (["edit", "ID", "--content", "We chose Postgres.", "--db", "box/memory.db"], "", ("pull",)),
@@ -136,6 +139,10 @@ def prepare(folder: Path, steps: tuple[str, ...]) -> str | None:
         "repeat": lambda: memctl(
             folder, "remember", "For sessions, we chose Redis", "--type", "decision", "--db", str(store)
         ),
+        "contradict": lambda: memctl(
+            folder, "import", "--db", str(store), stdin='{"title": "t", "content": "The gateway retries five times."}'
+        ),
+        "scan": lambda: memctl(folder, "conflicts", "--scan", "--db", str(store)),
         "ingest": lambda: memctl(folder, "ingest", "--source", "docs", "--db", str(store)),
         "edit": lambda: (docs / "guide.md").write_text(EDITED),
         "delete": notes.unlink,
@@ -157,6 +164,9 @@ def run_sweep(folder: Path, name: str, most: int, before: tuple[str, ...] = ()) 
     if "ID" in argv:
         item = json.loads(memctl(folder, "list", "--passages", "--json", "--db", str(base)))[0]["id"]
         argv = [item if a == "ID" else a for a in argv]
+    if "CONFLICT" in argv:
+        (found,) = json.loads(memctl(folder, "conflicts", "--json", "--db", str(base)))["conflicts"]
+        argv = [found["id"] if a == "CONFLICT" else a for a in argv]
     if "RUN" in argv:
         newest = json.loads(memctl(folder, "log", "--json", "-n", "1", "--db", str(base)))["runs"][0]["run"]
         argv = [newest if a == "RUN" else a for a in argv]
@@ -174,7 +184,8 @@ def run_sweep(folder: Path, name: str, most: int, before: tuple[str, ...] = ()) 
 
 #: These write as `pull` does, or little: some points of them would say nothing new.
 ONLY_AT_EVERY = {
-    "remember", "remember what is known", "remember what is doubted", "workspace", "a session's turns", "forget",
+    "a contradiction", "remember", "remember what is known", "remember what is doubted", "workspace",
+    "a session's turns", "forget",
     "edit",
 }  # fmt: skip
 
@@ -184,7 +195,7 @@ def test_killed_at_some_statements(tmp_path: Path, name: str) -> None:
     report = run_sweep(tmp_path, name, most=16)
     assert report["wrong"] == {}
     assert report["statements"] > 2
-    assert report["changed"] or name in ("show", "backup", "vacuum")
+    assert report["changed"] or name in ("show", "backup", "vacuum", "conflicts")
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memctl.ingest.ignore import (
@@ -19,6 +19,7 @@ from memctl.ingest.ignore import (
     path_test,
 )
 from memctl.ingest.sources import walk
+from support import examples
 
 GIT = shutil.which("git")
 needs_git = pytest.mark.skipif(GIT is None, reason="git is not installed")
@@ -141,7 +142,7 @@ def plantable(names: list[str]) -> list[str]:
 
 
 @needs_git
-@settings(max_examples=250)
+@examples(250)
 @given(
     names=TREES,
     top=st.lists(LINES, max_size=6),

@@ -65,10 +65,42 @@ def test_one_handle_is_used_again_and_its_uses_are_counted_at_the_end(pool: Hand
 
 def test_uses_are_counted_a_moment_later(pool: HandlePool, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(handle_pool, "COUNT_SECONDS", 0.01)
-    first = use(pool)
+    use(pool)
     wait_until_counted(path, 1)
-    assert use(pool) is first
+    use(pool)
     wait_until_counted(path, 2)
+
+
+def test_the_handle_that_counts_in_a_pause_keeps_what_it_found_out(
+    pool: HandlePool, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handle_pool, "COUNT_SECONDS", 0.01)
+    with pool.context(writes=False) as first:
+        first.allow(READ)
+        with first.db.snapshot():
+            first.db.cached("test")["found"] = 1
+        items.mark_used(first.db, ["MEM-1"], "recall")
+    wait_until_counted(path, 1)
+    while pool._counting:
+        ids.pause(0.01, 0.01)
+    with first.db.snapshot():
+        assert first.db.cached("test") == {"found": 1}
+    add("beta", path=path)
+    with first.db.snapshot():
+        assert first.db.cached("test") == {}
+
+
+def test_uses_are_counted_at_last_when_there_is_no_pause(
+    pool: HandlePool, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handle_pool, "COUNT_SECONDS", 0.01)
+    with pool.context(writes=False) as busy:
+        busy.allow(READ)
+        use(pool)
+        ids.pause(0.1, 0.1)
+        assert counted(path) == 0
+        monkeypatch.setattr(pool, "_count_by", 0.0)
+        wait_until_counted(path, 1)
 
 
 def test_uses_of_a_call_that_failed_are_counted(pool: HandlePool, path: str) -> None:

@@ -91,6 +91,11 @@ def test_every_token_can_do_what_it_is_for_and_no_more(port: int, scratch: Path)
     assert carol.call("memory_search", query="launch", all_scopes=True)["code"] == "refused"
     assert carol.call("memory_read", ids=plan).get("items", []) == []
     assert "goes beyond workspaces" in carol.call("memory_sync", path=".")["message"]
+    stolen = carol.call("memory_write", title="Plan", content="The launch is off.", supersedes=plan)
+    assert stolen["code"] == "item-not-found", "what replaces an item stands in its scope"
+    assert alice.call("memory_search", query="launch")["items"][0]["id"] == plan
+    for tool, how in (("forget", {"id": plan}), ("memory_supersede", {"old_id": plan, "new_content": "Off."})):
+        assert "goes beyond workspaces" in carol.call(tool, **how)["message"]
     written = carol.call("memory_write", title="Cache", content="The cache is warm.", scope="project")["id"]
     assert alice.call("memory_search", query="cache", scope="docs")["items"][0]["id"] == written
 

@@ -65,6 +65,20 @@ def test_a_slip_in_the_options_loses_nothing(option: str) -> None:
     assert "memctl pull < " in done.notes
 
 
+def test_a_mistyped_command_loses_nothing() -> None:
+    done = piped("pul --tags api")
+    assert done.code == 1
+    assert "did you mean 'pull'?" in done.notes
+    assert kept(done).read_text() == ANSWER + "\n"
+    assert "memctl pull < " in done.notes
+
+
+def test_a_command_that_reads_no_input_keeps_none() -> None:
+    for command in ("serch gateway", "frobnicate"):
+        done = piped(command)
+        assert (done.code, "kept in" in done.notes) == (1, False)
+
+
 def test_a_locked_store_loses_nothing() -> None:
     ok("init")
     held = sqlite3.connect(".memory/memory.db", isolation_level=None)

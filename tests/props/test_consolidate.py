@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryItem
 from memctl.types import MemoryProvenance
 from stores import change, check_index, empty
-from support import ok
+from support import examples, ok
 
 SAID = "the gateway retries 2 3 requests on Friday Monday not never Alice Bob and then, stops. Actually"
 WORDS = st.sampled_from(SAID.split())
@@ -28,7 +28,7 @@ def values(text: str) -> list[str]:
     return sorted(word for word in words if word in VALUES)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40)
 @given(ITEMS)
 def test_nothing_is_lost_and_a_second_run_does_nothing(
     tmp_path: Path, given: list[tuple[str, str, str, bool, str]]

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import errors
 from memctl.context import Context, open_context
 from stores import empty
-from support import operation
+from support import examples, operation
 
 propose = operation("propose")
 remember = operation("remember")
@@ -24,7 +24,7 @@ JSON = st.recursive(
     max_leaves=6,
 )
 KEYS = st.sampled_from(["title", "content", "tags", "type", "why_store", "provenance_hint", "confidence", "rule_id"])
-calmly = settings(max_examples=60)
+calmly = examples(60)
 
 
 @pytest.fixture

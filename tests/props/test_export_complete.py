@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryItem
 from memctl.store.records import KINDS
 from stores import change, check_index, empty
-from support import run
+from support import examples, run
 
 WORDS = st.sampled_from(["alpha", "béta", "数据库", "\u00a0", "“q”", "🜁", "e\u0301", "0", "-", "'", '"', "\\", "{}"])
 LINE = st.lists(WORDS, max_size=4).map(" ".join)
@@ -68,7 +68,7 @@ def complete(db: str) -> bytes:
     return done.out
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(beside=BESIDE, changes=st.lists(st.tuples(st.integers(0, 2), CHANGES), max_size=6))
 def test_there_and_back_is_identity(
     fresh: Callable[[], str], beside: dict[str, list[Any]], changes: list[tuple[int, dict[str, Any]]]
@@ -107,7 +107,7 @@ RECORDS = st.tuples(
 ).map(lambda pair: {**dict.fromkeys(FIELDS, "x"), **pair[1], "record": pair[0]})
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(lines=st.lists(RECORDS, min_size=1, max_size=4))
 def test_any_record_is_taken_or_named(fresh: Callable[[], str], lines: list[dict[str, Any]]) -> None:
     db = fresh()

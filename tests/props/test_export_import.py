@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from memctl.types import MemoryItem, MemoryProvenance
 from stores import change, check_index, empty
-from support import run
+from support import examples, run
 
 Place = tuple[int, int, int, str]
 
@@ -125,7 +125,7 @@ def fresh(scratch: Path) -> Callable[[], str]:
     return lambda: empty(f"{next(numbers)}.db")
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(held=STORES, matter=MATTER)
 def test_there_and_back_is_identity(fresh: Callable[[], str], held: Held, matter: list[float]) -> None:
     before, copy = hold(fresh(), held, matter), fresh()
@@ -148,7 +148,7 @@ def without(names: set[str], lines: list[dict[str, Any]]) -> list[str]:
     return sorted(json.dumps({k: v for k, v in line.items() if k not in names}, sort_keys=True) for line in lines)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(held=STORES, matter=MATTER)
 def test_with_new_ids_only_ids_and_references_change(fresh: Callable[[], str], held: Held, matter: list[float]) -> None:
     before, tidy, copy = hold(fresh(), [one for one in held if one[0].content.strip()], matter), fresh(), fresh()
@@ -169,7 +169,7 @@ JSON = st.recursive(
 NAMES = st.sampled_from([*MemoryItem.__slots__, "source", "withheld", "importance", "other"])
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     lines=st.lists(
         st.binary(max_size=40)

@@ -6,13 +6,13 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryItem
 from memctl.context import open_context
 from stores import change, check_index, empty, restored
-from support import operation
+from support import examples, operation
 
 search = operation("search")
 
@@ -84,7 +84,7 @@ def check(path: str) -> None:
     conn.close()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(steps=STEPS)
 def test_whatever_writes_in_any_order(scratch: Path, steps: list[tuple[str, str, str, bool]]) -> None:
     path = empty(f"{scratch}/{next(NUMBERS)}.db", f"{scratch}/empty-store")

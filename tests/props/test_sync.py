@@ -5,11 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import folders
 from folders import changes, check, document, sync, write
+from support import examples
 
 NAMES = ("a.md", "b.md", "c.txt", "sub/a.md", "sub/d.md", "sub/deep/b.md")
 STATEMENTS = [f"Statement {word} is told here," for word in ("one", "two", "three", "four")]
@@ -72,7 +73,7 @@ def told(done: dict[str, object]) -> object:
     return rest, [{key: value for key, value in one.items() if key != "chunks"} for one in files]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(rounds=rounds)
 @example(  # two files with the bytes of one that is gone: one of them was it, the other is new
     rounds=[

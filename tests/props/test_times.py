@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryItem, ids
@@ -11,7 +11,7 @@ from memctl.context import Context, open_context
 from memctl.store.filters import utc
 from memctl.text import times
 from stores import Store, change, empty
-from support import operation
+from support import examples, operation
 
 list_ = operation("list")
 search = operation("search")
@@ -79,7 +79,7 @@ def do(store: Store, step: tuple[str, int, str], number: int) -> None:
         store.run(f"UPDATE memory_revisions SET snapshot = '{{}}' WHERE item_id = ? AND {newest}", (chosen, chosen))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(steps=st.lists(STEPS, min_size=1, max_size=8))
 def test_looking_back_shows_what_was_seen(monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, int, str]]) -> None:
     clock = [NOW]

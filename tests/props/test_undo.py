@@ -7,13 +7,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memctl import MemoryItem, MemoryStore
 from memctl.types import MemoryLink
 from stores import STORE, Store, check_index
-from support import ok, run
+from support import examples, ok, run
 
 #: Logs, and what is made of the items: an undo adds to the first, and makes the second anew.
 LOGS = ("memory_events", "memory_revisions", "memory_runs", "memory_undo", "memory_embeddings", "memory_fts_state")
@@ -124,7 +124,7 @@ def fresh_store() -> Iterator[None]:
     yield
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(taken=steps)
 @example(taken=[("write", "alpha", 3), ("write", "alpha", 2), ("remove", "alpha", 0), ("write", "alpha", 3)])
 @example(taken=[("add", "alpha", 1), ("change", "beta", 1), ("supersede", "alpha", 1), ("add", "alpha", 2)])

@@ -18,7 +18,7 @@ from memctl.store.items import items
 from memctl.store.search import fts, index
 from memctl.types import MemoryItem, MemoryProvenance
 
-QUESTIONS = ("alpha", "beta gamma", "delta in May 2024", "alpah", "alphabeta", "gamma")
+QUESTIONS = ("alpha", "beta gamma", "delta in May 2024", "alpah", "alphabeta", "gamma", "psilo")
 
 
 def turn(number: int, text: str, **fields: object) -> MemoryItem:
@@ -85,6 +85,7 @@ def _roll_back(db: Database) -> None:
 CHANGES: dict[str, Callable[[Database], object]] = {
     "a new item": lambda db: items.write(db, turn(20, "alpha gamma, quite new")),
     "a joined word": lambda db: items.write(db, turn(21, "alphabeta")),
+    "a longer word": lambda db: items.write(db, turn(22, "tripsilots, around a piece of a word")),
     "other words": lambda db: items.update(db, "MEM-3", {"content": "alpha alpha"}),
     "another place": lambda db: items.write(db, turn(4, "beta")),
     "another scope": lambda db: items.update(db, "MEM-5", {"scope": "elsewhere"}),

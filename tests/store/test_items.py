@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.store.connect import MEMORY, open_read, open_write
@@ -15,6 +15,7 @@ from memctl.store.filters import Filters
 from memctl.store.items import attributes, events, items
 from memctl.types import MemoryItem, MemoryProvenance
 from stores import check_index
+from support import examples
 
 FULL = MemoryItem(
     id="MEM-1", tier="ltm", type="decision", title="Titel", content="Inhalt é 数据", tags=["a", "é"], entities=["X"],
@@ -230,7 +231,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 STEP = st.tuples(st.sampled_from(["write", "update", "archive", "supersede", "use", "bulk"]), st.integers(0, 5), TEXT)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(STEP, max_size=30))
 def test_the_index_stays_sound_under_any_updates(steps: list[tuple[str, int, str]]) -> None:
     db = open_write(MEMORY)

@@ -40,7 +40,10 @@ INSERT INTO memory_revisions SELECT 'REV-' || id, id, 1, '{{}}', created_at, 'cr
 """
 
 #: Tables that grow with the store, and indexes that say little: by one of their values much of the store is read.
-_LARGE = r"(memory_items|i|m|memory_events|memory_revisions|memory_embeddings|e|memory_sources|corpus_hashes|c)"
+_LARGE = (
+    r"(memory_items|i|m|memory_events|memory_revisions|memory_embeddings|e|memory_sources|corpus_hashes|c"
+    r"|memory_undo|memory_runs|memory_retention|memory_tombstones)"
+)
 _BROAD = r"(idx_items_\w+|idx_events_action|memctl_items_newest|memctl_items_counts)"
 _MUCH = re.compile(rf"SCAN {_LARGE}\b|SEARCH {_LARGE} USING (COVERING )?INDEX {_BROAD} ")
 #: Those that end early, or read what is rare.
@@ -48,6 +51,8 @@ _BOUNDED = re.compile(
     r"EXISTS \(SELECT 1 FROM memory_items WHERE scope|SELECT (1|rowid) FROM memory_items WHERE scope .* LIMIT"
     r"|FROM memory_events WHERE action = 'release'"  # by a person, one by one
     r"|DELETE FROM memory_events WHERE action IN"  # what is too old, once a day
+    r"|FROM memory_tombstones LIMIT 1|FROM memory_runs WHERE undone_by IS NULL .* LIMIT"
+    r"|SELECT run, part, key FROM memory_undo"  # what purge takes out of the journal, which keeps the newest runs only
     r"|pragma_table_xinfo"  # the columns of the schema
 )
 
@@ -131,6 +136,20 @@ FEW: dict[str, Callable[[], None]] = {
     "recall in a scope": command("recall", "what is word5?", "--scope", "team"),
     "recall by tags": command("recall", "what is common word5?", "--tags", "a"),
     "show": command("show", IDS[0]),
+    "the same statement again": lambda: void([ok("remember", "said twice") for _ in range(2)]),
+    "forget": command("forget", IDS[0]),
+    "restore": lambda: void([ok(verb, IDS[0]) for verb in ("forget", "restore")]),
+    "edit": command("edit", IDS[0], "--title", "another"),
+    "tag": command("tag", IDS[0], "+b"),
+    "supersede": command("supersede", IDS[0], "what holds now"),
+    "retract": command("retract", IDS[0]),
+    "verify": command("verify", IDS[0]),
+    "promote": command("promote", IDS[0]),
+    "retain": command("retain", IDS[0], "keep"),
+    "purge": command("purge", IDS[0], "--yes"),
+    "the log": command("log"),
+    "undo": lambda: void([ok(*argv) for argv in (["tag", IDS[0], "+b"], ["undo"])]),
+    "the story of an item": lambda: void([ok(verb, IDS[0]) for verb in ("history", "blame")]),
     "a turn of a session": python(lambda db: sessions.list_turns(db, "none", 5)),
     "get": python(lambda db: items.get_many(db, IDS)),
     "known hashes": python(lambda db: items.ids_by_hash(db, HASHES)),

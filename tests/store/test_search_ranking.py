@@ -80,11 +80,12 @@ def test_the_part_of_a_function_that_defines_it_stands_before_its_other_parts(
 
 
 def test_a_word_finds_its_items_however_many_the_rarer_ones_have(db: Database) -> None:
-    for n in range(700):
-        put(db, f"Foreign matters, item {n}.", id=f"MEM-f{n:03}")
-        put(db, f"Checks of all sorts, item {n}.", id=f"MEM-c{n:03}")
-    for n in range(720):
-        put(db, f"Sqlite, item {n}.", id=f"MEM-s{n:03}")
+    with db.atomic():
+        for n in range(700):
+            put(db, f"Foreign matters, item {n}.", id=f"MEM-f{n:03}")
+            put(db, f"Checks of all sorts, item {n}.", id=f"MEM-c{n:03}")
+        for n in range(720):
+            put(db, f"Sqlite, item {n}.", id=f"MEM-s{n:03}")
     put(db, "PRAGMA in sqlite turns it on, sqlite, sqlite.", id="MEM-answer")
     hits = {c.id for c in find(db, "foreign checks sqlite", limit=-1).candidates}
     assert "MEM-answer" in hits

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import embedders
@@ -19,7 +19,7 @@ from memctl.store.filters import Filters
 from memctl.store.items import items
 from memctl.store.search import vectors
 from memctl.types import MemoryItem
-from support import operation
+from support import examples, operation
 
 embed = operation("embed")
 search = operation("search")
@@ -52,7 +52,7 @@ def ids_of(db: Database, rows: dict[int, float]) -> dict[str, float]:
 NUMBERS = st.lists(st.floats(-1, 1, width=32), min_size=8, max_size=8).filter(lambda v: sum(n * n for n in v) > 1e-6)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(NUMBERS, min_size=1, max_size=12), NUMBERS)
 def test_the_nearest_have_their_exact_cosines(made: list[list[float]], asked: list[float]) -> None:
     db = open_write(":memory:")

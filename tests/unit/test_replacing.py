@@ -3,27 +3,20 @@
 import pytest
 
 from memctl.text import times
-from memctl.text.replacing import DATE, NAME, NUMBER, OPPOSITE, SAME, compare
+from memctl.text.replacing import SAME, compare
 
 
 @pytest.mark.parametrize(
     ("new", "old", "why"),
     [
-        ("The port is 8080.", "The port is 9090.", NUMBER),
-        ("Releases are on the 2026-12-01", "Releases are on the 2026-11-01", DATE),
-        ("La livraison est le lundi.", "La livraison est le mardi.", DATE),
-        ("The owner of billing is Alice.", "The owner of billing is Bob Jones.", NAME),
-        ("Alice owns the billing service.", "Bob owns the billing service.", ""),  # who it is about
-        ("Never deploy on a Friday.", "Deploy on a Friday.", OPPOSITE),
-        ("Server Ann listens on port 80.", "Server Bob listens on port 81.", ""),  # two places differ
-        ("We chose Redis for queues.", "We chose Redis for sessions.", ""),
         ("THE CACHE IS IN REDIS!", "the cache is in Redis", SAME),
+        ("The port is 8080.", "The port is 9090.", ""),
         ("", "The port is 9090.", ""),
         ("the", "of", ""),
         ("8080", "9090", ""),
     ],
 )
-def test_what_differs_in_one_place(new: str, old: str, why: str) -> None:
+def test_what_nearly_repeats(new: str, old: str, why: str) -> None:
     assert compare(new, old) == why
 
 

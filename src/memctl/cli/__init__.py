@@ -7,7 +7,7 @@ from memctl.annotations import TYPE_CHECKING, Any
 from memctl.cli import parser
 from memctl.cli.output import Console, PipeClosed
 from memctl.context import Context
-from memctl.errors import HookMissing, MemctlError, UnknownCommand, UsageError
+from memctl.errors import GuardFailed, MemctlError, UnknownCommand, UsageError
 from memctl.operation import Operation
 from memctl.ops import ALIASES, MEANT, TABLE, commands
 
@@ -55,13 +55,28 @@ def _dispatch(argv: list[str], console: Console) -> int:
         _about(words, console, given)
         return 0 if name else 1
     if name == "hooks" and "safety-guard" in rest:
-        raise HookMissing
-    op = load(name)
+        return _run_guard(rest, given, console, argv)
+    return _run(name, rest, given, console, argv)
+
+
+def _run_guard(rest: Sequence[str], given: parser.Given, console: Console, argv: list[str]) -> int:
+    """The guard of a client's shell: whatever keeps it from judging a call stops the call."""
     try:
+        return _run("hooks", rest, given, console, argv)
+    except MemctlError as exc:
+        raise GuardFailed(reason=exc.message) from exc
+
+
+def _run(name: str, rest: Sequence[str], given: parser.Given, console: Console, argv: list[str]) -> int:
+    try:
+        op = load(name)
         values = parser.parse(op, rest, given)
     except UsageError as exc:
-        if op.takes_input and not any(param.positional for param in op.params()):  # it reads nothing else
-            _keep_input(op, _context(given, console), argv, exc)
+        meant = load(near) if (near := _nearest(name)) in TABLE else None
+        if (
+            meant and meant.takes_input and not any(param.positional for param in meant.params())
+        ):  # it reads nothing else
+            _keep_input(meant, _context(given, console), argv, exc)
         raise
     if values is None:
         return _about([name], console, given)
@@ -91,14 +106,21 @@ def _about(words: Sequence[str], console: Console, given: parser.Given) -> int:
 
 def load(name: str) -> Operation:
     """A command's operation. Raises UnknownCommand, without importing any operation."""
+    near = _nearest(name)
+    if near == ALIASES.get(name, name):
+        return TABLE[near].load(near)
+    raise UnknownCommand(name=name, guess=f"; did you mean '{near}'?" if near else "")
+
+
+def _nearest(name: str) -> str:
+    """The command of this name, else the one that was probably meant, else nothing."""
     name = ALIASES.get(name, name)
     row = TABLE.get(name)
     if row is not None and row.cli:
-        return row.load(name)
+        return name
     from difflib import get_close_matches
 
-    guess = [MEANT[name]] if name in MEANT else get_close_matches(name, [*commands(), "help"], 1, cutoff=0.7)
-    raise UnknownCommand(name=name, guess=f"; did you mean '{guess[0]}'?" if guess else "")
+    return MEANT.get(name) or "".join(get_close_matches(name, [*commands(), "help"], 1, cutoff=0.7))
 
 
 def _context(given: parser.Given, console: Console) -> Context:
@@ -143,6 +165,9 @@ def _call(op: Operation, values: dict[str, Any], given: parser.Given, console: C
     except BaseException as exc:
         if op.takes_input and op.takes_input(values):
             _keep_input(op, ctx, argv, exc)
+        if op.silent and isinstance(exc, Exception) and not isinstance(exc, UsageError):
+            console.abandon()
+            return 0
         raise
     else:
         return result.exit_code

@@ -28,7 +28,11 @@ class Option:
 
 #: Understood by every command, before or after its name.
 GLOBALS = (
-    Option(("--db",), "the store (environment MEMCTL_DB; else the nearest .memory/memory.db upwards)", "PATH"),
+    Option(
+        ("--db",),
+        "the store (environment MEMCTL_DB; else the nearest .memory/memory.db upwards, else the personal one)",
+        "PATH",
+    ),
     Option(("--config",), "the config file (else config.json beside the store)", "PATH"),
     Option(("--json",), "print the result as JSON, and errors as JSON on stderr"),
     Option(("-q", "--quiet"), "no remarks on stderr; warnings and errors stay"),

@@ -5,12 +5,15 @@ plain functions: `with open_context(db="m.db") as ctx: hits = search(ctx, "words
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from memctl import errors, registry, state
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.context.nearest import DEFAULT_STORE as DEFAULT_STORE
 from memctl.context.nearest import nearest_store as nearest_store
+from memctl.context.nearest import personal_store as personal_store
+from memctl.names import DEFAULT_SCOPE
 from memctl.operation import CREATE, NONE, READ, WRITE, Access, Param
 from memctl.paths import real_path
 
@@ -18,8 +21,10 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from memctl.config import Loaded, MemoryConfig
+    from memctl.context.project import ProjectIdentity
     from memctl.policy import MemoryPolicy
     from memctl.store.database import Database
+    from memctl.store.workspaces import Workspace
 
 _RANK = {NONE: 0, READ: 1, WRITE: 2, CREATE: 3}
 
@@ -141,7 +146,8 @@ class Context:
         """The store's absolute path, whether it exists or not.
 
         `--db`, else MEMCTL_DB, else `store.db_path` of a config file named with --config, else the nearest
-        `.memory/memory.db` in the current folder or one above it, else `.memory/memory.db` here.
+        `.memory/memory.db` in the current folder or one above it, else the personal store if there is one, else
+        `.memory/memory.db` here.
         """
         if not self._db_path:
             named = self.db_flag or self.env("MEMCTL_DB")
@@ -157,6 +163,45 @@ class Context:
     def is_found(self) -> bool:
         """Whether nobody named the store: it is trusted only if it is known to be this user's own."""
         return bool(self.db_path) and self._found
+
+    # --- scopes --------------------------------------------------------------------------------------------------
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether the store is the personal one, in which each project has a scope."""
+        return self.db_path == personal_store()
+
+    @property
+    def project(self) -> "ProjectIdentity":
+        """The project of the current folder."""
+        from memctl.context.project import project_of
+
+        return project_of(self.cwd)
+
+    def scope_named(self, name: str) -> str:
+        """The scope of a name: in the personal store the word `project` means that of the current folder's project."""
+        return self.project.scope if name == DEFAULT_SCOPE and self.is_personal else name
+
+    def read_set(self, scope: str | None, all_scopes: bool = False) -> tuple[str, ...] | None:
+        """The scopes that a read of one sees: also `global`, and those that this project had before; None: every."""
+        from memctl.store.filters import Filters
+
+        found = Filters.read_set(scope and self.scope_named(scope), all_scopes)
+        if found is None or not self.is_personal:
+            return found
+        project = self.project
+        return tuple(dict.fromkeys((*found, *project.former))) if found[0] == project.scope else found
+
+    def workspace(self, name: str) -> "Workspace":
+        """The saved view of this name, with the scopes that it means here. Raises WorkspaceNotFound."""
+        from memctl.store import workspaces
+
+        saved = workspaces.named_workspace(self.db, name)
+        if not self.is_personal:
+            return saved
+        return saved._replace(
+            scope=self.scope_named(saved.scope), read_scopes=tuple(map(self.scope_named, saved.read_scopes))
+        )
 
     @property
     def config_path(self) -> str | None:
@@ -399,6 +444,30 @@ class Context:
         """Show how far the work is, where somebody watches; the next line replaces it."""
         if self._progress is not None and not self.quiet:
             self._progress(message)
+
+    @contextmanager
+    def at_work(self, label: str) -> "Iterator[None]":
+        """Show a person who watches, each second, that what is done within goes on; it cannot say how far it is."""
+        if not self.watched or self.bounds is not None:
+            yield
+            return
+        from threading import Event, Thread
+
+        done = Event()
+
+        def tell() -> None:
+            seconds = 1
+            while not done.wait(1):
+                self.progress(f"[{label}] working: {seconds} s")
+                seconds += 1
+
+        thread = Thread(target=tell, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
 
 
 def open_context(db: str | os.PathLike[str] | None = None, **options: Any) -> Context:

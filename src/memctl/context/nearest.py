@@ -2,7 +2,7 @@
 
 As git does it: the walk upwards ends at the home folder and at the border of a file system, and what belongs to another
 user, or is a link, is passed over. Above the repository that one stands in, only a trusted store is used: a folder that
-many share may lie there.
+many share may lie there. Where there is none, it is the personal store, once `memctl init --personal` has made that.
 """
 
 import os
@@ -17,8 +17,18 @@ FOLDER = ".memory"
 DEFAULT_STORE = os.path.join(FOLDER, "memory.db")
 
 
+def personal_store() -> str:
+    """Where the personal store is, made or not: `$XDG_DATA_HOME/memctl`, by default `~/.local/share/memctl`.
+
+    "" for a user without a home.
+    """
+    base = os.environ.get("XDG_DATA_HOME") or ""
+    base = base if os.path.isabs(base) else os.path.expanduser("~/.local/share")
+    return os.path.join(base, "memctl", "memory.db") if os.path.isabs(base) else ""
+
+
 def nearest_store(folder: str, say: "Callable[[str], None] | None" = None) -> str:
-    """The nearest store in `folder` or above it; where it would be made here, when there is none.
+    """The nearest store in `folder` or above it, else the personal one; where it would be made here, without either.
 
     `say` is told which ones are passed over, and that the store is above the repository.
     """
@@ -38,6 +48,9 @@ def nearest_store(folder: str, say: "Callable[[str], None] | None" = None) -> st
         if not repository and os.path.lexists(os.path.join(here, ".git")):
             repository = here
         here = os.path.dirname(here)
+    personal = personal_store()
+    if personal and os.path.lexists(personal) and _may_use(personal, "", tell):
+        return personal
     return os.path.join(folder, DEFAULT_STORE)
 
 

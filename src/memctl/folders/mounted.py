@@ -96,6 +96,8 @@ def register(
         if ctx.policy.judge(text, field="provenance").redacted:
             raise errors.NothingStored(reason="policy sees a secret in the path, the name or a pattern")
     patterns = None if ignore is None else [pattern for pattern in ignore if pattern]
+    if scope is None and ctx.is_personal and mounts.find_mount(ctx.db, folder) is None:
+        scope = ctx.scope_named(DEFAULT_SCOPE)  # it stays that of here, wherever the folder is synced from later
     given = {"name": name, "ignore_patterns": patterns, "lang_hint": lang, "scope": scope, "chunk_tokens": chunk_tokens}
     by_tool = ctx.bounds is not None
     with ctx.db.atomic():
@@ -175,7 +177,7 @@ class MountSync:
         """How the documents of a mount are cut and filed, and what its files know of it."""
         ctx = self.ctx
         chunk_tokens = mount["chunk_tokens"] or ctx.config.ingest.chunk_tokens
-        filed = scope or mount["scope"] or DEFAULT_SCOPE
+        filed = scope or mount["scope"] or ctx.scope_named(DEFAULT_SCOPE)
         options = Options(chunk_tokens, scope=filed, limits=limits(ctx), roots=ctx.readable_roots)
         prefix, recipe = os.path.join(mount["path"], ""), recipe_of(options, ctx.policy)
         return options, DocumentRoot(mount["mount_id"], prefix, mount["lang_hint"], filed, recipe)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from memctl import citing, errors, ids
 from memctl.annotations import TYPE_CHECKING, Literal, NamedTuple
 from memctl.item_policy import REDACTED, ItemPolicy, holding_rules, redact_across, tidy_statement
-from memctl.store import sessions, tombstones
+from memctl.store import conflicts, sessions, tombstones
 from memctl.store.database import Database
 from memctl.store.documents.passages import get_positions
 from memctl.store.items import attributes, events
@@ -40,7 +40,7 @@ class StatementOutcome(NamedTuple):
     reasons  why policy rejected or quarantined it; they never quote the text
     changed  whether a duplicate added anything to the item that was there
     replaced the id of the item that this one supersedes now, or several, with commas
-    similar  items that it nearly repeats or seems to replace, each with what shows it
+    similar  items that it nearly repeats or contradicts, each with what shows it
     """
 
     kind: Literal["stored", "duplicate", "rejected"]
@@ -74,6 +74,7 @@ def store_long_statements(
     importance: Mapping[str, float] | None = None,
     replaced: Mapping[str, Sequence[str]] | None = None,
     by_model: bool = False,
+    contradicted: Mapping[str, Sequence[tuple[str, str]]] | None = None,
 ) -> StatementOutcomes:
     """Store governed statements of any length: what is too long for policy is stored in parts.
 
@@ -99,8 +100,9 @@ def store_long_statements(
     outcomes = []
     if parts:
         outcomes = store_statements(
-            db, policy, parts, reason=reason, wholes=wholes, importance=said, replaced=old, by_model=by_model
-        )
+            db, policy, parts, reason=reason, wholes=wholes, importance=said, replaced=old, by_model=by_model,
+            contradicted=contradicted,
+        )  # fmt: skip
     return StatementOutcomes(outcomes, sum(o.id in redacted for o in outcomes if o.kind == "stored"))
 
 
@@ -116,6 +118,7 @@ def store_statements(
     again: bool = False,
     by_model: bool = False,
     cites: "Mapping[str, Sequence[Reference]] | None" = None,
+    contradicted: Mapping[str, Sequence[tuple[str, str]]] | None = None,
 ) -> list[StatementOutcome]:
     """Judge statements and store them in one transaction; what became of each, in the order given.
 
@@ -130,6 +133,7 @@ def store_statements(
     again       what was purged before is stored
     by_model    nothing is added to an item that a person vouches for
     cites       by an item's id the places that it was said to cite
+    contradicted  by an item's id those that it contradicts, and why: a conflict is noted, unless policy holds it back
     """
     judge = ItemPolicy(policy)
     verdicts = []
@@ -151,6 +155,10 @@ def store_statements(
             for old_id in old_ids:
                 attributes.supersede(db, old_id, done.id)
             outcomes[at] = done._replace(replaced=", ".join(old_ids))
+        if contradicted:
+            new = [one.id for one in outcomes if one.kind == "stored" and not one.quarantined]
+            pairs = [(old_id, new_id, why) for new_id in new for old_id, why in contradicted.get(new_id, ())]
+            conflicts.open_conflicts(db, pairs)
         return outcomes
 
 

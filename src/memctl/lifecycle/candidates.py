@@ -5,9 +5,9 @@ answer comes back through `memctl pull`.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from memctl import ids
+from memctl.annotations import NamedTuple
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items

@@ -6,9 +6,9 @@ any more, is not made: the item stays as it is.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memctl import citing, errors, ids
+from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.item_policy import ItemPolicy, tidy_statement
 from memctl.names import TIERS
 from memctl.store import quarantine

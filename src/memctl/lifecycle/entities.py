@@ -5,8 +5,8 @@ and so is a relation: it is about both of its entities, whatever it is called.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
+from memctl.annotations import Any
 from memctl.lifecycle.foreign_lines import statement, type_of
 from memctl.lifecycle.import_ import GivenLine
 from memctl.lifecycle.jsonl import InvalidLine, parse_line

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memctl.item_policy import ItemPolicy, holding_rules
 from memctl.lifecycle.jsonl import InvalidLine, ItemLine, RecordLine, read_item
-from memctl.store import records, tombstones
+from memctl.store import conflicts, records, tombstones
 from memctl.store.database import Database
 from memctl.store.items import items
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
 
 #: Kinds that are nothing without their item.
+_BESIDE = frozenset(("link", "revision", "withheld", "retention", "conflict", "pin"))
 _BESIDE = frozenset(("link", "revision", "withheld", "retention", "citation", "pin"))
 #: What becomes of an item's text: the line as it may be stored, or None and the reasons why it may not.
 Judge = Callable[[ItemLine], tuple[ItemLine | None, list[str]]]
@@ -117,6 +118,8 @@ class RecordImport:
                     path = given["file_path"]
                     named = [i.id for i in found if i.provenance.is_passage and i.provenance.source_id == path]
                 given[column] = named
+        if line.kind.name == "conflict":
+            given["id"] = conflicts.conflict_id(given["a_id"], given["b_id"])
         if given.get("mount_id") in self._mounts:
             given["mount_id"] = self._mounts[given["mount_id"]]
 
@@ -132,6 +135,8 @@ class RecordImport:
             raise RecordRefused("skipped_policy", "what a person released elsewhere is judged anew here")
         if kind.name == "setting" and not str(given["key"]).startswith("chunk_tokens "):
             raise InvalidLine("setting.key: no such setting comes with an export")
+        if kind.name == "conflict" and given["state"] not in conflicts.STATES:
+            raise InvalidLine(f"conflict.state: not one of {', '.join(conflicts.STATES)}")
         if kind.name == "revision":
             given["snapshot"] = self._judge_snapshot(given)
             return

@@ -1,16 +1,17 @@
-"""Noticing that a new statement nearly repeats one that is stored, or seems to replace it.
+"""Noticing that a new statement nearly repeats one that is stored, or contradicts it.
 
 The statements that share its rarest words are looked up in the full-text index, and compared with it word by word
-(`memctl.text.replacing`). Nothing is changed: who stores the statement is told.
+(`memctl.text.replacing`, `memctl.text.contradiction`). Nothing is changed but that a conflict is noted: who stores the
+statement is told.
 """
 
 from itertools import combinations
-from typing import NamedTuple
 
+from memctl.annotations import NamedTuple
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index
-from memctl.text import replacing
+from memctl.text import contradiction, replacing
 from memctl.text.query import analyse
 from memctl.types import MemoryItem
 
@@ -23,7 +24,7 @@ COMPARED, MOST_TOLD = 20, 3
 
 
 class Similar(NamedTuple):
-    """A stored statement that a new one nearly repeats, or seems to replace, and what shows it."""
+    """A stored statement that a new one nearly repeats, or contradicts, and what shows it."""
 
     id: str
     why: str
@@ -35,7 +36,7 @@ class Similar(NamedTuple):
 
 
 def find_similar(db: Database, item: MemoryItem) -> list[Similar]:
-    """The statements in the item's scope that it nearly repeats or seems to replace, the newest first.
+    """The statements in the item's scope that it nearly repeats or contradicts, the newest first.
 
     Passages of documents are not among them, nor what no model may be given.
     """
@@ -50,6 +51,6 @@ def find_similar(db: Database, item: MemoryItem) -> list[Similar]:
     filters = Filters((item.scope,), corpus_id=item.corpus_id, injectable=True, origin="statements")
     rows = index.newest_matches(db, expression, filters, COMPARED)
     found = index.fetch_candidates(db, dict.fromkeys(rows, 0.0), rows)
-    new = replacing.ComparedStatement(item.content)
-    told = ((one.id, new.compare(replacing.ComparedStatement(one.content))) for one in found)
+    told = ((one.id, contradiction.find(one.content, item.content) or replacing.compare(item.content, one.content))
+            for one in found)  # fmt: skip
     return [Similar(item_id, why) for item_id, why in told if why][:MOST_TOLD]

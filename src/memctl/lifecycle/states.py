@@ -1,8 +1,8 @@
 """What an item was: its states, which run brought each, and what differs between two of them."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
 
+from memctl.annotations import Any, NamedTuple
 from memctl.store import runs
 from memctl.store.database import Database
 from memctl.store.items import items

@@ -5,7 +5,8 @@ store that was replaced, or whose tables changed, is opened anew.
 
 What was delivered is counted as used a moment later, in a thread and for all calls together, and when the pool is
 closed. To count it within each call would make a recall in 10,000 items 2 ms longer, and 8 ms at the 95th percentile
-(`benchmarks/run --only mcp` prints both).
+(`benchmarks/run --only mcp` prints both). A handle that counts keeps what it found out about the store; the others
+have to find it out again. So it is done by the one that was used last, in a pause between calls.
 """
 
 import os
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from memctl.store.database import Database
 
 Say = Callable[[str], None]
-#: Seconds from a use to its count; uses that come meanwhile are counted with it.
-COUNT_SECONDS = 1.0
+#: Seconds from a use to its count; uses that come meanwhile are counted with it. Without a pause between calls it is
+#: done after LONGEST.
+COUNT_SECONDS, LONGEST = 1.0, 10.0
 
 
 class CallContext(Context):
@@ -93,6 +95,8 @@ class HandlePool:
         self._changed = Condition()
         self._uses: list[Any] = []
         self._timer: Timer | None = None
+        self._count_by = 0.0  # when the uses are counted at the latest
+        self._counting = 0
         self._closed = False
 
     @contextmanager
@@ -126,25 +130,43 @@ class HandlePool:
                 self._count()
             with self._changed:
                 if self._uses and self._timer is None and not self._closed:
-                    self._timer = Timer(COUNT_SECONDS, self._count)
-                    self._timer.daemon = True
-                    self._timer.start()
+                    self._count_by = ids.monotonic() + LONGEST
+                    self._wait_for_pause()
+
+    def _wait_for_pause(self) -> None:
+        self._timer = Timer(COUNT_SECONDS, self._count)
+        self._timer.daemon = True
+        self._timer.start()
 
     def _count(self) -> None:
         """Count the uses that were gathered; they are kept when the store is too busy, to try again later."""
         with self._changed:
+            is_pause = bool(self._free[False]) and not self._busy[False]
+            if not (is_pause or self._closed or ids.monotonic() >= self._count_by):
+                self._wait_for_pause()
+                return
             self._timer = None
             uses = self._uses[:]
             del self._uses[: len(uses)]
+            self._counting += bool(uses)
         if not uses:
             return
-        with suppress(errors.MemctlError), self.context(writes=True) as ctx:  # a store that is gone counts nothing
-            from memctl.store.items import items
+        try:
+            with suppress(errors.MemctlError):  # a store that is gone counts nothing
+                self._write_down(uses, writes=not is_pause)
+        finally:
+            with self._changed:
+                self._counting -= 1
+                self._changed.notify_all()
 
-            ctx.allow(WRITE)
-            ctx.db.uses = uses
+    def _write_down(self, uses: list[Any], *, writes: bool) -> None:
+        from memctl.store.items import items
+
+        with self.context(writes=writes) as ctx:
+            ctx.allow(WRITE if writes else READ)
+            gathered, ctx.db.uses = ctx.db.uses, uses
             is_done = items.count_uses(ctx.db)
-            ctx.db.uses = None
+            ctx.db.uses = gathered
             if not is_done and not self._closed:
                 self._uses[:0] = uses
 
@@ -200,7 +222,7 @@ class HandlePool:
             for free in self._free.values():
                 while free:
                     free.pop().close()
-            while self._busy[True] and (left := deadline - ids.monotonic()) > 0:
+            while (self._busy[True] or self._counting) and (left := deadline - ids.monotonic()) > 0:
                 self._changed.wait(left)
         self._count()
         return not any(self._busy.values())

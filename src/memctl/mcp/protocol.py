@@ -8,11 +8,11 @@ in `_meta`. Nothing is announced that is not done: no subscriptions, no log leve
 import json
 import re
 from functools import partial
-from typing import NamedTuple
 
 from memctl import ids
-from memctl.annotations import TYPE_CHECKING, Any
+from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.mcp import tools
+from memctl.mcp.aliases import ALIASES, translate
 from memctl.mcp.middleware import InternalFault, unforeseen
 from memctl.mcp.tool_schema import CatalogTool, catalog
 from memctl.operation import utf8
@@ -150,12 +150,14 @@ def encode(message: "Json") -> bytes:
 
 
 class Protocol:
-    """The server: what it says of itself, and an answer to each request."""
+    """The server: what it says of itself, and an answer to each request; `project` is the scope of its project."""
 
-    def __init__(self, name: str, version: str, listed: list[CatalogTool], runner: tools.ToolRunner) -> None:
+    def __init__(
+        self, name: str, version: str, listed: list[CatalogTool], runner: tools.ToolRunner, project: str = ""
+    ) -> None:
         self.info = {"name": name, "version": version}
         self.listed = listed
-        self.instructions = tools.instructions({entry.name for entry in listed})
+        self.instructions = tools.instructions({entry.name for entry in listed}, project)
         self._runner, self._offers = runner, tools.Offers(runner)
         self._client = ""  # as the one on the other side of standard input and output calls itself
         #: Every tool there is: one that is not listed is answered too, since its name is documented.
@@ -207,7 +209,9 @@ class Protocol:
         """Where a request waits its turn; "" for one that costs no time."""
         if request.method in self._slow:
             return "read"
-        entry = self._tools.get(str(request.params.get("name"))) if request.method == "tools/call" else None
+        name = str(request.params.get("name"))
+        alias = ALIASES.get(name)
+        entry = self._tools.get(name if alias is None else alias.tool) if request.method == "tools/call" else None
         if entry is None:
             return ""
         if entry.annotations["openWorldHint"]:
@@ -256,14 +260,18 @@ class Protocol:
         name, arguments = _text(params, "name"), params.get("arguments")
         if arguments is not None and not isinstance(arguments, dict):
             raise ProtocolError(INVALID_PARAMS, "arguments are a JSON object")
-        entry = self._tools.get(name)
+        meant, arguments, said = translate(name, arguments or {})
+        entry = self._tools.get(meant)
         if entry is None:
             words = f"there is no tool {name[:80]}; these are: {', '.join(one.name for one in self.listed)}"
             return {"content": [{"type": "text", "text": utf8(words)}], "isError": True}
         meta = params.get("_meta")
         client = _name_of(meta.get(f"{_PREFIX}clientInfo")) if isinstance(meta, dict) else ""
         client = client or (self._client if session is None else "")
-        return self._runner.call(entry.tool, arguments or {}, session, progress, client).wire()
+        answer = self._runner.call(entry.tool, arguments, session, progress, client)
+        if said and answer.data.get("status") == "ok":
+            answer.data["warnings"] = [said, *answer.data.get("warnings", ())]
+        return answer.wire()
 
     def _read(self, params: "Json") -> "Json":
         from urllib.parse import unquote

@@ -113,7 +113,8 @@ def build(options: Mapping[str, Any], ctx: Context) -> BuiltServer:
     ))  # fmt: skip
     models = model_commands(options, ctx)
     chosen = [one for one in catalog(options["toolset"]) if models or not one.annotations["openWorldHint"]]
-    core = Protocol(NAME, __version__, chosen, runner)
+    with pool.context(writes=False) as inside:
+        core = Protocol(NAME, __version__, chosen, runner, inside.project.scope if inside.is_personal else "")
     if not is_remote:
         return BuiltServer(core, pool, chosen)
     return BuiltServer(core, pool, chosen, *_shield(core, pool, options, ctx))

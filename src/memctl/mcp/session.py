@@ -22,10 +22,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
-from typing import NamedTuple
 
 from memctl import errors
-from memctl.annotations import Any
+from memctl.annotations import Any, NamedTuple
 from memctl.mcp.guard import GuardError
 
 DEFAULT_SESSION_ID = "default"

@@ -166,7 +166,8 @@ class Tool:
 
     def schema(self, *, full: bool = True) -> Schema:
         """The JSON Schema of its arguments; without `full` of those that the smaller sets of tools show."""
-        shown = [one for one in self.inputs if full or one.param.arg.mcp is True]
+        levels = (True, "full") if full else (True,)
+        shown = [one for one in self.inputs if one.param.arg.mcp in levels]
         out: Schema = {"type": "object", "properties": {one.name: one.schema() for one in shown}}
         if self.has_pages:
             out["properties"][CURSOR] = {"type": "string", "description": "next_cursor of the answer before"}

@@ -10,9 +10,8 @@ here needs the SDK.
 """
 
 import json
-from typing import NamedTuple
 
-from memctl.annotations import TYPE_CHECKING, Any
+from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.errors import ArgumentInvalid, MemctlError
 from memctl.mcp import tool_schema
 from memctl.mcp.middleware import error_answer
@@ -307,8 +306,9 @@ _INSTRUCTIONS: tuple[tuple[frozenset[str], str], ...] = (
     (
         frozenset(),
         (
-            "Scopes keep projects apart: without one you see this project's and the global one. A workspace is "
-            "a saved view; where the user names one, give it as workspace instead of a scope."
+            "Scopes keep projects apart: without one you read this project's{project} and global, and store in this "
+            "project's; what holds in every project belongs in global. A workspace is a saved view; where the user "
+            "names one, give it as workspace instead of a scope."
         ),
     ),
     (
@@ -322,9 +322,10 @@ _INSTRUCTIONS: tuple[tuple[frozenset[str], str], ...] = (
 )
 
 
-def instructions(tools: set[str]) -> str:
-    """What a client tells its model about a server with these tools."""
-    return "\n".join(line for needed, line in _INSTRUCTIONS if tools >= needed)
+def instructions(tools: set[str], project: str = "") -> str:
+    """What a client tells its model about a server with these tools; `project` is the scope of its project."""
+    text = "\n".join(line for needed, line in _INSTRUCTIONS if tools >= needed)
+    return text.replace("{project}", f" ({project})" if project else "")
 
 
 #: Which names complete which argument.

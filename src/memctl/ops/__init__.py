@@ -27,7 +27,7 @@ class Row:
 
 
 #: The groups of `memctl --help`, in order.
-GROUPS = ("Start", "Write", "Recall", "Look", "Change", "Move", "Care")
+GROUPS = ("Start", "Connect", "Write", "Recall", "Look", "Change", "Move", "Care")
 
 #: What `memctl --help` says a line about; of the others it names the names.
 EVERYDAY = (
@@ -39,6 +39,10 @@ TABLE: dict[str, Row] = {
     "init": Row("memctl.ops.start.init", "Make a store and print the line that selects it", "Start"),
     "serve": Row("memctl.ops.start.serve", "Serve the memory to AI clients over the Model Context Protocol", "Start"),
     "docs": Row("memctl.ops.start.docs", "Read the documentation", "Start"),
+    "hook": Row(
+        "memctl.ops.connect.hook", "Tell a client's model what memory knows, at an event of the client", "Connect"
+    ),
+    "hooks": Row("memctl.ops.connect.hooks", "Nudge, guard or log what a client's tools do, as its hook", "Connect"),
     "ingest": Row(
         "memctl.ops.write.ingest", "Store documents as raw passages, kept out of recall until promoted", "Write"
     ),
@@ -91,12 +95,16 @@ TABLE: dict[str, Row] = {
     "status": Row("memctl.ops.look.status", "Say which store is used, what it holds and what feeds it", "Look"),
     "digest": Row("memctl.ops.look.status", "Sum up on one page what a scope holds", "Look"),
     "stats": Row("memctl.ops.look.status", "Count what the store holds", "Look"),
+    "conflicts": Row("memctl.ops.look.conflicts", "List statements that contradict each other", "Look"),
     "eval": Row("memctl.ops.look.eval", "Measure how well search answers your own questions", "Look"),
     "forget": Row("memctl.ops.change.archive", "Put items away, so that nothing finds them any more", "Change"),
     "restore": Row("memctl.ops.change.archive", "Bring items back that were put away or have expired", "Change"),
     "edit": Row("memctl.ops.change.edit", "Change fields of an item, or all of it in your editor", "Change"),
     "tag": Row("memctl.ops.change.edit", "Add tags to items, and take tags away", "Change"),
     "supersede": Row("memctl.ops.change.truth", "Replace an item by a newer statement", "Change"),
+    "resolve": Row(
+        "memctl.ops.look.conflicts", "Say which of two statements that contradict each other counts", "Change"
+    ),
     "retract": Row("memctl.ops.change.truth", "Say that items are known to be wrong", "Change"),
     "verify": Row(
         "memctl.ops.change.truth", "Say that items are right, or, without ids, check the whole store", "Change"

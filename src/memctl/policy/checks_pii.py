@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from re import Match
-from typing import Literal, NamedTuple
 
+from memctl.annotations import Literal, NamedTuple
 from memctl.policy.checks_secrets import value_of
 from memctl.policy.rule import lazy_regex
 from memctl.policy.rules_pii import IBAN_LENGTHS

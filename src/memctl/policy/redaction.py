@@ -14,8 +14,8 @@ Below full, secrets that older rules let in are blotted out as well.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
 
+from memctl.annotations import TYPE_CHECKING, Any
 from memctl.names import DEFAULT_SCOPE, GLOBAL_SCOPE
 from memctl.policy.rule import lazy_regex
 

@@ -5,14 +5,14 @@ budget. `recall_block` is the whole way, from a request to the block.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.context import Context
 from memctl.operation import Result
 from memctl.parameters import BlockForm, ReadRequest
-from memctl.reading.request import Retriever, block_budget, looking_back
+from memctl.reading.request import Retriever, block_budget, config_mentions, looking_back
 from memctl.retrieve.candidates import SearchResult
 from memctl.retrieve.find import KnownTexts
 from memctl.store.documents import mounts, passages
@@ -105,9 +105,19 @@ class Recalled(Result):
 
 
 def recall_block(
-    ctx: Context, query: str, request: ReadRequest, form: BlockForm, *, command: str, kind: str = "memory_recall"
+    ctx: Context,
+    query: str,
+    request: ReadRequest,
+    form: BlockForm,
+    *,
+    command: str,
+    kind: str = "memory_recall",
+    but: Container[str] = (),
 ) -> Recalled:
-    """Find what answers a question and write it as a block, whose injection_type is `kind`."""
+    """Find what answers a question and write it as a block, whose injection_type is `kind`.
+
+    but  ids of items that it must not hold
+    """
     budget = block_budget(ctx, request)
     whole = form.prompt or form.propose
     room = budget if not whole else max(0, budget - estimate_tokens(_prompt(ctx, "-", query, form)))
@@ -116,7 +126,7 @@ def recall_block(
     as_data = ctx.emit is None or ctx.json
     past = retriever.filters.as_of is not None
     with looking_back(ctx, retriever.filters):
-        found, abstained = retriever.find_for_block(query, budget, count=as_data or form.frame == "full")
+        found, abstained = retriever.find_for_block(query, budget, count=as_data or form.frame == "full", but=but)
         with ctx.db.snapshot():
             ranked = deliver(retriever, found)
             # What the rules have left out just now does not count: that it has the words would tell what it says.
@@ -166,6 +176,8 @@ def _tell(retriever: Retriever, result: Recalled, budget: int) -> None:
         ctx.note(f"{retriever.prefix}{block.items} items, ~{block.tokens} tokens")
     elif result.items:
         ctx.warn(f"{retriever.prefix}The budget of {budget} tokens is too small for any item.")
+    elif ctx.quiet:
+        return  # finding out why costs another search
     elif retriever.find(result.query, 1, filters=retriever.filters.replace(injectable=False)).candidates:
         ctx.note(f"{retriever.prefix}No injectable items matched.")
     else:
@@ -199,6 +211,7 @@ class Deliverable(NamedTuple):
     words   stems of the question with what each weighs
     scores  item id -> score; none: the items are alike
     labels  what is said around the items
+    against item id -> the item that contradicts it
     """
 
     items: Sequence[MemoryItem]
@@ -206,6 +219,7 @@ class Deliverable(NamedTuple):
     words: Weighed
     scores: Mapping[str, float] = {}
     labels: Labels = Labels()
+    against: Mapping[str, str] = {}
 
 
 def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) -> Deliverable:
@@ -213,10 +227,18 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
 
     What the rules in force have not seen is judged by them before. `near`: see `Labels`.
     """
+    terms = [term for term in (*found.terms, *found.rest) if term.whole]
+    words = {term.root: found.idf(term) for term in terms} or stems(found.query)
+    return deliver_scored(retriever, {c.id: c.score for c in found.candidates}, words, near=near)
+
+
+def deliver_scored(
+    retriever: Retriever, scores: Mapping[str, float], words: Weighed, *, near: bool = False
+) -> Deliverable:
+    """The same of items with a score each, whatever found them."""
     ctx, redaction = retriever.ctx, retriever.redaction
-    scores = {c.id: c.score for c in found.candidates}
-    for item_id in citations.stale_facts(ctx.db, scores):
-        scores[item_id] *= STALE
+    stale = citations.stale_facts(ctx.db, scores)
+    scores = {item_id: score * (STALE if item_id in stale else 1.0) for item_id, score in scores.items()}
     records: Sequence[MemoryItem] = stored.get_many(ctx.db, scores, cached=True)
     places: Mapping[str, passages.SourcePosition] = passages.get_positions(ctx.db, scores)
     if ctx.db.trusted:  # of equals, whose word counts more comes first
@@ -229,8 +251,12 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
         records = sorted(records, key=lambda item: -scores[item.id])
         places = {i: passages.UntrustedPosition(*places.get(i, ())) for i in scores}
     past = retriever.filters.as_of is not None
+    against = {} if past or not ctx.db.trusted else find_conflicts(ctx, retriever, records)
+    if against:
+        records, scores = _with_other_sides(ctx, records, against, scores)
     # The policy is made only for a project that has a part of its own in it.
-    rules = events.name_rules(ctx.policy.switches if ctx.is_configured("policy") else "")
+    own_part = config_mentions(ctx, b'"policy"') and ctx.is_configured("policy")
+    rules = events.name_rules(ctx.policy.switches if own_part else "")
     if events.unseen_items(ctx.db, rules, records, past=past)[0]:
         from memctl.reading import delivery
 
@@ -239,9 +265,8 @@ def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) ->
         from memctl.reading import delivery
 
         records, places = delivery.redact_items(redaction, records, places)
-    terms = [term for term in (*found.terms, *found.rest) if term.whole]
-    words = {term.root: found.idf(term) for term in terms} or stems(found.query)
-    return Deliverable(records, places, words, scores, read_labels(ctx, records, redaction, near=near))
+    labels = _tell_conflicts(read_labels(ctx, records, redaction, near=near), records, against)
+    return Deliverable(records, places, words, scores, labels, against)
 
 
 def read_labels(
@@ -276,6 +301,59 @@ def read_labels(
     return Labels(current_folder(ctx), roots, near, handles, replaced)
 
 
+def find_conflicts(ctx: Context, retriever: Retriever, records: Sequence[MemoryItem]) -> dict[str, str]:
+    """Of these items those that are in an open conflict: item id -> the item that contradicts it, and back.
+
+    An item that is in several is shown in one, that of the best of them.
+    """
+    statements = [item.id for item in records if item.provenance.source_kind != "doc"]
+    if not statements:
+        return {}
+    from memctl.store.items import attributes
+
+    if not attributes.has_conflicts(ctx.db):
+        return {}
+    from memctl.store import conflicts
+
+    found = conflicts.conflicts_of(ctx.db, statements, retriever.filters)
+    rank = {item_id: at for at, item_id in enumerate(statements)}
+    out: dict[str, str] = {}
+    for one in sorted(found, key=lambda one: (min(rank.get(one.a, len(rank)), rank.get(one.b, len(rank))), one.id)):
+        if one.a not in out and one.b not in out:
+            out |= {one.a: one.b, one.b: one.a}
+    return out
+
+
+def _with_other_sides(
+    ctx: Context, records: Sequence[MemoryItem], against: Mapping[str, str], scores: Mapping[str, float]
+) -> tuple[list[MemoryItem], dict[str, float]]:
+    """The items, each with the one that contradicts it behind it, and their scores: it has the same."""
+    known = {item.id: item for item in records}
+    known |= {item.id: item for item in stored.get_many(ctx.db, [i for i in against if i not in known])}
+    out: dict[str, MemoryItem] = {}
+    now = dict(scores)
+    for item in records:
+        for item_id in (item.id, against.get(item.id, item.id)):
+            if item_id in known:
+                out[item_id] = known[item_id]
+                now.setdefault(item_id, now[item.id])
+    return list(out.values()), now
+
+
+def _tell_conflicts(labels: Labels, records: Sequence[MemoryItem], against: Mapping[str, str]) -> Labels:
+    """The labels, which say of each side of a conflict what contradicts it, and which of both is newer."""
+    shown = {item.id: item for item in records}
+    said = dict(labels.replaced)
+    for item_id in against:
+        other = shown.get(against[item_id])
+        if item_id in shown and other is not None:
+            this_one = "this" if shown[item_id].created_at > other.created_at else "that"
+            handle, day = labels.handles.get(other.id, other.id), other.created_at[:_DAY]
+            fact = f"contradicted by {handle} of {day} ({this_one} one is newer)"
+            said[item_id] = (*said.get(item_id, ()), fact)
+    return labels._replace(replaced=said)
+
+
 def current_folder(ctx: Context) -> str:
     """The folder that paths are shown relative to; "" when somebody deleted it."""
     try:
@@ -308,7 +386,19 @@ def choose_passages(ranked: Deliverable, budget: int, *, whole: bool = False) ->
         if taken > RESERVE * room and not whole:
             break
     chosen = [entries[at] for at in _order_by_gain(ranked, items)]
-    return _put_newer_first(chosen) if any(p.date and not p.chunk for p in chosen) else chosen
+    chosen = _put_newer_first(chosen) if any(p.date and not p.chunk for p in chosen) else chosen
+    return _put_sides_together(chosen, ranked.against) if ranked.against else chosen
+
+
+def _put_sides_together(passages: Sequence[BlockEntry], against: Mapping[str, str]) -> list[BlockEntry]:
+    """The same, with the sides of a conflict beside each other, in the place of the better one."""
+    by_id = {p.ids[0]: p for p in passages}
+    out: dict[str, BlockEntry] = {}
+    for p in passages:
+        for item_id in (p.ids[0], against.get(p.ids[0], "")):
+            if item_id in by_id:
+                out.setdefault(item_id, by_id[item_id])
+    return list(out.values())
 
 
 def _order_by_gain(ranked: Deliverable, items: Sequence[MemoryItem]) -> list[int]:
@@ -345,15 +435,19 @@ def _order_by_gain(ranked: Deliverable, items: Sequence[MemoryItem]) -> list[int
 
 def _put_newer_first(passages: list[BlockEntry]) -> list[BlockEntry]:
     """The same, but of statements that are alike the newer one stands in the better place."""
-    words: dict[int, set[str]] = {}
+    words: dict[int, int] = {}  # a bit for each
+    bits: dict[str, int] = {}
     for at, p in enumerate(passages):
         if p.date and not p.chunk:
-            short = len(p.lines) <= STATEMENT_LINES
-            words[at] = set(" ".join((p.heading, *p.lines)).casefold().split()) if short else set()
+            said = " ".join((p.heading, *p.lines)).casefold().split() if len(p.lines) <= STATEMENT_LINES else ()
+            words[at] = sum([1 << bits.setdefault(word, len(bits)) for word in {*said}])
+    counts = {at: max(1, held.bit_count()) for at, held in words.items()}
     out = list(passages)
     while words:
         first, mine = next(iter(words.items()))
-        alike = [at for at, its in words.items() if len(mine & its) >= ALIKE * max(len(mine), len(its), 1)] or [first]
+        most = counts[first]
+        alike = [at for at, its in words.items() if (mine & its).bit_count() >= ALIKE * max(most, counts[at])]
+        alike = alike or [first]
         newest = sorted(alike, key=lambda at: passages[at].moment, reverse=True)
         for place, at in zip(alike, newest, strict=True):
             out[place] = passages[at]

@@ -5,7 +5,7 @@ chat. What a block is made of is `memctl.reading.block`'s.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from contextlib import AbstractContextManager, nullcontext
 
 from memctl import errors, ids
@@ -54,11 +54,11 @@ class Retriever:
         self.prefix = f"[{command}] " if prefix is None else prefix
         self.filters = read_filters(ctx, request, command, injectable=injectable)
         self.weights: Mapping[str, float] = STRENGTH
-        if _config_mentions(ctx, b'"recall"'):
+        if config_mentions(ctx, b'"recall"'):
             self.weights = {key.removeprefix("recall."): ctx.config.value(key) for key in STRENGTH_KEYS}
         self.meaning: Meaning | None = None
         named = ctx.env("MEMCTL_EMBEDDER") if request.embedder is None else request.embedder
-        if named is not None or _config_mentions(ctx, b"embedder"):  # the usual case costs no import
+        if named is not None or config_mentions(ctx, b"embedder"):  # the usual case costs no import
             embedder = choose_embedder(ctx, named)
             if embedder is not None:
                 from memctl.retrieve import embedding
@@ -76,16 +76,21 @@ class Retriever:
         """The best items for a question or some words; `filters` in place of the request's own."""
         return search(
             self.ctx.db, query, filters=filters or self.filters, limit=limit, count=count, meaning=self.meaning,
-            weights=self.weights,
+            weights=self.weights, pieces=not self.request.auto,
         )  # fmt: skip
 
     def find_for_block(
-        self, query: str, budget: int, *, count: bool = True, filters: Filters | None = None
+        self, query: str, budget: int, *, count: bool = True, filters: Filters | None = None, but: Container[str] = ()
     ) -> tuple[SearchResult, bool]:
-        """The candidates for a block within a budget, and whether there are none because they answer too little."""
+        """The candidates for a block within a budget, and whether there are none because they answer too little.
+
+        but  ids of items that are none, whatever they answer
+        """
         found = self.find(query, max(LEAST, min(MOST, budget // TOKENS_PER_CANDIDATE), budget // TOKENS_OF_PASSAGE),
                           count=count, filters=filters)  # fmt: skip
         asked = self.request
+        if but:
+            found.candidates = [c for c in found.candidates if c.id not in but]
         if found.query.blank and not any((asked.tier, asked.type, asked.tags, asked.mount, asked.since, asked.until)):
             found.candidates.clear()
             found.total = 0
@@ -167,11 +172,9 @@ def read_filters(ctx: Context, request: ReadRequest, command: str, *, injectable
 
     injectable  only what may be given to a model
     """
-    scopes, corpus_id = Filters.read_set(request.scope, request.all_scopes), None
+    scopes, corpus_id = ctx.read_set(request.scope, request.all_scopes), None
     if request.workspace is not None:
-        from memctl.store import workspaces
-
-        saved = workspaces.named_workspace(ctx.db, request.workspace)
+        saved = ctx.workspace(request.workspace)
         scopes, corpus_id = None if request.all_scopes else saved.reads, saved.corpus_id
     spans: list[tuple[str, str] | None] = []
     for option, text in (("--since", request.since), ("--until", request.until), ("--as-of", request.as_of)):
@@ -214,9 +217,7 @@ def block_budget(ctx: Context, request: ReadRequest) -> int:
     """The tokens of a block: as many as the request says, at most as many as its workspace allows."""
     if request.workspace is None:
         return request.budget
-    from memctl.store import workspaces
-
-    return min(request.budget, workspaces.named_workspace(ctx.db, request.workspace).budget or request.budget)
+    return min(request.budget, ctx.workspace(request.workspace).budget or request.budget)
 
 
 def looking_back(ctx: Context, filters: Filters) -> AbstractContextManager[None]:
@@ -255,7 +256,7 @@ def choose_embedder(ctx: Context, named: str | None) -> "Embedder | None":
     return embedder
 
 
-def _config_mentions(ctx: Context, word: bytes) -> bool:
+def config_mentions(ctx: Context, word: bytes) -> bool:
     """Whether the config file has this word in it: reading it as JSON would cost a third of a search."""
     path = ctx.config_path
     if path is None or ctx.config_flag is not None:  # a file that was named is read, whatever it is

@@ -64,7 +64,7 @@ def select_items(
     gone  archived and expired items are looked among, too
     Raises UsageError where neither ids nor a filter say which, and where nobody can be asked.
     """
-    narrow = (wanted.query, wanted.tags, wanted.type, wanted.source, wanted.since, wanted.until)
+    narrow = (wanted.query, wanted.tags, wanted.tier, wanted.type, wanted.source, wanted.since, wanted.until)
     for name, said in (("query", wanted.query), ("tags", wanted.tags), ("from", wanted.source)):
         if said is not None and not "".join(said).strip():  # as of an unset variable: it would mean everything
             raise errors.UsageError(f"--{name} is empty", command=command)
@@ -92,8 +92,8 @@ def _find(ctx: Context, command: str, wanted: Selection, *, gone: bool, most: in
     from memctl.reading.request import Retriever, read_filters, said_where
 
     request = ReadRequest(
-        tags=wanted.tags, type=wanted.type, since=wanted.since, until=wanted.until, scope=wanted.scope,
-        all_scopes=wanted.all_scopes, workspace=wanted.workspace, archived=gone,
+        tags=wanted.tags, tier=wanted.tier, type=wanted.type, since=wanted.since, until=wanted.until,
+        scope=wanted.scope, all_scopes=wanted.all_scopes, workspace=wanted.workspace, archived=gone,
     )  # fmt: skip
     passages = wanted.source is not None or wanted.query is not None
     filters = said_where(ctx, read_filters(ctx, request, command), wanted.source, passages=passages)

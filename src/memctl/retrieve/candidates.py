@@ -154,8 +154,11 @@ class SearchResult:
 # --- from the question to terms ---------------------------------------------------------------------------------
 
 
-def known_terms(db: Database, query: Query) -> list[Term]:
-    """The terms that some item has, the rarest first; for a word that none has, what it may have meant."""
+def known_terms(db: Database, query: Query, *, pieces: bool = True) -> list[Term]:
+    """The terms that some item has, the rarest first; for a word that none has, what it may have meant.
+
+    pieces  where no word is known, words that have one of them inside, too
+    """
     asked = terms_of(query, stems=index.is_stemming(db), pairs=bool(query.runs) and index.has_pairs(db))
     pairs = [term for term in asked if term.pair]
     if pairs and not index.count_matches(
@@ -167,7 +170,7 @@ def known_terms(db: Database, query: Query) -> list[Term]:
     for term in unknown:
         from memctl.retrieve.guesses import guess_forms
 
-        term.forms, term.guessed = guess_forms(db, term.word, pieces=not known), True
+        term.forms, term.guessed = guess_forms(db, term.word, pieces=pieces and not known), True
     known += [term for term in unknown if term.count(db)]
     return sorted(known, key=lambda term: term.found)
 
@@ -213,7 +216,7 @@ def _forms(word: str, query: Query, stems: bool) -> Forms:
 
 
 def find_candidates(
-    db: Database, query: Query, filters: Filters, limit: int, *, count: bool
+    db: Database, query: Query, filters: Filters, limit: int, *, count: bool, pieces: bool = True
 ) -> tuple[SearchResult, int]:
     """The items that hold the words, by BM25 with the weights of this scope, and how many to look at more closely.
 
@@ -224,7 +227,7 @@ def find_candidates(
     wanted = limit if limit < 0 else max(limit, FEW)
     in_scopes = index.count_in_scopes(db, filters, COUNTED, size)
     result = SearchResult(query, [], 0)
-    terms = known_terms(db, query)
+    terms = known_terms(db, query, pieces=pieces)
     rows: set[int] = set()
     matches, most = 0, min(COST, max(LEAST, size // SHARE))
     for at, term in enumerate(terms):

@@ -15,9 +15,9 @@ import math
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
 
 from memctl import errors, ids
+from memctl.annotations import TYPE_CHECKING, Any
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.search import index, vectors

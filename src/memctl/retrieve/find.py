@@ -7,7 +7,9 @@ however alike the rest is.
 """
 
 import sys
+from binascii import crc32
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from memctl import ids
 from memctl.names import STRENGTH
@@ -50,17 +52,19 @@ _NEGATION = frozenset(
 )
 _STOPS, _END = ".!?;:", "|"
 _PROBES, _PROBE = 6, 12
+#: Letters of a long word, and bits that such words of a text are noted in.
+_LONG_WORD, _BITS = 7, 1024
 
 
 def search(
     db: Database, text: str, *, filters: Filters, limit: int = 10, count: bool = False,
-    meaning: "Meaning | None" = None, weights: Mapping[str, float] = STRENGTH,
+    meaning: "Meaning | None" = None, weights: Mapping[str, float] = STRENGTH, pieces: bool = True,
 ) -> SearchResult:  # fmt: skip
     """The `limit` best items for a question or some words; any text is legal, a blank one lists the newest.
 
     A negative limit means all that match. With `count`, `total` counts everything that matches. `meaning` adds what is
-    near in meaning; `weights` say how much it counts to be new, used, important and verified. What repeats a better hit
-    stands behind what is new.
+    near in meaning; `weights` say how much it counts to be new, used, important and verified. `pieces`: where no word
+    is known, words that have one inside are looked for. What repeats a better hit stands behind what is new.
     """
     query = analyse(text)
     wide = limit if limit < 0 or query.blank else max(limit, LOOKED_AT)
@@ -70,7 +74,9 @@ def search(
             newest = index.newest_items(db, filters, limit)
             return SearchResult(query, newest.candidates, newest.total)
         indexed = index.has_index(db)
-        result = rank(db, query, filters, wide, count=count) if indexed else SearchResult(query, [], 0)
+        result = SearchResult(query, [], 0)
+        if indexed:
+            result = rank(db, query, filters, wide, count=count, pieces=pieces)
         paired = indexed and bool(query.runs) and all(map(is_paired, query.runs)) and index.has_pairs(db)
         if (query.runs and not paired) or not query.terms or not indexed:  # then by substring
             from memctl.store.search import words
@@ -179,38 +185,49 @@ class KnownTexts:
     twins  in a list a text is only said by one of about its length that it says, too
     """
 
-    __slots__ = ("_rows", "_texts", "_twins")
+    __slots__ = ("_marks", "_texts", "_twins")
 
     def __init__(self, *, twins: bool = False) -> None:
         self._twins = twins
         self._texts: dict[str, ComparedText | None] = {}  # None: it was not compared yet
-        self._rows: dict[int, str] = {}  # those whose length has as many bits, in a row
+        self._marks: list[tuple[int, int, str]] = []  # of each its length and its long words
 
     def find(self, text: str) -> str | None:
         """The first of them that says all of `text`; if none does, `text` is one of them from now on."""
         if text in self._texts:
             return text
-        length = len(text)
+        length, marks = len(text), mark_words(text) if len(text) <= READ else mark_words.__wrapped__(text)
         least, most = (ALIKE * length, length / ALIKE) if self._twins else (0, sys.maxsize)
-        # Pieces from a few places tell most pairs of texts apart; a short text has none.
+        # Its long words, and pieces from a few places, tell most pairs of texts apart; a short text has few.
         step = length // _PROBES
         probes = [text[at : at + _PROBE] for at in range(0, step * _PROBES, step)] if step > _PROBE else []
-        bits = range(int(least).bit_length(), int(most).bit_length() + 1)
+        words = marks if probes and marks.bit_count() >= _PROBES else 0
+        may_miss = words.bit_count() // 2
         mine = None
-        if any(_may_hold(probes, row) for size, row in self._rows.items() if size in bits):
-            for other, known in self._texts.items():
-                if least <= len(other) <= most and _may_hold(probes, other):
-                    mine = mine or ComparedText(text)
-                    its = self._texts[other] = known or ComparedText(other)
-                    if mine.is_within(its) and (not self._twins or its.is_within(mine)):
-                        return other
+        for size, its_words, other in self._marks:
+            if (words & ~its_words).bit_count() > may_miss or not least <= size <= most:
+                continue
+            if _may_hold(probes, other):
+                mine = mine or ComparedText(text)
+                its = self._texts[other] = self._texts[other] or ComparedText(other)
+                if mine.is_within(its) and (not self._twins or its.is_within(mine)):
+                    return other
         self._texts[text] = mine
-        self._rows[length.bit_length()] = f"{self._rows.get(length.bit_length(), '')}\n{text}"
+        self._marks.append((length, marks, text))
         return None
 
 
+@lru_cache(maxsize=2048)
+def mark_words(text: str) -> int:
+    """A bit for each long word of a text, out of _BITS; many words may have the same one."""
+    marks = 0
+    for word in {word for word in text.encode("utf-8", "surrogatepass").split() if len(word) >= _LONG_WORD}:
+        marks |= 1 << crc32(word) % _BITS
+    return marks
+
+
 def _may_hold(probes: Sequence[str], other: str) -> bool:
-    """Whether half of the pieces are in another text; in a row of texts they are if they are in one of these."""
+    """Whether half of the pieces are in another text."""
     may_miss = len(probes) // 2
     for probe in probes:
         if probe not in other:

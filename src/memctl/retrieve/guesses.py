@@ -31,7 +31,15 @@ def guess_forms(db: Database, word: str, *, pieces: bool) -> list[tuple[str, flo
 
     With `pieces`, also words that have it inside: that means reading the whole vocabulary.
     """
-    low = word.lower()
+    known: dict[tuple[str, bool], list[tuple[str, float]]] = db.cached("guesses")
+    asked = word.lower(), pieces
+    if asked not in known:
+        db.cached("guesses", 1)
+        known[asked] = _guess_forms(db, *asked)
+    return known[asked]
+
+
+def _guess_forms(db: Database, low: str, pieces: bool) -> list[tuple[str, float]]:
     beginning = index.quote_phrase(low) + "*"
     if index.is_long_enough_prefix(low) and index.count_matches(db, beginning, 1):
         return [(beginning, GUESSED_BEGINNING)]

@@ -98,9 +98,11 @@ _SILENT = EN_STOP_WORDS | FR_STOP_WORDS
 _BLANKS = bytes(code if code > 127 or chr(code).isalnum() else 32 for code in range(256))
 
 
-def rank(db: Database, query: Query, filters: Filters, limit: int, *, count: bool = False) -> SearchResult:
+def rank(
+    db: Database, query: Query, filters: Filters, limit: int, *, count: bool = False, pieces: bool = True
+) -> SearchResult:
     """The `limit` best items that hold any word of the query; a negative limit means all of them."""
-    result, pool = find_candidates(db, query, filters, limit, count=count)
+    result, pool = find_candidates(db, query, filters, limit, count=count, pieces=pieces)
     scores = by_words = result.parts[0][1]
     most = max(pool, limit) if limit >= 0 else sys.maxsize
     rows = best_rows(scores, most)

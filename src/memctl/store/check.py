@@ -19,7 +19,8 @@ _BESIDE = (
     ("memory_revisions", "item_id"), ("memory_embeddings", "item_id"), ("memory_palace_locations", "item_id"),
     ("memory_sources", "item_id"), ("memory_withheld", "item_id"), ("memory_importance", "item_id"),
     ("memory_retention", "item_id"), ("memory_citations", "item_id"), ("memory_links", "src_id"),
-    ("memory_links", "dst_id"),
+    ("memory_links", "dst_id"), ("memory_conflicts", "a_id"),
+    ("memory_conflicts", "b_id"),
 )  # fmt: skip
 _LOST = "NOT EXISTS (SELECT 1 FROM memory_items AS i WHERE i.id = t.{column})"
 

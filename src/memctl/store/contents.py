@@ -5,20 +5,39 @@ from contextlib import suppress
 from memctl import errors
 from memctl.annotations import Any
 from memctl.store.database import Database, index_state
-from memctl.store.items import events
-from memctl.store.journal import for_good
-from memctl.store.quarantine import erase_traces, overwrite_deleted
 from memctl.store.search import fts
 
 #: In `schema_meta`: when the store was last checked and found sound, and when it was last backed up.
 VERIFIED_KEY, BACKUP_KEY = "memctl_verified_at", "memctl_backup_at"
+#: What is counted: the first columns of the index `memctl_items_counts`.
+_KIND = "archived, scope, type, tier, injectable"
 #: The tables a reset empties; mounts only when asked.
 _CLEARED_TABLES = (
     "memory_items", "memory_revisions", "memory_embeddings", "memory_links", "memory_palace_locations",
     "memory_events", "corpus_hashes", "corpus_metadata", "memory_sources", "memory_withheld", "memory_files",
     "memory_gone_files", "memory_unread_files", "memory_sessions", "memory_turns", "memory_importance",
     "memory_undo", "memory_runs", "memory_retention", "memory_tombstones", "memory_citations",
+    "memory_conflicts",
 )  # fmt: skip
+
+
+def _within(scopes: tuple[str, ...] | None, corpus_id: str | None) -> tuple[str, list[str]]:
+    """The condition on items of these scopes and that corpus, and its values."""
+    within, values = "", list[str]()
+    if scopes is not None:
+        within, values = f" AND scope IN ({', '.join('?' * len(scopes))})", list(scopes)
+    if corpus_id is not None:
+        within, values = f"{within} AND corpus_id = ?", [*values, corpus_id]
+    return within, values
+
+
+def measure_age(db: Database, scopes: tuple[str, ...] | None = None, corpus_id: str | None = None) -> dict[str, Any]:
+    """When the oldest and the newest active item were made, and how many links begin at active items."""
+    within, values = _within(scopes, corpus_id)
+    active = f"FROM memory_items AS i WHERE archived = 0{within}"
+    ((oldest, newest),) = db.rows(f"SELECT min(created_at), max(created_at) {active}", values)
+    links = db.value(f"SELECT count(*) FROM memory_links WHERE src_id IN (SELECT id {active})", values)
+    return {"oldest": oldest, "newest": newest, "links": int(links)}
 
 
 def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_id: str | None = None) -> dict[str, Any]:
@@ -26,21 +45,14 @@ def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_i
 
     With `scopes` or a corpus, items, events and embeddings are those of these scopes and that corpus alone.
     """
-    within, values = "", list[str]()
-    if scopes is not None:
-        within, values = f" AND scope IN ({', '.join('?' * len(scopes))})", list(scopes)
-    if corpus_id is not None:
-        within, values = f"{within} AND corpus_id = ?", [*values, corpus_id]
+    within, values = _within(scopes, corpus_id)
     of_these = f" WHERE item_id IN (SELECT id FROM memory_items WHERE 1{within})" if within else ""
 
     by: dict[str, dict[str, int]] = {"tier": {}, "type": {}, "scope": {}}
     active = archived = withheld = 0
-    for is_archived, scope, type_, tier, injectable, count in db.rows(
-        # All is read from the index `memctl_items_counts`, in its order; the plus keeps other indexes out.
-        "SELECT archived, scope, type, tier, injectable, count(*) FROM memory_items "
-        f"WHERE 1{within.replace(' AND ', ' AND +')} GROUP BY archived, scope, type, tier, injectable",
-        values,
-    ):
+    # The plus keeps other indexes out.
+    kinds = _count_kinds(db, within.replace(" AND ", " AND +"), values) if within else _count_all_kinds(db)
+    for is_archived, scope, type_, tier, injectable, count in kinds:
         if is_archived:
             archived += count
             continue
@@ -70,8 +82,35 @@ def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_i
     }
 
 
+def _count_kinds(db: Database, within: str, values: list[Any]) -> list[Any]:
+    """The kinds of items and how many there are of each; all is read from `memctl_items_counts`, in its order."""
+    return db.rows(f"SELECT {_KIND}, count(*) FROM memory_items WHERE 1{within} GROUP BY {_KIND}", values)
+
+
+def _count_all_kinds(db: Database) -> list[Any]:
+    """The same of the whole store, where most items are of one kind: it is inferred from the sum, not counted.
+
+    It stands in the middle of the index; what stands before and after it is counted.
+    """
+    with db.snapshot():
+        total = int(db.value("SELECT count(*) FROM memory_items"))
+        middle = db.row(f"SELECT {_KIND} FROM memory_items ORDER BY {_KIND} LIMIT 1 OFFSET ?", [total // 2])
+        if middle is None:
+            return []
+        counts = []
+        for depth, column in enumerate(_KIND.split(", ")):
+            alike = "".join(f" AND {equal} = ?" for equal in _KIND.split(", ")[:depth])
+            for other in "<>":
+                counts += _count_kinds(db, f"{alike} AND {column} {other} ?", list(middle[: depth + 1]))
+    return [*counts, (*middle, total - sum(row[-1] for row in counts))]
+
+
 def reset_store(db: Database, *, preserve_mounts: bool, dry_run: bool) -> dict[str, Any]:
     """Delete every item and what hangs on it; returns how many rows of each table went (or would go)."""
+    from memctl.store.items import events  # what only counts needs none of these
+    from memctl.store.journal import for_good
+    from memctl.store.quarantine import erase_traces, overwrite_deleted
+
     if not dry_run:
         overwrite_deleted(db)
     tables = [*_CLEARED_TABLES, *([] if preserve_mounts else ["memory_mounts", "memory_mount_options"])]

@@ -77,6 +77,16 @@ def _state(*paths: str) -> list[tuple[int, int]]:
     return [(info.st_size, info.st_mtime_ns) for info in map(os.stat, paths)]
 
 
+def count_items(path: str) -> int | None:
+    """How many items a database has, which may be anybody's and have that one table alone; None without any."""
+    try:
+        with open_foreign(path) as db:
+            _check_plain(db, "memory_items")
+            return int(db.value("SELECT count(*) FROM memory_items"))
+    except (errors.MemctlError, OSError):
+        return None
+
+
 def kind_of(db: Database) -> str:
     """Whose database it is, by its tables: `memctl` (and RAGIX), `rekal 1`, `rekal 3`, or "" for any other."""
     if "memory_items" in db.tables:

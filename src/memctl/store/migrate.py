@@ -158,7 +158,7 @@ MIGRATIONS = (
     Migration(8, "pairs of characters in the full-text index", schema.FORGET_INDEX),
     # What happens to items after they are stored, and what each run changed.
     Migration(9, "life of items", schema.LIFE_TABLES),
-    # What statements cite, and whether it is still so.
+    # What statements cite, and whether it is still so; which contradict each other.
     Migration(10, "knowledge", schema.KNOWLEDGE_TABLES),
 )
 #: What this memctl knows, as it names versions to people.

@@ -6,8 +6,8 @@ the disk, before-images of undo); and what no file may claim: that a person rele
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
 
+from memctl.annotations import Any, NamedTuple
 from memctl.store.database import Database
 from memctl.store.filters import utc_of
 from memctl.store.items import items
@@ -48,6 +48,7 @@ KINDS = (
           "revision_id", "changed_at", "NOT (reason = 'import' AND snapshot = '{}' AND revision_num = 1)"),
     _kind("withheld", "memory_withheld", "item_id:id reason withheld_at", "item_id", "withheld_at"),
     _kind("retention", "memory_retention", "item_id:id kind:retention rate:share set_at", "item_id", "set_at"),
+    _kind("conflict", "memory_conflicts", "id a_id:id b_id:id why state found_at decided_at reason", "id", "found_at"),
     _kind("citation", "memory_citations", "item_id:id number:count kind cited:text given:count path symbol "
           "line_start:count? line_end:count? text_hash passages:json revision state moved_to state_at",
           "item_id number", "state_at"),

@@ -6,9 +6,9 @@ not the newest, rows that somebody changed since are left as they are.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
 
 from memctl import errors, ids
+from memctl.annotations import Any, NamedTuple
 from memctl.store.database import Database
 from memctl.store.items import events, items
 from memctl.store.journal import NOTED_KEYS, UNNOTED, NotedTable, count_parts, noted_table

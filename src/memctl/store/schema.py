@@ -333,6 +333,18 @@ CREATE TABLE IF NOT EXISTS memory_tombstones (   -- what was purged, and is not 
 
 #: Migration 10: what statements say about each other and about the files that they speak of.
 KNOWLEDGE_TABLES = """
+CREATE TABLE IF NOT EXISTS memory_conflicts (    -- two items that seem to contradict each other
+    id         TEXT PRIMARY KEY,                 -- CON- and 12 hex digits, made of both ids
+    a_id       TEXT NOT NULL,                    -- the older item
+    b_id       TEXT NOT NULL,                    -- the newer one
+    why        TEXT NOT NULL,                    -- what shows it, such as: another number
+    state      TEXT NOT NULL DEFAULT 'open',     -- open, or what was decided: keep-a, keep-b, both, dismiss
+    found_at   TEXT NOT NULL,
+    decided_at TEXT NOT NULL DEFAULT '',
+    reason     TEXT NOT NULL DEFAULT ''          -- why it was decided so, where somebody said it
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS memctl_conflicts_a ON memory_conflicts(a_id);
+CREATE INDEX IF NOT EXISTS memctl_conflicts_b ON memory_conflicts(b_id);
 CREATE TABLE IF NOT EXISTS memory_citations (    -- what a statement refers to
     item_id    TEXT NOT NULL,
     number     INTEGER NOT NULL,                 -- 1, 2, ... within the statement

@@ -1,9 +1,9 @@
 """What was purged, by the hash of its words: so that no document, import or model brings it back."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from memctl import ids
+from memctl.annotations import NamedTuple
 from memctl.store.database import Database
 from memctl.types import MemoryItem
 

@@ -27,6 +27,7 @@ _INDEX = (
 #: Tables that show nothing.
 _HIDDEN_TABLES = (
     "memory_citations",
+    "memory_conflicts",
     "memory_embeddings",
     "memory_events",
     "memory_importance",

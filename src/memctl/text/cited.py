@@ -4,7 +4,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import NamedTuple
+
+from memctl.annotations import NamedTuple
 
 #: A line that ends a definition and stands no deeper than its header.
 _CLOSERS = ("}", ")", "]", "end")

@@ -12,7 +12,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+
+from memctl.annotations import NamedTuple
 
 
 def _set(words: str) -> frozenset[str]:

@@ -6,7 +6,8 @@ none of these (nested fields, blocks, anchors) is left, and named.
 
 import json
 import re
-from typing import NamedTuple
+
+from memctl.annotations import NamedTuple
 
 #: A value: text, or a list of texts.
 Value = str | list[str]

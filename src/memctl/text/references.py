@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+
+from memctl.annotations import NamedTuple
 
 #: References of one text that are kept.
 MOST = 50

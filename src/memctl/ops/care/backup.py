@@ -1,8 +1,6 @@
 """memctl backup, salvage and vacuum: a copy of the store, what is left of a damaged one, and a smaller file."""
 
-from typing import Any
-
-from memctl.annotations import Annotated
+from memctl.annotations import Annotated, Any
 from memctl.context import Context
 from memctl.operation import NONE, READ, WRITE, Arg, PlainResult, operation
 
@@ -34,7 +32,8 @@ def backup(
     from memctl.store import check, contents
 
     path = ctx.absolute(file)
-    made = copies.back_up(ctx.db, path, force=force)
+    with ctx.at_work("backup"):
+        made = copies.back_up(ctx.db, path, force=force)
     ctx.note(f"[backup] {made['items']} item(s), {made['bytes']} bytes")
     return PlainResult(
         {"status": "ok", "path": path} | made, [path], after=lambda: check.note_time(ctx.db, contents.BACKUP_KEY)
@@ -60,7 +59,8 @@ def salvage(
     from memctl.store import salvage as reading
 
     path = ctx.absolute(new)
-    found = reading.salvage(ctx.absolute(damaged), path)
+    with ctx.at_work("salvage"):
+        found = reading.salvage(ctx.absolute(damaged), path)
     ctx.note(f"[salvage] {found.items} item(s) saved")
     for count, words in (
         (found.from_revisions, "as their last readable revision has them"),
@@ -90,7 +90,8 @@ def vacuum(ctx: Context) -> PlainResult:
     """
     from memctl.store import backup as copies
 
-    before, after = copies.vacuum(ctx.db)
+    with ctx.at_work("vacuum"):
+        before, after = copies.vacuum(ctx.db)
     ctx.note(f"[vacuum] {before} bytes before, {after} now")
     return PlainResult(
         {"status": "ok", "bytes_before": before, "bytes_after": after}, [f"{before - after} bytes freed"]

@@ -70,16 +70,15 @@ def consolidate(
     if acting.dry_run or candidates:
         ctx.narrow(READ)
     if workspace is not None:
-        from memctl.store import workspaces
-
-        scope = workspaces.named_workspace(ctx.db, workspace).scope
+        scope = ctx.workspace(workspace).scope
     if candidates:
         return _prompt(ctx, scope, budget)
     rules = _rules(ctx, tiers or TIERS, promote=promote and not no_promote)
     scopes = merging.list_scopes(ctx.db) if all_scopes else [scope]
-    found = [consolidation.plan(ctx.db, ctx.policy, one, rules) for one in scopes]
-    if not acting.dry_run:
-        found = consolidation.apply(ctx.db, ctx.policy, found)
+    with ctx.at_work("consolidate"):
+        found = [consolidation.plan(ctx.db, ctx.policy, one, rules) for one in scopes]
+        if not acting.dry_run:
+            found = consolidation.apply(ctx.db, ctx.policy, found)
     data = report(found, dry_run=acting.dry_run)
     if all_scopes:
         data["scopes_processed"] = scopes

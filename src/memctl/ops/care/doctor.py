@@ -43,9 +43,10 @@ def doctor(
     mended: list[str] = []
     if not fix:
         ctx.narrow(READ)
-    elif os.path.exists(ctx.db_path):
-        mended = check.mend(ctx.db, [one for one in check.check_store(ctx.db) if one.mend is not None])
-    found = [*_here(), *_store(ctx), *_around(ctx)]
+    with ctx.at_work("doctor"):
+        if fix and os.path.exists(ctx.db_path):
+            mended = check.mend(ctx.db, [one for one in check.check_store(ctx.db) if one.mend is not None])
+        found = [*_here(), *_store(ctx), *_around(ctx)]
     worst = next((status for status in ("fail", "warn") if any(one.status == status for one in found)), "pass")
     for one in found:
         ctx.note(f"[{one.status.upper()}] {one.message}")
@@ -65,7 +66,8 @@ def verify_store(ctx: Context) -> PlainResult:
     """What `memctl verify` says without ids: whether the whole store is sound; a sound one remembers when that was."""
     from memctl.store import check, contents
 
-    found = check.check_store(ctx.db)
+    with ctx.at_work("verify"):
+        found = check.check_store(ctx.db)
     is_sound = all(one.status != "fail" for one in found)
     data = {"status": "ok" if is_sound else "fail", "checks": _rows(found)}
     lines = [f"[{one.status.upper()}] {one.message}" for one in found]

@@ -58,11 +58,11 @@ def quarantine(
 
     wanted = list(dict.fromkeys(word.strip() for word in id or ()))
     _refuse_misplaced(action, wanted, reason, expired=expired, yes=acting.yes)
-    if not (action == "list" or expired) and (all_scopes or workspace or scope != DEFAULT_SCOPE):
+    if not (action == "list" or expired) and (all_scopes or workspace or scope != ctx.scope_named(DEFAULT_SCOPE)):
         raise UsageError("a scope is for list and purge --expired only", command="quarantine")
     if action in ("list", "show"):
         ctx.narrow(READ)
-    filters = seen_through(ctx, workspace, Filters(Filters.read_set(scope, all_scopes)), all_scopes=all_scopes)
+    filters = seen_through(ctx, workspace, Filters(ctx.read_set(scope, all_scopes)), all_scopes=all_scopes)
     if action == "list":
         return _list(ctx, filters, limit)
     if action == "show":

@@ -38,7 +38,7 @@ def purge(
     wanted: Annotated[
         Selection,
         Fields(
-            "query tags type source since until scope all_scopes workspace limit yes",
+            "query tags tier type source since until scope all_scopes workspace limit yes",
             yes={"help": "do it; without this, only say what would go"},
         ),
     ],
@@ -64,7 +64,8 @@ def purge(
     found = select_items(ctx, "purge", named, asked, gone=archived) if named or not undone else []
     ids = [*undone, *(item.id for item in found)]
     if wanted.yes and ids:
-        quarantine.purge(ctx.db, ids, why, bury=True)
+        with ctx.at_work("purge"):
+            quarantine.purge(ctx.db, ids, why, bury=True)
     elif ids:
         ctx.note("[purge] --yes does it; it cannot be undone")
     return report_changes(ctx, "purge", ids, done="purged for good", dry_run=not wanted.yes)
@@ -134,7 +135,8 @@ def reset(
         ctx.refuse_to_tools("empty the store", "memctl reset --confirm, or MEMCTL_ALLOW_RESET=1 for the server")
     if dry_run:
         ctx.narrow(READ)
-    counts = contents.reset_store(ctx.db, preserve_mounts=keeps, dry_run=dry_run)
+    with ctx.at_work("reset"):
+        counts = contents.reset_store(ctx.db, preserve_mounts=keeps, dry_run=dry_run)
     del counts["dry_run"]
     total = sum(counts.values())
     if dry_run:

@@ -5,6 +5,11 @@ from memctl.context import Context
 from memctl.operation import REQUIRED, WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Selection
 from memctl.reading.selection import checked_reason, refuse_protected, report_changes, select_items
+from memctl.store.quarantine import protected_items
+from memctl.types import MemoryItem
+
+#: What a tool understands of a selection though it is not told of it: another program's tool deletes what is old.
+_TAKEN = {"mcp": "taken"}
 
 
 @operation(
@@ -33,7 +38,9 @@ def forget(
     *,
     reason: Annotated[str | None, Arg("the reason, kept with the item's history", "--why", mcp="full")] = None,
     wanted: Annotated[
-        Selection, Fields("query tags type source since until scope all_scopes workspace limit dry_run yes")
+        Selection,
+        Fields("query tags tier type source since until scope all_scopes workspace limit dry_run yes",
+               tier=_TAKEN, type=_TAKEN, until=_TAKEN, scope=_TAKEN, dry_run=_TAKEN, yes=_TAKEN),
     ],
 ) -> PlainResult:  # fmt: skip
     """Put items away, so that nothing finds them any more.
@@ -45,10 +52,19 @@ def forget(
     from memctl.lifecycle import correct
 
     why = checked_reason(ctx, reason, "forget")
-    found = select_items(ctx, "forget", id, wanted, fits=lambda item: not item.archived)
-    refuse_protected(ctx, found, "forget")
+    by_tool = ctx.bounds is not None
+
+    def is_meant(item: MemoryItem) -> bool:
+        return not item.archived and not (by_tool and item.scope != wanted.scope)  # `global` has to be named
+
+    found = select_items(ctx, "forget", id or None, wanted, fits=is_meant)
     left = [(item.id, "archived already") for item in found if item.archived]
-    ids = [item.id for item in found if not item.archived]
+    if id:
+        refuse_protected(ctx, found, "forget")
+    elif by_tool:  # of what a filter finds, the others go
+        left = list(protected_items(ctx.db, found).items())
+    kept = {item_id for item_id, _ in left}
+    ids = [item.id for item in found if item.id not in kept]
     if not wanted.dry_run:
         ids = correct.forget_items(ctx.db, ids, why)
     return report_changes(ctx, "forget", ids, left, done="forgotten", dry_run=wanted.dry_run)
@@ -71,7 +87,7 @@ def restore(
     ] = None,
     *,
     wanted: Annotated[
-        Selection, Fields("query tags type source since until scope all_scopes workspace limit dry_run yes")
+        Selection, Fields("query tags tier type source since until scope all_scopes workspace limit dry_run yes")
     ],
 ) -> PlainResult:
     """Bring items back that were put away or have expired.

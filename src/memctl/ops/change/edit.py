@@ -211,7 +211,7 @@ def tag(
     add: Annotated[list[str] | None, Arg("tags to add", "--with", comma=True)] = None,
     remove: Annotated[list[str] | None, Arg("tags to take away", "--without", comma=True)] = None,
     wanted: Annotated[
-        Selection, Fields("query tags type source since until scope all_scopes workspace limit dry_run yes")
+        Selection, Fields("query tags tier type source since until scope all_scopes workspace limit dry_run yes")
     ],
 ) -> PlainResult:
     """Add tags to items, and take tags away.

@@ -1,9 +1,7 @@
 """memctl history, blame and diff: what an item was, who made it so, and what differs."""
 
-from typing import TYPE_CHECKING, Any
-
 from memctl import errors
-from memctl.annotations import Annotated
+from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
 from memctl.operation import READ, Arg, PlainResult, operation
 from memctl.text.clean import one_line

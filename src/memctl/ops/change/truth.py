@@ -160,7 +160,7 @@ def retract(
     *,
     reason: Annotated[str | None, Arg("the reason, kept with the item's history", "--why")] = None,
     wanted: Annotated[
-        Selection, Fields("query tags type source since until scope all_scopes workspace limit dry_run yes")
+        Selection, Fields("query tags tier type source since until scope all_scopes workspace limit dry_run yes")
     ],
 ) -> PlainResult:
     """Say that items are known to be wrong.

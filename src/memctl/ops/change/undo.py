@@ -141,7 +141,8 @@ def undo(
         return PlainResult({"status": "ok", "undone": [], "items": [], "total": 0, "truncated": False,
                             "rows": 0, "kept": [], "kept_total": 0})  # fmt: skip
     titles = _titles(ctx, chosen)
-    done = runs.undo(ctx.db, chosen, dry_run=acting.dry_run)
+    with ctx.at_work("undo"):
+        done = runs.undo(ctx.db, chosen, dry_run=acting.dry_run)
     if not (done.undone or done.kept):
         ctx.warn("[undo] nothing could be put back: another program has undone it meanwhile")
     return _undone(chosen, done, titles | _titles(ctx, chosen), dry_run=acting.dry_run)

@@ -110,7 +110,7 @@ def eval(
         ctx.progress(f"[eval] line {question.line}")
         filters = retriever.filters
         if question.scope is not None and not request.all_scopes:
-            filters = Filters(Filters.read_set(question.scope), injectable=injectable)
+            filters = Filters(ctx.read_set(question.scope), injectable=injectable)
         searched.add(filters.scopes)
         found = retriever.find(question.text, limit, filters=filters)
         told = _says_phrase(retriever, filters, question, budget) if question.phrases else None

@@ -401,9 +401,7 @@ def read(
     whole = dict.fromkeys(items.expand_id(ctx.db, word) for word in wanted)
     found = items.get_many(ctx.db, whole)
     if workspace is not None:
-        from memctl.store import workspaces
-
-        view = workspaces.named_workspace(ctx.db, workspace)
+        view = ctx.workspace(workspace)
         found = [item for item in found if item.scope in view.reads and view.corpus_id in (None, item.corpus_id)]
     raw = {
         i

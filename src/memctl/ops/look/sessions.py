@@ -102,6 +102,16 @@ def _delete_sessions(ctx: Context, found: "list[Session]", *, yes: bool) -> Plai
 # --- a turn, by a program -----------------------------------------------------------------------------------------
 
 
+def _filed(ctx: Context, session_id: str, workspace: str | None, scope: str | None = None) -> str | None:
+    """The scope that is given of a session; None when it keeps its own. A new one has that of this project."""
+    from memctl.names import DEFAULT_SCOPE
+    from memctl.store import sessions
+
+    if workspace:
+        return ctx.workspace(workspace).scope
+    return scope or (None if sessions.get_session(ctx.db, session_id) else ctx.scope_named(DEFAULT_SCOPE))
+
+
 @operation(
     name="session-inject",
     access=CREATE,
@@ -129,9 +139,8 @@ def session_inject(
     from memctl.ingest import statements
     from memctl.parameters import ReadRequest
     from memctl.reading.block import configured_form, recall_block
-    from memctl.store import workspaces
 
-    filed = workspaces.named_workspace(ctx.db, workspace).scope if workspace else scope
+    filed = _filed(ctx, session_id, workspace, scope)
     session = statements.begin_session(ctx.db, ctx.policy, session_id, scope=filed, fixed=workspace is not None)
     request = ReadRequest(budget=budget_tokens, scope=session.scope, workspace=workspace)
     found = recall_block(ctx, query, request, configured_form(ctx), command="session", kind="session_inject")
@@ -181,7 +190,7 @@ def session_store(
     unusable = [("", None, [problem]) for problem in parsed.problems]
     with ctx.db.atomic():
         target = WriteTarget(workspace=workspace)
-        filed = None if workspace is None else target.place(ctx)[0]
+        filed = _filed(ctx, session_id, workspace)
         session = statements.begin_session(ctx.db, ctx.policy, session_id, scope=filed, fixed=workspace is not None)
         target.scope = session.scope
         source = ("doc", source_doc) if source_doc else ("tool", f"memory_propose:{session.id}")

@@ -172,6 +172,7 @@ def stats(
 
     seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))
     counts = contents.count_contents(ctx.db, seen.scopes, seen.corpus_id)
+    counts |= contents.measure_age(ctx.db, seen.scopes, seen.corpus_id)
     documents = []
     tiers, types, passages = counts["by_tier"], counts["by_type"], 0
     if corpus.has_documents(ctx.db):
@@ -209,6 +210,10 @@ def stats_text(result: Stats) -> Iterator[str]:
         yield from (f"    {line}" for line in document_lines(result.ctx, result.documents))
     if len(n.get("by_scope", ())) > 1:
         yield from _count_lines("By scope", n["by_scope"], 12)
+    if n["oldest"]:
+        yield f"  Made: {n['oldest'][:10]} to {n['newest'][:10]}"
+    if n["links"]:
+        yield f"  Links: {n['links']}"
     yield f"  Embeddings:   {n['embeddings_count']}"
     yield f"  Audit events: {n['events_count']}"
 

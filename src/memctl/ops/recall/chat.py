@@ -139,7 +139,7 @@ def chat(
     before = find_session(ctx, how.resume) if how.resume is not None else None
     if before is not None:
         how.session = how.store = True
-        scope = before.scope if scope == DEFAULT_SCOPE else scope
+        scope = before.scope if scope == ctx.scope_named(DEFAULT_SCOPE) else scope
     recorder = ChatRecorder(ctx, scope, how.tags or (), before.id if before else "")
     if how.store:
         check_session_id(ctx.policy, recorder.session)  # an id that is refused is an error now, not at the first turn

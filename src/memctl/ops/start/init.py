@@ -4,7 +4,7 @@ import os
 
 from memctl import errors, registry
 from memctl.annotations import Annotated, Any
-from memctl.context import Context
+from memctl.context import Context, personal_store
 from memctl.operation import NONE, Arg, PlainResult, operation
 from memctl.paths import real_path
 
@@ -17,12 +17,16 @@ _SAFE = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
     examples=(
         'eval "$(memctl init)"  # make .memory/ here and select it',
         "memctl init ~/notes --fts-tokenizer fr",
+        "memctl init --personal  # one memory for every folder, a scope for each project",
     ),
 )
 def init(
     ctx: Context,
     path: Annotated[str | None, Arg("the folder to keep the store in (default .memory)", path=True)] = None,
     *,
+    personal: Annotated[
+        bool, Arg("make the personal store, which is used wherever a project has none of its own", "--personal")
+    ] = False,
     force: Annotated[bool, Arg("start a new store; an existing one is moved aside, never deleted", "--force")] = False,
     fts_tokenizer: Annotated[
         str | None,
@@ -39,8 +43,11 @@ def init(
     Makes PATH/memory.db, PATH/config.json and PATH/.gitignore where they are missing, and leaves alone what is there.
     The printed line is safe for eval whatever the path is. MEMCTL_DB is ignored; --db FILE without PATH makes
     exactly that file.
+
+    --personal makes the store in $XDG_DATA_HOME/memctl (~/.local/share/memctl). From then on every command and server
+    that finds no project's store uses it, and keeps projects apart by scopes (memctl docs scopes).
     """  # fmt: skip
-    db = _target(ctx, path)
+    db = _target(ctx, path, personal=personal)
     folder = os.path.dirname(db)
     config = os.path.join(folder, "config.json")
     exists = os.path.lexists(db)
@@ -50,7 +57,7 @@ def init(
     from memctl.store import connect, schema
 
     tokenizer = schema.tokenizer(store.get("fts_tokenizer") if fts_tokenizer is None else fts_tokenizer)
-    found = path is not None or not ctx.db_flag  # nobody gave the very file
+    found = personal or path is not None or not ctx.db_flag  # nobody gave the very file
     if found:  # whoever names a folder may name a link
         place = db if path is None else real_path(db)
         why = registry.placement_problem(place)
@@ -67,7 +74,8 @@ def init(
     _write_new(config, _config_text(tokenizer))
     _tell(ctx, folder, db, config, ignore if not exists else "", moved)
     data = {"status": "ok", "db_path": db, "config_path": config, "created": bool(moved) or not exists}
-    return PlainResult(data | ({"moved_to": moved} if moved else {}), [export_line(db)])  # the line for `eval`
+    # The line for `eval`. The personal store is never selected: it would be used where a project has its own, too.
+    return PlainResult(data | ({"moved_to": moved} if moved else {}), [] if personal else [export_line(db)])
 
 
 def export_line(db: str) -> str:
@@ -84,7 +92,15 @@ def export_line(db: str) -> str:
     return f"export MEMCTL_DB=\"$(printf '{octal}')\""
 
 
-def _target(ctx: Context, path: str | None) -> str:
+def _target(ctx: Context, path: str | None, *, personal: bool) -> str:
+    if personal:
+        if path is not None or ctx.db_flag:
+            raise errors.UsageError(
+                "--personal says where the store goes: it takes no PATH and no --db", command="init"
+            )
+        if not personal_store():
+            raise errors.UsageError("--personal needs HOME or XDG_DATA_HOME to be a folder", command="init")
+        return personal_store()
     if path == "":
         raise errors.UsageError("PATH is empty", command="init")
     if path is not None:

@@ -128,7 +128,8 @@ def remember(
     batch = StatementBatch(ctx, "memctl-remember", target, source)
     item = batch.statement(content, title or "", type=type, confidence=confidence)
     places = [_cited_place(ctx, place) for place in cites or ()]
-    batch.add(item, importance, supersedes=_replaced_id(ctx, supersedes, "remember"), cites=places)
+    replaced = _replaced_id(ctx, supersedes, "remember", batch.scope)
+    batch.add(item, importance, supersedes=replaced, cites=places)
     reason = clean.statement(why or "")
     if reason:
         item.content += f"\n\nWhy: {reason}"
@@ -155,13 +156,18 @@ def remember(
     return _report_one(done, rows[done.id], done.id)
 
 
-def _replaced_id(ctx: Context, given: str | None, command: str) -> str:
-    """The id of the item that a statement is to replace; "" for none. Raises ItemNotFound, ToolRefused."""
+def _replaced_id(ctx: Context, given: str | None, command: str, scope: str) -> str:
+    """The id of the item that a statement of a scope is to replace; "" for none. Raises ItemNotFound, ToolRefused.
+
+    A model's statement replaces one of the same scope only: it may be bound to a workspace, and see no other.
+    """
     if given is None:
         return ""
     from memctl.reading.selection import named_items, refuse_protected
 
     found = named_items(ctx, [given], command)
+    if ctx.bounds is not None and found[0].scope != scope:
+        raise errors.ItemNotFound(id=clean.one_line(given, 60))
     refuse_protected(ctx, found, "supersede")
     return found[0].id
 
@@ -242,7 +248,7 @@ def write(
 
     batch = StatementBatch(ctx, "memory_write", target)
     item = batch.statement(content, title, type=type)
-    batch.add(item, importance, supersedes=_replaced_id(ctx, supersedes, "write"))
+    batch.add(item, importance, supersedes=_replaced_id(ctx, supersedes, "write", batch.scope))
     if clean.is_blank(content):
         done = StatementOutcome("rejected", item.title, reasons=("Content is empty",))
     else:

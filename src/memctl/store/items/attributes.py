@@ -18,6 +18,10 @@ def add_link(db: Database, src_id: str, dst_id: str, rel: str, created_at: str |
             (src_id, dst_id, rel, created_at or ids.timestamp()),
         )
         events.log(db, "link", src_id, {"dst_id": dst_id, "rel": rel})
+        if rel == "contradicts":
+            from memctl.store import conflicts
+
+            conflicts.open_conflicts(db, [(dst_id, src_id, conflicts.SAID)])
 
 
 def supersede(db: Database, old_id: str, new_id: str, reason: str = "supersede") -> bool:
@@ -31,6 +35,12 @@ def supersede(db: Database, old_id: str, new_id: str, reason: str = "supersede")
         add_link(db, new_id, old_id, "supersedes")
         inherit_importance(db, [(old_id, new_id)])
     return True
+
+
+def has_conflicts(db: Database) -> bool:
+    """Whether any conflict is open (`memctl.store.conflicts`)."""
+    sql = "SELECT 1 FROM memory_conflicts WHERE state = 'open' LIMIT 1"
+    return "memory_conflicts" in db.tables and db.value(sql) is not None
 
 
 def links_of(db: Database, item_id: str) -> list[MemoryLink]:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from memctl import ids
 from memctl.annotations import NamedTuple
 from memctl.store.database import Database
-from memctl.text import times
 
 #: States in which what is cited is not as it was.
 STALE = ("changed", "moved", "gone")
@@ -132,6 +131,8 @@ def stale_facts(db: Database, item_ids: Iterable[str]) -> dict[str, list[StaleFa
 
 def stale_fact(row: CitationRow) -> StaleFact:
     """What there is to say of a stale reference."""
+    from memctl.text import times
+
     days = (times.day_of(ids.timestamp()) or 0) - (times.day_of(row.state_at) or 0)
     ago = "today" if days <= 0 else "yesterday" if days == 1 else f"{days} days ago"
     name = row.moved_to.replace("\\", "/").rpartition("/")[2]

@@ -213,6 +213,17 @@ def iterate(db: Database, filters: Filters) -> Iterator[MemoryItem]:
         yield from get_many(db, wanted[at : at + BATCH])
 
 
+def iterate_texts(db: Database, filters: Filters) -> Iterator[tuple[str, tuple[object, ...], str]]:
+    """Of each item that passes the filters its id, its scope and corpus, and its content; oldest first."""
+    where, values = filters.where()
+    for item_id, scope, corpus_id, content in db.each(
+        f"SELECT i.id, i.scope, i.corpus_id, i.content FROM memory_items AS i WHERE {where} "
+        "ORDER BY i.created_at, i.id",
+        values,
+    ):
+        yield str(item_id), (scope, corpus_id), content if isinstance(content, str) else _text(content)
+
+
 def count(db: Database, filters: Filters) -> int:
     """How many items pass the filters."""
     where, values = filters.where("i")

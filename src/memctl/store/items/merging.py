@@ -1,9 +1,9 @@
 """What consolidation reads and writes: many items at a time, without their texts where these stay as they are."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
 
 from memctl import ids
+from memctl.annotations import Any, NamedTuple
 from memctl.store.database import Database
 from memctl.store.filters import IS_PASSAGE
 from memctl.store.items import items, retention

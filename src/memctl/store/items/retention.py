@@ -5,9 +5,9 @@ and never written back.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from memctl import ids
+from memctl.annotations import NamedTuple
 from memctl.store.database import Database
 from memctl.store.items import items
 

@@ -12,9 +12,9 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from memctl import ids
+from memctl.annotations import NamedTuple
 from memctl.store.database import BATCH, Database
 from memctl.store.filters import Filters
 

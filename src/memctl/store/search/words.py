@@ -89,6 +89,10 @@ def merge_matches(ranked: Matches, like: Matches, limit: int) -> Matches:
 # --- vocabulary ------------------------------------------------------------------------------------------------------
 
 
+#: Characters of the vocabulary that count as one finding.
+_CHARS = 100
+
+
 def words_from(db: Database, start: str, shortest: int, longest: int) -> list[tuple[str, int]]:
     """The words of the index that begin like this (stems, in a stemming one), and how many items have each.
 
@@ -103,9 +107,22 @@ def words_from(db: Database, start: str, shortest: int, longest: int) -> list[tu
 
 
 def words_with(db: Database, piece: str, limit: int) -> list[str]:
-    """The most frequent words of the index that have this inside; reads the whole vocabulary."""
-    sql = f"SELECT term FROM {_vocabulary_table(db)} WHERE instr(term, ?) ORDER BY doc DESC, term LIMIT ?"
-    return [row[0] for row in db.rows(sql, (piece, limit))]
+    """The most frequent words of the index that have this inside; reads the whole vocabulary, once."""
+    known: dict[str, str] = db.cached("vocabulary")
+    if not known:  # one text: a list of as many takes ten times the memory
+        told = db.rows(f"SELECT term || ' ' || doc FROM {_vocabulary_table(db)}")
+        known["lines"] = "".join([f"{line}\n" for (line,) in told])
+        db.cached("vocabulary", len(known["lines"]) // _CHARS)
+    lines = known["lines"]
+    found: list[tuple[int, str]] = []
+    at = lines.find(piece)
+    while at >= 0:
+        end = lines.find("\n", at)
+        word, _, items = lines[lines.rfind("\n", 0, at) + 1 : end].rpartition(" ")
+        if piece in word:
+            found.append((-int(items), word))
+        at = lines.find(piece, end)
+    return [word for _, word in sorted(found)[:limit]]
 
 
 def _vocabulary_table(db: Database) -> str:

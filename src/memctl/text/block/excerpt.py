@@ -119,17 +119,9 @@ def _pieces(lines: Sequence[str], room: int, line_cost: int) -> list[_Piece]:
     """
     pieces: list[_Piece] = []
     fenced, after_blank = False, True
+    longest = min(LONG_LINE, room)
     for number, line in enumerate(lines):
-        parts: list[str] = []
-        for sentence in sentences(line) if len(line) > min(LONG_LINE, room) else (line,):
-            text = sentence
-            while len(text) > room:
-                blank = text.rfind(" ", room // 2, room)
-                end = blank if blank > 0 else room
-                parts.append(text[:end])
-                text = text[end:].removeprefix(" ")
-            if text or not parts:
-                parts.append(text)
+        parts = [line] if len(line) <= longest else _parts(line, room)
         bare = parts[0].lstrip()
         fence = bare.startswith(_FENCES)
         sign = bare.partition(" ")[0]
@@ -140,6 +132,21 @@ def _pieces(lines: Sequence[str], room: int, line_cost: int) -> list[_Piece]:
         fenced ^= fence
         after_blank = not bare and len(parts) == 1
     return pieces
+
+
+def _parts(line: str, room: int) -> list[str]:
+    """A long line in sentences, and these in pieces of at most `room` characters."""
+    parts: list[str] = []
+    for sentence in sentences(line):
+        text = sentence
+        while len(text) > room:
+            blank = text.rfind(" ", room // 2, room)
+            end = blank if blank > 0 else room
+            parts.append(text[:end])
+            text = text[end:].removeprefix(" ")
+        if text or not parts:
+            parts.append(text)
+    return parts
 
 
 def sentences(line: str) -> Iterator[str]:

@@ -110,7 +110,7 @@ class Labels(NamedTuple):
     roots     each mount's folder with its name, the longest path first; None: no path is shortened but below `cwd`
     near      paths below `cwd` are shown as seen from there, wherever their mount is: for answers that people read
     handles   item id -> the id as it is shown
-    replaced  item id -> what is said of the items that it replaced or that replaced it
+    replaced  item id -> what is said of the items that it replaced, that replaced it, or that contradict it
     """
 
     cwd: str = ""
@@ -131,20 +131,25 @@ def build(passages: Sequence[BlockEntry], frame: "Frame", budget_tokens: int, wo
     """
     budget = budget_tokens * CHARS_PER_TOKEN
     room = budget - frame.around(len(passages))
-    written = joined(_fit(passages, frame, room, words), frame)
+    cuts: Cuts = {}
+    written = joined(_fit(passages, frame, room, words, cuts), frame)
     if not written:
         return Block("", (), 0, 0)
     text, used = frame.write(written)
     spared = budget - len(text) - 1
     if spared >= LEAST:
-        again = joined(_fit(passages, frame, room + spared, words), frame)
+        again = joined(_fit(passages, frame, room + spared, words, cuts), frame)
         more, more_used = frame.write(again)
         if len(more) < budget:
             written, text, used = again, more, more_used
     return Block(text, tuple(i for p in written for i in p.ids), len(written), used, tuple(written))
 
 
-def _fit(passages: Sequence[BlockEntry], frame: "Frame", room: int, words: Weighed) -> list[BlockEntry]:
+#: Passages that were cut, by their place and the room that they had.
+Cuts = dict[tuple[int, int], BlockEntry | None]
+
+
+def _fit(passages: Sequence[BlockEntry], frame: "Frame", room: int, words: Weighed, cuts: Cuts) -> list[BlockEntry]:
     """The passages as far as they fit: each gets its share in order, and what is left goes to those that are cut."""
     count = len(passages)
     fair = int(room * FAIR_SHARE) if count > 1 else room
@@ -161,15 +166,19 @@ def _fit(passages: Sequence[BlockEntry], frame: "Frame", room: int, words: Weigh
             room -= around + share
         shares.append(share)
     out = []
-    for p, body, first_share in zip(passages, bodies, shares, strict=True):
+    for at, (p, body, first_share) in enumerate(zip(passages, bodies, shares, strict=True)):
         if first_share < 0:
             continue
         share = min(body, first_share + room)
         room -= share - first_share
         if share >= body:
             out.append(p)
-        elif cut := (opened if p.path else excerpt)(p.lines, share, words, frame.line_cost):
-            out.append(_cut(p, cut, marked=frame.version == 1))
+            continue
+        if (at, share) not in cuts:
+            cut = (opened if p.path else excerpt)(p.lines, share, words, frame.line_cost)
+            cuts[at, share] = _cut(p, cut, marked=frame.version == 1) if cut else None
+        if shown := cuts[at, share]:
+            out.append(shown)
     return out
 
 
@@ -295,7 +304,10 @@ def block_entry(item: Any, place: "SourcePosition | None" = None, labels: Labels
     kind, source_id = str(source.get("source_kind") or ""), str(source.get("source_id") or "")
     chunk_ids, hashes = source.get("chunk_ids") or (), source.get("content_hashes") or ()
     content = str(data.get("content") or "")
-    lines = "\n".join([line.translate(_CONTROLS).rstrip() for line in content.splitlines()]).strip("\n").splitlines()
+    lines = content.splitlines()
+    if not "".join(lines).isprintable():
+        lines = [line.translate(_CONTROLS) for line in lines]
+    lines = "\n".join([line.rstrip() for line in lines]).strip("\n").splitlines()
     span = None
     if place is not None and place.position is not None:
         chunk = str(place.position)
@@ -363,7 +375,7 @@ def _heading(title: str, lines: Sequence[str], path: str) -> str:
 
 
 def _letters(text: str) -> str:
-    return "".join(char for char in text.casefold() if char.isalnum())
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def display_path(path: str, labels: Labels) -> str:
@@ -398,6 +410,8 @@ _APART = (
     "memory", "memories", "context", "system", "system-reminder", "instructions", "prompt", "user", "human",
     "assistant", "document", "documents", "injected", "tool_result", "function_results",
 )  # fmt: skip
+#: What a line of the block's own begins with, after blanks.
+_SUSPECT = frozenset("[<" + HEADER[0] + "-" + "".join(word[0] + word[0].upper() for word in _OURS))
 #: The least number of hexadecimal digits of a short id in a block.
 _SHORTEST_ID = 6
 _HEX = frozenset("0123456789abcdef")
@@ -410,7 +424,10 @@ def escaped(line: str) -> str:
     hyphen is seen or not, as the reader has it: with it as a hyphen, and without it.
     """
     looks: tuple[str, ...] = (line,)
-    if not line.isascii():
+    if line.isascii():
+        if line.lstrip()[:1] not in _SUSPECT:
+            return line
+    else:
         import unicodedata
 
         seen = "".join(

@@ -6,8 +6,8 @@ how much, and the last line is `[...truncated]`. The budget holds for everything
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
 
+from memctl.annotations import Any, NamedTuple
 from memctl.text.block.markers import STRUCTURE as HEADER
 from memctl.text.block.markers import TRUNCATED
 from memctl.text.clean import one_line

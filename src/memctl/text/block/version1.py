@@ -1,9 +1,9 @@
 """The block of version 1, which older programs parse, and the other documented forms of items for a model."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from memctl import ids
+from memctl.annotations import TYPE_CHECKING, Any
 from memctl.text.block.markers import FOOTER, HEADER
 from memctl.text.block.packing import META_CHARS, BlockEntry, Frame, Labels, block_entry, build
 from memctl.text.clean import one_line

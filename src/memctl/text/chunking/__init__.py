@@ -7,8 +7,8 @@ they fit; and all of the text is in some passage, once.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
+from memctl.annotations import TYPE_CHECKING, NamedTuple
 from memctl.text.chunking.outline import INNER, LOOKED_AT, Marks, clean_title, outline
 from memctl.text.tokens import CHARS_PER_TOKEN
 

@@ -7,7 +7,8 @@ from line to line with `memchr`.
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+
+from memctl.annotations import NamedTuple
 
 #: Ranks from here on are borders inside one section (paragraphs, list items); below are headings and definitions.
 INNER = 1000

@@ -1,0 +1,208 @@
+"""Which commands of a shell line a client must not run: commands are matched, not words.
+
+The line is read as a shell reads it, as far as that shows what it runs: quotes, substitutions, pipes, assignments and
+programs that run others. It stops what a model does by mistake; it is no sandbox, and sees into no variable.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from os.path import basename
+
+#: Substitutions and strings for a shell within each other that are looked into; a deeper line is stopped.
+_DEPTH = 12
+_SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"])
+_LOADERS = frozenset(["curl", "wget"])
+#: Programs that run what stands after them: whatever follows may be the command.
+_RUNNERS = frozenset((
+    "env", "command", "exec", "nohup", "time", "nice", "ionice", "timeout", "xargs", "stdbuf", "setsid", "builtin",
+    "busybox", "watch", "parallel", "chroot", "unshare", "if", "then", "else", "elif", "while", "until", "do", "!", "{",
+))  # fmt: skip
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*\n)(.*?)^[ \t]*\2[ \t]*$", re.DOTALL | re.MULTILINE)
+_SEPARATES = frozenset(";|&\n()")
+_REDIRECTS = frozenset((">&", "&>", "&>>", "<&", ">|", ">", ">>", "<", "<>", "<<<", "<<"))
+#: Options of git before its command that take a word.
+_GIT_TAKES = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace"))
+_SUBSTITUTION = "$SUBSTITUTED"
+
+
+def denied(line: str, depth: int = 0) -> str:
+    """The pattern that a shell line matches, such as `rm -rf`; "" for none. Raises ValueError for what is no line."""
+    if depth > _DEPTH:
+        raise ValueError("it is nested too deeply")
+    line = line.replace("\\\n", "").replace("\r\n", "\n")
+    line = _HEREDOC.sub(lambda found: found[3] + _fed(found, line), line)
+    bare, inner = _substitutions(line)
+    for part in inner:
+        if pattern := denied(part, depth + 1):
+            return pattern
+    loads = any(_programs(part) & _LOADERS for part in inner)
+    loaded = False
+    for piped, words in _commands(bare):
+        loaded = loaded and piped
+        for at in range(len(words)):
+            program, args = basename(words[at]).lower(), words[at + 1 :]
+            if program in _SHELLS | {"eval", "source", "."}:
+                if loaded or (loads and any(_SUBSTITUTION in word for word in args)):
+                    return "curl | sh"
+                if pattern := _given(program, args, depth):
+                    return pattern
+            if pattern := _pattern(program, args):
+                return pattern
+            loaded = loaded or program in _LOADERS
+            if program not in _RUNNERS and not (at and words[0] in _RUNNERS) and not _ASSIGNMENT.match(words[at]):
+                break
+        if words and "find" in words[0] and (pattern := _of_find(words)):
+            return pattern
+    return ""
+
+
+def programs(line: str) -> list[tuple[str, list[str]]]:
+    """The programs that a line runs, with their words. Raises ValueError."""
+    bare, _ = _substitutions(line)
+    return [(basename(words[0]), words[1:]) for _, words in _commands(bare) if words]
+
+
+def _programs(line: str) -> set[str]:
+    return {program for program, _ in programs(line)}
+
+
+def _fed(found: "re.Match[str]", line: str) -> str:
+    """What of a here-document is run: all that a shell is fed with, else what is substituted in it."""
+    start = line.rfind("\n", 0, found.start()) + 1
+    if _SHELLS & {basename(word) for word in line[start : found.start()].split()}:
+        return found[4]
+    inner = [] if found[1] else _substitutions(re.sub("['\"]", " ", found[4]))[1]
+    return "\n".join(f"$({part})" for part in inner)
+
+
+def _given(program: str, args: Sequence[str], depth: int) -> str:
+    """What is wrong with the text that a shell or eval is given as a command."""
+    if program == "eval":
+        return denied(" ".join(args), depth + 1)
+    for at, word in enumerate(args[:-1]):
+        if word.startswith("-") and not word.startswith("--") and "c" in word:
+            return denied(args[at + 1], depth + 1)
+    return ""
+
+
+def _of_find(words: Sequence[str]) -> str:
+    at = next((n for n, word in enumerate(words) if word in ("-exec", "-execdir", "-ok", "-okdir")), len(words))
+    return _pattern(basename(words[at + 1]), words[at + 2 :]) if at + 1 < len(words) else ""
+
+
+# --- a line, as a shell reads it --------------------------------------------------------------------------------------
+
+
+def _substitutions(line: str) -> tuple[str, list[str]]:
+    """The line with a word in place of each `$(…)`, `<(…)` and backquoted part, and these parts."""
+    out: list[str] = []
+    inner: list[str] = []
+    at, quoted = 0, ""
+    while at < len(line):
+        char = line[at]
+        if char == "\\" and quoted != "'":
+            out.append(line[at : at + 2])
+            at += 2
+        elif char in "'\"" and quoted in ("", char):
+            quoted = "" if quoted else char
+            out.append(char)
+            at += 1
+        elif quoted != "'" and (char == "`" or line[at : at + 2] in ("$(", "<(", ">(")):
+            end = line.find("`", at + 1) if char == "`" else _closing(line, at + 2)
+            if end < 0:
+                raise ValueError("a substitution has no end")
+            inner.append(line[at + (1 if char == "`" else 2) : end])
+            out.append(_SUBSTITUTION)
+            at = end + 1
+        else:
+            out.append(char)
+            at += 1
+    return "".join(out), inner
+
+
+def _closing(line: str, at: int) -> int:
+    """Where the parenthesis ends whose inside begins here; -1 when it does not."""
+    open_, quoted = 1, ""
+    while at < len(line):
+        char = line[at]
+        if char == "\\" and quoted != "'":
+            at += 1
+        elif char in "'\"" and quoted in ("", char):
+            quoted = "" if quoted else char
+        elif not quoted:
+            open_ += (char == "(") - (char == ")")
+            if not open_:
+                return at
+        at += 1
+    return -1
+
+
+def _commands(line: str) -> Iterator[tuple[bool, list[str]]]:
+    """The simple commands of a line without substitutions: whether a pipe feeds it, and its words."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=";|&<>()\n")
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
+    words: list[str] = []
+    piped = skip = False
+    for word in lexer:
+        if word in _REDIRECTS:
+            skip = True
+        elif word and not set(word) - (_SEPARATES | {"<", ">"}):
+            if words:
+                yield piped, words
+            last = word.rstrip("\n")
+            piped, words, skip = last.endswith(("|", "|&")) and not last.endswith("||"), [], False
+        elif skip:
+            skip = False
+        else:
+            words.append(word)
+    if words:
+        yield piped, words
+
+
+# --- what is denied ---------------------------------------------------------------------------------------------------
+
+
+def _pattern(program: str, args: Sequence[str]) -> str:
+    """The pattern that a command matches, as older memctl names them."""
+    short, long = _options(args)
+    if program == "git":
+        return _git_pattern(args)
+    if program == "rm" and ("r" in short.lower() or "--recursive" in long):
+        if "f" in short or "--force" in long:
+            return "rm -rf"
+        return "rm -r /" if any(word.startswith("/") and not word.strip("/.*") for word in args) else ""
+    pattern, is_met = {
+        "rmdir": ("rmdir --ignore", any(word.startswith("--ig") for word in long)),
+        "dd": ("dd if=", any(word.startswith("if=") for word in args)),
+        "su": ("su -", "-" in args or "l" in short or "--login" in long),
+        "init": ("init 0", args[:1] == ["0"]),
+        "mkfs": ("mkfs", True), "fdisk": ("fdisk", True), "sudo": ("sudo", True), "shutdown": ("shutdown", True),
+        "reboot": ("reboot", True),
+    }.get(program.partition(".")[0] if program.startswith("mkfs") else program, ("", False))  # fmt: skip
+    return pattern if is_met else ""
+
+
+def _git_pattern(args: Sequence[str]) -> str:
+    rest = list(args)
+    while rest and rest[0].startswith("-"):
+        del rest[: 2 if rest[0] in _GIT_TAKES else 1]
+    command = rest[0] if rest else ""
+    short, long = _options(rest[1:])
+    if command == "push" and ("f" in short or "--force" in long):
+        return "git push --force"
+    if command == "reset" and "--hard" in long:
+        return "git reset --hard"
+    if command == "clean" and "d" in short and ("f" in short or "--force" in long):
+        return "git clean -fd"
+    if command == "branch" and ("D" in short or ("--force" in long and ("d" in short or "--delete" in long))):
+        return "git branch -D"
+    return ""
+
+
+def _options(args: Sequence[str]) -> tuple[str, list[str]]:
+    """The letters of the short options, and the long ones, up to `--`."""
+    before = args[: args.index("--")] if "--" in args else args
+    short = "".join(word[1:] for word in before if word.startswith("-") and not word.startswith("--"))
+    return short, [word for word in before if word.startswith("--")]

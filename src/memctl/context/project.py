@@ -1,0 +1,292 @@
+"""Which project a folder belongs to: the scope that the word `project` means in the personal store.
+
+Worktrees, clones and renamed folders are one project, and a fork is another: the name is that of the repository's first
+remote (`origin`, else the first one written down), without a user, a password, a port or the way to reach it; of a
+repository without one it is made of its first commit; of a folder without git, of its path.
+
+What the folder says of itself is read as text, by nobody's program, and may come from a stranger: a `.git` file counts
+when what it names points back at it, links inside a repository count never. Only the first commit is git's to find. It
+is asked once for a repository, with an empty repository of ours around the objects, as the settings of a stranger's
+can name programs.
+"""
+
+import os
+import re
+
+from memctl import errors, registry, state
+from memctl.paths import read_file, real_path
+
+#: What a scope is named after.
+REMOTE, COMMIT, FOLDER = "remote", "first commit", "folder"
+
+#: Bytes of a file of git that are read; a larger one says nothing.
+MOST = 4 << 20
+#: How many clones of clones on one machine are followed.
+_HOPS = 4
+#: Seconds that git may look for the first commit.
+SECONDS = 3
+#: In the state folder: a line a repository, its mark and its first commit ("-": git found none).
+FILE = "projects"
+_KEPT = 1000
+_NAME_CHARS = 100
+
+
+class ProjectIdentity:
+    """A folder's project.
+
+    scope   the name of its scope in the personal store
+    kind    what that is made of: REMOTE, COMMIT or FOLDER
+    folder  its root
+    former  the scopes that it had before it had this one: as a folder without git, as a repository without a remote
+    """
+
+    __slots__ = ("folder", "former", "kind", "scope")
+
+    def __init__(self, scope: str, kind: str, folder: str, former: tuple[str, ...] = ()) -> None:
+        self.scope, self.kind, self.folder = scope, kind, folder
+        self.former = tuple(name for name in former if name != scope)
+
+
+def project_of(folder: str, hops: int = _HOPS) -> ProjectIdentity:
+    """The project of a folder. A repository that cannot be read is a folder like any other."""
+    here = real_path(folder)
+    found = _repository(here)
+    if found is None:
+        return ProjectIdentity(_named_by_path(here), FOLDER, here)
+    root, git = found
+    as_folder = _named_by_path(root)
+    if root == git:  # a bare one, which others have as their remote
+        return ProjectIdentity(as_folder, FOLDER, root)
+    config = _config(git)
+    url = next((value for key, value in config if key == "remote.origin.url"), "")
+    url = url or next((value for key, value in config if re.fullmatch(r"remote\..*\.url", key, re.DOTALL)), "")
+    place = _local_path(url, root)
+    if place and hops and os.path.isdir(place):
+        other = project_of(place, hops - 1)
+        if other.kind != FOLDER or _is_bare(real_path(place)):
+            return ProjectIdentity(other.scope, other.kind, root, (*_first_commit_scope(git, ask=False), as_folder))
+    name = "" if place else remote_name(url)
+    if name:
+        return ProjectIdentity(name, REMOTE, root, (*_first_commit_scope(git, ask=False), as_folder))
+    for scope in _first_commit_scope(git, ask=True):
+        return ProjectIdentity(scope, COMMIT, root, (as_folder,))
+    return ProjectIdentity(as_folder, FOLDER, root)
+
+
+def _named_by_path(path: str) -> str:
+    return f"{_plain(os.path.basename(path)) or 'root'}~{_hash(path)[:8]}"
+
+
+def _hash(text: str) -> str:
+    from memctl import ids
+
+    return ids.bytes_hash(os.fsencode(text))
+
+
+def _plain(name: str) -> str:
+    """A name with what may stand in a scope's: letters, digits and a few signs."""
+    return re.sub(r"[^\w./~+-]+", "-", name.encode("utf-8", "replace").decode()).strip("-./")[:_NAME_CHARS]
+
+
+# --- remotes ----------------------------------------------------------------------------------------------------------
+
+
+def remote_name(url: str) -> str:
+    """`github.com/acme/widget` for every way to write that remote; "" for none, and for a folder.
+
+    Only the host and the path count. A path in which a password may stand becomes a hash.
+    """
+    from urllib.parse import unquote
+
+    url = url.strip()
+    scheme, mark, rest = url.partition("://")
+    if mark and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
+        place, _, path = rest.partition("/")
+        path = unquote(re.split(r"[?#]", path, maxsplit=1)[0])
+    else:  # user@host:path, as ssh and scp have it
+        match = re.fullmatch(r"(?:.*@)?(\[[^\]/]*\]|[^:/\[\]]+):(?!:)(.*)", url, re.DOTALL)
+        if match is None:
+            return ""
+        place, path = match[1], match[2]
+    host = place.rpartition("@")[2]
+    host = re.sub(r":\d*$", "", host[1:-1] if host[:1] == "[" and host[-1:] == "]" else host).strip("[]").lower()
+    path = "/".join(part for part in path.split("/") if part not in ("", ".")).removesuffix(".git").lower()
+    if not (host and path):
+        return ""
+    name = f"{host}/{path}"
+    if "@" in path or _plain(name) != name or re.search(r"[^\w.:-]", host):
+        name = f"{_plain(re.sub(r'[^a-z0-9.-].*', '', host)) or 'remote'}/{_hash(name)[:12]}"
+    return name
+
+
+def _local_path(url: str, root: str) -> str:
+    """The folder that a remote on this machine is; "" for one elsewhere."""
+    from urllib.parse import unquote
+
+    if "\0" in url or not url:
+        return ""
+    if url.startswith("file://"):
+        return unquote("/" + url.removeprefix("file://").partition("/")[2])
+    head = url.partition("/")[0]
+    return "" if ":" in head else os.path.normpath(os.path.join(root, url))
+
+
+# --- what git keeps ---------------------------------------------------------------------------------------------------
+
+
+def _repository(folder: str) -> tuple[str, str] | None:
+    """The root of the repository around a folder and its common folder; None where there is none to be believed."""
+    device = None
+    while True:
+        try:
+            info = os.stat(folder)
+        except OSError:
+            return None
+        if device not in (None, info.st_dev):  # as for git, a repository ends where its file system does
+            return None
+        device = info.st_dev
+        git = os.path.join(folder, ".git")
+        if os.path.lexists(git):
+            common = _common_folder(git)
+            return (folder, common) if common else None
+        if _is_bare(folder):
+            return folder, folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+
+
+def _is_bare(folder: str) -> bool:
+    return (
+        os.path.basename(folder) != ".git"
+        and all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs", "config"))
+        and not os.path.lexists(os.path.join(folder, ".git"))
+    )
+
+
+def _common_folder(git: str) -> str:
+    """What several worktrees share of a repository; "" for a `.git` that is somebody else's or does not hold."""
+    try:
+        if os.path.islink(git) or not registry.is_own(os.lstat(git)):
+            return ""
+    except OSError:
+        return ""
+    if os.path.isdir(git):
+        return git
+    named = _text(git).partition("\n")[0]
+    if not named.startswith("gitdir:"):
+        return ""
+    inner = real_path(os.path.join(os.path.dirname(git), named.removeprefix("gitdir:").strip()))
+    common = _text(os.path.join(inner, "commondir")).strip()
+    if common:  # a worktree: it stands among those of its repository, and names the file that names it
+        common = real_path(os.path.join(inner, common))
+        back = real_path(os.path.join(inner, _text(os.path.join(inner, "gitdir")).strip()))
+        is_its = os.path.dirname(inner) == os.path.join(common, "worktrees")
+        return common if is_its and back == git else ""
+    tree = next((value for key, value in _config(inner) if key == "core.worktree"), None)
+    # A submodule, whose settings name the folder that it is checked out to.
+    return inner if tree and real_path(os.path.join(inner, tree)) == os.path.dirname(git) else ""
+
+
+def _text(path: str) -> str:
+    """What a small file says; nothing when it is none, or a link."""
+    if os.path.islink(path):
+        return ""
+    try:
+        return read_file(path, MOST)[0].decode("utf-8", "surrogateescape").replace("\0", "")
+    except errors.DocumentUnreadable:
+        return ""
+
+
+_HEADER = re.compile(r'\s*\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\](.*)', re.DOTALL)
+_SETTING = re.compile(r"\s*([A-Za-z][\w-]*)\s*=\s*(.*)", re.DOTALL)
+
+
+def _config(git: str) -> list[tuple[str, str]]:
+    """The settings of a repository in their order, by full name, as far as names of remotes need it."""
+    section, found = "", []
+    for line in _text(os.path.join(git, "config")).replace("\\\n", "").splitlines():
+        head = _HEADER.match(line)
+        if head:
+            section = head[1].lower() + ("" if head[2] is None else "." + re.sub(r"\\(.)", r"\1", head[2]))
+        setting = _SETTING.match(head[3] if head else line)
+        if setting and section:
+            parts = re.findall(r'"((?:[^"\\]|\\.)*)"|([^"#;]+)|([#;].*)', setting[2])
+            value = "".join(re.sub(r"\\(.)", r"\1", quoted) + plain for quoted, plain, _ in parts)
+            found.append((f"{section}.{setting[1].lower()}", value.strip()))
+    return found
+
+
+# --- the first commit -------------------------------------------------------------------------------------------------
+
+
+def _first_commit_scope(git: str, *, ask: bool) -> tuple[str, ...]:
+    """The scope that is named after a repository's first commit; nothing when that is not known.
+
+    ask  let git look for it when it is not written down yet
+    """
+    try:
+        info = os.stat(git)
+        made = os.stat(os.path.join(git, "description")).st_mtime_ns  # nobody changes it after `git init`
+    except OSError:
+        made = 0
+    mark = f"{info.st_dev}:{info.st_ino}:{made}"
+    path = os.path.join(state.folder(), FILE)
+    lines = os.fsdecode(state.read(path)).splitlines()
+    found = next((line.split("\t")[1] for line in lines if line.startswith(f"{mark}\t")), "")
+    if not found and ask:
+        head = _head(git)
+        found = _ask_git(git, head) if head else ""
+        if found:
+            from contextlib import suppress
+
+            with suppress(OSError):  # then it is asked again
+                kept = [line for line in lines if not line.startswith(f"{mark}\t")][-_KEPT:]
+                state.write(path, os.fsencode("".join(f"{line}\n" for line in (*kept, f"{mark}\t{found}"))))
+    return (f"commit~{found[:12]}",) if found not in ("", "-") else ()
+
+
+def _head(git: str) -> str:
+    """The commit that the repository stands at; "" before the first one."""
+    at = _text(os.path.join(git, "HEAD")).strip()
+    if at.startswith("ref:"):
+        ref = at.removeprefix("ref:").strip()
+        path = os.path.join(git, ref)
+        packed = _text(os.path.join(git, "packed-refs"))
+        # A way through links could lead into a repository that is not this one.
+        at = _text(path).strip() if real_path(path) == os.path.join(real_path(git), ref) else ""
+        at = at or next((line.split(" ")[0] for line in packed.splitlines() if line.endswith(f" {ref}")), "")
+    return at if re.fullmatch(r"[0-9a-f]{40}", at) else ""
+
+
+def _ask_git(git: str, head: str) -> str:
+    """The first commit before `head`; "-" when git finds none, "" when there is no git."""
+    import subprocess
+    from tempfile import TemporaryDirectory
+
+    objects = os.path.join(git, "objects")
+    if os.path.islink(objects):
+        return "-"
+    with TemporaryDirectory(prefix="memctl-") as ours:
+        os.mkdir(os.path.join(ours, "refs"))
+        os.mkdir(os.path.join(ours, "objects"))
+        with open(os.path.join(ours, "HEAD"), "w", encoding="ascii") as file:
+            file.write("ref: refs/heads/main\n")
+        environ = {
+            "PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "HOME": ours, "GIT_DIR": ours,
+            "GIT_OBJECT_DIRECTORY": objects, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_NO_LAZY_FETCH": "1",
+        }  # fmt: skip
+        words = ["git", "rev-list", "--first-parent", "--max-parents=0", head]
+        try:
+            done = subprocess.run(  # noqa: S603 - fixed words and a hash, no shell
+                words, env=environ, cwd=ours, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS,
+                check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return "-"
+        except OSError:
+            return ""
+    said = done.stdout.decode("ascii", "replace").strip()
+    return said if re.fullmatch(r"[0-9a-f]{40}", said) else "-"

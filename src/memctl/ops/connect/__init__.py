@@ -1,0 +1,1 @@
+"""Operations by which memory and AI clients come together."""

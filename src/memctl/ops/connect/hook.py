@@ -1,0 +1,125 @@
+"""memctl hook: what a client runs at its events, so that its model is told what memory knows."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from memctl.annotations import TYPE_CHECKING, Annotated
+from memctl.context import Context
+from memctl.errors import UsageError
+from memctl.operation import READ, Arg, PlainResult, operation
+
+if TYPE_CHECKING:
+    from memctl.clients.dialects import Event
+    from memctl.clients.known import Client
+    from memctl.reading.unasked import SessionMemory
+
+#: Seconds after which a hook ends without a word. Clients wait longer; on a busy machine its own work takes one or two.
+DEADLINE = 4.0
+
+
+@operation(
+    access=READ,
+    silent=True,
+    examples=(
+        "memctl hook --client claude session-start < event.json  # as a client runs it",
+        'echo \'{"prompt": "how do we deploy?"}\' | memctl hook --client claude prompt --json',
+    ),
+    exits={0: "whatever happens: memory must not stop a client", 1: "no such client or event"},
+)
+def hook(
+    ctx: Context,
+    event: Annotated[
+        str,
+        Arg("session-start, prompt, pre-compact, post-compact, stop or session-end, or the client's word for it"),
+    ],
+    *,
+    client: Annotated[str, Arg("who asks, as memctl setup names it", "--client")],
+    deadline: Annotated[
+        float, Arg("end without a word after this many seconds", "--deadline", metavar="SECONDS", ge=0.05, le=60)
+    ] = DEADLINE,
+) -> PlainResult:
+    """Tell a client's model what memory knows, at an event of the client.
+
+    The event stands as JSON on standard input, the answer on stdout in the words of that client. At the start of a
+    session these are the statements that bind, within 600 tokens; at a prompt, what answers it, within 400, by the rule
+    of `recall --auto`: for most prompts that is nothing. Nothing is told twice in a session, nothing that policy holds
+    back, and nothing from a store that you did not trust. No store is made, no prompt is kept, no network is used.
+    """
+    from memctl.clients import dialects, known
+
+    asked = known.client(client)
+    name = dialects.event_name(asked, event)
+    if not name:
+        raise UsageError(f"'{event}' is no event at which {asked.title} calls memctl", command="hook")
+    with _ended_after(deadline):
+        data = b"" if ctx.stdin is None else ctx.stdin.read(dialects.MOST_OF_EVENT + 1)
+        return _answer(ctx, asked, dialects.read_event(name, data))
+
+
+@contextmanager
+def _ended_after(seconds: float) -> Iterator[None]:
+    """End the process with 0 when what is done here takes longer, whatever it waits for; reads leave nothing behind."""
+    import _thread
+
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def wait() -> None:
+        if not done.acquire(timeout=seconds):
+            os._exit(0)
+
+    _thread.start_new_thread(wait, ())
+    try:
+        yield
+    finally:
+        done.release()
+
+
+def _answer(ctx: Context, client: "Client", event: "Event") -> PlainResult:
+    """What the client is to read of an event, as a result; its lines are empty where there is nothing to say."""
+    from memctl.clients import dialects
+    from memctl.reading import unasked
+
+    memory = unasked.SessionMemory(client.name, event.session)
+    if event.name in ("pre-compact", "post-compact") or event.source in ("clear", "compact"):
+        memory.forget()
+    told: tuple[str, list[str], Callable[[], object] | None] = "", [], None
+    if event.name in dialects.TELLING:
+        folder = event.folder if os.path.isabs(event.folder) and os.path.isdir(event.folder) else None
+        # It says nothing to anybody but the model.
+        inner = Context(
+            db=ctx.db_flag,
+            config=ctx.config_flag,
+            environ=ctx.environ,
+            cwd=folder or ctx.cwd,
+            emit=lambda _piece: None,
+            quiet=True,
+        )
+        inner.allow(READ)
+        told = _context(inner, event, memory)
+        if told[1]:
+            memory.keep(event.prompt, told[1])
+    context, ids, settle = told
+    text = dialects.answer(client, event.name, context)
+    data = {
+        "status": "ok" if text else "silent", "client": client.name, "event": event.name, "context": context,
+        "ids": ids,
+    }  # fmt: skip
+    return PlainResult(data, [text] if text else [], after=settle, verbatim=True)
+
+
+def _context(
+    ctx: Context, event: "Event", memory: "SessionMemory"
+) -> "tuple[str, list[str], Callable[[], object] | None]":
+    """What the model is told, the items that it was given whole, and the bookkeeping for when it is out."""
+    from memctl.reading import unasked
+
+    if event.name == "prompt":
+        found = unasked.at_prompt(ctx, event.prompt, memory)
+        if found is None:
+            return "", [], None
+        return unasked.PROMPTED + found.text, list(found.block.ids), found.settle
+    memory.drop_old()
+    block = unasked.at_start(ctx, memory)
+    return ("", [], None) if block is None else (unasked.STARTED + block.text, unasked.shown_whole(block), None)

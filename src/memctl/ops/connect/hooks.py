@@ -1,0 +1,236 @@
+"""memctl hooks: what older memctl tied to the events of a client: the hints of eco mode, a guard, a log."""
+
+import json
+import os
+import re
+
+from memctl import ids
+from memctl.annotations import Annotated, Any, Literal
+from memctl.context import Context
+from memctl.errors import GuardFailed
+from memctl.operation import NONE, Arg, PlainResult, operation
+
+#: Bytes of a call that are read.
+_MOST = 4 << 20
+#: A store with fewer items has little to look up; the nudge waits until there are more.
+_FEW, _ENOUGH = 10, 200
+#: A shorter pattern without a blank is a name that Grep finds better.
+_SHORT_PATTERN = 6
+_OFF = (os.path.join(".memory", ".eco-disabled"), os.path.join(".claude", "eco", ".disabled"))
+_CONFIG = os.path.join(".claude", "eco", "config.json")
+_LOG = os.path.join(".agent_logs", "memctl_commands.log")
+#: Characters of a call that are logged, those that are judged before, and bytes of the log before it is begun anew.
+_LOGGED, _JUDGED, _LOG_BYTES = 120, 20_000, 1 << 20
+#: How clients call the tool that runs a shell.
+_SHELLS = frozenset(
+    ["bash", "shell", "local_shell", "exec_command", "run_shell_command", "execute_command", "run_in_terminal"]
+)
+
+
+@operation(
+    access=NONE,
+    examples=(
+        "memctl hooks safety-guard < call.json  # exit 2: the client must not run it",
+        "memctl hooks eco-hint",
+    ),
+    exits={0: "go on", 2: "safety-guard: the call must not run, or cannot be judged"},
+)
+def hooks(
+    ctx: Context,
+    name: Annotated[
+        Literal["eco-hint", "eco-nudge", "safety-guard", "audit-logger"], Arg("which hook", metavar="HOOK")
+    ],
+) -> PlainResult:
+    """Nudge, guard or log what a client's tools do, as its hook.
+
+    A call stands on standard input as the client writes it: a JSON object with tool_name and tool_input. eco-hint tells
+    a model, with each prompt, to look into memory before files; eco-nudge says so on stderr before a wide search.
+    safety-guard ends with 2 for a shell line that runs what can hardly be undone (rm -rf, sudo, curl | sh, git push
+    --force and the like); it reads the line as a shell does, and also stops what it cannot read. It is no sandbox.
+    audit-logger keeps a line for each call in .agent_logs, without secrets, of the newest megabyte.
+    """
+    call = _read_call(ctx, strict=name == "safety-guard") if name != "eco-hint" or ctx.stdin is not None else {}
+    if name == "safety-guard":
+        return _guard(ctx, call)
+    if name == "audit-logger":
+        return _log(ctx, call)
+    return _hint(ctx, call) if name == "eco-hint" else _nudge(ctx, call)
+
+
+def _read_call(ctx: Context, *, strict: bool) -> dict[str, Any]:
+    """The call; an empty one, or GuardFailed with `strict`, when there is none that can be read."""
+    if "stdin" in ctx.tty:
+        return {}
+    data = b"" if ctx.stdin is None else ctx.stdin.read(_MOST + 1)
+    try:
+        call = json.loads(data[:_MOST].decode("utf-8", "strict" if strict else "replace"))
+    except (ValueError, RecursionError):
+        call = None
+    if not isinstance(call, dict):
+        if strict:
+            raise GuardFailed(reason="it is no JSON object")
+        return {}
+    return call
+
+
+def _tool_of(call: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The tool of a call and what it is given, also as Copilot writes it; "" when it names none."""
+    tool, given = call.get("tool_name", call.get("toolName")), call.get("tool_input", call.get("toolArgs"))
+    if isinstance(given, str):  # Copilot's arguments may be JSON
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            given = {"input": given}
+    return tool if isinstance(tool, str) else "", given if isinstance(given, dict) else {}
+
+
+# --- the guard --------------------------------------------------------------------------------------------------------
+
+
+def _guard(ctx: Context, call: dict[str, Any]) -> PlainResult:
+    from memctl.clients.shell_guard import denied
+
+    tool, given = _tool_of(call)
+    if not tool:
+        raise GuardFailed(reason="it names no tool")
+    if tool.lower() not in _SHELLS:
+        return PlainResult({"status": "ok", "hook": "safety-guard"})
+    line = given.get("command", given.get("cmd"))
+    if isinstance(line, list) and all(isinstance(word, str) for word in line):  # Codex gives words
+        import shlex
+
+        line = shlex.join(line)
+    if not isinstance(line, str):
+        raise GuardFailed(reason="it gives the shell no text")
+    try:
+        pattern = denied(line)
+    except (ValueError, RecursionError) as exc:
+        raise GuardFailed(reason=f"it is no shell line: {exc}") from exc
+    if not pattern:
+        return PlainResult({"status": "ok", "hook": "safety-guard"})
+    ctx.warn(f'[memctl guard] BLOCKED: command matches deny pattern "{pattern}"')
+    return PlainResult({"status": "blocked", "hook": "safety-guard", "pattern": pattern}, exit_code=2)
+
+
+# --- the log ----------------------------------------------------------------------------------------------------------
+
+
+def _log(ctx: Context, call: dict[str, Any]) -> PlainResult:
+    """Append a line; whatever stands in the way is no concern of the client's."""
+    from memctl.policy import MemoryPolicy
+    from memctl.text.clean import one_line
+
+    tool, given = _tool_of(call)
+    told = next((value for value in given.values() if isinstance(value, str)), "")
+    said = one_line(MemoryPolicy().redact(told[:_JUDGED]), _LOGGED + 1)[:_LOGGED]
+    path = os.path.join(ctx.cwd, _LOG)
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder, exist_ok=True)
+        if os.path.realpath(folder) != os.path.join(os.path.realpath(ctx.cwd), os.path.basename(folder)):
+            return PlainResult({"status": "skipped", "hook": "audit-logger"})  # a link that leads somewhere else
+        if os.path.exists(path) and os.path.getsize(path) > _LOG_BYTES:
+            os.replace(path, f"{path}.1")
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        number = os.open(path, flags, 0o600)
+        try:
+            moment = ids.timestamp()[:19].replace("T", " ")
+            os.write(number, f"[{moment}] {one_line(tool, 60)}: {said}\n".encode())
+        finally:
+            os.close(number)
+    except OSError:
+        return PlainResult({"status": "skipped", "hook": "audit-logger"})
+    return PlainResult({"status": "ok", "hook": "audit-logger"})
+
+
+# --- eco mode ---------------------------------------------------------------------------------------------------------
+
+
+def _hint(ctx: Context, call: dict[str, Any]) -> PlainResult:
+    """What the model is told with a prompt: as the documented object, or as the client that calls reads it."""
+    text = "" if _is_off(ctx) else _ladder(_count(ctx))
+    event = call.get("hook_event_name")
+    said: dict[str, Any] = {"additionalContext": text}
+    if isinstance(event, str) and event[:1].isupper():  # Claude Code, which drops it at the top level
+        if not text:
+            return PlainResult(said, printed=said)
+        said = {"hookSpecificOutput": {"hookEventName": event, **said}}
+    return PlainResult(said, [json.dumps(said, ensure_ascii=False)], printed=said, verbatim=True)
+
+
+def _ladder(count: int | None) -> str:
+    if count is None:
+        return "Eco: nothing is indexed here yet. /scan indexes this folder (memctl ingest, memory_inspect)."
+    if count < _FEW:
+        return f'Eco: memory has {count} items. memctl push "question" --source PATH adds documents.'
+    return (
+        f"Eco: {count} indexed items. Look there before you read files: ingest > memory_inspect > memory_recall > "
+        "Grep/Glob > Read. Answer as Retrieved: (from memory) and Analysis: (yours). Bypass: edits, one known file, "
+        "commands."
+    )
+
+
+def _nudge(ctx: Context, call: dict[str, Any]) -> PlainResult:
+    line = "" if _is_off(ctx) else _advice(ctx, *_tool_of(call))
+    if line:
+        ctx.warn(line)
+    return PlainResult({"status": "ok" if line else "silent", "hook": "eco-nudge"})
+
+
+def _advice(ctx: Context, tool: str, given: dict[str, Any]) -> str:
+    """The line for a wide search; "" for a call that memory cannot spare."""
+    from memctl.text.clean import one_line
+
+    pattern, path = (str(given.get(key) or "") for key in ("pattern", "path"))
+    if tool not in ("Grep", "Glob") and not (tool == "Bash" and _is_listing(given.get("command"))):
+        return ""
+    count = _count(ctx)
+    if count is None:
+        return "[eco] Nothing is indexed here: memctl ingest . makes this folder searchable."
+    if count < _FEW:
+        return f"[eco] memory is nearly empty ({count} items): memctl ingest . fills it."
+    if count < _ENOUGH:
+        return ""
+    if tool == "Grep":
+        if re.search(r"\.[A-Za-z]{1,6}$", path) or (len(pattern) < _SHORT_PATTERN and " " not in pattern):
+            return ""
+        return f"[eco] {count} indexed items. Try first: /recall {one_line(pattern, 80)}"
+    if tool == "Glob" and not any(wide in pattern for wide in ("**", "*.*", "*/")):
+        return ""
+    return f"[eco] {count} indexed items. memory_inspect shows how the folder is built."
+
+
+def _is_listing(line: object) -> bool:
+    """Whether a shell line looks through folders: find, or ls -R."""
+    from memctl.clients.shell_guard import programs
+
+    try:
+        run = programs(line) if isinstance(line, str) else []
+    except ValueError:
+        return False
+    deep = ("--recursive",)
+    return any(
+        name == "find" or (name == "ls" and any(word in deep or re.match(r"-[^-]*R", word) for word in words))
+        for name, words in run
+    )
+
+
+def _is_off(ctx: Context) -> bool:
+    return any(os.path.exists(os.path.join(ctx.cwd, name)) for name in _OFF)
+
+
+def _count(ctx: Context) -> int | None:
+    """Items in the store of eco mode: what its config names, else MEMCTL_DB, else that of this folder."""
+    from memctl.store.foreign import count_items
+
+    named = None
+    try:
+        with open(os.path.join(ctx.cwd, _CONFIG), encoding="utf-8") as file:
+            config = json.loads(file.read(_MOST))
+            named = config.get("db_path") if isinstance(config, dict) else None
+    except (OSError, ValueError, RecursionError):
+        pass
+    if not (isinstance(named, str) and named):
+        named = ctx.db_flag or ctx.env("MEMCTL_DB") or os.path.join(".memory", "memory.db")
+    path = ctx.absolute(named)
+    return count_items(path) if os.path.isfile(path) else None

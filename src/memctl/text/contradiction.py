@@ -1,0 +1,379 @@
+"""Whether two statements contradict each other: told from their words alone, in English, German and French.
+
+A statement is taken apart into what it is about (its topic), what it says of it (its values: numbers, dates, names) and
+whether it denies. Two contradict each other when they are about the same and a value of the same sort is another one,
+or one denies what the other says. What differs on both sides and is no value makes them statements about different
+things; what only one of them says more refines it. In doubt there is no contradiction.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple
+
+from memctl.text import claim_words
+from memctl.text.query import is_identifier
+
+#: What is said of two statements.
+OPPOSITE = "one of them says not"
+NUMBER, DATE, NAME, WORD = "another number", "another date", "another name", "another word"
+
+#: Only so many words of a statement are compared.
+MOST_WORDS = 60
+#: Words that two statements share, at least, and the share of the words of the shorter one.
+LEAST_SHARE = 0.5
+#: Words of a value that is neither number, date nor name.
+VALUE_WORDS = 3
+#: A longer word is no number.
+MOST_DIGITS = 20
+#: The share of the words of the longer one; the share of the shorter one's where one of them denies.
+LEAST_OF_LONGER, LEAST_SHARE_TO_DENY = 0.34, 0.75
+#: Where the shorter one is about one word, the longer one is about no more.
+MOST_BESIDE_ONE = 2
+#: A number that names one of several things stands so far in front.
+MOST_BEFORE = 3
+
+_WORDS = re.compile(r"[^\W_]+(?:[-._'/:@+#][^\W_]+)*|[:=,;.!?()—]|[^\W_]*_\w+")
+_PLAIN = re.compile(r"[^\W\d_]{3,}")
+_CLOCK = re.compile(r"(\d{1,2})(?:[:h](\d\d)|h)$")
+_DMY = re.compile(r"(\d{1,2})[./](\d{1,2})[./](\d{4})$")
+_AMOUNT = re.compile(r"(\d+(?:[.,]\d+)?)([a-z%€$]{0,3})$")
+_ENDINGS = re.compile(
+    r"(?:ments?|ungen|ung|ings?|edly|ieren|iert|tion|ions?|ees|ers|ies|ed|es|er|en|em|ly|ee|et|te|e|s|n|t)$"
+)
+
+
+class ClaimTerm(NamedTuple):
+    """A word of a statement: its stem, its sort (word, number, date, name, axis, not), its value, and as it stands."""
+
+    stem: str
+    kind: str
+    value: tuple[object, ...]
+    folded: str
+    place: int
+    is_name: bool = False
+
+
+class Claim:
+    """What a statement is about and what it says, to be compared with others.
+
+    topic   the stems that say what it is about, each with the place where it stands first
+    values  numbers, dates and names, by sort
+    denied  whether its main clause denies
+    axes    by axis, the end of it that the statement is on
+    usable  whether it can be compared at all: it is no question and no maybe
+    """
+
+    __slots__ = ("axes", "denied", "past", "terms", "topic", "usable", "words")
+
+    def __init__(self, text: str) -> None:
+        pieces = [found[0] for found in islice(_WORDS.finditer(text), 2 * MOST_WORDS)]
+        self.words = [_fold(piece) for piece in pieces]
+        self.usable = (
+            "?" not in pieces
+            and "|" not in text
+            and not claim_words.DOUBT.intersection(self.words[:2])
+            and len(pieces) < 2 * MOST_WORDS
+        )
+        self.past = bool(claim_words.PAST.intersection(self.words))
+        german = len(claim_words.GERMAN.intersection(self.words)) > 0
+        self.terms = _terms(pieces, self.words, german=german)
+        self.denied, self.axes = _polarity(self.terms, self.words)
+        self.topic = {term.stem: term.place for term in reversed(self.terms) if term.kind in ("word", "name")}
+
+    def compare(self, other: "Claim") -> str:
+        """Why both contradict each other; "" when they do not."""
+        if not (self.usable and other.usable) or self.past != other.past:
+            return ""
+        common = self.topic.keys() & other.topic.keys()
+        if all(word.startswith("=") for word in common):
+            return ""
+        mine, theirs = _left(self, other, common), _left(other, self, common)
+        if why := _other_value(self, other, mine, theirs, common):
+            return why
+        words = [any(term.kind in ("word", "name") for term in some) for some in (mine, theirs)]
+        if all(words) or not _enough(self, other, common, share=LEAST_SHARE_TO_DENY):
+            return ""
+        return OPPOSITE if _opposed(self, other) else ""
+
+
+@lru_cache(maxsize=512)
+def claim_of(text: str) -> Claim:
+    """A statement taken apart."""
+    return Claim(text)
+
+
+def find(a: str, b: str) -> str:
+    """Why two statements contradict each other (`another number`, ...); "" when they do not."""
+    return claim_of(a).compare(claim_of(b))
+
+
+def topic_words(text: str) -> frozenset[str]:
+    """The stems of the words of a statement that may say what it is about: faster than all of a claim."""
+    return frozenset(filter(None, map(_topic_stem, _PLAIN.findall(text))))
+
+
+@lru_cache(maxsize=65_536)
+def _topic_stem(word: str) -> str:
+    word = _fold(word)
+    return (
+        ""
+        if word in claim_words.SILENT
+        or word in claim_words.NEGATION
+        or word in claim_words.DAYS
+        or word in claim_words.NUMBERS
+        else stem(word)
+    )
+
+
+# --- comparing -------------------------------------------------------------------------------------------------------
+
+
+def _left(claim: Claim, other: Claim, common: "set[str]") -> list[ClaimTerm]:
+    """The terms of a claim that the other has not."""
+    values = {(term.kind, term.value) for term in other.terms}
+    return [
+        term for term in claim.terms
+        if term.kind not in ("not", "axis") and (term.kind, term.value) not in values and term.stem not in common
+    ]  # fmt: skip
+
+
+def _enough(a: Claim, b: Claim, common: "set[str]", besides: int = 0, share: float = LEAST_SHARE) -> bool:
+    """Whether the words that both share say that they are about the same; `besides`: so many are what is said of it."""
+    least, most = (count - besides for count in sorted((len(a.topic), len(b.topic))))
+    if least <= 1 and most > MOST_BESIDE_ONE:
+        return False
+    return len(common) >= max(1, share * least, LEAST_OF_LONGER * most)
+
+
+def _opposed(a: Claim, b: Claim) -> bool:
+    """Whether one denies what the other says: on an axis that both are on, or as a whole."""
+    for axis in a.axes.keys() & b.axes.keys():
+        return a.axes[axis] != b.axes[axis]
+    if not a.axes and not b.axes:
+        return a.denied != b.denied
+    # "has to be" and "does not have to be": one of them says it by a denial alone.
+    return a.denied != b.denied
+
+
+def _other_value(a: Claim, b: Claim, mine: Sequence[ClaimTerm], theirs: Sequence[ClaimTerm], common: "set[str]") -> str:
+    """What sort of value is another one in both; "" when none is, or when more than values differ."""
+    if a.denied != b.denied:
+        return ""
+    sides = ((a, mine), (b, theirs))
+    for why, kind in ((NUMBER, "number"), (DATE, "date")):
+        here, there = ([term for term in some if term.kind == kind] for _, some in sides)
+        if not here or not there:
+            continue
+        words = [[term for term in some if term.kind in ("word", "name")] for _, some in sides]
+        if (words[0] and words[1]) or not _enough(a, b, common) or not _same_measure(here, there):
+            return ""
+        if _stands_before(a, b, mine, theirs, common) or _is_label(a, b, here, there, common):
+            return ""
+        return why
+    runs = [_said(claim, [term for term in some if term.kind in ("word", "name")]) for claim, some in sides]
+    if not all(runs) or claim_words.SEVERAL.intersection((*a.words, *b.words)):
+        return ""
+    rests = [[t for t in some if t not in run] for (_, some), run in zip(sides, runs, strict=True)]
+    if (rests[0] and rests[1]) or not _enough(a, b, common, max(map(len, runs))):
+        return ""
+    if all(any(term.is_name for term in run) for run in runs):
+        return NAME
+    return WORD if any(stem.startswith("=") for stem in common) and len(common) > 1 else ""
+
+
+def _same_measure(here: Sequence[ClaimTerm], there: Sequence[ClaimTerm]) -> bool:
+    sorts = [{value[0] if isinstance(value := term.value, tuple) else "" for term in some} for some in (here, there)]
+    return bool(sorts[0] & sorts[1])
+
+
+def _stands_before(
+    a: Claim, b: Claim, mine: Sequence[ClaimTerm], theirs: Sequence[ClaimTerm], common: "set[str]"
+) -> bool:
+    """Whether several values differ, the first of them before the topic: `in 2023 it was 5`, `in 2024 it was 8`."""
+    for claim, some in ((a, mine), (b, theirs)):
+        kinds = [term for term in some if term.kind in ("number", "date")]
+        if len(kinds) < 2 or kinds[0].place > min(claim.topic[stem] for stem in common):
+            return False
+    return True
+
+
+def _is_label(a: Claim, b: Claim, here: Sequence[ClaimTerm], there: Sequence[ClaimTerm], common: "set[str]") -> bool:
+    """Whether the number belongs to what both are about: `server 3 has ...`, not `3 servers` or `port 80`."""
+    for claim, some in ((a, here), (b, there)):
+        first, value = some[0].place, some[0].value
+        before, behind = claim.words[max(0, first - 1)], claim.words[first + 1 : first + 2]
+        if not (
+            first and first <= MOST_BEFORE and stem(before) in common and value[0] == "" and some[0].folded.isdigit()
+            and behind and claim_words.COUNTED.isdisjoint(behind)
+        ):  # fmt: skip
+            return False
+    return True
+
+
+def _said(claim: Claim, left: Sequence[ClaimTerm]) -> list[ClaimTerm]:
+    """The words among these that are what is said of the topic: one behind the other, and introduced as that."""
+    runs: list[list[ClaimTerm]] = []
+    for term in left:
+        if runs and term.place - runs[-1][-1].place <= 1:
+            runs[-1].append(term)
+        else:
+            runs.append([term])
+    for run in runs:
+        first = run[0].place
+        ahead = [word for word in claim.words[:first] if word not in claim_words.ARTICLES]
+        behind = claim.words[run[-1].place + 1 : run[-1].place + 3]
+        introduced = (
+            (ahead[-1] in claim_words.INTRODUCES or ahead[-1] in (":", "="))
+            if ahead
+            else bool(claim_words.ROLES.intersection(behind))
+        )
+        if introduced and len(run) <= VALUE_WORDS:
+            return run
+    return []
+
+
+# --- taking apart ----------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4096)
+def _fold(word: str) -> str:
+    word = word.casefold().replace("\u2019", "'")
+    return word if word.isascii() else "".join(
+        char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char)
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=8192)
+def stem(word: str) -> str:
+    """What a word has in common with its other forms: retry, retries and retried are one."""
+    if word in claim_words.FAMILIES:
+        return claim_words.FAMILIES[word]
+    if len(word) < 4 or not word.isalpha():
+        return word
+    short = word
+    for _ in range(2):
+        cut = _ENDINGS.sub("", short)
+        if len(cut) < 3:
+            break
+        short = cut
+    if len(short) > 3 and short[-1] == short[-2]:
+        short = short[:-1]
+    short = short[:-1] + "i" if short.endswith("y") else short
+    return short[:6]
+
+
+def _terms(pieces: Sequence[str], words: Sequence[str], *, german: bool) -> list[ClaimTerm]:
+    out: list[ClaimTerm] = []
+    begins = True
+    at = 0
+    while at < len(pieces):
+        piece, word = pieces[at], words[at]
+        if not (piece[0].isalnum() or "_" in piece):
+            begins = begins or piece in ".!?"
+            at += 1
+            continue
+        for part in _elided(word):
+            found, used = _value(words, at, part)
+            if found is not None:
+                out.append(ClaimTerm(part, *found, part, at))
+                at += used
+                break
+            if part in claim_words.NEGATION or part.endswith("n't"):
+                out.append(ClaimTerm(part, "not", (), part, at))
+            elif part in claim_words.AXES and part not in claim_words.WEAK:
+                out.append(ClaimTerm(stem(part), "axis", claim_words.AXES[part], part, at))
+            elif part not in claim_words.SILENT:
+                is_name = is_identifier(piece) or (piece[0].isupper() and not german)
+                kind = "name" if is_name and not begins else "word"
+                out.append(ClaimTerm(stem(part), kind, (stem(part),), part, at, is_name))
+        begins = False
+        at += 1
+    return out
+
+
+def _elided(word: str) -> list[str]:
+    """The parts of a French word with an elision: l'acces, n'est."""
+    head, sign, tail = word.partition("'")
+    return [part for part in (head, tail) if part] if sign and len(head) <= 2 else [word]
+
+
+def _value(words: Sequence[str], at: int, word: str) -> tuple[tuple[str, tuple[object, ...]] | None, int]:
+    """The sort and value of a number or date that begins here, and how many further pieces belong to it."""
+    if len(word) > MOST_DIGITS:
+        return None, 0
+    behind = words[at + 1] if at + 1 < len(words) else ""
+    if day := _day(word):
+        return ("date", day), 0
+    if word.rstrip("er").isdecimal() and (used := _month(words, at)):
+        return used
+    if found := _CLOCK.match(word):
+        return ("date", ("clock", _clock(int(found[1]), int(found[2] or 0), behind))), 0
+    number = float(claim_words.NUMBERS[word]) if word in claim_words.NUMBERS else None
+    suffix = ""
+    if found := _AMOUNT.match(word):
+        number, suffix = float(found[1].replace(",", ".")), found[2]
+    if number is None:
+        return None, 0
+    if behind in ("am", "pm", "uhr") or suffix in ("am", "pm"):
+        return ("date", ("clock", _clock(int(number), 0, suffix or behind))), int(behind in ("am", "pm", "uhr"))
+    unit = claim_words.UNITS.get(suffix or behind)
+    if unit is not None:
+        return ("number", (unit[0], number * unit[1])), int(not suffix)
+    return ("number", ("", number)), 0
+
+
+def _day(word: str) -> tuple[object, ...] | None:
+    """The day that a word alone names: `friday`, `31.12.2026`, `2026-12-31`."""
+    name = claim_words.DAYS.get(word) or claim_words.DAYS.get(word.removesuffix("s"))
+    if name:
+        return ("day", name)
+    if found := _DMY.match(word):
+        day, month, year = map(int, found.groups())
+        return ("date", (year, month, day))
+    if re.fullmatch(r"\d{4}-\d\d(-\d\d)?", word):
+        return ("date", tuple(map(int, word.split("-"))))
+    return None
+
+
+def _month(words: Sequence[str], at: int) -> tuple[tuple[str, tuple[object, ...]], int] | None:
+    """A date such as `1. März 2027` or `30 June 2026`."""
+    next_ = at + 1 + (words[at + 1 : at + 2] == ["."])
+    if next_ >= len(words) or words[next_] not in claim_words.MONTHS:
+        return None
+    day, month = int(words[at].rstrip("er")), claim_words.MONTHS[words[next_]]
+    year = words[next_ + 1] if next_ + 1 < len(words) else ""
+    if year.isdigit() and len(year) == 4:
+        return ("date", ("date", (int(year), month, day))), next_ + 1 - at
+    return ("date", ("date", (0, month, day))), next_ - at
+
+
+def _clock(hours: int, minutes: int, half: str) -> tuple[int, int]:
+    return (hours + 12 if half == "pm" and hours < 12 else hours), minutes
+
+
+def _polarity(terms: Sequence[ClaimTerm], words: Sequence[str]) -> tuple[bool, dict[int, int]]:
+    """Whether the main clause denies, and by axis the end that it is on."""
+    stops = [at for at, word in enumerate(words) if word in (",", ";", ".", "(", "—")]
+    if stops and words[stops[0]] == "," and words[0] in claim_words.FRONTS:
+        del stops[0]
+    end = stops[0] if stops and stops[0] >= 3 else len(words)
+    split = {part for word in words[:end] for part in word.split("'")[:1]} & {"ne", "n"}
+    denials = 0
+    for term in terms:
+        if term.kind == "not" and term.place < end:
+            behind = words[term.place + 1 : term.place + 2]
+            besides = claim_words.BESIDES.intersection((*words[max(0, term.place - 4) : term.place], *behind))
+            depends = claim_words.DEPENDS.intersection(words[1 : term.place])
+            denials += not (besides or depends)
+    denials += bool(split) and "plus" in words[:end]
+    denied = bool(denials) if split else denials % 2 == 1
+    axes = {}
+    for word in words[:end]:
+        if word in claim_words.AXES:
+            axis, sign = claim_words.AXES[word]
+            if word not in claim_words.WEAK or axis not in axes:
+                axes[axis] = -sign if denied and word not in claim_words.NEGATION else sign
+    return denied, axes

@@ -1,0 +1,116 @@
+"""The tools of rekal and mem-context by their own names: answered, never listed, and nothing is deleted for good."""
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from clients import said, talk_stdio
+from memctl import MemoryStore
+from memctl.mcp.aliases import ALIASES
+from support import ok
+
+DB = "memory.db"
+
+
+def call(name: str, **arguments: Any) -> dict[str, Any]:
+    """The structured answer of a server of its own to one call."""
+
+    async def scenario(client: Any) -> dict[str, Any]:
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+        assert name not in listed - {"memory_update", "memory_supersede"}
+        return dict(said(await client.call_tool(name, arguments))["structuredContent"])
+
+    return dict(talk_stdio("--db", DB, scenario=scenario))
+
+
+def remember(*words: str, **how: Any) -> str:
+    return ok("remember", *words, "--db", DB).text.strip()
+
+
+def item(item_id: str) -> Any:
+    with MemoryStore(DB) as store:
+        return store.read_item(item_id)
+
+
+def make_old(item_id: str, days: int) -> None:
+    with MemoryStore(DB) as store:
+        made = (datetime.now(timezone.utc) - timedelta(days=days)).isoformat()
+        store._conn.execute("UPDATE memory_items SET created_at = ? WHERE id = ?", (made, item_id))
+        store._conn.commit()
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "more"), [("memory_delete", "memory_id", {}), ("delete_memory", "id", {"permanent": True})]
+)
+def test_deleting_is_archiving_and_the_answer_says_so(name: str, key: str, more: dict[str, Any]) -> None:
+    made = remember("The gateway retries twice.")
+    answer = call(name, **{key: made}, **more)
+    assert answer["ids"] == [made]
+    assert "archived, not deleted" in answer["warnings"][0]
+    assert item(made).archived
+
+
+@pytest.mark.parametrize("name", ["forget", "delete_memory"])
+def test_what_is_to_be_forgotten_softly_needs_no_remark(name: str) -> None:
+    made = remember("The gateway retries twice.")
+    answer = call(name, id=made)
+    assert answer["ids"] == [made]
+    assert "warnings" not in answer
+
+
+def test_fields_of_an_update_stand_within_an_object() -> None:
+    made = remember("The gateway retries twice.")
+    fields = {"content": "The gateway retries three times.", "summary": "Retries", "type": "permanent", "weight": 0.9}
+    answer = call("update", id=made, fields=fields)
+    assert sorted(answer["changed"]) == ["content", "importance", "tier", "title"]
+    now = item(made)
+    assert (now.content, now.title, now.tier) == ("The gateway retries three times.", "Retries", "ltm")
+
+
+def test_our_tools_take_the_words_of_rekal() -> None:
+    made = remember("The gateway retries twice.")
+    assert call("memory_update", memory_id=made, memory_type="fact")["changed"] == ["type"]
+    answer = call(
+        "memory_supersede", old_id=made, new_content="The gateway retries four times.", memory_type="decision"
+    )
+    assert answer["old_id"] == made
+    assert item(answer["id"]).type == "decision"
+
+
+def test_a_purge_archives_what_is_old_of_one_scope_and_leaves_what_a_person_vouches_for() -> None:
+    old, new = remember("The cache holds an hour."), remember("The queue holds ten jobs.")
+    vouched, elsewhere = remember("The disk is encrypted."), remember("Deploys are on Mondays.", "--scope", "global")
+    ok("verify", vouched, "--db", DB)
+    for one in (old, vouched, elsewhere):
+        make_old(one, 40)
+    assert call("purge_memories", older_than_days=30, dry_run=True)["ids"] == [old]
+    assert not item(old).archived
+    answer = call("purge_memories", older_than_days=30, type="episodic")
+    assert answer["ids"] == [old]
+    assert answer["unchanged"] == [{"id": vouched, "why": "a person verified it"}]
+    assert [item(one).archived for one in (old, new, vouched, elsewhere)] == [True, False, False, False]
+    ok("undo", answer["run"], "--db", DB)
+    assert not item(old).archived
+
+
+def test_a_purge_without_a_filter_does_nothing() -> None:
+    made = remember("The gateway retries twice.")
+    answer = call("purge_memories")
+    assert (answer["status"], item(made).archived) == ("error", False)
+
+
+def test_candidates_and_health_are_answered() -> None:
+    remember("The gateway retries twice.")
+    found = call("consolidation_candidates")
+    assert {"to_extract", "to_merge", "to_archive", "to_decay", "prompt"} <= set(found)
+    assert call("memory_health")["total_items"] == 1
+
+
+def test_each_alias_names_a_tool_and_arguments_that_it_takes() -> None:
+    from memctl.mcp.tool_schema import tools
+
+    known = {tool.name: tool for tool in tools("full")}
+    for alias in ALIASES.values():
+        ours = {one for one in [*alias.names.values(), *alias.fixed, *alias.worded, *alias.values] if one}
+        assert not known[alias.tool].unknown(dict.fromkeys(ours))

@@ -1,0 +1,72 @@
+"""What takes long says on a terminal, a real pty, that it goes on; in a pipe and with --quiet it says nothing."""
+
+import os
+import pty
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from support import PATIENCE, ok
+
+#: Each is held up where it works, for SQLite's own work cannot be made slow at will; a second is a tenth of one.
+_SLOW = """
+import sys, threading, time
+from memctl.cli import main
+from memctl.lifecycle import consolidate
+from memctl.store import backup, check, contents, quarantine, runs, salvage
+
+wait = threading.Event.wait
+threading.Event.wait = lambda self, seconds=None: wait(self, 0.1 if seconds == 1 else seconds)
+
+def slow(module, name):
+    done = getattr(module, name)
+    setattr(module, name, lambda *args, **more: time.sleep(0.3) or done(*args, **more))
+
+for module, name in (
+    (backup, "back_up"), (backup, "vacuum"), (check, "check_store"), (consolidate, "plan"), (contents, "reset_store"),
+    (quarantine, "purge"), (runs, "undo"), (salvage, "salvage"),
+):
+    slow(module, name)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def shown(*argv: str) -> str:
+    """What a terminal shows of a command, which has to succeed."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen([sys.executable, "-c", _SLOW, *argv], stdin=slave, stdout=slave, stderr=slave)
+    os.close(slave)
+    seen = b""
+    with suppress(OSError):  # nobody holds the other end any more
+        while more := os.read(master, 65536):
+            seen += more
+    assert process.wait(PATIENCE) == 0, seen
+    os.close(master)
+    return seen.decode()
+
+
+@pytest.fixture
+def store() -> str:
+    ok("init")
+    return ok("remember", "The gateway retries twice.").text.strip()
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        "backup copy.db", "vacuum", "doctor", "verify", "consolidate", "reset --yes", "purge ID --yes", "undo",
+        "salvage .memory/memory.db new.db",
+    ],
+)  # fmt: skip
+def test_work_is_seen_to_go_on(store: str, argv: str) -> None:
+    words = argv.replace("ID", store).split()
+    assert f"[{words[0]}] working: 1 s" in shown(*words)
+
+
+def test_quiet_is_quiet(store: str) -> None:
+    assert "working" not in shown("vacuum", "--quiet")
+    assert store in ok("list").text
+    assert Path(".memory/memory.db").exists()
