@@ -146,6 +146,7 @@ mount_id|string?|the mount's id
 mount_label|string|its name or path
 mount_path|string|its folder
 mounts|array|the mounts
+mounts_behind|array|mounts that need a sync, by their folder: `mount_id`, `reason` (gone, never synced, changed)
 mounts_outside|array|mounts outside the project
 moved_to|string|where the old store was moved to
 mrr|number|mean reciprocal rank of the first expected source
@@ -289,6 +290,13 @@ status.mounts|integer|how many mounts there are
 status.sessions|integer|how many conversations there are
 status.workspaces|integer|how many workspaces there are
 sync.files|array|with --report, each file: `path`, `status`, `chunks`, `reason`
+setup.clients|array|each client: `client`, `files` (each `path`, `change`, and `backup` or `diff`)
+setup.command|array|the command line that starts the server
+setup.scope|string|user, project or local
+setup.server|object|how the server answered: `ok`, `version` and `tools`, or `problem`
+setup.status|string|ok, or failed when the server did not answer
+teardown.clients|array|each client: `client`, `files` (each `path`, `change`, and `diff`)
+teardown.scope|string|user, project or local
 trust.items|integer|items in the store
 backup.items|integer|items in the copy
 salvage.items|integer|items that were saved

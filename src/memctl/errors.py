@@ -462,6 +462,24 @@ class TraceInvalid(MemctlError):
     hint = "--replay takes what --trace-file wrote, one JSON object a line"
 
 
+class ClientFileRefused(MemctlError):
+    """{path} was left as it is: {reason}"""
+
+    hint = "put it right by hand, or take it out of the way, and run the command again"
+
+
+class ClientFileUnwritable(MemctlError):
+    """cannot write {path}: {reason}"""
+
+    hint = "nothing was changed; memctl setup --dry-run shows what it would write"
+
+
+class EntryTaken(MemctlError):
+    """{path} has an entry memctl already, and it runs something else: {command}"""
+
+    hint = "--force replaces it"
+
+
 # --- the server -------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 
+from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
 from memctl.errors import MemctlError
@@ -43,7 +44,9 @@ _TRUST = {
 def status(ctx: Context) -> PlainResult:
     """Say which store is used, what it holds and what feeds it.
 
-    A store that is not there yet is no error. `memctl stats` counts more.
+    A store that is not there yet is no error. A mount is `gone`, `never synced`, or `changed` when files were added to
+    or taken from its top folder since its last sync; `memctl sync --dry-run` looks at every file. `memctl stats` counts
+    more.
     """
     path, eco = ctx.db_path, "not installed"
     # What older memctl calls the eco mode: a switch for a client's hooks, kept in files.
@@ -79,7 +82,24 @@ def status(ctx: Context) -> PlainResult:
     }  # fmt: skip
     if found["fts_tokenizer_mismatch"]:
         ctx.warn("Tokenizer mismatch — run: memctl reindex")
+    folders = [one | {"reason": _why_behind(ctx, one)} for one in folders]
+    data["mounts_behind"] = [{key: one[key] for key in ("mount_id", "reason")} for one in folders if one["reason"]]
+    if data["mounts_behind"]:
+        ctx.note("[status] memctl sync --dry-run says what is new, memctl sync takes it in")
     return PlainResult(data, list(_status_lines(data, folders, ctx.config_path)))
+
+
+def _why_behind(ctx: Context, mount: "Mount") -> str | None:
+    """Why a mount needs a sync, as far as one look at its folder, and at nothing in it, tells."""
+    if not (ctx.db.trusted and ctx.may_read(mount["path"])):
+        return None
+    try:
+        changed = ids.timestamp(os.stat(mount["path"]).st_mtime)
+    except OSError:
+        return "gone"
+    if not mount["last_sync_at"]:
+        return "never synced"
+    return "changed" if changed > mount["last_sync_at"] else None
 
 
 def trust_of(ctx: Context) -> str:
@@ -112,7 +132,8 @@ def _status_lines(counts: dict[str, Any], mounts: "list[Mount]", config: str | N
         yield f"  Index:     {DOUBTS[counts['fts_state']]}"
     yield f"  Mounts:    {counts['mounts']}"
     for mount in mounts:
-        yield f"    {mount['name'] or '(unnamed)':<12} -> {mount['path']}"
+        behind = f" ({mount['reason']})" if mount["reason"] else ""
+        yield f"    {mount['name'] or '(unnamed)':<12} -> {mount['path']}{behind}"
     if counts["last_scan"]:
         yield f"  Last scan: {counts['last_scan']}"
     for label, key in (("Last backup:", "last_backup"), ("Last verify:", "last_verify")):

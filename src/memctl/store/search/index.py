@@ -267,7 +267,8 @@ def count_in_scopes(db: Database, filters: Filters, most: int, size: int) -> int
 
 def _most_pass(db: Database, filters: Filters) -> bool:
     """Whether most items are known to pass the filters: then these are better applied to what was found."""
-    return 2 * len(_known(db, filters)[True]) > index_size(db)
+    passing = len(_known(db, filters)[True])
+    return passing > 0 and 2 * passing > index_size(db)
 
 
 def has_other_scopes(db: Database, scopes: tuple[str, ...]) -> bool:
