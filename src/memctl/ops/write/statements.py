@@ -41,6 +41,11 @@ Supersedes = Annotated[
         mcp="full"),
 ]  # fmt: skip
 
+Cites = Annotated[
+    list[str] | None,
+    Arg("files, or lines of them, that it speaks of", "--cites", metavar="PATH[:LINES]", path=True, mcp=False),
+]
+
 # --- one statement ------------------------------------------------------------------------------------------------
 
 
@@ -92,15 +97,7 @@ def remember(
         float | None, Arg("how much it matters; 0.5 is as much as any other", "--importance", ge=0, le=1)
     ] = None,
     supersedes: Supersedes = None,
-    cites: Annotated[
-        list[str] | None,
-        Arg(
-            "a file, or lines of one, that it speaks of; several times for several",
-            "--cites",
-            metavar="PATH[:LINES]",
-            path=True,
-        ),
-    ] = None,
+    cites: Cites = None,
     again: Annotated[bool, Arg("store it, though it was purged before", "--again")] = False,
 ) -> PlainResult:
     """Store one statement and print its id.
@@ -142,7 +139,12 @@ def remember(
         raise errors.NothingStored(reason="rejected by policy" if "purged" not in done.reasons[0] else "it was purged")
     rows = standings_of(ctx, [done.id])
     tell_similar(ctx, "remember", [done], rows)
-    stands = standing_words(rows[done.id])
+    _tell_one(ctx, done, standing_words(rows[done.id]))
+    return _report_one(done, rows[done.id], done.id)
+
+
+def _tell_one(ctx: Context, done: "StatementOutcome", stands: str) -> None:
+    """Say what became of a statement that was not refused, and how it stands."""
     if done.quarantined:
         ctx.warn(f"[remember] {stands}, kept out of recall: {'; '.join(done.reasons)}")
         ctx.note(f"[remember] memctl quarantine release {done.id} --reason WHY lets it be recalled, and keeps it")
@@ -153,7 +155,6 @@ def remember(
         ctx.note("[remember] stored" + ("" if stands == "injectable" else f", {stands}"))
     if done.replaced:
         ctx.note(f"[remember] {done.replaced} is archived: this one replaces it")
-    return _report_one(done, rows[done.id], done.id)
 
 
 def _replaced_id(ctx: Context, given: str | None, command: str, scope: str) -> str:
