@@ -105,7 +105,7 @@ class _Tie:
                 item_id, number, one.kind, one.cited, int(is_given), path,
                 place.symbol if place else one.target if one.kind == "symbol" else "",
                 place.start if place else None, place.end if place else None,
-                ids.content_hash(doc.text(place)) if doc and place else "",
+                doc.fingerprint(place) if doc and place else "",
                 json.dumps(self.holding(path, place)), "", state, "", now,
             ))  # fmt: skip
         return out
@@ -262,7 +262,7 @@ def _name_of(row: CitationRow) -> str:
 
 
 def _is_text(row: CitationRow, doc: CitedDocument, place: CitedPlace) -> bool:
-    return ids.content_hash(doc.text(place)) == row.text_hash
+    return doc.fingerprint(place) == row.text_hash
 
 
 def _compared(row: CitationRow, doc: CitedDocument | None) -> CitationRow:
