@@ -50,7 +50,7 @@ DETAILS = {
     "memory_metrics": "",
     "memory_new_one": "",
 }
-OUTCOMES = {"ok", "error", "rejected", "rate_limited"}
+OUTCOMES = {"ok", "error", "rejected", "rate_limited", "not_found", "invalid_tier", "already_at_tier"}
 
 
 class Server:
