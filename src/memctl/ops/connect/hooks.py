@@ -23,7 +23,18 @@ _LOG = os.path.join(".agent_logs", "memctl_commands.log")
 _LOGGED, _JUDGED, _LOG_BYTES = 120, 20_000, 1 << 20
 #: How clients call the tool that runs a shell.
 _SHELLS = frozenset(
-    ["bash", "shell", "local_shell", "exec_command", "run_shell_command", "execute_command", "run_in_terminal"]
+    [
+        "bash",
+        "shell",
+        "local_shell",
+        "shell_command",
+        "exec_command",
+        "run_shell_command",
+        "execute_command",
+        "run_in_terminal",
+        "run_terminal_cmd",
+        "run_command",
+    ]
 )
 
 
