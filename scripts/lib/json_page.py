@@ -286,10 +286,18 @@ stats.files|integer|files that passages are from
 stats.links|integer|links that begin at active items
 stats.newest|string?|when the newest active item was made
 stats.oldest|string?|when the oldest active item was made
+status.global_items|integer|with --short: active items of the scope global
+status.items|integer|with --short: active items of this project
+status.scope|string|with --short: the scope of this project
 status.mounts|integer|how many mounts there are
 status.sessions|integer|how many conversations there are
 status.workspaces|integer|how many workspaces there are
 sync.files|array|with --report, each file: `path`, `status`, `chunks`, `reason`
+eco.action_taken|string|none, enabled or disabled
+eco.eco_mode|string|active, disabled, or not installed
+hooks-path.eco_path|string|the folder of the files of eco mode
+hooks-path.hooks_path|string|the folder of the hook scripts
+scripts-path.scripts_path|string|the folder of the install scripts
 setup.clients|array|each client: `client`, `files` (each `path`, `change`, and `backup` or `diff`)
 setup.command|array|the command line that starts the server
 setup.scope|string|user, project or local
@@ -307,6 +315,20 @@ hooks.additionalContext|string|of eco-hint, alone: what the model is told
 hook.client|string|the client that asked
 hook.event|string|the event, in memctl's words
 hook.ids|array|ids of the items that it was given whole
+scope.archived|integer|archived items that are moved
+scope.from|string|the scope that is moved
+scope.folder|string|the root of the project; in a store of a project, the store
+scope.items|integer|items that are moved
+scope.joined|integer|items that are in the other scope already
+scope.kind|string|what the scope is named after: remote, first commit, folder, or store (a store of one project)
+scope.mounts|integer|mounts that are moved
+scope.personal|boolean|whether it is the personal store
+scope.reads|object|items by each scope that a read sees here
+scope.scope|string|the scope of this project
+scope.scopes|array|each scope: `scope`, `items`, `archived`, `sessions`, `mounts`, `workspaces`
+scope.sessions|integer|conversations that are moved
+scope.to|string|where it is moved to
+scope.workspaces|integer|workspaces that are moved
 workspace.name|string|the workspace that was removed
 workspace.removed|boolean|whether there was one
 """

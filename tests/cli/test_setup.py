@@ -160,6 +160,17 @@ def test_what_a_person_added_to_the_entry_stays() -> None:
     assert server("claude")["args"] == ["serve"]
 
 
+def test_what_others_changed_between_two_setups_is_no_state_to_go_back_to() -> None:
+    path, _ = places("gemini", "user")[0]
+    path.parent.mkdir()
+    path.write_text('{"a": 1}')
+    ok("setup", "gemini")
+    path.write_text(path.read_text().replace("1", "2", 1))
+    ok("setup", "gemini", "--db", "m.db")
+    ok("teardown", "gemini")
+    assert path.read_text() == '{"a": 2}'
+
+
 def test_a_link_of_a_dotfiles_folder_is_followed_and_stays(scratch: Path) -> None:
     real = scratch / "dotfiles.json"
     real.write_text("{}\n")

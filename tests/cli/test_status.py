@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memctl.context import open_context
-from support import golden, ok, operation, run
+from support import Result, golden, ok, operation, run
 
 status = operation("status")
 
@@ -112,3 +112,14 @@ def test_every_kind_is_counted(kinds: str) -> None:
     assert (found["archived_items"], found["withheld_items"]) == (kinds.count("b"), kinds.count("c"))
     for column in ("tier", "type", "scope"):
         assert found[f"by_{column}"] == dict(Counter(str(one[column]) for one in active))
+
+
+def test_in_short_it_is_one_line_for_a_prompt(scratch: Path) -> None:
+    assert ok("status", "--short") == Result(0, b"", b"")
+    assert not (scratch / ".memory").exists()
+    ok("remember", "We deploy on Fridays.")
+    assert ok("status", "--short") == Result(0, b"project 1\n", b"")
+    ok("remember", "Tabs.", "--scope", "global")
+    ok("remember", "Other.", "--scope", "other")
+    assert ok("status", "--short").text == "project 1 +1\n"
+    assert ok("status", "--short", "--json").json()["items"] == 1

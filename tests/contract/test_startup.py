@@ -129,3 +129,15 @@ def test_readers_never_pay_for_what_writers_need(argv: list[str]) -> None:
         "logging", "pathlib", "secrets", "shutil", "subprocess", "tempfile", "traceback", "urllib", "uuid",
     }  # fmt: skip
     assert imported(*argv) & heavy == set()
+
+
+def test_status_in_short_waits_for_no_parser() -> None:
+    ok("remember", "We deploy on Fridays.")
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "memctl", "status", "--short"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "project 1\n"
+    names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "memctl.reading.short" in names
+    assert names.isdisjoint({"argparse", "json", "memctl.cli", "memctl.ops", "urllib.parse"})

@@ -108,21 +108,12 @@ def apply(edits: "Sequence[FileEdit]", owner: str) -> None:
                     _replace(one.real, one.after, one.before)
             raise errors.ClientFileUnwritable(path=edit.path, reason=exc.strerror or str(exc)) from exc
         done.append(edit)
-        before = (
-            note
-            if known and note is not None
-            else {
-                "created": edit.before is None,
-                "backup": edit.backup,
-                "folders": folders,
-                "made": [],
-            }
-        )
-        made = [list(keys) for keys in edit.made]
-        notes.setdefault(edit.path, {})[owner] = before | {
-            "after": _digest(edit.after),
-            "made": [*before["made"], *(one for one in made if one not in before["made"])],
-        }
+        first: dict[str, Any] = {"created": edit.before is None, "backup": edit.backup, "folders": folders, "made": []}
+        made = (note or first)["made"]
+        made += [list(keys) for keys in edit.made if list(keys) not in made]
+        # What somebody else changed since our last time has our entry in it: it is no state to go back to.
+        after = _digest(edit.after) if note is None or known else ""
+        notes.setdefault(edit.path, {})[owner] = (note or first) | {"after": after}
     if done:
         _write_notes(notes)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 #: From this number of statements in one run, revisions say "as the row still is" instead of copying a text that is cut.
 _COMPACT_FROM = 101
 #: Why a statement is rejected that somebody has deleted for good.
+RETRACTED = "a person said that it is wrong, and put it away; memctl restore and verify say otherwise"
 PURGED = "it was purged, and is not stored again; memctl remember --again stores it"
 
 
@@ -129,7 +130,7 @@ def store_statements(
     replaced    by an item's id those that it supersedes: they are archived once the item, or one that says the same,
                 may be given to a model; what policy holds back, or what is to expire, replaces nothing
     again       what was purged before is stored
-    by_model    nothing is added to an item that a person vouches for
+    by_model    nothing is added to an item that a person vouches for, and what a person retracted does not come back
     contradicted  by an item's id those that it contradicts, and why: a conflict is noted, unless policy holds it back
     """
     judge = ItemPolicy(policy)
@@ -217,6 +218,7 @@ class _StatementWriter:
         # (content hash, scope, corpus or None for any, whether it is held back) -> the item that says it
         self.known: dict[tuple[str, str, str | None, bool], MemoryItem] = {}
         self.purged: set[str] = set()  # hashes of what somebody purged
+        self.retracted: set[tuple[str, str]] = set()  # hashes and scopes of what was said to be wrong and put away
         self.by_model = False
         self.protected: set[str] = set()  # what a person vouches for
         self.held: dict[str, PolicyVerdict] = {}
@@ -251,6 +253,8 @@ class _StatementWriter:
         now, there = ids.timestamp(), store.get_many(self.db, wanted)
         if self.by_model:
             self.protected = set(protected_items(self.db, there))
+            away = store.get_many(self.db, [known.id for group in found.values() for known in group if known.archived])
+            self.retracted = {(one.content_hash, one.scope) for one in away if one.validation == "retracted"}
         for item in there:
             # A passage lives and dies with its document, a raw one is not in recall, an expired one is gone: a
             # statement that relied on one of these would be lost with it.
@@ -286,6 +290,8 @@ class _StatementWriter:
             return StatementOutcome("duplicate", item.title, there.id, reasons, held, is_more or matters)
         if item.content_hash in self.purged:
             return StatementOutcome("rejected", item.title, reasons=(PURGED,))
+        if (item.content_hash, item.scope) in self.retracted:
+            return StatementOutcome("rejected", item.title, reasons=(RETRACTED,))
         if held:
             self.policy.hold(item, verdict)
             self.held[item.id] = verdict

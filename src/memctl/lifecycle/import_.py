@@ -129,6 +129,9 @@ def import_lines(
             run.finish(db)
     if run.told > _MOST_TOLD:
         warn(f"[import] … and {run.told - _MOST_TOLD} more lines with problems")
+    if run.records.orphans:
+        count = f"{run.records.orphans} time(s) a record stands beside an item that is not here"
+        warn(f"[import] {count}; memctl doctor --fix takes such records away")
     return run.counts
 
 

@@ -82,6 +82,9 @@ TABLE: dict[str, Row] = {
     "workspace": Row(
         "memctl.ops.care.workspaces", "Save views of the store by name, to read and write through", "Care"
     ),
+    "scope": Row(
+        "memctl.ops.care.scopes", "Show the scope of this project, list all, or move one into another", "Care"
+    ),
     "workspace-list": Row("memctl.ops.care.workspaces", "List the workspaces", "Care", cli=False),
     "workspace-register": Row(
         "memctl.ops.care.workspaces", "Make a workspace, or change what is given of one", "Care", cli=False

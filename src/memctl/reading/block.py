@@ -401,22 +401,20 @@ def _order_by_gain(ranked: Deliverable, items: Sequence[MemoryItem]) -> list[int
     words = ranked.words if isinstance(ranked.words, Mapping) else dict.fromkeys(ranked.words, 1.0)
     every = sum(words.values()) or 1.0
     texts = [f"{item.title}\n{item.content}".lower() for item in items]
-    held = [[word for word in words if word in text] for text in texts]
+    held = [tuple([word for word in words if word in text]) for text in texts]
     named = [item.provenance.source_id if item.provenance.source_kind == "doc" else "" for item in items]
     source = [name or item.id for name, item in zip(named, items, strict=True)]
     scores = [ranked.scores.get(item.id, 1.0) for item in items]
     best = max(scores, default=1.0) or 1.0
+    shares, kinds = [score / best for score in scores], set(held)  # many hold the same words
     times: dict[str, int] = {}
     taken: dict[str, int] = {}
     left, order = list(range(len(items))), list[int]()
     while left:
-        chosen, most = left[0], float("-inf")
-        for at in left if order else ():
-            new = sum(words[word] / (1 + times.get(word, 0)) for word in held[at]) / every
-            worth = scores[at] / best * (1 - NEW + NEW * new) * SAME_SOURCE ** taken.get(source[at], 0)
-            if worth > most:
-                chosen, most = at, worth
-        left.remove(chosen)
+        left_of = {word: weight / (1 + times.get(word, 0)) for word, weight in words.items()}
+        new = {kind: 1 - NEW + NEW * (sum([left_of[word] for word in kind]) / every) for kind in kinds}
+        worths = [shares[at] * new[held[at]] * SAME_SOURCE ** taken.get(source[at], 0) for at in left]
+        chosen = left.pop(worths.index(max(worths)) if order else 0)
         order.append(chosen)
         for word in held[chosen]:
             times[word] = times.get(word, 0) + 1

@@ -9,6 +9,7 @@ from memctl.context import Context
 from memctl.errors import MemctlError
 from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import Passages, ReadIn, ReadRequest, Source, seen_through
+from memctl.store.filters import Filters
 from memctl.store.search.fts import DOUBTS
 from memctl.text.bars import bar
 from memctl.text.clean import one_line
@@ -34,15 +35,30 @@ _TRUST = {
     about="Say where the memory is, how many memories it holds, which folders feed it, and when they were last synced. "
     "For when the user asks about the memory itself.",
     answer={"db_path": "string", "db_exists": "boolean", "total_items": "integer", "mounts": "integer"},
-    examples=("memctl status", "memctl status --json | jq -r .db_path"),
+    examples=(
+        "memctl status",
+        "memctl status --json | jq -r .db_path",
+        "PS1='$(memctl status --short 2>/dev/null) \\$ '  # in a prompt",
+    ),
 )
-def status(ctx: Context) -> PlainResult:
+def status(
+    ctx: Context,
+    *,
+    short: Annotated[
+        bool, Arg("one line for a prompt: the scope and its items; nothing without a store", "--short", mcp=False)
+    ] = False,
+) -> PlainResult:
     """Say which store is used, what it holds and what feeds it.
 
     A store that is not there yet is no error. A mount is `gone`, `never synced`, or `changed` when files were added to
     or taken from its top folder since its last sync; `memctl sync --dry-run` looks at every file. `memctl stats` counts
     more.
     """
+    if short:
+        from memctl.reading.short import status_in_short
+
+        few, line = status_in_short(ctx)
+        return PlainResult(few, [line] if line else [])
     from memctl.clients.eco import eco_state
 
     path = ctx.db_path
@@ -180,7 +196,6 @@ def stats(
     """
     from memctl.store import contents
     from memctl.store.documents import corpus
-    from memctl.store.filters import Filters
     from memctl.store.items import items
 
     seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))

@@ -39,7 +39,7 @@ _WORTH_KEEPING = 2000
 COLUMNS = (
     "i.id, i.tier, CAST(i.type AS TEXT), "
     "CAST(i.title AS TEXT), CAST(i.content AS TEXT), CAST(i.tags AS TEXT), "
-    "i.confidence, CAST(i.validation AS TEXT), CAST(i.scope AS TEXT), i.injectable"
+    "min(max(i.confidence, 0.0), 1.0), CAST(i.validation AS TEXT), CAST(i.scope AS TEXT), i.injectable"
 )
 
 
