@@ -42,9 +42,9 @@ def before(place: Place) -> bytes | None:
 
 
 def tree() -> dict[str, bytes]:
-    """All files of the home but the state, which tells what to give back."""
+    """All files of the home but the state, which tells what to give back, and the personal store."""
     home = Path(os.environ["HOME"])
-    found = (path for path in home.rglob("*") if path.is_file() and ".local/state" not in str(path))
+    found = (path for path in home.rglob("*") if path.is_file() and "/.local/" not in str(path))
     return {str(path): path.read_bytes() for path in found}
 
 
@@ -128,6 +128,17 @@ def test_the_entry_names_this_memctl_and_the_store() -> None:
     assert entry["command"] == os.path.join(os.path.dirname(sys.executable), "memctl")
     assert entry["args"] == ["serve", "--db", os.path.abspath("m.db")]
     assert not os.path.exists("m.db")
+
+
+def test_the_personal_store_is_made_for_the_user_and_stays() -> None:
+    store = Path(os.environ["HOME"]) / ".local" / "share" / "memctl" / "memory.db"
+    ok("setup", "claude", "--dry-run")
+    ok("setup", "claude", "--db", "m.db")
+    ok("setup", "claude", "--scope", "project")
+    assert not store.exists()
+    ok("setup", "claude")
+    ok("teardown", "claude")
+    assert store.exists()
 
 
 def test_codex_waits_for_the_server() -> None:

@@ -11,6 +11,7 @@ from memctl.clients.known import client as known
 from memctl.clients.wiring import Wiring
 from memctl.context import Context
 from memctl.operation import NONE, Arg, PlainResult, operation
+from memctl.ops.start.init import init
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,7 +65,7 @@ def setup(
     order and form of the file stay. A file that cannot be read is left alone. A copy of it stands beside it until
     teardown. A client without hooks gets a block of instructions where it has a file for them in this scope. At the end
     the server is started as the client will start it, and asked for its tools. Without --db it is the store of the
-    folder that the client works in.
+    project that the client works in, or else your personal store, which is made if it is missing.
     """
     from memctl.clients.handshake import own_command, shake_hands
 
@@ -94,6 +95,8 @@ def setup(
     lines = _lines(done, dry_run=dry_run)
     if dry_run:
         return PlainResult(data, lines, verbatim=True)
+    if scope == "user" and not store and not {"eco", "hooks"} & set(clients or ()):
+        init(ctx, personal=True)  # what a client uses where a project has no store of its own
     answer = shake_hands(data["command"])
     data["server"] = answer
     if not answer["ok"]:
