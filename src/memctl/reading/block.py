@@ -16,7 +16,7 @@ from memctl.reading.request import Retriever, block_budget, config_mentions, loo
 from memctl.retrieve.candidates import SearchResult
 from memctl.retrieve.find import KnownTexts
 from memctl.store.documents import mounts, passages
-from memctl.store.items import events
+from memctl.store.items import citations, events
 from memctl.store.items import items as stored
 from memctl.text import source_trust
 from memctl.text.block import packing
@@ -43,6 +43,10 @@ STATEMENT_LINES = 3
 ALIKE = 0.6
 #: Characters of a day, and of a mount's name.
 _DAY, _NAME = 10, 60
+#: What a statement keeps of its worth when what it cites is not as it was: it stands behind a fresh one.
+STALE = 0.5
+#: Of so many of its references the block says that they are stale.
+_MOST_STALE = 3
 
 
 class Recalled(Result):
@@ -233,6 +237,8 @@ def deliver_scored(
 ) -> Deliverable:
     """The same of items with a score each, whatever found them."""
     ctx, redaction = retriever.ctx, retriever.redaction
+    stale = citations.stale_facts(ctx.db, scores)
+    scores = {item_id: score * (STALE if item_id in stale else 1.0) for item_id, score in scores.items()}
     records: Sequence[MemoryItem] = stored.get_many(ctx.db, scores, cached=True)
     places: Mapping[str, passages.SourcePosition] = passages.get_positions(ctx.db, scores)
     if ctx.db.trusted:  # of equals, whose word counts more comes first
@@ -266,7 +272,7 @@ def deliver_scored(
 def read_labels(
     ctx: Context, items: Sequence[MemoryItem], redaction: "Redaction | None" = None, *, near: bool = False
 ) -> Labels:
-    """What is said around these items: short ids, mounts and the current folder, and what replaced what."""
+    """What is said around these items: short ids, mounts and the current folder, what replaced what, what is stale."""
     ids = [item.id for item in items]
     statements = [item for item in items if item.provenance.source_kind != "doc"]
     old: Mapping[str, list[tuple[str, str]]] = {}
@@ -282,6 +288,9 @@ def read_labels(
     replaced: dict[str, tuple[str, ...]] = {}
     for item_id, many in old.items():
         replaced[item_id] = tuple(f"replaces {handles[i]}" + (f" of {day[:_DAY]}" if day else "") for i, day in many)
+    for item_id, facts in citations.stale_facts(ctx.db, [item.id for item in statements]).items():
+        said = tuple(one.words if redaction is None else redaction.text(one.words) for one in facts[:_MOST_STALE])
+        replaced[item_id] = (*replaced.get(item_id, ()), *said)
     for item_id, newer in new.items():
         replaced[item_id] = (*replaced.get(item_id, ()), f"replaced by {handles[newer]}")
     roots = []
