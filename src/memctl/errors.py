@@ -492,12 +492,6 @@ class ClientFileUnwritable(MemctlError):
     hint = "nothing was changed; memctl setup --dry-run shows what it would write"
 
 
-class EcoMissing(MemctlError):
-    """eco mode not installed"""
-
-    hint = 'memctl setup eco, or: bash "$(memctl scripts-path)/install_eco.sh"'
-
-
 class EntryTaken(MemctlError):
     """{path} has an entry memctl already, and it runs something else: {command}"""
 

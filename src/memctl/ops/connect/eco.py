@@ -39,7 +39,7 @@ def eco(
         and mode.eco_state(ctx.cwd) != "active"
         and not os.path.exists(os.path.join(ctx.cwd, mode.CONFIG))
     ):
-        raise errors.EcoMissing
+        raise errors.UsageError("eco mode not installed; memctl setup eco installs it", command="eco")
     taken = "none"
     if action != "status":
         try:
