@@ -299,6 +299,11 @@ status.mounts|integer|how many mounts there are
 status.sessions|integer|how many conversations there are
 status.workspaces|integer|how many workspaces there are
 sync.files|array|with --report, each file: `path`, `status`, `chunks`, `reason`
+eco.action_taken|string|none, enabled or disabled
+eco.eco_mode|string|active, disabled, or not installed
+hooks-path.eco_path|string|the folder of the files of eco mode
+hooks-path.hooks_path|string|the folder of the hook scripts
+scripts-path.scripts_path|string|the folder of the install scripts
 setup.clients|array|each client: `client`, `files` (each `path`, `change`, and `backup` or `diff`)
 setup.command|array|the command line that starts the server
 setup.scope|string|user, project or local

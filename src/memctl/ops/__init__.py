@@ -57,7 +57,7 @@ GROUPS = ("Start", "Connect", "Write", "Recall", "Look", "Change", "Move", "Care
 #: What `memctl --help` says a line about; of the others it names the names.
 EVERYDAY = (
     "init", "setup", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "forget", "undo", "ask",
-    "chat", "status", "config", "docs",
+    "status", "config", "docs",
 )  # fmt: skip
 
 TABLE: dict[str, Row] = {
@@ -66,6 +66,9 @@ TABLE: dict[str, Row] = {
     "docs": Row("memctl.ops.start.docs", "Read the documentation", "Start"),
     "setup": Row("memctl.ops.connect.setup", "Put memory into AI clients", "Connect"),
     "teardown": Row("memctl.ops.connect.setup", "Take memory out of AI clients again", "Connect"),
+    "eco": Row("memctl.ops.connect.eco", "Switch eco mode of this project on or off", "Connect"),
+    "hooks-path": Row("memctl.ops.connect.eco", "Print the folders of the hook scripts and of eco mode", "Connect"),
+    "scripts-path": Row("memctl.ops.connect.eco", "Print the folder of the install scripts", "Connect"),
     "hook": Row(
         "memctl.ops.connect.hook", "Tell a client's model what memory knows, at an event of the client", "Connect"
     ),
