@@ -95,6 +95,14 @@ TABLE: dict[str, Row] = {
     "status": Row("memctl.ops.look.status", "Say which store is used, what it holds and what feeds it", "Look"),
     "digest": Row("memctl.ops.look.status", "Sum up on one page what a scope holds", "Look"),
     "stats": Row("memctl.ops.look.status", "Count what the store holds", "Look"),
+    "context": Row(
+        "memctl.ops.recall.context",
+        "Print what answers a question, what of it is disputed, and when it was said, as one block",
+        "Recall",
+    ),
+    "review": Row("memctl.ops.look.review", "Go through what waits for a decision", "Look"),
+    "timeline": Row("memctl.ops.look.timeline", "Show when things were said, and what was said last", "Look"),
+    "topics": Row("memctl.ops.look.topics", "List what the store is about, as topics named by their words", "Look"),
     "conflicts": Row("memctl.ops.look.conflicts", "List statements that contradict each other", "Look"),
     "eval": Row("memctl.ops.look.eval", "Measure how well search answers your own questions", "Look"),
     "forget": Row("memctl.ops.change.archive", "Put items away, so that nothing finds them any more", "Change"),
@@ -169,7 +177,7 @@ MEANT = {
     "find": "search", "query": "search", "grep": "search", "get": "show", "cat": "show", "read": "show", "view": "show",
     "ls": "list", "info": "status", "settings": "config", "set": "config", "man": "docs", "doc": "docs",
     "update": "sync", "load": "ingest", "index": "reindex", "dump": "export",
-    "context": "recall", "inject": "recall", "delete": "forget", "remove": "forget", "rm": "forget",
+    "inject": "recall", "delete": "forget", "remove": "forget", "rm": "forget",
     "archive": "forget", "del": "forget", "drop": "forget", "revert": "undo", "rollback": "undo",
     "unforget": "restore", "replace": "supersede", "label": "tag", "modify": "edit",
 }  # fmt: skip

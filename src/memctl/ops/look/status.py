@@ -35,8 +35,7 @@ _TRUST = {
     access=READ,
     tool="memory_status",
     toolset="standard",
-    about="Say where the memory is, how many memories it holds, which folders feed it, and when they were last synced. "
-    "For when the user asks about the memory itself.",
+    about="Say where the memory is, how much it holds, and which folders feed it.",
     answer={"db_path": "string", "db_exists": "boolean", "total_items": "integer", "mounts": "integer"},
     examples=("memctl status", "memctl status --json | jq -r .db_path"),
 )
