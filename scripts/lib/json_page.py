@@ -155,6 +155,7 @@ mount_id|string?|the mount's id
 mount_label|string|its name or path
 mount_path|string|its folder
 mounts|array|the mounts
+mounts_behind|array|mounts that need a sync, by their folder: `mount_id`, `reason` (gone, never synced, changed)
 mounts_outside|array|mounts outside the project
 moved_to|string|where the old store was moved to
 mrr|number|mean reciprocal rank of the first expected source
@@ -301,10 +302,20 @@ stats.files|integer|files that passages are from
 stats.links|integer|links that begin at active items
 stats.newest|string?|when the newest active item was made
 stats.oldest|string?|when the oldest active item was made
+status.global_items|integer|with --short: active items of the scope global
+status.items|integer|with --short: active items of this project
+status.scope|string|with --short: the scope of this project
 status.mounts|integer|how many mounts there are
 status.sessions|integer|how many conversations there are
 status.workspaces|integer|how many workspaces there are
 sync.files|array|with --report, each file: `path`, `status`, `chunks`, `reason`
+setup.clients|array|each client: `client`, `files` (each `path`, `change`, and `backup` or `diff`)
+setup.command|array|the command line that starts the server
+setup.scope|string|user, project or local
+setup.server|object|how the server answered: `ok`, `version` and `tools`, or `problem`
+setup.status|string|ok, or failed when the server did not answer
+teardown.clients|array|each client: `client`, `files` (each `path`, `change`, and `diff`)
+teardown.scope|string|user, project or local
 trust.items|integer|items in the store
 backup.items|integer|items in the copy
 salvage.items|integer|items that were saved
@@ -315,6 +326,20 @@ hooks.additionalContext|string|of eco-hint, alone: what the model is told
 hook.client|string|the client that asked
 hook.event|string|the event, in memctl's words
 hook.ids|array|ids of the items that it was given whole
+scope.archived|integer|archived items that are moved
+scope.from|string|the scope that is moved
+scope.folder|string|the root of the project; in a store of a project, the store
+scope.items|integer|items that are moved
+scope.joined|integer|items that are in the other scope already
+scope.kind|string|what the scope is named after: remote, first commit, folder, or store (a store of one project)
+scope.mounts|integer|mounts that are moved
+scope.personal|boolean|whether it is the personal store
+scope.reads|object|items by each scope that a read sees here
+scope.scope|string|the scope of this project
+scope.scopes|array|each scope: `scope`, `items`, `archived`, `sessions`, `mounts`, `workspaces`
+scope.sessions|integer|conversations that are moved
+scope.to|string|where it is moved to
+scope.workspaces|integer|workspaces that are moved
 workspace.name|string|the workspace that was removed
 workspace.removed|boolean|whether there was one
 """

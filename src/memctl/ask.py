@@ -1,7 +1,7 @@
 """One question about a folder, under the documented names: `memctl ask` for programs."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memctl.context import open_context
 from memctl.mount import Path, check_folder
@@ -21,6 +21,10 @@ class AskResult(NamedTuple):
     loop_iterations: int
     converged: bool
     stop_reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields by their names."""
+        return self._asdict()
 
 
 def ask_folder(

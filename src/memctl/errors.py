@@ -92,6 +92,12 @@ class TimeInvalid(MemctlError):
     hint = "for example 2026-11-20, 2026-11-20T15:30Z, 7d, 2w, 3mo, 30min, yesterday; times are UTC"
 
 
+class TimeOver(MemctlError):
+    """{option}: '{value}' is over already"""
+
+    hint = "give a time to come: 2099-01-31, 30d, never; memctl forget puts an item away now"
+
+
 class TimesCrossed(MemctlError):
     """--since {since} is later than --until {until}: no item can be made between them"""
 
@@ -320,6 +326,18 @@ class BackupExists(MemctlError):
     hint = "choose another name; backup --force replaces it"
 
 
+class NothingSalvaged(MemctlError):
+    """no item can be read from {path}"""
+
+    hint = "is it a store, and the whole of it? else restore a backup (memctl backup made it); the file is as it was"
+
+
+class SalvageExists(MemctlError):
+    """there is a file already: {path}"""
+
+    hint = "choose another name: what is saved becomes a store of its own"
+
+
 class BackupFailed(MemctlError):
     """cannot write {path}: {reason}"""
 
@@ -460,6 +478,24 @@ class TraceInvalid(MemctlError):
     """cannot replay {path}: {reason}"""
 
     hint = "--replay takes what --trace-file wrote, one JSON object a line"
+
+
+class ClientFileRefused(MemctlError):
+    """{path} was left as it is: {reason}"""
+
+    hint = "put it right by hand, or take it out of the way, and run the command again"
+
+
+class ClientFileUnwritable(MemctlError):
+    """cannot write {path}: {reason}"""
+
+    hint = "nothing was changed; memctl setup --dry-run shows what it would write"
+
+
+class EntryTaken(MemctlError):
+    """{path} has an entry memctl already, and it runs something else: {command}"""
+
+    hint = "--force replaces it"
 
 
 # --- the server -------------------------------------------------------------------------------------------------

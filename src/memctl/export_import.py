@@ -24,6 +24,10 @@ class ImportResult(NamedTuple):
     skipped_policy: int
     errors: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """The fields by their names."""
+        return self._asdict()
+
 
 def export_items(
     db_path: Path,

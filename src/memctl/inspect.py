@@ -42,6 +42,11 @@ class InspectResult(NamedTuple):
     sync_files_unchanged: int
     sync_chunks_created: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """The counts, and what was done for the answer."""
+        done = self._asdict()
+        return self.stats | {key: done[key] for key in done if key not in ("stats", "text")}
+
 
 def inspect_stats(db_path: Path, mount_id: str | None = None, inspect_config: Any = None) -> dict[str, Any]:
     """The counts of all files of a store, or of one mount; nothing is written. Raises ValueError for no such mount."""

@@ -48,6 +48,10 @@ class SyncResult(NamedTuple):
     files_unchanged: int
     chunks_created: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """The fields by their names."""
+        return self._asdict()
+
 
 def scan_mount(mount_path: Path, ignore_patterns: Sequence[str] | None = None) -> ScanResult:
     """The files of a folder as a sync would take them in; none is opened."""

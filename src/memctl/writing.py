@@ -17,6 +17,7 @@ from memctl.types import MemoryItem, MemoryProvenance, standing_of
 if TYPE_CHECKING:
     from memctl.ingest.statements import StatementOutcome, StatementOutcomes
     from memctl.text.proposals import Parsed, Proposed
+    from memctl.text.references import Reference
 
 #: Characters of a title that is made from the beginning of a statement.
 TITLE_CHARS = 80
@@ -44,10 +45,22 @@ class StatementBatch:
         self.items: list[MemoryItem] = []
         self._importance: dict[str, float] = {}
         self._replaced: dict[str, list[str]] = {}
+        self._cited: dict[str, Sequence[Reference]] = {}
 
-    def add(self, item: MemoryItem, importance: float | None = None, *, supersedes: str = "") -> MemoryItem:
-        """Take an item among those that `store` stores; `supersedes`: the id of the one that it replaces."""
+    def add(
+        self,
+        item: MemoryItem,
+        importance: float | None = None,
+        *,
+        supersedes: str = "",
+        cites: "Sequence[Reference]" = (),
+    ) -> MemoryItem:
+        """Take an item among those that `store` stores; `supersedes`: the id of the one that it replaces; `cites`:
+        places that it is said to cite.
+        """
         self.items.append(item)
+        if cites:
+            self._cited[item.id] = cites
         if importance is not None:
             self._importance[item.id] = importance
         if supersedes:
@@ -130,7 +143,7 @@ class StatementBatch:
         if cut:
             done = statements.store_long_statements(db, policy, self.items, **how)
         else:
-            outcomes = statements.store_statements(db, policy, self.items, **how, again=again)
+            outcomes = statements.store_statements(db, policy, self.items, **how, again=again, cites=self._cited)
             done = statements.StatementOutcomes(outcomes, 0)
         told = [one._replace(similar=similar.get(one.id, ())) if one.kind == "stored" else one for one in done.outcomes]
         return done._replace(outcomes=told)

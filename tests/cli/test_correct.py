@@ -346,3 +346,30 @@ def test_every_operation_on_every_standing(command: str, kind: str, tmp_path: Pa
     assert not (kind == "held" and after["injectable"])
     with change() as store:
         check_index(store)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--scope", ""], "one line of words"),
+        (["--scope", "a\nb"], "one line of words"),
+        (["--expires", "2020-01-31"], "is over already"),
+        (["--expires", "soonish"], "is not a time"),
+        ([], "no terminal to edit at"),
+    ],
+)
+def test_an_edit_that_cannot_be_changes_nothing(gateway: str, words: list[str], why: str) -> None:
+    before = ok("show", gateway, "--json").json()
+    done = run("edit", gateway, *words, env={"EDITOR": "", "VISUAL": ""})
+    assert (done.code, why in done.notes) == (1, True), done.notes
+    after = ok("show", gateway, "--json").json()
+    assert {k: v for k, v in after.items() if k not in ("usage_count", "last_used_at")} == {
+        k: v for k, v in before.items() if k not in ("usage_count", "last_used_at")
+    }
+
+
+def test_a_word_may_hold_several_tags(gateway: str) -> None:
+    ok("tag", gateway, "+one,two", "+three")
+    assert {"one", "two", "three"} <= set(ok("show", gateway, "--json").json()["tags"])
+    ok("tag", "--", gateway, "-one,three")
+    assert not {"one", "three"} & set(ok("show", gateway, "--json").json()["tags"])

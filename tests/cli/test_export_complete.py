@@ -54,8 +54,8 @@ def full(scratch: Path) -> bytes:
             (second,),
         )
         store.run(
-            "INSERT INTO memory_citations(item_id, number, kind, cited, state_at) "
-            "VALUES (?, 1, 'path', 'docs/port.md', '2026-01-01T00:00:00+00:00')",
+            "INSERT INTO memory_citations(item_id, number, kind, cited, state, state_at) "
+            "VALUES (?, 1, 'path', 'docs/port.md', 'open', '2026-01-01T00:00:00+00:00')",
             (second,),
         )
         both = "MEM-00000000000a", "MEM-00000000000b"

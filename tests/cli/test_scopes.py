@@ -9,7 +9,7 @@ import pytest
 
 import wire
 from memctl.context.project import COMMIT, FOLDER, REMOTE, project_of, remote_name
-from support import ok, run
+from support import golden, ok, run
 
 FACT = "We deploy on Fridays."
 
@@ -279,6 +279,78 @@ def test_a_mount_keeps_the_scope_of_where_it_was_made(tmp_path: Path) -> None:
     ok("sync", cwd=tmp_path)
     assert "Fridays" in ok("recall", "when do we deploy", cwd=one).text
     assert ok("recall", "when do we deploy", cwd=tmp_path).text == ""
+
+
+# --- memctl scope -----------------------------------------------------------------------------------------------------
+
+
+def test_scope_says_which_one_is_used_here_and_why(tmp_path: Path) -> None:
+    here = repository(tmp_path / "p", "https://me:geheim@github.com/acme/widget")
+    assert ok("scope", cwd=here).text.startswith("github.com/acme/widget  (the first remote of ")
+    found = ok("scope", "show", "--json", cwd=here).json()
+    assert (found["scope"], found["kind"], found["personal"]) == ("github.com/acme/widget", REMOTE, True)
+    ok("init", cwd=here)
+    assert ok("scope", "--json", cwd=here).json()["scope"] == "project"
+    assert "geheim" not in ok("scope", "list", "--json", cwd=here).text
+
+
+def test_the_json_of_scope() -> None:
+    for name in ("a", "b"):
+        ok("remember", FACT, "--scope", name)
+    named = ("--db", "other.db")
+    ok("remember", FACT, *named)
+    golden("scope-json", "".join(ok("scope", *words, "--json", *named).text for words in ((), ("list",))))
+    golden("scope-mv-json", ok("scope", "mv", "a", "b", "--dry-run", "--json").text)
+    golden("scope", ok("scope", "list").text)
+
+
+def test_a_scope_moves_as_a_whole_and_back(tmp_path: Path) -> None:
+    here, notes = repository(tmp_path / "p"), tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.md").write_text("# Deploying\n\nWe deploy on Fridays.\n")
+    ok("remember", FACT, cwd=here)
+    gone = ok("remember", "We deploy on Mondays.", "-q", cwd=here).text.strip()
+    ok("forget", gone, cwd=here)
+    ok("remember", "Tabs.", "--scope", "widget", cwd=here)
+    ok("mount", notes, cwd=here)
+    ok("sync", cwd=here)
+    ok("workspace", "set", "w", "--scope", "project", "--read", f"{scope(here)},x", cwd=here)
+    before = ok("export", "--complete", cwd=here).text
+    planned = ok("scope", "mv", "project", "widget", "--dry-run", "--json", cwd=here).json()
+    assert ok("export", "--complete", cwd=here).text == before
+    done = ok("scope", "mv", "project", "widget", "--json", cwd=here).json()
+    assert {key: done[key] for key in ("items", "archived", "mounts", "workspaces", "joined")} == {
+        "items": 2, "archived": 1, "mounts": 1, "workspaces": 1, "joined": 1,
+    }  # fmt: skip
+    assert planned | {"run": done["run"]} == done | {"dry_run": True}
+    assert "run" not in ok("scope", "mv", "project", "widget", "--json", cwd=here).json()
+    ok("sync", cwd=here)
+    found = ok("scope", "list", "--json", cwd=here).json()["scopes"]
+    assert [(one["scope"], one["items"], one["archived"]) for one in found] == [("widget", 3, 1)]
+    assert "widget" in ok("workspace", "show", "w", "--json", cwd=here).json()["workspace"]["read_scopes"]
+    ok("undo", done["run"], cwd=here)
+    assert {one["scope"] for one in ok("scope", "list", "--json", cwd=here).json()["scopes"]} == {"widget", scope(here)}
+    assert "Fridays" in ok("recall", "when do we deploy", cwd=here).text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("mv",), ("mv", "project"), ("mv", "project", ""), ("mv", "nothing", "nowhere"), ("mv", "project", "a\nb"),
+     ("list", "x"), ("list", "--dry-run"), ("mv", "project", "AKIAQX3BTJ7WNRPLZ5DK")],
+)  # fmt: skip
+def test_what_scope_does_not_take_it_says(words: tuple[str, ...]) -> None:
+    ok("remember", FACT)
+    before = ok("scope", "list").text
+    assert run("scope", *words).code == 1
+    assert ok("scope", "list").text == before
+
+
+def test_moving_a_scope_to_itself_changes_nothing() -> None:
+    ok("remember", FACT)
+    assert "run" not in ok("scope", "mv", "project", "project", "--json").json()
+
+
+# --- the server -------------------------------------------------------------------------------------------------------
 
 
 def test_a_server_says_which_scope_is_which_and_files_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,8 @@
 """`memctl status`: which store, what is in it, what feeds it."""
 
 import json
+import os
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ from typing import Any
 import pytest
 
 from memctl.context import open_context
-from support import golden, ok, operation, run
+from support import Result, golden, ok, operation, run
 
 status = operation("status")
 
@@ -28,6 +30,7 @@ def test_with_one() -> None:
     Path("docs/a.md").write_text("# One\n\nThe cache is warm.\n")
     ok("mount", "docs", "--name", "handbook")
     ok("sync")
+    os.utime("docs", (1e9, 1e9))
     ok("remember", "We chose SQLite.", "--tier", "ltm")
     ok("workspace", "set", "api")
     golden("status", ok("status").text)
@@ -35,6 +38,24 @@ def test_with_one() -> None:
     assert (counts["db_exists"], counts["total_items"], counts["by_tier"]) == (True, 2, {"ltm": 1, "stm": 1})
     assert (counts["mounts"], counts["workspaces"], counts["sessions"]) == (1, 2, 0)
     assert counts["last_scan"]
+
+
+def test_mounts_that_need_a_sync_are_marked() -> None:
+    for name in ("a", "b", "c", "d"):
+        Path(name).mkdir()
+        Path(name, "x.md").write_text(f"# {name}\n\nThe cache is warm.\n")
+        ok("mount", name, "--name", name)
+        if name != "d":
+            ok("sync", name)
+    os.utime("a", (1e9, 1e9))
+    os.utime("b", (4e9, 4e9))
+    Path("c").rename("moved")
+    done = ok("status")
+    marked = re.findall(r"([abcd]) +-> \S+ ?(.*)", done.text)
+    assert marked == [("a", ""), ("b", "(changed)"), ("c", "(gone)"), ("d", "(never synced)")]
+    assert "memctl sync --dry-run" in done.notes
+    reasons = [one["reason"] for one in ok("status", "--json").json()["mounts_behind"]]
+    assert reasons == ["changed", "gone", "never synced"]
 
 
 def test_it_is_a_read() -> None:
@@ -91,3 +112,14 @@ def test_every_kind_is_counted(kinds: str) -> None:
     assert (found["archived_items"], found["withheld_items"]) == (kinds.count("b"), kinds.count("c"))
     for column in ("tier", "type", "scope"):
         assert found[f"by_{column}"] == dict(Counter(str(one[column]) for one in active))
+
+
+def test_in_short_it_is_one_line_for_a_prompt(scratch: Path) -> None:
+    assert ok("status", "--short") == Result(0, b"", b"")
+    assert not (scratch / ".memory").exists()
+    ok("remember", "We deploy on Fridays.")
+    assert ok("status", "--short") == Result(0, b"project 1\n", b"")
+    ok("remember", "Tabs.", "--scope", "global")
+    ok("remember", "Other.", "--scope", "other")
+    assert ok("status", "--short").text == "project 1 +1\n"
+    assert ok("status", "--short", "--json").json()["items"] == 1

@@ -1,5 +1,6 @@
 """memctl log and undo: what happened, by whom, and taking it back."""
 
+import json
 import subprocess
 import sys
 
@@ -112,6 +113,38 @@ def test_what_was_deleted_for_good_stays_so() -> None:
     done = run("undo")
     assert (done.code, "deleted for good" in done.notes) == (1, True)
     assert log()[0]["changes"] == {"purged": 1}
+
+
+def test_a_purge_is_passed_over_and_what_came_before_it_is_undone() -> None:
+    first, second = remember(FRIDAY), remember(MONDAY)
+    ok("purge", second, "--yes")
+    done = ok("undo", "--json")
+    assert [one["id"] for one in done.json()["items"]] == [first]
+    assert "(purge) cannot be undone: it deleted for good" in done.notes
+    assert "deleted for good" in run("undo").notes
+
+
+def test_several_undos_at_once_take_back_one_run_each() -> None:
+    items = [remember(f"The gateway number {n} retries.") for n in range(3)]
+    command = [sys.executable, "-m", "memctl", "undo", "--json", "--db", STORE]
+    children = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in items]
+    undone = [json.loads(child.communicate()[0])["items"][0]["id"] for child in children]
+    assert sorted(undone) == sorted(items)
+
+
+@pytest.mark.parametrize("given", ["x\ny", "\u00b2", "\u0663\u0663", "RUN-", "0", "1000", "-5", ""])
+def test_what_names_no_run_is_said_on_one_line(given: str) -> None:
+    remember(FRIDAY)
+    done = run("undo", "--", given)
+    assert done.code == (0 if given == "\u0663\u0663" else 1), done.notes
+    assert all(line.startswith(("memctl: ", "hint: ", "[undo]", "usage: ")) for line in done.notes.splitlines())
+
+
+def test_the_log_as_lines_of_json_has_the_runs_of_the_log_as_json() -> None:
+    remember(FRIDAY)
+    ok("undo")
+    lines = ok("log", "--jsonl").text.splitlines()
+    assert [json.loads(line) for line in lines] == log()
 
 
 def test_the_log_says_who_did_what() -> None:

@@ -131,6 +131,7 @@ JSON_OF = {
     "pull": "pull",
     "remember": "remember x is y",
     "workspace": "workspace list",
+    "scope": "scope show",
     "session": "session list",
     "status": "status",
     "search": "search gateway",

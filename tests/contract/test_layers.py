@@ -18,7 +18,7 @@ FLOORS = (
     {"annotations", "names", "errors", "faults", "ids", "paths", "process", "registry", "state", "types", "config"},
     {"text", "policy"},
     {"extract", "store"},
-    {"item_policy"},
+    {"item_policy", "citing"},
     {"retrieve", "ingest", "lifecycle", "llm", "clients"},
     {"operation"},
     {"parameters", "context"},

@@ -116,6 +116,7 @@ def test_mounting_and_syncing(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert [file.rel_path for file in scan_mount(folder).files] == ["cache.md", "gateway.md"]
     assert scan_mount(folder, ["cache.md"]).extensions == {".md": 1}
     done = sync_mount("m.db", folder, quiet=True)
+    assert done.to_dict() == done._asdict()
     assert done[1:] == (1, 1, 0, 0, 1)
     assert capsys.readouterr().err == ""
     assert sync_all("m.db") == {str(folder.resolve()): done._replace(files_new=0, files_unchanged=1, chunks_created=0)}
@@ -133,6 +134,7 @@ def test_inspecting(folder: Path) -> None:
 
     said: list[str] = []
     found = inspect_path("m.db", folder, log=said.append)
+    assert found.to_dict() == found.stats | {k: v for k, v in found._asdict().items() if k not in ("stats", "text")}
     assert (found.was_mounted, found.was_synced, found.sync_files_new) == (True, True, 2)
     assert found.stats["total_files"] == 2
     assert any("Synced" in line for line in said)
@@ -189,7 +191,7 @@ def test_exporting_and_importing(scratch: Path) -> None:
     assert export_items("m.db", output=out) == 1
     (scratch / "x.jsonl").write_text(out.getvalue() + "no json\n")
     said: list[str] = []
-    assert import_items("n.db", "x.jsonl", dry_run=True)[:2] == (2, 1)
+    assert import_items("n.db", "x.jsonl", dry_run=True).to_dict()["imported"] == 1
     assert import_items("n.db", scratch / "x.jsonl", log=said.append) == (2, 1, 0, 0, 1)
     assert any("line 2" in line for line in said)
     assert import_items("n.db", io.StringIO(out.getvalue())) == (1, 0, 1, 0, 0)
@@ -307,6 +309,7 @@ def test_asking_and_chatting(folder: Path) -> None:
     done = ask_folder(folder, "where does the cache live", ECHO, db_path="m.db")
     assert (done.answer, done.was_synced, done.stop_reason) == ("It says: live", True, "llm_stop")
     assert done.recall_items_used >= 1
+    assert done.to_dict() == done._asdict()
     session, cat = ChatSession(), f'{sys.executable} -c "import sys; print(sys.stdin.read())"'
     said = chat_turn("where does the cache live", cat, db_path="m.db", session=session)
     assert "lives in Redis" in said

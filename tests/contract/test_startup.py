@@ -88,7 +88,8 @@ TELLING = HOOK | {
     "memctl.reading.block", "memctl.retrieve.explain", "memctl.policy", "memctl.policy.version", "memctl.types",
     "memctl.store.documents", "memctl.store.documents.mounts", "memctl.store.documents.passages",
     "memctl.store.items", "memctl.store.items.attributes", "memctl.store.items.events", "memctl.store.items.items",
-    "memctl.store.items.retention", "memctl.text.block.markers", "memctl.text.block.packing", "memctl.text.tokens",
+    "memctl.store.items.citations", "memctl.store.items.retention", "memctl.text.block.markers",
+    "memctl.text.block.packing", "memctl.text.tokens",
 }  # fmt: skip
 
 
@@ -129,3 +130,15 @@ def test_readers_never_pay_for_what_writers_need(argv: list[str]) -> None:
         "logging", "pathlib", "secrets", "shutil", "subprocess", "tempfile", "traceback", "urllib", "uuid",
     }  # fmt: skip
     assert imported(*argv) & heavy == set()
+
+
+def test_status_in_short_waits_for_no_parser() -> None:
+    ok("remember", "We deploy on Fridays.")
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "memctl", "status", "--short"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "project 1\n"
+    names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "memctl.reading.short" in names
+    assert names.isdisjoint({"argparse", "json", "memctl.cli", "memctl.ops", "urllib.parse"})

@@ -106,6 +106,7 @@ JOBS = {
     "conflicts": (["conflicts", "--scan", "--db", "box/memory.db"], "", ("pull", "contradict")),
     "resolve": (["resolve", "CONFLICT", "keep-b", "--db", "box/memory.db"], "", ("pull", "contradict", "scan")),
     "supersede": (["supersede", "ID", "The gateway retries nine times.", "--db", "box/memory.db"], "", ("pull",)),
+    "scope": (["scope", "mv", "project", "a", "--db", "box/memory.db"], "", ("pull", "push")),
     "forget": (["forget", "ID", "--db", "box/memory.db"], "", ("pull",)),
     "edit": (["edit", "ID", "--content", "We chose Postgres.", "--db", "box/memory.db"], "", ("pull",)),
     "purge": (["purge", "--from", "docs", "--yes", "--db", "box/memory.db"], "", ("push",)),

@@ -227,9 +227,9 @@ def test_a_search_sees_one_moment_of_the_store(db: Database, path: str, monkeypa
     other = open_write(path)
     known = candidates.known_terms
 
-    def meanwhile(*args: Any) -> object:
+    def meanwhile(*args: Any, **named: Any) -> object:
         items.write(other, turn(50, "alpha alpha alpha"))
-        return known(*args)
+        return known(*args, **named)
 
     monkeypatch.setattr(candidates, "known_terms", meanwhile)
     during = search(db, "alpha", filters=Filters(), limit=30)

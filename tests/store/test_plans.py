@@ -171,6 +171,11 @@ def test_what_asks_for_a_few_items_reads_a_few(plans: dict[str, list[str]], door
     assert much == {}
 
 
+def test_a_write_does_not_count_the_store(plans: dict[str, list[str]]) -> None:
+    ok("remember", "quite another statement about word5")
+    assert [sql for sql in plans if re.match(r"SELECT count\(\*\) FROM (\w+)$", sql)] == []
+
+
 @pytest.mark.parametrize("argv", [["list"], ["list", "--type", "note"], ["digest"], ["search", ""]])
 def test_lists_are_read_in_their_order(plans: dict[str, list[str]], argv: list[str]) -> None:
     ok(*argv)

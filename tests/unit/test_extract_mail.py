@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.documents import eml, ipynb
-from memctl.extract import Limits, Unreadable, anchor_at, document
+from memctl.extract import Limits, Unreadable, anchor_at, document, mail
 from memctl.text.chunking import chunk
 
 
@@ -113,6 +113,13 @@ def test_what_is_no_mail_is_refused() -> None:
 
 def test_very_many_parts_are_refused() -> None:
     data = b"Content-Type: multipart/mixed; boundary=x\n\n" + b"--x\n\nhi\n" * 1001
+    assert reason(data, "a.eml") == "it has more than 1,000 parts"
+
+
+@pytest.mark.parametrize("boundary", ["boundary=x", 'BOUNDARY="x"'])
+def test_a_mail_of_parts_only_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch, boundary: str) -> None:
+    monkeypatch.setattr(mail, "message_from_bytes", lambda *_a, **_k: pytest.fail("parsed"))
+    data = f"Content-Type: multipart/mixed; {boundary}\n\n".encode() + b"--x\n\n" * 100_000
     assert reason(data, "a.eml") == "it has more than 1,000 parts"
 
 

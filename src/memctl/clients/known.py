@@ -31,12 +31,19 @@ class Place:
     paths  where the file may be; the first that is there is meant, else the first
     shape  json (comments are kept), toml, or own: the whole file is ours
     keys   the way to the part inside the file; `{project}` is the project's folder
+    entry  what stands there for a server where it is not what the client has elsewhere
     """
 
-    __slots__ = ("keys", "paths", "shape")
+    __slots__ = ("entry", "keys", "paths", "shape")
 
-    def __init__(self, paths: str, keys: str, shape: Literal["json", "toml", "own"] = "json") -> None:
-        self.paths, self.keys, self.shape = paths.split("|"), keys.split(), shape
+    def __init__(
+        self,
+        paths: str,
+        keys: str,
+        shape: Literal["json", "toml", "own"] = "json",
+        entry: dict[str, Any] | None = None,
+    ) -> None:
+        self.paths, self.keys, self.shape, self.entry = paths.split("|"), keys.split(), shape, entry
 
     def path(self, project: str, environ: "Mapping[str, str]", platform: str = sys.platform) -> str:
         """The file that is meant."""
@@ -249,7 +256,7 @@ CLIENTS: dict[str, Client] = {
         "Copilot CLI",
         {
             "user": Place("~/.copilot/mcp-config.json", "mcpServers"),
-            "project": Place("{project}/.mcp.json", "mcpServers"),
+            "project": Place("{project}/.mcp.json", "mcpServers", entry=_STDIO),  # Claude Code's, which it reads, too
         },
         {"type": "local", **_PLAIN, "tools": ["*"]},
         aliases=("copilot-cli",),

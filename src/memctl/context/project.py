@@ -11,7 +11,6 @@ can name programs.
 """
 
 import os
-import re
 
 from memctl import errors, registry, state
 from memctl.paths import read_file, real_path
@@ -29,6 +28,10 @@ SECONDS = 3
 FILE = "projects"
 _KEPT = 1000
 _NAME_CHARS = 100
+#: A longer one of a remote is none.
+_URL_CHARS = 2000
+#: Signs in the name of a way to reach something.
+_NO_SIGNS = {ord(sign): None for sign in "+-."}
 
 
 class ProjectIdentity:
@@ -59,7 +62,7 @@ def project_of(folder: str, hops: int = _HOPS) -> ProjectIdentity:
         return ProjectIdentity(as_folder, FOLDER, root)
     config = _config(git)
     url = next((value for key, value in config if key == "remote.origin.url"), "")
-    url = url or next((value for key, value in config if re.fullmatch(r"remote\..*\.url", key, re.DOTALL)), "")
+    url = url or next((value for key, value in config if key.startswith("remote.") and key.endswith(".url")), "")
     place = _local_path(url, root)
     if place and hops and os.path.isdir(place):
         other = project_of(place, hops - 1)
@@ -85,7 +88,7 @@ def _hash(text: str) -> str:
 
 def _plain(name: str) -> str:
     """A name with what may stand in a scope's: letters, digits and a few signs."""
-    return re.sub(r"[^\w./~+-]+", "-", name.encode("utf-8", "replace").decode()).strip("-./")[:_NAME_CHARS]
+    return "".join(char if char.isalnum() or char in "_./~+-" else "-" for char in name).strip("-./")[:_NAME_CHARS]
 
 
 # --- remotes ----------------------------------------------------------------------------------------------------------
@@ -96,39 +99,51 @@ def remote_name(url: str) -> str:
 
     Only the host and the path count. A path in which a password may stand becomes a hash.
     """
-    from urllib.parse import unquote
-
     url = url.strip()
+    if len(url) > _URL_CHARS:
+        return ""
     scheme, mark, rest = url.partition("://")
-    if mark and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
+    if mark and scheme[:1].isalpha() and scheme.translate(_NO_SIGNS).isalnum():
         place, _, path = rest.partition("/")
-        path = unquote(re.split(r"[?#]", path, maxsplit=1)[0])
-    else:  # user@host:path, as ssh and scp have it
-        match = re.fullmatch(r"(?:.*@)?(\[[^\]/]*\]|[^:/\[\]]+):(?!:)(.*)", url, re.DOTALL)
-        if match is None:
-            return ""
-        place, path = match[1], match[2]
-    host = place.rpartition("@")[2]
-    host = re.sub(r":\d*$", "", host[1:-1] if host[:1] == "[" and host[-1:] == "]" else host).strip("[]").lower()
-    path = "/".join(part for part in path.split("/") if part not in ("", ".")).removesuffix(".git").lower()
+        path = _unquoted(path.partition("?")[0].partition("#")[0])
+        place = place.rpartition("@")[2]
+        host = place[1:].partition("]")[0] if place[:1] == "[" else place
+    else:
+        host, path = _scp_parts(url)
+    if host.count(":") == 1:  # more has an IPv6 address
+        host = host.partition(":")[0]
+    path = "/".join(part for part in path.split("/") if part not in ("", ".")).removesuffix(".git")
     if not (host and path):
         return ""
-    name = f"{host}/{path}"
-    if "@" in path or _plain(name) != name or re.search(r"[^\w.:-]", host):
-        name = f"{_plain(re.sub(r'[^a-z0-9.-].*', '', host)) or 'remote'}/{_hash(name)[:12]}"
-    return name
+    name = f"{host}/{path}".lower()
+    return name if _plain(name) == name else f"{_plain(host.lower()) or 'remote'}/{_hash(name)[:12]}"
+
+
+def _scp_parts(url: str) -> tuple[str, str]:
+    """Host and path of `user@host:path`, as ssh and scp have it; "" for what is none."""
+    for start in (*(at for at in range(len(url) - 1, -1, -1) if url[at] == "@"), -1):
+        rest = url[start + 1 :]
+        host, mark, path = rest[1:].partition("]:") if rest[:1] == "[" else rest.partition(":")
+        if mark and path[:1] != ":" and not set(host) & set("/[]"):
+            return host, path
+    return "", ""
+
+
+def _unquoted(text: str) -> str:
+    if "%" not in text:
+        return text
+    from urllib.parse import unquote
+
+    return unquote(text)
 
 
 def _local_path(url: str, root: str) -> str:
     """The folder that a remote on this machine is; "" for one elsewhere."""
-    from urllib.parse import unquote
-
     if "\0" in url or not url:
         return ""
     if url.startswith("file://"):
-        return unquote("/" + url.removeprefix("file://").partition("/")[2])
-    head = url.partition("/")[0]
-    return "" if ":" in head else os.path.normpath(os.path.join(root, url))
+        return _unquoted("/" + url.removeprefix("file://").partition("/")[2])
+    return "" if ":" in url.partition("/")[0] else os.path.normpath(os.path.join(root, url))
 
 
 # --- what git keeps ---------------------------------------------------------------------------------------------------
@@ -199,23 +214,32 @@ def _text(path: str) -> str:
         return ""
 
 
-_HEADER = re.compile(r'\s*\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\](.*)', re.DOTALL)
-_SETTING = re.compile(r"\s*([A-Za-z][\w-]*)\s*=\s*(.*)", re.DOTALL)
-
-
 def _config(git: str) -> list[tuple[str, str]]:
     """The settings of a repository in their order, by full name, as far as names of remotes need it."""
     section, found = "", []
     for line in _text(os.path.join(git, "config")).replace("\\\n", "").splitlines():
-        head = _HEADER.match(line)
-        if head:
-            section = head[1].lower() + ("" if head[2] is None else "." + re.sub(r"\\(.)", r"\1", head[2]))
-        setting = _SETTING.match(head[3] if head else line)
-        if setting and section:
-            parts = re.findall(r'"((?:[^"\\]|\\.)*)"|([^"#;]+)|([#;].*)', setting[2])
-            value = "".join(re.sub(r"\\(.)", r"\1", quoted) + plain for quoted, plain, _ in parts)
-            found.append((f"{section}.{setting[1].lower()}", value.strip()))
+        line = line.strip()  # noqa: PLW2901 - of a line with a section's name the rest counts
+        if line[:1] == "[":
+            head, _, line = line[1:].partition('"]' if '"' in line else "]")  # noqa: PLW2901
+            kind, _, name = head.partition('"')
+            section = f"{kind.strip().lower()}.{name}" if name else kind.strip().lower()
+        key, mark, value = line.partition("=")
+        if mark and section:
+            found.append((f"{section}.{key.strip().lower()}", _unescaped(value)))
     return found
+
+
+def _unescaped(value: str) -> str:
+    """A setting's value without quotes, escapes and what is a comment."""
+    kept, quoted, signs = "", False, iter(value)
+    for sign in signs:
+        if sign == '"':
+            quoted = not quoted
+        elif sign in "#;" and not quoted:
+            break
+        else:
+            kept += next(signs, "") if sign == "\\" else sign
+    return kept.strip()
 
 
 # --- the first commit -------------------------------------------------------------------------------------------------
@@ -257,7 +281,11 @@ def _head(git: str) -> str:
         # A way through links could lead into a repository that is not this one.
         at = _text(path).strip() if real_path(path) == os.path.join(real_path(git), ref) else ""
         at = at or next((line.split(" ")[0] for line in packed.splitlines() if line.endswith(f" {ref}")), "")
-    return at if re.fullmatch(r"[0-9a-f]{40}", at) else ""
+    return at if _is_commit(at) else ""
+
+
+def _is_commit(text: str) -> bool:
+    return len(text) == 40 and not text.strip("0123456789abcdef")
 
 
 def _ask_git(git: str, head: str) -> str:
@@ -289,4 +317,4 @@ def _ask_git(git: str, head: str) -> str:
         except OSError:
             return ""
     said = done.stdout.decode("ascii", "replace").strip()
-    return said if re.fullmatch(r"[0-9a-f]{40}", said) else "-"
+    return said if _is_commit(said) else "-"

@@ -1,5 +1,6 @@
 """E-mail (.eml): the headers that matter, the text, and the attachments that are text."""
 
+import re
 from collections.abc import Sequence
 from email import message_from_bytes
 from email.errors import MessageError
@@ -32,6 +33,7 @@ class _BoundedHeaders(EmailPolicy):
 
 def read(data: bytes, name: str, limits: Limits) -> Document:
     """The text of a mail. Its subject is the title; a broken mail yields what can be read of it."""
+    _check_parts(data, name)
     message: Any = message_from_bytes(data, policy=_BoundedHeaders())
     if not message.keys():
         raise Unreadable(path=name, reason="it is empty" if not data.strip() else "it is no mail: it has no headers")
@@ -41,6 +43,17 @@ def read(data: bytes, name: str, limits: Limits) -> Document:
     count = "1 attachment is" if reader.unread == 1 else f"{reader.unread:,} attachments are"
     notes = (f"{count} named only, not read",) if reader.unread else ()
     return reader.writer.document("markdown", title=subject, notes=notes)
+
+
+def _check_parts(data: bytes, name: str) -> None:
+    """Refuse a mail of very many parts by its first boundary: Python's parser would take seconds for them."""
+    found = re.search(rb'boundary="?([^"\s;]+)', data[: _HEADER * len(_HEADERS)], re.IGNORECASE)
+    if found and data.count(b"\n--" + found[1]) > _PARTS + 1:
+        raise _too_many(name)
+
+
+def _too_many(name: str) -> Unreadable:
+    return Unreadable(path=name, reason=f"it has more than {_PARTS:,} parts")
 
 
 class _MailReader:
@@ -100,7 +113,7 @@ class _MailReader:
             part = waiting.pop()
             self._parts += 1
             if self._parts > _PARTS:
-                raise Unreadable(path=self._name, reason=f"it has more than {_PARTS:,} parts")
+                raise _too_many(self._name)
             kind = part.get_content_type()
             named = bool(part.get_filename()) or part.get_content_disposition() == "attachment"
             if part.is_multipart() and not kind.startswith("message/"):

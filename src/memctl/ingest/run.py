@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from memctl import errors, ids
+from memctl import citing, errors, ids
 from memctl.ingest.plan import (
     FileReport,
     FileStatus,
@@ -103,6 +103,7 @@ class IngestRun:
         self._unread: dict[str, IngestedFile] = {}
         self._in_vain: dict[str, UnreadFile] = {}
         self._moves: MovedFiles
+        self._citations = citing.Follower(db)
 
     def run(self, targets: Iterable[Target], stdin: Callable[[], bytes], folders: Sequence[str] = ()) -> IngestOutcome:
         """Ingest the targets. Files that cannot be read are reported and counted, the others go on.
@@ -222,6 +223,11 @@ class IngestRun:
                 self.db, self.options, policy, moved=moved, full=self.full, root=self.root, report=self.report
             )
             done = writer.write(batch)
+            texts = {
+                one.path: [(p.place.line_start, p.content) for p in one.passages]
+                for one in batch if one.passages is not None
+            }  # fmt: skip
+            self._citations.follow(texts, {new: old for new, old in moved.items() if new in writer.moved})
         self._batch, self._chars = [], 0
         self.outcome.add(done)
 
@@ -256,6 +262,7 @@ class IngestRun:
             corpus.record_gone(self.db, {self._preparer.stored(path): one for path, one in gone.items()})
             corpus.forget_files(self.db, [path for path in gone if self._preparer.stored(path) != path], gone=True)
             corpus.forget_files(self.db, gone)
+            self._citations.follow(dict.fromkeys(gone), {})
         self.outcome.add(done)
 
 
@@ -286,6 +293,7 @@ class BatchWriter:
         self.db, self.options, self.policy, self.full, self.root, self.report = db, options, policy, full, root, report
         self.done = IngestOutcome()
         self._moved = moved
+        self.moved: set[str] = set()  # new paths of files that are what they were elsewhere
         self._known: dict[str, IngestedFile] = {}
         self._past: dict[str, GoneFile] = {}  # by path: what was archived of it earlier on
         self._former: dict[str, GoneFile] = {}  # the same as it will be
@@ -362,6 +370,7 @@ class BatchWriter:
             known = self._known.get(was)
             if is_same_file(self.db, file, prepared.passages, known, self._past.get(was)):
                 corpus.forget_files(self.db, [was])
+                self.moved.add(file.path)
             else:
                 was, known = "", None
         item_ids = self._compare(prepared, file, known, was)

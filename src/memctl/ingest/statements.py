@@ -9,7 +9,7 @@ A turn of a conversation is treated as a document is: secrets are blotted out of
 
 from collections.abc import Mapping, Sequence
 
-from memctl import errors, ids
+from memctl import citing, errors, ids
 from memctl.annotations import TYPE_CHECKING, Literal, NamedTuple
 from memctl.item_policy import REDACTED, ItemPolicy, holding_rules, redact_across, tidy_statement
 from memctl.store import conflicts, sessions, tombstones
@@ -25,10 +25,12 @@ from memctl.types import MemoryItem
 if TYPE_CHECKING:
     from memctl.lifecycle.notice import Similar
     from memctl.policy import MemoryPolicy, PolicyVerdict
+    from memctl.text.references import Reference
 
 #: From this number of statements in one run, revisions say "as the row still is" instead of copying a text that is cut.
 _COMPACT_FROM = 101
 #: Why a statement is rejected that somebody has deleted for good.
+RETRACTED = "a person said that it is wrong, and put it away; memctl restore and verify say otherwise"
 PURGED = "it was purged, and is not stored again; memctl remember --again stores it"
 
 
@@ -116,6 +118,7 @@ def store_statements(
     replaced: Mapping[str, Sequence[str]] | None = None,
     again: bool = False,
     by_model: bool = False,
+    cites: "Mapping[str, Sequence[Reference]] | None" = None,
     contradicted: Mapping[str, Sequence[tuple[str, str]]] | None = None,
 ) -> list[StatementOutcome]:
     """Judge statements and store them in one transaction; what became of each, in the order given.
@@ -129,7 +132,8 @@ def store_statements(
     replaced    by an item's id those that it supersedes: they are archived once the item, or one that says the same,
                 may be given to a model; what policy holds back, or what is to expire, replaces nothing
     again       what was purged before is stored
-    by_model    nothing is added to an item that a person vouches for
+    by_model    nothing is added to an item that a person vouches for, and what a person retracted does not come back
+    cites       by an item's id the places that it was said to cite
     contradicted  by an item's id those that it contradicts, and why: a conflict is noted, unless policy holds it back
     """
     judge = ItemPolicy(policy)
@@ -143,6 +147,7 @@ def store_statements(
         writer = _StatementWriter(db, judge, importance or {}, dict(zip((i.id for i in items), wholes, strict=False)))
         writer.by_model = by_model
         outcomes = writer.write(items, verdicts, reason)
+        _cite(db, items, outcomes, cites or {})
         for at, item in enumerate(items if replaced else ()):
             done = outcomes[at]
             if done.kind == "rejected" or done.quarantined or item.expires_at is not None:
@@ -156,6 +161,19 @@ def store_statements(
             pairs = [(old_id, new_id, why) for new_id in new for old_id, why in contradicted.get(new_id, ())]
             conflicts.open_conflicts(db, pairs)
         return outcomes
+
+
+def _cite(
+    db: Database,
+    items: Sequence[MemoryItem],
+    outcomes: Sequence[StatementOutcome],
+    cites: "Mapping[str, Sequence[Reference]]",
+) -> None:
+    """Tie new items, and known ones of which more places were named, to what they cite."""
+    given = {done.id: cites[item.id] for item, done in zip(items, outcomes, strict=True) if cites.get(item.id)}
+    new = [item for item, done in zip(items, outcomes, strict=True) if done.kind == "stored"]
+    known = store.get_many(db, [done.id for done in outcomes if done.kind == "duplicate" and done.id in given])
+    citing.cite(db, [*new, *known], given)
 
 
 def divide_statement(policy: "MemoryPolicy", item: MemoryItem) -> tuple[list[MemoryItem], list[str]]:
@@ -217,6 +235,7 @@ class _StatementWriter:
         # (content hash, scope, corpus or None for any, whether it is held back) -> the item that says it
         self.known: dict[tuple[str, str, str | None, bool], MemoryItem] = {}
         self.purged: set[str] = set()  # hashes of what somebody purged
+        self.retracted: set[tuple[str, str]] = set()  # hashes and scopes of what was said to be wrong and put away
         self.by_model = False
         self.protected: set[str] = set()  # what a person vouches for
         self.held: dict[str, PolicyVerdict] = {}
@@ -251,6 +270,8 @@ class _StatementWriter:
         now, there = ids.timestamp(), store.get_many(self.db, wanted)
         if self.by_model:
             self.protected = set(protected_items(self.db, there))
+            away = store.get_many(self.db, [known.id for group in found.values() for known in group if known.archived])
+            self.retracted = {(one.content_hash, one.scope) for one in away if one.validation == "retracted"}
         for item in there:
             # A passage lives and dies with its document, a raw one is not in recall, an expired one is gone: a
             # statement that relied on one of these would be lost with it.
@@ -286,6 +307,8 @@ class _StatementWriter:
             return StatementOutcome("duplicate", item.title, there.id, reasons, held, is_more or matters)
         if item.content_hash in self.purged:
             return StatementOutcome("rejected", item.title, reasons=(PURGED,))
+        if (item.content_hash, item.scope) in self.retracted:
+            return StatementOutcome("rejected", item.title, reasons=(RETRACTED,))
         if held:
             self.policy.hold(item, verdict)
             self.held[item.id] = verdict

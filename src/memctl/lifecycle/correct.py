@@ -7,7 +7,7 @@ any more, is not made: the item stays as it is.
 
 from collections.abc import Mapping
 
-from memctl import errors, ids
+from memctl import citing, errors, ids
 from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
 from memctl.item_policy import ItemPolicy, tidy_statement
 from memctl.names import TIERS
@@ -65,6 +65,8 @@ def edit_item(
         if not dry_run:
             if fields:
                 after = items.update(db, item_id, {name: getattr(after, name) for name in fields}, "edit") or after
+                if "content" in fields:
+                    citing.cite(db, [after])
                 if standing.released_from is not None and "content" in fields:
                     quarantine.record_release(db, item_id, "edit", standing.released_from, after.content_hash)
             if importance is not None and more:

@@ -17,7 +17,7 @@ from contextlib import nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from memctl import ids
+from memctl import citing, ids
 from memctl.item_policy import REFUSED, ItemPolicy, references, tidy_statement
 from memctl.lifecycle.import_records import RecordImport, RecordRefused
 from memctl.lifecycle.jsonl import (
@@ -33,7 +33,7 @@ from memctl.lifecycle.jsonl import (
 from memctl.store import tombstones
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
-from memctl.store.items import events
+from memctl.store.items import citations, events
 from memctl.store.items import items as store
 from memctl.store.items.attributes import ImportanceChanges
 from memctl.text import clean, source_trust
@@ -129,6 +129,9 @@ def import_lines(
             run.finish(db)
     if run.told > _MOST_TOLD:
         warn(f"[import] … and {run.told - _MOST_TOLD} more lines with problems")
+    if run.records.orphans:
+        count = f"{run.records.orphans} time(s) a record stands beside an item that is not here"
+        warn(f"[import] {count}; memctl doctor --fix takes such records away")
     return run.counts
 
 
@@ -391,6 +394,11 @@ class _ImportRun:
             store.write_many(db, [item for item in found if self.rewrite_references(item)], "import", compact=True)
         corpus.expect_files(db, filter(os.path.isabs, self.documents))
         self.records.finish(db)
+        fresh = sorted(self.fresh)
+        for start in range(0, len(fresh), BATCH):
+            some = fresh[start : start + BATCH]
+            known = citations.of_items(db, some)  # which have come as records
+            citing.cite(db, store.get_many(db, [item_id for item_id in some if item_id not in known]))
 
     def rewrite_references(self, item: MemoryItem, waiting: dict[str, list[str]] | None = None) -> bool:
         """Point an item's references to the ids that the lines have here; whether any changed."""

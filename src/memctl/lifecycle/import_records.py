@@ -51,6 +51,7 @@ class RecordImport:
         self.counts: dict[str, int] = {}
         #: Items that are here with other content: id -> what the line said. It becomes a part of their history.
         self.differing: dict[str, Any] = {}
+        self.orphans = 0  # ids of items that are nowhere, in records that stand beside items
         self.purged: set[str] = set()  # ids of items that stay out because they were purged here
         self._told_history: set[str] = set()  # fresh items whose own revisions have come
         self._mixed: dict[str, None] = {}  # items of two histories
@@ -110,6 +111,7 @@ class RecordImport:
                 if line.kind.name in _BESIDE and given[column] in self.purged:
                     raise RecordRefused("skipped_conflict", f"{line.kind.name} of an item that was purged here")
                 given[column] = self._alias.get(given[column], given[column])
+                self.orphans += line.kind.name in _BESIDE and not self._is_here(db, given[column])
             elif holds == "ids":
                 # A file's next reading archives passages that it has no more: it may name none but its own.
                 named = [self._alias.get(one, one) for one in given[column]]
@@ -122,6 +124,10 @@ class RecordImport:
             given["id"] = conflicts.conflict_id(given["a_id"], given["b_id"])
         if given.get("mount_id") in self._mounts:
             given["mount_id"] = self._mounts[given["mount_id"]]
+
+    def _is_here(self, db: Database | None, item_id: str) -> bool:
+        """Whether there is an item of this id, or it came with this import."""
+        return item_id in self._fresh or (db is not None and bool(items.get_summaries(db, [item_id])))
 
     def _is_purged(self, db: Database, item_id: str) -> bool:
         """Whether an item is not here because somebody purged it."""

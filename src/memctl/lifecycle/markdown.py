@@ -64,6 +64,7 @@ def write_notes(
     edited: list[str] = []
     kept = set[str]()
     try:
+        os.makedirs(folder, exist_ok=True)  # also for no note: who reads it next finds it
         for line in lines:
             path = os.path.join(line["type"], _file_name(line))
             kept.add(path)

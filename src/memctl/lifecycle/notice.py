@@ -5,8 +5,6 @@ The statements that share its rarest words are looked up in the full-text index,
 statement is told.
 """
 
-from itertools import combinations
-
 from memctl.annotations import NamedTuple
 from memctl.store.database import Database
 from memctl.store.filters import Filters
@@ -47,10 +45,19 @@ def find_similar(db: Database, item: MemoryItem) -> list[Similar]:
     known = sorted((phrase for phrase in asked if counts[phrase]), key=counts.__getitem__)[:RAREST]
     if not known or (len(known) == 1 and counts[known[0]] >= COMMON):
         return []
-    expression = " OR ".join(f"({a} AND {b})" for a, b in combinations(known, 2)) or known[0]
+    expression = _two_of(known) or known[0]
     filters = Filters((item.scope,), corpus_id=item.corpus_id, injectable=True, origin="statements")
     rows = index.newest_matches(db, expression, filters, COMPARED)
     found = index.fetch_candidates(db, dict.fromkeys(rows, 0.0), rows)
     told = ((one.id, contradiction.find(one.content, item.content) or replacing.compare(item.content, one.content))
             for one in found)  # fmt: skip
     return [Similar(item_id, why) for item_id, why in told if why][:MOST_TOLD]
+
+
+def _two_of(phrases: list[str]) -> str:
+    """An expression for what has two of these phrases at least, each asked for as seldom as can be: that costs."""
+    if len(phrases) < 2:
+        return ""
+    left, right = phrases[: len(phrases) // 2], phrases[len(phrases) // 2 :]
+    of_each = f"(({' OR '.join(left)}) AND ({' OR '.join(right)}))"
+    return " OR ".join(filter(None, (of_each, _two_of(left), _two_of(right))))

@@ -89,6 +89,10 @@ class LoopTrace(NamedTuple):
         """The five documented keys."""
         return dict(zip(self._fields[:5], self[:5], strict=True))
 
+    def to_dict(self) -> dict[str, Any]:
+        """The same, under its older name."""
+        return self.as_dict()
+
     def line(self) -> str:
         """The documented line."""
         return json.dumps(self.as_dict(), ensure_ascii=False)

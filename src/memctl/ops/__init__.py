@@ -31,14 +31,16 @@ GROUPS = ("Start", "Connect", "Write", "Recall", "Look", "Change", "Move", "Care
 
 #: What `memctl --help` says a line about; of the others it names the names.
 EVERYDAY = (
-    "init", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "forget", "undo", "ask", "chat",
-    "status", "config", "docs", "serve",
+    "init", "setup", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "forget", "undo", "ask",
+    "chat", "status", "config", "docs",
 )  # fmt: skip
 
 TABLE: dict[str, Row] = {
     "init": Row("memctl.ops.start.init", "Make a store and print the line that selects it", "Start"),
     "serve": Row("memctl.ops.start.serve", "Serve the memory to AI clients over the Model Context Protocol", "Start"),
     "docs": Row("memctl.ops.start.docs", "Read the documentation", "Start"),
+    "setup": Row("memctl.ops.connect.setup", "Put memory into AI clients", "Connect"),
+    "teardown": Row("memctl.ops.connect.setup", "Take memory out of AI clients again", "Connect"),
     "hook": Row(
         "memctl.ops.connect.hook", "Tell a client's model what memory knows, at an event of the client", "Connect"
     ),
@@ -76,6 +78,9 @@ TABLE: dict[str, Row] = {
     "inspect": Row("memctl.ops.look.inspect", "Show the structure of a folder as one block", "Look"),
     "workspace": Row(
         "memctl.ops.care.workspaces", "Save views of the store by name, to read and write through", "Care"
+    ),
+    "scope": Row(
+        "memctl.ops.care.scopes", "Show the scope of this project, list all, or move one into another", "Care"
     ),
     "workspace-list": Row("memctl.ops.care.workspaces", "List the workspaces", "Care", cli=False),
     "workspace-register": Row(

@@ -16,7 +16,7 @@ from memctl.reading.request import Retriever, block_budget, config_mentions, loo
 from memctl.retrieve.candidates import SearchResult
 from memctl.retrieve.find import KnownTexts
 from memctl.store.documents import mounts, passages
-from memctl.store.items import events
+from memctl.store.items import citations, events
 from memctl.store.items import items as stored
 from memctl.text import source_trust
 from memctl.text.block import packing
@@ -43,6 +43,10 @@ STATEMENT_LINES = 3
 ALIKE = 0.6
 #: Characters of a day, and of a mount's name.
 _DAY, _NAME = 10, 60
+#: What a statement keeps of its worth when what it cites is not as it was: it stands behind a fresh one.
+STALE = 0.5
+#: Of so many of its references the block says that they are stale.
+_MOST_STALE = 3
 
 
 class Recalled(Result):
@@ -242,6 +246,8 @@ def deliver_scored(
 ) -> Deliverable:
     """The same of items with a score each, whatever found them."""
     ctx, redaction = retriever.ctx, retriever.redaction
+    stale = citations.stale_facts(ctx.db, scores)
+    scores = {item_id: score * (STALE if item_id in stale else 1.0) for item_id, score in scores.items()}
     records: Sequence[MemoryItem] = stored.get_many(ctx.db, scores, cached=True)
     places: Mapping[str, passages.SourcePosition] = passages.get_positions(ctx.db, scores)
     if ctx.db.trusted:  # of equals, whose word counts more comes first
@@ -275,7 +281,7 @@ def deliver_scored(
 def read_labels(
     ctx: Context, items: Sequence[MemoryItem], redaction: "Redaction | None" = None, *, near: bool = False
 ) -> Labels:
-    """What is said around these items: short ids, mounts and the current folder, and what replaced what."""
+    """What is said around these items: short ids, mounts and the current folder, what replaced what, what is stale."""
     ids = [item.id for item in items]
     statements = [item for item in items if item.provenance.source_kind != "doc"]
     old: Mapping[str, list[tuple[str, str]]] = {}
@@ -291,6 +297,9 @@ def read_labels(
     replaced: dict[str, tuple[str, ...]] = {}
     for item_id, many in old.items():
         replaced[item_id] = tuple(f"replaces {handles[i]}" + (f" of {day[:_DAY]}" if day else "") for i, day in many)
+    for item_id, facts in citations.stale_facts(ctx.db, [item.id for item in statements]).items():
+        said = tuple(one.words if redaction is None else redaction.text(one.words) for one in facts[:_MOST_STALE])
+        replaced[item_id] = (*replaced.get(item_id, ()), *said)
     for item_id, newer in new.items():
         replaced[item_id] = (*replaced.get(item_id, ()), f"replaced by {handles[newer]}")
     roots = []
@@ -410,22 +419,20 @@ def _order_by_gain(ranked: Deliverable, items: Sequence[MemoryItem]) -> list[int
     words = ranked.words if isinstance(ranked.words, Mapping) else dict.fromkeys(ranked.words, 1.0)
     every = sum(words.values()) or 1.0
     texts = [f"{item.title}\n{item.content}".lower() for item in items]
-    held = [[word for word in words if word in text] for text in texts]
+    held = [tuple([word for word in words if word in text]) for text in texts]
     named = [item.provenance.source_id if item.provenance.source_kind == "doc" else "" for item in items]
     source = [name or item.id for name, item in zip(named, items, strict=True)]
     scores = [ranked.scores.get(item.id, 1.0) for item in items]
     best = max(scores, default=1.0) or 1.0
+    shares, kinds = [score / best for score in scores], set(held)  # many hold the same words
     times: dict[str, int] = {}
     taken: dict[str, int] = {}
     left, order = list(range(len(items))), list[int]()
     while left:
-        chosen, most = left[0], float("-inf")
-        for at in left if order else ():
-            new = sum(words[word] / (1 + times.get(word, 0)) for word in held[at]) / every
-            worth = scores[at] / best * (1 - NEW + NEW * new) * SAME_SOURCE ** taken.get(source[at], 0)
-            if worth > most:
-                chosen, most = at, worth
-        left.remove(chosen)
+        left_of = {word: weight / (1 + times.get(word, 0)) for word, weight in words.items()}
+        new = {kind: 1 - NEW + NEW * (sum([left_of[word] for word in kind]) / every) for kind in kinds}
+        worths = [shares[at] * new[held[at]] * SAME_SOURCE ** taken.get(source[at], 0) for at in left]
+        chosen = left.pop(worths.index(max(worths)) if order else 0)
         order.append(chosen)
         for word in held[chosen]:
             times[word] = times.get(word, 0) + 1

@@ -199,12 +199,16 @@ def refuse_protected(ctx: Context, found: Sequence[MemoryItem], command: str) ->
 
 
 def time_to_come(text: str, option: str) -> str | None:
-    """The moment that a time to come means; None for never."""
+    """The moment that a time to come means; None for never. Raises TimeInvalid, and TimeOver for one that has been."""
     from memctl.text import times
 
     if text.strip().lower() in (NEVER, ""):
         return None
+    given = {"option": option, "value": " ".join(text.split())[:40]}
     try:
-        return times.deadline(text, ids.now_seconds())
+        end = times.deadline(text, ids.now_seconds())
     except ValueError:
-        raise errors.TimeInvalid(option=option, value=" ".join(text.split())[:40]) from None
+        raise errors.TimeInvalid(**given) from None
+    if end <= ids.timestamp():
+        raise errors.TimeOver(**given)
+    return end

@@ -54,6 +54,7 @@ _STOPS, _END = ".!?;:", "|"
 _PROBES, _PROBE = 6, 12
 #: Letters of a long word, and bits that such words of a text are noted in.
 _LONG_WORD, _BITS = 7, 1024
+_EVERY_BIT = (1 << _BITS) - 1
 
 
 def search(
@@ -190,7 +191,7 @@ class KnownTexts:
     def __init__(self, *, twins: bool = False) -> None:
         self._twins = twins
         self._texts: dict[str, ComparedText | None] = {}  # None: it was not compared yet
-        self._marks: list[tuple[int, int, str]] = []  # of each its length and its long words
+        self._marks: list[tuple[int, int, str]] = []  # of each its length and the bits of no long word
 
     def find(self, text: str) -> str | None:
         """The first of them that says all of `text`; if none does, `text` is one of them from now on."""
@@ -204,20 +205,18 @@ class KnownTexts:
         words = marks if probes and marks.bit_count() >= _PROBES else 0
         may_miss = words.bit_count() // 2
         mine = None
-        for size, its_words, other in self._marks:
-            if (words & ~its_words).bit_count() > may_miss or not least <= size <= most:
-                continue
-            if _may_hold(probes, other):
+        for size, without, other in self._marks:
+            if least <= size <= most and (words & without).bit_count() <= may_miss and _may_hold(probes, other):
                 mine = mine or ComparedText(text)
                 its = self._texts[other] = self._texts[other] or ComparedText(other)
                 if mine.is_within(its) and (not self._twins or its.is_within(mine)):
                     return other
         self._texts[text] = mine
-        self._marks.append((length, marks, text))
+        self._marks.append((length, _EVERY_BIT ^ marks, text))
         return None
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=4096)
 def mark_words(text: str) -> int:
     """A bit for each long word of a text, out of _BITS; many words may have the same one."""
     marks = 0

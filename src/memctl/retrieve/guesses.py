@@ -60,6 +60,8 @@ def guessed_words(found: "SearchResult") -> dict[str, list[str]]:
 
     Only what the items that are shown have: that others have it would tell what is in them.
     """
+    if not any(term.guessed for term in (*found.terms, *found.rest)):
+        return {}
     import re
 
     shown = {

@@ -207,11 +207,12 @@ def _check_values(db: Database) -> Check:
     count = db.value(
         f"SELECT count(*) FROM memory_items WHERE validation NOT IN ({marks}) OR tier NOT IN ({tiers}) "
         "OR NOT json_valid(tags) OR NOT json_valid(entities) OR NOT json_valid(links_json) "
-        "OR NOT json_valid(provenance_json)"
+        "OR NOT json_valid(provenance_json) OR confidence NOT BETWEEN 0 AND 1"
     )
     if not count:
         return Check("item_values", "pass", "0", "Every item has values that other programs can read")
-    return Check("item_values", "warn", str(count), f"{count} item(s) have values that other programs cannot read")
+    message = f"{count} item(s) have values that other programs cannot read"
+    return Check("item_values", "warn", str(count), message)
 
 
 # --- what stands around ----------------------------------------------------------------------------------------------

@@ -50,8 +50,8 @@ KINDS = (
     _kind("retention", "memory_retention", "item_id:id kind:retention rate:share set_at", "item_id", "set_at"),
     _kind("conflict", "memory_conflicts", "id a_id:id b_id:id why state found_at decided_at reason", "id", "found_at"),
     _kind("citation", "memory_citations", "item_id:id number:count kind cited:text given:count path symbol "
-          "line_start:count? line_end:count? text_hash passages:json revision state state_at", "item_id number",
-          "state_at"),
+          "line_start:count? line_end:count? text_hash passages:json revision state moved_to state_at",
+          "item_id number", "state_at"),
     _kind("tombstone", "memory_tombstones", "content_hash item_id source purged_at", "content_hash item_id",
           "purged_at"),
     _kind("pin", "memory_palace_locations", "item_id:id domain room shelf card assigned_at", "item_id", "assigned_at"),

@@ -12,6 +12,7 @@ from memctl.annotations import Any, NamedTuple
 from memctl.store.database import Database
 from memctl.store.items import events, items
 from memctl.store.journal import NOTED_KEYS, UNNOTED, NotedTable, count_parts, noted_table
+from memctl.text.clean import one_line
 
 _COLUMNS = (
     "number, run, command, actor, name, session, reason, started_at, finished_at, undoes, "
@@ -111,16 +112,24 @@ def find_run(db: Database, given: str) -> Run:
         ]
         if len(found) == 1:
             return list_runs(db, runs=found)[0]
-    raise errors.RunNotFound(id=given)
+    raise errors.RunNotFound(id=one_line(given, 60))
 
 
-def newest_standing(db: Database, count: int) -> list[Run]:
-    """The newest runs that are no undo and are not undone, the newest first."""
-    found = db.rows(
-        "SELECT number FROM memory_runs WHERE undone_by IS NULL AND undoes = '[]' ORDER BY number DESC LIMIT ?",
-        (count,),
-    )
-    return list_runs(db, runs=[number for (number,) in found])
+def newest_standing(db: Database, count: int) -> tuple[list[Run], list[Run]]:
+    """The newest runs that can be taken back, the newest first; and the newer ones that cannot, such as a purge.
+
+    None of them is an undo, or is undone.
+    """
+    found: list[int] = []
+    final: list[int] = []
+    for number, kept in db.each(
+        "SELECT number, EXISTS (SELECT 1 FROM memory_undo AS u WHERE u.run = number) FROM memory_runs "
+        "WHERE undone_by IS NULL AND undoes = '[]' ORDER BY number DESC"
+    ):
+        (found if kept else final).append(number)
+        if len(found) == count:
+            break
+    return list_runs(db, runs=found), list_runs(db, runs=final)
 
 
 def changed_items(db: Database, run: Run, limit: int = -1) -> list[tuple[str, bool]]:
@@ -184,7 +193,8 @@ def undo(db: Database, runs: Sequence[Run], *, dry_run: bool = False) -> Undone:
             for run in sorted(runs, reverse=True):
                 if db.value("SELECT undone_by FROM memory_runs WHERE number = ?", (run.number,)) is not None:
                     continue
-                _check_undoable(db, run)
+                if db.value("SELECT 1 FROM memory_undo WHERE run = ? LIMIT 1", (run.number,)) is None:
+                    raise final_error(run)
                 part = _Undoing(db, run).run()
                 if part.undone:
                     _mark_undone(db, run)
@@ -206,13 +216,12 @@ def _once(done: Undone) -> Undone:
     return done._replace(removed=removed, restored=restored, kept=list(dict.fromkeys(done.kept)))
 
 
-def _check_undoable(db: Database, run: Run) -> None:
-    """Raise RunFinal for a run of which nothing is kept."""
-    if db.value("SELECT 1 FROM memory_undo WHERE run = ? LIMIT 1", (run.number,)) is None:
-        reason = "nothing is kept of what it changed"
-        if run.summary:
-            reason = "it is too long ago" if "forgotten_at" in run.summary else "it deleted for good"
-        raise errors.RunFinal(run=run.id, command=run.command, reason=reason)
+def final_error(run: Run) -> errors.RunFinal:
+    """Why a run of which nothing is kept cannot be undone."""
+    reason = "nothing is kept of what it changed"
+    if run.summary:
+        reason = "it is too long ago" if "forgotten_at" in run.summary else "it deleted for good"
+    return errors.RunFinal(run=run.id, command=run.command, reason=reason)
 
 
 def _mark_undone(db: Database, run: Run) -> None:

@@ -49,11 +49,11 @@ class Salvage(NamedTuple):
 def salvage(path: str, new: str) -> Salvage:
     """Read what can be read of a damaged store into a new one, which gets its name when it is complete.
 
-    The damaged file is left as it is. Raises StoreMissing, BackupExists for a file at `new`, and NothingReadable.
+    The damaged file is left as it is. Raises StoreMissing, SalvageExists for a file at `new`, and NothingSalvaged.
     """
     connect.check_files(path)
     if os.path.lexists(new):
-        raise errors.BackupExists(path=new)
+        raise errors.SalvageExists(path=new)
     done: list[Salvage] = []
     with tempfile.TemporaryDirectory(prefix="memctl-salvage-") as folder:
         copy = os.path.join(folder, "copy.db")
@@ -88,7 +88,7 @@ class _Reader:
             from_revisions = _revive(db)
             count = by_pages + from_revisions
             if not count and not db.value("SELECT count(*) FROM memory_revisions"):
-                raise errors.StoreCorrupt(path=self.path, reason="no item can be read from it")
+                raise errors.NothingSalvaged(path=self.path)
             named = (
                 "SELECT item_id FROM memory_revisions UNION SELECT item_id FROM memory_events WHERE action = 'write'"
             )

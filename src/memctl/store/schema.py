@@ -358,7 +358,9 @@ CREATE TABLE IF NOT EXISTS memory_citations (    -- what a statement refers to
     text_hash  TEXT NOT NULL DEFAULT '',         -- of the cited text as it was when it was found, or verified
     passages   TEXT NOT NULL DEFAULT '[]',       -- JSON array: the items that held it
     revision   TEXT NOT NULL DEFAULT '',         -- the commit that the work tree was at
-    state      TEXT NOT NULL DEFAULT 'open',     -- open (not found yet), fresh, changed, moved or gone
+    state      TEXT NOT NULL,                    -- noted (nothing to follow), open (not found yet), fresh, changed,
+                                                 -- moved (to another document), gone
+    moved_to   TEXT NOT NULL DEFAULT '',         -- the document that has the text now
     state_at   TEXT NOT NULL,                    -- since when
     PRIMARY KEY (item_id, number)
 ) WITHOUT ROWID;

@@ -4,6 +4,8 @@ Two statements say the same when so few of their words differ, and none of these
 name, or a "not" on one side, is another statement (`memctl.text.contradiction` tells whether it contradicts this one).
 """
 
+from functools import lru_cache
+
 from memctl.text.contradiction import claim_of
 from memctl.text.query import EN_STOP_WORDS, FR_STOP_WORDS
 
@@ -32,10 +34,11 @@ def compare(new: str, old: str) -> str:
     return SAME if _values(new) == _values(old) else ""
 
 
-def _words(text: str) -> list[str]:
-    """The words of a statement that say something."""
+@lru_cache(maxsize=64)
+def _words(text: str) -> tuple[str, ...]:
+    """The words of a statement that say something; a new one is compared with many."""
     words = ((word.strip(_AROUND) or word).casefold() for word in text.split()[:MOST_WORDS])
-    return [word for word in words if word not in _SILENT]
+    return tuple(word for word in words if word not in _SILENT)
 
 
 def _values(text: str) -> set[tuple[str, object]]:

@@ -111,7 +111,7 @@ def _apply(
 
     if "content" in changes and clean.is_blank(changes["content"]):
         raise errors.UsageError("the content is empty; memctl forget puts an item away", command="edit")
-    if "scope" in changes and clean.one_line(changes["scope"]) != changes["scope"]:
+    if "scope" in changes and (not changes["scope"] or clean.one_line(changes["scope"]) != changes["scope"]):
         raise errors.UsageError("a scope is one line of words", command="edit")
     if "content" in changes and "title" not in changes and item.title == clean.one_line(item.content, TITLE_CHARS):
         changes["title"] = clean.one_line(changes["content"], TITLE_CHARS)
@@ -142,6 +142,9 @@ def _edit_whole(ctx: Context, item: "MemoryItem", *, dry_run: bool) -> "Edited":
     from memctl.text.decoding import decode
     from memctl.text.front_matter import FrontMatterInvalid, compose, split
 
+    if "stdin" not in ctx.tty and not (ctx.env("VISUAL") or ctx.env("EDITOR")):
+        words = "no terminal to edit at: say what is to change (--title, --content, --tags, …), or set $EDITOR"
+        raise errors.UsageError(words, command="edit")
     matters = attributes.get_importance(ctx.db, [item.id]).get(item.id, attributes.NEUTRAL_IMPORTANCE)
     shown = dict(_fields(item, matters))
     whole = compose(shown.items(), item.content)
@@ -223,8 +226,8 @@ def tag(
     from memctl.store.items import items
 
     words = id or []
-    plus = [*(add or ()), *(word[1:] for word in words if word.startswith("+"))]
-    minus = [*(remove or ()), *(word[1:] for word in words if word.startswith("-") and len(word) > 1)]
+    plus = [*(add or ()), *(tag for word in words if word.startswith("+") for tag in word[1:].split(","))]
+    minus = [*(remove or ()), *(tag for word in words if word.startswith("-") for tag in word[1:].split(","))]
     gone = {word.strip().casefold() for word in minus}
     if not any(word.strip() for word in (*plus, *minus)):
         raise errors.UsageError("no tag is given: +TAG, --with TAG or --without TAG", command="tag")

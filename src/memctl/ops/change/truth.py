@@ -199,11 +199,13 @@ def verify(
 ) -> PlainResult:
     """Say that items are right, or, without ids, check the whole store.
 
-    A verified item comes first among equals, and no model can change what it says. What was retracted counts again.
+    A verified item comes first among equals, and no model can change what it says. What was retracted counts again, and
+    what an item cites counts as it is now, if it was stale.
 
     Without ids nothing is changed: every page of the file is read, the full-text index is compared with the items, and
     so are hashes, what stands beside items, documents and folders. `memctl doctor --fix` mends what it finds.
     """
+    from memctl import citing
     from memctl.lifecycle import correct
     from memctl.store import quarantine
 
@@ -215,9 +217,12 @@ def verify(
     found = named_items(ctx, id or [], "verify")
     why = checked_reason(ctx, reason, "verify")
     standings = quarantine.standings(ctx.db, found)
-    left = [(item.id, "verified already") for item in found if item.validation == "verified"]
+    free = [item.id for item in found if not standings[item.id].is_held]
+    renewed = citing.renew(ctx.db, free)
+    left = [(item.id, "verified already") for item in found if item.validation == "verified" and item.id not in renewed]
     held = [item.id for item in found if standings[item.id].is_held]
     left += [(i, "policy holds it back; memctl quarantine release lets it go first") for i in held]
     right = [item.id for item in found if item.validation != "verified" and item.id not in held]
-    ids = correct.set_validation(ctx.db, right, "verified", "verify", why)
+    verified = correct.set_validation(ctx.db, right, "verified", "verify", why)
+    ids = [item.id for item in found if item.id in verified or item.id in renewed]
     return report_changes(ctx, "verify", ids, left, done="verified")

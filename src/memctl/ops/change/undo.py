@@ -1,5 +1,6 @@
 """memctl log and undo: what happened in the store, and taking it back."""
 
+import json
 from collections.abc import Sequence
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
@@ -7,6 +8,7 @@ from memctl.context import Context
 from memctl.errors import UsageError
 from memctl.operation import READ, WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Acting, first_moment
+from memctl.text import clean
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ _PARTS = {
         "memctl log",
         "memctl log --since yesterday --command sync",
         "memctl log -n 1 --json   # the newest run",
+        "memctl log --jsonl | jq -r 'select(.actor == \"tool\") | .run'",
     ),
 )
 def log(
@@ -43,6 +46,7 @@ def log(
         Arg("only what ended at this time or later: 2026-11-20, 7d, yesterday (UTC)", "--since", metavar="WHEN"),
     ] = None,
     command: Annotated[str | None, Arg("only runs of this command", "--command", metavar="NAME")] = None,
+    jsonl: Annotated[bool, Arg("one JSON object a line, for programs", "--jsonl")] = False,
 ) -> PlainResult:
     """Say what was written to the store, newest first.
 
@@ -66,7 +70,10 @@ def log(
             "items": [{"id": key, "made": made, "title": titles.get(key)} for key, made in changed], "total": total,
             "truncated": total > len(changed),
         })  # fmt: skip
-        lines += _log_lines(run, counts, [(key, titles.get(key, "(gone)")) for key, _ in changed], undoes)
+        if jsonl:
+            lines.append(clean.escaped(json.dumps(rows[-1], ensure_ascii=False)))
+        else:
+            lines += _log_lines(run, counts, [(key, titles.get(key, "(gone)")) for key, _ in changed], undoes)
     data = {"status": "ok", "runs": rows, "total": len(every), "truncated": len(every) > limit}
     if not rows:
         ctx.note("[log] no runs")
@@ -120,32 +127,43 @@ def undo(
     """Take back what commands and tools wrote.
 
     What the run changed is as it was before, the index too; what it stored is gone. Without a name it is the newest run
-    that is no undo and is not undone. An undo is a run itself: `memctl undo` with its name brings all back again.
+    that can be taken back: no undo, not undone, not deleted for good. An undo is a run itself: `memctl undo` with its
+    name brings all back again.
 
     The newest runs come back exactly. Of an earlier one, what somebody changed since is left alone and named. What was
     deleted for good (purge, reset, a session) stays so.
     """
     from memctl.store import runs
 
-    wanted = run.strip()
-    if wanted.isdigit() and len(wanted) < 4:
-        count = int(wanted)
-        if not 1 <= count <= _MOST_UNDONE:
-            raise UsageError(f"the number of runs must be from 1 to {_MOST_UNDONE - 1}, not {count}", command="undo")
-        chosen = runs.newest_standing(ctx.db, count)
-    else:
-        chosen = [runs.find_run(ctx.db, wanted)]
-    left = [one for one in chosen if one.undone_by is None]
-    if not left:
-        ctx.note(f"[undo] {chosen[0].undone_by} has undone it already" if chosen else "[undo] there is nothing to undo")
-        return PlainResult({"status": "ok", "undone": [], "items": [], "total": 0, "truncated": False,
-                            "rows": 0, "kept": [], "kept_total": 0})  # fmt: skip
-    titles = _titles(ctx, chosen)
-    with ctx.at_work("undo"):
-        done = runs.undo(ctx.db, chosen, dry_run=acting.dry_run)
-    if not (done.undone or done.kept):
-        ctx.warn("[undo] nothing could be put back: another program has undone it meanwhile")
+    with ctx.db.atomic():  # of several at a time, each takes back another run
+        chosen = _choose(ctx, run.strip())
+        if not chosen or chosen[0].undone_by is not None:
+            ctx.note(
+                f"[undo] {chosen[0].undone_by} has undone it already" if chosen else "[undo] there is nothing to undo"
+            )
+            return PlainResult({"status": "ok", "undone": [], "items": [], "total": 0, "truncated": False,
+                                "rows": 0, "kept": [], "kept_total": 0})  # fmt: skip
+        titles = _titles(ctx, chosen)
+        with ctx.at_work("undo"):
+            done = runs.undo(ctx.db, chosen, dry_run=acting.dry_run)
     return _undone(chosen, done, titles | _titles(ctx, chosen), dry_run=acting.dry_run)
+
+
+def _choose(ctx: Context, wanted: str) -> "list[Run]":
+    """The run of this name, or as many of the newest; none when there is nothing to undo. Raises RunFinal."""
+    from memctl.store import runs
+
+    if not (wanted.isdecimal() and len(wanted) < 4):
+        return [runs.find_run(ctx.db, wanted)]
+    count = int(wanted)
+    if not 1 <= count < _MOST_UNDONE:
+        raise UsageError(f"the number of runs must be from 1 to {_MOST_UNDONE - 1}, not {count}", command="undo")
+    chosen, final = runs.newest_standing(ctx.db, count)
+    if final and not chosen:
+        raise runs.final_error(final[0])
+    for one in final if len(chosen) == count else ():
+        ctx.note(f"[undo] {runs.final_error(one).message}: it is passed over")
+    return chosen
 
 
 def _titles(ctx: Context, chosen: "Sequence[Run]") -> dict[str, str]:

@@ -3,11 +3,13 @@
 import os
 from collections.abc import Iterator, Sequence
 
+from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
 from memctl.context import Context
 from memctl.errors import MemctlError
 from memctl.operation import READ, Arg, Fields, PlainResult, Result, operation
 from memctl.parameters import Passages, ReadIn, ReadRequest, Source, seen_through
+from memctl.store.filters import Filters
 from memctl.store.search.fts import DOUBTS
 from memctl.text.bars import bar
 from memctl.text.clean import one_line
@@ -37,13 +39,30 @@ _TRUST = {
     toolset="standard",
     about="Say where the memory is, how much it holds, and which folders feed it.",
     answer={"db_path": "string", "db_exists": "boolean", "total_items": "integer", "mounts": "integer"},
-    examples=("memctl status", "memctl status --json | jq -r .db_path"),
+    examples=(
+        "memctl status",
+        "memctl status --json | jq -r .db_path",
+        "PS1='$(memctl status --short 2>/dev/null) \\$ '  # in a prompt",
+    ),
 )
-def status(ctx: Context) -> PlainResult:
+def status(
+    ctx: Context,
+    *,
+    short: Annotated[
+        bool, Arg("one line for a prompt: the scope and its items; nothing without a store", "--short", mcp=False)
+    ] = False,
+) -> PlainResult:
     """Say which store is used, what it holds and what feeds it.
 
-    A store that is not there yet is no error. `memctl stats` counts more.
+    A store that is not there yet is no error. A mount is `gone`, `never synced`, or `changed` when files were added to
+    or taken from its top folder since its last sync; `memctl sync --dry-run` looks at every file. `memctl stats` counts
+    more.
     """
+    if short:
+        from memctl.reading.short import status_in_short
+
+        few, line = status_in_short(ctx)
+        return PlainResult(few, [line] if line else [])
     path, eco = ctx.db_path, "not installed"
     # What older memctl calls the eco mode: a switch for a client's hooks, kept in files.
     if any(os.path.exists(os.path.join(ctx.cwd, name)) for name in _ECO_OFF):
@@ -78,7 +97,24 @@ def status(ctx: Context) -> PlainResult:
     }  # fmt: skip
     if found["fts_tokenizer_mismatch"]:
         ctx.warn("Tokenizer mismatch — run: memctl reindex")
+    folders = [one | {"reason": _why_behind(ctx, one)} for one in folders]
+    data["mounts_behind"] = [{key: one[key] for key in ("mount_id", "reason")} for one in folders if one["reason"]]
+    if data["mounts_behind"]:
+        ctx.note("[status] memctl sync --dry-run says what is new, memctl sync takes it in")
     return PlainResult(data, list(_status_lines(data, folders, ctx.config_path)))
+
+
+def _why_behind(ctx: Context, mount: "Mount") -> str | None:
+    """Why a mount needs a sync, as far as one look at its folder, and at nothing in it, tells."""
+    if not (ctx.db.trusted and ctx.may_read(mount["path"])):
+        return None
+    try:
+        changed = ids.timestamp(os.stat(mount["path"]).st_mtime)
+    except OSError:
+        return "gone"
+    if not mount["last_sync_at"]:
+        return "never synced"
+    return "changed" if changed > mount["last_sync_at"] else None
 
 
 def trust_of(ctx: Context) -> str:
@@ -111,7 +147,8 @@ def _status_lines(counts: dict[str, Any], mounts: "list[Mount]", config: str | N
         yield f"  Index:     {DOUBTS[counts['fts_state']]}"
     yield f"  Mounts:    {counts['mounts']}"
     for mount in mounts:
-        yield f"    {mount['name'] or '(unnamed)':<12} -> {mount['path']}"
+        behind = f" ({mount['reason']})" if mount["reason"] else ""
+        yield f"    {mount['name'] or '(unnamed)':<12} -> {mount['path']}{behind}"
     if counts["last_scan"]:
         yield f"  Last scan: {counts['last_scan']}"
     for label, key in (("Last backup:", "last_backup"), ("Last verify:", "last_verify")):
@@ -166,7 +203,6 @@ def stats(
     """
     from memctl.store import contents
     from memctl.store.documents import corpus
-    from memctl.store.filters import Filters
     from memctl.store.items import items
 
     seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))

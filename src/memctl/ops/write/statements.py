@@ -29,6 +29,7 @@ from memctl.writing import (
 if TYPE_CHECKING:
     from memctl.ingest.statements import StatementOutcome, StatementOutcomes
     from memctl.text.proposals import Parsed
+    from memctl.text.references import Reference
 
 #: Lines of a kind that `pull` prints one by one; the counts say the rest.
 _LINES = 20
@@ -39,6 +40,11 @@ Supersedes = Annotated[
     Arg("the item that it replaces, which is archived", "--supersedes", metavar="MEM-ID",
         mcp="full"),
 ]  # fmt: skip
+
+Cites = Annotated[
+    list[str] | None,
+    Arg("files, or lines of them, that it speaks of", "--cites", metavar="PATH[:LINES]", path=True, mcp=False),
+]
 
 # --- one statement ------------------------------------------------------------------------------------------------
 
@@ -66,6 +72,7 @@ def _report_one(done: "StatementOutcome", row: dict[str, Any], line: str) -> Pla
         'memctl remember "We chose JWT for stateless auth" --type decision --tags auth',
         'memctl remember "Deploys freeze on Fridays" --type constraint --why "two bad weekends" --tier ltm',
         'memctl remember "Retries are capped at 3" --source src/gateway.py:41',
+        'memctl remember "Tokens expire after 15 minutes" --cites src/auth.py:40-52',
         "git log -1 --format=%B | memctl remember --type fact --tags release",
         "id=$(memctl remember -q The gateway retries twice)",
     ),
@@ -90,6 +97,7 @@ def remember(
         float | None, Arg("how much it matters; 0.5 is as much as any other", "--importance", ge=0, le=1)
     ] = None,
     supersedes: Supersedes = None,
+    cites: Cites = None,
     again: Annotated[bool, Arg("store it, though it was purged before", "--again")] = False,
 ) -> PlainResult:
     """Store one statement and print its id.
@@ -100,6 +108,10 @@ def remember(
     added to the item. Stderr says what happened. Without --source, the source is memctl with the session that
     MEMCTL_SESSION names. With --supersedes, the item of that id is archived in the same step, and the block says that
     this one replaces it; what policy holds back replaces nothing.
+
+    Files, lines and symbols that the statement names are tied to the documents of the store, as are those of --cites.
+    When sync sees that what is cited has changed, moved or disappeared, recall says so beside the statement and ranks
+    it behind others, until the text is back or `verify` renews it.
     """
     given = " ".join(text or ())
     if text is None or given == "-":
@@ -112,7 +124,9 @@ def remember(
     source = _named_source(ctx, target.source) if target.source else None
     batch = StatementBatch(ctx, "memctl-remember", target, source)
     item = batch.statement(content, title or "", type=type, confidence=confidence)
-    batch.add(item, importance, supersedes=_replaced_id(ctx, supersedes, "remember", batch.scope))
+    places = [_cited_place(ctx, place) for place in cites or ()]
+    replaced = _replaced_id(ctx, supersedes, "remember", batch.scope)
+    batch.add(item, importance, supersedes=replaced, cites=places)
     reason = clean.statement(why or "")
     if reason:
         item.content += f"\n\nWhy: {reason}"
@@ -125,7 +139,12 @@ def remember(
         raise errors.NothingStored(reason="rejected by policy" if "purged" not in done.reasons[0] else "it was purged")
     rows = standings_of(ctx, [done.id])
     tell_similar(ctx, "remember", [done], rows)
-    stands = standing_words(rows[done.id])
+    _tell_one(ctx, done, standing_words(rows[done.id]))
+    return _report_one(done, rows[done.id], done.id)
+
+
+def _tell_one(ctx: Context, done: "StatementOutcome", stands: str) -> None:
+    """Say what became of a statement that was not refused, and how it stands."""
     if done.quarantined:
         ctx.warn(f"[remember] {stands}, kept out of recall: {'; '.join(done.reasons)}")
         ctx.note(f"[remember] memctl quarantine release {done.id} --reason WHY lets it be recalled, and keeps it")
@@ -136,7 +155,6 @@ def remember(
         ctx.note("[remember] stored" + ("" if stands == "injectable" else f", {stands}"))
     if done.replaced:
         ctx.note(f"[remember] {done.replaced} is archived: this one replaces it")
-    return _report_one(done, rows[done.id], done.id)
 
 
 def _replaced_id(ctx: Context, given: str | None, command: str, scope: str) -> str:
@@ -153,6 +171,20 @@ def _replaced_id(ctx: Context, given: str | None, command: str, scope: str) -> s
         raise errors.ItemNotFound(id=clean.one_line(given, 60))
     refuse_protected(ctx, found, "supersede")
     return found[0].id
+
+
+def _cited_place(ctx: Context, given: str) -> "Reference":
+    """A place of --cites with the absolute path of its file. Raises UsageError where there is no such file."""
+    from memctl.text.references import parse_place
+
+    place = parse_place(clean.one_line(given, 1000))
+    if os.path.isfile(ctx.absolute(given)):  # one whose name ends like a line
+        place = place._replace(target=given, lines=None)
+    if not place.target.strip() or not os.path.isfile(ctx.absolute(place.target)):
+        shown = ctx.policy.redact(clean.one_line(given, 200))
+        raise errors.UsageError(f"--cites: '{shown}' is no file, or names lines in another way than FILE:40-52",
+                                command="remember")  # fmt: skip
+    return place._replace(target=clean.one_line(ctx.absolute(place.target), 1000))
 
 
 def _named_source(ctx: Context, source: str) -> MemoryProvenance:

@@ -91,7 +91,7 @@ def to_item(row: tuple[Any, ...], path: str = "") -> MemoryItem:
             tags=load_strings(tags), entities=load_strings(entities),
             links=[link for link in found if isinstance(link, dict)] if isinstance(found, list) else [],
             provenance=source,
-            confidence=float(confidence) if isinstance(confidence, int | float) else 0.5,
+            confidence=min(max(float(confidence), 0.0), 1.0) if isinstance(confidence, int | float) else 0.5,
             validation=validation if validation in VALIDATIONS else "unverified", scope=_text(scope),
             expires_at=_text(expires, None),
             usage_count=int(used) if isinstance(used, int | float) and abs(used) < 1 << 63 else 0,

@@ -39,7 +39,7 @@ _WORTH_KEEPING = 2000
 COLUMNS = (
     "i.id, i.tier, CAST(i.type AS TEXT), "
     "CAST(i.title AS TEXT), CAST(i.content AS TEXT), CAST(i.tags AS TEXT), "
-    "i.confidence, CAST(i.validation AS TEXT), CAST(i.scope AS TEXT), i.injectable"
+    "min(max(i.confidence, 0.0), 1.0), CAST(i.validation AS TEXT), CAST(i.scope AS TEXT), i.injectable"
 )
 
 
@@ -267,7 +267,8 @@ def count_in_scopes(db: Database, filters: Filters, most: int, size: int) -> int
 
 def _most_pass(db: Database, filters: Filters) -> bool:
     """Whether most items are known to pass the filters: then these are better applied to what was found."""
-    return 2 * len(_known(db, filters)[True]) > index_size(db)
+    passing = len(_known(db, filters)[True])
+    return passing > 0 and 2 * passing > index_size(db)
 
 
 def has_other_scopes(db: Database, scopes: tuple[str, ...]) -> bool:

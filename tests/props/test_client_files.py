@@ -1,0 +1,171 @@
+"""Settings of other programs: whatever they look like, an entry goes in and comes out, and nothing else changes."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memctl.clients import toml_text
+from memctl.clients.json_text import JsonText
+
+ENTRY = {"command": "/opt/a b/memctl", "args": ["serve", "--db", 'C:\\x\n"é😀'], "required": True}
+WORDS = st.text(alphabet=' abé"\\/*#{}[],:\n', max_size=6)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=8,
+)
+#: What may stand between two tokens of JSON with comments.
+GAPS = st.sampled_from(["", " ", "\n", "\n\t", "\n    ", " // a, } note\n", "/* two\nlines ] */", "\n\n", "  "])
+
+
+@st.composite
+def loose_json(draw: Any, depth: int = 0, inner: bool = False) -> str:
+    """JSON as people leave it: comments, trailing commas, odd white space; an object at the top."""
+    if inner and (depth > 2 or draw(st.booleans())):
+        scalar = draw(WORDS | st.integers() | st.booleans() | st.none())
+        return json.dumps(scalar, ensure_ascii=bool(draw(st.booleans())))
+    is_list = inner and draw(st.booleans())
+    keys = draw(st.lists(WORDS | st.sampled_from(["hooks", "x"]), max_size=3, unique=True))
+    parts = []
+    for number, key in enumerate(keys):
+        comma = "," if number < len(keys) - 1 or draw(st.booleans()) else ""
+        named = "" if is_list else json.dumps(key) + draw(GAPS) + ":" + draw(GAPS)
+        parts.append(draw(GAPS) + named + draw(loose_json(depth + 1, inner=True)) + draw(GAPS) + comma)
+    start, end = "[]" if is_list else "{}"
+    text = start + "".join(parts) + draw(GAPS) + end
+    return text if inner else f"{draw(GAPS)}{text}{draw(GAPS)}"
+
+
+def parsed(text: str) -> Any:
+    return JsonText(text).root.value
+
+
+@given(text=loose_json(), crlf=st.booleans())
+def test_a_member_is_put_and_taken_out_again(text: str, crlf: bool) -> None:
+    text = text.replace("\n", "\r\n") if crlf else text
+    before = parsed(text)
+    edited = JsonText(text)
+    edited.put(("memctl-servers", "memctl"), ENTRY)
+    assert parsed(edited.text) == before | {"memctl-servers": {"memctl": ENTRY}}
+    assert not crlf or "\n" not in edited.text.replace("\r\n", "") or "\n" not in text
+    edited.remove(("memctl-servers",))
+    assert parsed(edited.text) == before
+    if before:  # an empty object may lose the white space in it
+        assert edited.text == text
+
+
+@given(text=loose_json())
+def test_an_element_is_appended_and_taken_out_again(text: str) -> None:
+    held = JsonText('{"a": 1, "list": [' + text + "]}")
+    before = held.text
+    held.append(("list",), ENTRY)
+    assert held.value(("list",)) == [parsed(text), ENTRY]
+    held.remove(("list",), 1)
+    assert held.text == before
+
+
+@given(text=loose_json(), value=VALUES)
+def test_every_member_can_be_replaced_and_removed(text: str, value: Any) -> None:
+    for key in parsed(text):
+        edited = JsonText(text)
+        edited.put((key,), value)
+        assert json.dumps(parsed(edited.text), sort_keys=True) == json.dumps(
+            parsed(text) | {key: value}, sort_keys=True
+        )
+        edited = JsonText(text)
+        edited.remove((key,))
+        expected = parsed(text)
+        del expected[key]
+        assert parsed(edited.text) == expected
+
+
+@given(text=st.text(alphabet='{}[]",:/*\\ \nab1.-e', max_size=30))
+def test_what_json_reads_is_read_alike_and_the_rest_refused(text: str) -> None:
+    try:
+        strict = json.loads(text)
+    except ValueError:
+        strict = None
+    try:
+        ours = parsed(text)
+    except ValueError:
+        assert not isinstance(strict, dict) or len(json.dumps(strict)) != len(text)
+    else:
+        assert not isinstance(strict, dict) or ours == strict
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "null",
+        "{",
+        '{"a": 1 "b": 2}',
+        "{'a': 1}",
+        '{"a": NaN}',
+        "{a: 1}",
+        "{} x",
+        '{"a": 1,,}',
+        "{/*",
+        '{"a":' * 300,
+    ],
+)
+def test_what_is_no_object_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - whatever it says
+        JsonText(text)
+
+
+def test_an_entry_in_the_way_is_refused() -> None:
+    for text in ('{"a": []}', '{"a": null}', '{"a": {}, "a": {}}'):
+        with pytest.raises(ValueError, match="a"):
+            JsonText(text).put(("a", "b"), 1)
+
+
+# --- TOML ------------------------------------------------------------------------------------------------------------
+
+LINES = st.sampled_from([
+    "# a note [not.a.table]", "", "  ", 'name = "x # y"', "[a]", "[a.b]  # why", "[[many]]", "[mcp_servers.other]",
+    'list = [1, # one\n  "]",\n]', 'long = """\n[mcp_servers.memctl]\n"""', "raw = '''\n[x]\n'''",
+    "t = { a = 1, b = [2] }",
+    "when = 2026-11-22T10:00:00Z", "  odd  =  1_000", '"quoted key".x = true', "f = 'C:\\x'",
+])  # fmt: skip
+PATH = ("mcp_servers", "memctl")
+
+
+@given(lines=st.lists(LINES, max_size=8), crlf=st.booleans())
+def test_a_table_is_put_and_taken_out_again(lines: list[str], crlf: bool) -> None:
+    tomllib = pytest.importorskip("tomllib")
+    text = "".join(line + "\n" for line in lines)
+    text = text.replace("\n", "\r\n") if crlf else text
+    try:
+        before = tomllib.loads(text)
+    except ValueError:
+        with pytest.raises(ValueError):  # noqa: PT011 - whatever it says
+            toml_text.put_table(text, PATH, ENTRY)
+        return
+    changed = toml_text.put_table(text, PATH, ENTRY)
+    assert tomllib.loads(changed)["mcp_servers"]["memctl"] == ENTRY
+    assert toml_text.put_table(changed, PATH, ENTRY) == changed
+    removed = toml_text.drop_table(changed, PATH)
+    assert tomllib.loads(removed) == before
+    assert removed == text or not text.strip() or text[-2:] != text.rstrip()[-1:] + "\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["mcp_servers = {}\n", "mcp_servers.memctl.command = 'x'\n", "[a\n", "a = [1\n", "a =\n", 'a = "\n']
+)
+def test_what_cannot_be_extended_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - whatever it says
+        toml_text.put_table(text, PATH, ENTRY)
+
+
+def test_keys_that_a_person_added_stay_in_the_table() -> None:
+    text = (
+        '[mcp_servers.memctl] # mine\ncommand = "old" # why\nenabled = true\n\n[mcp_servers.memctl.env]\nA = "1"\n\n'
+        "[x]\ny = 1\n"
+    )
+    changed = toml_text.put_table(text, PATH, {"command": "new", "required": True})
+    assert changed == text.replace('"old"', '"new"').replace("# mine\n", "# mine\nrequired = true\n")
+    assert toml_text.drop_table(changed, PATH) == "\n[x]\ny = 1\n"
