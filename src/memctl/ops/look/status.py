@@ -37,7 +37,7 @@ _TRUST = {
     access=READ,
     tool="memory_status",
     toolset="standard",
-    about="Say where the memory is, how much it holds, and which folders feed it.",
+    about="Say where the memory is, what it holds and what feeds it.",
     answer={"db_path": "string", "db_exists": "boolean", "total_items": "integer", "mounts": "integer"},
     examples=(
         "memctl status",

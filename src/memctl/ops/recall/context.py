@@ -21,7 +21,7 @@ _SIDE = 60
     tool="memory_context",
     toolset="standard",
     prose=True,
-    about="As memory_recall, with what of it is disputed, and when it was said.",
+    about="As memory_recall, with what is disputed, and when it was said.",
     answer={
         "inject_text": "string", "memories": "array", "conflicts": "array", "timeline_summary": "string",
         "timeline": "array", "tokens_used": "integer", "matched": "integer",
@@ -34,7 +34,7 @@ _SIDE = 60
 )  # fmt: skip
 def context(
     ctx: Context,
-    query: Annotated[str, Arg("the question to answer", mcp_help="")],
+    query: Annotated[str, Arg("the question to answer", mcp_help="the question")],
     *,
     request: Annotated[
         ReadRequest,
