@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
@@ -51,14 +51,17 @@ class Program:
         self._tail = self._line = ""
         self._out, self._err = (getincrementaldecoder(name)("replace") for name in ("utf-8-sig", "utf-8"))
 
-    def start(self, argv: Sequence[str], data: bytes | None) -> None:
+    def start(
+        self, argv: Sequence[str], data: bytes | None, *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> None:
         """Run the program in a session of its own, without a shell; `data` goes to its stdin. Raises OSError."""
         from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
         from subprocess import DEVNULL, PIPE, Popen
 
         self.process = Popen(  # noqa: S603 - the user's own command, and no shell
-            argv, stdin=DEVNULL if data is None else PIPE, stdout=PIPE, stderr=PIPE, bufsize=0, start_new_session=True
-        )
+            argv, stdin=DEVNULL if data is None else PIPE, stdout=PIPE, stderr=PIPE, bufsize=0, start_new_session=True,
+            cwd=cwd, env=env,
+        )  # fmt: skip
         self._unsent = memoryview(data or b"")
         self._selector = DefaultSelector()
         for pipe, event, act in (

@@ -112,6 +112,17 @@ class Wiring:
 
     # --- hooks -------------------------------------------------------------------------------------------------------
 
+    def hooks(self) -> Any:
+        """The lists of all events as they stand, for a look. Raises ValueError for what cannot be read."""
+        if self.client.hooks is None:
+            return None
+        edit, keys = self.place(self.client.hooks.places[self.scope])
+        return JsonText(edit.text()).value(keys)
+
+    def is_ours(self, line: str) -> bool:
+        """Whether a command line is one of our hooks."""
+        return self._ours().search(line) is not None
+
     def put_hooks(self, argv: "Sequence[str]") -> None:
         """Enter `memctl hook` at the events at which it has something to say; a plugin where there are no hooks."""
         plugin = self.client.plugin_path(self.scope, self.project, self.environ)

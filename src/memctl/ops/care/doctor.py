@@ -25,19 +25,40 @@ _ENDS = {
     examples=(
         "memctl doctor",
         "memctl doctor --fix",
+        "memctl doctor --client claude --prove  # does memory reach its model?",
         "memctl doctor --json | jq -r '.checks[] | select(.status != \"pass\") | .message'",
     ),
     exits={0: "everything is in order, or works with warnings", 1: "a check failed"},
 )
 def doctor(
-    ctx: Context, *, fix: Annotated[bool, Arg("mend in the store what can be mended", "--fix")] = False
+    ctx: Context,
+    *,
+    fix: Annotated[bool, Arg("mend in the store what can be mended", "--fix")] = False,
+    client: Annotated[str | None, Arg("look instead at what this AI client has of memctl", "--client")] = None,
+    prove: Annotated[
+        bool, Arg("with --client: run it once against a scripted model, in a home of its own, and look", "--prove")
+    ] = False,
 ) -> PlainResult:
     """Check Python, SQLite, the store and its index, and say what is wrong.
 
     Nothing is changed without --fix. It makes a wrong full-text index anew, takes away rows that stand beside items
     that are not there, sets wrong hashes and brings an older store up to date. A damaged file it leaves alone: that is
     for `memctl salvage`.
+
+    With --client: is our entry there, does it run and answer, which store does it use, are the hooks there and trusted.
+    --prove runs the client once, with your entry and hooks, a store of one statement, a model on this machine and no
+    network; then it looks whether the statement was in what the client sent to the model. It takes up to a minute.
     """
+    if prove and client is None:
+        raise errors.UsageError("--prove is for --client", command="doctor")
+    if client is not None:
+        from memctl.clients import examine, known
+        from memctl.ops.connect.setup import project_folder
+
+        if fix:
+            raise errors.UsageError("--fix is for the store; memctl setup mends a client", command="doctor")
+        one, environ = known.client(client), ctx.environ
+        return _report(ctx, [*examine.examine(one, project_folder(ctx.cwd), environ, prove=prove)])
     from memctl.store import check
 
     mended: list[str] = []
@@ -47,14 +68,20 @@ def doctor(
         if fix and os.path.exists(ctx.db_path):
             mended = check.mend(ctx.db, [one for one in check.check_store(ctx.db) if one.mend is not None])
         found = [*_here(), *_store(ctx), *_around(ctx)]
+    return _report(ctx, found, mended if fix else None)
+
+
+def _report(ctx: Context, found: "Sequence[Check]", mended: "Sequence[str] | None" = None) -> PlainResult:
+    """What was looked at, and what was mended where that was asked for."""
     worst = next((status for status in ("fail", "warn") if any(one.status == status for one in found)), "pass")
     for one in found:
         ctx.note(f"[{one.status.upper()}] {one.message}")
-    for name in mended:
+    for name in mended or ():
         ctx.note(f"[FIXED] {name}")
     ctx.note("")
     ctx.note(_ENDS[worst])
-    data = {"status": "ok" if worst == "pass" else worst, "checks": _rows(found)} | ({"fixed": mended} if fix else {})
+    fixed = {} if mended is None else {"fixed": mended}
+    data = {"status": "ok" if worst == "pass" else worst, "checks": _rows(found)} | fixed
     return PlainResult(data, exit_code=1 if worst == "fail" else 0)
 
 

@@ -1,0 +1,234 @@
+"""Whether memory would work in a client: its entry and its hooks, and what they run; and the proof that it does."""
+
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from shutil import which
+
+from memctl import errors
+from memctl.annotations import Any, NamedTuple
+from memctl.clients.dialects import TELLING
+from memctl.clients.handshake import own_command, shake_hands
+from memctl.clients.known import Client, Scope
+from memctl.clients.wiring import Wiring, commands_of
+from memctl.store.check import Check
+
+
+class Entry(NamedTuple):
+    """What a client has of memctl, in the scope that it was found in: the server's command line, and the hooks'."""
+
+    wiring: Wiring
+    argv: tuple[str, ...]
+    db: str
+    hooks: dict[str, list[str]]
+
+
+def examine(client: Client, project: str, environ: Mapping[str, str], *, prove: bool) -> Iterator[Check]:
+    """What was looked at, one after the other; with `prove` the client is run at the end."""
+    name = client.name
+    program = which(client.program, path=environ.get("PATH")) if client.program else None
+    if program:
+        yield Check("client_program", "pass", program, f"{client.title} is there: {program}")
+    elif client.program:
+        yield Check("client_program", "warn", "", f"{client.title} is not on PATH (the program {client.program})")
+    entry = None
+    for scope in client.servers:
+        try:
+            entry = entry or _entry(client, scope, project, environ)
+        except errors.MemctlError as exc:
+            yield Check("client_config", "fail", scope, exc.message)
+    if entry is None:
+        message = f"{client.title} has no entry of memctl: memctl setup {name} makes it"
+        yield Check("client_entry", "fail", "", message)
+    else:
+        path = entry.wiring.place(client.servers[entry.wiring.scope])[0].path
+        yield Check("client_entry", "pass", entry.wiring.scope, f"The entry stands in {path} ({entry.wiring.scope})")
+        yield from _server(entry)
+        yield from _hooks(entry, environ)
+    if prove:
+        yield from _proof(client, program, entry, environ)
+
+
+def _entry(client: Client, scope: Scope, project: str, environ: Mapping[str, str]) -> Entry | None:
+    """What a scope has; None without an entry. Raises ClientFileRefused for a file that cannot be read."""
+    wiring = Wiring(client, scope, project, environ)
+    try:
+        found = wiring.server()
+    except ValueError as exc:
+        path = wiring.place(client.servers[scope])[0].path
+        raise errors.ClientFileRefused(path=path, reason=str(exc)) from exc
+    if not isinstance(found, dict):
+        return None
+    inner = found.get("transport", found)
+    words = [_literal(inner.get("command")), _literal(inner.get("args"))]
+    argv = [word for part in words for word in (part if isinstance(part, list) else [part]) if isinstance(word, str)]
+    variables = inner.get("env") or inner.get("environment")
+    db = variables.get("MEMCTL_DB", "") if isinstance(variables, dict) else ""
+    if "--db" in argv[:-1]:
+        db = argv[argv.index("--db") + 1]
+    return Entry(wiring, tuple(argv), str(db), _hooked(wiring))
+
+
+def _literal(value: Any) -> Any:
+    """A value of TOML as it is written, as data; any other is data already."""
+    if isinstance(value, str) and value[:1] in {'"', "'", "["}:
+        from ast import literal_eval
+
+        try:
+            return literal_eval(value)
+        except (ValueError, SyntaxError):
+            return value
+    return value
+
+
+def _hooked(wiring: Wiring) -> dict[str, list[str]]:
+    """The command lines of our hooks, by event; those of a plugin stand for all."""
+    client = wiring.client
+    plugin = client.plugin_path(wiring.scope, wiring.project, wiring.environ)
+    if plugin and os.path.isfile(plugin):
+        import json
+
+        with open(plugin, encoding="utf-8", errors="replace") as file:
+            said = next((line for line in file if line.startswith("const ARGV = ")), "")
+        try:
+            argv = json.loads(said.partition("= ")[2] or "[]")
+        except ValueError:
+            argv = []
+        return {event: [shlex.join(map(str, argv))] for event in TELLING if argv}
+    out: dict[str, list[str]] = {}
+    if client.hooks is None or wiring.scope not in client.hooks.places:
+        return out
+    held = wiring.hooks()
+    for event in TELLING:
+        theirs = client.hooks.events.get(event, ("", 0))[0]
+        of_event = held.get(theirs) if isinstance(held, dict) else None
+        lines = [line for one in (of_event if isinstance(of_event, list) else ()) for line in commands_of(one)]
+        if ours := [line for line in lines if wiring.is_ours(line)]:
+            out[event] = ours
+    return out
+
+
+# --- what the entry runs ----------------------------------------------------------------------------------------------
+
+
+def _server(entry: Entry) -> Iterator[Check]:
+    """Whether the command of the entry runs, answers, and uses a store that is there."""
+    name, argv = entry.wiring.client.name, entry.argv
+    program = which(argv[0]) if argv else None
+    if program is None:
+        said = argv[0] if argv else "nothing"
+        yield Check("client_command", "fail", said, f"The entry runs {said}, which is not there: memctl setup {name}")
+        return
+    ours = os.path.realpath(own_command()[0]) == os.path.realpath(program)
+    yield (
+        Check("client_command", "pass", program, f"It runs this memctl: {program}")
+        if ours
+        else Check("client_command", "warn", program, f"It runs another memctl than this: {program}")
+    )
+    answer = shake_hands(argv)
+    if answer["ok"]:
+        tools = len(answer["tools"])
+        yield Check("client_handshake", "pass", str(tools), f"memctl {answer['version']} answers with {tools} tools")
+    else:
+        yield Check("client_handshake", "fail", "", f"The server does not answer: {answer['problem']}")
+    if not entry.db:
+        yield Check("client_store", "pass", "", "It uses the store of the folder that the client works in")
+    elif os.path.exists(entry.db):
+        yield Check("client_store", "pass", entry.db, f"It uses {entry.db}")
+    else:
+        message = f"It uses {entry.db}, which is not there yet: the first tool that stores something makes it"
+        yield Check("client_store", "warn", entry.db, message)
+
+
+def _hooks(entry: Entry, environ: Mapping[str, str]) -> Iterator[Check]:
+    """Whether the hooks are there, run, and are trusted where a client asks for that."""
+    client = entry.wiring.client
+    if client.hooks is None and not client.plugin:
+        message = f"{client.title} has no hooks: its model knows memory by its tools alone"
+        yield Check("client_hooks", "pass", "none", message)
+        return
+    missing = [event for event in TELLING if event not in entry.hooks]
+    if missing:
+        message = f"No hook tells the model what memory knows ({', '.join(missing)}): memctl setup {client.name}"
+        yield Check("client_hooks", "warn", ",".join(missing), message)
+        if len(missing) == len(TELLING):
+            return
+    lines = [line for of_event in entry.hooks.values() for line in of_event]
+    broken = [line for line in lines if not _is_runnable(line)]
+    if broken:
+        yield Check("client_hooks", "fail", broken[0], f"A hook runs what is not there: {broken[0]}")
+    elif not missing:
+        yield Check("client_hooks", "pass", ",".join(entry.hooks), f"Hooks are there: {', '.join(entry.hooks)}")
+    if client.name == "codex":
+        yield _codex_trust(entry, environ)
+
+
+def _is_runnable(line: str) -> bool:
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return False
+    return bool(words) and which(words[0]) is not None
+
+
+def _codex_trust(entry: Entry, environ: Mapping[str, str]) -> Check:
+    """Whether Codex has noted that its user trusts our hooks; it leaves others out without a word."""
+    wiring, hooks = entry.wiring, entry.wiring.client.hooks
+    assert hooks is not None  # noqa: S101 - Codex has hooks
+    path = wiring.place(hooks.places[wiring.scope])[0].path
+    home = environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+    try:
+        with open(os.path.join(home, "config.toml"), encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError:
+        text = ""
+    names = {"session-start": "session_start", "prompt": "user_prompt_submit"}
+    silent = [event for event in entry.hooks if f"{path}:{names[event]}:" not in text]
+    if silent:
+        message = "Codex runs hooks only when you trust them, and leaves these out: start codex once, and agree"
+        return Check("client_trust", "warn", ",".join(silent), message)
+    return Check("client_trust", "pass", "", "Codex has noted that you trust the hooks")
+
+
+# --- the proof --------------------------------------------------------------------------------------------------------
+
+
+def _proof(client: Client, program: str | None, entry: Entry | None, environ: Mapping[str, str]) -> Iterator[Check]:
+    """What one run of the client shows."""
+    from memctl.clients import prove
+
+    if client.name not in prove.RECIPES:
+        message = f"{client.title} has no command that answers one prompt, so it cannot be proven"
+        yield Check("client_proof", "warn", "", message)
+        return
+    if program is None:
+        yield Check("client_proof", "fail", "", f"{client.title} is not installed here, so nothing can be proven")
+        return
+    argv: Sequence[str] = entry.argv[: entry.argv.index("serve")] if entry and "serve" in entry.argv else own_command()
+    hooked = bool(entry.hooks) if entry else client.hooks is not None or bool(client.plugin)
+    try:
+        proof = prove.prove(client, program, argv, hooks=hooked, environ=environ, patience=prove.PATIENCE)
+    except OSError as exc:
+        yield Check("client_proof", "fail", "", f"It cannot be run: {exc.strerror or exc}")
+        return
+    known = "" if proof.version.startswith(client.version[:3]) else f"; what memctl knows is from {client.version}"
+    ran = f"{client.title} {proof.version or 'of a version that it does not say'}{known}"
+    if proof.problem:
+        yield Check("client_proof", "fail", proof.version, f"{ran} sent no request to a model: {proof.problem}")
+        return
+    assumed = "" if entry else " (it is not set up: this is what memctl setup would write)"
+    yield Check("client_proof", "pass", proof.version, f"{ran} was run, and sent {proof.requests} requests{assumed}")
+    if hooked:
+        waived = "; Codex was told to trust the hooks for this run" if client.name == "codex" else ""
+        yield (
+            Check("client_proof_hook", "pass", "", f"Proven: what is remembered was in the request, unasked{waived}")
+            if proof.unasked
+            else Check(
+                "client_proof_hook", "fail", "", "What is remembered was not in the request: the hooks do nothing"
+            )
+        )
+    yield (
+        Check("client_proof_tools", "pass", str(len(proof.offered)), "Proven: recall's answer was in the next request")
+        if proof.recalled
+        else Check("client_proof_tools", "fail", str(len(proof.offered)), "The model got no answer from recall")
+    )

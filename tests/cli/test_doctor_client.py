@@ -1,0 +1,181 @@
+"""memctl doctor --client, and --prove with a stand-in for a client: what is wrong is said, what works is shown."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memctl.clients import handshake
+from support import ok, run
+
+#: A client as Claude Code is one, as far as a proof needs it: it runs the hook, offers the tools, calls one, and says
+#: all of it to its model. Words in its name leave parts of that out.
+CLIENT = """
+import json, os, subprocess, sys, urllib.request
+if "--version" in sys.argv:
+    print("9.9.9 (stand-in)"); sys.exit()
+HOW = {how!r}
+if HOW == "dies":
+    sys.exit("no licence")
+home, prompt = os.environ["HOME"], sys.argv[sys.argv.index("-p") + 1]
+assert "SECRET" not in os.environ
+said = [{{"role": "user", "content": prompt}}]
+if HOW != "no hooks":
+    hooks = json.load(open(home + "/.claude/settings.json"))["hooks"]["UserPromptSubmit"]
+    line = hooks[0]["hooks"][0]["command"]
+    event = json.dumps({{"prompt": prompt, "session_id": "s", "hook_event_name": "UserPromptSubmit"}})
+    told = subprocess.run(line, shell=True, input=event, capture_output=True, text=True).stdout
+    said.append({{"role": "user", "content": json.loads(told)["hookSpecificOutput"]["additionalContext"]}})
+entry = json.load(open(home + "/.claude.json"))["mcpServers"]["memctl"]
+def ask(body):
+    url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
+    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode())) as answer:
+        return json.load(answer)
+body = {{"model": "m", "messages": said, "tools": [{{"name": "mcp__memctl__memory_recall"}}]}}
+block = ask(body)["content"][0]
+if HOW != "no tools":
+    hello = {{"protocolVersion": "2025-06-18", "capabilities": {{}}, "clientInfo": {{"name": "x", "version": "1"}}}}
+    lines = [
+        {{"id": 1, "method": "initialize", "params": hello}}, {{"method": "notifications/initialized"}},
+        {{"id": 2, "method": "tools/call", "params": {{"name": "memory_recall", "arguments": block["input"]}}}},
+    ]
+    told = subprocess.run(
+        [entry["command"], *entry["args"]], capture_output=True, text=True,
+        input="".join(json.dumps({{"jsonrpc": "2.0", **one}}) + "\\n" for one in lines),
+    ).stdout
+    said.append({{"role": "user", "content": told}})
+    ask(body)
+"""
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Puts a stand-in for Claude Code on PATH."""
+    os.makedirs("bin")
+    monkeypatch.setenv("PATH", os.path.abspath("bin") + os.pathsep + os.environ["PATH"])
+    monkeypatch.setenv("SECRET", "x")
+
+    def make(how: str = "") -> None:
+        path = Path("bin/claude")
+        path.write_text(f"#!{sys.executable}\n{CLIENT.format(how=how)}", encoding="utf-8")
+        path.chmod(0o700)
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def command(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The memctl that entries run, wherever tests run."""
+    path = os.path.abspath("memctl")
+    Path(path).write_text(f"#!{sys.executable}\nimport sys\nfrom memctl.__main__ import entry\nsys.exit(entry())\n")
+    os.chmod(path, 0o700)
+    monkeypatch.setattr(handshake, "own_command", lambda: [path])
+    monkeypatch.setattr("memctl.clients.examine.own_command", lambda: [path])
+    return [path]
+
+
+def checks(name: str, *flags: str) -> dict[str, tuple[str, str]]:
+    done = run("doctor", "--client", name, *flags, "--json")
+    data: Any = done.json()
+    found = {one["name"]: (one["status"], one["message"]) for one in data["checks"]}
+    assert done.code == (1 if data["status"] == "fail" else 0)
+    return found
+
+
+def test_a_client_without_an_entry() -> None:
+    found = checks("zed")
+    assert found["client_entry"] == ("fail", "Zed has no entry of memctl: memctl setup zed makes it")
+
+
+def test_a_client_that_was_set_up() -> None:
+    ok("setup", "claude")
+    found = checks("claude-code")
+    assert {name for name, (status, _) in found.items() if status != "pass"} <= {"client_program"}
+    assert {"client_entry", "client_command", "client_handshake", "client_store", "client_hooks"} <= set(found)
+
+
+@pytest.mark.parametrize(
+    "name", ["codex", "gemini", "opencode", "copilot", "qwen", "cline", "cursor", "windsurf", "llm"]
+)
+def test_what_setup_writes_doctor_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = {"ok": True, "version": "1", "tools": ["memory_recall"]}
+    monkeypatch.setattr(handshake, "shake_hands", lambda _argv: answer)
+    monkeypatch.setattr("memctl.clients.examine.shake_hands", lambda _argv: answer)
+    ok("--db", "notes.db", "setup", name)
+    found = checks(name)
+    assert found["client_command"][0] == "pass"
+    assert found["client_hooks"][0] == "pass"
+    assert found["client_store"] == (
+        "warn",
+        f"It uses {os.path.abspath('notes.db')}, which is not there yet: the first tool that stores something makes it",
+    )
+    assert ("client_trust" in found) == (name == "codex")
+
+
+def test_codex_trust_is_read() -> None:
+    ok("setup", "codex", "--no-hooks")
+    home = Path(os.environ["HOME"]) / ".codex"
+    assert checks("codex")["client_hooks"][0] == "warn"
+    ok("setup", "codex")
+    assert checks("codex")["client_trust"][0] == "warn"
+    with open(home / "config.toml", "a", encoding="utf-8") as file:
+        events = ("session_start", "user_prompt_submit")
+        file.writelines(f'\n[hooks.state."{home}/hooks.json:{event}:0:0"]\ntrusted_hash = "x"\n' for event in events)
+    assert checks("codex")["client_trust"][0] == "pass"
+
+
+def test_what_is_broken_is_named(command: list[str]) -> None:
+    ok("setup", "claude")
+    os.rename(command[0], "elsewhere")
+    found = checks("claude")
+    assert found["client_command"][0] == "fail"
+    assert found["client_hooks"][0] == "fail"
+    Path(command[0]).write_text("#!/bin/sh\nexit 3\n")
+    os.chmod(command[0], 0o700)
+    assert checks("claude")["client_handshake"][0] == "fail"
+    (Path(os.environ["HOME"]) / ".claude.json").write_text("{ no json", encoding="utf-8")
+    found = checks("claude")
+    assert found["client_config"][0] == "fail"
+    assert found["client_entry"][0] == "fail"
+
+
+def test_memory_that_reaches_the_model_is_proven(client: Callable[..., None]) -> None:
+    client()
+    ok("setup", "claude")
+    before = sorted(Path(os.environ["HOME"]).rglob("*"))
+    found = checks("claude", "--prove")
+    assert found["client_proof_hook"][0] == "pass"
+    assert found["client_proof_tools"][0] == "pass"
+    assert "9.9.9" in found["client_proof"][1]
+    assert [path for path in sorted(Path(os.environ["HOME"]).rglob("*")) if ".local" not in str(path)] == [
+        path for path in before if ".local" not in str(path)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("how", "failing"),
+    [("no hooks", "client_proof_hook"), ("no tools", "client_proof_tools"), ("dies", "client_proof")],
+)
+def test_what_does_not_reach_the_model_is_not_proven(how: str, failing: str, client: Callable[..., None]) -> None:
+    client(how)
+    found = checks("claude", "--prove")
+    assert {name for name, (status, _) in found.items() if status == "fail"} == {"client_entry", failing}
+    if how == "dies":
+        assert "no licence" in found["client_proof"][1]
+
+
+def test_a_proof_that_cannot_be_made_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "not installed" in checks("gemini", "--prove")["client_proof"][1]
+    assert checks("zed", "--prove")["client_proof"][0] == "warn"
+
+
+def test_flags_that_mean_nothing_are_refused() -> None:
+    assert run("doctor", "--prove").code == 1
+    assert run("doctor", "--client", "claude", "--fix").code == 1
+    assert run("doctor", "--client", "nobody").code == 1
+    assert json.loads(run("doctor", "--client", "nobody", "--json").notes)["error"] == "usage-error"
