@@ -1,6 +1,7 @@
 """Looking around: context, timeline, topics, review."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -122,6 +123,22 @@ def test_context_of_nothing_is_empty() -> None:
 
 
 # --- review -------------------------------------------------------------------------------------------------------
+
+
+def test_what_cites_a_text_that_has_changed_waits_with_the_change(tmp_path: Path) -> None:
+    code = tmp_path / "src" / "auth.py"
+    code.parent.mkdir()
+    code.write_text("def rotate():\n    return 60\n")
+    ok("sync", code.parent)
+    said = remember("Keys rotate hourly, as `rotate()` does.", "--cites", str(code))
+    assert ok("review").text == ""
+    code.write_text("def rotate():\n    return 90\n")
+    ok("sync", code.parent)
+    stale = entries()["stale"]
+    assert stale["id"] == said and "changed" in str(stale["why"])
+    assert {"-    return 60", "+    return 90"} <= set(stale["diff"])  # type: ignore[call-overload]
+    assert "1 decided" in at_terminal("v").notes
+    assert entries() == {}
 
 
 @pytest.fixture

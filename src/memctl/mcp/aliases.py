@@ -45,8 +45,7 @@ ALIASES: dict[str, Alias] = {
     "memory_supersede": Alias("memory_supersede", {"memory_type": "type"}),
     "memory_health": Alias("memory_stats"),
     "memory_build_context": Alias(
-        "memory_context",
-        {"project": "scope", "w_fts": "", "w_vec": "", "w_recency": "", "half_life": "", "weights": ""},
+        "memory_build_context", {"w_fts": "", "w_vec": "", "w_recency": "", "half_life": "", "weights": ""}
     ),
     # mem-context
     "forget": Alias("memory_forget"),

@@ -105,6 +105,12 @@ TABLE: dict[str, Row] = {
         "Print what answers a question, what of it is disputed, and when it was said, as one block",
         "Recall",
     ),
+    "build-context": Row(
+        "memctl.ops.recall.context",
+        "Recall memories with the conflicts between them and when they were said, as rekal does",
+        "Recall",
+        cli=False,
+    ),
     "review": Row("memctl.ops.look.review", "Go through what waits for a decision", "Look"),
     "timeline": Row("memctl.ops.look.timeline", "Show when things were said, and what was said last", "Look"),
     "topics": Row("memctl.ops.look.topics", "List what the store is about, as topics named by their words", "Look"),

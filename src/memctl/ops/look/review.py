@@ -9,13 +9,14 @@ from memctl.names import DEFAULT_SCOPE
 from memctl.operation import READ, WRITE, Arg, PlainResult, operation
 from memctl.parameters import seen_through
 from memctl.store.filters import Filters
+from memctl.store.items import overview
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
     from memctl.types import MemoryItem
 
-Kind = Literal["conflict", "held", "proposal", "duplicate"]
-KINDS: tuple[Kind, ...] = ("conflict", "held", "proposal", "duplicate")
+Kind = Literal["conflict", "stale", "held", "proposal", "duplicate"]
+KINDS: tuple[Kind, ...] = ("conflict", "stale", "held", "proposal", "duplicate")
 #: From this share of common words on, two statements are in the queue as near-duplicates.
 _ALIKE = 0.7
 #: Entries of a kind that are looked for.
@@ -28,13 +29,14 @@ _SKIP = {"s": "skip"}
 class ReviewEntry(NamedTuple):
     """Something to decide.
 
-    kind       conflict, held (by policy), proposal (gone soon unless it is kept),
+    kind       conflict, stale (what it cites has changed), held (by policy), proposal (gone soon unless it is kept),
                duplicate (may say one thing)
     id         what the commands take: of the conflict, or of the item
     items      the items that it is about
     why        what is the matter
     decisions  key -> what it means
     commands   key -> the command that does it
+    diff       of a stale one: what became of the text that it cites
     """
 
     kind: Kind
@@ -43,6 +45,7 @@ class ReviewEntry(NamedTuple):
     why: str
     decisions: dict[str, str]
     commands: dict[str, str]
+    diff: tuple[str, ...] = ()
 
 
 @operation(
@@ -66,10 +69,10 @@ def review(
 ) -> PlainResult:
     """Go through what waits for a decision.
 
-    In the queue are statements that contradict each other, what policy holds back, proposals that are gone soon unless
-    somebody keeps them, and statements that may say one thing. At a terminal each is shown, and a letter and Enter
-    decides; an empty line skips, q ends. Elsewhere each is printed with its id, and
-    the commands that decide. What was decided is one run: `memctl undo` takes it back.
+    In the queue are statements that contradict each other, those that cite what has changed (with what changed in it),
+    what policy holds back, proposals that are gone soon unless somebody keeps them, and statements that may say one
+    thing. At a terminal each is shown, and a letter and Enter decides; an empty line skips, q ends. Elsewhere each is
+    printed with its id, and the commands that decide. What was decided is one run: `memctl undo` takes it back.
     """
     can_ask = {"stdin", "stdout", "stderr"} <= ctx.tty and ctx.bounds is None and not (list_ or ctx.json)
     if not can_ask:
@@ -118,6 +121,7 @@ def _lines(entry: ReviewEntry, texts: dict[str, dict[str, Any]]) -> Iterator[str
     for item_id in entry.items:
         item = texts[item_id]
         yield f"  {item['created_at'][:_DAY]}  {item_id}  {one_line(item['content'], _SHOWN) or '(not shown)'}"
+    yield from (f"    {line}" for line in entry.diff)
     for key, command in entry.commands.items():
         yield f"    {entry.decisions[key]}: {command}"
 
@@ -135,6 +139,8 @@ def _ask(ctx: Context, entries: Sequence[ReviewEntry], texts: dict[str, dict[str
         for name, item_id in zip("abcdefgh", entry.items, strict=False):
             item = texts[item_id]
             ctx.warn(f"  {name}  {item['created_at'][:_DAY]}  {item_id}  {one_line(item['content'], _SHOWN)}")
+        for line in entry.diff:
+            ctx.warn(f"    {line}")
         keys = entry.decisions | _SKIP | {"q": "quit"}
         ctx.warn("  " + ", ".join(f"[{key}] {word}" for key, word in keys.items()))
         key = _key(ctx, keys)
@@ -169,6 +175,19 @@ def _decide_conflict(ctx: Context, entry: ReviewEntry, key: str) -> bool:
     if found is not None:
         service.decide(ctx.db, found, entry.decisions[key])
     return found is not None
+
+
+def _verify(ctx: Context, entry: ReviewEntry, key: str) -> bool:
+    """Say that a statement is right though what it cites has changed, or put it away."""
+    from memctl import citing
+    from memctl.lifecycle import correct
+
+    if key == "f":
+        return bool(correct.forget_items(ctx.db, [entry.id]))
+    with ctx.db.atomic():
+        correct.set_validation(ctx.db, [entry.id], "verified", "verify")
+        citing.renew(ctx.db, [entry.id])
+    return True
 
 
 def _release(ctx: Context, entry: ReviewEntry, key: str) -> bool:
@@ -224,6 +243,21 @@ def _conflicts(ctx: Context, filters: Filters) -> Iterator[ReviewEntry]:
         yield ReviewEntry("conflict", one.id, (one.a, one.b), one.why, meanings, commands)
 
 
+def _stale(ctx: Context, filters: Filters) -> Iterator[ReviewEntry]:
+    from memctl import citing
+
+    facts: dict[str, list[str]] = {}
+    for fact in citing.find_stale(ctx.db):
+        facts.setdefault(fact.item_id, []).append(fact.words)
+    passing = overview.passing_ids(ctx.db, filters.replace(injectable=True), list(facts)[:_MOST])
+    for item_id, words in facts.items():
+        if item_id in passing:
+            commands = {"v": f"memctl verify {item_id}", "f": f"memctl forget {item_id}"}
+            meanings = {"v": "it is still right", "f": "forget"}
+            diff = tuple(citing.stale_diff(ctx.db, item_id))
+            yield ReviewEntry("stale", item_id, (item_id,), "; ".join(words), meanings, commands, diff)
+
+
 def _held(ctx: Context, filters: Filters) -> Iterator[ReviewEntry]:
     from memctl.store import quarantine
 
@@ -270,8 +304,8 @@ def _duplicates(ctx: Context, filters: Filters) -> Iterator[ReviewEntry]:
 
 
 _SOURCES: dict[Kind, Callable[[Context, Filters], Iterator[ReviewEntry]]] = {
-    "conflict": _conflicts, "held": _held, "proposal": _proposals, "duplicate": _duplicates,
+    "conflict": _conflicts, "stale": _stale, "held": _held, "proposal": _proposals, "duplicate": _duplicates,
 }  # fmt: skip
 _DOERS: dict[Kind, Callable[[Context, ReviewEntry, str], bool]] = {
-    "conflict": _decide_conflict, "held": _release, "proposal": _keep, "duplicate": _let_newest_count,
+    "conflict": _decide_conflict, "stale": _verify, "held": _release, "proposal": _keep, "duplicate": _let_newest_count,
 }  # fmt: skip

@@ -80,6 +80,26 @@ def context(
     return PlainResult(data, lines, after=found.settle)
 
 
+@operation(
+    name="build-context",
+    access=READ,
+    tool="memory_build_context",
+    about="Recall memories for a question with the conflicts between them, as data.",
+    answer={"query": "string", "memories": "array", "conflicts": "array", "timeline_summary": "string"},
+)
+def build_context(
+    ctx: Context,
+    query: Annotated[str, Arg("the question")],
+    *,
+    project: Annotated[str | None, Arg("the scope to recall from", mcp_help="")] = None,
+    limit: Annotated[int, Arg("memories at most", ge=1, le=1000)] = 10,
+) -> PlainResult:
+    """Recall memories with the conflicts between them and when they were said, as rekal does."""
+    request = ReadRequest(scope=project) if project else ReadRequest()
+    done: PlainResult = context(ctx, query, request=request, limit=limit)
+    return done
+
+
 def _conflicts(ctx: Context, item_ids: "tuple[str, ...]", filters: Any) -> list[dict[str, Any]]:
     """The open conflicts between items of the block."""
     from memctl.ops.look.conflicts import conflict_rows

@@ -1,6 +1,6 @@
 """Many items at a time, without making items of them: their texts, and on which days they were made."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memctl.store.database import Database
 from memctl.store.filters import Filters, utc_of
@@ -30,6 +30,13 @@ def iterate_words(db: Database, filters: Filters, most: int) -> Iterator[tuple[s
         [most, *values],
     ):
         yield str(item_id), str(made or ""), str(text or ""), [] if tags == "[]" else load_strings(tags)
+
+
+def passing_ids(db: Database, filters: Filters, item_ids: Iterable[str]) -> set[str]:
+    """Those of these items that pass the filters."""
+    where, values = filters.where()
+    return {str(i) for (i,) in db.rows(f"SELECT i.id FROM memory_items AS i WHERE {where} AND i.id IN (?*)", values,
+                                       keys=item_ids)}  # fmt: skip
 
 
 def count_by_day(db: Database, filters: Filters) -> dict[str, int]:
