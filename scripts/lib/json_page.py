@@ -326,6 +326,11 @@ hooks.additionalContext|string|of eco-hint, alone: what the model is told
 hook.client|string|the client that asked
 hook.event|string|the event, in memctl's words
 hook.ids|array|ids of the items that it was given whole
+completion.script|string|what the shell evaluates
+completion.shell|string|the shell
+completion.words|array|the words that begin so
+shell-init.script|string|what the shell evaluates
+shell-init.shell|string|the shell
 scope.archived|integer|archived items that are moved
 scope.from|string|the scope that is moved
 scope.folder|string|the root of the project; in a store of a project, the store

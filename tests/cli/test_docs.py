@@ -46,7 +46,7 @@ def test_a_part_of_a_page() -> None:
 @pytest.mark.parametrize(
     ("words", "first"),
     [
-        (("scopes",), "## scope"),
+        (("tiers",), "## tier"),
         (("exit", "codes"), "# Errors and exit status"),
         (("block",), "## block"),
         (("glossary",), "# Glossary"),

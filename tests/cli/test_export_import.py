@@ -262,6 +262,7 @@ def test_a_dry_run_writes_nothing_and_counts_the_same(monkeypatch: pytest.Monkey
     dry = ok("import", "--dry-run", "--json", "--preserve-ids", stdin=jsonl(*lines)).json()
     assert exported() == before
     wet = load(*lines, argv=("--preserve-ids",))
+    assert str(wet.pop("run")).startswith("RUN-")
     assert dry == {**wet, "dry_run": True}
     assert (dry["imported"], dry["skipped_dedup"], dry["skipped_policy"], dry["errors"]) == (2, 2, 1, 1)
 

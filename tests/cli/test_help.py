@@ -7,11 +7,10 @@ import pytest
 from memctl.annotations import Annotated
 from memctl.cli import load
 from memctl.cli.help import SCREEN
-from memctl.cli.parser import GLOBALS
 from memctl.context import Context
 from memctl.names import Tier
 from memctl.operation import READ, Arg, operation
-from memctl.ops import GROUPS, TABLE, commands
+from memctl.ops import GLOBALS, GROUPS, TABLE, commands
 from support import Made, golden, ok, run
 
 

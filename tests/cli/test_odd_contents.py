@@ -88,3 +88,32 @@ def test_salvage_does_not_send_people_to_salvage(tmp_path: Path) -> None:
     taken = run("salvage", STORE, str(junk))
     assert (taken.code, "--force" in taken.notes) == (1, False)
     assert junk.stat().st_size == 5000
+
+
+def test_others_may_write_while_an_import_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    from memctl.lifecycle import import_
+
+    remember()
+    judge, written = import_._judge_line, []
+
+    def meanwhile(*given: object) -> object:
+        with closing(sqlite3.connect(STORE, timeout=0)) as other, other:
+            other.execute("UPDATE memory_items SET confidence = 0.7")
+            written.append(True)
+        return judge(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(import_, "_judge_line", meanwhile)
+    lines = "".join(json.dumps({"content": f"The port of worker {n} is {n}."}) + "\n" for n in range(5))
+    assert ok("import", "--json", stdin=lines.encode()).json()["imported"] == 5
+    assert len(written) == 5
+
+
+def test_an_import_is_one_run() -> None:
+    remember()
+    lines = "".join(json.dumps({"content": f"The port of worker {n} is {n}."}) + "\n" for n in range(1100))
+    done = ok("import", "--json", stdin=lines.encode()).json()
+    assert done["imported"] == 1100
+    ok("undo", done["run"])
+    assert [one["title"] for one in json.loads(ok("list", "--json").text)] == [SEA]
+    again = ok("import", "--json", "--dry-run", stdin=lines.encode()).json()
+    assert (again["imported"], "run" in again) == (1100, False)

@@ -15,7 +15,7 @@ from support import PATIENCE, ok
 _SLOW = """
 import sys, threading, time
 from memctl.cli import main
-from memctl.lifecycle import consolidate
+from memctl.lifecycle import consolidate, correct
 from memctl.store import backup, check, contents, quarantine, runs, salvage
 
 wait = threading.Event.wait
@@ -27,6 +27,7 @@ def slow(module, name):
 
 for module, name in (
     (backup, "back_up"), (backup, "vacuum"), (check, "check_store"), (consolidate, "plan"), (contents, "reset_store"),
+    (correct, "forget_items"), (correct, "edit_item"), (correct, "promote_items"), (correct, "set_validation"),
     (quarantine, "purge"), (runs, "undo"), (salvage, "salvage"),
 ):
     slow(module, name)
@@ -58,6 +59,7 @@ def store() -> str:
     "argv",
     [
         "backup copy.db", "vacuum", "doctor", "verify", "consolidate", "reset --yes", "purge ID --yes", "undo",
+        "forget ID", "tag ID +b", "promote ID", "retract ID", "verify ID",
         "salvage .memory/memory.db new.db",
     ],
 )  # fmt: skip

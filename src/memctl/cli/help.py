@@ -4,9 +4,8 @@ import os
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from memctl.cli.parser import GLOBALS, Option
 from memctl.operation import Operation, Param
-from memctl.ops import EVERYDAY, GROUPS, TABLE, commands
+from memctl.ops import EVERYDAY, GLOBALS, GROUPS, TABLE, Option, commands
 
 #: Exit codes that every command shares.
 EXITS = {

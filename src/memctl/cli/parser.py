@@ -12,34 +12,10 @@ from itertools import pairwise
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.errors import GlobalOptionInvalid, UsageError
 from memctl.operation import Operation, Param
+from memctl.ops import GLOBALS
 
 if TYPE_CHECKING:
     from typing import NoReturn
-
-
-class Option:
-    """A global option: a switch, or one that takes a value if it has a metavar."""
-
-    __slots__ = ("flags", "help", "metavar")
-
-    def __init__(self, flags: tuple[str, ...], help: str, metavar: str = "") -> None:
-        self.flags, self.help, self.metavar = flags, help, metavar
-
-
-#: Understood by every command, before or after its name.
-GLOBALS = (
-    Option(
-        ("--db",),
-        "the store (environment MEMCTL_DB; else the nearest .memory/memory.db upwards, else the personal one)",
-        "PATH",
-    ),
-    Option(("--config",), "the config file (else config.json beside the store)", "PATH"),
-    Option(("--json",), "print the result as JSON, and errors as JSON on stderr"),
-    Option(("-q", "--quiet"), "no remarks on stderr; warnings and errors stay"),
-    Option(("-v", "--verbose"), "print more: all of a help page, what a model says on stderr, an internal error whole"),
-    Option(("-h", "--help"), "show help and exit"),
-    Option(("--version",), "print the version and exit"),
-)
 
 
 #: More words than a command line has.

@@ -12,8 +12,8 @@ complete export keeps its ids in any case, and brings what stands beside its ite
 """
 
 import os
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 #: Lines that are in memory at once.
 BATCH = 1000
+#: Bytes of judged lines that stay in memory until the last one is judged.
+_IN_MEMORY = 32 * 1024 * 1024
 #: Lines with problems that are told one by one; the counts say the rest.
 _MOST_TOLD = 20
 #: The tool that took a model's line, where the line may name no source of its own.
@@ -85,6 +87,8 @@ class _ItemKey(NamedTuple):
     place: tuple[str, ...]
 
 
+#: Lines as they may be stored, records with where they stand.
+_Batch = list[_JudgedLine | tuple[str, RecordLine]]
 #: A line as it lies in a file, as a reader of another format has made it (a value, or why there is none), or None for
 #: one that is too long.
 GivenLine = bytes | dict[str, object] | InvalidLine | None
@@ -101,7 +105,7 @@ def import_lines(
     warn: Callable[[str], None],
     progress: Callable[[str], None] = lambda _: None,
 ) -> ImportCounts:
-    """Import every line, in one transaction; the counts.
+    """Import every line, in one transaction; the counts. All lines are judged before it begins.
 
     lines    where each stands (the number of a line, or words), and what stands there
     db       None for a store that does not exist yet (only in a dry run)
@@ -111,21 +115,15 @@ def import_lines(
     warn     takes one line per problem
     """
     run = _ImportRun(db, policy, preserve_ids=preserve_ids, dry_run=dry_run, vouched=vouched, warn=warn)
-    writes = db is not None and not dry_run
-    with events.judged_write(db, policy.switches) if db is not None and writes else nullcontext():
-        if db is not None and writes:
+    batches = run.read_batches(lines, progress)
+    if db is None or dry_run:
+        for read in batches:
+            run.take_batch(None, read)
+    else:
+        with _set_aside(batches) as judged, events.judged_write(db, policy.switches):
             run.records.begin(db)
-        numbered = iter(lines)
-        while batch := list(islice(numbered, BATCH)):
-            read = [line for at, data in batch if (line := run.read_line(_name_place(at), data)) is not None]
-            chosen = run.choose_lines([line for line in read if isinstance(line, _JudgedLine)])
-            if db is not None and writes:
-                run.write_lines(db, chosen)
-            for line in read:
-                if not isinstance(line, _JudgedLine):
-                    run.take_record(*line)
-            progress(f"[import] {run.counts.total_lines} lines")
-        if db is not None and writes:
+            for read in judged:
+                run.take_batch(db, read)
             run.finish(db)
     if run.told > _MOST_TOLD:
         warn(f"[import] … and {run.told - _MOST_TOLD} more lines with problems")
@@ -133,6 +131,23 @@ def import_lines(
         count = f"{run.records.orphans} time(s) a record stands beside an item that is not here"
         warn(f"[import] {count}; memctl doctor --fix takes such records away")
     return run.counts
+
+
+@contextmanager
+def _set_aside(batches: "Iterator[_Batch]") -> "Iterator[Iterator[_Batch]]":
+    """The batches once more, when all of them are read and judged: nobody waits for the lock meanwhile.
+
+    What is too much for memory lies in a file without a name.
+    """
+    import pickle
+    from tempfile import SpooledTemporaryFile
+
+    with SpooledTemporaryFile(_IN_MEMORY) as aside:
+        count = 0
+        for count, read in enumerate(batches, 1):  # noqa: B007 - how many there were
+            pickle.dump(read, aside)
+        aside.seek(0)
+        yield (pickle.load(aside) for _ in range(count))  # noqa: S301 - what was written just now
 
 
 class _ImportRun:
@@ -176,6 +191,24 @@ class _ImportRun:
         self.told += 1
         if self.told <= _MOST_TOLD:
             self.warn(f"[import] {message}")
+
+    def read_batches(
+        self, lines: Iterable[tuple[int | str, GivenLine]], progress: Callable[[str], None]
+    ) -> "Iterator[_Batch]":
+        """The lines that may be stored, judged, as many at a time as are in memory at once."""
+        numbered = iter(lines)
+        while batch := list(islice(numbered, BATCH)):
+            yield [line for at, data in batch if (line := self.read_line(_name_place(at), data)) is not None]
+            progress(f"[import] {self.counts.total_lines} lines")
+
+    def take_batch(self, db: Database | None, read: "_Batch") -> None:
+        """Bring a batch in; without a store to write to, only count."""
+        chosen = self.choose_lines([line for line in read if isinstance(line, _JudgedLine)])
+        if db is not None:
+            self.write_lines(db, chosen)
+        for line in read:
+            if not isinstance(line, _JudgedLine):
+                self.take_record(*line)
 
     # --- one line ------------------------------------------------------------------------------------------------
 

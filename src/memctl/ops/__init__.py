@@ -26,6 +26,31 @@ class Row:
         return found
 
 
+class Option:
+    """A global option: a switch, or one that takes a value if it has a metavar."""
+
+    __slots__ = ("flags", "help", "metavar")
+
+    def __init__(self, flags: tuple[str, ...], help: str, metavar: str = "") -> None:
+        self.flags, self.help, self.metavar = flags, help, metavar
+
+
+#: Understood by every command, before or after its name.
+GLOBALS = (
+    Option(
+        ("--db",),
+        "the store (environment MEMCTL_DB; else the nearest .memory/memory.db upwards, else the personal one)",
+        "PATH",
+    ),
+    Option(("--config",), "the config file (else config.json beside the store)", "PATH"),
+    Option(("--json",), "print the result as JSON, and errors as JSON on stderr"),
+    Option(("-q", "--quiet"), "no remarks on stderr; warnings and errors stay"),
+    Option(("-v", "--verbose"), "print more: all of a help page, what a model says on stderr, an internal error whole"),
+    Option(("-h", "--help"), "show help and exit"),
+    Option(("--version",), "print the version and exit"),
+)
+
+
 #: The groups of `memctl --help`, in order.
 GROUPS = ("Start", "Connect", "Write", "Recall", "Look", "Change", "Move", "Care")
 
@@ -45,6 +70,8 @@ TABLE: dict[str, Row] = {
         "memctl.ops.connect.hook", "Tell a client's model what memory knows, at an event of the client", "Connect"
     ),
     "hooks": Row("memctl.ops.connect.hooks", "Nudge, guard or log what a client's tools do, as its hook", "Connect"),
+    "completion": Row("memctl.ops.connect.shell", "Print what makes a shell complete memctl's words", "Connect"),
+    "shell-init": Row("memctl.ops.connect.shell", "Print shortcuts and settings for a shell to evaluate", "Connect"),
     "ingest": Row(
         "memctl.ops.write.ingest", "Store documents as raw passages, kept out of recall until promoted", "Write"
     ),

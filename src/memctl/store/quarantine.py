@@ -130,7 +130,9 @@ def purge(db: Database, item_ids: Sequence[str], reason: str, *, bury: bool = Fa
     bury  their words leave a tombstone, so that nothing brings them back
     """
     overwrite_deleted(db)
-    with for_good(db, item_ids, purged=len(item_ids)):
+    about = "SELECT id FROM memory_conflicts WHERE a_id IN (?*) OR b_id IN (?*)"
+    gone = [str(row[0]) for row in db.rows(about, keys=item_ids)]  # conflicts, which go with their items
+    with for_good(db, [*item_ids, *gone], purged=len(item_ids)):
         going = items.get_many(db, item_ids)
         if bury:
             tombstones.bury(db, going)

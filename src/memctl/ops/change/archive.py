@@ -66,7 +66,8 @@ def forget(
     kept = {item_id for item_id, _ in left}
     ids = [item.id for item in found if item.id not in kept]
     if not wanted.dry_run:
-        ids = correct.forget_items(ctx.db, ids, why)
+        with ctx.at_work("forget"):
+            ids = correct.forget_items(ctx.db, ids, why)
     return report_changes(ctx, "forget", ids, left, done="forgotten", dry_run=wanted.dry_run)
 
 
@@ -104,7 +105,8 @@ def restore(
     left += [(item.id, "its time in quarantine is over") for item in over]
     ids = [item.id for item in found if correct.is_gone(item) and item not in over]
     if not wanted.dry_run:
-        back = correct.restore_items(ctx.db, ids)
+        with ctx.at_work("restore"):
+            back = correct.restore_items(ctx.db, ids)
         there = {item.id for item in items.get_many(ctx.db, filter(None, back.values())) if not item.archived}
         for item_id, newer in back.items():
             if newer in there:

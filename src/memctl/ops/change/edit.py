@@ -234,7 +234,7 @@ def tag(
     given = [word for word in words if word == "-" or word[:1] not in "+-"] or None
     chosen = [item.id for item in select_items(ctx, "tag", given, wanted)]
     changed, left = [], []
-    with ctx.db.atomic():
+    with ctx.at_work("tag"), ctx.db.atomic():
         for item in items.get_many(ctx.db, chosen):
             tags = [one for one in clean.union(item.tags, map(clean.one_line, plus)) if one.casefold() not in gone]
             done = correct.edit_item(ctx.db, ctx.policy, item.id, {"tags": tags}, dry_run=wanted.dry_run)

@@ -75,7 +75,8 @@ def promote(
         before = {item.id: item.tier for item in items.get_many(ctx.db, going)}
         done = [correct.Promoted(i, before[i], tier, released=standings[i].state == "raw") for i in going]
     else:
-        done = correct.promote_items(ctx.db, going, tier)
+        with ctx.at_work("promote"):
+            done = correct.promote_items(ctx.db, going, tier)
     for item, why in left[:MOST_TOLD]:
         ctx.note(f"[promote] {item.id}: {why}")
     rows = [{"id": one.id, "from_tier": one.from_tier, "to_tier": one.to_tier} for one in done]

@@ -175,7 +175,8 @@ def retract(
     ids = [item.id for item in found if item.validation != "retracted"]
     left = [(item.id, "retracted already") for item in found if item.validation == "retracted"]
     if not wanted.dry_run:
-        ids = correct.set_validation(ctx.db, ids, "retracted", "retract", why)
+        with ctx.at_work("retract"):
+            ids = correct.set_validation(ctx.db, ids, "retracted", "retract", why)
     return report_changes(ctx, "retract", ids, left, done="retracted", dry_run=wanted.dry_run)
 
 
@@ -223,6 +224,7 @@ def verify(
     held = [item.id for item in found if standings[item.id].is_held]
     left += [(i, "policy holds it back; memctl quarantine release lets it go first") for i in held]
     right = [item.id for item in found if item.validation != "verified" and item.id not in held]
-    verified = correct.set_validation(ctx.db, right, "verified", "verify", why)
+    with ctx.at_work("verify"):
+        verified = correct.set_validation(ctx.db, right, "verified", "verify", why)
     ids = [item.id for item in found if item.id in verified or item.id in renewed]
     return report_changes(ctx, "verify", ids, left, done="verified")

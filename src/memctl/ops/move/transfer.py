@@ -273,6 +273,7 @@ class Imported(Result):
 
     counts: "ImportCounts"
     dry_run: bool
+    run: dict[str, str]
 
     def settle(self) -> None:
         """Raise NothingImported, after the counts were printed: some lines had errors, or policy refused them all."""
@@ -293,6 +294,7 @@ class Imported(Result):
             "skipped_policy": done.skipped_policy, "errors": done.errors, "skipped_conflict": done.skipped_conflict,
             "merged": done.merged, "restored": done.restored, "redacted": done.redacted,
             "quarantined": done.quarantined, "dry_run": self.dry_run, "records": dict(sorted(done.records.items())),
+            **self.run,
         }  # fmt: skip
 
 
@@ -356,7 +358,7 @@ def import_(
         f"[import]{' (dry run)' if acting.dry_run else ''} {counts.imported} imported, {counts.skipped_dedup} dedup, "
         f"{counts.skipped_policy} policy, {counts.errors} error(s)"
     )
-    return Imported(counts=counts, dry_run=acting.dry_run)
+    return Imported(counts=counts, dry_run=acting.dry_run, run={} if acting.dry_run else ctx.run_key())
 
 
 @contextmanager
