@@ -159,7 +159,6 @@ FEW: dict[str, Callable[[], None]] = {
     "one text to embed": python(lambda db: vectors.texts_to_embed(db, IDS[:1], PROJECT)),
     "cosines": python(lambda db: vectors.cosines(db, VECTOR, IDS, "m", PROJECT)),
     "conflicts of some items": python(lambda db: conflicts.conflicts_of(db, IDS, PROJECT)),
-    "conflicts": python(lambda db: conflicts.list_conflicts(db, PROJECT)),
     "history": python(lambda db: items.revisions(db, IDS[0])),
     "events of an item": python(lambda db: events.list_events(db, IDS[0])),
     "writes of an item": python(lambda db: events.list_events(db, IDS[0], "write")),
