@@ -138,9 +138,11 @@ last_sync_at|string?|when it was last synced
 last_verify|string?|when the store was last checked
 latest|string?|when the newest one was made
 left|integer|items that still need a vector
+level|string|what is listed: domain, room, shelf or card
 line|integer?|the line of the source where the snippet begins
 line_end|integer?|the last line of the passage
 line_start|integer?|the first line of the passage
+location|object|the pin: `item_id`, `domain`, `room`, `shelf`, `card`
 loop_iterations|integer|calls of the model
 lost|array|items that could not be saved
 matched|integer|items that match
@@ -173,6 +175,7 @@ passages|integer|passages of documents
 path|string|the folder or file
 per_extension|object|files by extension
 per_folder|object|files, chunks and size by folder
+pinned|boolean|whether it is pinned now
 places_completed|integer|passages whose place was noted now
 preserve_mounts|boolean|whether the mounts stay
 previous_tokenizer|string?|the tokenizer before
@@ -276,6 +279,7 @@ workspaces|array|the workspaces
 
 #: The same words for a key that means another thing in one command.
 _OTHERWISE = """
+browse.entries|array|what is there: `name`, `count`; cards: `id`, `title`, `type`, `tier`, `path`, `pinned`
 topics.items|integer|items that were looked at
 timeline.items|array|the newest items
 resolve.id|string|the conflict's id

@@ -154,6 +154,7 @@ JSON_OF = {
     "policy": "policy list",
     "quarantine": "quarantine list",
     "context": "context gateway",
+    "browse": "browse",
     "review": "review",
     "timeline": "timeline",
     "topics": "topics",

@@ -138,6 +138,11 @@ TABLE: dict[str, Row] = {
         "Recall",
         cli=False,
     ),
+    "browse": Row("memctl.ops.look.browse", "Walk along the items of a store: domains, rooms, shelves, cards", "Look"),
+    "palace-list": Row("memctl.ops.look.browse", "List where items stand, as RAGIX does", "Look", cli=False),
+    "palace-get": Row(
+        "memctl.ops.look.browse", "Say where an item stands, with the item, as RAGIX does", "Look", cli=False
+    ),
     "review": Row("memctl.ops.look.review", "Go through what waits for a decision", "Look"),
     "timeline": Row("memctl.ops.look.timeline", "Show when things were said, and what was said last", "Look"),
     "topics": Row("memctl.ops.look.topics", "List what the store is about, as topics named by their words", "Look"),
@@ -208,7 +213,7 @@ TABLE: dict[str, Row] = {
 
 
 #: Commands by the names that older programs gave them: they work, and no page shows them.
-ALIASES = {"pipe": "push"}
+ALIASES = {"pipe": "push", "palace": "browse"}
 #: What people type who know other programs, and the command that does it.
 MEANT = {
     "add": "remember", "save": "remember", "store": "remember", "note": "remember", "put": "remember",

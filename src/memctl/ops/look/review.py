@@ -52,7 +52,7 @@ class ReviewEntry(NamedTuple):
     access=WRITE,
     examples=(
         "memctl review                       # at a terminal: one decision after the other",
-        "memctl review --list --kind conflict,held",
+        "memctl review list --kind conflict,held",
         "memctl review --json | jq -r '.entries[].commands[]'",
     ),
     exits={0: "also when nothing waits"},
@@ -61,7 +61,7 @@ def review(
     ctx: Context,
     *,
     kind: Annotated[list[Kind] | None, Arg("only these kinds", "--kind", comma=True)] = None,
-    list_: Annotated[bool, Arg("only list what waits, at a terminal too", "--list")] = False,
+    list_: Annotated[bool, Arg("only list what waits, at a terminal too", "--list", word="list")] = False,
     scope: Annotated[str, Arg("of this scope and of the scope global", "--scope")] = DEFAULT_SCOPE,
     all_scopes: Annotated[bool, Arg("of every scope", "--all-scopes")] = False,
     workspace: Annotated[str | None, Arg("of what this saved view reads", "-w", "--workspace", metavar="NAME")] = None,

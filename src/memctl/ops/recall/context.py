@@ -45,7 +45,9 @@ def context(
             scope={"mcp_help": "", "mcp": "full"},
         ),
     ],
-    limit: Annotated[int, Arg("items of the block at most", "-n", "--limit", ge=1, le=1000, mcp="full")] = 50,
+    limit: Annotated[
+        int, Arg("items of the block at most", "-n", "--limit", aliases=("-k",), ge=1, le=1000, mcp="full")
+    ] = 50,
 ) -> PlainResult:
     """Print what answers a question, what of it is disputed, and when it was said, as one block.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from memctl.annotations import Any, NamedTuple
 from memctl.store.database import Database
 from memctl.store.filters import Filters, utc_of
 from memctl.store.items.items import load_strings
@@ -30,6 +31,42 @@ def iterate_words(db: Database, filters: Filters, most: int) -> Iterator[tuple[s
         [most, *values],
     ):
         yield str(item_id), str(made or ""), str(text or ""), [] if tags == "[]" else load_strings(tags)
+
+
+class ItemPlace(NamedTuple):
+    """Where an item stands: domain, room, shelf and card; and whether somebody pinned it there."""
+
+    id: str
+    title: str
+    type: str
+    tier: str
+    path: tuple[str, ...]
+    pinned: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields; the path as one text."""
+        return self._asdict() | {"path": "/".join(self.path)}
+
+
+def iterate_places(db: Database, filters: Filters, only: str = "") -> Iterator[ItemPlace]:
+    """Where the items that pass the filters stand, newest first: where they are pinned, else by first tag and type.
+
+    only  the id of the one that is asked for
+    """
+    where, values = filters.where()
+    if only:
+        where, values = f"{where} AND i.id = ?", [*values, only]
+    for item_id, title, kind, tier, tags, entities, *pin in db.each(
+        "SELECT i.id, CAST(i.title AS TEXT), i.type, i.tier, i.tags, i.entities, p.domain, p.room, p.shelf, p.card "
+        "FROM memory_items AS i LEFT JOIN memory_palace_locations AS p ON p.item_id = i.id "
+        f"WHERE {where} ORDER BY i.created_at DESC, i.id",
+        values,
+    ):
+        names = next((found for held in (tags, entities) if held != "[]" and (found := load_strings(held))), ["misc"])
+        room = "-".join(names[0].lower().replace("/", " ").split()) or "misc"
+        own = ("default", room, str(kind), str(item_id))
+        path = tuple(str(part or usual) for part, usual in zip(pin, own, strict=True)) if pin[0] is not None else own
+        yield ItemPlace(str(item_id), str(title or ""), str(kind), str(tier), path, pin[0] is not None)
 
 
 def passing_ids(db: Database, filters: Filters, item_ids: Iterable[str]) -> set[str]:
