@@ -41,20 +41,21 @@ def measure(house: House, items: int, runs: int, calls: int) -> Iterator[Row]:
     """All of it on one store of `items` items; beside the SDK and over HTTP where this interpreter has the SDK."""
     has_sdk = find_spec("mcp") is not None
     db = house.store("mcp")
-    env = os.environ | {"HOME": str(house.folder), "PYTHONPATH": str(ROOT / "src")}
     path = house.folder / "mcp.jsonl"
     write_items(path, items)
-    memctl = [sys.executable, "-m", "memctl"]
-    subprocess.run([*memctl, "import", str(path), "--db", db, "-q"], env=env, check=True)
-    serve = [*memctl, "serve", "--db", db, "--no-rate-limit", "--audit-log", os.devnull]
+    subprocess.run(house.command("import", str(path), "--db", db, "-q"), env=house.env, check=True)
+    options = ["serve", "--db", db, "--no-rate-limit", "--audit-log", os.devnull]
+    serve = house.command(*options)
     bare = [sys.executable, "-c", BARE] if has_sdk else []
-    yield from _start(serve, bare, env, runs)
-    yield from _stdio(serve, bare, env, min(2000, 2 * calls))
-    yield from _warm(serve, env, items, calls)
-    yield from _counting(serve, env, items, min(300, calls))
+    yield from _start(serve, bare, house.env, runs)
+    yield from _stdio(serve, bare, house.env, min(2000, 2 * calls))
+    yield from _warm(serve, house.env, items, calls)
+    yield from _counting(serve, [house.python, "-c", AT_ONCE, *options], house.env, items, min(300, calls))
     if not has_sdk:
         raise Skipped("the MCP SDK is not installed for this interpreter: nothing over HTTP")
-    yield from _http(serve, env, db, memctl, min(50, calls // 25))
+    env = os.environ | {"HOME": str(house.folder), "PYTHONPATH": str(ROOT / "src")}
+    memctl = [sys.executable, "-m", "memctl"]
+    yield from _http([*memctl, *options], env, db, memctl, min(50, calls // 25))
 
 
 class Pipe:
@@ -147,10 +148,10 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def _counting(serve: list[str], env: dict[str, str], items: int, calls: int) -> Iterator[Row]:
+def _counting(serve: list[str], at_once: list[str], env: dict[str, str], items: int, calls: int) -> Iterator[Row]:
     """What it is worth to count uses together."""
     found = []
-    for command in (serve, [sys.executable, "-c", AT_ONCE, *serve[3:]]):
+    for command in (serve, at_once):
         server = Pipe(command, env)
         found.append(statistics.quantiles(_recalls(server, calls), n=20))
         server.end()

@@ -292,6 +292,7 @@ PAGES: dict[Path, Callable[[], Iterator[str]]] = {
     ROOT / "README.md": readme_page,
     DOCS / "question-to-block.svg": picture("question_to_block"),
     DOCS / "item-states.svg": picture("item_states"),
+    DOCS / "fact-life.svg": picture("fact_life"),
 }
 
 

@@ -64,6 +64,7 @@ default|any|the value without a setting
 digest|string|the page as text
 documents|array|each folder or file: `path`, `files`, `passages`, `updated_at`
 dry_run|boolean|true when nothing was done
+dst_id|string|the item that the relation leads to
 duplicate|integer|statements that were known already
 duration_seconds|number|how long it took
 eco_mode|string|on, off, or disabled
@@ -143,6 +144,7 @@ line|integer?|the line of the source where the snippet begins
 line_end|integer?|the last line of the passage
 line_start|integer?|the first line of the passage
 location|object|the pin: `item_id`, `domain`, `room`, `shelf`, `card`
+links|array|each link: `relation`, `direction` (out or in), the other item's `id` and `title`, `created_at`
 loop_iterations|integer|calls of the model
 lost|array|items that could not be saved
 matched|integer|items that match
@@ -191,6 +193,8 @@ recall_items_used|integer|items that the model was given
 records|object|what else came in, by kind
 redacted|integer|items in which a secret was blotted out
 rejected|integer|statements that policy refused
+related|array|each item: `relation` (of a link, or near_text, near_place, near_time), `direction`, `id`, `title`
+relation|string|how the first item relates to the other one
 released|integer|items that the store says a person released
 removed|string|what was removed
 replaced|string|the item that this one replaces
@@ -206,6 +210,7 @@ session_id|string|the conversation
 sessions|array|the conversations
 settings|array|each setting: `key`, `value`, `origin`
 similar|array|each item that it nearly repeats or contradicts: `id`, `why`, and the `conflict`
+similar.items|array|each item: `id`, `score` (0 to 1), `title`, `type`, `tier`
 similarity_score|number|how alike the texts are, 0 to 1
 skipped_conflict|integer|lines whose id is that of another item
 skipped_dedup|integer|lines that were known already
@@ -215,6 +220,7 @@ source|string|a document's path, else what said it
 source_kind|string|what kind of source: doc, chat, tool, mixed, web, …
 sources|array|what the model was given, as `path:lines`
 spend|object|`calls`, `tokens_in`, `tokens_out`, `seconds`
+src_id|string|the item that relates to the other one
 staleness|object|how old the files are
 standing|string|injectable, raw, quarantined or retracted
 start|string?|the first day

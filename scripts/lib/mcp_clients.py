@@ -21,7 +21,6 @@ SERVE = [sys.executable, "-m", "memctl", "serve"]
 #: What the inspector is asked, and what must stand in its answer.
 ASKED = (
     (["tools/list"], '"memory_recall"'),
-    (["tools/call", "--tool-name", "memory_status"], '"db_exists": true'),
     (
         [
             "tools/call",
@@ -34,6 +33,7 @@ ASKED = (
         ],
         '"action": "accept"',
     ),
+    (["tools/call", "--tool-name", "memory_status"], '"db_exists": true'),
     (
         ["tools/call", "--tool-name", "memory_recall", "--tool-arg", "query=when do we deploy?"],
         "We deploy on Tuesdays.",

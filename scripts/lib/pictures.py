@@ -1,4 +1,4 @@
-"""The pictures of the documentation as SVG: how a question becomes a block, and the states of an item.
+"""The pictures of the documentation as SVG: how a question becomes a block, the states of an item, the life of a fact.
 
 A picture is text that this script writes: no library, the same bytes each time, readable on light and dark pages. Moves
 between states are named by the commands that make them, and only by those that there are.
@@ -181,3 +181,21 @@ def _ends(start: str, end: str) -> tuple[float, float, float, float]:
         spread = {"archived": 4, "superseded": 22, "retracted": 40, "expired": 56}.get(end, 31)
         return x1 + WIDTH, y1 + (spread if start == "injectable" else 31), x2, y2 + (24 if end == "archived" else 31)
     return x1, y1 + 31, x2 + WIDTH, y2 + 31
+
+
+def fact_life() -> Iterator[str]:
+    """How a fact is born, cited, found stale, renewed, contradicted and replaced."""
+    yield from picture(880, 250, "The life of a fact", _life())
+
+
+def _life() -> Iterator[str]:
+    yield from box(20, 30, 170, 62, "good", "born, and cites", "tied to lines and", "definitions it names")
+    yield from box(340, 30, 190, 62, "held", "stale", "recall says so, and ranks", "it behind fresh ones")
+    yield from box(680, 30, 180, 62, "good", "renewed", "its text is back, or a", "person vouches for it")
+    yield from box(340, 160, 190, 62, "held", "contradicted", "both sides, until", "somebody decides")
+    yield from box(680, 160, 180, 62, "box", "replaced", "archived; the new one", "says what it replaces")
+    yield arrow(190, 61, 336, 61, "sync")
+    yield arrow(530, 61, 676, 61, "sync, verify")
+    yield arrow(105, 92, 336, 190, "remember, link", (170, 160))
+    yield arrow(530, 190, 676, 190, "resolve")
+    yield arrow(530, 80, 676, 170, "supersede", (640, 118))

@@ -105,7 +105,7 @@ class _Tie:
                 item_id, number, one.kind, one.cited, int(is_given), path,
                 place.symbol if place else one.target if one.kind == "symbol" else "",
                 place.start if place else None, place.end if place else None,
-                ids.content_hash(doc.text(place)) if doc and place else "",
+                doc.fingerprint(place) if doc and place else "",
                 json.dumps(self.holding(path, place)), "", state, "", now,
             ))  # fmt: skip
         return out
@@ -262,7 +262,7 @@ def _name_of(row: CitationRow) -> str:
 
 
 def _is_text(row: CitationRow, doc: CitedDocument, place: CitedPlace) -> bool:
-    return ids.content_hash(doc.text(place)) == row.text_hash
+    return doc.fingerprint(place) == row.text_hash
 
 
 def _compared(row: CitationRow, doc: CitedDocument | None) -> CitationRow:
@@ -287,6 +287,21 @@ def _compared(row: CitationRow, doc: CitedDocument | None) -> CitationRow:
     if place is None:
         return row._replace(state="changed", moved_to="")
     return row._replace(state="fresh", moved_to="", line_start=place.start, line_end=place.end)
+
+
+def in_same_place(db: Database, item: MemoryItem) -> list[str]:
+    """Passages that an item cites, or that stand beside it in its document, then statements that cite the documents."""
+    if item.provenance.is_passage:
+        paths, near = [item.provenance.source_id], list[str]()
+        for file in corpus.get_files(db, paths).values():
+            at = file.item_ids.index(item.id) if item.id in file.item_ids else -1
+            near += [file.item_ids[n] for n in (at - 1, at + 1) if at >= 0 and 0 <= n < len(file.item_ids)]
+    else:
+        rows = citations.of_items(db, [item.id]).get(item.id, [])
+        paths = list(dict.fromkeys(row.path for row in rows if row.path))
+        near = [item_id for row in rows for item_id in json.loads(row.passages)]
+    others = [row.item_id for row in citations.at_paths(db, paths)]
+    return [one for one in dict.fromkeys((*near, *others)) if one != item.id]
 
 
 # --- what is stale ----------------------------------------------------------------------------------------------------

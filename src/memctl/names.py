@@ -5,6 +5,9 @@ from memctl.annotations import Literal, args_of
 Tier = Literal["stm", "mtm", "ltm"]
 ItemType = Literal["fact", "decision", "definition", "constraint", "pattern", "todo", "pointer", "note"]
 Validation = Literal["unverified", "verified", "contested", "retracted"]
+LinkRelation = Literal[
+    "supersedes", "contradicts", "supports", "refines", "derived_from", "depends_on", "references", "related_to"
+]
 SourceKind = Literal["chat", "doc", "tool", "mixed"]
 SearchStrategy = Literal["AND", "REDUCED_AND", "PREFIX_AND", "OR_FALLBACK", "LIKE"]
 PolicyAction = Literal["accept", "redact", "quarantine", "reject"]

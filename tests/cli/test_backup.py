@@ -1,5 +1,6 @@
 """memctl backup, vacuum and salvage: a checked copy, a smaller file, and what is left of a damaged store."""
 
+import json
 import os
 import shutil
 import sqlite3
@@ -85,6 +86,14 @@ def test_the_report_is_golden(filled: list[str]) -> None:
     shown = ok("backup", "copy.db", "--json").text.replace(str(os.path.getsize("copy.db")), "<bytes>")
     golden("backup-json", shown)
     golden("salvage-json", ok("salvage", "copy.db", "new.db", "--json").text)
+
+
+def test_the_reports_of_care_are_golden(filled: list[str]) -> None:
+    golden("verify-store-json", ok("verify", "--json").text)
+    found = ok("vacuum", "--json").json()
+    golden("vacuum-json", json.dumps({key: type(value).__name__ for key, value in found.items()}, indent=2) + "\n")
+    checks = run("doctor", "--json").json()["checks"]
+    golden("doctor-json", "".join(f"{one['name']}: {', '.join(sorted(one))}\n" for one in checks))
 
 
 # --- vacuum --------------------------------------------------------------------------------------------------------

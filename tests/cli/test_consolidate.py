@@ -1,6 +1,7 @@
 """memctl consolidate: near-duplicates become one, what proved itself is promoted, what is over is archived."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,8 @@ def test_the_report_is_golden() -> None:
         )
     golden("consolidate-json", ok("consolidate", "--json", "--all-scopes").text)
     golden("consolidate", ok("consolidate").text)
+    shown = ok("consolidate", "--candidates", "--json").text
+    golden("consolidate-candidates-json", re.sub(r"\[[0-9a-f]{4,12}\]", "[<id>]", shown))
 
 
 def test_documents_with_one_tag_stay_as_they_are(tmp_path: Path) -> None:

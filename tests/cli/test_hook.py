@@ -231,3 +231,18 @@ def test_a_reader_that_has_gone_is_no_failure() -> None:
     )  # fmt: skip
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_in_the_personal_store_each_project_is_told_its_own() -> None:
+    Path(STORE).unlink()
+    ok("init", "--personal")
+    for name, port in (("one", "1111"), ("two", "2222")):
+        os.makedirs(f"{name}/.git")
+        ok("remember", f"The {name} zebra service listens on port {port}.", cwd=name)
+    ok("remember", "Every zebra service logs to the journal.", "--scope", "global", cwd="one")
+    start = told("session-start", cwd=os.path.abspath("one"))
+    assert "1111" in start
+    assert "journal" in start
+    assert "2222" not in start
+    assert "2222" in told("prompt", cwd=os.path.abspath("two"), prompt=ASKED)
+    assert "1111" not in told("prompt", cwd=os.path.abspath("two"), prompt=ASKED)

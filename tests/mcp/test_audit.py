@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from memctl.mcp.audit import AUDIT_SCHEMA_VERSION, PREVIEW_MAX_CHARS, AuditLogger, audit_detail
+from memctl.mcp.audit import AUDIT_SCHEMA_VERSION, PREVIEW_MAX_CHARS, AuditLogger, audit_detail, audit_outcome
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -273,3 +273,20 @@ def test_short_arguments_are_no_way_into_the_log_for_a_secret(tool: str) -> None
 def test_the_folder_of_the_log_must_be_there(scratch: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
         AuditLogger(os.path.join(scratch, "nowhere", "audit.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "outcome"),
+    [
+        ({"id": "MEM-2"}, "item-not-found", "not_found"),
+        ({"id": "MEM-1", "tier": "gold"}, "argument-invalid", "invalid_tier"),
+        ({"id": "MEM-1", "tier": ["ltm"]}, "argument-invalid", "invalid_tier"),
+        ({"id": 7}, "argument-invalid", "error"),
+        ({"id": "MEM-1"}, "tier-reached", "already_at_tier"),
+        ({"id": "MEM-1"}, "refused", "error"),
+    ],
+)
+def test_a_promotion_says_why_it_came_to_nothing(arguments: dict[str, Any], code: str, outcome: str) -> None:
+    answer = {"status": "error", "code": code}
+    assert audit_outcome("memory_promote", arguments, answer) == outcome
+    assert audit_outcome("memory_forget", arguments, answer) == "error"

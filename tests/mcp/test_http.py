@@ -468,6 +468,19 @@ def test_a_body_comes_through_in_one_piece() -> None:
     assert ask(app, body=[b"12345", b"", b"67890"]).body == b"local:10"
 
 
+def test_half_a_character_in_a_body_is_mended() -> None:
+    """As on standard input: the SDK's newer parser would call the body no JSON."""
+    seen: list[bytes] = []
+
+    async def noting(_scope: Any, receive: Any, send: Any) -> None:
+        seen.append((await receive())["body"])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    ask(Shield(noting), body=rb'{"a": "\ud83d \ud83d\ude00"}' + b"\xff")
+    assert seen == [rb'{"a": "\ufffd \ud83d\ude00"}' + "\ufffd".encode()]
+
+
 @pytest.mark.parametrize(
     ("headers", "body", "status"),
     [

@@ -39,6 +39,9 @@ DETAILS = {
     "memory_loop": "iterations stop_reason",
     "memory_consolidate": "merged archived",
     "memory_diff": "id1 identical",
+    "memory_link": "src_id dst_id relation",
+    "memory_related": "id total",
+    "memory_similar": "id total",
     "memory_promote": "id from_tier to_tier",
     "memory_reset": "dry_run preserve_mounts total_records",
     "memory_reindex": "tokenizer_changed items_indexed dry_run tokenizer_change",
@@ -47,7 +50,7 @@ DETAILS = {
     "memory_metrics": "",
     "memory_new_one": "",
 }
-OUTCOMES = {"ok", "error", "rejected", "rate_limited"}
+OUTCOMES = {"ok", "error", "rejected", "rate_limited", "not_found", "invalid_tier", "already_at_tier"}
 
 
 class Server:

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -205,3 +207,33 @@ def test_what_others_print_is_not_in_the_way() -> None:
         assert "8443" in answer["content"][0]["text"]
         server.popen.send_signal(signal.SIGHUP)
         assert server.end()[0] == 128 + signal.SIGHUP
+
+
+_UNIX_ONLY = ("fcntl", "grp", "pwd", "resource", "termios")
+
+
+def test_the_server_needs_nothing_that_only_unix_has() -> None:
+    """Without the modules that Windows lacks it stores, finds, and reads a folder."""
+    Path("docs").mkdir()
+    Path("docs/port.md").write_text("# Ports\n\nThe valve listens on 7421.\n")
+    program = f"import sys; sys.modules |= dict.fromkeys({_UNIX_ONLY!r}); from memctl.cli import main; sys.exit(main())"
+    calls = (
+        ("memory_write", {"title": "Deploys", "content": "We deploy on Tuesdays."}), ("memory_sync", {"path": "docs"}),
+        ("memory_recall", {"query": "deploy"}),
+    )  # fmt: skip
+    server = subprocess.Popen(
+        [sys.executable, "-c", program, "serve", "--db", "m.db"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert server.stdin is not None
+    assert server.stdout is not None
+    for number, (name, arguments) in enumerate(calls):
+        params = {"name": name, "arguments": arguments}
+        request = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+        server.stdin.write(json.dumps(request).encode() + b"\n")
+        server.stdin.flush()
+        result = json.loads(server.stdout.readline())["result"]
+        assert not result["isError"], result
+    assert "Tuesdays" in result["content"][0]["text"]
+    assert b"Traceback" not in server.communicate(timeout=PATIENCE)[1]
+    assert ok("search", "valve", "--db", "m.db", "--json").json()

@@ -50,6 +50,8 @@ def _dispatch(argv: list[str], console: Console) -> int:
     if given.version or given.help:
         return _about([name], console, given)
     if name in ("", "help"):
+        if rest[:1] == ["--man"]:
+            return _manual(rest[1:], console)
         words = [word for word in rest if word not in ("-v", "--verbose")]
         given.verbose = given.verbose or len(words) < len(rest)
         _about(words, console, given)
@@ -101,6 +103,16 @@ def _about(words: Sequence[str], console: Console, given: parser.Given) -> int:
         from memctl.ops.start.docs import find_topic
 
         console.page((find_topic(" ".join(words)) or load(name).summary).splitlines())
+    return 0
+
+
+def _manual(words: Sequence[str], console: Console) -> int:
+    """Print the manual page of a command, or of memctl, for man."""
+    from memctl.cli import manual
+
+    if len(words) > 1:
+        raise UsageError("help --man takes one command", command="help")
+    console.text(manual.manual(load(words[0])) if words else manual.overview(), verbatim=True)
     return 0
 
 

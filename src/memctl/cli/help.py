@@ -36,7 +36,7 @@ def overview(*, full: bool = False) -> Iterator[str]:
     if full:
         for group, names in groups.items():
             yield from _section(group, [(name, TABLE[name].summary) for name in names], column=14)
-        yield from _section("Global options (before or after the command)", map(_global, GLOBALS))
+        yield from _section("Global options (before or after the command)", map(global_row, GLOBALS))
         yield from _section("Exit status", ((str(code), words) for code, words in EXITS.items()), column=7)
         yield ""
         yield from textwrap.wrap("memctl help COMMAND (or memctl COMMAND --help) tells more about a command.", width())
@@ -58,12 +58,12 @@ def _global_line(title: str) -> Iterator[str]:
 
 def page(op: Operation, *, full: bool = False) -> Iterator[str]:
     """What `memctl COMMAND --help` prints: what fits a screen, and what it left out; `full`: all of it."""
-    options = [_row(param) for param in _options(op)]
+    options = [row(param) for param in options_of(op)]
     examples = [f"  {line}" for line in op.examples]
     exits = {code: EXITS[code] for code in (0, 1, 2)} | op.exits
     ends = [(str(code), words) for code, words in sorted(exits.items())]
     for few, shown, with_ends in _ways(len(options), len(examples)):
-        left = [param.label for param in _options(op)[shown:]]
+        left = [param.label for param in options_of(op)[shown:]]
         lines = [*_head(op, brief=bool(left)), *_section("Options", options[:shown])]
         if examples:
             lines += ["", "Examples", *examples[:few]]
@@ -88,17 +88,18 @@ def _ways(options: int, examples: int) -> Iterator[tuple[int, int, bool]]:
     yield from ((min(2, examples), shown, False) for shown in range(options - 1, -1, -1))
 
 
-def _options(op: Operation) -> list[Param]:
-    return [param for param in op.params() if param.arg.cli and not _goes_by_place(param)]
+def options_of(op: Operation) -> list[Param]:
+    """The parameters that have flags."""
+    return [param for param in op.params() if param.arg.cli and not goes_by_place(param)]
 
 
-def _head(op: Operation, *, brief: bool) -> Iterator[str]:
-    """The usage, `brief` or with every option, what the command does, and what goes by its place."""
-    placed = [param for param in op.params() if param.arg.cli and _goes_by_place(param)]
+def usage(op: Operation, *, brief: bool = False) -> Iterator[str]:
+    """How a command is called, `brief` or with every option."""
+    placed = [param for param in op.params() if param.arg.cli and goes_by_place(param)]
     parts = [_spelled(p, ()) if p.required else f"[{_spelled(p, ())}]" for p in placed]
     if any(param.arg.word for param in placed):  # either a thing, or a word that says what to do
         parts = [f"[{' | '.join(_spelled(p, ()) for p in placed)}]"]
-    for param in () if brief else _options(op):
+    for param in () if brief else options_of(op):
         text = _spelled(param, param.arg.flags[:1])
         parts.append(text if param.required else f"[{text}]")
     parts += ["[options]"] * brief
@@ -109,6 +110,11 @@ def _head(op: Operation, *, brief: bool) -> Iterator[str]:
             line = " " * len(head)
         line += f" {part}"
     yield line
+
+
+def _head(op: Operation, *, brief: bool) -> Iterator[str]:
+    """The usage, what the command does, and what goes by its place."""
+    yield from usage(op, brief=brief)
     yield ""
     yield from textwrap.wrap(op.summary + ".", width())
     rest = textwrap.dedent((op.fn.__doc__ or "").partition("\n")[2]).strip()
@@ -118,10 +124,13 @@ def _head(op: Operation, *, brief: bool) -> Iterator[str]:
             yield from paragraph.splitlines()
         else:
             yield from textwrap.wrap(paragraph, width())
-    yield from _section("Arguments", map(_row, placed))
+    yield from _section(
+        "Arguments", map(row, (param for param in op.params() if param.arg.cli and goes_by_place(param)))
+    )
 
 
-def _goes_by_place(param: Param) -> bool:
+def goes_by_place(param: Param) -> bool:
+    """Whether it is given by its place, or by a word."""
     return param.positional or bool(param.arg.word)
 
 
@@ -140,7 +149,8 @@ def _spelled(param: Param, flags: tuple[str, ...]) -> str:
     return f"{names} {value}" + (" ..." if param.many and not param.arg.comma else "")
 
 
-def _row(param: Param) -> tuple[str, str]:
+def row(param: Param) -> tuple[str, str]:
+    """A parameter as it is spelled, and its words."""
     name = param.metavar if param.positional else _spelled(param, param.arg.flags)
     more = list(_more(param))
     return name, param.arg.help + (f" ({'; '.join(more)})" if more else "")
@@ -164,7 +174,8 @@ def _more(param: Param) -> Iterator[str]:
         yield f"config {arg.config}"
 
 
-def _global(one: Option) -> tuple[str, str]:
+def global_row(one: Option) -> tuple[str, str]:
+    """The same of a global option."""
     return ", ".join(one.flags) + (f" {one.metavar}" if one.metavar else ""), one.help
 
 

@@ -217,7 +217,7 @@ class _Runner:
             program.start(argv, None, cwd=self.folder, env=self.env)
             program.exchange(ids.monotonic() + PREPARING)
         found = re.search(r"\d+\.\d+(\.\d+)?\S*", "".join(program.pieces))
-        return found[0] if found else ""
+        return found[0].rstrip(".,") if found else ""
 
     def run_client(
         self,

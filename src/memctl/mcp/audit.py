@@ -15,7 +15,7 @@ from threading import Lock
 from memctl import ids
 from memctl.annotations import TYPE_CHECKING, Any, args_of
 from memctl.mcp.guard import count_entries, json_bytes
-from memctl.names import SearchStrategy
+from memctl.names import TIERS, SearchStrategy
 from memctl.text import clean
 
 if TYPE_CHECKING:
@@ -188,6 +188,20 @@ _ANSWERS = {
         "items_indexed": "items_indexed",
     },
 }  # fmt: skip
+
+
+#: Why `memory_promote` did nothing, by the code of its answer.
+_NOT_PROMOTED = {"item-not-found": "not_found", "tier-reached": "already_at_tier"}
+
+
+def audit_outcome(tool: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
+    """What became of a call: ok, error, rejected, rate_limited; of a promotion also why there is nothing to promote."""
+    status, code = str(answer.get("status")), answer.get("code")
+    if tool == "memory_promote" and status == "error":
+        if code == "argument-invalid" and arguments.get("tier", TIERS[0]) not in TIERS:
+            return "invalid_tier"
+        return _NOT_PROMOTED.get(str(code), status)
+    return status if status in ("rejected", "rate_limited", "error") else "ok"
 
 
 def audit_detail(tool: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memctl import errors, ids
 from memctl.annotations import Any
+from memctl.mcp.protocol import mended
 from memctl.mcp.session import FULL, Grant, Tokens, granted
 
 Scope = MutableMapping[str, Any]
@@ -351,7 +352,7 @@ class Shield:
                 if len(body) > self.max_body_bytes:
                     raise too_large
                 more = message.get("more_body", False)
-            return {"type": "http.request", "body": bytes(body), "more_body": False}
+            return {"type": "http.request", "body": mended(bytes(body)).encode(), "more_body": False}
 
         try:
             collected = [await asyncio.wait_for(collect(), self.body_seconds)]

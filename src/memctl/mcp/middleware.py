@@ -15,7 +15,7 @@ from memctl import faults, ids
 from memctl.annotations import Any
 from memctl.context import ToolBounds
 from memctl.errors import MemctlError
-from memctl.mcp.audit import AuditLogger, audit_detail
+from memctl.mcp.audit import AuditLogger, audit_detail, audit_outcome
 from memctl.mcp.guard import COMMAND_ARGUMENTS, NO_COMMAND, GuardError, ServerGuard, count_entries, json_bytes
 from memctl.mcp.rate_limiter import RateLimiter, RateLimitExceeded
 from memctl.mcp.session import FULL, Grant, SessionTracker, current_grant
@@ -163,8 +163,7 @@ class ToolMiddleware:
                 limiter.check_proposals(sid, count_entries(arguments.get("items"), largest))
 
     def _record(self, tool: str, arguments: dict[str, Any], answer: dict[str, Any], sid: str, ms: float) -> None:
-        status = str(answer.get("status"))
-        outcome = status if status in ("rejected", "rate_limited", "error") else "ok"
+        outcome = audit_outcome(tool, arguments, answer)
         if self.metrics is not None:
             self.metrics.record(tool, outcome, ms, json_bytes(arguments), json_bytes(answer))
         if self.audit is not None:

@@ -96,15 +96,9 @@ _ID_LAST, _ID_FIRST = re.compile(_ID + rb"\s*\}\s*$"), re.compile(_ID)
 
 
 def parse(line: bytes) -> Request | None:
-    r"""The request in a line; None for an answer of the client's. Raises ProtocolError for everything else.
-
-    Bytes that are not UTF-8, and `\ud83d` without its other half, become U+FFFD: JavaScript makes such halves when it
-    cuts an emoji.
-    """
-    if b"\\ud" in line or b"\\uD" in line:
-        line = _ESCAPES.sub(lambda found: rb"\ufffd" if found[1] else found[0], line)
+    """The request in a line; None for an answer of the client's. Raises ProtocolError for everything else."""
     try:
-        message = json.loads(line.decode("utf-8", "replace"), parse_constant=_no_constant)
+        message = json.loads(mended(line), parse_constant=_no_constant)
     except (ValueError, RecursionError) as exc:
         reason = "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
         raise ProtocolError(PARSE_ERROR, f"the line is no JSON: {reason}"[:300], id=guessed_id(line)) from None
@@ -125,6 +119,16 @@ def parse(line: bytes) -> Request | None:
     if params is not None and not isinstance(params, dict):
         raise ProtocolError(INVALID_PARAMS, "params are a JSON object", id=known)
     return Request(known, method, params or {})
+
+
+def mended(message: bytes) -> str:
+    r"""The text of a message, with U+FFFD for bytes that are not UTF-8, and for `\ud83d` without its other half.
+
+    JavaScript makes such halves when it cuts an emoji.
+    """
+    if b"\\ud" in message or b"\\uD" in message:
+        message = _ESCAPES.sub(lambda found: rb"\ufffd" if found[1] else found[0], message)
+    return message.decode("utf-8", "replace")
 
 
 def guessed_id(line: bytes) -> Any:

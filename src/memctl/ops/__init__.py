@@ -147,6 +147,9 @@ TABLE: dict[str, Row] = {
     "timeline": Row("memctl.ops.look.timeline", "Show when things were said, and what was said last", "Look"),
     "topics": Row("memctl.ops.look.topics", "List what the store is about, as topics named by their words", "Look"),
     "conflicts": Row("memctl.ops.look.conflicts", "List statements that contradict each other", "Look"),
+    "links": Row("memctl.ops.change.links", "List the links of an item, in both directions", "Look"),
+    "related": Row("memctl.ops.look.near", "List what an item hangs together with", "Look"),
+    "similar": Row("memctl.ops.look.near", "List items that say much the same", "Look"),
     "eval": Row("memctl.ops.look.eval", "Measure how well search answers your own questions", "Look"),
     "forget": Row("memctl.ops.change.archive", "Put items away, so that nothing finds them any more", "Change"),
     "restore": Row("memctl.ops.change.archive", "Bring items back that were put away or have expired", "Change"),
@@ -156,6 +159,8 @@ TABLE: dict[str, Row] = {
     "resolve": Row(
         "memctl.ops.look.conflicts", "Say which of two statements that contradict each other counts", "Change"
     ),
+    "link": Row("memctl.ops.change.links", "Say how an item relates to another one", "Change"),
+    "unlink": Row("memctl.ops.change.links", "Take a link between two items away", "Change"),
     "retract": Row("memctl.ops.change.truth", "Say that items are known to be wrong", "Change"),
     "verify": Row(
         "memctl.ops.change.truth", "Say that items are right, or, without ids, check the whole store", "Change"

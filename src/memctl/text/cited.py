@@ -4,13 +4,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from zlib import crc32
 
 from memctl.annotations import NamedTuple
 
 #: A line that ends a definition and stands no deeper than its header.
 _CLOSERS = ("}", ")", "]", "end")
-#: Places that are tried for a text that has moved within its document.
-MOST_TRIED = 2000
 
 
 class CitedPlace(NamedTuple):
@@ -48,10 +47,11 @@ class CitedDocument:
 
         None where the document has no such lines.
         """
-        if last > len(self.lines) or not any(self.lines[first - 1 : last]):
+        if last > len(self.lines) or not any(map(str.strip, self.lines[first - 1 : last])):
             return None
         if last > first:
-            return CitedPlace(first, last)
+            filled = [number for number in range(first, last + 1) if self.lines[number - 1].strip()]
+            return CitedPlace(filled[0], filled[-1])
         around = [one for many in self.definitions.values() for one in many if one.start <= first <= one.end]
         if around:
             return min(around, key=lambda one: (one.end - one.start, one.start))
@@ -75,15 +75,28 @@ class CitedDocument:
         outer = place.symbol.rpartition(".")[0]
         return f".{stem}{'.' + outer if outer else ''}".endswith(f".{prefix}")
 
-    def find_text(self, wanted: str, count: int, near: int) -> CitedPlace | None:
-        """The place of `count` lines whose text has this hash, the nearest to a line; None where there is none."""
+    def fingerprint(self, place: CitedPlace) -> str:
+        """What tells whether the text at a place is the same: its hash, and a mark of its first line."""
         from memctl.ids import content_hash
 
-        starts = sorted(range(1, len(self.lines) - count + 2), key=lambda at: abs(at - near))
-        for place in (CitedPlace(at, at + count - 1) for at in starts[:MOST_TRIED]):
-            if content_hash(self.text(place)) == wanted:
+        text = self.text(place)
+        return f"{content_hash(text)}-{crc32(text.partition(chr(10))[0].strip().encode()):08x}"
+
+    def find_text(self, wanted: str, count: int, near: int) -> CitedPlace | None:
+        """The place of `count` lines that have this fingerprint, the nearest to a line; None where there is none."""
+        starts = self._marked.get(wanted[-8:], [])
+        for place in (CitedPlace(at, at + count - 1) for at in sorted(starts, key=lambda at: abs(at - near))):
+            if self.fingerprint(place) == wanted:
                 return place
         return None
+
+    @cached_property
+    def _marked(self) -> dict[str, list[int]]:
+        """The lines by the mark that each would have as the first one of a text."""
+        out: dict[str, list[int]] = {}
+        for number, line in enumerate(self.lines, 1):
+            out.setdefault(f"{crc32(line.strip().encode()):08x}", []).append(number)
+        return out
 
     @cached_property
     def definitions(self) -> dict[str, list[CitedPlace]]:

@@ -76,6 +76,11 @@ _CONFUSABLE = _set(
     "sight tight eight height weight weigh freight limit limited linked lined"
 )
 
+#: Words with which a phrase begins that may stand before or behind what it is about.
+_LEADING = _set(
+    "at before by during every for from if in into on onto per to via when while with without after since until "
+    "because today tomorrow now then"
+)  # fmt: skip
 #: A sentence ends behind one of these, and at the end of a line.
 _ENDS = ".!?;"
 _CURLY = "\u2018\u2019\u201c\u201d\u00b4"  # quotation marks
@@ -105,12 +110,14 @@ class Word(NamedTuple):
     plain  whether a slip of the pen may be looked for in it: it is of letters alone
     name   whether it is written like a name: with a capital, and not at the beginning of a sentence
     stop   the sign behind it: the end of a sentence (`.`), a comma, or nothing
+    leads  whether a phrase begins with it that may stand before or behind what it is about
     """
 
     text: str
     plain: bool
     name: bool
     stop: str
+    leads: bool = False
 
 
 class Statement(NamedTuple):
@@ -175,7 +182,15 @@ def _without_fillers(sentence: list[Word]) -> list[Word]:
             begin += size
         if tuple(texts[end - size : end]) in _PHRASES:
             end -= size
-    kept = [word for word in sentence[begin:end] if word.text not in FILLERS]
+    kept: list[Word] = []
+    dropped: list[str] = []
+    for word in sentence[begin:end]:
+        if word.text in FILLERS:
+            dropped.append(word.text)
+            continue
+        leads = word.text in _LEADING or dropped[:2] == ["so", "that"]  # both say nothing, but where a phrase begins
+        kept.append(word._replace(leads=leads))
+        dropped = []
     if not kept:
         return sentence
     kept[-1] = kept[-1]._replace(stop=".")
@@ -306,11 +321,12 @@ def _same_words(here: Sequence[Word], there: Sequence[Word], counts: Counts) -> 
 
 
 class _SentenceWords(NamedTuple):
-    """The words of a sentence, the weight of each, and whether a comma follows it."""
+    """The words of a sentence, the weight of each, whether a comma follows it, and whether it leads a phrase."""
 
     words: list[str]
     weights: list[int]
     commas: list[bool]
+    leads: list[bool]
 
 
 def _weight(word: Word) -> int:
@@ -324,7 +340,12 @@ def _sentences(words: Sequence[Word], texts: Sequence[str]) -> list[_SentenceWor
         if word.stop == "." or at == len(words):
             part = words[begin:at]
             out.append(
-                _SentenceWords(list(texts[begin:at]), list(map(_weight, part)), [one.stop == "," for one in part])
+                _SentenceWords(
+                    list(texts[begin:at]),
+                    list(map(_weight, part)),
+                    [one.stop == "," for one in part],
+                    [one.leads for one in part],
+                )
             )
             begin = at
     return out
@@ -345,13 +366,6 @@ def _is_moved(here: list[_SentenceWords], there: list[_SentenceWords]) -> bool:
     return len(changed) <= 1 and all(_has_moved(one, other) for one, other in zip(changed, left, strict=True))
 
 
-#: Words with which a phrase begins that may stand before or behind what it is about.
-_LEADING = _set(
-    "at before by during every for from if in into on onto per to via when while with without after since until "
-    "because today tomorrow now then"
-)  # fmt: skip
-
-
 def _has_moved(here: _SentenceWords, there: _SentenceWords) -> bool:
     """Whether one sentence is the other with one phrase, or one plain word, in another place."""
     a, b = here.words, there.words
@@ -367,8 +381,8 @@ def _has_moved(here: _SentenceWords, there: _SentenceWords) -> bool:
             is_light = sum(here.weights[begin:end]) < 2 and len(a) >= _SWAP_WORDS
             return is_light and not (here.commas[begin] or there.commas[begin])
         # What stands in front in one of the two is the phrase that moved; a comma may follow it there.
-        return (a[begin] in _LEADING and _is_free(here, there, begin, cut, end)) or (
-            a[cut] in _LEADING and _is_free(there, here, begin, back, end)
+        return (here.leads[begin] and _is_free(here, there, begin, cut, end)) or (
+            here.leads[cut] and _is_free(there, here, begin, back, end)
         )
     return False
 

@@ -24,6 +24,34 @@ def add_link(db: Database, src_id: str, dst_id: str, rel: str, created_at: str |
             conflicts.open_conflicts(db, [(dst_id, src_id, conflicts.SAID)])
 
 
+def remove_link(db: Database, src_id: str, dst_id: str, rel: str) -> bool:
+    """Take a link away, in the table and in what the item says itself; whether there was one."""
+    with db.atomic():
+        gone = db.run("DELETE FROM memory_links WHERE src_id = ? AND dst_id = ? AND rel = ?", (src_id, dst_id, rel))
+        said = _say_links(db, src_id, {"rel": rel, "to": dst_id}, there=False)
+        if gone.rowcount or said:
+            events.log(db, "unlink", src_id, {"dst_id": dst_id, "rel": rel})
+        return bool(gone.rowcount or said)
+
+
+def say_link(db: Database, src_id: str, dst_id: str, rel: str) -> bool:
+    """Add a link to the table and to what the item says itself, which older programs read; whether it is new."""
+    with db.atomic():
+        known = any((one.src_id, one.dst_id, one.rel) == (src_id, dst_id, rel) for one in links_of(db, src_id))
+        if not known:
+            add_link(db, src_id, dst_id, rel)
+        return _say_links(db, src_id, {"rel": rel, "to": dst_id}, there=True) or not known
+
+
+def _say_links(db: Database, item_id: str, link: Mapping[str, str], *, there: bool) -> bool:
+    item = items.get(db, item_id)
+    if item is None or (link in item.links) == there:
+        return False
+    links = [*item.links, dict(link)] if there else [one for one in item.links if one != link]
+    items.update(db, item_id, {"links": links}, "link" if there else "unlink", compact=True)
+    return True
+
+
 def supersede(db: Database, old_id: str, new_id: str, reason: str = "supersede") -> bool:
     """Let a new item stand for an old one: link, archive and pointer in one transaction; False if one is missing.
 

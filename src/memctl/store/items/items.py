@@ -204,6 +204,14 @@ def _in_order(where: str, columns: str = "i.id") -> str:
     return f"SELECT {columns} FROM memory_items AS i WHERE {where} ORDER BY {ORDERS['newest']} LIMIT {2**62}"
 
 
+def nearest_in_time(db: Database, filters: Filters, moment: str, limit: int) -> list[MemoryItem]:
+    """The items that pass the filters and were made nearest to a moment, within a day of it."""
+    where, values = filters.where("i")
+    day = "julianday(i.created_at) - julianday(?)"
+    sql = f"SELECT {SELECT} FROM memory_items AS i WHERE {where} AND abs({day}) <= 1 ORDER BY abs({day}), i.id LIMIT ?"
+    return [to_item(row, db.path) for row in db.rows(sql, [*values, moment, moment, limit])]
+
+
 def iterate(db: Database, filters: Filters) -> Iterator[MemoryItem]:
     """All items that pass the filters, newest change first, in bounded memory and from one moment of the store."""
     where, values = filters.where("i")
