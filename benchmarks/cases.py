@@ -47,8 +47,19 @@ def startup(house: House, runs: int) -> Iterator[Row]:
         "memctl push (no source)": house.command("push", "how does re-ingest detect changes", "--db", db),
         "memctl list": house.command("list", "--db", db),
     }
-    limits = {"memctl --version": "bare + 8 ms", "memctl search": "bare + 20 ms"}
-    found = medians(commands, house.env, runs)
+    events = {"memctl hook (talk)": "thanks, go on", "memctl hook (answered)": "how does re-ingest detect changes"}
+    stdin = {}
+    for at, (name, prompt) in enumerate(events.items()):
+        event = house.folder / f"event{at}.json"
+        event.write_text(json.dumps({"prompt": prompt}))
+        stdin[name] = str(event)
+        commands[name] = house.command("--db", db, "hook", "--client", "claude", "prompt")
+    limits = {
+        "memctl --version": "bare + 8 ms",
+        "memctl search": "bare + 20 ms",
+        **dict.fromkeys(events, "bare + 45 ms"),
+    }
+    found = medians(commands, house.env, runs, stdin)
     bare = found["python -c pass"]
     for name, value in found.items():
         if isinstance(value, Skipped) or isinstance(bare, Skipped):

@@ -50,8 +50,13 @@ def check(cost: Cost, what: str) -> Cost:
     return cost
 
 
-def medians(commands: Mapping[str, Sequence[str]], env: dict[str, str], runs: int) -> dict[str, float | Skipped]:
-    """Median CPU milliseconds of each command, run in turns so that a busy machine disturbs all of them alike."""
+def medians(
+    commands: Mapping[str, Sequence[str]], env: dict[str, str], runs: int, stdin: Mapping[str, str] = {}
+) -> dict[str, float | Skipped]:
+    """Median CPU milliseconds of each command, run in turns so that a busy machine disturbs all of them alike.
+
+    stdin  the files that some of them read
+    """
     times: dict[str, list[float]] = {name: [] for name in commands}
     failed: dict[str, float | Skipped] = {}
     for turn in range(runs + 2):
@@ -59,7 +64,7 @@ def medians(commands: Mapping[str, Sequence[str]], env: dict[str, str], runs: in
             if name in failed:
                 continue
             try:
-                cost = check(spawn(command, env), name)
+                cost = check(spawn(command, env, stdin=stdin.get(name, os.devnull)), name)
             except Skipped as why:
                 failed[name] = why
                 continue

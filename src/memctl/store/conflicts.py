@@ -102,11 +102,13 @@ def _columns(table: str) -> str:
 # --- write -----------------------------------------------------------------------------------------------------------
 
 
-def open_conflicts(db: Database, found: Iterable[tuple[str, str, str]]) -> int:
+def open_conflicts(db: Database, found: Sequence[tuple[str, str, str]]) -> int:
     """Note that pairs of items (the older one, the newer one, why) contradict each other; how many are new.
 
     What somebody has decided is not asked again.
     """
+    if not found:
+        return 0
     now = ids.timestamp()
     with db.atomic():
         before = int(db.value("SELECT count(*) FROM memory_conflicts"))

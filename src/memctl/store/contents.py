@@ -34,10 +34,13 @@ def _within(scopes: tuple[str, ...] | None, corpus_id: str | None) -> tuple[str,
 def measure_age(db: Database, scopes: tuple[str, ...] | None = None, corpus_id: str | None = None) -> dict[str, Any]:
     """When the oldest and the newest active item were made, and how many links begin at active items."""
     within, values = _within(scopes, corpus_id)
-    active = f"FROM memory_items AS i WHERE archived = 0{within}"
-    ((oldest, newest),) = db.rows(f"SELECT min(created_at), max(created_at) {active}", values)
-    links = db.value(f"SELECT count(*) FROM memory_links WHERE src_id IN (SELECT id {active})", values)
-    return {"oldest": oldest, "newest": newest, "links": int(links)}
+    active = f"i.archived = 0{within.replace(' AND ', ' AND +')}"
+    oldest, newest = (  # from the ends of the index `memctl_items_made`
+        db.value(f"SELECT created_at FROM memory_items AS i WHERE {active} ORDER BY created_at {way} LIMIT 1", values)
+        for way in ("ASC", "DESC")
+    )
+    sql = "SELECT count(*) FROM memory_links AS l CROSS JOIN memory_items AS i ON i.id = l.src_id WHERE "
+    return {"oldest": oldest, "newest": newest, "links": int(db.value(sql + active, values))}
 
 
 def count_contents(db: Database, scopes: tuple[str, ...] | None = None, corpus_id: str | None = None) -> dict[str, Any]:

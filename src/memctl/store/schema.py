@@ -366,6 +366,7 @@ CREATE TABLE IF NOT EXISTS memory_citations (    -- what a statement refers to
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS memctl_citations_path ON memory_citations(path);
 CREATE INDEX IF NOT EXISTS memctl_citations_state ON memory_citations(state);
+CREATE INDEX IF NOT EXISTS memctl_items_made ON memory_items(archived, created_at);
 """
 
 # The index is keyed by the rowid of memory_items, which is no column: a dump that is restored, and VACUUM, number the
