@@ -32,8 +32,7 @@ _TRUST = {
     access=READ,
     tool="memory_status",
     toolset="standard",
-    about="Say where the memory is, how many memories it holds, which folders feed it, and when they were last synced. "
-    "For when the user asks about the memory itself.",
+    about="Say where the memory is, what it holds and what feeds it.",
     answer={"db_path": "string", "db_exists": "boolean", "total_items": "integer", "mounts": "integer"},
     examples=(
         "memctl status",
