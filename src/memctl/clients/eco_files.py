@@ -44,7 +44,7 @@ class EcoWiring(Wiring):
         inside = os.path.relpath(root, self.project)
         is_inside = not inside.startswith(os.pardir)
         config = {"db_path": os.path.join(inside if is_inside else root, "memory.db"), "version": __version__}
-        for name, content in (*_texts(), (CONFIG, json.dumps(config, indent=2) + "\n")):
+        for name, content in (*texts(), (CONFIG, json.dumps(config, indent=2) + "\n")):
             one = self.file(os.path.join(self.project, name))
             if one.before is None or force or name == CONFIG:
                 one.become(content)
@@ -56,7 +56,7 @@ class EcoWiring(Wiring):
         """Take it out again; the store stays, and so does a command that a person changed."""
         self.drop_server()
         self.drop_lines(_hooks(), _OURS_ECO, _disallow)
-        for name, content in (*_texts(), (CONFIG, "")):
+        for name, content in (*texts(), (CONFIG, "")):
             one = self.file(os.path.join(self.project, name))
             self.take_out(one, str)
             if one.before is not None and not one.changed and (name == CONFIG or one.text() == content):
@@ -93,7 +93,7 @@ def _lines(command: "Sequence[str]", names: dict[str, str]) -> dict[str, tuple[s
     return {event: (command_line([*command, "hooks", name]), 10) for event, name in names.items()}
 
 
-def _texts() -> list[tuple[str, str]]:
+def texts() -> list[tuple[str, str]]:
     """The files of eco mode by their place in the project."""
     folder = os.path.join(TEMPLATES, "eco")
     commands = [os.path.join("commands", name) for name in sorted(os.listdir(os.path.join(folder, "commands")))]
