@@ -298,8 +298,8 @@ def _without_ours(element: dict[str, Any], ours: re.Pattern[str]) -> dict[str, A
 def _words_of(entry: Any) -> list[str]:
     """The words of the command of an entry."""
     entry = entry if isinstance(entry, dict) else {}
-    inner = entry.get("transport", entry)
-    said = [inner.get("command"), inner.get("args")] if isinstance(inner, dict) else []
+    inner = transport if isinstance(transport := entry.get("transport"), dict) else entry
+    said = inner.get("command"), inner.get("args")
     return [word for part in said for word in (part if isinstance(part, list) else [part]) if isinstance(word, str)]
 
 
