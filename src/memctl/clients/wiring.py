@@ -80,7 +80,7 @@ class Wiring:
 
         def put_toml(text: str) -> str:
             if toml_text.has_table(text, way):
-                command = toml_text.string_of(text, (*way, "command")) + toml_text.string_of(text, (*way, "args"))
+                command = _toml_command(text, way)
                 if force:
                     text = toml_text.drop_table(text, way)
                 elif SERVER not in command:
@@ -95,10 +95,12 @@ class Wiring:
         edit, keys = self.place(place)
 
         def drop(text: str) -> str:
+            way = (*keys, SERVER)
             if place.shape == "toml":
-                return toml_text.drop_table(text, (*keys, SERVER))
+                return toml_text.drop_table(text, way) if SERVER in _toml_command(text, way) else text
             held = JsonText(text)
-            held.remove((*keys, SERVER))
+            if _is_own(held.value(way)):
+                held.remove(way)
             return self._pruned(edit, held, keys)
 
         self.take_out(edit, drop)
@@ -252,14 +254,18 @@ def commands_of(element: Any) -> list[str]:
     """The command lines in an element of a list of hooks."""
     if isinstance(element, dict):
         own = [value for key in ("command", "bash") if isinstance(value := element.get(key), str)]
-        return own + [line for inner in element.get("hooks") or () for line in commands_of(inner)]
+        inner = element.get("hooks")
+        return own + [line for one in (inner if isinstance(inner, list) else ()) for line in commands_of(one)]
     return []
 
 
 def _put_element(held: JsonText, keys: Keys, element: Any, ours: re.Pattern[str]) -> None:
     """Let one element of a list of hooks be ours, and be this one."""
     there = held.value(keys)
-    found = [number for number, one in enumerate(there or ()) if any(map(ours.search, commands_of(one)))]
+    if not isinstance(there, list):
+        held.append(keys, element)  # says so where something else is in its place
+        return
+    found = [number for number, one in enumerate(there) if any(map(ours.search, commands_of(one)))]
     if found and there[found[0]] == element:
         return
     if found and len(commands_of(there[found[0]])) == 1:
@@ -271,7 +277,8 @@ def _put_element(held: JsonText, keys: Keys, element: Any, ours: re.Pattern[str]
 
 def drop_elements(held: JsonText, keys: Keys, ours: re.Pattern[str]) -> None:
     """Take our command lines out of the lists of all events, and the lists that are empty then."""
-    for event in held.value(keys) or {}:
+    events = held.value(keys)
+    for event in events if isinstance(events, dict) else ():
         way = (*keys, event)
         before = held.value(way)
         if isinstance(before, list) and _drop_from_list(held, way, ours) and not held.value(way):
@@ -289,18 +296,43 @@ def _drop_from_list(held: JsonText, keys: Keys, ours: re.Pattern[str]) -> bool:
         if mine and len(mine) == len(lines):
             held.remove(keys, number)
         elif mine:
-            kept = [one for one in there[number]["hooks"] if not any(map(ours.search, commands_of(one)))]
-            held.replace(keys, number, {**there[number], "hooks": kept})
+            held.replace(keys, number, _without_ours(there[number], ours))
     return found
 
 
-def _check_own(path: str, entry: Any) -> None:
-    """Raises EntryTaken for an entry that runs something else than memctl, or reaches it over the network."""
+def _without_ours(element: dict[str, Any], ours: re.Pattern[str]) -> dict[str, Any]:
+    """An element of a list of hooks without our command lines."""
+    kept = {
+        key: value for key, value in element.items()
+        if key not in ("command", "bash") or not isinstance(value, str) or not ours.search(value)
+    }  # fmt: skip
+    if isinstance(inner := kept.get("hooks"), list):
+        kept["hooks"] = [one for one in inner if not any(map(ours.search, commands_of(one)))]
+    return kept
+
+
+def _words_of(entry: Any) -> list[str]:
+    """The words of the command of an entry."""
     entry = entry if isinstance(entry, dict) else {}
-    inner = entry.get("transport", entry)
-    said = [inner.get("command"), inner.get("args")] if isinstance(inner, dict) else []
-    words = [word for part in said for word in (part if isinstance(part, list) else [part]) if isinstance(word, str)]
-    if not any(os.path.basename(word).startswith(SERVER) for word in words):
+    inner = transport if isinstance(transport := entry.get("transport"), dict) else entry
+    said = inner.get("command"), inner.get("args")
+    return [word for part in said for word in (part if isinstance(part, list) else [part]) if isinstance(word, str)]
+
+
+def _is_own(entry: Any) -> bool:
+    """Whether an entry runs memctl: one that runs something else, or reaches it over the network, is a person's."""
+    return any(os.path.basename(word).startswith(SERVER) for word in _words_of(entry))
+
+
+def _toml_command(text: str, way: Keys) -> str:
+    """The command of an entry and its arguments, as they are written."""
+    return toml_text.string_of(text, (*way, "command")) + toml_text.string_of(text, (*way, "args"))
+
+
+def _check_own(path: str, entry: Any) -> None:
+    """Raises EntryTaken for an entry that is not memctl's own."""
+    if not _is_own(entry):
+        words = _words_of(entry)
         raise errors.EntryTaken(path=path, command=" ".join(words)[:80] or "another kind of server")
 
 

@@ -1,0 +1,46 @@
+"""memctl setup and teardown: odd files, several scopes in one file, and what is the user's own."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memctl.clients import handshake
+from support import ok, run
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = {"ok": True, "version": "1", "tools": ["memory_recall"]}
+    monkeypatch.setattr(handshake, "shake_hands", lambda _argv: answer)
+
+
+@pytest.mark.parametrize("everyone", [True, False])
+def test_teardown_leaves_an_entry_of_the_users_own(everyone: bool) -> None:
+    claude, codex = Path.home() / ".claude.json", Path.home() / ".codex" / "config.toml"
+    claude.write_text('{"mcpServers": {"memctl": {"command": "/opt/other/server"}}}')
+    codex.parent.mkdir()
+    codex.write_text('[mcp_servers.memctl]\nurl = "http://127.0.0.1:9/mcp"\n')
+    former = claude.read_bytes(), codex.read_bytes()
+    ok("teardown", *(["--all"] if everyone else ["claude", "codex"]))
+    assert (claude.read_bytes(), codex.read_bytes()) == former
+
+
+@pytest.mark.parametrize(
+    "hooks",
+    [
+        5, [], None, {"SessionStart": 5}, {"SessionStart": "memctl"}, {"SessionStart": {"a": 1}},
+        {"SessionStart": [{"hooks": 5}]}, {"SessionStart": [5, None, {"hooks": [None, {"command": 7}]}]},
+        {"SessionStart": [{"command": "memctl hook --client claude x", "bash": "mine"}]},
+    ],
+)  # fmt: skip
+def test_hooks_of_any_form_are_taken_or_refused(hooks: object) -> None:
+    path = Path.home() / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"hooks": hooks}))
+    former = path.read_bytes()
+    done = run("setup", "claude")
+    assert done.code in (0, 1)
+    assert done.code == 0 or "was left as it is" in done.notes
+    ok("teardown", "claude")
+    assert "mine" in path.read_text() or path.read_bytes() == former
