@@ -121,12 +121,12 @@ def apply(edits: "Sequence[FileEdit]", owner: str) -> None:
                         os.unlink(one.backup)
             raise errors.ClientFileUnwritable(path=edit.path, reason=exc.strerror or str(exc)) from exc
         done.append(edit)
-        before = note if known and note is not None else {"backup": edit.backup, "folders": folders, "made": []}
-        made = [list(keys) for keys in edit.made]
-        notes.setdefault(edit.path, {})[owner] = before | {
-            "after": _digest(edit.after),
-            "made": [*before["made"], *(one for one in made if one not in before["made"])],
-        }
+        first: dict[str, Any] = {"created": edit.before is None, "backup": edit.backup, "folders": folders, "made": []}
+        made = (note or first)["made"]
+        made += [list(keys) for keys in edit.made if list(keys) not in made]
+        # What somebody else changed since our last time has our entry in it: it is no state to go back to.
+        after = _digest(edit.after) if note is None or known else ""
+        notes.setdefault(edit.path, {})[owner] = (note or first) | {"after": after}
     if done:
         _write_notes(notes)
 
@@ -136,7 +136,7 @@ def give_back(edit: FileEdit, owner: str) -> dict[str, Any] | None:
     note: dict[str, Any] | None = read_notes().get(edit.path, {}).get(owner)
     if note is None or edit.before is None or note["after"] != _digest(edit.before):
         return note
-    if not note["backup"]:
+    if note["created"]:
         edit.after = None
     else:
         with suppress(errors.DocumentUnreadable):
@@ -148,8 +148,14 @@ def give_back(edit: FileEdit, owner: str) -> dict[str, Any] | None:
 def finish(edits: "Sequence[FileEdit]", owner: str) -> None:
     """Make the changes of a teardown, and forget what was noted. Raises ClientFileUnwritable."""
     notes = read_notes()
+    folders: list[str] = []
     for edit in edits:
-        note = notes.get(edit.path, {}).pop(owner, None) or {"backup": "", "folders": []}
+        note = notes.get(edit.path, {}).pop(owner, None) or {
+            "created": False,
+            "backup": "",
+            "folders": [],
+            "made": [],
+        }
         try:
             if edit.changed:
                 _replace(edit.real, edit.before, edit.after)
@@ -158,11 +164,17 @@ def finish(edits: "Sequence[FileEdit]", owner: str) -> None:
         with suppress(OSError, errors.DocumentUnreadable):  # a copy of what is there again
             if note["backup"] and read_file(note["backup"], MOST)[0] == edit.after:
                 os.unlink(note["backup"])
-        for folder in note["folders"] if edit.after is None else ():
-            with suppress(OSError):  # others have put something there
-                os.rmdir(folder)
-        if not notes.get(edit.path):
+        folders += note["folders"] if edit.after is None else []
+        others = notes.get(edit.path, {})
+        if not others:
             notes.pop(edit.path, None)
+        for other in list(others.values())[:1]:  # whoever goes last takes out what all made
+            other["made"] += note["made"]
+            other["created"] = other["created"] or note["created"]
+            other["folders"] += note["folders"]
+    for folder in sorted(folders, key=len, reverse=True):
+        with suppress(OSError):  # others have put something there
+            os.rmdir(folder)
     _write_notes(notes)
 
 

@@ -14,7 +14,7 @@ from memctl.clients.json_text import JsonText, Keys
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from memctl.clients.known import Client, Place, Scope
+    from memctl.clients.known import Client, Hooks, Place, Scope
 
 #: The name of the server in every client.
 SERVER = "memctl"
@@ -27,15 +27,19 @@ class Wiring:
 
     project  the folder that scopes project and local are about
     edits    the files that were looked at, by path
+    owner    under which name the changes are noted: the client's, unless a part of memctl has its own
     """
 
-    def __init__(self, client: "Client", scope: "Scope", project: str, environ: "Mapping[str, str]") -> None:
+    def __init__(
+        self, client: "Client", scope: "Scope", project: str, environ: "Mapping[str, str]", owner: str = ""
+    ) -> None:
         if scope not in client.servers:
             known = ", ".join(client.servers)
             raise errors.UsageError(
                 f"{client.title} has no settings of the scope {scope}, but: {known}", command="setup"
             )
         self.client, self.scope, self.project, self.environ = client, scope, project, environ
+        self.owner = owner or client.name
         self.edits: dict[str, FileEdit] = {}
         self._notes: dict[str, dict[str, Any] | None] = {}
 
@@ -99,7 +103,7 @@ class Wiring:
                 held.remove(way)
             return self._pruned(edit, held, keys)
 
-        self._take_out(edit, drop)
+        self.take_out(edit, drop)
 
     def server(self) -> Any:
         """The entry as it stands, for a look; of a TOML file its command and its arguments as they are written."""
@@ -133,8 +137,15 @@ class Wiring:
         hooks = self.client.hooks
         if hooks is None or self.scope not in hooks.places:
             return
-        place = hooks.places[self.scope]
-        edit, keys = self.place(place)
+        lines = {}
+        for event in (event for event in TELLING if event in hooks.events):
+            theirs, seconds = hooks.events[event]
+            lines[theirs] = command_line([*argv, event]), seconds
+        self.put_lines(hooks, lines, self._ours())
+
+    def put_lines(self, hooks: "Hooks", lines: "Mapping[str, tuple[str, int]]", ours: re.Pattern[str]) -> None:
+        """Let one element in the list of each event be ours: its command line, and the seconds that it may take."""
+        edit, keys = self.place(hooks.places[self.scope])
 
         def put(text: str) -> str:
             held = JsonText(text)
@@ -142,10 +153,9 @@ class Wiring:
                 if held.value((key,)) is None:
                     held.put((key,), value)
                     held.made.append((key,))
-            for event in (event for event in TELLING if event in hooks.events):
-                theirs, seconds = hooks.events[event]
-                words = {"$hook": command_line([*argv, event]), "$timeout": seconds * hooks.unit}
-                _put_element(held, (*keys, theirs), _filled(hooks.element, words), self._ours())
+            for event, (line, seconds) in lines.items():
+                words = {"$hook": line, "$timeout": seconds * hooks.unit}
+                _put_element(held, (*keys, event), _filled(hooks.element, words), ours)
             edit.made += held.made
             return held.text
 
@@ -156,21 +166,27 @@ class Wiring:
         plugin = self.client.plugin_path(self.scope, self.project, self.environ)
         if plugin and (edit := self.file(plugin)).before is not None and _PLUGIN_MARK in edit.text():
             edit.after = None
-        hooks = self.client.hooks
-        if hooks is None or self.scope not in hooks.places:
-            return
+        if self.client.hooks is not None and self.scope in self.client.hooks.places:
+            self.drop_lines(self.client.hooks, self._ours())
+
+    def drop_lines(
+        self, hooks: "Hooks", ours: re.Pattern[str], also: "Callable[[JsonText], object] | None" = None
+    ) -> None:
+        """Take our command lines out of the lists of all events; `also` takes out what else there is of ours."""
         place = hooks.places[self.scope]
         edit, keys = self.place(place)
 
         def drop(text: str) -> str:
             held = JsonText(text)
-            drop_elements(held, keys, self._ours())
+            drop_elements(held, keys, ours)
             for key in hooks.base:
                 if [key] in (self._notes[edit.path] or {}).get("made", ()):
                     held.remove((key,))
+            if also is not None:
+                also(held)
             return self._pruned(edit, held, keys)
 
-        self._take_out(edit, drop)
+        self.take_out(edit, drop)
         if place.shape == "own" and edit.after is not None and not JsonText(edit.text()).value(keys):
             edit.after = None
 
@@ -191,25 +207,25 @@ class Wiring:
         path = self.client.rules_path(self.scope, self.project, self.environ)
         if path:
             edit = self.file(path)
-            self._take_out(edit, drop_block)
+            self.take_out(edit, drop_block)
             if edit.changed and edit.after is not None and edit.text().strip() in {"", _MDC_HEAD.strip()}:
                 edit.after = None
 
     # --- taking out --------------------------------------------------------------------------------------------------
 
-    def _take_out(self, edit: FileEdit, drop: "Callable[[str], str]") -> None:
+    def take_out(self, edit: FileEdit, drop: "Callable[[str], str]") -> None:
         """Give a file back as it was, or, if somebody changed it since, let `drop` take out what is ours."""
         if edit.before is None:
             return
         if edit.path not in self._notes:
-            self._notes[edit.path] = note = give_back(edit, self.client.name)
+            self._notes[edit.path] = note = give_back(edit, self.owner)
             if edit.changed:
                 self._notes[edit.path] = {**(note or {}), "whole": True}
         note = self._notes[edit.path] or {}
         if note.get("whole"):
             return
         edit.change(drop)
-        if edit.changed and note and not note["backup"] and edit.text().strip() in {"", "{}"}:
+        if edit.changed and note.get("created") and edit.text().strip() in {"", "{}"}:
             edit.after = None  # we made it
 
     def _pruned(self, edit: FileEdit, held: JsonText, keys: Keys) -> str:
