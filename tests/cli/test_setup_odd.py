@@ -75,3 +75,31 @@ def test_a_file_that_is_read_only_stays_and_has_no_copy() -> None:
     assert (first.read_text(), second.read_text()) == ("{}", "{}")
     assert sorted(os.listdir(second.parent)) == ["settings.json"]
     assert not [name for name in os.listdir(Path.home()) if ".bak." in name]
+
+
+@pytest.mark.parametrize("first", ["user", "local"])
+@pytest.mark.parametrize("gone", ["user", "local"])
+def test_teardown_of_one_scope_leaves_the_other_in_the_same_file(first: str, gone: str) -> None:
+    path = Path.home() / ".claude.json"
+    path.write_text('{"x": 1}')
+    other = {"user": "local", "local": "user"}
+    ok("setup", "claude", "--no-hooks", "--scope", first)
+    ok("setup", "claude", "--no-hooks", "--scope", other[first])
+    ok("teardown", "claude", "--scope", gone)
+    held = json.loads(path.read_text())
+    assert ("memctl" in held.get("mcpServers", {})) == (gone != "user")
+    assert ("projects" in held) == (gone != "local")
+    ok("teardown", "claude", "--scope", other[gone])
+    assert path.read_text() == '{"x": 1}'
+
+
+def test_teardown_in_one_project_leaves_another() -> None:
+    path = Path.home() / ".claude.json"
+    for name in ("one", "two"):
+        os.makedirs(f"{name}/.git")
+        os.chdir(name)
+        ok("setup", "claude", "--no-hooks", "--scope", "local")
+        os.chdir("..")
+    os.chdir("two")
+    ok("teardown", "claude", "--scope", "local")
+    assert [os.path.basename(name) for name in json.loads(path.read_text())["projects"]] == ["one"]
