@@ -27,7 +27,7 @@ class Wiring:
 
     project  the folder that scopes project and local are about
     edits    the files that were looked at, by path
-    owner    under which name the changes are noted: the client's, unless a part of memctl has its own
+    owner    what the changes are for: the client's name, unless a part of memctl has its own
     """
 
     def __init__(
@@ -42,6 +42,11 @@ class Wiring:
         self.owner = owner or client.name
         self.edits: dict[str, FileEdit] = {}
         self._notes: dict[str, dict[str, Any] | None] = {}
+
+    @property
+    def noted_as(self) -> str:
+        """Under which name changes are noted: Claude Code keeps those of all projects in one file, and of the user."""
+        return self.owner if self.scope == "user" else f"{self.owner} {self.scope} {self.project}"
 
     def file(self, path: str) -> FileEdit:
         """The change of a file; a file of the project must be in it."""
@@ -218,7 +223,7 @@ class Wiring:
         if edit.before is None:
             return
         if edit.path not in self._notes:
-            self._notes[edit.path] = note = give_back(edit, self.owner)
+            self._notes[edit.path] = note = give_back(edit, self.noted_as)
             if edit.changed:
                 self._notes[edit.path] = {**(note or {}), "whole": True}
         note = self._notes[edit.path] or {}

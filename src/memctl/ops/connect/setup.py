@@ -87,7 +87,7 @@ def setup(
         edits = list(wiring.edits.values())
         if not dry_run:
             confirm(ctx, "setup", edits, yes=yes)
-            apply(edits, wiring.owner)
+            apply(edits, wiring.noted_as)
         done += edits
         rows.append(_row(wiring.owner, edits, dry_run=dry_run))
     data: dict[str, Any] = {"status": "ok", "dry_run": dry_run, "scope": scope, "command": [*command, "serve", *store]}
@@ -142,7 +142,7 @@ def teardown(
         edits = [edit for edit in wiring.edits.values() if edit.changed]
         if not dry_run:
             confirm(ctx, "teardown", edits, yes=yes)
-            finish(edits, wiring.owner)
+            finish(edits, wiring.noted_as)
         done += edits
         if edits or not everyone:
             rows.append(_row(wiring.owner, edits, dry_run=dry_run))
