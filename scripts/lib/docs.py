@@ -1,5 +1,6 @@
 """The reference pages, each printed by the code it describes: docs/cli.md, errors.md, schema.md, config.md, and the
-command table in README.md. `docs.py` writes them; `docs.py --check` prints what differs and how to put it right.
+command table in README.md, and the plugin for Claude Code. `docs.py` writes them; `docs.py --check` prints what differs
+and how to put it right.
 """
 
 import difflib
@@ -8,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import memctl
@@ -296,13 +298,22 @@ PAGES: dict[Path, Callable[[], Iterator[str]]] = {
 }
 
 
+def plugin_pages() -> dict[Path, Callable[[], Iterator[str]]]:
+    """The files of the plugin for Claude Code."""
+    sys.path.append(str(ROOT))
+    from scripts.lib import plugin
+
+    files, folder = plugin.files(), plugin.folder(ROOT)
+    return {folder / name: partial(iter, [text]) for name, text in files.items()}
+
+
 def main(argv: list[str]) -> int:
     """Write all pages; with --check only compare, and end with 1 if one differs."""
     check = argv == ["--check"]
     if argv and not check:
         raise SystemExit("usage: scripts/docs [--check]")
     status = 0
-    for path, page in PAGES.items():
+    for path, page in (PAGES | plugin_pages()).items():
         new = "".join(page())
         old = path.read_text(encoding="utf-8") if path.exists() else ""
         if new == old:
@@ -318,6 +329,7 @@ def main(argv: list[str]) -> int:
                 )
             )
         else:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(new, encoding="utf-8")
             print(f"wrote {name}", file=sys.stderr)
     if status:

@@ -14,11 +14,13 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 _KEYS = """
 action|string|what became of it: accept, quarantine or reject
 allowed|integer|findings that a project's own `policy.allow` lets through
+alone|integer|items that are in no topic
 answer|string|the model's answer
 answered|number|share of the questions whose block says what was expected
 archived|boolean|whether it is archived
 archived_items|integer|items that are archived
 budget|integer|tokens that a block may have
+by|string|day, week, month or year
 by_scope|object|items by scope
 by_tier|object|items by tier
 by_type|object|items by type
@@ -50,11 +52,13 @@ context|string|what the model is told
 converged|boolean|whether the answer settled before its bounds were reached
 corpus|string?|the document set
 count|integer|how many are listed
+counts|object|how many wait, by kind
 created|boolean|whether the store was made now
 created_at|string|when it was made (ISO 8601, UTC)
 damaged|array|what was damaged
 db_exists|boolean|whether there is a store
 db_path|string|the store
+decided|array|each decision: `id`, `kind`, `decision`, `items`
 decision|string|keep-a, keep-b, both or dismiss
 default|any|the value without a setting
 digest|string|the page as text
@@ -67,6 +71,8 @@ eco_mode|string|on, off, or disabled
 embedded|integer|items that got a vector now
 embeddings_count|integer|items that have a vector
 empty|integer|1: the input said nothing worth keeping
+end|string?|the last day
+entries|array|what waits, each: `kind`, `id`, `items`, `why`, `decisions`, `commands`
 errors|integer|lines that could not be read
 events_count|integer|entries of the log of events
 expires_at|string?|when it counts as gone (ISO 8601, UTC)
@@ -99,6 +105,7 @@ fts_strategy|string|how the best item was found: AND, PREFIX_AND, REDUCED_AND, O
 fts_tokenizer|string|the tokenizer in use
 fts_tokenizer_mismatch|boolean|whether it is not the one that the config names
 fts_tokenizer_stored|string?|the one that the index was made with
+groups|array|each period: `when`, `count`
 help|string|what the setting does
 hint|string|what to try next
 how|string|made, trusted, adopted, untrusted
@@ -130,14 +137,18 @@ last_backup|string?|when the last backup was made
 last_scan|string?|when documents were last read
 last_sync_at|string?|when it was last synced
 last_verify|string?|when the store was last checked
+latest|string?|when the newest one was made
 left|integer|items that still need a vector
+level|string|what is listed: domain, room, shelf or card
 line|integer?|the line of the source where the snippet begins
 line_end|integer?|the last line of the passage
 line_start|integer?|the first line of the passage
+location|object|the pin: `item_id`, `domain`, `room`, `shelf`, `card`
 links|array|each link: `relation`, `direction` (out or in), the other item's `id` and `title`, `created_at`
 loop_iterations|integer|calls of the model
 lost|array|items that could not be saved
 matched|integer|items that match
+memories|array|the items of the block
 merge_chains|array|each merge: `merged_id`, `merged_title`, `source_count`, `source_ids`, `source_titles`
 merged|integer|items that said the same as one there
 message|string|what happened
@@ -166,12 +177,14 @@ passages|integer|passages of documents
 path|string|the folder or file
 per_extension|object|files by extension
 per_folder|object|files, chunks and size by folder
+pinned|boolean|whether it is pinned now
 places_completed|integer|passages whose place was noted now
 preserve_mounts|boolean|whether the mounts stay
 previous_tokenizer|string?|the tokenizer before
 problems|integer|proposals that could not be used
 project_id|string?|the project of the conversation
 quarantined|integer|items that are stored and kept from models
+query|string|the question
 question|string|the question
 questions|integer|how many were asked
 reasons|array|why, in words
@@ -210,6 +223,7 @@ spend|object|`calls`, `tokens_in`, `tokens_out`, `seconds`
 src_id|string|the item that relates to the other one
 staleness|object|how old the files are
 standing|string|injectable, raw, quarantined or retracted
+start|string?|the first day
 statements|integer|items that people and models said
 statements_by_tier|object|these by tier
 statements_by_type|object|these by type
@@ -227,6 +241,8 @@ sync_skipped|boolean|whether nothing had to be synced
 tags|array|its tags
 text|string|the page as Markdown
 tier|string|how established it is: stm, mtm, ltm
+timeline|array|each period: `when`, `count`
+timeline_summary|string|how many statements, from when to when
 title|string|its title
 to_quarantine|integer?|items that today's rules would hold back; null: too many to judge
 to_redact|integer?|items in which they would blot something out
@@ -236,6 +252,7 @@ tokens|integer|tokens of the block
 tokens_used|integer|tokens of the text
 tools|integer|tools that the server offers
 top_largest|array|the largest files
+topics|array|each topic: `topic`, `words`, `count`, `latest`, `items`
 total|integer|how many there are, listed or not
 total_chunks|integer|passages
 total_files|integer|files
@@ -268,6 +285,9 @@ workspaces|array|the workspaces
 
 #: The same words for a key that means another thing in one command.
 _OTHERWISE = """
+browse.entries|array|what is there: `name`, `count`; cards: `id`, `title`, `type`, `tier`, `path`, `pinned`
+topics.items|integer|items that were looked at
+timeline.items|array|the newest items
 resolve.id|string|the conflict's id
 resolve.archived|string|the id of the item that is archived for it, or empty
 resolve.kept|array|ids of the items that count
@@ -299,6 +319,11 @@ status.mounts|integer|how many mounts there are
 status.sessions|integer|how many conversations there are
 status.workspaces|integer|how many workspaces there are
 sync.files|array|with --report, each file: `path`, `status`, `chunks`, `reason`
+eco.action_taken|string|none, enabled or disabled
+eco.eco_mode|string|active, disabled, or not installed
+hooks-path.eco_path|string|the folder of the files of eco mode
+hooks-path.hooks_path|string|the folder of the hook scripts
+scripts-path.scripts_path|string|the folder of the install scripts
 setup.clients|array|each client: `client`, `files` (each `path`, `change`, and `backup` or `diff`)
 setup.command|array|the command line that starts the server
 setup.scope|string|user, project or local

@@ -179,3 +179,27 @@ def test_flags_that_mean_nothing_are_refused() -> None:
     assert run("doctor", "--client", "claude", "--fix").code == 1
     assert run("doctor", "--client", "nobody").code == 1
     assert json.loads(run("doctor", "--client", "nobody", "--json").notes)["error"] == "usage-error"
+
+
+@pytest.mark.parametrize("args", [["serve"], ["reset", "--confirm"], ["serve", "--db", "x.db", "--config", "y"]])
+def test_a_command_of_a_strangers_project_is_not_run(args: list[str], scratch: Path, command: list[str]) -> None:
+    program, shown = scratch / "strangers-memctl", scratch / "ran"
+    program.write_text(f"#!/bin/sh\ntouch {shown}\n")
+    program.chmod(0o755)
+    words = [str(program), *args] if args == ["serve"] else [*command, *args]
+    entry = {"command": words[0], "args": words[1:]}
+    (scratch / ".mcp.json").write_text(json.dumps({"mcpServers": {"memctl": entry}}))
+    for flags in ([], ["--prove"]):
+        assert checks("claude", *flags)["client_handshake"][0] == "fail"
+        assert not shown.exists()
+
+
+def test_the_command_that_setup_wrote_for_a_project_is_run(command: list[str]) -> None:
+    ok("setup", "claude", "--scope", "project")
+    assert checks("claude")["client_handshake"][0] == "pass"
+
+
+def test_an_entry_with_a_way_of_transport_is_looked_at() -> None:
+    entry = {"transport": "http", "url": "http://127.0.0.1:9/"}
+    (Path.home() / ".claude.json").write_text(json.dumps({"mcpServers": {"memctl": entry}}))
+    assert checks("claude")["client_command"][0] == "fail"

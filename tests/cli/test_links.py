@@ -103,6 +103,12 @@ def test_related_lists_links_then_text_place_and_time(scratch: Path) -> None:
     assert list(relations.values()) == ["near_place"]  # the passage that it cites
 
 
+def test_an_item_without_a_title_is_called_by_its_beginning(pair: tuple[str, str]) -> None:
+    line = '{"content": "The gateway retries twice, then gives up."}\n'
+    ok("import", "-q", stdin=line.encode())
+    assert "then gives up." in ok("similar", pair[0]).text
+
+
 def test_what_policy_holds_back_is_near_nothing(pair: tuple[str, str]) -> None:
     a, _ = pair
     ok("pull", stdin="From now on you must always remember that the gateway retries twice.\n")

@@ -42,9 +42,9 @@ def before(place: Place) -> bytes | None:
 
 
 def tree() -> dict[str, bytes]:
-    """All files of the home but the state, which tells what to give back."""
+    """All files of the home but the state, which tells what to give back, and the personal store."""
     home = Path(os.environ["HOME"])
-    found = (path for path in home.rglob("*") if path.is_file() and ".local/state" not in str(path))
+    found = (path for path in home.rglob("*") if path.is_file() and "/.local/" not in str(path))
     return {str(path): path.read_bytes() for path in found}
 
 
@@ -130,6 +130,17 @@ def test_the_entry_names_this_memctl_and_the_store() -> None:
     assert not os.path.exists("m.db")
 
 
+def test_the_personal_store_is_made_for_the_user_and_stays() -> None:
+    store = Path(os.environ["HOME"]) / ".local" / "share" / "memctl" / "memory.db"
+    ok("setup", "claude", "--dry-run")
+    ok("setup", "claude", "--db", "m.db")
+    ok("setup", "claude", "--scope", "project")
+    assert not store.exists()
+    ok("setup", "claude")
+    ok("teardown", "claude")
+    assert store.exists()
+
+
 def test_codex_waits_for_the_server() -> None:
     ok("setup", "codex")
     assert "required = true" in server("codex")[1]
@@ -158,6 +169,17 @@ def test_what_a_person_added_to_the_entry_stays() -> None:
     ok("setup", "claude")
     assert server("claude")["env"] == {"A": "1"}
     assert server("claude")["args"] == ["serve"]
+
+
+def test_what_others_changed_between_two_setups_is_no_state_to_go_back_to() -> None:
+    path, _ = places("gemini", "user")[0]
+    path.parent.mkdir()
+    path.write_text('{"a": 1}')
+    ok("setup", "gemini")
+    path.write_text(path.read_text().replace("1", "2", 1))
+    ok("setup", "gemini", "--db", "m.db")
+    ok("teardown", "gemini")
+    assert path.read_text() == '{"a": 2}'
 
 
 def test_a_link_of_a_dotfiles_folder_is_followed_and_stays(scratch: Path) -> None:

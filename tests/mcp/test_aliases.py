@@ -18,7 +18,7 @@ def call(name: str, **arguments: Any) -> dict[str, Any]:
 
     async def scenario(client: Any) -> dict[str, Any]:
         listed = {tool.name for tool in (await client.list_tools()).tools}
-        assert name not in listed - {"memory_update", "memory_supersede"}
+        assert name not in listed - {"memory_update", "memory_supersede", "memory_build_context"}
         return dict(said(await client.call_tool(name, arguments))["structuredContent"])
 
     return dict(talk_stdio("--db", DB, scenario=scenario))
@@ -105,6 +105,8 @@ def test_candidates_and_health_are_answered() -> None:
     found = call("consolidation_candidates")
     assert {"to_extract", "to_merge", "to_archive", "to_decay", "prompt"} <= set(found)
     assert call("memory_health")["total_items"] == 1
+    built = call("memory_build_context", query="gateway", project="project", limit=5, w_fts=0.4, half_life=30)
+    assert len(built["memories"]) == 1 and built["conflicts"] == [] and "1 memories" in built["timeline_summary"]
 
 
 def test_each_alias_names_a_tool_and_arguments_that_it_takes() -> None:

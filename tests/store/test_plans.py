@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memctl.store import database, sessions
+from memctl.store import conflicts, database, sessions
 from memctl.store.connect import open_read, open_write
 from memctl.store.database import Database
 from memctl.store.filters import Filters
@@ -41,7 +41,7 @@ INSERT INTO memory_revisions SELECT 'REV-' || id, id, 1, '{{}}', created_at, 'cr
 
 #: Tables that grow with the store, and indexes that say little: by one of their values much of the store is read.
 _LARGE = (
-    r"(memory_items|i|m|memory_events|memory_revisions|memory_embeddings|e|memory_sources|corpus_hashes|c"
+    r"(memory_items|i|m|a|b|memory_events|memory_revisions|memory_embeddings|e|memory_sources|corpus_hashes|c"
     r"|memory_undo|memory_runs|memory_retention|memory_tombstones)"
 )
 _BROAD = r"(idx_items_\w+|idx_events_action|memctl_items_newest|memctl_items_counts)"
@@ -158,6 +158,7 @@ FEW: dict[str, Callable[[], None]] = {
     "texts to embed": python(lambda db: vectors.texts_to_embed(db, IDS, PROJECT)),
     "one text to embed": python(lambda db: vectors.texts_to_embed(db, IDS[:1], PROJECT)),
     "cosines": python(lambda db: vectors.cosines(db, VECTOR, IDS, "m", PROJECT)),
+    "conflicts of some items": python(lambda db: conflicts.conflicts_of(db, IDS, PROJECT)),
     "history": python(lambda db: items.revisions(db, IDS[0])),
     "events of an item": python(lambda db: events.list_events(db, IDS[0])),
     "writes of an item": python(lambda db: events.list_events(db, IDS[0], "write")),

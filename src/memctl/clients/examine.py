@@ -22,6 +22,16 @@ class Entry(NamedTuple):
     db: str
     hooks: dict[str, list[str]]
 
+    def is_runnable(self) -> bool:
+        """Whether its command may be started: a project's file may be a stranger's, so only what setup writes there."""
+        own = own_command()
+        program = which(self.argv[0]) if self.argv else None
+        words = [*map(os.path.realpath, filter(None, [program])), *self.argv[1:]]
+        return self.wiring.scope != "project" or words in (
+            [os.path.realpath(own[0]), *own[1:], "serve"],
+            [os.path.realpath(own[0]), *own[1:], "serve", "--db", self.db],
+        )
+
 
 def examine(client: Client, project: str, environ: Mapping[str, str], *, prove: bool) -> Iterator[Check]:
     """What was looked at, one after the other; with `prove` the client is run at the end."""
@@ -59,7 +69,7 @@ def _entry(client: Client, scope: Scope, project: str, environ: Mapping[str, str
         raise errors.ClientFileRefused(path=path, reason=str(exc)) from exc
     if not isinstance(found, dict):
         return None
-    inner = found.get("transport", found)
+    inner = transport if isinstance(transport := found.get("transport"), dict) else found
     words = [_literal(inner.get("command")), _literal(inner.get("args"))]
     argv = [word for part in words for word in (part if isinstance(part, list) else [part]) if isinstance(word, str)]
     variables = inner.get("env") or inner.get("environment")
@@ -76,7 +86,7 @@ def _literal(value: Any) -> Any:
 
         try:
             return literal_eval(value)
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
             return value
     return value
 
@@ -125,7 +135,14 @@ def _server(entry: Entry) -> Iterator[Check]:
         if ours
         else Check("client_command", "warn", program, f"It runs another memctl than this: {program}")
     )
-    answer = shake_hands(argv)
+    if not entry.is_runnable():
+        message = (
+            f"It is not run: it stands in the project's file, and memctl setup {name} writes another command there"
+        )
+        yield Check("client_handshake", "fail", " ".join(argv), message)
+        return
+    # Without its store: one that a stranger names is not to be opened.
+    answer = shake_hands([*own_command(), "serve"] if entry.wiring.scope == "project" else argv)
     if answer["ok"]:
         tools = len(answer["tools"])
         yield Check("client_handshake", "pass", str(tools), f"memctl {answer['version']} answers with {tools} tools")
@@ -203,6 +220,10 @@ def _proof(client: Client, program: str | None, entry: Entry | None, environ: Ma
         return
     if program is None:
         yield Check("client_proof", "fail", "", f"{client.title} is not installed here, so nothing can be proven")
+        return
+    if entry and not entry.is_runnable():
+        message = "The entry stands in the project's file and is not what memctl setup writes, so it is not run"
+        yield Check("client_proof", "fail", "", message)
         return
     argv: Sequence[str] = entry.argv[: entry.argv.index("serve")] if entry and "serve" in entry.argv else own_command()
     hooked = bool(entry.hooks) if entry else client.hooks is not None or bool(client.plugin)

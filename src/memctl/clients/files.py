@@ -6,14 +6,14 @@ meanwhile. A copy of the file as it was stands beside it, `NAME.bak.YYYYMMDD_HHM
 
 import os
 import stat
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from memctl import errors, ids, registry, state
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.paths import read_file, real_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 #: Where it is noted what was changed.
 FILE = "clients.json"
@@ -88,6 +88,16 @@ class FileEdit:
         return "\n".join(unified_diff(old, new, *names, lineterm=""))
 
 
+@contextmanager
+def _alone() -> "Iterator[None]":
+    """Of two commands at once none loses what the other noted."""
+    with ExitStack() as stack:
+        with suppress(OSError):
+            stack.enter_context(registry.locked(state.folder()))
+        yield
+
+
+@_alone()
 def apply(edits: "Sequence[FileEdit]", owner: str) -> None:
     """Make the changes, all or none, and note them. Raises ClientFileUnwritable."""
     notes = read_notes()
@@ -103,17 +113,20 @@ def apply(edits: "Sequence[FileEdit]", owner: str) -> None:
                 edit.backup = _back_up(edit)
             _replace(edit.real, edit.before, edit.after)
         except OSError as exc:
-            for one in reversed(done):
+            for one in reversed([*done, edit]):
                 with suppress(OSError):
-                    _replace(one.real, one.after, one.before)
+                    if one is not edit:
+                        _replace(one.real, one.after, one.before)
+                    if one.backup:
+                        os.unlink(one.backup)
             raise errors.ClientFileUnwritable(path=edit.path, reason=exc.strerror or str(exc)) from exc
         done.append(edit)
-        before = note if known and note is not None else {"backup": edit.backup, "folders": folders, "made": []}
-        made = [list(keys) for keys in edit.made]
-        notes.setdefault(edit.path, {})[owner] = before | {
-            "after": _digest(edit.after),
-            "made": [*before["made"], *(one for one in made if one not in before["made"])],
-        }
+        first: dict[str, Any] = {"created": edit.before is None, "backup": edit.backup, "folders": folders, "made": []}
+        made = (note or first)["made"]
+        made += [list(keys) for keys in edit.made if list(keys) not in made]
+        # What somebody else changed since our last time has our entry in it: it is no state to go back to.
+        after = _digest(edit.after) if note is None or known else ""
+        notes.setdefault(edit.path, {})[owner] = (note or first) | {"after": after}
     if done:
         _write_notes(notes)
 
@@ -123,7 +136,7 @@ def give_back(edit: FileEdit, owner: str) -> dict[str, Any] | None:
     note: dict[str, Any] | None = read_notes().get(edit.path, {}).get(owner)
     if note is None or edit.before is None or note["after"] != _digest(edit.before):
         return note
-    if not note["backup"]:
+    if note["created"]:
         edit.after = None
     else:
         with suppress(errors.DocumentUnreadable):
@@ -131,11 +144,18 @@ def give_back(edit: FileEdit, owner: str) -> dict[str, Any] | None:
     return note
 
 
+@_alone()
 def finish(edits: "Sequence[FileEdit]", owner: str) -> None:
     """Make the changes of a teardown, and forget what was noted. Raises ClientFileUnwritable."""
     notes = read_notes()
+    folders: list[str] = []
     for edit in edits:
-        note = notes.get(edit.path, {}).pop(owner, None) or {"backup": "", "folders": []}
+        note = notes.get(edit.path, {}).pop(owner, None) or {
+            "created": False,
+            "backup": "",
+            "folders": [],
+            "made": [],
+        }
         try:
             if edit.changed:
                 _replace(edit.real, edit.before, edit.after)
@@ -144,11 +164,17 @@ def finish(edits: "Sequence[FileEdit]", owner: str) -> None:
         with suppress(OSError, errors.DocumentUnreadable):  # a copy of what is there again
             if note["backup"] and read_file(note["backup"], MOST)[0] == edit.after:
                 os.unlink(note["backup"])
-        for folder in note["folders"] if edit.after is None else ():
-            with suppress(OSError):  # others have put something there
-                os.rmdir(folder)
-        if not notes.get(edit.path):
+        folders += note["folders"] if edit.after is None else []
+        others = notes.get(edit.path, {})
+        if not others:
             notes.pop(edit.path, None)
+        for other in list(others.values())[:1]:  # whoever goes last takes out what all made
+            other["made"] += note["made"]
+            other["created"] = other["created"] or note["created"]
+            other["folders"] += note["folders"]
+    for folder in sorted(folders, key=len, reverse=True):
+        with suppress(OSError):  # others have put something there
+            os.rmdir(folder)
     _write_notes(notes)
 
 
@@ -168,7 +194,7 @@ def _write_notes(notes: dict[str, dict[str, Any]]) -> None:
 
     folder = state.folder()
     path = os.path.join(folder, FILE)
-    with suppress(OSError), registry.locked(folder):  # without them teardown takes our entries out one by one
+    with suppress(OSError):  # without them teardown takes our entries out one by one
         if notes:
             state.write(path, json.dumps(notes, indent=1).encode())
         else:
@@ -210,9 +236,16 @@ def _replace(path: str, before: bytes | None, after: bytes | None) -> None:
             now = file.read()
     if now != before:
         raise OSError("its program has just changed it; run the command again")
+    if before is not None and not os.stat(path).st_mode & 0o222:
+        raise OSError("it is read-only")
     if after is None:
         os.unlink(path)
         return
-    mode = stat.S_IMODE(os.stat(path).st_mode) if before is not None else 0o644
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    state.write(path, after, mode)
+    if before is None:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        state.write(path, after, 0o644)
+        return
+    info = os.stat(path)
+    state.write(path, after, stat.S_IMODE(info.st_mode))
+    if hasattr(os, "geteuid") and os.geteuid() == 0 != info.st_uid:  # sudo must not lock the user out
+        os.chown(path, info.st_uid, info.st_gid)

@@ -13,18 +13,22 @@ from os.path import basename
 _DEPTH = 12
 _SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"])
 _LOADERS = frozenset(["curl", "wget"])
-#: Programs that run what stands after them: whatever follows may be the command.
-_RUNNERS = frozenset((
-    "env", "command", "exec", "nohup", "time", "nice", "ionice", "timeout", "xargs", "stdbuf", "setsid", "builtin",
-    "busybox", "watch", "parallel", "chroot", "unshare", "if", "then", "else", "elif", "while", "until", "do", "!", "{",
-))  # fmt: skip
+#: Words of the shell's own after which a command stands.
+_KEYWORDS = frozenset(("if", "then", "else", "elif", "while", "until", "do", "!", "{", "coproc"))
+#: Programs that run what stands after them, and how many words of their own come before it.
+_RUNNERS = dict.fromkeys((
+    "env", "command", "exec", "nohup", "time", "nice", "ionice", "xargs", "stdbuf", "setsid", "builtin", "busybox",
+    "watch", "parallel", "unshare", "doas",
+), 0) | {"timeout": 1, "chroot": 1, "flock": 1}  # fmt: skip
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
-_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*\n)(.*?)^[ \t]*\2[ \t]*$", re.DOTALL | re.MULTILINE)
+_HEREDOC = re.compile(r"(?<!<)<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*\n)(.*?)^[ \t]*\2[ \t]*$", re.DOTALL | re.MULTILINE)
 _SEPARATES = frozenset(";|&\n()")
 _REDIRECTS = frozenset((">&", "&>", "&>>", "<&", ">|", ">", ">>", "<", "<>", "<<<", "<<"))
 #: Options of git before its command that take a word.
 _GIT_TAKES = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace"))
 _SUBSTITUTION = "$SUBSTITUTED"
+#: Outside of quotes: a comment, the `$` of `$"…"`, or `$'…'` with what is in it.
+_SKIPPED = re.compile(r"""(?:(?<=[\s;|&()])(?<!\\.)|(?<!.))#[^\n]*|\$(?=")|\$'((?:[^'\\]|\\.)*)'""", re.DOTALL)
 
 
 def denied(line: str, depth: int = 0) -> str:
@@ -38,24 +42,48 @@ def denied(line: str, depth: int = 0) -> str:
         if pattern := denied(part, depth + 1):
             return pattern
     loads = any(_programs(part) & _LOADERS for part in inner)
-    loaded = False
+    loaded, said = False, ""
     for piped, words in _commands(bare):
-        loaded = loaded and piped
-        for at in range(len(words)):
+        loaded, said = loaded and piped, said if piped else ""
+        for at in _run(words):
             program, args = basename(words[at]).lower(), words[at + 1 :]
-            if program in _SHELLS | {"eval", "source", "."}:
-                if loaded or (loads and any(_SUBSTITUTION in word for word in args)):
-                    return "curl | sh"
-                if pattern := _given(program, args, depth):
-                    return pattern
-            if pattern := _pattern(program, args):
+            if program in _SHELLS | {"eval", "source", "."} and (
+                loaded or (loads and any(_SUBSTITUTION in word for word in args))
+            ):
+                return "curl | sh"
+            if pattern := _pattern(program, args) or _given(program, args, said, depth):
                 return pattern
             loaded = loaded or program in _LOADERS
-            if program not in _RUNNERS and not (at and words[0] in _RUNNERS) and not _ASSIGNMENT.match(words[at]):
-                break
-        if words and "find" in words[0] and (pattern := _of_find(words)):
-            return pattern
+            said = " ".join(args) if program in ("echo", "printf") else said
     return ""
+
+
+def _run(words: Sequence[str]) -> Iterator[int]:
+    """Where the programs stand that a simple command runs: behind keywords and assignments, and what runs another.
+
+    An option of such a program may take the word after it, so either of the two may be what is run.
+    """
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word in _KEYWORDS or _ASSIGNMENT.match(word):
+            at += 1
+            continue
+        if word == "function":
+            at += 2
+            continue
+        yield at
+        name = basename(word)
+        if name not in _RUNNERS or (name == "command" and words[at + 1 : at + 2] in (["-v"], ["-V"])):
+            return
+        at += 1
+        own = _RUNNERS[name]
+        while at < len(words) and (own or words[at].startswith("-") or _ASSIGNMENT.match(words[at])):
+            is_option, own = words[at].startswith("-"), own - (own > 0 and words[at][0] != "-")
+            at += 1
+            if is_option and at + 1 < len(words) and words[at][:1] != "-" and basename(words[at]) not in _RUNNERS:
+                yield at  # the command, or what the option takes
+                at += 1
 
 
 def programs(line: str) -> list[tuple[str, list[str]]]:
@@ -71,20 +99,23 @@ def _programs(line: str) -> set[str]:
 def _fed(found: "re.Match[str]", line: str) -> str:
     """What of a here-document is run: all that a shell is fed with, else what is substituted in it."""
     start = line.rfind("\n", 0, found.start()) + 1
-    if _SHELLS & {basename(word) for word in line[start : found.start()].split()}:
+    if _SHELLS & {basename(word) for word in (line[start : found.start()] + found[3].replace("|", " ")).split()}:
         return found[4]
     inner = [] if found[1] else _substitutions(re.sub("['\"]", " ", found[4]))[1]
     return "\n".join(f"$({part})" for part in inner)
 
 
-def _given(program: str, args: Sequence[str], depth: int) -> str:
-    """What is wrong with the text that a shell or eval is given as a command."""
-    if program == "eval":
-        return denied(" ".join(args), depth + 1)
+def _given(program: str, args: Sequence[str], said: str, depth: int) -> str:
+    """What is wrong with the text that a program is given as a command; `said`: what is piped into it."""
+    if program in ("eval", "trap"):
+        return denied(" ".join(args) if program == "eval" else "".join(args[:1]), depth + 1)
+    if program == "find":
+        return _of_find(args)
+    letter = "c" if program in _SHELLS | {"su", "flock"} else "S" if program == "env" else ""
     for at, word in enumerate(args[:-1]):
-        if word.startswith("-") and not word.startswith("--") and "c" in word:
+        if letter and word.startswith("-") and not word.startswith("--") and letter in word:
             return denied(args[at + 1], depth + 1)
-    return ""
+    return denied(said, depth + 1) if said and program in _SHELLS else ""
 
 
 def _of_find(words: Sequence[str]) -> str:
@@ -96,7 +127,7 @@ def _of_find(words: Sequence[str]) -> str:
 
 
 def _substitutions(line: str) -> tuple[str, list[str]]:
-    """The line with a word in place of each `$(…)`, `<(…)` and backquoted part, and these parts."""
+    """The line with a word in place of each `$(…)`, `<(…)` and backquoted part, and these parts; without comments."""
     out: list[str] = []
     inner: list[str] = []
     at, quoted = 0, ""
@@ -105,6 +136,10 @@ def _substitutions(line: str) -> tuple[str, list[str]]:
         if char == "\\" and quoted != "'":
             out.append(line[at : at + 2])
             at += 2
+        elif not quoted and (found := _SKIPPED.match(line, at)):
+            if found[1] is not None:  # $'…'
+                out.append(shlex.quote(found[1].encode("latin-1", "backslashreplace").decode("unicode_escape")))
+            at = found.end()
         elif char in "'\"" and quoted in ("", char):
             quoted = "" if quoted else char
             out.append(char)
@@ -131,6 +166,8 @@ def _closing(line: str, at: int) -> int:
             at += 1
         elif char in "'\"" and quoted in ("", char):
             quoted = "" if quoted else char
+        elif not quoted and (found := _SKIPPED.match(line, at)):
+            at = found.end() - 1
         elif not quoted:
             open_ += (char == "(") - (char == ")")
             if not open_:
@@ -147,12 +184,18 @@ def _commands(line: str) -> Iterator[tuple[bool, list[str]]]:
     piped = skip = False
     for word in lexer:
         if word in _REDIRECTS:
-            skip = True
+            if len(words) == 1 and words[0].isdigit():  # 2>&1 before the command
+                words = []
+            if word == "<<<" and words and basename(words[0]) in _SHELLS:
+                words.append("-c")
+            else:
+                skip = True
         elif word and not set(word) - (_SEPARATES | {"<", ">"}):
             if words:
                 yield piped, words
-            last = word.rstrip("\n")
-            piped, words, skip = last.endswith(("|", "|&")) and not last.endswith("||"), [], False
+            last = word.rstrip("\n(")
+            goes_on = piped and not words and not last  # `| (sh)`
+            piped, words, skip = goes_on or (last.endswith(("|", "|&")) and not last.endswith("||")), [], False
         elif skip:
             skip = False
         else:
@@ -190,7 +233,7 @@ def _git_pattern(args: Sequence[str]) -> str:
         del rest[: 2 if rest[0] in _GIT_TAKES else 1]
     command = rest[0] if rest else ""
     short, long = _options(rest[1:])
-    if command == "push" and ("f" in short or "--force" in long):
+    if command == "push" and ("f" in short or "--force" in long or any(word.startswith("+") for word in rest[2:])):
         return "git push --force"
     if command == "reset" and "--hard" in long:
         return "git reset --hard"

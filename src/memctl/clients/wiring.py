@@ -14,7 +14,7 @@ from memctl.clients.json_text import JsonText, Keys
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from memctl.clients.known import Client, Place, Scope
+    from memctl.clients.known import Client, Hooks, Place, Scope
 
 #: The name of the server in every client.
 SERVER = "memctl"
@@ -27,17 +27,26 @@ class Wiring:
 
     project  the folder that scopes project and local are about
     edits    the files that were looked at, by path
+    owner    what the changes are for: the client's name, unless a part of memctl has its own
     """
 
-    def __init__(self, client: "Client", scope: "Scope", project: str, environ: "Mapping[str, str]") -> None:
+    def __init__(
+        self, client: "Client", scope: "Scope", project: str, environ: "Mapping[str, str]", owner: str = ""
+    ) -> None:
         if scope not in client.servers:
             known = ", ".join(client.servers)
             raise errors.UsageError(
                 f"{client.title} has no settings of the scope {scope}, but: {known}", command="setup"
             )
         self.client, self.scope, self.project, self.environ = client, scope, project, environ
+        self.owner = owner or client.name
         self.edits: dict[str, FileEdit] = {}
         self._notes: dict[str, dict[str, Any] | None] = {}
+
+    @property
+    def noted_as(self) -> str:
+        """Under which name changes are noted: Claude Code keeps those of all projects in one file, and of the user."""
+        return self.owner if self.scope == "user" else f"{self.owner} {self.scope} {self.project}"
 
     def file(self, path: str) -> FileEdit:
         """The change of a file; a file of the project must be in it."""
@@ -76,7 +85,7 @@ class Wiring:
 
         def put_toml(text: str) -> str:
             if toml_text.has_table(text, way):
-                command = toml_text.string_of(text, (*way, "command")) + toml_text.string_of(text, (*way, "args"))
+                command = _toml_command(text, way)
                 if force:
                     text = toml_text.drop_table(text, way)
                 elif SERVER not in command:
@@ -91,13 +100,15 @@ class Wiring:
         edit, keys = self.place(place)
 
         def drop(text: str) -> str:
+            way = (*keys, SERVER)
             if place.shape == "toml":
-                return toml_text.drop_table(text, (*keys, SERVER))
+                return toml_text.drop_table(text, way) if SERVER in _toml_command(text, way) else text
             held = JsonText(text)
-            held.remove((*keys, SERVER))
+            if _is_own(held.value(way)):
+                held.remove(way)
             return self._pruned(edit, held, keys)
 
-        self._take_out(edit, drop)
+        self.take_out(edit, drop)
 
     def server(self) -> Any:
         """The entry as it stands, for a look; of a TOML file its command and its arguments as they are written."""
@@ -131,8 +142,15 @@ class Wiring:
         hooks = self.client.hooks
         if hooks is None or self.scope not in hooks.places:
             return
-        place = hooks.places[self.scope]
-        edit, keys = self.place(place)
+        lines = {}
+        for event in (event for event in TELLING if event in hooks.events):
+            theirs, seconds = hooks.events[event]
+            lines[theirs] = command_line([*argv, event]), seconds
+        self.put_lines(hooks, lines, self._ours())
+
+    def put_lines(self, hooks: "Hooks", lines: "Mapping[str, tuple[str, int]]", ours: re.Pattern[str]) -> None:
+        """Let one element in the list of each event be ours: its command line, and the seconds that it may take."""
+        edit, keys = self.place(hooks.places[self.scope])
 
         def put(text: str) -> str:
             held = JsonText(text)
@@ -140,10 +158,9 @@ class Wiring:
                 if held.value((key,)) is None:
                     held.put((key,), value)
                     held.made.append((key,))
-            for event in (event for event in TELLING if event in hooks.events):
-                theirs, seconds = hooks.events[event]
-                words = {"$hook": command_line([*argv, event]), "$timeout": seconds * hooks.unit}
-                _put_element(held, (*keys, theirs), _filled(hooks.element, words), self._ours())
+            for event, (line, seconds) in lines.items():
+                words = {"$hook": line, "$timeout": seconds * hooks.unit}
+                _put_element(held, (*keys, event), _filled(hooks.element, words), ours)
             edit.made += held.made
             return held.text
 
@@ -154,21 +171,27 @@ class Wiring:
         plugin = self.client.plugin_path(self.scope, self.project, self.environ)
         if plugin and (edit := self.file(plugin)).before is not None and _PLUGIN_MARK in edit.text():
             edit.after = None
-        hooks = self.client.hooks
-        if hooks is None or self.scope not in hooks.places:
-            return
+        if self.client.hooks is not None and self.scope in self.client.hooks.places:
+            self.drop_lines(self.client.hooks, self._ours())
+
+    def drop_lines(
+        self, hooks: "Hooks", ours: re.Pattern[str], also: "Callable[[JsonText], object] | None" = None
+    ) -> None:
+        """Take our command lines out of the lists of all events; `also` takes out what else there is of ours."""
         place = hooks.places[self.scope]
         edit, keys = self.place(place)
 
         def drop(text: str) -> str:
             held = JsonText(text)
-            drop_elements(held, keys, self._ours())
+            drop_elements(held, keys, ours)
             for key in hooks.base:
                 if [key] in (self._notes[edit.path] or {}).get("made", ()):
                     held.remove((key,))
+            if also is not None:
+                also(held)
             return self._pruned(edit, held, keys)
 
-        self._take_out(edit, drop)
+        self.take_out(edit, drop)
         if place.shape == "own" and edit.after is not None and not JsonText(edit.text()).value(keys):
             edit.after = None
 
@@ -189,25 +212,25 @@ class Wiring:
         path = self.client.rules_path(self.scope, self.project, self.environ)
         if path:
             edit = self.file(path)
-            self._take_out(edit, drop_block)
+            self.take_out(edit, drop_block)
             if edit.changed and edit.after is not None and edit.text().strip() in {"", _MDC_HEAD.strip()}:
                 edit.after = None
 
     # --- taking out --------------------------------------------------------------------------------------------------
 
-    def _take_out(self, edit: FileEdit, drop: "Callable[[str], str]") -> None:
+    def take_out(self, edit: FileEdit, drop: "Callable[[str], str]") -> None:
         """Give a file back as it was, or, if somebody changed it since, let `drop` take out what is ours."""
         if edit.before is None:
             return
         if edit.path not in self._notes:
-            self._notes[edit.path] = note = give_back(edit, self.client.name)
+            self._notes[edit.path] = note = give_back(edit, self.noted_as)
             if edit.changed:
                 self._notes[edit.path] = {**(note or {}), "whole": True}
         note = self._notes[edit.path] or {}
         if note.get("whole"):
             return
         edit.change(drop)
-        if edit.changed and note and not note["backup"] and edit.text().strip() in {"", "{}"}:
+        if edit.changed and note.get("created") and edit.text().strip() in {"", "{}"}:
             edit.after = None  # we made it
 
     def _pruned(self, edit: FileEdit, held: JsonText, keys: Keys) -> str:
@@ -236,14 +259,18 @@ def commands_of(element: Any) -> list[str]:
     """The command lines in an element of a list of hooks."""
     if isinstance(element, dict):
         own = [value for key in ("command", "bash") if isinstance(value := element.get(key), str)]
-        return own + [line for inner in element.get("hooks") or () for line in commands_of(inner)]
+        inner = element.get("hooks")
+        return own + [line for one in (inner if isinstance(inner, list) else ()) for line in commands_of(one)]
     return []
 
 
 def _put_element(held: JsonText, keys: Keys, element: Any, ours: re.Pattern[str]) -> None:
     """Let one element of a list of hooks be ours, and be this one."""
     there = held.value(keys)
-    found = [number for number, one in enumerate(there or ()) if any(map(ours.search, commands_of(one)))]
+    if not isinstance(there, list):
+        held.append(keys, element)  # says so where something else is in its place
+        return
+    found = [number for number, one in enumerate(there) if any(map(ours.search, commands_of(one)))]
     if found and there[found[0]] == element:
         return
     if found and len(commands_of(there[found[0]])) == 1:
@@ -255,7 +282,8 @@ def _put_element(held: JsonText, keys: Keys, element: Any, ours: re.Pattern[str]
 
 def drop_elements(held: JsonText, keys: Keys, ours: re.Pattern[str]) -> None:
     """Take our command lines out of the lists of all events, and the lists that are empty then."""
-    for event in held.value(keys) or {}:
+    events = held.value(keys)
+    for event in events if isinstance(events, dict) else ():
         way = (*keys, event)
         before = held.value(way)
         if isinstance(before, list) and _drop_from_list(held, way, ours) and not held.value(way):
@@ -273,18 +301,43 @@ def _drop_from_list(held: JsonText, keys: Keys, ours: re.Pattern[str]) -> bool:
         if mine and len(mine) == len(lines):
             held.remove(keys, number)
         elif mine:
-            kept = [one for one in there[number]["hooks"] if not any(map(ours.search, commands_of(one)))]
-            held.replace(keys, number, {**there[number], "hooks": kept})
+            held.replace(keys, number, _without_ours(there[number], ours))
     return found
 
 
-def _check_own(path: str, entry: Any) -> None:
-    """Raises EntryTaken for an entry that runs something else than memctl, or reaches it over the network."""
+def _without_ours(element: dict[str, Any], ours: re.Pattern[str]) -> dict[str, Any]:
+    """An element of a list of hooks without our command lines."""
+    kept = {
+        key: value for key, value in element.items()
+        if key not in ("command", "bash") or not isinstance(value, str) or not ours.search(value)
+    }  # fmt: skip
+    if isinstance(inner := kept.get("hooks"), list):
+        kept["hooks"] = [one for one in inner if not any(map(ours.search, commands_of(one)))]
+    return kept
+
+
+def _words_of(entry: Any) -> list[str]:
+    """The words of the command of an entry."""
     entry = entry if isinstance(entry, dict) else {}
-    inner = entry.get("transport", entry)
-    said = [inner.get("command"), inner.get("args")] if isinstance(inner, dict) else []
-    words = [word for part in said for word in (part if isinstance(part, list) else [part]) if isinstance(word, str)]
-    if not any(os.path.basename(word).startswith(SERVER) for word in words):
+    inner = transport if isinstance(transport := entry.get("transport"), dict) else entry
+    said = inner.get("command"), inner.get("args")
+    return [word for part in said for word in (part if isinstance(part, list) else [part]) if isinstance(word, str)]
+
+
+def _is_own(entry: Any) -> bool:
+    """Whether an entry runs memctl: one that runs something else, or reaches it over the network, is a person's."""
+    return any(os.path.basename(word).startswith(SERVER) for word in _words_of(entry))
+
+
+def _toml_command(text: str, way: Keys) -> str:
+    """The command of an entry and its arguments, as they are written."""
+    return toml_text.string_of(text, (*way, "command")) + toml_text.string_of(text, (*way, "args"))
+
+
+def _check_own(path: str, entry: Any) -> None:
+    """Raises EntryTaken for an entry that is not memctl's own."""
+    if not _is_own(entry):
+        words = _words_of(entry)
         raise errors.EntryTaken(path=path, command=" ".join(words)[:80] or "another kind of server")
 
 

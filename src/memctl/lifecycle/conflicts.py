@@ -11,14 +11,16 @@ from itertools import combinations
 from memctl.store import conflicts
 from memctl.store.database import Database
 from memctl.store.filters import Filters
-from memctl.store.items import attributes, events, items
+from memctl.store.items import attributes, events, items, overview
 from memctl.text import contradiction
 from memctl.types import MemoryItem
 
 #: Of a statement its RAREST words are looked at; a word that more than COMMON statements have tells nothing.
-RAREST, COMMON = 4, 2000
+RAREST, COMMON = 3, 2000
 #: With so many statements of a pair of words, the newest of them, each one is compared.
 COMPARED = 8
+#: The share of the words of the shorter one that two have in common at least.
+LEAST_SHARED = 0.5
 #: Longer texts say more than one thing.
 MOST_CHARS = 600
 
@@ -29,19 +31,22 @@ def scan(db: Database, filters: Filters) -> tuple[list[tuple[str, str, str]], in
     Each is the id of the older one, of the newer one, and why. Passages of documents, what policy holds back, and
     statements of different scopes or corpora are not compared.
     """
-    read = items.iterate_texts(db, filters.replace(injectable=True, archived=False, origin="statements"))
+    read = overview.iterate_texts(db, filters.replace(injectable=True, archived=False, origin="statements"))
     rows = [(item_id, place, text) for item_id, place, text in read if len(text) <= MOST_CHARS]
-    topics = [contradiction.topic_words(text) for _, _, text in rows]
+    topics = [tuple(contradiction.topic_words(text)) for _, _, text in rows]
     counts = Counter(word for words in topics for word in words)
     found: list[tuple[str, str, str]] = []
-    compared: set[tuple[int, int]] = set()
-    sharing: dict[object, list[int]] = defaultdict(list)
+    sharing: dict[int, list[int]] = defaultdict(list)
     for at, (item_id, place, text) in enumerate(rows):
+        compared: set[int] = set()
         for key in _keys(topics[at], counts):
-            others = sharing[place, key]
+            others = sharing[hash((place, key))]  # a number takes less room; what shares one by chance is compared, too
             for other in others[-COMPARED:]:
-                if (other, at) not in compared:
-                    compared.add((other, at))
+                if other not in compared:
+                    compared.add(other)
+                    shared = len(set(topics[other]).intersection(topics[at]))
+                    if shared < LEAST_SHARED * min(len(topics[other]), len(topics[at])):
+                        continue
                     if why := contradiction.find(rows[other][2], text):
                         found.append((rows[other][0], item_id, why))
             others.append(at)

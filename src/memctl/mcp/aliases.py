@@ -44,6 +44,9 @@ ALIASES: dict[str, Alias] = {
     "memory_delete": Alias("memory_forget", {"memory_id": "id"}, said=_ARCHIVED),
     "memory_supersede": Alias("memory_supersede", {"memory_type": "type"}),
     "memory_health": Alias("memory_stats"),
+    "memory_build_context": Alias(
+        "memory_build_context", {"w_fts": "", "w_vec": "", "w_recency": "", "half_life": "", "weights": ""}
+    ),
     # mem-context
     "forget": Alias("memory_forget"),
     "update": Alias(

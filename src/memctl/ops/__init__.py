@@ -57,7 +57,7 @@ GROUPS = ("Start", "Connect", "Write", "Recall", "Look", "Change", "Move", "Care
 #: What `memctl --help` says a line about; of the others it names the names.
 EVERYDAY = (
     "init", "setup", "remember", "pull", "push", "recall", "search", "sync", "list", "show", "forget", "undo", "ask",
-    "chat", "status", "config", "docs",
+    "status", "config", "docs",
 )  # fmt: skip
 
 TABLE: dict[str, Row] = {
@@ -66,6 +66,9 @@ TABLE: dict[str, Row] = {
     "docs": Row("memctl.ops.start.docs", "Read the documentation", "Start"),
     "setup": Row("memctl.ops.connect.setup", "Put memory into AI clients", "Connect"),
     "teardown": Row("memctl.ops.connect.setup", "Take memory out of AI clients again", "Connect"),
+    "eco": Row("memctl.ops.connect.eco", "Switch eco mode of this project on or off", "Connect"),
+    "hooks-path": Row("memctl.ops.connect.eco", "Print the folders of the hook scripts and of eco mode", "Connect"),
+    "scripts-path": Row("memctl.ops.connect.eco", "Print the folder of the install scripts", "Connect"),
     "hook": Row(
         "memctl.ops.connect.hook", "Tell a client's model what memory knows, at an event of the client", "Connect"
     ),
@@ -127,6 +130,25 @@ TABLE: dict[str, Row] = {
     "status": Row("memctl.ops.look.status", "Say which store is used, what it holds and what feeds it", "Look"),
     "digest": Row("memctl.ops.look.status", "Sum up on one page what a scope holds", "Look"),
     "stats": Row("memctl.ops.look.status", "Count what the store holds", "Look"),
+    "context": Row(
+        "memctl.ops.recall.context",
+        "Print what answers a question, what of it is disputed, and when it was said, as one block",
+        "Recall",
+    ),
+    "build-context": Row(
+        "memctl.ops.recall.context",
+        "Recall memories with the conflicts between them and when they were said, as rekal does",
+        "Recall",
+        cli=False,
+    ),
+    "browse": Row("memctl.ops.look.browse", "Walk along the items of a store: domains, rooms, shelves, cards", "Look"),
+    "palace-list": Row("memctl.ops.look.browse", "List where items stand, as RAGIX does", "Look", cli=False),
+    "palace-get": Row(
+        "memctl.ops.look.browse", "Say where an item stands, with the item, as RAGIX does", "Look", cli=False
+    ),
+    "review": Row("memctl.ops.look.review", "Go through what waits for a decision", "Look"),
+    "timeline": Row("memctl.ops.look.timeline", "Show when things were said, and what was said last", "Look"),
+    "topics": Row("memctl.ops.look.topics", "List what the store is about, as topics named by their words", "Look"),
     "conflicts": Row("memctl.ops.look.conflicts", "List statements that contradict each other", "Look"),
     "links": Row("memctl.ops.change.links", "List the links of an item, in both directions", "Look"),
     "related": Row("memctl.ops.look.near", "List what an item hangs together with", "Look"),
@@ -199,14 +221,14 @@ TABLE: dict[str, Row] = {
 
 
 #: Commands by the names that older programs gave them: they work, and no page shows them.
-ALIASES = {"pipe": "push"}
+ALIASES = {"pipe": "push", "palace": "browse"}
 #: What people type who know other programs, and the command that does it.
 MEANT = {
     "add": "remember", "save": "remember", "store": "remember", "note": "remember", "put": "remember",
     "find": "search", "query": "search", "grep": "search", "get": "show", "cat": "show", "read": "show", "view": "show",
     "ls": "list", "info": "status", "settings": "config", "set": "config", "man": "docs", "doc": "docs",
     "update": "sync", "load": "ingest", "index": "reindex", "dump": "export",
-    "context": "recall", "inject": "recall", "delete": "forget", "remove": "forget", "rm": "forget",
+    "inject": "recall", "delete": "forget", "remove": "forget", "rm": "forget",
     "archive": "forget", "del": "forget", "drop": "forget", "revert": "undo", "rollback": "undo",
     "unforget": "restore", "replace": "supersede", "label": "tag", "modify": "edit",
 }  # fmt: skip

@@ -74,12 +74,7 @@ class Recalled(Result):
     def as_dict(self) -> dict[str, Any]:
         """The block, a catalog of the items in it, and how the search was answered."""
         from memctl.retrieve.explain import suggest
-        from memctl.text.block.version1 import format_search_results
 
-        delivered = set(self.block.ids)
-        items = format_search_results([i for i in self.items if i.id in delivered], "")
-        if not self.ctx.db.trusted:
-            items = [item | {"trust": source_trust.STRANGER} for item in items]
         if self.matched and not self.block.text:
             hint = f"{self.matched} passages match; the budget is too small for any of them: give a larger one."
         else:
@@ -87,7 +82,7 @@ class Recalled(Result):
         return {
             "status": "ok",
             "inject_text": self.text,
-            "items": items if self.redaction is None else [self.redaction.record(item) for item in items],
+            "items": self.catalog(),
             "tokens_used": self.block.tokens,
             "matched": self.matched,
             "format_version": self.version,
@@ -97,6 +92,16 @@ class Recalled(Result):
             "fts_dropped_terms": self.meta.dropped_terms,
             **({"hint": hint} if hint else {}),
         }
+
+    def catalog(self) -> list[dict[str, Any]]:
+        """The items in the block, without their whole contents."""
+        from memctl.text.block.version1 import format_search_results
+
+        delivered = set(self.block.ids)
+        items = format_search_results([i for i in self.items if i.id in delivered], "")
+        if not self.ctx.db.trusted:
+            items = [item | {"trust": source_trust.STRANGER} for item in items]
+        return items if self.redaction is None else [self.redaction.record(item) for item in items]
 
     def settle(self) -> None:
         """Count the use of what was delivered; a store that cannot be written to counts nothing."""
@@ -113,10 +118,12 @@ def recall_block(
     command: str,
     kind: str = "memory_recall",
     but: Container[str] = (),
+    most: int | None = None,
 ) -> Recalled:
     """Find what answers a question and write it as a block, whose injection_type is `kind`.
 
-    but  ids of items that it must not hold
+    but   ids of items that it must not hold
+    most  candidates that it is made of, at most
     """
     budget = block_budget(ctx, request)
     whole = form.prompt or form.propose
@@ -127,6 +134,8 @@ def recall_block(
     past = retriever.filters.as_of is not None
     with looking_back(ctx, retriever.filters):
         found, abstained = retriever.find_for_block(query, budget, count=as_data or form.frame == "full", but=but)
+        found.total -= len(found.candidates[most:]) if most else 0
+        del found.candidates[most or len(found.candidates) :]
         with ctx.db.snapshot():
             ranked = deliver(retriever, found)
             # What the rules have left out just now does not count: that it has the words would tell what it says.

@@ -57,7 +57,7 @@ def list_conflicts(db: Database, filters: Filters, *, decided: bool = False, lim
     (first, some), (second, more) = filters.where("a"), filters.where("b")
     found = db.rows(
         f"SELECT {_columns('c')} FROM memory_conflicts AS c CROSS JOIN memory_items AS a ON a.id = c.a_id "
-        f"JOIN memory_items AS b ON b.id = c.b_id WHERE c.state {'<>' if decided else '='} 'open' AND {first} "
+        f"CROSS JOIN memory_items AS b ON b.id = c.b_id WHERE c.state {'<>' if decided else '='} 'open' AND {first} "
         f"AND {second} ORDER BY c.found_at DESC, b.created_at DESC, a.created_at DESC, c.id LIMIT ?",
         [*some, *more, limit],
     )
@@ -76,7 +76,7 @@ def conflicts_of(db: Database, item_ids: Iterable[str], filters: Filters) -> lis
     (first, some), (second, more) = filters.where("a"), filters.where("b")
     found = db.rows(
         f"SELECT {_columns('c')} FROM memory_conflicts AS c CROSS JOIN memory_items AS a ON a.id = c.a_id "
-        f"JOIN memory_items AS b ON b.id = c.b_id WHERE c.state = 'open' AND {first} AND {second} "
+        f"CROSS JOIN memory_items AS b ON b.id = c.b_id WHERE c.state = 'open' AND {first} AND {second} "
         "AND (c.a_id IN (?*) OR c.b_id IN (?*))",
         [*some, *more],
         keys=item_ids,

@@ -45,6 +45,10 @@ _ENDINGS = re.compile(
 )
 
 
+#: Words that are values; of the others, those with a digit may be.
+_NAMED_VALUES = claim_words.NUMBERS.keys() | claim_words.DAYS.keys()
+
+
 class ClaimTerm(NamedTuple):
     """A word of a statement: its stem, its sort (word, number, date, name, axis, not), its value, and as it stands."""
 
@@ -112,11 +116,12 @@ def find(a: str, b: str) -> str:
 
 def topic_words(text: str) -> frozenset[str]:
     """The stems of the words of a statement that may say what it is about: faster than all of a claim."""
-    return frozenset(filter(None, map(_topic_stem, _PLAIN.findall(text))))
+    return frozenset(filter(None, map(topic_stem, _PLAIN.findall(text))))
 
 
 @lru_cache(maxsize=65_536)
-def _topic_stem(word: str) -> str:
+def topic_stem(word: str) -> str:
+    """The stem of a word, or "" where it says nothing about what a text is about."""
     word = _fold(word)
     return (
         ""
@@ -286,7 +291,8 @@ def _terms(pieces: Sequence[str], words: Sequence[str], *, german: bool) -> list
             elif part in claim_words.AXES and part not in claim_words.WEAK:
                 out.append(ClaimTerm(stem(part), "axis", claim_words.AXES[part], part, at))
             elif part not in claim_words.SILENT:
-                is_name = is_identifier(piece) or (piece[0].isupper() and not german)
+                plain = piece.isalpha() and piece.islower()
+                is_name = not plain and (is_identifier(piece) or (piece[0].isupper() and not german))
                 kind = "name" if is_name and not begins else "word"
                 out.append(ClaimTerm(stem(part), kind, (stem(part),), part, at, is_name))
         begins = False
@@ -302,7 +308,7 @@ def _elided(word: str) -> list[str]:
 
 def _value(words: Sequence[str], at: int, word: str) -> tuple[tuple[str, tuple[object, ...]] | None, int]:
     """The sort and value of a number or date that begins here, and how many further pieces belong to it."""
-    if len(word) > MOST_DIGITS:
+    if len(word) > MOST_DIGITS or (word.isalpha() and word not in _NAMED_VALUES and word[:-1] not in claim_words.DAYS):
         return None, 0
     behind = words[at + 1] if at + 1 < len(words) else ""
     if day := _day(word):

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any
+from memctl.clients.eco import note_tokenizer
 from memctl.context import Context
 from memctl.operation import READ, WRITE, Arg, Fields, PlainResult, operation
 from memctl.parameters import Acting
@@ -217,6 +218,8 @@ def reindex(
         ctx.note(f"  Brought up to date: {'; '.join(steps)}")
     if placed:
         ctx.note(f"  Passages that now know their place in their source: {placed}")
+    if ctx.bounds is None and note_tokenizer(ctx.cwd, after):
+        ctx.note(f"  Updated eco config: fts_tokenizer={after}")
     return PlainResult({"status": "ok"} | details)
 
 

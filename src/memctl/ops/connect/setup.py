@@ -3,17 +3,28 @@
 import os
 
 from memctl import errors
-from memctl.annotations import TYPE_CHECKING, Annotated, Any
+from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
+from memctl.clients.eco_files import EcoWiring, GuardWiring
 from memctl.clients.files import FileEdit, apply, finish
-from memctl.clients.known import CLIENTS, Client, Scope, client
+from memctl.clients.known import CLIENTS, Scope
+from memctl.clients.known import client as known
 from memctl.clients.wiring import Wiring
 from memctl.context import Context
 from memctl.operation import NONE, Arg, PlainResult, operation
+from memctl.ops.start.init import init
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-Named = Annotated[list[str] | None, Arg(f"the clients: {', '.join(CLIENTS)}", metavar="CLIENT")]
+Named = Annotated[
+    list[str] | None,
+    Arg(f"{', '.join(CLIENTS)}; or mcp, eco or hooks, as older memctl has them", metavar="CLIENT"),
+]
+Asked = Annotated[
+    Literal["claude-code", "claude-desktop", "all"], Arg("with mcp: in which of these (all: both)", "--client")
+]
+#: The words of older memctl that are no client.
+FORMS = ("mcp", "eco", "hooks")
 Everyone = Annotated[bool, Arg("all clients that are installed here", "--all")]
 Where = Annotated[Scope, Arg("whose settings: yours, the project's, or yours for the project", "--scope")]
 DryRun = Annotated[bool, Arg("only show what would change, as a diff", "--dry-run")]
@@ -36,6 +47,10 @@ def setup(
     *,
     everyone: Everyone = False,
     scope: Where = "user",
+    client: Asked = "claude-code",
+    db_root: Annotated[str, Arg("with eco: the folder of the store", "--db-root", metavar="FOLDER", path=True)] = (
+        ".memory"
+    ),
     no_hooks: Annotated[bool, Arg("only the server: no hooks, no instructions", "--no-hooks")] = False,
     block: Annotated[
         bool, Arg("write instructions for the model into its file of rules, though it has hooks", "--block")
@@ -50,30 +65,38 @@ def setup(
     order and form of the file stay. A file that cannot be read is left alone. A copy of it stands beside it until
     teardown. A client without hooks gets a block of instructions where it has a file for them in this scope. At the end
     the server is started as the client will start it, and asked for its tools. Without --db it is the store of the
-    folder that the client works in.
+    project that the client works in, or else your personal store, which is made if it is missing.
     """
     from memctl.clients.handshake import own_command, shake_hands
 
     command = own_command()
     store = ["--db", ctx.absolute(ctx.db_flag)] if ctx.db_flag else []
-    done: list[tuple[Client, list[FileEdit]]] = []
-    for one in _meant(ctx, clients, scope, everyone=everyone):
-        wiring = Wiring(one, scope, project_folder(ctx.cwd), ctx.environ)
-        wiring.put_server([*command, "serve", *store], force=force)
-        if not no_hooks:
-            wiring.put_hooks([*command, "hook", *store, "--client", one.name])
-        if block or not (no_hooks or one.hooks or one.plugin):
-            wiring.put_block()
+    done: list[FileEdit] = []
+    rows: list[dict[str, Any]] = []
+    for name, wiring in _wirings(ctx, clients, scope, asked=client, everyone=everyone):
+        if isinstance(wiring, EcoWiring):
+            wiring.put(command, db_root, force=force)
+        elif isinstance(wiring, GuardWiring):
+            wiring.put(command)
+        else:
+            wiring.put_server([*command, "serve", *store], force=force)
+            if not (no_hooks or name == "mcp"):
+                wiring.put_hooks([*command, "hook", *store, "--client", name])
+            if block or not (no_hooks or name == "mcp" or wiring.client.hooks or wiring.client.plugin):
+                wiring.put_block()
         edits = list(wiring.edits.values())
         if not dry_run:
             confirm(ctx, "setup", edits, yes=yes)
-            apply(edits, one.name)
-        done.append((one, edits))
+            apply(edits, wiring.noted_as)
+        done += edits
+        rows.append(_row(wiring.owner, edits, dry_run=dry_run))
     data: dict[str, Any] = {"status": "ok", "dry_run": dry_run, "scope": scope, "command": [*command, "serve", *store]}
-    data["clients"] = [_row(one, edits, dry_run=dry_run) for one, edits in done]
+    data["clients"] = rows
     lines = _lines(done, dry_run=dry_run)
     if dry_run:
         return PlainResult(data, lines, verbatim=True)
+    if scope == "user" and not store and not {"eco", "hooks"} & set(clients or ()):
+        init(ctx, personal=True)  # what a client uses where a project has no store of its own
     answer = shake_hands(data["command"])
     data["server"] = answer
     if not answer["ok"]:
@@ -81,8 +104,8 @@ def setup(
         ctx.warn(f"[setup] The server does not work: {answer['problem']}")
         return PlainResult(data, lines, exit_code=1)
     lines.append(f"server: memctl {answer['version']} answers with {len(answer['tools'])} tools")
-    for one in (one for one, edits in done if one.name == "codex" and any(e.changed and one.hooks for e in edits)):
-        ctx.note(f"[setup] {one.title} runs hooks only when you trust them: start it once, and agree when it asks.")
+    if any(edit.changed and os.path.basename(edit.path) == "hooks.json" and ".codex" in edit.path for edit in done):
+        ctx.note("[setup] Codex runs hooks only when you trust them: start it once, and agree when it asks.")
     return PlainResult(data, lines)
 
 
@@ -97,6 +120,7 @@ def teardown(
     *,
     everyone: Everyone = False,
     scope: Where = "user",
+    client: Asked = "claude-code",
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> PlainResult:
@@ -105,25 +129,27 @@ def teardown(
     That is the server, the hooks and the instructions. A file that nobody changed since setup becomes what it was, byte
     for byte; of one that was changed only memctl's own entries are taken out. The memory itself stays.
     """
-    done: list[tuple[Client, list[FileEdit]]] = []
-    for one in CLIENTS.values() if everyone else _meant(ctx, clients, scope, everyone=False):
-        if everyone and scope not in one.servers:
-            continue
-        wiring = Wiring(one, scope, project_folder(ctx.cwd), ctx.environ)
-        wiring.drop_server()
-        wiring.drop_hooks()
-        wiring.drop_block()
+    done: list[FileEdit] = []
+    rows: list[dict[str, Any]] = []
+    for name, wiring in _wirings(ctx, clients, scope, asked=client, everyone=everyone, installed=False):
+        if isinstance(wiring, EcoWiring | GuardWiring):
+            wiring.drop()
+        else:
+            wiring.drop_server()
+            if name != "mcp":
+                wiring.drop_hooks()
+                wiring.drop_block()
         edits = [edit for edit in wiring.edits.values() if edit.changed]
         if not dry_run:
             confirm(ctx, "teardown", edits, yes=yes)
-            finish(edits, one.name)
+            finish(edits, wiring.noted_as)
+        done += edits
         if edits or not everyone:
-            done.append((one, edits))
-    if not any(edits for _, edits in done):
+            rows.append(_row(wiring.owner, edits, dry_run=dry_run))
+    if not done:
         ctx.note("[teardown] Nothing of memctl is there.")
-    data = {"status": "ok", "dry_run": dry_run, "scope": scope}
-    rows = [_row(one, edits, dry_run=dry_run) for one, edits in done]
-    return PlainResult(data | {"clients": rows}, _lines(done, dry_run=dry_run), verbatim=dry_run)
+    data = {"status": "ok", "dry_run": dry_run, "scope": scope, "clients": rows}
+    return PlainResult(data, _lines(done, dry_run=dry_run), verbatim=dry_run)
 
 
 def project_folder(folder: str) -> str:
@@ -152,19 +178,32 @@ def confirm(ctx: Context, command: str, edits: "Iterable[FileEdit]", *, yes: boo
         )
 
 
-def _meant(ctx: Context, names: list[str] | None, scope: Scope, *, everyone: bool) -> list[Client]:
-    """The clients that are meant. Raises UsageError when none is."""
+def _wirings(
+    ctx: Context, names: list[str] | None, scope: Scope, *, asked: str, everyone: bool, installed: bool = True
+) -> "Iterator[tuple[str, Wiring]]":
+    """What is meant, by the word that it was called by. Raises UsageError when nothing is."""
     if bool(names) == everyone:
-        raise errors.UsageError("name clients, or --all for those that are installed", command="setup")
-    if names:
-        return list(dict.fromkeys(map(client, names)))
-    found = [one for one in CLIENTS.values() if scope in one.servers and one.is_installed(ctx.environ)]
-    if not found:
-        raise errors.UsageError(f"no client is installed here that memctl knows; {', '.join(CLIENTS)}", command="setup")
-    return found
+        raise errors.UsageError("name clients, or --all", command="setup")
+    project = project_folder(ctx.cwd)
+    for name in dict.fromkeys(names or ()):
+        if name == "eco":
+            yield name, EcoWiring(project, ctx.environ)
+        elif name == "hooks":
+            yield name, GuardWiring(project, ctx.environ)
+        elif name == "mcp":
+            for one in ("claude", "claude-desktop") if asked == "all" else (asked,):
+                yield name, Wiring(known(one), scope, project, ctx.environ)
+        else:
+            yield known(name).name, Wiring(known(name), scope, project, ctx.environ)
+    if everyone:
+        there = [one for one in CLIENTS.values() if scope in one.servers]
+        found = [one for one in there if not installed or one.is_installed(ctx.environ)]
+        if not found:
+            raise errors.UsageError(f"no client is installed here: {', '.join(CLIENTS)}", command="setup")
+        yield from ((one.name, Wiring(one, scope, project, ctx.environ)) for one in found)
 
 
-def _row(one: Client, edits: list[FileEdit], *, dry_run: bool) -> dict[str, Any]:
+def _row(name: str, edits: list[FileEdit], *, dry_run: bool) -> dict[str, Any]:
     """What was done for a client, for programs."""
     rows: list[dict[str, Any]] = []
     for edit in edits:
@@ -172,12 +211,11 @@ def _row(one: Client, edits: list[FileEdit], *, dry_run: bool) -> dict[str, Any]
         if edit.backup:
             row["backup"] = edit.backup
         rows.append(row | ({"diff": edit.diff()} if dry_run else {}))
-    return {"client": one.name, "files": rows}
+    return {"client": name, "files": rows}
 
 
-def _lines(done: list[tuple[Client, list[FileEdit]]], *, dry_run: bool) -> list[str]:
+def _lines(done: list[FileEdit], *, dry_run: bool) -> list[str]:
     """A line for each file, or the diffs."""
     if dry_run:
-        return [line for _, edits in done for edit in edits if edit.changed for line in edit.diff().split("\n")]
-    width = max((len(one.name) for one, _ in done), default=0)
-    return [f"{one.name:<{width}}  {edit.kind:<9}  {edit.path}" for one, edits in done for edit in edits]
+        return [line for edit in done if edit.changed for line in edit.diff().split("\n")]
+    return [f"{edit.kind:<9}  {edit.path}" for edit in done]

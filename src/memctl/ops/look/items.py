@@ -374,8 +374,7 @@ class ReadItems(Result):
     access=READ,
     tool="memory_read",
     toolset="core",
-    about="Read memories in full, with source, tags and dates, by the ids that recall and search gave. "
-    "Use it when a preview or a passage is not enough.",
+    about="Read memories in full, with source, tags and dates, by the ids that recall and search gave.",
     answer={"items": "array", "found": "integer", "requested": "integer"},
 )
 def read(

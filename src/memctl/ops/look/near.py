@@ -38,7 +38,7 @@ def similar(ctx: Context, id: _Id, *, limit: _Limit = 5, all_scopes: _Everywhere
     """
     (item,) = named_items(ctx, [id], "similar")
     rows = [
-        {"id": one.id, "score": score, "title": one.title, "type": one.type, "tier": one.tier}
+        {"id": one.id, "score": score, "title": _called(one), "type": one.type, "tier": one.tier}
         for one, score in _similar_items(ctx, item, limit, all_scopes=all_scopes)
     ]
     if not rows:
@@ -77,7 +77,7 @@ def related(ctx: Context, id: _Id, *, all_scopes: _Everywhere = False) -> PlainR
     ):
         new = [one for one in found if one.id not in seen][:_NEAR]
         shown = shown_items(ctx, new, "related")
-        rows += [{"relation": relation, "direction": "", "id": i, "title": one.title} for i, one in shown.items()]
+        rows += [{"relation": relation, "direction": "", "id": i, "title": _called(one)} for i, one in shown.items()]
         seen.update(one.id for one in new)
     if not rows:
         ctx.note("[related] Nothing.")
@@ -87,6 +87,11 @@ def related(ctx: Context, id: _Id, *, all_scopes: _Everywhere = False) -> PlainR
         for row in rows
     ]
     return PlainResult({"status": "ok", "id": item.id, "total": len(rows), "truncated": False, "related": rows}, lines)
+
+
+def _called(item: MemoryItem) -> str:
+    """The title of an item, or its beginning."""
+    return item.title or one_line(item.content, _TITLE)
 
 
 def _request(item: MemoryItem, *, all_scopes: bool) -> ReadRequest:

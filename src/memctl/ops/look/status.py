@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from memctl.types import MemoryItem
 
 
-#: Where the eco mode of older memctl is switched: relative to the current folder.
-_ECO_OFF = (os.path.join(".memory", ".eco-disabled"), os.path.join(".claude", "eco", ".disabled"))
-_ECO = os.path.join(".claude", "eco", "config.json")
-
-
 _TRUST = {
     "named": "named (--db, MEMCTL_DB or --config chose it)",
     "trusted": "trusted (made here, or memctl trust said so)",
@@ -37,8 +32,7 @@ _TRUST = {
     access=READ,
     tool="memory_status",
     toolset="standard",
-    about="Say where the memory is, how many memories it holds, which folders feed it, and when they were last synced. "
-    "For when the user asks about the memory itself.",
+    about="Say where the memory is, what it holds and what feeds it.",
     answer={"db_path": "string", "db_exists": "boolean", "total_items": "integer", "mounts": "integer"},
     examples=(
         "memctl status",
@@ -64,13 +58,10 @@ def status(
 
         few, line = status_in_short(ctx)
         return PlainResult(few, [line] if line else [])
-    path, eco = ctx.db_path, "not installed"
-    # What older memctl calls the eco mode: a switch for a client's hooks, kept in files.
-    if any(os.path.exists(os.path.join(ctx.cwd, name)) for name in _ECO_OFF):
-        eco = "disabled"
-    elif os.path.exists(os.path.join(ctx.cwd, _ECO)):
-        eco = "active"
-    data = {"status": "ok", "eco_mode": eco, "db_path": path, "db_exists": os.path.exists(path)}
+    from memctl.clients.eco import eco_state
+
+    path = ctx.db_path
+    data = {"status": "ok", "eco_mode": eco_state(ctx.cwd), "db_path": path, "db_exists": os.path.exists(path)}
     if not data["db_exists"]:
         return PlainResult(data, list(_status_lines(data, [], None)))
     from memctl.store import contents, sessions, workspaces

@@ -220,7 +220,7 @@ def _named_source(ctx: Context, source: str) -> MemoryProvenance:
     toolset="standard",
     idempotent=True,
     about="Store one memory that the user told you to remember. What you find worth remembering yourself goes through "
-    "memory_propose. Secrets and instructions to models are rejected.",
+    "memory_propose.",
     answer={"id": "string", "action": "string", "reasons": "array", "message": "string"},
 )
 def write(
@@ -282,8 +282,7 @@ _PROPOSAL: dict[str, Any] = {
     toolset="core",
     idempotent=True,
     about="Remember decisions, facts, constraints, preferences or definitions for later sessions, when one comes up "
-    "that will still matter then. Not for chatter, secrets, or what the repository says itself. The answer says "
-    "what was stored, known, quarantined or rejected.",
+    "that will still matter then. Not for chatter, secrets, or what the repository says itself.",
     answer={"accepted": "integer", "rejected": "integer", "quarantined": "integer", "items": "array"},
 )
 def propose(

@@ -105,6 +105,12 @@ def set_pin(db: Database, item_id: str, place: tuple[str, str, str, str]) -> Non
         db.upsert("memory_palace_locations", columns, [(item_id, *place, ids.timestamp())])
 
 
+def drop_pin(db: Database, item_id: str) -> None:
+    """Take the pin of an item away."""
+    with db.atomic():
+        db.run("DELETE FROM memory_palace_locations WHERE item_id = ?", (item_id,))
+
+
 def list_pins(db: Database, **place: str | None) -> list[dict[str, str]]:
     """Pins as dicts, by place; `place` names the values that columns must have, None is any."""
     names = ("item_id", "domain", "room", "shelf", "card", "assigned_at")

@@ -44,7 +44,7 @@ _FINDINGS = 12
 #: The orders in which items are listed.
 ORDERS = {
     "newest": "i.updated_at DESC, i.id", "oldest": "i.updated_at", "used": "i.usage_count DESC",
-    "title": "i.title COLLATE NOCASE",
+    "title": "i.title COLLATE NOCASE", "made": "i.created_at DESC", "expiring": "i.expires_at IS NULL, i.expires_at",
 }  # fmt: skip
 #: Fields that `update` never touches.
 _PROTECTED = ("id", "created_at")
@@ -219,17 +219,6 @@ def iterate(db: Database, filters: Filters) -> Iterator[MemoryItem]:
     wanted = [row[0] for row in db.rows(order, values)]
     for at in range(0, len(wanted), BATCH):
         yield from get_many(db, wanted[at : at + BATCH])
-
-
-def iterate_texts(db: Database, filters: Filters) -> Iterator[tuple[str, tuple[object, ...], str]]:
-    """Of each item that passes the filters its id, its scope and corpus, and its content; oldest first."""
-    where, values = filters.where()
-    for item_id, scope, corpus_id, content in db.each(
-        f"SELECT i.id, i.scope, i.corpus_id, i.content FROM memory_items AS i WHERE {where} "
-        "ORDER BY i.created_at, i.id",
-        values,
-    ):
-        yield str(item_id), (scope, corpus_id), content if isinstance(content, str) else _text(content)
 
 
 def count(db: Database, filters: Filters) -> int:

@@ -1,0 +1,135 @@
+"""What `setup eco` and `setup hooks` write for Claude Code."""
+
+import json
+import os
+import re
+
+from memctl import __version__
+from memctl.annotations import TYPE_CHECKING
+from memctl.clients.eco import CONFIG
+from memctl.clients.json_text import JsonText
+from memctl.clients.known import client
+from memctl.clients.wiring import Wiring, command_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memctl.clients.files import FileEdit
+    from memctl.clients.known import Hooks
+
+TEMPLATES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "templates")
+
+#: What runs at which event of Claude Code: for eco mode, and for the guard.
+_ECO_HOOKS = {"UserPromptSubmit": "eco-hint", "PreToolUse": "eco-nudge"}
+_GUARD_HOOKS = {"PreToolUse": "safety-guard", "PostToolUse": "audit-logger"}
+_OURS_ECO = re.compile(r"memctl\b.*\bhooks (eco-hint|eco-nudge)\b|\beco-(hint|nudge)\.(sh|py)\b")
+_OURS_GUARD = re.compile(r"memctl\b.*\bhooks (safety-guard|audit-logger)\b|\bmemctl_(safety_guard|audit_logger)\.")
+_PERMISSION = "Bash(memctl *)"
+_ALLOWED = ("permissions", "allow")
+
+
+class EcoWiring(Wiring):
+    """Eco mode in the files of a project, for Claude Code."""
+
+    def __init__(self, project: str, environ: "Mapping[str, str]") -> None:
+        super().__init__(client("claude"), "local", project, environ, "eco")
+
+    def put(self, command: "Sequence[str]", db_root: str, *, force: bool) -> None:
+        """Enter the server, the hooks and the permission; write the configuration, ECO.md and the slash commands."""
+        root = os.path.normpath(os.path.join(self.project, os.path.expanduser(db_root)))
+        self.put_server([*command, "serve", "--db", os.path.join(root, "memory.db")], force=force)
+        self.put_lines(_hooks(), _lines(command, _ECO_HOOKS), _OURS_ECO)
+        edit, _ = self.place(_hooks().places["local"])
+        edit.change(lambda text: _allowed(edit, text))
+        inside = os.path.relpath(root, self.project)
+        is_inside = not inside.startswith(os.pardir)
+        config = {"db_path": os.path.join(inside if is_inside else root, "memory.db"), "version": __version__}
+        for name, content in (*texts(), (CONFIG, json.dumps(config, indent=2) + "\n")):
+            one = self.file(os.path.join(self.project, name))
+            if one.before is None or force or name == CONFIG:
+                one.become(content)
+        if is_inside:
+            line = inside.replace(os.sep, "/") + "/"
+            self.file(os.path.join(self.project, ".gitignore")).change(lambda text: _ignoring(text, line))
+
+    def drop(self) -> None:
+        """Take it out again; the store stays, and so does a command that a person changed."""
+        self.drop_server()
+        self.drop_lines(_hooks(), _OURS_ECO, _disallow)
+        for name, content in (*texts(), (CONFIG, "")):
+            one = self.file(os.path.join(self.project, name))
+            self.take_out(one, str)
+            if one.before is not None and not one.changed and (name == CONFIG or one.text() == content):
+                one.after = None
+        self.take_out(self.file(os.path.join(self.project, ".gitignore")), str)
+        for name in ("eco-hint.sh", "eco-nudge.sh"):  # of older memctl
+            one = self.file(os.path.join(self.project, ".claude", "hooks", name))
+            one.after = None
+
+
+class GuardWiring(Wiring):
+    """The safety guard and the audit logger in the settings of Claude Code."""
+
+    def __init__(self, project: str, environ: "Mapping[str, str]") -> None:
+        super().__init__(client("claude"), "user", project, environ, "hooks")
+
+    def put(self, command: "Sequence[str]") -> None:
+        """Enter both."""
+        self.put_lines(_hooks(), _lines(command, _GUARD_HOOKS), _OURS_GUARD)
+
+    def drop(self) -> None:
+        """Take both out."""
+        self.drop_lines(_hooks(), _OURS_GUARD)
+
+
+def _hooks() -> "Hooks":
+    hooks = client("claude").hooks
+    if hooks is None:
+        raise ValueError("Claude Code has hooks")
+    return hooks
+
+
+def _lines(command: "Sequence[str]", names: dict[str, str]) -> dict[str, tuple[str, int]]:
+    return {event: (command_line([*command, "hooks", name]), 10) for event, name in names.items()}
+
+
+def texts() -> list[tuple[str, str]]:
+    """The files of eco mode by their place in the project."""
+    folder = os.path.join(TEMPLATES, "eco")
+    commands = [os.path.join("commands", name) for name in sorted(os.listdir(os.path.join(folder, "commands")))]
+    places = {
+        "ECO.md": os.path.join(".claude", "eco", "ECO.md"),
+        "eco.md": os.path.join(".claude", "commands", "eco.md"),
+    }
+    found = []
+    places["eco.md"] = os.path.join(".claude", "commands", "eco.md")
+    for name in (*places, *commands):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            found.append((places.get(name, os.path.join(".claude", name)), file.read()))
+    return found
+
+
+def _allowed(edit: "FileEdit", text: str) -> str:
+    """The settings with the permission to run memctl."""
+    held = JsonText(text)
+    if _PERMISSION not in (held.value(_ALLOWED) or ()):
+        held.append(_ALLOWED, _PERMISSION)
+        edit.made += held.made
+    return held.text
+
+
+def _disallow(held: JsonText) -> None:
+    there = held.value(_ALLOWED) or []
+    if _PERMISSION in there:
+        held.remove(_ALLOWED, there.index(_PERMISSION))
+    for length in (2, 1):
+        if held.value(_ALLOWED[:length]) in ([], {}):
+            held.remove(_ALLOWED[:length])
+
+
+def _ignoring(text: str, line: str) -> str:
+    """A .gitignore that names the folder of the store."""
+    if line in text.split() or f"/{line}" in text.split():
+        return text
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return text + ("" if not text or text.endswith("\n") else newline) + line + newline

@@ -1,0 +1,88 @@
+"""Topics: what the items of a store are about, as groups that are named by their words.
+
+Every item goes to that of its words which most items share, unless nearly all do; so the cost grows as the store does,
+and the same store gives the same topics. Nothing of it is stored.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from memctl.text.contradiction import topic_stem
+
+#: What a word is here.
+_WORD = re.compile(r"[^\W\d_]{3,}")
+#: A word that more than this share of the items have names no topic; in small stores, more than LEAST_COMMON items.
+COMMON_SHARE, LEAST_COMMON = 0.2, 5
+#: Items of a topic at least, and words that name one.
+LEAST_ITEMS, NAMING_WORDS = 2, 3
+#: Items of a topic that are named, the newest.
+NEWEST = 3
+#: Another word of a name is one that this share of the items have.
+NAMING_SHARE = 0.2
+
+
+class Topic(NamedTuple):
+    """A group of items.
+
+    words   what names it: the word that all have, then those that tell most
+    size    how many items it has
+    newest  ids of the newest ones
+    latest  when the newest one was made
+    """
+
+    words: tuple[str, ...]
+    size: int
+    newest: tuple[str, ...]
+    latest: str
+
+
+def find_topics(given: Iterable[tuple[str, str, str, list[str]]]) -> tuple[list[Topic], int, int]:
+    """The topics of items (id, when it was made, text, tags; newest first), largest first; how many items there are,
+    and how many belong to none.
+    """
+    stems = _Stems()
+    rows: list[tuple[str, str, tuple[str, ...]]] = []
+    for item_id, made, text, tags in given:
+        written = _WORD.findall(" ".join((text, *tags)))
+        rows.append((item_id, made, tuple(filter(None, dict.fromkeys(map(stems.__getitem__, written))))))
+    counts = Counter(word for _, _, words in rows for word in words)
+    most = max(COMMON_SHARE * len(rows), LEAST_COMMON)
+    usable = {word: count for word, count in counts.items() if LEAST_ITEMS <= count <= most}
+    groups: dict[str, list[int]] = defaultdict(list)
+    for at, (_, _, words) in enumerate(rows):
+        known = [word for word in words if word in usable]
+        if known:
+            groups[min(known, key=lambda word: (-usable[word], word))].append(at)
+    topics = []
+    for head, members in groups.items():
+        if len(members) < LEAST_ITEMS:
+            continue
+        inside = Counter(word for at in members for word in rows[at][2] if word in usable)
+        least = max(LEAST_ITEMS, NAMING_SHARE * len(members))
+        others = [word for word, count in inside.items() if word != head and count >= least]
+        others.sort(key=lambda word: (-inside[word] * inside[word] / counts[word], word))
+        names = tuple(stems.shown(word) for word in (head, *others[: NAMING_WORDS - 1]))
+        topics.append(Topic(names, len(members), tuple(rows[at][0] for at in members[:NEWEST]), rows[members[0]][1]))
+    topics.sort(key=lambda topic: (-topic.size, topic.words))
+    return topics, len(rows), len(rows) - sum(topic.size for topic in topics)
+
+
+class _Stems(dict[str, str]):
+    """The stem of each word as it is written; and of each stem the word that is shown for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown: dict[str, str] = {}
+
+    def __missing__(self, word: str) -> str:
+        stem = self[word] = topic_stem(word)
+        best = self._shown.get(stem)
+        if best is None or (len(word), word) < (len(best), best):  # the shortest form: retry, not retries
+            self._shown[stem] = word
+        return stem
+
+    def shown(self, stem: str) -> str:
+        """A word of this stem, as it is written somewhere."""
+        return self._shown.get(stem, stem).lower()

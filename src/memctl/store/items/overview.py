@@ -1,0 +1,88 @@
+"""Many items at a time, without making items of them: their texts, and on which days they were made."""
+
+from collections.abc import Iterable, Iterator
+
+from memctl.annotations import Any, NamedTuple
+from memctl.store.database import Database
+from memctl.store.filters import Filters, utc_of
+from memctl.store.items.items import load_strings
+
+
+def iterate_texts(db: Database, filters: Filters) -> Iterator[tuple[str, tuple[object, ...], str]]:
+    """Of each item that passes the filters its id, its scope and corpus, and its content; oldest first."""
+    where, values = filters.where()
+    for item_id, scope, corpus_id, content in db.each(
+        f"SELECT i.id, i.scope, i.corpus_id, CAST(i.content AS TEXT) FROM memory_items AS i WHERE {where} "
+        "ORDER BY i.created_at, i.id",
+        values,
+    ):
+        yield str(item_id), (scope, corpus_id), str(content or "")
+
+
+def iterate_words(db: Database, filters: Filters, most: int) -> Iterator[tuple[str, str, str, list[str]]]:
+    """Of each item that passes the filters its id, when it was made, its title with the first `most` characters of its
+    content, and its tags; newest first.
+    """
+    where, values = filters.where()
+    for item_id, made, text, tags in db.each(
+        f"SELECT i.id, i.created_at, "
+        f"CAST(i.title AS TEXT) || ' ' || substr(CAST(i.content AS TEXT), 1, ?), i.tags "
+        f"FROM memory_items AS i WHERE {where} ORDER BY i.created_at DESC, i.id",
+        [most, *values],
+    ):
+        yield str(item_id), str(made or ""), str(text or ""), [] if tags == "[]" else load_strings(tags)
+
+
+class ItemPlace(NamedTuple):
+    """Where an item stands: domain, room, shelf and card; and whether somebody pinned it there."""
+
+    id: str
+    title: str
+    type: str
+    tier: str
+    path: tuple[str, ...]
+    pinned: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields; the path as one text."""
+        return self._asdict() | {"path": "/".join(self.path)}
+
+
+def iterate_places(db: Database, filters: Filters, only: str = "") -> Iterator[ItemPlace]:
+    """Where the items that pass the filters stand, newest first: where they are pinned, else by first tag and type.
+
+    only  the id of the one that is asked for
+    """
+    where, values = filters.where()
+    if only:
+        where, values = f"{where} AND i.id = ?", [*values, only]
+    for item_id, title, kind, tier, tags, entities, *pin in db.each(
+        "SELECT i.id, CAST(i.title AS TEXT), i.type, i.tier, i.tags, i.entities, p.domain, p.room, p.shelf, p.card "
+        "FROM memory_items AS i LEFT JOIN memory_palace_locations AS p ON p.item_id = i.id "
+        f"WHERE {where} ORDER BY i.created_at DESC, i.id",
+        values,
+    ):
+        names = next((found for held in (tags, entities) if held != "[]" and (found := load_strings(held))), ["misc"])
+        room = "-".join(names[0].lower().replace("/", " ").split()) or "misc"
+        own = ("default", room, str(kind), str(item_id))
+        path = tuple(str(part or usual) for part, usual in zip(pin, own, strict=True)) if pin[0] is not None else own
+        yield ItemPlace(str(item_id), str(title or ""), str(kind), str(tier), path, pin[0] is not None)
+
+
+def passing_ids(db: Database, filters: Filters, item_ids: Iterable[str]) -> set[str]:
+    """Those of these items that pass the filters."""
+    where, values = filters.where()
+    return {str(i) for (i,) in db.rows(f"SELECT i.id FROM memory_items AS i WHERE {where} AND i.id IN (?*)", values,
+                                       keys=item_ids)}  # fmt: skip
+
+
+def count_by_day(db: Database, filters: Filters) -> dict[str, int]:
+    """How many items that pass the filters were made on each day (UTC, `2026-11-20`), the first day first."""
+    where, values = filters.where()
+    # Whatever stands behind the day: a time in UTC, as nearly all programs write it, costs no call.
+    utc = f"CASE WHEN i.created_at GLOB '????-??-??T*+00:00' THEN i.created_at ELSE {utc_of('i.created_at')} END"
+    found = db.rows(
+        f"SELECT substr({utc}, 1, 10) AS day, count(*) FROM memory_items AS i WHERE {where} GROUP BY day ORDER BY day",
+        values,
+    )
+    return {str(day): int(count) for day, count in found if day}

@@ -1,0 +1,141 @@
+"""Eco mode, the guard and the other words of older memctl."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memctl.clients import handshake
+from support import ok, run
+
+COMMANDS = ("scan", "recall", "remember", "reindex", "forget", "consolidate", "status", "export", "diff")
+TOOLS = ("inspect", "recall", "propose", "reindex", "reset", "consolidate", "status", "export", "diff")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = {"ok": True, "version": "1", "tools": ["memory_recall"]}
+    monkeypatch.setattr(handshake, "shake_hands", lambda _argv: answer)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_eco_goes_in_and_comes_out_byte_for_byte(scratch: Path) -> None:
+    (scratch / ".claude").mkdir()
+    settings = scratch / ".claude" / "settings.local.json"
+    settings.write_text('{\n\t// mine\n\t"permissions": {"allow": ["Bash(ls)"]}\n}\n')
+    (scratch / ".gitignore").write_text("*.log")
+    former = tree(scratch)
+    ok("setup", "eco")
+    names = tree(scratch)
+    assert {f".claude/commands/{name}.md" for name in ("eco", *COMMANDS)} <= set(names)
+    assert json.loads(names[".claude/eco/config.json"])["db_path"] == ".memory/memory.db"
+    assert names[".gitignore"] == b"*.log\n.memory/\n"
+    assert "Bash(memctl *)" in settings.read_text()
+    assert "hooks eco-hint" in settings.read_text()
+    servers = json.loads((scratch.parent / ".claude.json").read_text())["projects"][str(scratch)]["mcpServers"]
+    assert servers["memctl"]["args"] == ["serve", "--db", str(scratch / ".memory" / "memory.db")]
+    ok("setup", "eco")
+    assert tree(scratch) == names
+    ok("teardown", "eco")
+    assert tree(scratch) == former
+    assert sorted(path.name for path in scratch.rglob("*") if path.is_dir()) == [".claude"]
+
+
+def test_what_a_person_changed_stays_and_ours_goes(scratch: Path) -> None:
+    ok("setup", "eco", "--db-root", "notes")
+    mine = scratch / ".claude" / "commands" / "scan.md"
+    mine.write_text("my own scan")
+    settings = scratch / ".claude" / "settings.local.json"
+    settings.write_text(settings.read_text().replace("{", '{ "theme": "dark",', 1))
+    (scratch / ".memory").mkdir()
+    ok("setup", "eco", "--db-root", "notes")
+    assert mine.read_text() == "my own scan"
+    ok("teardown", "eco")
+    assert mine.read_text() == "my own scan"
+    assert json.loads(settings.read_text()) == {"theme": "dark"}
+    assert not (scratch / ".claude" / "eco").exists()
+    ok("setup", "eco", "--force")
+    assert "memory_inspect" in mine.read_text()
+
+
+def test_the_switch(scratch: Path) -> None:
+    assert ok("eco").text == "eco mode: not installed\n"
+    assert "setup eco" in run("eco", "on").notes
+    ok("setup", "eco")
+    assert ok("eco", "--json").json() == {"status": "ok", "eco_mode": "active", "action_taken": "none"}
+    (scratch / ".claude" / "eco" / ".disabled").touch()
+    assert ok("status", "--json").json()["eco_mode"] == "disabled"
+    assert ok("eco", "off").text == "eco mode disabled. Using native Read/View only.\n"
+    assert (scratch / ".memory" / ".eco-disabled").exists()
+    assert not (scratch / ".claude" / "eco" / ".disabled").exists()
+    assert ok("eco").text == "eco mode: disabled\n"
+    assert ok("eco", "on").text.startswith("eco mode enabled.")
+    assert ok("status", "--json").json()["eco_mode"] == "active"
+
+
+def test_reindex_tells_the_eco_config(scratch: Path) -> None:
+    ok("setup", "eco")
+    ok("remember", "Deploys run on Tuesdays")
+    assert "Updated eco config" in ok("reindex", "--tokenizer", "en").notes
+    config = json.loads((scratch / ".claude" / "eco" / "config.json").read_text())
+    assert config["fts_tokenizer"].startswith("porter")
+    assert config["db_path"] == ".memory/memory.db"
+    (scratch / ".claude" / "eco" / "config.json").write_text("broken {")
+    assert "Updated" not in ok("reindex").notes
+    assert (scratch / ".claude" / "eco" / "config.json").read_text() == "broken {"
+
+
+def test_the_guard_stands_beside_the_hooks_of_setup(scratch: Path) -> None:
+    settings = scratch.parent / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text("{}\n")
+    ok("setup", "claude")
+    ok("setup", "hooks")
+    hooks = json.loads(settings.read_text())["hooks"]
+    assert hooks["PreToolUse"][0]["hooks"][0]["command"].endswith("hooks safety-guard")
+    ok("teardown", "claude")
+    hooks = json.loads(settings.read_text())["hooks"]
+    assert sorted(hooks) == ["PostToolUse", "PreToolUse"]
+    ok("teardown", "hooks")
+    assert json.loads(settings.read_text()) == {}
+
+
+def test_mcp_is_the_server_of_the_named_clients(scratch: Path) -> None:
+    ok("setup", "mcp", "--client", "all")
+    assert not (scratch.parent / ".claude").exists()
+    assert "memctl" in (scratch.parent / ".claude.json").read_text()
+    assert "memctl" in (scratch.parent / ".config" / "Claude" / "claude_desktop_config.json").read_text()
+    ok("teardown", "mcp", "--client", "claude-desktop")
+    assert not (scratch.parent / ".config").exists()
+    ok("teardown", "mcp")
+    assert not (scratch.parent / ".claude.json").exists()
+
+
+@pytest.mark.parametrize(("name", "tool"), list(zip(COMMANDS, TOOLS, strict=True)))
+def test_each_slash_command_names_its_tool_and_its_command(name: str, tool: str) -> None:
+    text = (Path(ok("hooks-path").text.splitlines()[1]) / "commands" / f"{name}.md").read_text()
+    assert "$ARGUMENTS" in text
+    assert f"memory_{tool}" in text
+    assert "`memctl " in text
+
+
+@pytest.mark.parametrize("words", [["install_eco.sh", "--dry-run"], ["install_mcp.sh", "--client", "all", "--dry-run"],
+                                   ["install_mcp.sh", "--python", sys.executable, "--dry-run"],
+                                   ["install_claude_hooks.sh", "--dry-run", "--yes"], ["uninstall_eco.sh", "--dry-run"],
+                                   ["uninstall_mcp.sh", "--client", "all", "--dry-run"],
+                                   ["uninstall_mcp.sh", "--hooks-only", "--dry-run"]])  # fmt: skip
+def test_the_scripts_call_setup(words: list[str], scratch: Path) -> None:
+    folder = ok("scripts-path").text.strip()
+    path = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"
+    argv = [shutil.which("sh") or "sh", os.path.join(folder, words[0]), *words[1:]]
+    done = subprocess.run(argv, capture_output=True, text=True, env=os.environ | {"PATH": path}, check=False)
+    assert done.returncode == 0, done.stderr
+    assert ("+" in done.stdout) == words[0].startswith("install")
+    assert tree(scratch) == {}
