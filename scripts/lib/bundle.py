@@ -1,7 +1,7 @@
 """The `.mcpb` bundle and the registry's `server.json`: `bundle.py [--out FOLDER]` writes both and prints their paths.
 
-The bundle holds memctl's source, which needs no package; the libraries for office files and PDF are left out. The client
-starts it with uv (manifest 0.4, server type "uv"), because that brings a Python where there is none that is new enough.
+The bundle holds memctl's source, which needs no package; the libraries for office files and PDF are left out. It
+is started with uv (manifest 0.4, server type "uv"), because that brings a Python where none is new enough.
 The same tree makes the same bytes, whenever and wherever with the same zlib.
 """
 
