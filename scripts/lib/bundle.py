@@ -1,8 +1,8 @@
 """The `.mcpb` bundle and the registry's `server.json`: `bundle.py [--out FOLDER]` writes both and prints their paths.
 
-The bundle holds memctl's source and says which packages it needs; the client fetches those with uv when it installs the
-bundle (manifest 0.4, server type "uv"), because compiled packages cannot be carried along for every platform. The same
-tree makes the same bytes, whenever and wherever with the same zlib.
+The bundle holds memctl's source, which needs no package; the libraries for office files and PDF are left out. It
+is started with uv (manifest 0.4, server type "uv"), because that brings a Python where none is new enough.
+The same tree makes the same bytes, whenever and wherever with the same zlib.
 """
 
 import argparse
@@ -24,8 +24,9 @@ DESCRIPTION = "Governed long-term memory for AI clients: one SQLite file, full-t
 LONG = (
     "memctl keeps what you and your AI agree on in one SQLite file on this machine. A policy looks at every write: "
     "secrets are refused or blotted out, instructions aimed at a model are kept away from it. Recall returns the "
-    "passages that answer a question within a token budget, each with its source. The command line works on the "
-    "same file."
+    "passages that answer a question within a token budget, each with its source. It reads text, Markdown, HTML, mail, "
+    "source code and the like, and PDF where pdftotext is installed; for office files install memctl with pip instead. "
+    "The command line works on the same file."
 )
 #: The bundle's own date: zip cannot say "none", and the day of the build is nobody's business.
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -37,16 +38,6 @@ from memctl.mcp.server import main
 
 sys.exit(main())
 '''
-
-
-def extra(name: str) -> list[str]:
-    """The requirements of one of the package's extras, as pyproject.toml has them."""
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    found = re.search(rf"^{name} = (\[[^\]]*\])$", text, re.MULTILINE)
-    if found is None:
-        raise SystemExit(f"pyproject.toml has no extra {name} on one line")
-    requirements: list[str] = json.loads(found[1])
-    return requirements
 
 
 def registry_name() -> str:
@@ -104,11 +95,10 @@ def manifest() -> dict[str, Any]:
 
 
 def bundle_project() -> str:
-    """pyproject.toml of the bundle: only what uv must fetch."""
-    requirements = "".join(f"  {json.dumps(one)},\n" for one in extra("docs"))
+    """pyproject.toml of the bundle: uv has only a Python to find, and nothing to fetch."""
     return (
         f'[project]\nname = "memctl-bundle"\nversion = "{__version__}"\nrequires-python = ">=3.10"\n'
-        f"dependencies = [\n{requirements}]\n\n[tool.uv]\npackage = false\n"
+        "dependencies = []\n\n[tool.uv]\npackage = false\n"
     )
 
 

@@ -149,7 +149,7 @@ loop_iterations|integer|calls of the model
 lost|array|items that could not be saved
 matched|integer|items that match
 memories|array|the items of the block
-merge_chains|array|each merge: `merged_id`, `source_ids`, `source_titles`
+merge_chains|array|each merge: `merged_id`, `merged_title`, `source_count`, `source_ids`, `source_titles`
 merged|integer|items that said the same as one there
 message|string|what happened
 metadata_changes|array|each field that differs: `field`, `old`, `new`

@@ -103,3 +103,32 @@ def test_teardown_in_one_project_leaves_another() -> None:
     os.chdir("two")
     ok("teardown", "claude", "--scope", "local")
     assert [os.path.basename(name) for name in json.loads(path.read_text())["projects"]] == ["one"]
+
+
+@pytest.mark.parametrize("allow", [5, None, "Bash(memctl *)", {"a": 1}])
+def test_eco_mode_refuses_permissions_of_another_form(allow: object) -> None:
+    path = Path(".claude") / "settings.local.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"permissions": {"allow": allow}}))
+    former = path.read_bytes()
+    done = run("setup", "eco")
+    assert (done.code, "was left as it is" in done.notes) == (1, True)
+    ok("teardown", "eco")
+    assert path.read_bytes() == former
+
+
+def test_eco_mode_takes_away_hooks_of_older_memctl_and_no_others() -> None:
+    folder = Path(".claude") / "hooks"
+    folder.mkdir(parents=True)
+    (folder / "eco-hint.sh").write_text("echo my own\n")
+    (folder / "eco-nudge.sh").write_text("exec memctl hooks eco-nudge\n")
+    ok("setup", "eco")
+    ok("teardown", "eco")
+    assert os.listdir(folder) == ["eco-hint.sh"]
+
+
+@pytest.mark.parametrize("home", ["", "here"])
+def test_without_a_home_nothing_is_written(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", home)
+    done = run("setup", "claude", "--dry-run")
+    assert (done.code, "HOME is no folder" in done.notes) == (1, True)

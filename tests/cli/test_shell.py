@@ -134,5 +134,7 @@ def test_the_shell_is_the_one_that_is_used() -> None:
     assert ok("shell-init", env={"SHELL": "/usr/bin/fish"}).text.startswith(
         "# shortcuts and completion of memctl, printed by `memctl shell-init fish`"
     )
-    assert "shell-init bash" in ok("shell-init", env={"SHELL": "/bin/dash"}).text
+    plain = ok("shell-init", env={"SHELL": "/bin/dash"}).text
+    assert "shell-init sh" in plain
+    assert "complet" not in plain, "what bash, zsh and fish complete with is a syntax error elsewhere"
     assert run("completion", "tcsh").code == 1

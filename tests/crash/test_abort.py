@@ -4,10 +4,12 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,7 @@ JOBS = {
     "promote": (["promote", "--from", "docs", "--tier", "mtm", "--yes", "--db", "box/memory.db"], "", ("push",)),
     "backup": (["backup", "box/copy.db", "--force", "--db", "box/memory.db"], "", ("pull",)),
     "vacuum": (["vacuum", "--db", "box/memory.db"], "", ("pull", "push")),
+    "salvage": (["salvage", "BASE", "box/memory.db"], "", ("pull", "push")),
     "undo of what was stored": (["undo", "RUN", "--db", "box/memory.db"], "", ("push", "pull")),
     "undo of an edit": (["undo", "RUN", "--db", "box/memory.db"], "", ("third", "push", "edit", "delete", "push")),
     "show": (["show", "ID", "--db", "box/memory.db"], "", ("pull",)),
@@ -159,9 +162,23 @@ def prepare(folder: Path, steps: tuple[str, ...]) -> str | None:
     return str(store.rename(folder / "base.db"))
 
 
+def damage(path: str) -> None:
+    """Fill the page that the table of events begins on with zeros."""
+    with closing(sqlite3.connect(path)) as db:
+        (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'memory_events'").fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    with open(path, "r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(bytes(size))
+
+
 def run_sweep(folder: Path, name: str, most: int, before: tuple[str, ...] = ()) -> dict[str, Any]:
     argv, stdin, steps = JOBS[name]
     base = prepare(folder, steps or before)
+    if "BASE" in argv:  # it makes the store that is looked at, of a damaged one
+        assert base is not None
+        damage(base)
+        argv, base = [base if a == "BASE" else a for a in argv], None
     if "ID" in argv:
         item = json.loads(memctl(folder, "list", "--passages", "--json", "--db", str(base)))[0]["id"]
         argv = [item if a == "ID" else a for a in argv]

@@ -1,6 +1,7 @@
 """The main job through real pipes: documents in, a block out, a model's answer stored, stores moved."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,9 +105,13 @@ def test_init_prints_a_line_that_any_shell_can_eval(sh: Shell, here: Path) -> No
     assert not list(here.rglob("HACKED"))
 
 
-def test_shell_shortcuts(sh: Shell, docs: Path) -> None:
+@pytest.mark.parametrize("shell", ["bash", "dash", "zsh"])
+def test_shell_shortcuts(sh: Shell, docs: Path, shell: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"needs {shell}")
     done = sh(f"""
-        set -e
+        exec {shell} <<'END'
+        set -eu
         . {ROOT}/extras/shell/memctl.sh
         meminit 'my notes' 2>/dev/null
         echo 'We chose JWT for stateless auth.' | mempull auth,decision 'Auth decision' 2>/dev/null
@@ -116,8 +121,10 @@ def test_shell_shortcuts(sh: Shell, docs: Path) -> None:
         memp --db=nowhere.db docs
         memp --jwt
         printf '%s\\n' "$MEMCTL_DB"
+END
     """)
     assert done.code == 0, done.notes
+    assert done.notes.count("rror") == 0
     assert "Auth decision" in done.text
     assert "Tuesdays" in done.text
     assert done.text.splitlines()[-1].endswith("my notes/memory.db")

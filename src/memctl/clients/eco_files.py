@@ -64,7 +64,8 @@ class EcoWiring(Wiring):
         self.take_out(self.file(os.path.join(self.project, ".gitignore")), str)
         for name in ("eco-hint.sh", "eco-nudge.sh"):  # of older memctl
             one = self.file(os.path.join(self.project, ".claude", "hooks", name))
-            one.after = None
+            if b"memctl" in (one.before or b"") or b".memory" in (one.before or b""):
+                one.after = None
 
 
 class GuardWiring(Wiring):
@@ -112,15 +113,15 @@ def texts() -> list[tuple[str, str]]:
 def _allowed(edit: "FileEdit", text: str) -> str:
     """The settings with the permission to run memctl."""
     held = JsonText(text)
-    if _PERMISSION not in (held.value(_ALLOWED) or ()):
+    if not isinstance(there := held.value(_ALLOWED), list) or _PERMISSION not in there:
         held.append(_ALLOWED, _PERMISSION)
         edit.made += held.made
     return held.text
 
 
 def _disallow(held: JsonText) -> None:
-    there = held.value(_ALLOWED) or []
-    if _PERMISSION in there:
+    there = held.value(_ALLOWED)
+    if isinstance(there, list) and _PERMISSION in there:
         held.remove(_ALLOWED, there.index(_PERMISSION))
     for length in (2, 1):
         if held.value(_ALLOWED[:length]) in ([], {}):

@@ -135,6 +135,8 @@ def _expanded(template: str, project: str, environ: "Mapping[str, str]", platfor
     name, _, rest = template[1:].partition("}/")
     if name == "project":
         return os.path.join(project, rest)
+    if not os.path.isabs(environ.get("HOME", os.path.abspath(os.sep))):  # ~ would be the root of the file system
+        raise errors.UsageError("HOME is no folder, so the settings of clients cannot be found", command="setup")
     if template[0] != "{":
         return os.path.expanduser(template)
     variable, default = _APPS.get(platform, _FOLDERS["config"]) if name == "apps" else _FOLDERS[name]

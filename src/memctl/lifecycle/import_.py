@@ -69,13 +69,18 @@ class ImportCounts:
 
 
 class _JudgedLine(NamedTuple):
-    """A line that may be imported; `rules` hold it back, by what it says itself and by what policy finds in it."""
+    """A line that may be imported.
+
+    rules       hold it back, by what it says itself and by what policy finds in it
+    free_until  the end of an item that may be injected by what the line says; None: it may not
+    """
 
     place: str
     line: ItemLine
     redacted: bool
     rules: tuple[str, ...]
     is_quarantined: bool
+    free_until: tuple[str | None] | None
 
 
 class _ItemKey(NamedTuple):
@@ -102,6 +107,7 @@ def import_lines(
     preserve_ids: bool = False,
     dry_run: bool = False,
     vouched: bool = True,
+    released: bool = False,
     warn: Callable[[str], None],
     progress: Callable[[str], None] = lambda _: None,
 ) -> ImportCounts:
@@ -112,9 +118,11 @@ def import_lines(
     dry_run  count, write nothing
     vouched  a person says that the lines are what they say they are; those of a model are not (see
              `distrust_line`), and bring nothing back that is archived here, be it under another id, title or scope
+    released a person says that what was released from quarantine there stays so here
     warn     takes one line per problem
     """
     run = _ImportRun(db, policy, preserve_ids=preserve_ids, dry_run=dry_run, vouched=vouched, warn=warn)
+    run.records.takes_releases = released and vouched
     batches = run.read_batches(lines, progress)
     if db is None or dry_run:
         for read in batches:
@@ -399,6 +407,8 @@ class _ImportRun:
         self.written.add(line.item.id)
         if line.item.id not in self.by_id:
             self.fresh.add(line.item.id)
+            if judged.is_quarantined and judged.free_until is not None:
+                self.records.held[line.item.id] = (judged.rules, *judged.free_until)
         return True
 
     # --- writing -------------------------------------------------------------------------------------------------
@@ -427,6 +437,7 @@ class _ImportRun:
             store.write_many(db, [item for item in found if self.rewrite_references(item)], "import", compact=True)
         corpus.expect_files(db, filter(os.path.isabs, self.documents))
         self.records.finish(db)
+        self.counts.quarantined -= self.records.let_go(db)
         fresh = sorted(self.fresh)
         for start in range(0, len(fresh), BATCH):
             some = fresh[start : start + BATCH]
@@ -469,6 +480,7 @@ def _judge_line(policy: "MemoryPolicy", place: str, line: ItemLine) -> tuple[_Ju
         source.source_kind == "doc" or (source.source_kind == "chat" and bool(source.chunk_ids))
     )
     items, rules, redacted = ItemPolicy(policy), {*line.held_by}, False
+    free_until = (item.expires_at,) if item.injectable else None
     if source.is_passage or (is_text and len(item.content) > policy.max_content_length):
         change = items.redact(item, place=line.place)
         if change is not None:
@@ -483,13 +495,13 @@ def _judge_line(policy: "MemoryPolicy", place: str, line: ItemLine) -> tuple[_Ju
         if verdict.rejected:
             return None, verdict.reasons
         if verdict.forced_non_injectable:
-            until = None if item.injectable else (item.expires_at,)
+            expires_at = item.expires_at
             items.hold(item, verdict)
-            if until is not None:  # it was kept from models before, too: its time is what it was given then
-                (item.expires_at,) = until
+            if free_until is None:  # it was kept from models before, too: its time is what it was given then
+                item.expires_at = expires_at
             rules.update(f.rule for f in verdict.findings)
     is_quarantined = bool(rules) or line.withheld == "policy"
-    return _JudgedLine(place, line, redacted, tuple(sorted(rules)), is_quarantined), []
+    return _JudgedLine(place, line, redacted, tuple(sorted(rules)), is_quarantined, free_until), []
 
 
 def distrust_line(db: Database | None, line: ItemLine) -> ItemLine:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memctl.item_policy import ItemPolicy, holding_rules
 from memctl.lifecycle.jsonl import InvalidLine, ItemLine, RecordLine, read_item
-from memctl.store import conflicts, records, tombstones
+from memctl.store import conflicts, quarantine, records, tombstones
 from memctl.store.database import Database
 from memctl.store.items import items
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
 
 #: Kinds that are nothing without their item.
-_BESIDE = frozenset(("link", "revision", "withheld", "retention", "conflict", "pin"))
-_BESIDE = frozenset(("link", "revision", "withheld", "retention", "citation", "pin"))
+_BESIDE = frozenset(("link", "revision", "withheld", "retention", "conflict", "citation", "pin"))
+_JUDGED_ANEW = "what a person released elsewhere is judged anew here (--released takes it over, of your own export)"
 #: What becomes of an item's text: the line as it may be stored, or None and the reasons why it may not.
 Judge = Callable[[ItemLine], tuple[ItemLine | None, list[str]]]
 
@@ -41,7 +41,10 @@ class RecordImport:
     fresh    ids of items that this import has made
     refused  ids of items that policy refused
     counts   records that came in, by kind
+    takes_releases  whether a person says that what was released from quarantine there stays so here
     """
+
+    takes_releases = False
 
     def __init__(
         self, policy: "MemoryPolicy", judge: Judge, alias: Mapping[str, str], fresh: set[str], refused: set[str]
@@ -51,6 +54,8 @@ class RecordImport:
         self.counts: dict[str, int] = {}
         #: Items that are here with other content: id -> what the line said. It becomes a part of their history.
         self.differing: dict[str, Any] = {}
+        #: Items that are free in the file and held back here: id -> the rules, and the end that the line said.
+        self.held: dict[str, tuple[tuple[str, ...], str | None]] = {}
         self.orphans = 0  # ids of items that are nowhere, in records that stand beside items
         self.purged: set[str] = set()  # ids of items that stay out because they were purged here
         self._told_history: set[str] = set()  # fresh items whose own revisions have come
@@ -81,6 +86,9 @@ class RecordImport:
                 if _same(kind, found, row):
                     raise RecordRefused("skipped_dedup")
                 raise RecordRefused("skipped_conflict", f"{kind.name} {given[kind.key[0]]} is here with other values")
+        if kind.name == "event" and given["action"] == "release" and not self._may_release(str(given["item_id"])):
+            raise RecordRefused("skipped_policy", _JUDGED_ANEW)
+        if db is not None:
             if kind.name == "revision" and self._is_purged(db, str(given["item_id"])):
                 raise RecordRefused("skipped_conflict", "revision of an item that was purged here")
             if write:
@@ -99,6 +107,17 @@ class RecordImport:
         records.put_events_last(db, *self._events)
         if self._has_turns:
             records.count_turns(db)
+
+    def let_go(self, db: Database) -> int:
+        """Let items of this import be given to models that a person released where they come from; how many."""
+        found = items.get_many(db, list(self.held)) if self.takes_releases else []
+        going = []
+        for item_id, standing in quarantine.standings(db, found).items():
+            rules, expires_at = self.held[item_id]
+            if self._items.is_released(standing._replace(state="released"), rules):
+                going.append((item_id, expires_at))
+        records.free_items(db, going)
+        return len(going)
 
     # --- one record ----------------------------------------------------------------------------------------------
 
@@ -125,6 +144,10 @@ class RecordImport:
         if given.get("mount_id") in self._mounts:
             given["mount_id"] = self._mounts[given["mount_id"]]
 
+    def _may_release(self, item_id: str) -> bool:
+        """Whether a release comes in: a person says so, and the item came with it, so nobody here holds it back."""
+        return self.takes_releases and item_id in self._fresh
+
     def _is_here(self, db: Database | None, item_id: str) -> bool:
         """Whether there is an item of this id, or it came with this import."""
         return item_id in self._fresh or (db is not None and bool(items.get_summaries(db, [item_id])))
@@ -137,8 +160,6 @@ class RecordImport:
 
     def _govern(self, kind: records.RecordKind, given: dict[str, Any]) -> None:
         """Judge the texts of a record, each as where it is written elsewhere. Raises RecordRefused, InvalidLine."""
-        if kind.name == "event" and given["action"] == "release":
-            raise RecordRefused("skipped_policy", "what a person released elsewhere is judged anew here")
         if kind.name == "setting" and not str(given["key"]).startswith("chunk_tokens "):
             raise InvalidLine("setting.key: no such setting comes with an export")
         if kind.name == "conflict" and given["state"] not in conflicts.STATES:

@@ -1,8 +1,8 @@
 """What a store holds beside its items, as records: the rows that a complete export carries, table by table.
 
 Not among them are what an item's own line says (where it stands, its importance, why it is withheld); what is computed
-and can be made again (the index, vectors); what is true of one file on one machine alone (its id, states of files on
-the disk, before-images of undo); and what no file may claim: that a person released an item from quarantine.
+and can be made again (the index, vectors); and what is true of one file on one machine alone (its id, states of files
+on the disk, before-images of undo).
 """
 
 from collections.abc import Iterator, Sequence
@@ -72,7 +72,7 @@ KINDS = (
     _kind("turn", "memory_turns", "session_id number:count question:text answer:text sources:json injectable:count "
           "asked_at", "session_id number", "asked_at"),
     _kind("event", "memory_events", "timestamp action item_id:id? details_json:json content_hash id", "id", "timestamp",
-          "action <> 'release' AND NOT (action = 'write' AND json_valid(details_json) "
+          "NOT (action = 'write' AND json_valid(details_json) "
           "AND json_extract(details_json, '$.reason') IS 'import')"),
 )  # fmt: skip
 BY_NAME = {kind.name: kind for kind in KINDS}
@@ -184,3 +184,9 @@ def date_withheld(db: Database, item_id: str, reason: str, withheld_at: str) -> 
     db.run(
         "UPDATE memory_withheld SET withheld_at = ? WHERE item_id = ? AND reason = ?", (withheld_at, item_id, reason)
     )
+
+
+def free_items(db: Database, given: Sequence[tuple[str, str | None]]) -> None:
+    """Let items be given to models again that an import has brought, each with the end that it had there."""
+    db.run_many("UPDATE memory_items SET injectable = 1, expires_at = ? WHERE id = ?", [(e, i) for i, e in given])
+    db.run_many("DELETE FROM memory_withheld WHERE item_id = ?", [(i,) for i, _ in given])

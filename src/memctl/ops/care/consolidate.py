@@ -129,6 +129,7 @@ def report(found: "Sequence[Consolidation]", *, dry_run: bool) -> dict[str, Any]
     chains: list[dict[str, Any]] = []
     for merge in merges:
         row: dict[str, Any] = {} if dry_run else {"merged_id": merge.item.id}
+        row |= {"merged_title": merge.item.title, "source_count": len(merge.sources)}
         row["source_ids"] = [source.id for source in merge.sources]
         row["source_titles"] = [source.title for source in merge.sources]
         chains.append(row | {"dry_run": True} if dry_run else row)

@@ -6,6 +6,7 @@ import re
 
 from memctl import ids
 from memctl.annotations import Annotated, Any, Literal
+from memctl.clients.eco import CONFIG, eco_state
 from memctl.context import Context
 from memctl.errors import GuardFailed
 from memctl.operation import NONE, Arg, PlainResult, operation
@@ -16,8 +17,6 @@ _MOST = 4 << 20
 _FEW, _ENOUGH = 10, 200
 #: A shorter pattern without a blank is a name that Grep finds better.
 _SHORT_PATTERN = 6
-_OFF = (os.path.join(".memory", ".eco-disabled"), os.path.join(".claude", "eco", ".disabled"))
-_CONFIG = os.path.join(".claude", "eco", "config.json")
 _LOG = os.path.join(".agent_logs", "memctl_commands.log")
 #: Characters of a call that are logged, those that are judged before, and bytes of the log before it is begun anew.
 _LOGGED, _JUDGED, _LOG_BYTES = 120, 20_000, 1 << 20
@@ -159,7 +158,7 @@ def _log(ctx: Context, call: dict[str, Any]) -> PlainResult:
 
 def _hint(ctx: Context, call: dict[str, Any]) -> PlainResult:
     """What the model is told with a prompt: as the documented object, or as the client that calls reads it."""
-    text = "" if _is_off(ctx) else _ladder(_count(ctx))
+    text = "" if eco_state(ctx.cwd) == "disabled" else _ladder(_count(ctx))
     event = call.get("hook_event_name")
     said: dict[str, Any] = {"additionalContext": text}
     if isinstance(event, str) and event[:1].isupper():  # Claude Code, which drops it at the top level
@@ -182,7 +181,7 @@ def _ladder(count: int | None) -> str:
 
 
 def _nudge(ctx: Context, call: dict[str, Any]) -> PlainResult:
-    line = "" if _is_off(ctx) else _advice(ctx, *_tool_of(call))
+    line = "" if eco_state(ctx.cwd) == "disabled" else _advice(ctx, *_tool_of(call))
     if line:
         ctx.warn(line)
     return PlainResult({"status": "ok" if line else "silent", "hook": "eco-nudge"})
@@ -226,17 +225,13 @@ def _is_listing(line: object) -> bool:
     )
 
 
-def _is_off(ctx: Context) -> bool:
-    return any(os.path.exists(os.path.join(ctx.cwd, name)) for name in _OFF)
-
-
 def _count(ctx: Context) -> int | None:
     """Items in the store of eco mode: what its config names, else MEMCTL_DB, else that of this folder."""
     from memctl.store.foreign import count_items
 
     named = None
     try:
-        with open(os.path.join(ctx.cwd, _CONFIG), encoding="utf-8") as file:
+        with open(os.path.join(ctx.cwd, CONFIG), encoding="utf-8") as file:
             config = json.loads(file.read(_MOST))
             named = config.get("db_path") if isinstance(config, dict) else None
     except (OSError, ValueError, RecursionError):

@@ -45,9 +45,14 @@ def completion(
     if shell == "words":
         lines = [] if kind is None else list(_words(ctx, kind, start))
         return PlainResult({"status": "ok", "words": [line.partition("\t")[0] for line in lines]}, lines, verbatim=True)
-    ops = [TABLE[name].load(name) for name in commands()]
-    lines = list({"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](ops))
+    lines = _completion(shell)
     return PlainResult({"status": "ok", "shell": shell, "script": "\n".join(lines)}, lines, verbatim=True)
+
+
+def _completion(shell: str) -> list[str]:
+    """The completion of a shell; nothing for one that has none."""
+    make = {"bash": _bash, "zsh": _zsh, "fish": _fish}.get(shell)
+    return list(make([TABLE[name].load(name) for name in commands()])) if make else []
 
 
 def _words(ctx: Context, kind: Kind, start: str) -> Iterator[str]:
@@ -343,26 +348,28 @@ end"""
 )
 def shell_init(
     ctx: Context,
-    shell: Annotated[Literal["bash", "zsh", "fish"] | None, Arg("the shell (else what $SHELL names)")] = None,
+    shell: Annotated[
+        Literal["bash", "zsh", "fish", "sh"] | None, Arg("the shell (else what $SHELL names); sh: any other")
+    ] = None,
 ) -> PlainResult:
     """Print shortcuts and settings for a shell to evaluate.
 
     The shortcuts: meminit makes a store here, meminit DIR one there and selects it; memq QUERY recalls; memp QUERY
-    [SOURCE...] reads sources first; mempull [TAGS [TITLE]] stores what a model wrote. Then completion.
+    [SOURCE...] reads sources first; mempull [TAGS [TITLE]] stores what a model wrote. Then completion, but for sh.
 
     No store is selected: memctl finds the one of the folder you are in, else the personal one, anew with each command.
     A MEMCTL_DB that names the personal store is taken away, since it would go before the stores of projects.
     """
     name = shell or os.path.basename(ctx.env("SHELL") or "")
-    known: Literal["bash", "zsh", "fish"] = "fish" if name == "fish" else "zsh" if name == "zsh" else "bash"
-    lines = [f"# shortcuts and completion of memctl, printed by `memctl shell-init {known}`"]
+    known = name if name in ("bash", "zsh", "fish") else "sh"
+    script = _completion(known)
+    lines = [f"# shortcuts {'and completion ' if script else ''}of memctl, printed by `memctl shell-init {known}`"]
     if known == "fish":
         lines += [f'if test "$MEMCTL_DB" = {_fish_quoted(personal_store())}; set -e MEMCTL_DB; end']
         lines += _FISH_SHORTCUTS.split("\n")
     else:
         lines += [f'if [ "${{MEMCTL_DB-}}" = {quote(personal_store())} ]; then unset MEMCTL_DB; fi']
         lines += _SHORTCUTS.split("\n")
-    script = completion(ctx, known).lines
     if known == "zsh":  # without compinit there is nothing to complete with
         script = ["if (( $+functions[compdef] )); then", *script, "fi"]
     return PlainResult(

@@ -331,6 +331,12 @@ def import_(
     ] = None,
     items: Annotated[list[dict[str, Any]] | None, Arg("", cli=False, mcp_default=REQUIRED)] = None,
     preserve_ids: Annotated[bool, Arg("keep the ids of the file (to restore a backup)", "--preserve-ids")] = False,
+    released: Annotated[
+        bool,
+        Arg(
+            "what you released from quarantine there stays so here: for an export of your own", "--released", mcp=False
+        ),
+    ] = False,
     acting: Annotated[Acting, Fields("dry_run", dry_run={"help": "write nothing, only say what would happen"})],
 ) -> Imported:
     """Read items from an export or another memory, checked one by one.
@@ -343,6 +349,9 @@ def import_(
     (the same content in the same scope) gets the line's new tags and a higher importance and is not stored twice, so an
     import can be run again. An archived item is no duplicate of an active line. With --preserve-ids an id that is here
     with other content is left alone and counted. Nothing becomes injectable that policy holds back.
+
+    A complete export also says what was released from quarantine. Whoever made the file may have written that, so it
+    counts only with --released.
     """
     from memctl.lifecycle.import_ import import_lines
 
@@ -352,7 +361,7 @@ def import_(
     ):
         counts = import_lines(
             db, ctx.policy, lines, preserve_ids=preserve_ids, dry_run=acting.dry_run,
-            vouched=ctx.bounds is None, warn=ctx.warn, progress=ctx.progress,
+            vouched=ctx.bounds is None, released=released, warn=ctx.warn, progress=ctx.progress,
         )  # fmt: skip
     ctx.note(
         f"[import]{' (dry run)' if acting.dry_run else ''} {counts.imported} imported, {counts.skipped_dedup} dedup, "
