@@ -74,7 +74,7 @@ class UnknownCommand(UsageError):
 
 
 class GuardFailed(MemctlError):
-    """[memctl guard] BLOCKED: the call cannot be judged: {reason}"""
+    """[memctl guard] BLOCKED: the safety guard cannot judge the call: {reason}"""
 
     exit_code = 2  # to a client this means: do not run the tool
     hint = "take the hook (memctl hooks safety-guard) out of the client's settings, such as ~/.claude/settings.json"

@@ -118,6 +118,13 @@ DOORS: dict[str, Callable[[], list[Result]]] = {
         tool("write", "t", WORDS, tags=[TOKEN, ORDER]),
         tool("write", "t", WORDS, scope=TOKEN),
     ],
+    "resolve": lambda: [
+        run("remember", "The zanzibar port is 8080."),
+        run("remember", "The zanzibar port is 9090."),
+        run("resolve", ok("conflicts", "--json").json()["conflicts"][0]["id"], "both", "--reason", TOKEN),
+    ],
+    "browse": lambda: [run("browse", f"zanzibar/{TOKEN}", "--pin", stated())],
+    "scope mv": lambda: [(stated(), run("scope", "mv", "project", TOKEN))[1]],
     "workspace": lambda: (
         [run("workspace", "set", "w", flag, TOKEN) for flag in ("--scope", "--corpus", "--description")]
         + [run("workspace", "set", TOKEN), tool("workspace-register", TOKEN, description=ORDER)]
@@ -394,7 +401,7 @@ def test_no_door_is_forgotten() -> None:
     """An operation that writes belongs among the doors, unless it takes in nothing that could be remembered."""
     takes_nothing_in = {
         "reindex", "embed", "session", "workspace-remove", "restore", "promote", "undo", "reset", "consolidate",
-        "doctor", "vacuum",
+        "doctor", "vacuum", "eco", "conflicts", "review", "link", "unlink",
     }  # fmt: skip
     driven = {name.split()[0] for name in DOORS} | {"sync", "inspect", "quarantine", "workspace-register"}  # by others'
     assert {name for name in TABLE if load(name).access in (WRITE, CREATE)} - takes_nothing_in - driven == set()

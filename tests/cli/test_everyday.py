@@ -141,7 +141,6 @@ def test_the_safety_guard_of_older_memctl_stops_the_tool_call() -> None:
     done = run("hooks", "safety-guard", stdin="{}")
     assert (done.code, done.out) == (2, b"")
     assert "safety guard" in done.notes
-    assert run("hooks", "eco-hint").code == 1
 
 
 def test_an_id_that_is_empty_shows_nothing_and_says_so() -> None:

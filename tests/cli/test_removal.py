@@ -211,17 +211,18 @@ def test_remember_notices_what_is_alike(old: str, new: str, why: str) -> None:
     item = remember(old)
     remember("Something else altogether about backups at night.")
     done = ok("remember", new, "--json")
-    found = [(one["id"], one["why"]) for one in done.json().get("similar", [])]
-    assert found == ([(item, why)] if why else [])
+    noticed = [(one["id"], one["why"]) for one in done.json().get("similar", [])]
+    assert noticed == ([(item, why)] if why else [])
     assert (item in done.notes) == bool(why)
 
 
 def test_pull_notices_too_and_a_proposal_may_replace() -> None:
     item = remember("The gateway retries twice.")
     done = ok("pull", "--json", stdin="The gateway retries three times.")
-    (similar,) = done.json()["items"][0]["similar"]
-    assert (similar["id"], similar["why"]) == (item, "another number")
-    assert f"memctl resolve {similar['conflict']} keep-b" in done.notes
+    (noticed,) = done.json()["items"][0]["similar"]
+    assert (noticed["id"], noticed["why"]) == (item, "another number")
+    assert f"contradicts {item} (another number)" in done.notes
+    assert f"memctl resolve {noticed['conflict']}" in done.notes
     entry = '[{"content": "The gateway retries %s times.", "title": "t", "why_store": "w", "replaces": "%s"}]'
     ok("pull", stdin=entry % ("four", item))
     assert ok("show", item, "--json").json()["archived"]

@@ -272,7 +272,7 @@ def test_the_policy_follows_the_config() -> None:
 
 
 #: Defaults that were promised to differ from the key's.
-OWN_DEFAULTS = {("recall", "budget"): 1500, ("digest", "budget"): 800}
+OWN_DEFAULTS = {("recall", "budget"): 1500, ("context", "budget"): 1500, ("digest", "budget"): 800}
 
 
 @pytest.mark.parametrize("name", commands())

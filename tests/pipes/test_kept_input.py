@@ -125,7 +125,7 @@ def test_where_nothing_can_be_kept_it_is_said_aloud(tmp_path: Path) -> None:
 def test_a_full_disk_loses_nothing() -> None:
     place = Path("disk")
     place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1500k", "tmpfs", str(place)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)]
     try:
         subprocess.run(mount, check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):

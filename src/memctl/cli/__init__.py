@@ -65,6 +65,8 @@ def _run_guard(rest: Sequence[str], given: parser.Given, console: Console, argv:
     """The guard of a client's shell: whatever keeps it from judging a call stops the call."""
     try:
         return _run("hooks", rest, given, console, argv)
+    except GuardFailed:
+        raise
     except MemctlError as exc:
         raise GuardFailed(reason=exc.message) from exc
 

@@ -212,7 +212,7 @@ TABLE: dict[str, Row] = {
     "untrust": Row("memctl.ops.care.trust", "Trust a store no longer", "Care"),
     "config": Row(
         "memctl.ops.care.config",
-        "Show the settings and where each comes from, or change the file that keeps them",
+        "Show the settings and where each comes from, or change them",
         "Care",
     ),
     "reindex": Row("memctl.ops.care.index", "Make the full-text index anew, with another tokenizer if wanted", "Care"),

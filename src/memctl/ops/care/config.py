@@ -38,7 +38,7 @@ def config(
     ] = None,
     value: Annotated[list[str] | None, Arg("set: its value; a list takes several, or JSON")] = None,
 ) -> PlainResult:
-    """Show the settings and where each comes from, or change the file that keeps them.
+    """Show the settings and where each comes from, or change them.
 
     The flag of a command goes before the environment, that before the file, that before the default. The file is
     config.json beside the store, or the one that --config names. It is replaced as a whole or not at all, its other
