@@ -71,6 +71,13 @@ def test_a_guard_that_is_called_wrongly_stops_the_call() -> None:
     assert spawn("hooks", "safety-guard", stdin=b"{").code == 2
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFO here")
+def test_a_configuration_that_is_a_pipe_is_not_waited_for() -> None:
+    os.makedirs(os.path.join(".claude", "eco"))
+    os.mkfifo(os.path.join(".claude", "eco", "config.json"))
+    assert spawn("hooks", "eco-hint", stdin=b"").code == 0
+
+
 # --- the log --------------------------------------------------------------------------------------------------------
 
 

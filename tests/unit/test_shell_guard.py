@@ -62,7 +62,17 @@ def test_what_only_says_it_goes_on(line: str) -> None:
     assert denied(line) == ""
 
 
-@pytest.mark.parametrize("line", ['echo "unbalanced', "echo $(ls", "echo `ls", "(" * 3 + "echo $(" * 40 + ")" * 40])
+@pytest.mark.parametrize(
+    "line",
+    [
+        'echo "unbalanced',
+        "echo $(ls",
+        "echo `ls",
+        "nice -a x " * 300,
+        "nice " * 300,
+        "(" * 3 + "echo $(" * 40 + ")" * 40,
+    ],
+)
 def test_what_no_shell_reads_is_an_error(line: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         denied(line)

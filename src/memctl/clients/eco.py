@@ -31,6 +31,8 @@ def switch_eco(folder: str, *, on: bool) -> None:
 def note_tokenizer(folder: str, tokenizer: str) -> str:
     """Write the tokenizer into the project's eco configuration; its path, "" when there is none that can be read."""
     path = os.path.join(folder, CONFIG)
+    if os.path.realpath(path) != os.path.join(os.path.realpath(folder), CONFIG):
+        return ""  # a link, which may lead out of the project
     try:
         with open(path, encoding="utf-8") as file:
             config = json.load(file)

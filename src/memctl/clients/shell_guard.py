@@ -11,6 +11,8 @@ from os.path import basename
 
 #: Substitutions and strings for a shell within each other that are looked into; a deeper line is stopped.
 _DEPTH = 12
+#: Words before the program that is run; a line with more is stopped.
+_MOST_RUN = 200
 _SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"])
 _LOADERS = frozenset(["curl", "wget"])
 #: Words of the shell's own after which a command stands.
@@ -72,6 +74,8 @@ def _run(words: Sequence[str]) -> Iterator[int]:
         if word == "function":
             at += 2
             continue
+        if at > _MOST_RUN:
+            raise ValueError("too many programs run one another")
         yield at
         name = basename(word)
         if name not in _RUNNERS or (name == "command" and words[at + 1 : at + 2] in (["-v"], ["-V"])):
@@ -82,6 +86,8 @@ def _run(words: Sequence[str]) -> Iterator[int]:
             is_option, own = words[at].startswith("-"), own - (own > 0 and words[at][0] != "-")
             at += 1
             if is_option and at + 1 < len(words) and words[at][:1] != "-" and basename(words[at]) not in _RUNNERS:
+                if at > _MOST_RUN:
+                    raise ValueError("too many options stand before what is run")
                 yield at  # the command, or what the option takes
                 at += 1
 

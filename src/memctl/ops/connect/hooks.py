@@ -8,7 +8,7 @@ from memctl import ids
 from memctl.annotations import Annotated, Any, Literal
 from memctl.clients.eco import CONFIG, eco_state
 from memctl.context import Context
-from memctl.errors import GuardFailed
+from memctl.errors import DocumentUnreadable, GuardFailed
 from memctl.operation import NONE, Arg, PlainResult, operation
 
 #: Bytes of a call that are read.
@@ -227,14 +227,14 @@ def _is_listing(line: object) -> bool:
 
 def _count(ctx: Context) -> int | None:
     """Items in the store of eco mode: what its config names, else MEMCTL_DB, else that of this folder."""
+    from memctl.paths import read_file
     from memctl.store.foreign import count_items
 
     named = None
     try:
-        with open(os.path.join(ctx.cwd, CONFIG), encoding="utf-8") as file:
-            config = json.loads(file.read(_MOST))
-            named = config.get("db_path") if isinstance(config, dict) else None
-    except (OSError, ValueError, RecursionError):
+        config = json.loads(read_file(os.path.join(ctx.cwd, CONFIG), _MOST)[0])
+        named = config.get("db_path") if isinstance(config, dict) else None
+    except (DocumentUnreadable, ValueError, RecursionError):
         pass
     if not (isinstance(named, str) and named):
         named = ctx.db_flag or ctx.env("MEMCTL_DB") or os.path.join(".memory", "memory.db")
