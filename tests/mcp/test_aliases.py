@@ -109,6 +109,14 @@ def test_candidates_and_health_are_answered() -> None:
     assert len(built["memories"]) == 1 and built["conflicts"] == [] and "1 memories" in built["timeline_summary"]
 
 
+def test_review_lists_what_contradicts_each_other() -> None:
+    remember("The port of the gateway is 8080.")
+    remember("The port of the gateway is 9090.")
+    found = call("review")
+    assert [one["why"] for one in found["conflicts"]] == ["another number"]
+    assert "memctl review" in " ".join(found["warnings"])
+
+
 def test_each_alias_names_a_tool_and_arguments_that_it_takes() -> None:
     from memctl.mcp.tool_schema import tools
 

@@ -59,6 +59,7 @@ ALIASES: dict[str, Alias] = {
         said=_ARCHIVED,
     ),
     "consolidation_candidates": Alias("memory_consolidate", fixed={"candidates": True}),
+    "review": Alias("memory_conflicts", said="what else waits for a decision is a person's: memctl review"),
 }  # fmt: skip
 
 
