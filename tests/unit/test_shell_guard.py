@@ -34,11 +34,13 @@ DENIED = [part.strip() for line in RUN.strip().splitlines() for part in line.spl
     'trap "rm -rf x" EXIT', 'su -c "rm -rf x"', "f() { rm -rf x; }", "function f { rm -rf x; }", "coproc rm -rf x",
     "doas rm -rf x", "flock f rm -rf x", "flock f -c 'rm -rf x'", 'env -S "rm -rf x"', "$'rm' -rf x",
     "echo $'it\\'s'; rm -rf x", "git push origin +main", "env -u A nice -n 5 rm -rf x", "xargs -n 1 -I {} rm -rf {}",
-    "if timeout -k 5 9 rm -rf x; then :; fi", "time -p rm -rf x", "sh -c \"# it's\nrm -rf x\"",
+    "if timeout -k 5 9 rm -rf x; then :; fi", "time -p rm -rf x",
+    "find / -delete", "find /* -name x -delete", "sh -c \"# it's\nrm -rf x\"",
 ]  # fmt: skip
 FREE = [
     'echo "rm -rf /"', "echo 'rm -rf /'", 'grep "rm -rf" file', "grep -rn 'sudo' .", 'rg "git push --force" docs',
     'git commit -m "never git push --force; rm -rf /"', "git commit -m 'sudo'", "echo sudo", "rm -r build", "rm -f x",
+    "find . -delete",
     "git push origin main", "git push --force-with-lease", "git reset HEAD", "git clean -n", "git branch -d x",
     "curl x | jq .", "curl -o x y; sh x.sh", "curl x > install.sh", "man sudo", "which sudo", "type rm",
     "cat > f <<'EOF'\nrm -rf /\nit's\nEOF", "cat <<EOF\nsudo x\nEOF", "python -c \"print('rm -rf /')\"", "# rm -rf /",

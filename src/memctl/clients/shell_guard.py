@@ -125,6 +125,8 @@ def _given(program: str, args: Sequence[str], said: str, depth: int) -> str:
 
 
 def _of_find(words: Sequence[str]) -> str:
+    if "-delete" in words and any(map(_is_root, words)):
+        return "find / -delete"
     at = next((n for n, word in enumerate(words) if word in ("-exec", "-execdir", "-ok", "-okdir")), len(words))
     return _pattern(basename(words[at + 1]), words[at + 2 :]) if at + 1 < len(words) else ""
 
@@ -221,7 +223,7 @@ def _pattern(program: str, args: Sequence[str]) -> str:
     if program == "rm" and ("r" in short.lower() or "--recursive" in long):
         if "f" in short or "--force" in long:
             return "rm -rf"
-        return "rm -r /" if any(word.startswith("/") and not word.strip("/.*") for word in args) else ""
+        return "rm -r /" if any(map(_is_root, args)) else ""
     pattern, is_met = {
         "rmdir": ("rmdir --ignore", any(word.startswith("--ig") for word in long)),
         "dd": ("dd if=", any(word.startswith("if=") for word in args)),
@@ -231,6 +233,10 @@ def _pattern(program: str, args: Sequence[str]) -> str:
         "reboot": ("reboot", True),
     }.get(program.partition(".")[0] if program.startswith("mkfs") else program, ("", False))  # fmt: skip
     return pattern if is_met else ""
+
+
+def _is_root(word: str) -> bool:
+    return word.startswith("/") and not word.strip("/.*")
 
 
 def _git_pattern(args: Sequence[str]) -> str:
