@@ -2,7 +2,7 @@
 
 import re
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memctl.context.project import remote_name
@@ -17,6 +17,8 @@ def test_any_text_has_a_plain_name_or_none(url: str) -> None:
     assert remote_name(url) == remote_name(url.strip())
 
 
+@example("0", "0", "QQQ0000:/", "https://{}@host.example/{}/{}.git")
+@example("0", "0", "QQQ00/00", "https://{}@host.example/{}/{}.git")
 @given(WORD, WORD, SECRET, st.sampled_from(["https://{}@host.example/{}/{}.git", "{}@host.example:{}/{}"]))
 def test_nobodys_password_is_in_it(owner: str, name: str, secret: str, form: str) -> None:
     found = remote_name(form.format(f"user:{secret}", owner, name))

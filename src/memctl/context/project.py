@@ -115,8 +115,10 @@ def remote_name(url: str) -> str:
     path = "/".join(part for part in path.split("/") if part not in ("", ".")).removesuffix(".git")
     if not (host and path):
         return ""
-    name = f"{host}/{path}".lower()
-    return name if _plain(name) == name else f"{_plain(host.lower()) or 'remote'}/{_hash(name)[:12]}"
+    host = host.lower()
+    name = f"{host}/{path.lower()}"
+    # What looks like no host may be a user with a password that has a slash in it.
+    return name if _plain(name) == name else f"{host if _plain(host) == host else 'remote'}/{_hash(name)[:12]}"
 
 
 def _scp_parts(url: str) -> tuple[str, str]:
