@@ -84,7 +84,7 @@ HOOK = JSON | {
     "memctl.clients.known", "memctl.reading.unasked", "memctl.text.utterance", "zlib",
 }  # fmt: skip
 TELLING = HOOK | {
-    "__future__", "_sha256",  # an id for the event of the use
+    "__future__", "_sha2" if sys.version_info >= (3, 12) else "_sha256",  # an id for the event of the use
     "memctl.reading.block", "memctl.retrieve.explain", "memctl.policy", "memctl.policy.version", "memctl.types",
     "memctl.store.documents", "memctl.store.documents.mounts", "memctl.store.documents.passages",
     "memctl.store.items", "memctl.store.items.attributes", "memctl.store.items.events", "memctl.store.items.items",
