@@ -156,15 +156,17 @@ _PURGED = "SELECT item_id FROM memory_events WHERE action = 'purge' AND item_id 
 
 def _keeper(db: Database, table: str, columns: Sequence[str]) -> Callable[[Row], None]:
     """What stores a row of these columns, unless its key is there already or the new table refuses it."""
-    marks = ", ".join(f"?{number}" for number in range(1, len(columns) + 1))
+    checked: tuple[int, ...] = ()  # the place of the id, once more for the condition
     new = "true"
     if table == "memory_items" and "id" in columns:  # the triggers of the index take an INSERT of an id for a change
-        new = f"NOT EXISTS (SELECT 1 FROM memory_items WHERE id = ?{columns.index('id') + 1})"
+        new = "NOT EXISTS (SELECT 1 FROM memory_items WHERE id = ?)"
+        checked = (columns.index("id"),)
+    marks = ", ".join("?" * len(columns))
     sql = f"INSERT INTO {table}({', '.join(columns)}) SELECT {marks} WHERE {new} ON CONFLICT DO NOTHING"
 
     def keep(row: Row) -> None:
         with suppress(errors.StoreFailed):  # a value that the table does not take
-            db.run(sql, row)
+            db.run(sql, [*row, *(row[place] for place in checked)])
 
     return keep
 
