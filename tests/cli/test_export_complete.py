@@ -80,6 +80,11 @@ def full(scratch: Path) -> bytes:
             "'2026-01-02T00:00:00+00:00')",
             (json.dumps([second]),),
         )
+        store.run("INSERT INTO memory_session_items VALUES (?, 'p:1')", (second,))
+        store.run(
+            "INSERT INTO memory_session_links VALUES ('p:1', 'p:0', 'follows_up_on', '2026-01-01T00:00:00+00:00')"
+        )
+        store.run("INSERT INTO memory_corpus_files VALUES ('c1', 'port.md', '00', 1)")
     return complete()
 
 
@@ -87,6 +92,7 @@ KINDS = (
     "link", "revision", "withheld", "retention", "citation", "conflict", "tombstone", "pin", "corpus", "mount",
     "mount_options",
     "file", "gone_file", "workspace", "workspace_options", "session", "turn", "event",
+    "session_item", "session_link", "corpus_file",
 )  # fmt: skip
 
 
