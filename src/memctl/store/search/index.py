@@ -488,7 +488,7 @@ def read_usage(db: Database, item_ids: Sequence[str]) -> dict[str, ItemUsage]:
         join += " LEFT JOIN memory_retention AS r ON r.item_id = i.id"
     if "memory_usefulness" in db.tables:
         of_item = "FROM memory_usefulness AS u WHERE u.item_id = i.id"
-        told = f"(SELECT count(*) {of_item}), (SELECT count(*) {of_item} AND u.used <> '')"
+        told = f"(SELECT ifnull(sum(1), 0) {of_item}), (SELECT ifnull(sum(u.used <> ''), 0) {of_item})"
     sql = (
         f"SELECT i.id, {_DAY_OF.format('i.created_at')}, CAST(i.usage_count AS INTEGER), "
         f"{_DAY_OF.format('i.last_used_at')}, {matters}, {fades}, {told} FROM memory_items AS i {join} "
