@@ -9,7 +9,7 @@ from memctl import MemoryStore
 from memctl.context import open_context
 from memctl.ops.look.sessions import session_inject, session_store
 from memctl.reading.unasked import SessionMemory, Telling
-from memctl.reading.usefulness import Exchange, judge_conversation
+from memctl.reading.usefulness import Answered, judge_conversation
 from stores import STORE, Filters, change
 from support import golden, ok
 
@@ -23,7 +23,7 @@ def item() -> str:
     return ok("remember", PORT, "--type", "fact").text.split()[0]
 
 
-def judge(session: str, told: list[Telling], *exchanges: Exchange) -> dict[str, int]:
+def judge(session: str, told: list[Telling], *exchanges: Answered) -> dict[str, int]:
     with MemoryStore(STORE) as store:
         return judge_conversation(store._db, session, told, exchanges)
 
@@ -46,10 +46,10 @@ def test_what_the_hook_told_is_counted_once_for_each_conversation(item: str) -> 
     told = SessionMemory("claude", "s1").told
     assert [one.ids for one in told] == [(item,)]
     assert 0 < told[0].tokens <= 400
-    spoken = Exchange(ASKED, "It is 7421.")
+    spoken = Answered(ASKED, "It is 7421.")
     for expected in (1, 0):  # the second time nothing is new
-        assert judge("claude:s1", told, Exchange("Hello", "Hi, port 7421!"), spoken)["used"] == expected
-    assert judge("claude:s2", told, Exchange(ASKED, "I do not know."))["used"] == 0
+        assert judge("claude:s1", told, Answered("Hello", "Hi, port 7421!"), spoken)["used"] == expected
+    assert judge("claude:s2", told, Answered(ASKED, "I do not know."))["used"] == 0
     (row,) = rows()
     assert (row["told"], row["used"]) == (2, 1)
     assert row["tokens"] == 2 * told[0].tokens
@@ -57,11 +57,11 @@ def test_what_the_hook_told_is_counted_once_for_each_conversation(item: str) -> 
     assert "used in 1 of 2 conversations" in ok("show", item).text
     assert "Told unasked: 1 items, 1 of them used" in ok("stats").text
     assert rows("--ignored") == []
-    assert judge("claude:s2", told, Exchange(ASKED, "I do not know."), Exchange("so?", "It is 7421."))["used"] == 1
+    assert judge("claude:s2", told, Answered(ASKED, "I do not know."), Answered("so?", "It is 7421."))["used"] == 1
 
 
 def test_the_json_of_it(item: str) -> None:
-    judge("claude:s1", [Telling("=0", 90, (item,))], Exchange(ASKED, "Port 7421."))
+    judge("claude:s1", [Telling("=0", 90, (item,))], Answered(ASKED, "Port 7421."))
     golden("useful-json", ok("useful", "--json").text.replace(item, "MEM-<id>"))
 
 
@@ -86,7 +86,7 @@ def test_a_program_that_ends_a_turn_counts_too(item: str) -> None:
 def told_often(item: str, used: int, ignored: int) -> None:
     for number in range(used + ignored):
         answer = "Port 7421." if number < used else "No idea."
-        judge(f"claude:{number}", [Telling("=0", 50, (item,))], Exchange("where?", answer))
+        judge(f"claude:{number}", [Telling("=0", 50, (item,))], Answered("where?", answer))
 
 
 def test_what_helps_gains_strength_slowly_and_within_bounds(item: str) -> None:
@@ -124,14 +124,14 @@ def test_what_never_helps_is_told_less_readily(item: str) -> None:
 
 
 def test_what_goes_takes_its_counts_along(item: str) -> None:
-    judge("claude:s1", [Telling("=0", 50, (item,))], Exchange(ASKED, "Port 7421."))
+    judge("claude:s1", [Telling("=0", 50, (item,))], Answered(ASKED, "Port 7421."))
     ok("purge", item, "--yes")
     with change() as store:
         assert store.rows("SELECT count(*) FROM memory_usefulness") == [(0,)]
 
 
 def test_a_complete_export_takes_them_along(item: str, tmp_path: Path) -> None:
-    judge("claude:s1", [Telling("=0", 50, (item,))], Exchange(ASKED, "Port 7421."))
+    judge("claude:s1", [Telling("=0", 50, (item,))], Answered(ASKED, "Port 7421."))
     given = ok("export", "--complete").out
     ok("init", str(tmp_path / "other"))
     other = str(tmp_path / "other/.memory/memory.db")

@@ -154,6 +154,9 @@ TABLE: dict[str, Row] = {
         "List what helped of what conversations were told unasked, and what only cost tokens",
         "Look",
     ),
+    "entities": Row(
+        "memctl.ops.look.entities", "List what the items name: files, addresses, code, versions, days, names", "Look"
+    ),
     "conflicts": Row("memctl.ops.look.conflicts", "List statements that contradict each other", "Look"),
     "links": Row("memctl.ops.change.links", "List the links of an item, in both directions", "Look"),
     "related": Row("memctl.ops.look.near", "List what an item hangs together with", "Look"),

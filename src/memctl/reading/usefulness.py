@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 WINDOW = 10
 
 
-class Exchange(NamedTuple):
+class Answered(NamedTuple):
     """A prompt, all that was answered to it, and the files that were edited meanwhile."""
 
     prompt: str
@@ -24,7 +24,7 @@ class Exchange(NamedTuple):
 
 
 def judge_conversation(
-    db: "Database", session_id: str, told: Iterable[Telling], exchanges: Sequence[Exchange]
+    db: "Database", session_id: str, told: Iterable[Telling], exchanges: Sequence[Answered]
 ) -> dict[str, int]:
     """Note of each item that a conversation was told whether an answer used it: how many were told, and are used newly.
 

@@ -107,7 +107,7 @@ def _judge_use(ctx: Context, session_id: str) -> None:
 
     for turn in sessions.list_turns(ctx.db, session_id, 1):
         told = Telling(prompt_mark(turn.question), 0, turn.sources)
-        usefulness.judge_conversation(ctx.db, session_id, [told], [usefulness.Exchange(turn.question, turn.answer)])
+        usefulness.judge_conversation(ctx.db, session_id, [told], [usefulness.Answered(turn.question, turn.answer)])
 
 
 # --- a turn, by a program -----------------------------------------------------------------------------------------
