@@ -33,8 +33,9 @@ def useful(
     """List what helped of what conversations were told unasked, and what only cost tokens.
 
     An answer used an item if it cites or quotes it, or says what only the item says; the item's file being edited
-    afterwards makes less of that enough. It is found out by `memctl capture` and when a program ends a turn, without a
-    model. What helps gains a little strength and is told a little sooner, what does not help loses both, slowly.
+    afterwards makes less of that enough. It is found out when conversations are captured, and when a program ends a
+    turn, without a model. What helps gains a little strength and is told a little sooner, what does not help loses
+    both, slowly.
     """
     from memctl.reading import delivery
     from memctl.store.items import items
@@ -53,7 +54,7 @@ def useful(
         "total": len(wanted), "truncated": len(wanted) > limit, "items": rows,
     }  # fmt: skip
     if not found:
-        ctx.note("[useful] Nothing was told unasked yet that memctl capture has looked at.")
+        ctx.note("[useful] Nothing was told unasked yet and captured.")
     else:
         ctx.note(
             f"[useful] {data['told']} items were told in ~{data['tokens']} tokens; {data['used']} of them were used, "
