@@ -10,6 +10,7 @@ from memctl import errors, ids
 from memctl.context import Context
 from memctl.operation import PlainResult
 from memctl.parameters import ReadRequest, Selection
+from memctl.store import remotes
 from memctl.store.items import items as stored
 from memctl.text.clean import one_line
 from memctl.types import MemoryItem
@@ -41,7 +42,7 @@ def named_items(ctx: Context, given: Sequence[str], command: str) -> list[Memory
     known = {item.id: item for item in stored.get_many(ctx.db, whole)}
     for word in whole:
         if word not in known:
-            whole[word] = stored.expand_id(ctx.db, word)
+            whole[word] = remotes.follow_alias(ctx.db, stored.expand_id(ctx.db, word))
     known |= {item.id: item for item in stored.get_many(ctx.db, [i for i in whole.values() if i not in known])}
     for word, item_id in whole.items():
         if item_id not in known:

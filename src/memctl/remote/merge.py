@@ -238,6 +238,11 @@ def purge(state: State, stamp: str) -> State:
     return join(state, {"gone": {stamp: ""}})
 
 
+def withdraw(state: State, stamp: str) -> State:
+    """The state of what is no longer shared: archived for the others, and not purged."""
+    return join(state, {"life": {stamp: [True, None, _seen(state)]}})
+
+
 def own_part(state: State, replica: str) -> State:
     """What one replica said of a key: what stands in its log, and all that a log of it may say."""
     out: State = {

@@ -40,13 +40,15 @@ _SUPER = bytes.fromhex("d9d505f920a163d7")
 TRIGGERS = frozenset(
     (
         "memory_items_fts_ai", "memory_items_fts_bd", "memory_items_fts_bu", "memory_items_fts_au",
-        "memctl_first_revision_bu", "memctl_first_revision_bi", "memctl_fts_bi", "memctl_fts_bu",
+        "memctl_first_revision_bu", "memctl_first_revision_bi", "memctl_fts_bi", "memctl_fts_bu", "memctl_dirty_ai",
+        "memctl_dirty_au", "memctl_dirty_ad", "memctl_dirty_link_ai", "memctl_dirty_link_ad",
+        "memctl_dirty_importance_ai", "memctl_dirty_importance_au", "memctl_dirty_importance_ad",
     )
 )  # fmt: skip
 _NAMES = ", ".join(f"'{name}'" for name in sorted(TRIGGERS))
 _ODD = (
     "SELECT type, name FROM sqlite_master WHERE type = 'view' OR (type = 'trigger' AND "
-    f"(name NOT IN ({_NAMES}) OR tbl_name <> 'memory_items')) LIMIT 1"
+    f"(name NOT IN ({_NAMES}) OR tbl_name NOT IN ('memory_items', 'memory_links', 'memory_importance'))) LIMIT 1"
 )
 #: Columns of ours must hold what was put there.
 _COMPUTED = (
@@ -355,10 +357,12 @@ def check_triggers(db: Database) -> None:
 
     A store that is not trusted runs no trigger; a trusted one does.
     """
-    from memctl.store import schema
+    from memctl.store import remotes, schema
 
     unpaired = schema.without_pairs(schema.FTS_TRIGGERS)
-    scripts = (schema.FTS_TRIGGERS, unpaired, schema.REVISION_TRIGGERS, schema.OLDER_TRIGGERS)
+    scripts = (
+        schema.FTS_TRIGGERS, unpaired, schema.REVISION_TRIGGERS, schema.OLDER_TRIGGERS, remotes.TRIGGERS,
+    )  # fmt: skip
     ours = [("", sql) for script in scripts for sql in schema.STATEMENT.findall(script)]
     known = set[str]()
     for name, sql in [*ours, *db.rows("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")]:
