@@ -68,10 +68,12 @@ dst_id|string|the item that the relation leads to
 duplicate|integer|statements that were known already
 duration_seconds|number|how long it took
 eco_mode|string|on, off, or disabled
+edges|array|each: `src`, `dst`, `kind`, `weight`
 embedded|integer|items that got a vector now
 embeddings_count|integer|items that have a vector
 empty|integer|1: the input said nothing worth keeping
 end|string?|the last day
+entities|array|each: `name`, `kind`, `count`, `first`, `latest`, `items` (each `id`, `created_at`, `said`)
 entries|array|what waits, each: `kind`, `id`, `items`, `why`, `decisions`, `commands`
 errors|integer|lines that could not be read
 events_count|integer|entries of the log of events
@@ -166,6 +168,7 @@ mrr|number|mean reciprocal rank of the first expected source
 name|string?|its name
 new|integer|conflicts that were not known
 new_tokenizer|string|the tokenizer now
+nodes|array|each: `id`, `kind` (item, passage, document, entity), `label`, `type`
 observation_thresholds|object|from when on something is worth an observation
 observations|array|what stands out
 old_id|string|the item that is replaced
@@ -286,6 +289,8 @@ workspaces|array|the workspaces
 #: The same words for a key that means another thing in one command.
 _OTHERWISE = """
 browse.entries|array|what is there: `name`, `count`; cards: `id`, `title`, `type`, `tier`, `path`, `pinned`
+entities.counts|object|how many there are, by kind
+graph.counts|object|how many edges there are, by kind
 topics.items|integer|items that were looked at
 timeline.items|array|the newest items
 resolve.id|string|the conflict's id

@@ -20,6 +20,7 @@ FLOORS = (
     {"extract", "store"},
     {"item_policy", "citing"},
     {"retrieve", "ingest", "lifecycle", "llm", "clients", "remote"},
+    {"capture"},
     {"operation"},
     {"parameters", "context"},
     {"folders"},

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memctl import errors
@@ -55,6 +55,7 @@ def test_propose(ctx: Context, items: list[dict[str, object]]) -> None:
 
 @calmly
 @given(session_id=ANY, question=ANY, answer=ANY)
+@example(session_id="\ud800", question="", answer="")
 def test_record(ctx: Context, session_id: str, question: str, answer: str) -> None:
     counts = {one["session_id"]: one["turn_count"] for one in session(ctx, "list").as_dict()["sessions"]}
     try:

@@ -149,6 +149,10 @@ TABLE: dict[str, Row] = {
     "review": Row("memctl.ops.look.review", "Go through what waits for a decision", "Look"),
     "timeline": Row("memctl.ops.look.timeline", "Show when things were said, and what was said last", "Look"),
     "topics": Row("memctl.ops.look.topics", "List what the store is about, as topics named by their words", "Look"),
+    "entities": Row(
+        "memctl.ops.look.entities", "List what the items name: files, addresses, code, versions, days, names", "Look"
+    ),
+    "graph": Row("memctl.ops.look.graph", "Show what hangs together, as a graph", "Look"),
     "conflicts": Row("memctl.ops.look.conflicts", "List statements that contradict each other", "Look"),
     "links": Row("memctl.ops.change.links", "List the links of an item, in both directions", "Look"),
     "related": Row("memctl.ops.look.near", "List what an item hangs together with", "Look"),
@@ -191,7 +195,7 @@ TABLE: dict[str, Row] = {
     ),
     "remote": Row(
         "memctl.ops.move.remote",
-        "Share statements with other machines, through a folder or a git repository that you have",
+        "Share statements with other machines, through a folder that all of them have",
         "Move",
     ),
     "remote-status": Row(

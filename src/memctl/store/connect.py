@@ -26,7 +26,7 @@ LOCK_SECONDS = 0.5
 SCRATCH = ""
 
 #: The newest migration's number, so that a read of an up-to-date file needs nothing of `migrate` (a test holds both).
-MIGRATION = 10
+MIGRATION = 11
 SCHEMA_VERSION = "2"
 _STATE = (
     "SELECT (SELECT max(number) FROM memctl_migrations), (SELECT value FROM schema_meta WHERE key = 'schema_version'), "
@@ -352,6 +352,36 @@ def check_schema(db: Database) -> None:
         raise undeclared(db, *odd)
 
 
+#: What earlier memctl and RAGIX declare otherwise: they do not ask whether a row is in the index; in some, the triggers
+#: of an update fire for any column.
+OLDER_TRIGGERS = """
+CREATE TRIGGER memory_items_fts_ai AFTER INSERT ON memory_items BEGIN
+    INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
+    VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
+END;
+CREATE TRIGGER memory_items_fts_bd BEFORE DELETE ON memory_items BEGIN
+    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
+    VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
+END;
+CREATE TRIGGER memory_items_fts_bu BEFORE UPDATE OF title, content, tags, entities ON memory_items BEGIN
+    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
+    VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
+END;
+CREATE TRIGGER memory_items_fts_au AFTER UPDATE OF title, content, tags, entities ON memory_items BEGIN
+    INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
+    VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
+END;
+CREATE TRIGGER memory_items_fts_bu BEFORE UPDATE ON memory_items BEGIN
+    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
+    VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
+END;
+CREATE TRIGGER memory_items_fts_au AFTER UPDATE ON memory_items BEGIN
+    INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
+    VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
+END;
+"""
+
+
 def check_triggers(db: Database) -> None:
     """Refuse triggers of ours that do not say what ours say. Raises StoreUnsafe.
 
@@ -360,9 +390,13 @@ def check_triggers(db: Database) -> None:
     from memctl.store import remotes, schema
 
     unpaired = schema.without_pairs(schema.FTS_TRIGGERS)
+<<<<<<< HEAD
     scripts = (
         schema.FTS_TRIGGERS, unpaired, schema.REVISION_TRIGGERS, schema.OLDER_TRIGGERS, remotes.TRIGGERS,
     )  # fmt: skip
+=======
+    scripts = (schema.FTS_TRIGGERS, unpaired, schema.REVISION_TRIGGERS, OLDER_TRIGGERS)
+>>>>>>> main
     ours = [("", sql) for script in scripts for sql in schema.STATEMENT.findall(script)]
     known = set[str]()
     for name, sql in [*ours, *db.rows("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")]:

@@ -17,7 +17,7 @@ _CLEARED_TABLES = (
     "memory_events", "corpus_hashes", "corpus_metadata", "memory_sources", "memory_withheld", "memory_files",
     "memory_gone_files", "memory_unread_files", "memory_sessions", "memory_turns", "memory_importance",
     "memory_undo", "memory_runs", "memory_retention", "memory_tombstones", "memory_citations",
-    "memory_conflicts",
+    "memory_conflicts", "memory_session_items", "memory_session_links", "memory_corpus_files",
 )  # fmt: skip
 
 

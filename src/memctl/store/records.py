@@ -57,6 +57,7 @@ KINDS = (
     _kind("pin", "memory_palace_locations", "item_id:id domain room shelf card assigned_at", "item_id", "assigned_at"),
     _kind("corpus", "corpus_metadata", "corpus_id corpus_label parent_corpus_id:line? doc_count:count item_count:count "
           "scope ingested_at", "corpus_id", "ingested_at"),
+    _kind("corpus_file", "memory_corpus_files", "corpus_id path sha256 passages:count", "corpus_id path"),
     _kind("mount", "memory_mounts", "mount_id path name:line? ignore_json:json lang_hint:line? created_at "
           "last_sync_at:line?", "mount_id"),
     _kind("mount_options", "memory_mount_options", "mount_id scope:line?", "mount_id"),
@@ -71,6 +72,8 @@ KINDS = (
           "updated_at:line? metadata_json:json?", "session_id", "updated_at"),
     _kind("turn", "memory_turns", "session_id number:count question:text answer:text sources:json injectable:count "
           "asked_at", "session_id number", "asked_at"),
+    _kind("session_item", "memory_session_items", "item_id:id session_id", "item_id session_id"),
+    _kind("session_link", "memory_session_links", "src_id dst_id rel created_at", "src_id dst_id rel", "created_at"),
     _kind("event", "memory_events", "timestamp action item_id:id? details_json:json content_hash id", "id", "timestamp",
           "NOT (action = 'write' AND json_valid(details_json) "
           "AND json_extract(details_json, '$.reason') IS 'import')"),

@@ -369,6 +369,30 @@ CREATE INDEX IF NOT EXISTS memctl_citations_state ON memory_citations(state);
 CREATE INDEX IF NOT EXISTS memctl_items_made ON memory_items(archived, created_at);
 """
 
+#: Migration 11: how sessions hang together, what was said in each, and what a document set held.
+THREAD_TABLES = """
+CREATE TABLE IF NOT EXISTS memory_session_items (  -- in which sessions an item was said
+    item_id    TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    PRIMARY KEY (item_id, session_id)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS memctl_session_items ON memory_session_items(session_id);
+CREATE TABLE IF NOT EXISTS memory_session_links (  -- src REL dst, for example newer follows_up_on older
+    src_id     TEXT NOT NULL,
+    dst_id     TEXT NOT NULL,
+    rel        TEXT NOT NULL,                    -- follows_up_on, branches_from, merges or contradicts
+    created_at TEXT NOT NULL,
+    PRIMARY KEY (src_id, dst_id, rel)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memory_corpus_files (  -- the documents of a corpus when it was registered
+    corpus_id TEXT NOT NULL,
+    path      TEXT NOT NULL,                     -- of the document, below the folder that all are in
+    sha256    TEXT NOT NULL,                     -- of its raw bytes
+    passages  INTEGER NOT NULL DEFAULT 0,        -- how many it was cut into
+    PRIMARY KEY (corpus_id, path)
+) WITHOUT ROWID;
+"""
+
 # The index is keyed by the rowid of memory_items, which is no column: a dump that is restored, and VACUUM, number the
 # rows again, from 1 and without gaps. The index keeps the old numbers, so where one changed, the greatest differ. The
 # next insert or delete could make them equal again; before it, the triggers note what they see.
@@ -458,35 +482,6 @@ END;
 CREATE TRIGGER memctl_fts_bu BEFORE UPDATE ON memory_items
 WHEN new.rowid <> old.rowid OR (new.id <> old.id AND EXISTS (SELECT 1 FROM memory_items WHERE id = new.id)) BEGIN
     UPDATE memory_fts_state SET sound = 0;
-END;
-"""
-
-#: What earlier memctl and RAGIX declare otherwise: they do not ask whether a row is in the index; in some, the triggers
-#: of an update fire for any column.
-OLDER_TRIGGERS = """
-CREATE TRIGGER memory_items_fts_ai AFTER INSERT ON memory_items BEGIN
-    INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
-    VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
-END;
-CREATE TRIGGER memory_items_fts_bd BEFORE DELETE ON memory_items BEGIN
-    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
-    VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
-END;
-CREATE TRIGGER memory_items_fts_bu BEFORE UPDATE OF title, content, tags, entities ON memory_items BEGIN
-    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
-    VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
-END;
-CREATE TRIGGER memory_items_fts_au AFTER UPDATE OF title, content, tags, entities ON memory_items BEGIN
-    INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
-    VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
-END;
-CREATE TRIGGER memory_items_fts_bu BEFORE UPDATE ON memory_items BEGIN
-    INSERT INTO memory_items_fts(memory_items_fts, rowid, title, content, tags, entities)
-    VALUES ('delete', old.rowid, old.title, old.content, old.tags, old.entities);
-END;
-CREATE TRIGGER memory_items_fts_au AFTER UPDATE ON memory_items BEGIN
-    INSERT INTO memory_items_fts(rowid, title, content, tags, entities)
-    VALUES (new.rowid, new.title, new.content, new.tags, new.entities);
 END;
 """
 

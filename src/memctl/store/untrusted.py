@@ -28,6 +28,7 @@ _INDEX = (
 _HIDDEN_TABLES = (
     "memory_citations",
     "memory_conflicts",
+    "memory_corpus_files",
     "memory_embeddings",
     "memory_events",
     "memory_importance",
@@ -36,6 +37,8 @@ _HIDDEN_TABLES = (
     "memory_retention",
     "memory_revisions",
     "memory_runs",
+    "memory_session_items",
+    "memory_session_links",
     "memory_sessions",
     "memory_tombstones",
     "memory_turns",

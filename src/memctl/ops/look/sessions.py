@@ -106,10 +106,11 @@ def _filed(ctx: Context, session_id: str, workspace: str | None, scope: str | No
     """The scope that is given of a session; None when it keeps its own. A new one has that of this project."""
     from memctl.names import DEFAULT_SCOPE
     from memctl.store import sessions
+    from memctl.text.clean import clean
 
     if workspace:
         return ctx.workspace(workspace).scope
-    return scope or (None if sessions.get_session(ctx.db, session_id) else ctx.scope_named(DEFAULT_SCOPE))
+    return scope or (None if sessions.get_session(ctx.db, clean(session_id)) else ctx.scope_named(DEFAULT_SCOPE))
 
 
 @operation(

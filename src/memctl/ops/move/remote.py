@@ -6,7 +6,7 @@ from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
 from memctl.context import Context
 from memctl.names import DEFAULT_SCOPE
-from memctl.operation import READ, WRITE, Arg, PlainResult, operation
+from memctl.operation import CREATE, READ, WRITE, Arg, PlainResult, operation
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _ACTIONS = Literal["list", "add", "status", "sync", "log", "verify", "compact", 
 
 
 @operation(
-    access=WRITE,
+    access=CREATE,
     examples=(
         "memctl remote add home ~/Sync --trust high     # my two machines, through a folder that both have",
         "memctl remote sync --dry-run                   # what would leave, record by record",
@@ -54,7 +54,7 @@ def remote(
     yes: Annotated[bool, Arg("sync: take over what others removed, however much it is", "--yes")] = False,
     limit: Annotated[int, Arg("log: at most this many entries", "-n", "--limit", ge=1, le=10_000)] = 20,
 ) -> PlainResult:
-    """Share statements with other machines, through a folder or a git repository that you have.
+    """Share statements with other machines, through a folder that all of them have.
 
     What travels is the statements of the scopes that are named, never passages of documents, nor what policy holds
     back. What comes is judged by this store's policy, and stands under its author's name. Who changes the same text at
@@ -62,8 +62,8 @@ def remote(
     there; `verify` reads all logs anew and checks that nobody has changed or cut them. memctl docs remote has recipes.
     """
     _refuse_misplaced(action, name, url, dry_run=dry_run, watch=watch, yes=yes, adds=bool(scope) or read_only)
-    if action in ("list", "status", "log", "verify"):
-        ctx.narrow(READ)
+    if action != "add":
+        ctx.narrow(READ if action in ("list", "status", "log", "verify") else WRITE)
     if action == "add":
         return _add(ctx, name or "", url or "", scope or [DEFAULT_SCOPE], trust, read_only=read_only)
     chosen = _chosen(ctx, name)
