@@ -1,4 +1,4 @@
-"""Rows of what was joined: each is judged by this store's policy, and written as any statement is."""
+"""RemoteRows of what was joined: each is judged by this store's policy, and written as any statement is."""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,7 +8,7 @@ from memctl.item_policy import ItemPolicy, tidy_statement
 from memctl.names import LinkRelation
 from memctl.remote import merge
 from memctl.remote.problems import RemovalsWait
-from memctl.remote.stock import FROM_REMOTE, Rows, fields_of, written
+from memctl.remote.stock import FROM_REMOTE, RemoteRows, fields_of, written
 from memctl.store import conflicts, remotes, tombstones
 from memctl.store.database import Database
 from memctl.store.items import attributes, events, items
@@ -50,7 +50,7 @@ class Arrival:
 
     def write(self, touched: Iterable[KnownKey], *, accept: bool) -> None:
         """Bring the rows of these keys up to date. Raises RemovalsWait where others take too much away at once."""
-        rows = Rows(self.db, self.remote)
+        rows = RemoteRows(self.db, self.remote)
         rows.load(touched)
         found = rows.all()
         self._look_up(rows.known, found)

@@ -63,7 +63,7 @@ class _DryRun(Exception):
     pass
 
 
-class Exchange:
+class RemoteExchange:
     """One store and one remote, with what carries between them.
 
     who  what this store calls itself there
@@ -78,7 +78,7 @@ class Exchange:
         return next(one for one in remotes.list_remotes(self.db) if one.name == self.name)
 
     def run(self, *, accept: bool = False, dry_run: bool = False) -> Exchanged:
-        """Exchange once. Raises RemoteUnreachable and RemovalsWait; then nothing was lost.
+        """RemoteExchange once. Raises RemoteUnreachable and RemovalsWait; then nothing was lost.
 
         accept   take over what others removed, however much it is
         dry_run  only find out what would leave and come
@@ -314,7 +314,7 @@ class _News:
     problems  who -> what is wrong with his log
     """
 
-    def __init__(self, exchange: Exchange, listing: "Listing", known: Mapping[tuple[str, str], KnownLog]) -> None:
+    def __init__(self, exchange: RemoteExchange, listing: "Listing", known: Mapping[tuple[str, str], KnownLog]) -> None:
         self._carrier, self._listing, self._known = exchange.carrier, listing, known
         self._own = exchange.remote.replica
         self.records: list[tuple[str, str, str, merge.State]] = []
@@ -374,7 +374,7 @@ def _continues(names: "list[segments.SegmentName]", known: KnownLog) -> bool:
     return any((one.last, one.hash) == (known.last, known.hash) or one.first <= known.last < one.last for one in names)
 
 
-def compacted(exchange: Exchange) -> Iterator[tuple[str, int]]:
+def compacted(exchange: RemoteExchange) -> Iterator[tuple[str, int]]:
     """Replace our own logs by one segment or a few each, without what later pieces have overtaken: scope, records."""
     with exchange.db.atomic():
         exchange.remote = exchange._load()

@@ -10,7 +10,7 @@ from memctl.store.items import items
 
 if TYPE_CHECKING:
     from memctl.remote.carrier import Carrier
-    from memctl.remote.exchange import Exchange
+    from memctl.remote.exchange import RemoteExchange
     from memctl.store.remotes import Remote
 
 #: What an entry of each part of a state says that somebody did.
@@ -71,7 +71,7 @@ def entries_of(db: Database, remote: "Remote") -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def verified(exchange: "Exchange") -> list[dict[str, Any]]:
+def verified(exchange: "RemoteExchange") -> list[dict[str, Any]]:
     """Each log read from its beginning, with what is wrong in it, and whether it still has what was read earlier."""
     known = remotes.get_logs(exchange.db, exchange.name)
     listing = exchange.carrier.listing(sorted(set(exchange.remote.scopes.values())))

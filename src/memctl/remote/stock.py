@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FROM_REMOTE = "remote:"
 
 
-class Rows:
+class RemoteRows:
     """What the states at one remote say of the items here, with all states that they depend on."""
 
     def __init__(self, db: Database, remote: Remote) -> None:
@@ -96,7 +96,7 @@ class Stock:
         extras = remotes.keys_of_ids(db, name, batch, "extra")
         settled = remotes.get_keys(db, name, {key for some in extras.values() for key in some})
         elsewhere = remotes.remotes_of_items(db, batch)
-        rows = Rows(db, self.remote)
+        rows = RemoteRows(db, self.remote)
         rows.load([*known.values(), *settled.values()])
         self._look_up(found, rows.known)
         self._rows = rows.all()

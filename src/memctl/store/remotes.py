@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from memctl import ids
 from memctl.annotations import Any, NamedTuple
+from memctl.store.connect import DIRTY_TRIGGERS
 from memctl.store.database import Database
 
 TABLES = """
@@ -76,26 +77,7 @@ CREATE TABLE IF NOT EXISTS memctl_intents (      -- what was purged or released 
 ) WITHOUT ROWID;
 """
 
-_COLUMNS = (
-    "tier, type, title, content, tags, entities, links_json, provenance_json, confidence, validation, scope, "
-    "expires_at, superseded_by, archived, injectable"
-)
-#: Not use counts nor `updated_at`: they say nothing. `DO NOTHING` holds under another program's REPLACE, too.
-TRIGGERS = "".join(
-    f"CREATE TRIGGER IF NOT EXISTS memctl_dirty_{name} AFTER {when} BEGIN INSERT INTO memctl_dirty(item_id) "
-    f"VALUES ({column}) ON CONFLICT DO NOTHING; END;\n"
-    for name, when, column in (
-        ("ai", "INSERT ON memory_items", "new.id"),
-        ("au", f"UPDATE OF {_COLUMNS} ON memory_items", "new.id"),
-        ("ad", "DELETE ON memory_items", "old.id"),
-        ("link_ai", "INSERT ON memory_links", "new.src_id"),
-        ("link_ad", "DELETE ON memory_links", "old.src_id"),
-        ("importance_ai", "INSERT ON memory_importance", "new.item_id"),
-        ("importance_au", "UPDATE ON memory_importance", "new.item_id"),
-        ("importance_ad", "DELETE ON memory_importance", "old.item_id"),
-    )
-)
-_TRIGGER_NAMES = [line.split()[5] for line in TRIGGERS.splitlines()]
+_TRIGGER_NAMES = [line.split()[5] for line in DIRTY_TRIGGERS.splitlines()]
 _TABLE_NAMES = (
     "memctl_remotes", "memctl_remote_keys", "memctl_remote_ids", "memctl_remote_logs", "memctl_remote_outbox",
     "memctl_dirty", "memctl_intents",
@@ -175,7 +157,7 @@ def add_remote(db: Database, remote: Remote) -> None:
     from memctl.store.schema import STATEMENT
 
     with db.atomic():
-        for statement in (*STATEMENT.findall(TABLES), *TRIGGERS.splitlines()):
+        for statement in (*STATEMENT.findall(TABLES), *DIRTY_TRIGGERS.splitlines()):
             db.run(statement)
         db.look()
         save_remote(db, remote)
@@ -239,10 +221,9 @@ def clear_dirty(db: Database, item_ids: Iterable[str]) -> None:
 
 
 def intend(db: Database, item_ids: Iterable[str], kind: str) -> None:
-    """Note that a person purged or released items, if anybody else may have them."""
-    if are_there(db):
-        sql = "INSERT INTO memctl_intents(item_id, kind) VALUES (?, ?) ON CONFLICT DO NOTHING"
-        db.run_many(sql, [(one, kind) for one in item_ids])
+    """Note that a person purged or released items."""
+    sql = "INSERT INTO memctl_intents(item_id, kind) VALUES (?, ?) ON CONFLICT DO NOTHING"
+    db.run_many(sql, [(one, kind) for one in item_ids])
 
 
 def intents(db: Database) -> dict[str, set[str]]:
@@ -373,8 +354,6 @@ def extras_of(db: Database, remote: str, keys: Iterable[str]) -> dict[str, list[
 
 def follow_alias(db: Database, given: str) -> str:
     """The id of the item here that goes by another id on other machines; what was given where there is none."""
-    if not are_there(db):
-        return given
     sql = (
         "SELECT DISTINCT k.item_id FROM memctl_remote_ids AS a JOIN memctl_remote_keys AS k "
         "ON k.remote = a.remote AND k.key = a.key WHERE a.id >= ? AND a.id <= ? AND k.item_id <> '' LIMIT 2"

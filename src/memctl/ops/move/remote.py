@@ -10,7 +10,7 @@ from memctl.operation import CREATE, READ, WRITE, Arg, PlainResult, operation
 from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
-    from memctl.remote.exchange import Exchange, Exchanged
+    from memctl.remote.exchange import Exchanged, RemoteExchange
     from memctl.store.remotes import Remote
 
 #: Characters of a name, of a title in a line; entries of `remote log` and of lists in an answer.
@@ -52,7 +52,9 @@ def remote(
     dry_run: Annotated[bool, Arg("sync: only print what would leave", "--dry-run")] = False,
     watch: Annotated[bool, Arg("sync: go on, once a minute, until it is stopped", "--watch")] = False,
     yes: Annotated[bool, Arg("sync: take over what others removed, however much it is", "--yes")] = False,
-    limit: Annotated[int, Arg("log: at most this many entries", "-n", "--limit", ge=1, le=10_000)] = 20,
+    limit: Annotated[
+        int, Arg("log: at most this many entries", "-n", "--limit", ge=1, le=10_000, aliases=("-k",))
+    ] = 20,
 ) -> PlainResult:
     """Share statements with other machines, through a folder that all of them have.
 
@@ -163,12 +165,12 @@ def _remove(ctx: Context, one: "Remote") -> PlainResult:
 # --- sync ------------------------------------------------------------------------------------------------------------
 
 
-def _exchange(ctx: Context, one: "Remote") -> "Exchange":
-    from memctl.remote.exchange import Exchange
+def _exchange(ctx: Context, one: "Remote") -> "RemoteExchange":
+    from memctl.remote.exchange import RemoteExchange
     from memctl.remote.places import open_carrier
 
     who = ctx.env("LOGNAME") or ctx.env("USER") or ""
-    return Exchange(ctx.db, one.name, open_carrier(one.url), ctx.policy, one_line(who, _NAME))
+    return RemoteExchange(ctx.db, one.name, open_carrier(one.url), ctx.policy, one_line(who, _NAME))
 
 
 def _sync(ctx: Context, chosen: "list[Remote]", *, dry_run: bool, watch: bool, yes: bool) -> PlainResult:
@@ -255,6 +257,7 @@ def _status(ctx: Context, chosen: "list[Remote]", *, ask: bool) -> PlainResult:
 
 
 @operation(
+    name="remote-status",
     access=READ,
     tool="memory_remote_status",
     about="Say with which other machines this memory is shared, and when they last exchanged. It exchanges nothing.",
