@@ -290,7 +290,7 @@ workspaces|array|the workspaces
 _OTHERWISE = """
 browse.entries|array|what is there: `name`, `count`; cards: `id`, `title`, `type`, `tier`, `path`, `pinned`
 entities.counts|object|how many there are, by kind
-remote.remotes|array|each: `name`, `url`, `scopes`, `trust`, `read_only`, `replica`, `ahead`, `behind`, `shared`, `exchanged_at`, `authors`, `problems`; of a sync the counts of records and items, `waits` (each `id`, `reason`), `problems`, `leaves`, `became`
+remote.remotes|array|each: `name` and what is told of it; of a sync the counts, `waits`, `problems`, `leaves`
 remote.replica|string|the name by which this store writes there
 remote.read_only|boolean|whether it is only read
 remote.scopes|object|the scopes here, and what they are called there
