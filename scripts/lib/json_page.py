@@ -68,10 +68,12 @@ dst_id|string|the item that the relation leads to
 duplicate|integer|statements that were known already
 duration_seconds|number|how long it took
 eco_mode|string|on, off, or disabled
+edges|array|each: `src`, `dst`, `kind`, `weight`
 embedded|integer|items that got a vector now
 embeddings_count|integer|items that have a vector
 empty|integer|1: the input said nothing worth keeping
 end|string?|the last day
+entities|array|each: `name`, `kind`, `count`, `first`, `latest`, `items` (each `id`, `created_at`, `said`)
 entries|array|what waits, each: `kind`, `id`, `items`, `why`, `decisions`, `commands`
 errors|integer|lines that could not be read
 events_count|integer|entries of the log of events
@@ -166,6 +168,7 @@ mrr|number|mean reciprocal rank of the first expected source
 name|string?|its name
 new|integer|conflicts that were not known
 new_tokenizer|string|the tokenizer now
+nodes|array|each: `id`, `kind` (item, passage, document, entity), `label`, `type`
 observation_thresholds|object|from when on something is worth an observation
 observations|array|what stands out
 old_id|string|the item that is replaced
@@ -250,6 +253,8 @@ to_tier|string|the tier now
 tokenizer_changed|boolean|whether the tokenizer is another one
 tokens|integer|tokens of the block
 tokens_used|integer|tokens of the text
+told_items|integer|items that conversations were told unasked
+told_tokens|integer|tokens that telling them took, about
 tools|integer|tools that the server offers
 top_largest|array|the largest files
 topics|array|each topic: `topic`, `words`, `count`, `latest`, `items`
@@ -271,6 +276,7 @@ type|string|what kind of statement it is
 unchanged|array|each item that needed nothing: `id`, `why`
 undone|array|the runs that were taken back
 updated_at|string|when it last changed (ISO 8601, UTC)
+useful_items|integer|those of them that an answer used
 validation|string|unverified, verified, contested, retracted
 value|any|the value
 verified|integer|items that the store calls verified
@@ -281,11 +287,19 @@ weight|number?|what a vector's vote counts
 withheld_items|integer|items that are kept from models
 workspace|object|the workspace
 workspaces|array|the workspaces
+useful.conversations|integer|conversations that were told something
+useful.items|array|each: `id`, `title`, `told`, `used`, `tokens`, `tokens_unused`
+useful.tokens|integer|tokens that telling them took, about
+useful.tokens_unused|integer|those of them that no answer used
+useful.told|integer|items that they were told
+useful.used|integer|those of them that an answer used
 """
 
 #: The same words for a key that means another thing in one command.
 _OTHERWISE = """
 browse.entries|array|what is there: `name`, `count`; cards: `id`, `title`, `type`, `tier`, `path`, `pinned`
+entities.counts|object|how many there are, by kind
+graph.counts|object|how many edges there are, by kind
 topics.items|integer|items that were looked at
 timeline.items|array|the newest items
 resolve.id|string|the conflict's id

@@ -217,13 +217,13 @@ def test_a_file_that_changes_meanwhile_is_not_overwritten(scratch: Path, monkeyp
 
     path = Path(os.environ["HOME"]) / ".claude.json"
     path.write_text("{}")
-    back_up = files._back_up
+    back_up = files._backup_path
 
     def meddle(edit: files.FileEdit) -> str:
         path.write_text('{"new": 1}')
         return back_up(edit)
 
-    monkeypatch.setattr(files, "_back_up", meddle)
+    monkeypatch.setattr(files, "_backup_path", meddle)
     assert "has just changed it" in run("setup", "claude").notes
     assert path.read_text() == '{"new": 1}'
 

@@ -2,13 +2,14 @@
 
 import json
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from memctl.clients import handshake
-from support import ok, run, spawn
+from support import golden, ok, run, spawn
 
 
 @pytest.fixture(autouse=True)
@@ -132,3 +133,97 @@ def test_without_a_home_nothing_is_written(home: str, monkeypatch: pytest.Monkey
     monkeypatch.setenv("HOME", home)
     done = run("setup", "claude", "--dry-run")
     assert (done.code, "HOME is no folder" in done.notes) == (1, True)
+
+
+@pytest.mark.parametrize("before", [None, '{\n\t"x": 1 // mine\n}\n'])
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("changed", [False, True])
+def test_one_client_leaves_what_another_uses_in_the_same_file(before: str | None, order: int, changed: bool) -> None:
+    path = Path(".mcp.json")
+    if before is not None:
+        path.write_text(before)
+    ok("setup", "claude", "--scope", "project", "--no-hooks")
+    ok("setup", "copilot", "--scope", "project", "--no-hooks", *(["--db", "m.db"] if changed else []))
+    wired = path.read_text()
+    first, second = ("claude", "copilot")[::order]
+    assert ok("teardown", first, "--scope", "project", "--json").json()["clients"][0]["files"] == []
+    assert path.read_text() == wired
+    ok("teardown", second, "--scope", "project")
+    assert (path.read_text() if path.exists() else None) == before
+    assert not list(Path().glob("*.bak.*"))
+
+
+def test_a_block_stays_until_the_last_client_that_reads_it_is_gone() -> None:
+    rules = Path("AGENTS.md")
+    rules.write_text("# Rules\n")
+    names = ("codex", "copilot", "opencode")
+    for name in names:
+        ok("setup", name, "--scope", "project", "--block")
+    for name in names:
+        assert rules.read_text().count("memctl: begin") == 1
+        ok("teardown", name, "--scope", "project")
+    assert rules.read_text() == "# Rules\n"
+    assert os.listdir() == ["AGENTS.md"]
+
+
+def test_a_client_that_was_never_set_up_takes_nothing_of_another() -> None:
+    ok("setup", "claude", "--scope", "project", "--no-hooks")
+    ok("teardown", "copilot", "--scope", "project")
+    assert "memctl" in Path(".mcp.json").read_text()
+    ok("teardown", "claude", "--scope", "project")
+    assert os.listdir() == []
+
+
+def test_a_refused_client_stops_no_other() -> None:
+    broken = Path.home() / ".gemini" / "settings.json"
+    broken.parent.mkdir()
+    broken.write_text('{"a": ')
+    done = run("setup", "gemini", "claude", "qwen", "--json")
+    assert done.code == 1
+    answer = done.json()
+    assert answer["status"] == "failed"
+    assert [row.get("error") for row in answer["clients"]] == ["client-file-refused", None, None]
+    assert "[setup] gemini: " in done.notes
+    assert "memctl" in (Path.home() / ".qwen" / "settings.json").read_text()
+    done = run("teardown", "--all", "--json")
+    assert (done.code, done.json()["status"]) == (1, "failed")
+    assert [row["client"] for row in done.json()["clients"]] == ["claude", "gemini", "qwen"]
+    assert broken.read_text() == '{"a": '
+    assert not (Path.home() / ".qwen").exists()
+
+
+def test_of_refused_clients_alone_no_server_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handshake, "shake_hands", lambda _argv: pytest.fail("it was started"))
+    for name in ("gemini", "qwen"):
+        (Path.home() / f".{name}").mkdir()
+        (Path.home() / f".{name}" / "settings.json").write_text("[]")
+    done = run("setup", "gemini", "qwen", "--json")
+    assert (done.code, done.json()["status"], done.notes.count("was left as it is")) == (1, "failed", 2)
+
+
+def test_no_copy_is_left_when_the_client_changed_its_file_meanwhile() -> None:
+    path = Path.home() / ".claude.json"
+    path.write_text('{"x": 1}')
+    for count in (2, 3):
+        ok("setup", "claude", "--no-hooks", "--db", f"{count}.db")
+        path.write_text(path.read_text().replace('"x": ', f'"x": {count}'))
+    assert list(Path.home().glob("*.bak.*"))
+    ok("teardown", "claude")
+    assert json.loads(path.read_text()) == {"x": 321}
+    assert not list(Path.home().glob("*.bak.*"))
+
+
+def test_what_setup_and_teardown_tell_programs() -> None:
+    (Path.home() / ".claude.json").write_text('{"theme": "dark"}')
+
+    def told(*argv: str) -> str:
+        words = {str(Path.home()): "<home>", os.path.dirname(handshake.own_command()[0]): "<bin>"}
+        text = run(*argv, "--json").text
+        for word, shown in words.items():
+            text = text.replace(word, shown)
+        return re.sub(r"\.bak\.\d+_\d+", ".bak.<moment>", text)
+
+    golden("setup-dry-run-json", told("setup", "claude", "--db", "/m.db", "--dry-run"))
+    golden("setup-json", told("setup", "claude", "--db", "/m.db"))
+    golden("teardown-dry-run-json", told("teardown", "claude", "--dry-run"))
+    golden("teardown-json", told("teardown", "claude"))

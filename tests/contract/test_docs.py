@@ -158,6 +158,8 @@ JSON_OF = {
     "review": "review",
     "timeline": "timeline",
     "topics": "topics",
+    "entities": "entities",
+    "graph": "graph",
     "conflicts": "conflicts --scan",
     "resolve": "resolve {conflict} both",
     "link": "link {said} supports {id}",

@@ -20,6 +20,7 @@ FLOORS = (
     {"extract", "store"},
     {"item_policy", "citing"},
     {"retrieve", "ingest", "lifecycle", "llm", "clients"},
+    {"capture"},
     {"operation"},
     {"parameters", "context"},
     {"folders"},

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 FILE = "clients.json"
 #: Bytes of a file of settings; Claude Code's grows to some megabytes.
 MOST = 16 << 20
+#: What is noted of a file for an owner: digests of it before the first change and after the last (None: somebody else
+#: changed it between two of ours), what of it was made, and the copies.
+_NOTHING: dict[str, Any] = {
+    "created": False, "before": "", "after": None, "backups": [], "folders": [], "made": [], "parts": [],
+}  # fmt: skip
 _BOM = "\ufeff"
 
 
@@ -28,13 +33,17 @@ class FileEdit:
     path    the file, as its program names it; real: without links
     before  its bytes, None when it is not there; after: what they become, None when it goes
     made    the ways inside it that the change adds, for teardown to take out again when they are empty
+    parts   what it enters that another client may enter in the same way: the server, the block of instructions
+    backup  where a copy of the file goes; "" for none
     """
 
-    __slots__ = ("after", "backup", "before", "made", "path", "real")
+    __slots__ = ("after", "backup", "before", "made", "parts", "path", "real")
 
     def __init__(self, path: str, inside: str | None = None) -> None:
         """Read the file; with `inside` it must be in this folder, whatever links say. Raises ClientFileRefused."""
-        self.path, self.real, self.made, self.backup = path, real_path(path), [], ""  # type: tuple[str, str, list[Any], str]
+        self.path, self.real, self.backup = path, real_path(path), ""
+        self.made: list[Any] = []
+        self.parts: list[str] = []
         if inside is not None and not self.real.startswith(os.path.join(real_path(inside), "")):
             raise errors.ClientFileRefused(path=path, reason="a link leads out of the project")
         self.before: bytes | None = None
@@ -100,17 +109,46 @@ def _alone() -> "Iterator[None]":
 @_alone()
 def apply(edits: "Sequence[FileEdit]", owner: str) -> None:
     """Make the changes, all or none, and note them. Raises ClientFileUnwritable."""
-    notes = read_notes()
-    done: list[FileEdit] = []
+    notes, former = read_notes(), read_notes()
     for edit in edits:
-        note = notes.get(edit.path, {}).get(owner)
-        known = note is not None and note["after"] == _digest(edit.before)
-        if not edit.changed:
-            continue
-        folders = _missing_folders(edit.real)
+        _note(notes.setdefault(edit.path, {}), edit, owner)
+    if notes != former:
+        _write_notes(notes)  # first: whoever is killed meanwhile finds in them what to give back
+    try:
+        _make(edits)
+    except errors.ClientFileUnwritable:
+        _write_notes(former)
+        raise
+
+
+def _note(of_file: dict[str, dict[str, Any]], edit: FileEdit, owner: str) -> None:
+    """Note what a change will have done; a part that another owner has entered already is shared with that one."""
+    there, before = of_file.get(owner), _digest(edit.before)
+    if not edit.changed:
+        if there is None and any(set(edit.parts) & set(other["parts"]) for other in of_file.values()):
+            of_file[owner] = _NOTHING | {"parts": edit.parts, "before": before, "after": before}
+        return
+    note = {**(there or _NOTHING), "after": _digest(edit.after)}
+    if there is None or there["before"] == before:  # the first time, or again after one that was broken off
+        note |= {"before": before, "created": edit.before is None, "folders": _missing_folders(edit.real)}
+    elif there["after"] != before:
+        note["after"] = None  # what somebody else changed since has our entry in it: it is no state to go back to
+    if edit.before is not None and (there is None or there["after"] != before):
+        again = there is not None and there["before"] == before and there["backups"]
+        edit.backup = there["backups"][0] if again and there else _backup_path(edit)
+        note["backups"] = [*note["backups"], *([] if again else [edit.backup])]
+    note["made"] = note["made"] + [list(keys) for keys in edit.made if list(keys) not in note["made"]]
+    note["parts"] = sorted({*note["parts"], *edit.parts})
+    of_file[owner] = note
+
+
+def _make(edits: "Sequence[FileEdit]") -> None:
+    """Change the files, all or none. Raises ClientFileUnwritable."""
+    done: list[FileEdit] = []
+    for edit in (edit for edit in edits if edit.changed):
         try:
-            if edit.before is not None and not known:
-                edit.backup = _back_up(edit)
+            if edit.backup:
+                state.write(edit.backup, edit.before or b"", stat.S_IMODE(os.stat(edit.real).st_mode))
             _replace(edit.real, edit.before, edit.after)
         except OSError as exc:
             for one in reversed([*done, edit]):
@@ -121,14 +159,11 @@ def apply(edits: "Sequence[FileEdit]", owner: str) -> None:
                         os.unlink(one.backup)
             raise errors.ClientFileUnwritable(path=edit.path, reason=exc.strerror or str(exc)) from exc
         done.append(edit)
-        first: dict[str, Any] = {"created": edit.before is None, "backup": edit.backup, "folders": folders, "made": []}
-        made = (note or first)["made"]
-        made += [list(keys) for keys in edit.made if list(keys) not in made]
-        # What somebody else changed since our last time has our entry in it: it is no state to go back to.
-        after = _digest(edit.after) if note is None or known else ""
-        notes.setdefault(edit.path, {})[owner] = (note or first) | {"after": after}
-    if done:
-        _write_notes(notes)
+
+
+def is_shared(path: str, part: str, owner: str) -> bool:
+    """Whether another owner has entered this part of a file, too, and needs it."""
+    return any(part in note["parts"] for other, note in read_notes().get(path, {}).items() if other != owner)
 
 
 def give_back(edit: FileEdit, owner: str) -> dict[str, Any] | None:
@@ -138,44 +173,44 @@ def give_back(edit: FileEdit, owner: str) -> dict[str, Any] | None:
         return note
     if note["created"]:
         edit.after = None
-    else:
+    elif note["backups"]:
         with suppress(errors.DocumentUnreadable):
-            edit.after, _ = read_file(note["backup"], MOST)
+            edit.after, _ = read_file(note["backups"][0], MOST)
     return note
 
 
 @_alone()
 def finish(edits: "Sequence[FileEdit]", owner: str) -> None:
-    """Make the changes of a teardown, and forget what was noted. Raises ClientFileUnwritable."""
+    """Make the changes of a teardown, all or none, and forget what was noted. Raises ClientFileUnwritable."""
+    _make(edits)
     notes = read_notes()
     folders: list[str] = []
     for edit in edits:
-        note = notes.get(edit.path, {}).pop(owner, None) or {
-            "created": False,
-            "backup": "",
-            "folders": [],
-            "made": [],
-        }
-        try:
-            if edit.changed:
-                _replace(edit.real, edit.before, edit.after)
-        except OSError as exc:
-            raise errors.ClientFileUnwritable(path=edit.path, reason=exc.strerror or str(exc)) from exc
-        with suppress(OSError, errors.DocumentUnreadable):  # a copy of what is there again
-            if note["backup"] and read_file(note["backup"], MOST)[0] == edit.after:
-                os.unlink(note["backup"])
+        of_file = notes.get(edit.path, {})
+        note = of_file.pop(owner, None)
+        if note is None:
+            continue
         folders += note["folders"] if edit.after is None else []
-        others = notes.get(edit.path, {})
-        if not others:
-            notes.pop(edit.path, None)
-        for other in list(others.values())[:1]:  # whoever goes last takes out what all made
-            other["made"] += note["made"]
-            other["created"] = other["created"] or note["created"]
-            other["folders"] += note["folders"]
+        if of_file:  # whoever goes last takes out what all made
+            _bequeath(note, next(iter(of_file.values())), shared=not edit.changed)
+        for copy in note["backups"]:
+            with suppress(OSError):
+                os.unlink(copy)
     for folder in sorted(folders, key=len, reverse=True):
         with suppress(OSError):  # others have put something there
             os.rmdir(folder)
     _write_notes(notes)
+
+
+def _bequeath(note: dict[str, Any], heir: dict[str, Any], *, shared: bool) -> None:
+    """Leave what one owner made in a file to another who still uses it."""
+    if shared and note["after"] != heir["after"]:
+        heir["after"] = None  # one of the two states has the other's entry in it
+    elif shared and not heir["backups"]:
+        heir["backups"], note["backups"] = note["backups"], []
+    heir["made"] += note["made"]
+    heir["created"] = heir["created"] or note["created"]
+    heir["folders"] += note["folders"]
 
 
 def read_notes() -> dict[str, dict[str, Any]]:
@@ -184,9 +219,9 @@ def read_notes() -> dict[str, dict[str, Any]]:
 
     try:
         found = json.loads(state.read(os.path.join(state.folder(), FILE)))
-    except ValueError:
+        return {path: {owner: _NOTHING | note for owner, note in of.items()} for path, of in found.items()}
+    except (ValueError, AttributeError, TypeError):
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _write_notes(notes: dict[str, dict[str, Any]]) -> None:
@@ -194,6 +229,7 @@ def _write_notes(notes: dict[str, dict[str, Any]]) -> None:
 
     folder = state.folder()
     path = os.path.join(folder, FILE)
+    notes = {path: of_file for path, of_file in notes.items() if of_file}
     with suppress(OSError):  # without them teardown takes our entries out one by one
         if notes:
             state.write(path, json.dumps(notes, indent=1).encode())
@@ -217,14 +253,13 @@ def _missing_folders(path: str) -> list[str]:
     return missing
 
 
-def _back_up(edit: FileEdit) -> str:
-    """Copy the file beside itself, readable by no more people; the path of the copy. Raises OSError."""
+def _backup_path(edit: FileEdit) -> str:
+    """Where a copy of the file is to stand: beside it."""
     stamp = "".join(char if char.isdigit() else "_" if char in " T" else "" for char in ids.timestamp_sql()[:19])
     path, number = f"{edit.real}.bak.{stamp}", 1
     while os.path.lexists(path):
         number += 1
         path = f"{edit.real}.bak.{stamp}-{number}"
-    state.write(path, edit.before or b"", stat.S_IMODE(os.stat(edit.real).st_mode))
     return path
 
 

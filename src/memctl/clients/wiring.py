@@ -8,7 +8,7 @@ from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.clients import toml_text
 from memctl.clients.dialects import TELLING
-from memctl.clients.files import FileEdit, give_back
+from memctl.clients.files import FileEdit, give_back, is_shared
 from memctl.clients.json_text import JsonText, Keys
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ class Wiring:
             return toml_text.put_table(text, way, entry)
 
         edit.change(put_toml if place.shape == "toml" else put_json)
+        edit.parts.append(" ".join(way))
 
     def drop_server(self) -> None:
         """Take the server out; nothing where it is not."""
@@ -108,7 +109,7 @@ class Wiring:
                 held.remove(way)
             return self._pruned(edit, held, keys)
 
-        self.take_out(edit, drop)
+        self.take_out(edit, drop, " ".join((*keys, SERVER)))
 
     def server(self) -> Any:
         """The entry as it stands, for a look; of a TOML file its command and its arguments as they are written."""
@@ -206,21 +207,25 @@ class Wiring:
         if path:
             edit = self.file(path)
             edit.change(lambda text: put_block(text, path))
+            edit.parts.append(_BEGIN)
 
     def drop_block(self) -> None:
         """Take the block out again."""
         path = self.client.rules_path(self.scope, self.project, self.environ)
         if path:
             edit = self.file(path)
-            self.take_out(edit, drop_block)
+            self.take_out(edit, drop_block, _BEGIN)
             if edit.changed and edit.after is not None and edit.text().strip() in {"", _MDC_HEAD.strip()}:
                 edit.after = None
 
     # --- taking out --------------------------------------------------------------------------------------------------
 
-    def take_out(self, edit: FileEdit, drop: "Callable[[str], str]") -> None:
-        """Give a file back as it was, or, if somebody changed it since, let `drop` take out what is ours."""
-        if edit.before is None:
+    def take_out(self, edit: FileEdit, drop: "Callable[[str], str]", part: str = "") -> None:
+        """Give a file back as it was, or, if somebody changed it since, let `drop` take out what is ours.
+
+        A part that another client uses, too, stays.
+        """
+        if edit.before is None or (part and is_shared(edit.path, part, self.noted_as)):
             return
         if edit.path not in self._notes:
             self._notes[edit.path] = note = give_back(edit, self.noted_as)

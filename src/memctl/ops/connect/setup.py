@@ -14,7 +14,7 @@ from memctl.operation import NONE, Arg, PlainResult, operation
 from memctl.ops.start.init import init
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 Named = Annotated[
     list[str] | None,
@@ -71,9 +71,8 @@ def setup(
 
     command = own_command()
     store = ["--db", ctx.absolute(ctx.db_flag)] if ctx.db_flag else []
-    done: list[FileEdit] = []
-    rows: list[dict[str, Any]] = []
-    for name, wiring in _wirings(ctx, clients, scope, asked=client, everyone=everyone):
+
+    def put(name: str, wiring: Wiring) -> None:
         if isinstance(wiring, EcoWiring):
             wiring.put(command, db_root, force=force)
         elif isinstance(wiring, GuardWiring):
@@ -84,17 +83,16 @@ def setup(
                 wiring.put_hooks([*command, "hook", *store, "--client", name])
             if block or not (no_hooks or name == "mcp" or wiring.client.hooks or wiring.client.plugin):
                 wiring.put_block()
-        edits = list(wiring.edits.values())
-        if not dry_run:
-            confirm(ctx, "setup", edits, yes=yes)
-            apply(edits, wiring.noted_as)
-        done += edits
-        rows.append(_row(wiring.owner, edits, dry_run=dry_run))
-    data: dict[str, Any] = {"status": "ok", "dry_run": dry_run, "scope": scope, "command": [*command, "serve", *store]}
-    data["clients"] = rows
+
+    wirings = list(_wirings(ctx, clients, scope, asked=client, everyone=everyone))
+    rows, done, code = _each(ctx, "setup", wirings, put, apply, dry_run=dry_run, yes=yes)
+    data: dict[str, Any] = {
+        "status": "failed" if code else "ok", "dry_run": dry_run, "scope": scope,
+        "command": [*command, "serve", *store], "clients": rows,
+    }  # fmt: skip
     lines = _lines(done, dry_run=dry_run)
-    if dry_run:
-        return PlainResult(data, lines, verbatim=True)
+    if dry_run or not done:
+        return PlainResult(data, lines, verbatim=True, exit_code=code)
     if scope == "user" and not store and not {"eco", "hooks"} & set(clients or ()):
         init(ctx, personal=True)  # what a client uses where a project has no store of its own
     answer = shake_hands(data["command"])
@@ -106,7 +104,7 @@ def setup(
     lines.append(f"server: memctl {answer['version']} answers with {len(answer['tools'])} tools")
     if any(edit.changed and os.path.basename(edit.path) == "hooks.json" and ".codex" in edit.path for edit in done):
         ctx.note("[setup] Codex runs hooks only when you trust them: start it once, and agree when it asks.")
-    return PlainResult(data, lines)
+    return PlainResult(data, lines, exit_code=code)
 
 
 @operation(
@@ -129,9 +127,8 @@ def teardown(
     That is the server, the hooks and the instructions. A file that nobody changed since setup becomes what it was, byte
     for byte; of one that was changed only memctl's own entries are taken out. The memory itself stays.
     """
-    done: list[FileEdit] = []
-    rows: list[dict[str, Any]] = []
-    for name, wiring in _wirings(ctx, clients, scope, asked=client, everyone=everyone, installed=False):
+
+    def drop(name: str, wiring: Wiring) -> None:
         if isinstance(wiring, EcoWiring | GuardWiring):
             wiring.drop()
         else:
@@ -139,17 +136,51 @@ def teardown(
             if name != "mcp":
                 wiring.drop_hooks()
                 wiring.drop_block()
-        edits = [edit for edit in wiring.edits.values() if edit.changed]
-        if not dry_run:
-            confirm(ctx, "teardown", edits, yes=yes)
-            finish(edits, wiring.noted_as)
-        done += edits
-        if edits or not everyone:
-            rows.append(_row(wiring.owner, edits, dry_run=dry_run))
-    if not done:
+
+    wirings = list(_wirings(ctx, clients, scope, asked=client, everyone=everyone, installed=False))
+    rows, looked_at, code = _each(ctx, "teardown", wirings, drop, finish, dry_run=dry_run, yes=yes)
+    done = [edit for edit in looked_at if edit.changed]
+    if not done and not code:
         ctx.note("[teardown] Nothing of memctl is there.")
-    data = {"status": "ok", "dry_run": dry_run, "scope": scope, "clients": rows}
-    return PlainResult(data, _lines(done, dry_run=dry_run), verbatim=dry_run)
+    rows = [row | {"files": [one for one in row["files"] if one["change"] != "unchanged"]} for row in rows]
+    data = {
+        "status": "failed" if code else "ok", "dry_run": dry_run, "scope": scope,
+        "clients": [row for row in rows if row["files"] or "error" in row or not everyone],
+    }  # fmt: skip
+    return PlainResult(data, _lines(done, dry_run=dry_run), verbatim=dry_run, exit_code=code)
+
+
+def _each(
+    ctx: Context,
+    command: str,
+    wirings: "list[tuple[str, Wiring]]",
+    change: "Callable[[str, Wiring], None]",
+    make: "Callable[[list[FileEdit], str], None]",
+    *,
+    dry_run: bool,
+    yes: bool,
+) -> tuple[list[dict[str, Any]], list[FileEdit], int]:
+    """Do it for each client: a row for each, the files, and the exit code. A client that is refused stops no other."""
+    rows: list[dict[str, Any]] = []
+    done: list[FileEdit] = []
+    code = 0
+    for name, wiring in wirings:
+        try:
+            change(name, wiring)
+            edits = list(wiring.edits.values())
+            if not dry_run:
+                confirm(ctx, command, edits, yes=yes)
+                make(edits, wiring.noted_as)
+        except (errors.ClientFileRefused, errors.ClientFileUnwritable, errors.EntryTaken) as exc:
+            if len(wirings) == 1:
+                raise
+            ctx.warn(f"[{command}] {wiring.owner}: {exc.message}; {exc.advice()}")
+            rows.append({"client": wiring.owner, "files": [], **exc.as_dict()})
+            code = exc.exit_code
+            continue
+        done += edits
+        rows.append(_row(wiring.owner, edits, dry_run=dry_run))
+    return rows, done, code
 
 
 def project_folder(folder: str) -> str:

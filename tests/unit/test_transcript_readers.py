@@ -1,0 +1,163 @@
+"""Readers of transcripts: each client's own file, whole, broken off, mixed up and hostile."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memctl.capture import transcript
+from memctl.capture.turns import Command, Turn
+
+SAMPLES = Path(__file__).resolve().parents[1] / "data" / "transcripts"
+ZEBRA = "On which port does zebra run?"
+
+
+def read(name: str) -> list[Turn]:
+    return list(transcript.open_transcript(str(SAMPLES / name)).turns())
+
+
+def said(turns: list[Turn]) -> list[tuple[str, str]]:
+    return [(turn.role, turn.text) for turn in turns]
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "folder"),
+    [
+        ("gemini.jsonl", "gemini", ""),
+        ("qwen.jsonl", "qwen", "/home/me/qwen/proj"),
+        ("copilot.jsonl", "copilot", "/home/me/copilot/proj"),
+        ("cline.json", "cline", ""),
+        ("opencode.json", "opencode", "/home/me/opencode/proj"),
+    ],
+)
+def test_a_short_conversation_is_read_alike_from_each_client(name: str, form: str, folder: str) -> None:
+    found = transcript.open_transcript(str(SAMPLES / name))
+    turns = list(found.turns())
+    assert said(turns) == [("user", ZEBRA), ("assistant", "zebra listens on 7421")]
+    assert (found.form, found.bad, {turn.cwd for turn in turns}) == (form, 0, {folder})
+    assert all(turn.session and turn.id and turn.time.startswith("2026-11-20T16:") for turn in turns)
+    assert turns[1].model and not turns[0].model
+
+
+def test_claude_code_without_side_chains_tools_and_summaries() -> None:
+    turns = read("claude.jsonl")
+    assert said(turns) == [
+        ("user", f"{ZEBRA} Write it to notes.md. My favourite colour is teal."),
+        ("assistant", "Zebra runs on port 7421. I wrote notes.md."),
+        ("user", "Ask a sub-agent to say hi. Then: we decide to use SQLite, not Postgres."),
+        ("assistant", "The agent said hi. We decided to use SQLite."),
+        ("user", "What is my favourite colour?"),
+        ("assistant", "Teal."),
+    ]
+    answer = turns[1]
+    assert answer.files == ("/home/me/tr_claude/proj/notes.md",)
+    assert answer.commands == (Command("echo port=7421 && ls", 0), Command("false", 1))
+    assert (answer.cwd, answer.branch, answer.model) == ("/home/me/tr_claude/proj", "master", "claude-opus-5-5")
+    assert answer.session == "22222222-2222-4222-8222-222222222222"
+    assert read("claude-agent.jsonl") == []
+
+
+def test_codex_says_what_was_said_and_how_commands_ended() -> None:
+    turns = read("codex.jsonl")
+    assert said(turns) == [
+        ("user", f"{ZEBRA} My favourite colour is teal."),
+        ("assistant", "Zebra runs on port 7421."),
+        ("user", "We decide to use SQLite, not Postgres."),
+        ("assistant", "Noted: SQLite."),
+    ]
+    assert turns[1].commands == (Command("echo port=7421 && ls", 0),)
+
+
+def test_aider_sessions_are_kept_apart() -> None:
+    turns = read("aider.md")
+    assert said(turns) == [
+        ("user", f"{ZEBRA}\nWrite it to notes.md."),
+        ("assistant", "Zebra runs on port 7421.\n\nI write it down."),
+        ("user", "/run make test"),
+        ("user", "We decide to use SQLite, not Postgres."),
+        ("assistant", "Noted: SQLite."),
+    ]
+    assert turns[1].files == ("notes.md",)
+    assert {turn.session for turn in turns} == {"aider 2026-11-20 16:15:37", "aider 2026-11-21 09:00:00"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "user: a\nassistant: b\n",
+        "Human: a\n\nAI: b",
+        "## User\n\na\n\n## Assistant\n\nb\n",
+        "**You:** a\n**ChatGPT:** b",
+        '[{"role": "user", "content": "a"}, {"role": "assistant", "content": [{"type": "text", "text": "b"}]}]',
+        '[\n  {"role": "user", "content": "a"},\n  {"role": "assistant", "content": "b"}\n]\n',
+        '{"messages": [{"role": "user", "content": "a"}, {"role": "model", "text": "b"}]}',
+        '{"role": "user", "content": "a"}\n{"role": "assistant", "content": "b"}\n',
+        '{"prompt": "a", "response": "b"}\n',
+        '[{"prompt": "a", "response": "b", "conversation_id": "c"}]',
+    ],
+)
+def test_conversations_of_other_programs(text: str) -> None:
+    assert said(list(transcript.of_bytes(text.encode()).turns())) == [("user", "a"), ("assistant", "b")]
+
+
+@pytest.mark.parametrize("name", ["claude.jsonl", "codex.jsonl", "gemini.jsonl", "qwen.jsonl", "copilot.jsonl"])
+def test_reading_goes_on_where_it_ended(name: str, tmp_path: Path) -> None:
+    whole = (SAMPLES / name).read_bytes()
+    half = tmp_path / "half.jsonl"
+    half.write_bytes(whole[: len(whole) // 2])
+    first = transcript.open_transcript(str(half))
+    begun = list(first.turns())
+    half.write_bytes(whole)
+    rest = list(transcript.open_transcript(str(half), start=first.resume).turns())
+    kept = [turn for turn in begun if turn.offset < first.resume]
+    assert [turn._replace(session="") for turn in kept + rest] == [turn._replace(session="") for turn in read(name)]
+    assert {turn.session for turn in kept + rest if name != "gemini.jsonl"} <= {turn.session for turn in read(name)}
+
+
+@pytest.mark.parametrize("name", ["claude.jsonl", "codex.jsonl", "gemini.jsonl", "qwen.jsonl", "copilot.jsonl"])
+def test_lines_that_are_none_cost_nothing_else(name: str) -> None:
+    lines = (SAMPLES / name).read_bytes().splitlines(keepends=True)
+    rubbish = [
+        b"\xff\xfe\n",
+        b"{\n",
+        b"[" * 5000 + b"\n",
+        b'"text"\n',
+        b"\0" * 100 + b"\n",
+        b"NaN\n",
+        b'{"type": 7}\n',
+        b"\n",
+    ]
+    mixed = b"".join(line + rubbish[at % len(rubbish)] for at, line in enumerate(lines))
+    found = transcript.of_bytes(mixed + b'{"type": "user", "message": {"role": "us', session="x")
+    turns = list(found.turns())
+    assert said(turns) == said(read(name))
+    assert found.bad >= len(lines) // 2
+
+
+def test_a_document_that_breaks_off_keeps_its_whole_messages() -> None:
+    text = (SAMPLES / "opencode.json").read_bytes()
+    cut = text[: text.index(b"listens on 7421") + 3]
+    found = transcript.of_bytes(cut)
+    assert said(list(found.turns())) == [("user", ZEBRA)]
+    assert (found.form, found.bad) == ("opencode", 1)
+    cline = (SAMPLES / "cline.json").read_bytes()
+    cut = cline[: cline.index(b'"id": "msg_GQry9CuX"')]
+    assert said(list(transcript.of_bytes(cut, form="cline").turns())) == [("user", ZEBRA)]
+
+
+def test_sessions_in_one_file_stay_apart() -> None:
+    lines = (SAMPLES / "claude.jsonl").read_bytes().splitlines(keepends=True)
+    other = [line.replace(b"22222222-2222", b"33333333-3333") for line in lines]
+    found = transcript.of_bytes(b"".join(pair for both in zip(lines, other, strict=True) for pair in both))
+    turns = list(found.turns())
+    for name in ("22222222-2222-4222-8222-222222222222", "33333333-3333-4222-8222-222222222222"):
+        assert said([turn for turn in turns if turn.session == name]) == said(read("claude.jsonl"))
+
+
+def test_what_a_client_puts_round_a_prompt_is_not_said() -> None:
+    block = "## Memory (Injected)\nformat_version: 2\n[0f1083] 2026-11-22\n We use tabs.\n--- End Memory (1) ---\n"
+    prompt = f"<hook_context>{block}</hook_context>\n<system-reminder>\nbe good\n</system-reminder>\nfix it\n{block}"
+    talk = json.dumps({"role": "user", "content": prompt}) + "\n" + json.dumps({"role": "assistant", "content": block})
+    found = transcript.of_bytes(talk.encode())
+    assert said(list(found.turns())) == [("user", "fix it")]
+    assert found.hidden == 1
