@@ -36,7 +36,7 @@ VARIABLES = {
     ),
     "MEMCTL_SESSION": (
         "pull, remember",
-        "the session that it is said in, which is recorded with what is stored: the source becomes `memctl-pull:<value>`",
+        "the session that it is said in, recorded with what is stored: the source becomes `memctl-pull:<value>`",
     ),
     "MEMCTL_EMBEDDER_KEY": ("embed, and searches with an embedder", "the key an endpoint asks for; it is never stored"),
     "OLLAMA_HOST": ("the same", "where Ollama answers, as Ollama itself reads it"),
