@@ -224,6 +224,7 @@ source_kind|string|what kind of source: doc, chat, tool, mixed, web, …
 sources|array|what the model was given, as `path:lines`
 spend|object|`calls`, `tokens_in`, `tokens_out`, `seconds`
 src_id|string|the item that relates to the other one
+stale|array|what became of what it cites, in words
 staleness|object|how old the files are
 standing|string|injectable, raw, quarantined or retracted
 start|string?|the first day
