@@ -300,6 +300,15 @@ useful.used|integer|those of them that an answer used
 _OTHERWISE = """
 browse.entries|array|what is there: `name`, `count`; cards: `id`, `title`, `type`, `tier`, `path`, `pinned`
 entities.counts|object|how many there are, by kind
+remote.remotes|array|each: `name` and what is told of it; of a sync the counts, `waits`, `problems`, `leaves`
+remote.replica|string|the name by which this store writes there
+remote.read_only|boolean|whether it is only read
+remote.scopes|object|the scopes here, and what they are called there
+remote.url|string|where it is
+remote.entries|array|each: `at`, `who`, `what`, `id`, `title`
+remote.logs|array|each log there: `scope`, `records`; of a check also `replica`, `who`, `segments`, `problem`
+remote.dry_run|boolean|whether nothing was written
+remote.run|string|what `undo` takes back
 graph.counts|object|how many edges there are, by kind
 topics.items|integer|items that were looked at
 timeline.items|array|the newest items
@@ -315,6 +324,14 @@ promote.items|array|each item: `id`, `from_tier`, `to_tier`
 promote.released|integer|how many of them were raw
 purge.items|array|each tombstone: `id`, `source_id`, `purged_at`
 quarantine.action|string|release or purge
+session.sessions|array|each session: its fields, and `days_inactive`; of a deletion, the ids
+session.title|string|what it is about
+session.items|array|what was said in it, newest first: `id`, `title`
+session.links|array|each link: `src_id`, `relation`, `dst_id`, `created_at`
+session.created|boolean|whether it was made now
+session.src_id|string|the session that relates to the other one
+session.dst_id|string|the other session
+session.memory_count|integer|how many items were said in it
 session.turns|array|the turns; of a deleted session, how many
 digest.documents|array|each folder: `path`, `files`, `passages`, `updated_at`
 import.quarantined|integer|items that came in and are kept from models
