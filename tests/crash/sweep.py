@@ -191,6 +191,12 @@ def dump(path: str) -> Any:
     matter = []
     if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'memory_importance'").fetchone():
         matter = db.execute("SELECT item_id, importance FROM memory_importance").fetchall()
+    cited = []
+    if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'memory_citations'").fetchone():
+        cited = db.execute(
+            "SELECT item_id, number, kind, cited, path, symbol, line_start, line_end, text_hash, state, moved_to "
+            "FROM memory_citations"
+        ).fetchall()
     places = db.execute("SELECT item_id, position, line_start, line_end, anchor FROM memory_sources").fetchall()
     db.close()
     return {
@@ -201,6 +207,7 @@ def dump(path: str) -> Any:
         "events": sorted(events),
         "withheld": sorted(repr((items.get(i), r)) for i, r in withheld),
         "importance": sorted(repr((items.get(i), value)) for i, value in matter),
+        "citations": sorted(repr((items.get(i), *rest)) for i, *rest in cited),
         "saved": saved,
         "places": sorted(repr((items.get(i), *rest)) for i, *rest in places),
     }

@@ -72,6 +72,8 @@ with open_context(store) as ctx:
         session_store(ctx, {ANSWER!r}, "p:1")
 """
 
+#: A statement about lines of the guide; it names the notes beside.
+CITING = "Nobody changes docs/guide.md:1-3 without asking."
 #: command, standard input, what happened to the store and the files before
 JOBS = {
     "init": (["init", "box"], "", ()),
@@ -119,6 +121,18 @@ JOBS = {
     "resolve": (["resolve", "CONFLICT", "keep-b", "--db", "box/memory.db"], "", ("pull", "contradict", "scan")),
     "supersede": (["supersede", "ID", "The gateway retries nine times.", "--db", "box/memory.db"], "", ("pull",)),
     "scope": (["scope", "mv", "project", "a", "--db", "box/memory.db"], "", ("pull", "push")),
+    "remember what cites": (["remember", CITING, "--cites", "docs/notes.txt", "--db", "box/memory.db"], "", ("sync",)),
+    "sync of what is cited": (["sync", "docs", "--db", "box/memory.db"], "", ("sync", "cite", "edit", "delete")),
+    "sync of what is cited and comes back": (
+        ["sync", "docs", "--db", "box/memory.db"],
+        "",
+        ("sync", "cite", "delete", "sync", "restore"),
+    ),
+    "verify of what is stale": (
+        ["verify", "ID", "--db", "box/memory.db"],
+        "",
+        ("sync", "cite", "edit", "delete", "sync"),
+    ),
     "forget": (["forget", "ID", "--db", "box/memory.db"], "", ("pull",)),
     "edit": (["edit", "ID", "--content", "We chose Postgres.", "--db", "box/memory.db"], "", ("pull",)),
     "purge": (["purge", "--from", "docs", "--yes", "--db", "box/memory.db"], "", ("push",)),
@@ -154,6 +168,7 @@ def prepare(folder: Path, steps: tuple[str, ...]) -> str | None:
         "repeat": lambda: memctl(
             folder, "remember", "For sessions, we chose Redis", "--type", "decision", "--db", str(store)
         ),
+        "cite": lambda: memctl(folder, "remember", CITING, "--cites", "docs/notes.txt", "--db", str(store)),
         "contradict": lambda: memctl(
             folder, "import", "--db", str(store), stdin='{"title": "t", "content": "The gateway retries five times."}'
         ),
@@ -191,7 +206,8 @@ def run_sweep(folder: Path, name: str, most: int, before: tuple[str, ...] = ()) 
         damage(base)
         argv, base = [base if a == "BASE" else a for a in argv], None
     if "ID" in argv:
-        item = json.loads(memctl(folder, "list", "--passages", "--json", "--db", str(base)))[0]["id"]
+        which = [] if "cite" in steps else ["--passages"]
+        item = json.loads(memctl(folder, "list", *which, "--json", "--db", str(base)))[0]["id"]
         argv = [item if a == "ID" else a for a in argv]
     if "CONFLICT" in argv:
         (found,) = json.loads(memctl(folder, "conflicts", "--json", "--db", str(base)))["conflicts"]
@@ -213,7 +229,8 @@ def run_sweep(folder: Path, name: str, most: int, before: tuple[str, ...] = ()) 
 
 #: These write as `pull` does, or little: some points of them would say nothing new.
 ONLY_AT_EVERY = {
-    "a contradiction", "remember", "remember what is known", "remember what is doubted", "workspace",
+    "a contradiction", "remember", "remember what cites", "sync of what is cited and comes back",
+    "verify of what is stale", "remember what is known", "remember what is doubted", "workspace",
     "a session's turns", "forget",
     "edit",
 }  # fmt: skip
