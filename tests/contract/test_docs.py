@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BY_HAND = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"])
 #: What differs from run to run, and what stands for it when two outputs are compared.
 SCRUBS = (
-    (r"\b(MEM|EVT|REV)-[0-9a-f]{12}\b", r"\1-…"),
+    (r"\b(MEM|EVT|REV|CON)-[0-9a-f]{12}\b", r"\1-…"),
     (r"(?m)^\[[0-9a-f]{6,12}(\+\d+)?\] \d{4}-\d\d-\d\d", r"[…\1] TODAY"),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|\+00:00)?", "TIME"),
     (r"(?m), \d{4}-\d\d-\d\d$", ", TODAY"),
