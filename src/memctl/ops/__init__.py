@@ -85,6 +85,10 @@ TABLE: dict[str, Row] = {
     "propose": Row("memctl.ops.write.statements", "Store what a model proposes to remember", "Write", cli=False),
     "write": Row("memctl.ops.write.statements", "Store one finished item", "Write", cli=False),
     "pull": Row("memctl.ops.write.statements", "Store what an LLM wrote, from standard input", "Write"),
+    "capture": Row("memctl.ops.write.capture", "Take in what was said with AI clients", "Write"),
+    "archive-sessions": Row(
+        "memctl.ops.write.capture", "Copy the transcripts of AI clients before these delete them", "Care"
+    ),
     "recall": Row(
         "memctl.ops.recall.block", "Print what answers a question as one block within a token budget", "Recall"
     ),

@@ -161,7 +161,7 @@ MIGRATIONS = (
     # What statements cite, and whether it is still so; which contradict each other.
     Migration(10, "knowledge", schema.KNOWLEDGE_TABLES),
     # How sessions hang together, what was said in each, and what a document set held.
-    Migration(11, "sessions", schema.THREAD_TABLES),
+    Migration(11, "sessions", schema.THREAD_TABLES + schema.TRANSCRIPT_TABLES),
 )
 #: What this memctl knows, as it names versions to people.
 _KNOWN = f"{schema.SCHEMA_VERSION}.{MIGRATIONS[-1].number}"
