@@ -72,6 +72,7 @@ embedded|integer|items that got a vector now
 embeddings_count|integer|items that have a vector
 empty|integer|1: the input said nothing worth keeping
 end|string?|the last day
+entities|array|each: `name`, `kind`, `count`, `first`, `latest`, `items` (each `id`, `created_at`, `said`)
 entries|array|what waits, each: `kind`, `id`, `items`, `why`, `decisions`, `commands`
 errors|integer|lines that could not be read
 events_count|integer|entries of the log of events
@@ -286,6 +287,7 @@ workspaces|array|the workspaces
 #: The same words for a key that means another thing in one command.
 _OTHERWISE = """
 browse.entries|array|what is there: `name`, `count`; cards: `id`, `title`, `type`, `tier`, `path`, `pinned`
+entities.counts|object|how many there are, by kind
 topics.items|integer|items that were looked at
 timeline.items|array|the newest items
 resolve.id|string|the conflict's id

@@ -1,12 +1,14 @@
 """memctl export --complete: everything that a store holds, there and back without a byte of difference."""
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memctl import MemoryItem
+from memctl.policy import MemoryPolicy
 from memctl.store.conflicts import conflict_id
 from stores import STORE, change, check_index, fails_at, stored
 from support import golden, ok, run
@@ -207,14 +209,32 @@ def test_a_release_elsewhere_is_none_here_unless_a_person_says_so() -> None:
 def test_a_restore_of_ones_own_export_keeps_what_was_released() -> None:
     a_released_item()
     data = complete()
+    shown = restore(data, "fresh.db", "--released", "--dry-run")
     counts = restore(data, "fresh.db", "--released")
     assert (counts["skipped_policy"], counts["skipped_conflict"], counts["quarantined"]) == (0, 0, 1)
+    assert shown == {key: value for key, value in counts.items() if key != "run"} | {"dry_run": True}
     assert complete("fresh.db") == data
     assert restore(data, "fresh.db", "--released")["imported"] == 0
     ok("scan", "--store", "--db", "fresh.db")  # and it stays so when all is judged once more
     assert complete("fresh.db") == data
     ok("undo", "--db", "fresh.db")
     assert stored("fresh.db") == []
+
+
+def test_nobody_waits_while_records_are_judged(full: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def is_clean(self: MemoryPolicy, text: str, *, document: bool = False) -> bool:
+        with sqlite3.connect("fresh.db", timeout=0) as other:
+            other.execute("BEGIN IMMEDIATE")
+        asked.append(text)
+        return judged(self, text, document=document)
+
+    judged = MemoryPolicy.is_clean
+    ok("remember", "It is there.", "--db", "fresh.db")
+    monkeypatch.setattr(MemoryPolicy, "is_clean", is_clean)
+    assert restore(full, "fresh.db")["imported"]
+    assert len(asked) > len(records(full, "event"))
 
 
 def test_a_release_is_of_the_words_and_the_rules_it_names() -> None:

@@ -158,6 +158,7 @@ JSON_OF = {
     "review": "review",
     "timeline": "timeline",
     "topics": "topics",
+    "entities": "entities",
     "conflicts": "conflicts --scan",
     "resolve": "resolve {conflict} both",
     "link": "link {said} supports {id}",

@@ -1,8 +1,10 @@
 """The full-text index: that it knows when it does not fit the items, and what happens then."""
 
+import json
 import shutil
 import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -211,3 +213,24 @@ def test_a_damaged_state_table_is_made_anew() -> None:
 def test_looking_back_looks_at_the_index_too() -> None:
     purge_and_restore()
     assert found("beta", "--as-of", "2999-01-01") == ["beta statement"]
+
+
+def test_many_items_at_once_leave_the_index_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each read looks into every piece."""
+
+    def pieces() -> int:
+        with sqlite3.connect(STORE) as db:
+            (count,) = db.execute("SELECT count(DISTINCT segid) FROM memory_items_fts_idx").fetchone()
+        return int(count)
+
+    monkeypatch.setattr(fts, "FILL", 4)
+    for name in ("One", "Two", "Three"):
+        ok("remember", f"{name} is a number.")
+    assert pieces() > 2
+    lines = "\n".join(json.dumps({"content": f"The port of service {number} is 80{number}."}) for number in range(6))
+    ok("import", stdin=lines.encode())
+    assert pieces() == 1
+    with closing(open_write(STORE)) as db:
+        check_index(db)
+    ok("remember", "What is little leaves it alone.")
+    assert pieces() == 2

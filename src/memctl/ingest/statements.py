@@ -250,11 +250,13 @@ class _StatementWriter:
         self._look_up([item for item, verdict in pairs if not verdict.rejected])
         outcomes = [self._decide(item, verdict) for item, verdict in pairs]
         store.write_many(self.db, list(self.fresh.values()), reason, compact=len(self.fresh) >= _COMPACT_FROM)
-        held = {item_id: sorted({f.rule for f in verdict.findings}) for item_id, verdict in self.held.items()}
-        store.set_withheld(self.db, {item_id: ("policy", rules) for item_id, rules in held.items()})
+        if self.held:
+            held = {item_id: sorted({f.rule for f in verdict.findings}) for item_id, verdict in self.held.items()}
+            store.set_withheld(self.db, {item_id: ("policy", rules) for item_id, rules in held.items()})
         for item in self.changed.values():
             item.touch()
-        store.write_many(self.db, list(self.changed.values()), "merge")
+        if self.changed:
+            store.write_many(self.db, list(self.changed.values()), "merge")
         self.said.write(self.db)
         return outcomes
 

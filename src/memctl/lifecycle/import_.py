@@ -13,7 +13,6 @@ complete export keeps its ids in any case, and brings what stands beside its ite
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +28,7 @@ from memctl.lifecycle.jsonl import (
     parse_line,
     read_item,
     read_record,
+    set_aside,
 )
 from memctl.store import tombstones
 from memctl.store.database import Database
@@ -36,6 +36,7 @@ from memctl.store.documents import corpus, passages
 from memctl.store.items import citations, events
 from memctl.store.items import items as store
 from memctl.store.items.attributes import ImportanceChanges
+from memctl.store.search import fts
 from memctl.text import clean, source_trust
 from memctl.types import MemoryItem, MemoryProvenance
 
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 
 #: Lines that are in memory at once.
 BATCH = 1000
-#: Bytes of judged lines that stay in memory until the last one is judged.
-_IN_MEMORY = 32 * 1024 * 1024
 #: Lines with problems that are told one by one; the counts say the rest.
 _MOST_TOLD = 20
 #: The tool that took a model's line, where the line may name no source of its own.
@@ -127,8 +126,9 @@ def import_lines(
     if db is None or dry_run:
         for read in batches:
             run.take_batch(None, read)
+        run.counts.quarantined -= run.records.let_go(None)
     else:
-        with _set_aside(batches) as judged, events.judged_write(db, policy.switches):
+        with set_aside(batches) as judged, events.judged_write(db, policy.switches):
             run.records.begin(db)
             for read in judged:
                 run.take_batch(db, read)
@@ -139,23 +139,6 @@ def import_lines(
         count = f"{run.records.orphans} time(s) a record stands beside an item that is not here"
         warn(f"[import] {count}; memctl doctor --fix takes such records away")
     return run.counts
-
-
-@contextmanager
-def _set_aside(batches: "Iterator[_Batch]") -> "Iterator[Iterator[_Batch]]":
-    """The batches once more, when all of them are read and judged: nobody waits for the lock meanwhile.
-
-    What is too much for memory lies in a file without a name.
-    """
-    import pickle
-    from tempfile import SpooledTemporaryFile
-
-    with SpooledTemporaryFile(_IN_MEMORY) as aside:
-        count = 0
-        for count, read in enumerate(batches, 1):  # noqa: B007 - how many there were
-            pickle.dump(read, aside)
-        aside.seek(0)
-        yield (pickle.load(aside) for _ in range(count))  # noqa: S301 - what was written just now
 
 
 class _ImportRun:
@@ -232,8 +215,8 @@ class _ImportRun:
             if isinstance(value, dict) and isinstance(value.get("record"), str) and "content" not in value:
                 return self._read_record(place, value)
             line = self._read_item(value)
-        except InvalidLine as exc:
-            self._tell_invalid(place, exc)
+        except (InvalidLine, RecordRefused) as exc:
+            self._tell_record(place, exc)
             return None
         judged, reasons = _judge_line(self.policy, place, line)
         if judged is None:
@@ -257,7 +240,7 @@ class _ImportRun:
         if not self.vouched:
             raise InvalidLine("a tool brings items only")
         if value["record"] != HEADER["record"]:
-            return place, read_record(value)
+            return place, self.records.judge(read_record(value))
         if value.get("version") != HEADER["version"]:
             raise InvalidLine("it is the export of a newer memctl, of which this one may not know all")
         self.counts.total_lines -= 1  # it says how the lines are meant, and is none of them
@@ -269,13 +252,17 @@ class _ImportRun:
         try:
             self.records.take(self.db, line, write=not self.dry_run)
             self.counts.imported += 1
-        except RecordRefused as exc:
-            setattr(self.counts, exc.what, getattr(self.counts, exc.what) + 1)
-            if str(exc):
-                is_refused = exc.what == "skipped_policy"
-                self._tell(f"Rejected by policy on {place}: {exc}" if is_refused else f"{place}: {exc}; left alone")
-        except InvalidLine as exc:
+        except (InvalidLine, RecordRefused) as exc:
+            self._tell_record(place, exc)
+
+    def _tell_record(self, place: str, exc: InvalidLine | RecordRefused) -> None:
+        if isinstance(exc, InvalidLine):
             self._tell_invalid(place, exc)
+            return
+        setattr(self.counts, exc.what, getattr(self.counts, exc.what) + 1)
+        if str(exc):
+            is_refused = exc.what == "skipped_policy"
+            self._tell(f"Rejected by policy on {place}: {exc}" if is_refused else f"{place}: {exc}; left alone")
 
     def _judge_state(self, line: ItemLine) -> tuple[ItemLine | None, list[str]]:
         judged, reasons = _judge_line(self.policy, "", line)
@@ -408,7 +395,7 @@ class _ImportRun:
         if line.item.id not in self.by_id:
             self.fresh.add(line.item.id)
             if judged.is_quarantined and judged.free_until is not None:
-                self.records.held[line.item.id] = (judged.rules, *judged.free_until)
+                self.records.held[line.item.id] = (judged.rules, *judged.free_until, key.content_hash)
         return True
 
     # --- writing -------------------------------------------------------------------------------------------------
@@ -443,6 +430,7 @@ class _ImportRun:
             some = fresh[start : start + BATCH]
             known = citations.of_items(db, some)  # which have come as records
             citing.cite(db, store.get_many(db, [item_id for item_id in some if item_id not in known]))
+        fts.join_pieces(db, len(fresh))
 
     def rewrite_references(self, item: MemoryItem, waiting: dict[str, list[str]] | None = None) -> bool:
         """Point an item's references to the ids that the lines have here; whether any changed."""

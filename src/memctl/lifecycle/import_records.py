@@ -54,8 +54,9 @@ class RecordImport:
         self.counts: dict[str, int] = {}
         #: Items that are here with other content: id -> what the line said. It becomes a part of their history.
         self.differing: dict[str, Any] = {}
-        #: Items that are free in the file and held back here: id -> the rules, and the end that the line said.
-        self.held: dict[str, tuple[tuple[str, ...], str | None]] = {}
+        #: Items that are free in the file and held back here: id -> the rules, the end that the line said, the hash.
+        self.held: dict[str, tuple[tuple[str, ...], str | None, str]] = {}
+        self._freed: dict[tuple[str, str], tuple[str, ...]] = {}  # id and hash -> rules that it was released from there
         self.orphans = 0  # ids of items that are nowhere, in records that stand beside items
         self.purged: set[str] = set()  # ids of items that stay out because they were purged here
         self._told_history: set[str] = set()  # fresh items whose own revisions have come
@@ -69,11 +70,17 @@ class RecordImport:
         newest = records.newest_event(db)
         self._events = (newest, newest)
 
+    def judge(self, line: RecordLine) -> RecordLine:
+        """The record as policy leaves it: needs no store, so nobody waits. Raises RecordRefused and InvalidLine."""
+        given = dict(zip(line.kind.columns, line.row, strict=True))
+        self._govern(line.kind, given)
+        return line._replace(row=list(given.values()))
+
     def take(self, db: Database | None, line: RecordLine, *, write: bool) -> None:
-        """Bring one record in. Raises RecordRefused and InvalidLine."""
+        """Bring one record in that was judged. Raises RecordRefused and InvalidLine."""
         kind, given = line.kind, dict(zip(line.kind.columns, line.row, strict=True))
         self._refer(db, line, given)
-        self._govern(kind, given)
+        may_come = self._may_come(kind, given)
         row = [_cell(holds, given[column]) for column, holds in kind.columns.items()]
         if db is not None:
             if kind.name == "mount" and (here := records.mount_at(db, str(given["path"]))) is not None:
@@ -86,7 +93,7 @@ class RecordImport:
                 if _same(kind, found, row):
                     raise RecordRefused("skipped_dedup")
                 raise RecordRefused("skipped_conflict", f"{kind.name} {given[kind.key[0]]} is here with other values")
-        if kind.name == "event" and given["action"] == "release" and not self._may_release(str(given["item_id"])):
+        if not may_come:
             raise RecordRefused("skipped_policy", _JUDGED_ANEW)
         if db is not None:
             if kind.name == "revision" and self._is_purged(db, str(given["item_id"])):
@@ -108,15 +115,15 @@ class RecordImport:
         if self._has_turns:
             records.count_turns(db)
 
-    def let_go(self, db: Database) -> int:
+    def let_go(self, db: Database | None) -> int:
         """Let items of this import be given to models that a person released where they come from; how many."""
-        found = items.get_many(db, list(self.held)) if self.takes_releases else []
         going = []
-        for item_id, standing in quarantine.standings(db, found).items():
-            rules, expires_at = self.held[item_id]
-            if self._items.is_released(standing._replace(state="released"), rules):
+        for item_id, (rules, expires_at, content_hash) in self.held.items():
+            standing = quarantine.Standing("released", released_from=self._freed.get((item_id, content_hash)))
+            if self._items.is_released(standing, rules):
                 going.append((item_id, expires_at))
-        records.free_items(db, going)
+        if db is not None:
+            records.free_items(db, going)
         return len(going)
 
     # --- one record ----------------------------------------------------------------------------------------------
@@ -139,14 +146,25 @@ class RecordImport:
                     path = given["file_path"]
                     named = [i.id for i in found if i.provenance.is_passage and i.provenance.source_id == path]
                 given[column] = named
+        if line.kind.name == "revision":
+            given["snapshot"] = self._refer_snapshot(given["item_id"], given["snapshot"])
         if line.kind.name == "conflict":
             given["id"] = conflicts.conflict_id(given["a_id"], given["b_id"])
         if given.get("mount_id") in self._mounts:
             given["mount_id"] = self._mounts[given["mount_id"]]
 
-    def _may_release(self, item_id: str) -> bool:
-        """Whether a release comes in: a person says so, and the item came with it, so nobody here holds it back."""
-        return self.takes_releases and item_id in self._fresh
+    def _may_come(self, kind: records.RecordKind, given: dict[str, Any]) -> bool:
+        """Whether a record may come in: a release only where a person says so, and of an item that came with it, so
+        that nobody here holds it back. What a release says is kept for `let_go`.
+        """
+        if kind.name != "event" or given["action"] != "release":
+            return True
+        freed = str(given["item_id"]), str(given["content_hash"])
+        if not (self.takes_releases and freed[0] in self._fresh):
+            return False
+        rules = items.load_strings(items.load_object(_cell("json", given["details_json"])).get("rules"))
+        self._freed[freed] = (*self._freed.get(freed, ()), *rules)
+        return True
 
     def _is_here(self, db: Database | None, item_id: str) -> bool:
         """Whether there is an item of this id, or it came with this import."""
@@ -165,7 +183,7 @@ class RecordImport:
         if kind.name == "conflict" and given["state"] not in conflicts.STATES:
             raise InvalidLine(f"conflict.state: not one of {', '.join(conflicts.STATES)}")
         if kind.name == "revision":
-            given["snapshot"] = self._judge_snapshot(given)
+            given["snapshot"] = self._judge_snapshot(given["snapshot"])
             return
         judged: set[str] = set()
         if kind.name == "turn":
@@ -178,22 +196,28 @@ class RecordImport:
         if self._items.refuses(*words):
             raise RecordRefused("skipped_policy", f"{kind.name} holds what no record may")
 
-    def _judge_snapshot(self, given: dict[str, Any]) -> Any:
-        state = given["snapshot"]
+    def _judge_snapshot(self, state: Any) -> Any:
         if not isinstance(state, dict) or not state:
-            return self.differing.get(given["item_id"], {})  # "as the row is", which is not the row that is here
+            return {}  # "as the row is"
         line = read_item({key: value for key, value in state.items() if key != "id"})
         judged, reasons = self._judge(line)
         if judged is None:
             raise RecordRefused("skipped_policy", f"an earlier state: {'; '.join(reasons)}")
         if judged is line:
-            out = dict(state)
+            return state | {"links": line.item.links if "links" in state else []}
+        return state | judged.item.to_dict(key for key in judged.item.__slots__ if key in state)
+
+    def _refer_snapshot(self, item_id: str, state: dict[str, Any]) -> dict[str, Any]:
+        """An earlier state that names the items as they are called here."""
+        if not state:
+            differing: dict[str, Any] = self.differing.get(item_id, {})
+            return differing  # "as the row is", which is not the row that is here
+        out = dict(state)
+        if "links" in out:
             out["links"] = [
-                {k: v if k == "rel" else self._alias.get(v, v) for k, v in link.items()} for link in line.item.links
-            ] if "links" in state else []  # fmt: skip
-        else:
-            out = state | judged.item.to_dict(key for key in judged.item.__slots__ if key in state)
-        for name, value in (("id", given["item_id"]), ("superseded_by", state.get("superseded_by"))):
+                {k: v if k == "rel" else self._alias.get(v, v) for k, v in link.items()} for link in state["links"]
+            ]
+        for name, value in (("id", item_id), ("superseded_by", state.get("superseded_by"))):
             if name in out:
                 out[name] = self._alias.get(str(value), value)
         return out

@@ -8,10 +8,10 @@ gets into an item.
 import json
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 from memctl.names import TIERS, VALIDATIONS
 from memctl.store.database import Database
@@ -32,12 +32,16 @@ HEADER = {"record": "export", "version": 1}
 #: A longer line is an error: nothing we write comes near, and a file without line ends must not fill the memory.
 LINE_BYTES = 32 * 1024 * 1024
 _BATCH = 500  # items that are in memory at once
+_IN_MEMORY = 32 * 1024 * 1024  # bytes of judged lines that stay in memory until the last one is judged
 _ID_CHARS = 200
 _MAX_INTEGER = 2**63 - 1  # what an SQLite integer holds
 _TIME = r"(\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?)(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
 _RULE_ID = r"[a-z0-9][a-z0-9-]{0,63}"
 #: Control characters and line breaks, which would forge lines in what is printed.
 _BREAKS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029), " ")
+
+
+T = TypeVar("T")
 
 
 class InvalidLine(ValueError):
@@ -66,6 +70,23 @@ class RecordLine(NamedTuple):
 
     kind: RecordKind
     row: list[object]
+
+
+@contextmanager
+def set_aside(batches: "Iterator[T]") -> "Iterator[Iterator[T]]":
+    """The batches once more, when all of them are read and judged: nobody waits for the lock meanwhile.
+
+    What is too much for memory lies in a file without a name.
+    """
+    import pickle
+    from tempfile import SpooledTemporaryFile
+
+    with SpooledTemporaryFile(_IN_MEMORY) as aside:
+        count = 0
+        for count, read in enumerate(batches, 1):  # noqa: B007 - how many there were
+            pickle.dump(read, aside)
+        aside.seek(0)
+        yield (pickle.load(aside) for _ in range(count))  # noqa: S301 - what was written just now
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------

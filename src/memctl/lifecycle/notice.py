@@ -15,8 +15,8 @@ from memctl.types import MemoryItem
 
 #: Of so many words of a statement the index is asked how many items have them; the RAREST that any has are looked for.
 MOST_ASKED, RAREST = 12, 4
-#: Counting the items of a word ends here.
-COMMON = 500
+#: Counting the items of a word ends here; first all words are counted so far, since few words are as rare.
+COMMON, RARE = 500, 25
 #: How many statements are compared, the newest first, and how many are told.
 COMPARED, MOST_TOLD = 20, 3
 
@@ -41,9 +41,8 @@ def find_similar(db: Database, item: MemoryItem) -> list[Similar]:
     if not index.has_index(db):
         return []
     asked = list(dict.fromkeys(map(index.quote_phrase, analyse(item.content).terms[:MOST_ASKED])))
-    counts = {phrase: index.count_matches(db, phrase, COMMON) for phrase in asked}
-    known = sorted((phrase for phrase in asked if counts[phrase]), key=counts.__getitem__)[:RAREST]
-    if not known or (len(known) == 1 and counts[known[0]] >= COMMON):
+    known = _rarest(db, asked)
+    if not known or (len(known) == 1 and index.count_matches(db, known[0], COMMON) >= COMMON):
         return []
     expression = _two_of(known) or known[0]
     filters = Filters((item.scope,), corpus_id=item.corpus_id, injectable=True, origin="statements")
@@ -52,6 +51,16 @@ def find_similar(db: Database, item: MemoryItem) -> list[Similar]:
     told = ((one.id, contradiction.find(one.content, item.content) or replacing.compare(item.content, one.content))
             for one in found)  # fmt: skip
     return [Similar(item_id, why) for item_id, why in told if why][:MOST_TOLD]
+
+
+def _rarest(db: Database, phrases: list[str]) -> list[str]:
+    """The rarest of the phrases that any item has; which of them is rarer is counted where it decides."""
+    counts = {phrase: index.count_matches(db, phrase, RARE) for phrase in phrases}
+    known = [phrase for phrase in phrases if counts[phrase]]
+    if len(known) > RAREST > sum(counts[phrase] < RARE for phrase in known):
+        more = (phrase for phrase in known if counts[phrase] == RARE)
+        counts |= {phrase: index.count_matches(db, phrase, COMMON) for phrase in more}
+    return sorted(known, key=counts.__getitem__)[:RAREST]
 
 
 def _two_of(phrases: list[str]) -> str:

@@ -153,6 +153,9 @@ TABLE: dict[str, Row] = {
     "review": Row("memctl.ops.look.review", "Go through what waits for a decision", "Look"),
     "timeline": Row("memctl.ops.look.timeline", "Show when things were said, and what was said last", "Look"),
     "topics": Row("memctl.ops.look.topics", "List what the store is about, as topics named by their words", "Look"),
+    "entities": Row(
+        "memctl.ops.look.entities", "List what the items name: files, addresses, code, versions, days, names", "Look"
+    ),
     "conflicts": Row("memctl.ops.look.conflicts", "List statements that contradict each other", "Look"),
     "links": Row("memctl.ops.change.links", "List the links of an item, in both directions", "Look"),
     "related": Row("memctl.ops.look.near", "List what an item hangs together with", "Look"),

@@ -68,9 +68,11 @@ class Claim:
     denied  whether its main clause denies
     axes    by axis, the end of it that the statement is on
     usable  whether it can be compared at all: it is no question and no maybe
+    said    its terms that neither deny nor stand for an end of an axis
+    given   the sort and value of each of its terms
     """
 
-    __slots__ = ("axes", "denied", "past", "terms", "topic", "usable", "words")
+    __slots__ = ("axes", "denied", "given", "past", "said", "terms", "topic", "usable", "words")
 
     def __init__(self, text: str) -> None:
         pieces = [found[0] for found in islice(_WORDS.finditer(text), 2 * MOST_WORDS)]
@@ -86,19 +88,21 @@ class Claim:
         self.terms = _terms(pieces, self.words, german=german)
         self.denied, self.axes = _polarity(self.terms, self.words)
         self.topic = {term.stem: term.place for term in reversed(self.terms) if term.kind in ("word", "name")}
+        self.said = [term for term in self.terms if term.kind not in ("not", "axis")]
+        self.given = {(term.kind, term.value) for term in self.terms}
 
     def compare(self, other: "Claim") -> str:
         """Why both contradict each other; "" when they do not."""
         if not (self.usable and other.usable) or self.past != other.past:
             return ""
         common = self.topic.keys() & other.topic.keys()
-        if all(word.startswith("=") for word in common):
+        if not _may_be_enough(self, other, common) or all(word.startswith("=") for word in common):
             return ""
         mine, theirs = _left(self, other, common), _left(other, self, common)
         if why := _other_value(self, other, mine, theirs, common):
             return why
-        words = [any(term.kind in ("word", "name") for term in some) for some in (mine, theirs)]
-        if all(words) or not _enough(self, other, common, share=LEAST_SHARE_TO_DENY):
+        both_say_more = mine["word"] and theirs["word"]
+        if both_say_more or not _enough(self, other, common, share=LEAST_SHARE_TO_DENY):
             return ""
         return OPPOSITE if _opposed(self, other) else ""
 
@@ -136,18 +140,26 @@ def topic_stem(word: str) -> str:
 # --- comparing -------------------------------------------------------------------------------------------------------
 
 
-def _left(claim: Claim, other: Claim, common: "set[str]") -> list[ClaimTerm]:
-    """The terms of a claim that the other has not."""
-    values = {(term.kind, term.value) for term in other.terms}
-    return [
-        term for term in claim.terms
-        if term.kind not in ("not", "axis") and (term.kind, term.value) not in values and term.stem not in common
-    ]  # fmt: skip
+def _left(claim: Claim, other: Claim, common: "set[str]") -> dict[str, list[ClaimTerm]]:
+    """The terms of a claim that the other has not, in order: its numbers, its dates, and its words and names."""
+    left: dict[str, list[ClaimTerm]] = {"number": [], "date": [], "word": []}
+    for term in claim.said:
+        if term.stem not in common and (term.kind, term.value) not in other.given:
+            left["word" if term.kind == "name" else term.kind].append(term)
+    return left
+
+
+def _may_be_enough(a: Claim, b: Claim, common: "set[str]") -> bool:
+    """Whether `_enough` can be true of any number of words that are said: most pairs are told apart here, at once."""
+    least, most = sorted((len(a.topic), len(b.topic)))
+    return len(common) >= max(1, LEAST_SHARE * (least - VALUE_WORDS), LEAST_OF_LONGER * (most - VALUE_WORDS))
 
 
 def _enough(a: Claim, b: Claim, common: "set[str]", besides: int = 0, share: float = LEAST_SHARE) -> bool:
     """Whether the words that both share say that they are about the same; `besides`: so many are what is said of it."""
-    least, most = (count - besides for count in sorted((len(a.topic), len(b.topic))))
+    least, most = len(a.topic) - besides, len(b.topic) - besides
+    if most < least:
+        least, most = most, least
     if least <= 1 and most > MOST_BESIDE_ONE:
         return False
     return len(common) >= max(1, share * least, LEAST_OF_LONGER * most)
@@ -163,26 +175,29 @@ def _opposed(a: Claim, b: Claim) -> bool:
     return a.denied != b.denied
 
 
-def _other_value(a: Claim, b: Claim, mine: Sequence[ClaimTerm], theirs: Sequence[ClaimTerm], common: "set[str]") -> str:
+def _other_value(
+    a: Claim, b: Claim, mine: dict[str, list[ClaimTerm]], theirs: dict[str, list[ClaimTerm]], common: "set[str]"
+) -> str:
     """What sort of value is another one in both; "" when none is, or when more than values differ."""
     if a.denied != b.denied:
         return ""
-    sides = ((a, mine), (b, theirs))
     for why, kind in ((NUMBER, "number"), (DATE, "date")):
-        here, there = ([term for term in some if term.kind == kind] for _, some in sides)
+        here, there = mine[kind], theirs[kind]
         if not here or not there:
             continue
-        words = [[term for term in some if term.kind in ("word", "name")] for _, some in sides]
-        if (words[0] and words[1]) or not _enough(a, b, common) or not _same_measure(here, there):
+        if (mine["word"] and theirs["word"]) or not _enough(a, b, common) or not _same_measure(here, there):
             return ""
-        if _stands_before(a, b, mine, theirs, common) or _is_label(a, b, here, there, common):
+        if (_stands_before(a, mine, common) and _stands_before(b, theirs, common)) or _is_label(
+            a, b, here, there, common
+        ):
             return ""
         return why
-    runs = [_said(claim, [term for term in some if term.kind in ("word", "name")]) for claim, some in sides]
-    if not all(runs) or claim_words.SEVERAL.intersection((*a.words, *b.words)):
+    both = mine["word"] and theirs["word"]
+    runs = [_said(claim, some["word"]) for claim, some in ((a, mine), (b, theirs)) if both]
+    if not both or not all(runs) or claim_words.SEVERAL.intersection((*a.words, *b.words)):
         return ""
-    rests = [[t for t in some if t not in run] for (_, some), run in zip(sides, runs, strict=True)]
-    if (rests[0] and rests[1]) or not _enough(a, b, common, max(map(len, runs))):
+    rests = [sum(map(len, some.values())) - len(run) for some, run in zip((mine, theirs), runs, strict=True)]
+    if all(rests) or not _enough(a, b, common, max(map(len, runs))):
         return ""
     if all(any(term.is_name for term in run) for run in runs):
         return NAME
@@ -190,19 +205,15 @@ def _other_value(a: Claim, b: Claim, mine: Sequence[ClaimTerm], theirs: Sequence
 
 
 def _same_measure(here: Sequence[ClaimTerm], there: Sequence[ClaimTerm]) -> bool:
-    sorts = [{value[0] if isinstance(value := term.value, tuple) else "" for term in some} for some in (here, there)]
-    return bool(sorts[0] & sorts[1])
+    return not {term.value[0] for term in here}.isdisjoint([term.value[0] for term in there])
 
 
-def _stands_before(
-    a: Claim, b: Claim, mine: Sequence[ClaimTerm], theirs: Sequence[ClaimTerm], common: "set[str]"
-) -> bool:
+def _stands_before(claim: Claim, left: dict[str, list[ClaimTerm]], common: "set[str]") -> bool:
     """Whether several values differ, the first of them before the topic: `in 2023 it was 5`, `in 2024 it was 8`."""
-    for claim, some in ((a, mine), (b, theirs)):
-        kinds = [term for term in some if term.kind in ("number", "date")]
-        if len(kinds) < 2 or kinds[0].place > min(claim.topic[stem] for stem in common):
-            return False
-    return True
+    numbers, dates = left["number"], left["date"]
+    if len(numbers) + len(dates) < 2:
+        return False
+    return min(term.place for term in (*numbers[:1], *dates[:1])) <= min(claim.topic[stem] for stem in common)
 
 
 def _is_label(a: Claim, b: Claim, here: Sequence[ClaimTerm], there: Sequence[ClaimTerm], common: "set[str]") -> bool:

@@ -1,4 +1,4 @@
-"""What a text refers to: files and lines, symbols of code, addresses, versions, commits; and what it names besides."""
+"""What a text refers to: files and lines, symbols of code, addresses, versions, commits; CVE ids and days besides."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,6 @@ _PATTERNS = (
     ("symbol", _SYMBOL),
     ("date", r"\b\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])\b"),
     ("version", _VERSION),
-    ("name", r"\b(?:[A-Z][a-zà-ÿ]{1,30}|[A-Z]{2,10})(?: (?:[A-Z][a-zà-ÿ]{1,30}|[A-Z]{2,10})){1,3}\b"),
 )
 #: What statements are held to; the others are only named (`memctl entities`).
 CITED = ("path", "symbol", "url", "version", "commit")
@@ -52,7 +51,7 @@ _AFTER = ".,;:!?)}'"
 class Reference(NamedTuple):
     """Something that a text refers to.
 
-    kind    path, symbol, url, version or commit; of what is only named cve, date or name
+    kind    path, symbol, url, version or commit; of what is only named cve or date
     cited   in the words of the text
     target  the path, the dotted name of the symbol, the address …
     lines   of a path: first and last, from 1
@@ -76,7 +75,7 @@ def find_references(text: str) -> list[Reference]:
 
 
 def find_named(text: str) -> Iterator[Reference]:
-    """All that a text names, in its order: references, CVE ids, days, and names of several words."""
+    """All that a text names, in its order: references, CVE ids and days; `memctl.text.named` looks for more."""
     for match in _pattern().finditer(text):
         kind, said = match.lastgroup or "", match[match.lastgroup or 0]
         if kind == "path":

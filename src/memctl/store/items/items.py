@@ -328,10 +328,11 @@ def write_many(
     withheld: item id -> why it is not injectable ("raw" or "policy").
     compact: let the revision say "as the row still is" instead of copying the item.
     """
-    snapshots = [UNCHANGED if compact else item.to_json() for item in items]
+    snapshots = [UNCHANGED if compact else dump_json(item.to_dict()) for item in items]
     with db.atomic():
         write_rows(db, [from_item(item) for item in items], reason, snapshots)
-        set_withheld(db, {item_id: (why, ()) for item_id, why in (withheld or {}).items()})
+        if withheld:
+            set_withheld(db, {item_id: (why, ()) for item_id, why in withheld.items()})
 
 
 def write_rows(

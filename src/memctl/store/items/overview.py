@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from memctl.annotations import Any, NamedTuple
+from memctl.annotations import Any, Literal, NamedTuple
 from memctl.store.database import Database
 from memctl.store.filters import Filters, utc_of
 from memctl.store.items.items import load_strings
@@ -19,18 +19,20 @@ def iterate_texts(db: Database, filters: Filters) -> Iterator[tuple[str, tuple[o
         yield str(item_id), (scope, corpus_id), str(content or "")
 
 
-def iterate_words(db: Database, filters: Filters, most: int) -> Iterator[tuple[str, str, str, list[str]]]:
-    """Of each item that passes the filters its id, when it was made, its title with the first `most` characters of its
-    content, and its tags; newest first.
+def iterate_words(
+    db: Database, filters: Filters, most: int, column: Literal["tags", "entities"] = "tags"
+) -> Iterator[tuple[str, str, str, list[str]]]:
+    """Of each item that passes the filters its id, when it was made, its title (unless that is how the content begins)
+    with the first `most` characters of its content, and its tags or entities; newest first.
     """
     where, values = filters.where()
-    for item_id, made, text, tags in db.each(
-        f"SELECT i.id, i.created_at, "
-        f"CAST(i.title AS TEXT) || ' ' || substr(CAST(i.content AS TEXT), 1, ?), i.tags "
-        f"FROM memory_items AS i WHERE {where} ORDER BY i.created_at DESC, i.id",
+    for item_id, made, text, words in db.each(
+        "SELECT i.id, i.created_at, CASE WHEN substr(i.content, 1, length(rtrim(i.title, '…'))) = rtrim(i.title, '…') "
+        "THEN '' ELSE CAST(i.title AS TEXT) || char(10) END || substr(CAST(i.content AS TEXT), 1, ?), "
+        f"i.{column} FROM memory_items AS i WHERE {where} ORDER BY i.created_at DESC, i.id",
         [most, *values],
     ):
-        yield str(item_id), str(made or ""), str(text or ""), [] if tags == "[]" else load_strings(tags)
+        yield str(item_id), str(made or ""), str(text or ""), [] if words == "[]" else load_strings(words)
 
 
 class ItemPlace(NamedTuple):

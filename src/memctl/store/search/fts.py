@@ -55,6 +55,15 @@ def rebuild_index(db: Database, tokenizer: str | None = None, progress: Progress
         return int(db.value("SELECT count(*) FROM memory_items"))
 
 
+def join_pieces(db: Database, added: int) -> None:
+    """Make one piece of an index to which so many items were added at once, if that is much of it.
+
+    Each write leaves a piece, and each read looks into all of them.
+    """
+    if added >= FILL and FTS in db.tables and added >= (db.value("SELECT max(rowid) FROM memory_items") or 0) // 4:
+        db.run(f"INSERT INTO {FTS}({FTS}) VALUES ('optimize')")
+
+
 def tokenizer_of(db: Database) -> str | None:
     """The tokenizer the full-text table was made with; None when there is no such table."""
     import re
