@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stores import Store
+from stores import STORE
 from support import golden, ok, run
 
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "transcripts"
@@ -86,8 +86,7 @@ def test_policy_judges_each_turn_and_a_role_is_no_attack() -> None:
     shown = ok("session", "show", "s-1", "--json").json()["turns"]
     assert [turn.get("quarantined", False) for turn in shown] == [False, True, False]
     assert TOKEN not in str(shown)
-    with Store() as store:
-        assert TOKEN.encode() not in Path(store.path).read_bytes()
+    assert TOKEN.encode() not in Path(STORE).read_bytes()
 
 
 def test_without_a_path_the_sessions_of_this_project_are_taken_in() -> None:
