@@ -127,6 +127,7 @@ def schema_page() -> Iterator[str]:
         ("What happens to items: runs, and what they changed", schema.LIFE_TABLES),
         ("What statements cite and contradict", schema.KNOWLEDGE_TABLES),
         ("How sessions hang together, and what document sets held", schema.THREAD_TABLES),
+        ("What conversations were told, and what came of it", schema.USEFULNESS_TABLE),
         ("Indexes for lists and counts", schema.READING_INDEXES),
         ("The full-text table", schema.fts_table(schema.DEFAULT_TOKENIZER)),
         ("What is known about it", schema.FTS_STATE),

@@ -253,6 +253,8 @@ to_tier|string|the tier now
 tokenizer_changed|boolean|whether the tokenizer is another one
 tokens|integer|tokens of the block
 tokens_used|integer|tokens of the text
+told_items|integer|items that conversations were told unasked
+told_tokens|integer|tokens that telling them took, about
 tools|integer|tools that the server offers
 top_largest|array|the largest files
 topics|array|each topic: `topic`, `words`, `count`, `latest`, `items`
@@ -274,6 +276,7 @@ type|string|what kind of statement it is
 unchanged|array|each item that needed nothing: `id`, `why`
 undone|array|the runs that were taken back
 updated_at|string|when it last changed (ISO 8601, UTC)
+useful_items|integer|those of them that an answer used
 validation|string|unverified, verified, contested, retracted
 value|any|the value
 verified|integer|items that the store calls verified
@@ -284,6 +287,12 @@ weight|number?|what a vector's vote counts
 withheld_items|integer|items that are kept from models
 workspace|object|the workspace
 workspaces|array|the workspaces
+useful.conversations|integer|conversations that were told something
+useful.items|array|each: `id`, `title`, `told`, `used`, `tokens`, `tokens_unused`
+useful.tokens|integer|tokens that telling them took, about
+useful.tokens_unused|integer|those of them that no answer used
+useful.told|integer|items that they were told
+useful.used|integer|those of them that an answer used
 """
 
 #: The same words for a key that means another thing in one command.

@@ -31,7 +31,9 @@ GLOBAL_SCOPE = "global"
 DEFAULT_SCOPE = "project"
 
 #: How much what is known about an item beside its words counts (`memctl.retrieve.find`; config.json: recall).
-STRENGTH = {"recency": 0.1, "recency_days": 30.0, "use": 0.05, "importance": 0.2, "validation": 0.2}
+STRENGTH = {
+    "recency": 0.1, "recency_days": 30.0, "use": 0.05, "importance": 0.2, "validation": 0.2, "usefulness": 0.1,
+}  # fmt: skip
 
 
 def item_type(word: object) -> str:

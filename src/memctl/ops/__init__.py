@@ -153,6 +153,11 @@ TABLE: dict[str, Row] = {
     "review": Row("memctl.ops.look.review", "Go through what waits for a decision", "Look"),
     "timeline": Row("memctl.ops.look.timeline", "Show when things were said, and what was said last", "Look"),
     "topics": Row("memctl.ops.look.topics", "List what the store is about, as topics named by their words", "Look"),
+    "useful": Row(
+        "memctl.ops.look.useful",
+        "List what helped of what conversations were told unasked, and what only cost tokens",
+        "Look",
+    ),
     "entities": Row(
         "memctl.ops.look.entities", "List what the items name: files, addresses, code, versions, days, names", "Look"
     ),

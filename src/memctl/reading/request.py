@@ -36,7 +36,7 @@ ELSEWHERE, SCOPES_NAMED = 20, 5
 #: The setting that names an embedder, and the word for none.
 EMBEDDER_KEY, NO_EMBEDDER = "embeddings.embedder", "none"
 #: The settings of `memctl.names.STRENGTH`.
-STRENGTH_KEYS = ("recall.recency", "recall.recency_days", "recall.use", "recall.importance", "recall.validation")
+STRENGTH_KEYS = tuple(f"recall.{name}" for name in STRENGTH)
 
 
 class Retriever:

@@ -208,7 +208,7 @@ def delete_session(db: Database, session_id: str) -> bool:
     db.run("PRAGMA secure_delete = ON")
     with for_good(db, [session_id], sessions=1):
         there = get_session(db, session_id) is not None
-        for table in ("memory_turns", "memory_sessions"):
+        for table in ("memory_turns", "memory_usefulness", "memory_sessions"):
             db.run(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
     db.run("PRAGMA wal_checkpoint(TRUNCATE)")
     return there

@@ -45,6 +45,7 @@ _HIDDEN_TABLES = (
     "memory_turn_origins",
     "memory_turns",
     "memory_undo",
+    "memory_usefulness",
     "memory_workspaces",
     "memory_workspace_options",
 )

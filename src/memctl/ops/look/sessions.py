@@ -99,6 +99,17 @@ def _delete_sessions(ctx: Context, found: "list[Session]", *, yes: bool) -> Plai
     return PlainResult(data, [f"{'' if yes else 'would be '}deleted: {session_id}" for session_id in ids])
 
 
+def _judge_use(ctx: Context, session_id: str) -> None:
+    """Note which of the items that the newest turn was given its answer used."""
+    from memctl.reading import usefulness
+    from memctl.reading.unasked import Telling, prompt_mark
+    from memctl.store import sessions
+
+    for turn in sessions.list_turns(ctx.db, session_id, 1):
+        told = Telling(prompt_mark(turn.question), 0, turn.sources)
+        usefulness.judge_conversation(ctx.db, session_id, [told], [usefulness.Answered(turn.question, turn.answer)])
+
+
 # --- a turn, by a program -----------------------------------------------------------------------------------------
 
 
@@ -199,6 +210,7 @@ def session_store(
         done = store_proposals(batch, [*entries, *unusable], "session")
         answer = parsed.rest if parsed.structured else given
         turn = statements.record_answer(ctx.db, ctx.policy, session.id, answer)
+        _judge_use(ctx, session.id)
     data = done.as_dict()
     line = f"{data['accepted']} accepted, {data['rejected']} rejected, {data['quarantined']} quarantined"
     return PlainResult(data | {"session_turn": turn.number, "redacted": turn.redacted}, [line])
