@@ -3,7 +3,6 @@
 The operations that store statements and the chat go through a `StatementBatch`; `ingest.statements` judges and stores.
 """
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from memctl import errors, ids
@@ -314,37 +313,3 @@ def store_proposals(
     return Proposals(rows=[
         {key: row[key] for key in keys if key in row} | {"title": policy.redact(row["title"])} for row in rows
     ])  # fmt: skip
-
-
-# --- conversations of clients ----------------------------------------------------------------------------------------
-
-
-class SessionScopes:
-    """The scope of a session by the folder that it was held in."""
-
-    def __init__(self, ctx: "Context", given: str | None) -> None:
-        self.ctx, self.given = ctx, given
-        self._known: dict[str, str] = {}
-
-    def of(self, folder: str) -> str:
-        """The scope of a folder; of none that of this project."""
-        from memctl.context.project import project_of
-        from memctl.names import DEFAULT_SCOPE
-
-        if self.given:
-            return self.ctx.scope_named(self.given)
-        if folder not in self._known:
-            here = not folder or self.is_here(folder)
-            self._known[folder] = self.ctx.scope_named(DEFAULT_SCOPE) if here else project_of(folder).scope
-        return self._known[folder]
-
-    def is_here(self, folder: str) -> bool:
-        """Whether a folder is of the current project: below its root, or another copy of its repository."""
-        from memctl.context.project import FOLDER, project_of
-        from memctl.paths import real_path
-
-        mine = self.ctx.project
-        place = real_path(folder)
-        if place == mine.folder or place.startswith(os.path.join(mine.folder, "")):
-            return True
-        return mine.kind != FOLDER and os.path.isdir(place) and project_of(place).scope == mine.scope

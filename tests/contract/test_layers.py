@@ -25,7 +25,7 @@ FLOORS = (
     {"parameters", "context"},
     {"folders"},
     {"reading", "writing"},
-    {"answering"},
+    {"answering", "handover"},
     {"ops"},
     {"cli"},
 )

@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, NamedTuple
+from memctl.capture import own
 from memctl.capture.transcript import Transcript, open_database, open_transcript
 from memctl.capture.turns import Turn
 from memctl.ingest import statements
 from memctl.store import sessions, transcripts
 from memctl.store.database import Database
+from memctl.store.items import items
 
 if TYPE_CHECKING:
     from memctl.policy import MemoryPolicy
@@ -42,8 +44,8 @@ class Exchange(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """What its first message is known by, within its session at least."""
-        return self.first.id or f"@{self.first.offset}"
+        """What its first message is known by, within its session at least; an id may hold what is not for the store."""
+        return ids.bytes_hash(self.first.id.encode())[:24] if self.first.id else f"@{self.first.offset}"
 
 
 class Taken:
@@ -93,6 +95,7 @@ class Capture:
         self.only: Callable[[str], bool] | None = None
         self.form = ""
         self.taken = Taken()
+        self._contents: dict[str, str] = {}
 
     def look_again(self) -> None:
         """Begin a new look at files that may have changed meanwhile."""
@@ -114,9 +117,9 @@ class Capture:
             found = found or open_transcript(path, form=form, cwd=cwd, start=start)
             self.transcript(found, since=since)
         except OSError as exc:
-            raise errors.DocumentUnreadable(path=path, reason=exc.strerror or str(exc)) from exc
+            raise errors.DocumentUnreadable(path=self.policy.redact(path), reason=exc.strerror or str(exc)) from exc
         self.form = found.form
-        if found.form and not self.dry and not since:
+        if found.form and not self.dry and not since and self.policy.redact(path) == path:
             read = transcripts.ReadFile(key, found.form, size, changed, found.resume)
             with self.db.atomic():
                 transcripts.note_file(self.db, read)
@@ -141,7 +144,7 @@ class Capture:
         session = self._id_of(named, told[0])
         known = transcripts.known_origins(self.db, session)
         elsewhere = transcripts.known_elsewhere(
-            self.db, session, (one.origin for one in told if len(one.origin) >= _OWN_ID)
+            self.db, session, (one.origin for one in told if len(one.first.id) >= _OWN_ID)
         )  # fmt: skip
         new: list[transcripts.NewTurn] = []
         # Only the answer to the last known prompt may have gone on.
@@ -167,8 +170,8 @@ class Capture:
 
     def _judged(self, session: str, one: Exchange, number: int) -> transcripts.NewTurn | None:
         """The turn as it is stored; None where nothing of it is new."""
-        asked = one.asked.text if one.asked else ""
-        judged = statements.judge_turn(self.policy, asked, one.answered.text if one.answered else "")
+        said = (turn.text if turn else "" for turn in (one.asked, one.answered))
+        judged = statements.judge_turn(self.policy, *(own.without_known(text, self._content_of) for text in said))
         if number:
             held = transcripts.answer_of(self.db, session, number)
             if held is None or held == judged.answer or not judged.answer:  # deleted, or as it was
@@ -180,6 +183,13 @@ class Capture:
         return transcripts.NewTurn(
             number, one.origin, judged.question, judged.answer, judged.injectable, one.first.time
         )  # fmt: skip
+
+    def _content_of(self, handle: str) -> str:
+        """The content of the item that is shown by this id; "" for none."""
+        if handle not in self._contents:
+            found = items.get_many(self.db, [items.expand_id(self.db, handle)])
+            self._contents[handle] = found[0].content if found else ""
+        return self._contents[handle]
 
     def _write(self, session: str, new: list[transcripts.NewTurn], told: list[Exchange], client: str) -> None:
         said = [turn for one in told for turn in (one.asked, one.answered) if turn is not None]

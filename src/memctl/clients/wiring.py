@@ -442,7 +442,7 @@ function ask(event, data) {
   })
 }
 
-export const Memctl = async ({ directory }) => {
+export const Memctl = async ({ directory, client }) => {
   const known = new Map() // what each session was told at its start, and at its last prompt
   return {
     "chat.message": async (input, output) => {
@@ -457,6 +457,10 @@ export const Memctl = async ({ directory }) => {
     },
     event: async ({ event }) => {
       if (event.type === "session.deleted") known.delete(event.properties?.info?.id)
+      if (event.type !== "session.idle") return
+      const session = event.properties?.sessionID
+      const found = await client.session.messages({ path: { id: session } }).catch(() => undefined)
+      if (found?.data) await ask("stop", { session_id: session, cwd: directory, messages: found.data.slice(-40) })
     },
   }
 }

@@ -12,7 +12,7 @@ from memctl.text.clean import one_line
 if TYPE_CHECKING:
     from memctl.capture.found import Found
     from memctl.capture.record import Capture
-    from memctl.writing import SessionScopes
+    from memctl.handover import SessionScopes
 
 #: How a form of `capture` is said in words: of one file, and of standard input.
 _TRANSCRIPT, _PIPE = "transcript", "pipe"
@@ -72,13 +72,14 @@ def capture(
     """
     from memctl.capture.record import Capture
     from memctl.capture.transcript import ALIASES, FORMS
-    from memctl.writing import SessionScopes
+    from memctl.handover import SessionScopes
 
     words = list(paths or ())
     form = ALIASES.get(client or "", client or "")
     if form and form not in FORMS:
         raise errors.UsageError(
-            f"'{one_line(form, 40)}' is no form of transcripts; {', '.join(FORMS)}", command="capture"
+            f"'{ctx.policy.redact(one_line(form, 80))}' is no form of transcripts; {', '.join(FORMS)}",
+            command="capture",
         )
     piped = words in ([_PIPE], ["-"])
     if words[:1] == [_TRANSCRIPT] and len(words) == 1:
@@ -147,7 +148,7 @@ def _take_files(
             ctx.warn(f"[capture] {exc}")
             continue
         if words and known and not taker.form:
-            raise errors.DocumentUnreadable(path=one.path, reason=_NONE)
+            raise errors.DocumentUnreadable(path=ctx.policy.redact(one.path), reason=_NONE)
     return others
 
 
