@@ -167,7 +167,7 @@ def at_start(ctx: "Context", memory: SessionMemory, less: int = 0) -> "Block | N
     worth = attributes.get_importance(ctx.db, [item.id for item in told])
     told.sort(key=lambda item: -worth.get(item.id, attributes.NEUTRAL_IMPORTANCE))
     scores = {item.id: 1 - at / (2 * len(told)) for at, item in enumerate(told)}
-    passages = choose_passages(deliver_scored(retriever, scores, ()), budget)
+    passages = choose_passages(deliver_scored(retriever, scores, (), but=memory.given), budget)
     block = packing.build(passages, packing.Compact(), budget)
     return block if block.text else None
 
