@@ -16,6 +16,7 @@ import memctl
 from memctl import config, errors
 from memctl.operation import Operation
 from memctl.ops import GROUPS, TABLE, commands
+from memctl.remote import problems
 from memctl.store import schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +35,10 @@ VARIABLES = {
         "writers",
         "tokenizer of a store that is made now: `fr`, `en`, `raw`, or SQLite's own words for one",
     ),
-    "MEMCTL_SESSION": ("pull, remember", "recorded with what is stored: the source becomes `memctl-pull:<value>`"),
+    "MEMCTL_SESSION": (
+        "pull, remember",
+        "the session that it is said in, recorded with what is stored: the source becomes `memctl-pull:<value>`",
+    ),
     "MEMCTL_EMBEDDER_KEY": ("embed, and searches with an embedder", "the key an endpoint asks for; it is never stored"),
     "OLLAMA_HOST": ("the same", "where Ollama answers, as Ollama itself reads it"),
     "NO_COLOR": ("search", "set to anything: no marked words on a terminal"),
@@ -84,7 +88,7 @@ def cli_page() -> Iterator[str]:
 
 def all_errors() -> Iterator[type[errors.MemctlError]]:
     """Every class of the error tree, in the order of the file."""
-    kinds = (kind for kind in vars(errors).values() if isinstance(kind, type))
+    kinds = (kind for kind in (vars(errors) | vars(problems)).values() if isinstance(kind, type))
     yield from (kind for kind in kinds if issubclass(kind, errors.MemctlError))
 
 
@@ -127,6 +131,7 @@ def schema_page() -> Iterator[str]:
         ("What happens to items: runs, and what they changed", schema.LIFE_TABLES),
         ("What statements cite and contradict", schema.KNOWLEDGE_TABLES),
         ("How sessions hang together, and what document sets held", schema.THREAD_TABLES),
+        ("What conversations were told, and what came of it", schema.USEFULNESS_TABLE),
         ("Indexes for lists and counts", schema.READING_INDEXES),
         ("The full-text table", schema.fts_table(schema.DEFAULT_TOKENIZER)),
         ("What is known about it", schema.FTS_STATE),

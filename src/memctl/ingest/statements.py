@@ -385,6 +385,7 @@ def begin_session(
     *,
     scope: str | None = None,
     client: str = "",
+    title: str = "",
     fixed: bool = False,
 ) -> sessions.Session:
     """The session with this id, made when there is none. Raises SessionInvalid.
@@ -395,9 +396,23 @@ def begin_session(
     there = sessions.get_session(db, wanted) if fixed else None
     if there is not None and there.scope != scope:
         raise errors.SessionInvalid(reason="it belongs to another scope")
-    if ItemPolicy(policy).refuses(scope or "", client):
-        raise errors.SessionInvalid(reason="the scope or the client's name holds what no statement may")
-    return sessions.begin_session(db, wanted, scope=clean.one_line(scope or "") or None, client=clean.one_line(client))
+    if ItemPolicy(policy).refuses(scope or "", client, title):
+        raise errors.SessionInvalid(reason="its title, its scope or the client's name holds what no statement may")
+    scope, client, title = (clean.one_line(word or "") for word in (scope, client, title))
+    return sessions.begin_session(db, wanted, scope=scope or None, client=client, title=title)
+
+
+def note_said(
+    db: Database, policy: "MemoryPolicy", session_id: str, item_ids: Sequence[str], scope: str, *, fixed: bool = False
+) -> None:
+    """Note that items were said in a session, which begins in `scope` when there is none. Raises SessionInvalid."""
+    wanted = check_session_id(policy, session_id)
+    if not item_ids:
+        return
+    there = sessions.get_session(db, wanted)
+    with db.atomic():
+        begin_session(db, policy, wanted, scope=scope if fixed or there is None else None, fixed=fixed)
+        sessions.note_items(db, wanted, item_ids)
 
 
 def record_turn(
@@ -412,15 +427,32 @@ def record_turn(
     client: str = "",
 ) -> RecordedTurn:
     """Append a turn to a session, made when there is none. Raises SessionInvalid."""
+    judged = judge_turn(policy, question, answer)
+    places = [policy.judge(place, field="provenance").text for place in map(clean.one_line, sources) if place]
+    with db.atomic():
+        session = begin_session(db, policy, session_id, scope=scope, client=client)
+        number = sessions.add_turn(
+            db, session.id, judged.question, judged.answer, places, injectable=judged.injectable
+        )  # fmt: skip
+    return RecordedTurn(number, judged.redacted, judged.injectable)
+
+
+class JudgedTurn(NamedTuple):
+    """A turn as policy left it: whether something was blotted out of it, and whether a model may be given it again."""
+
+    question: str
+    answer: str
+    redacted: bool
+    injectable: bool
+
+
+def judge_turn(policy: "MemoryPolicy", question: str, answer: str) -> JudgedTurn:
+    """Judge what was asked and answered, also across the two of them."""
     given = [f"{clean.statement(question)}\n", clean.statement(answer)]
     said = redact_across(policy, given)
     asked, answered = (policy.judge(clean.statement(text)) for text in said)
-    places = [policy.judge(place, field="provenance").text for place in map(clean.one_line, sources) if place]
-    injectable = not holding_rules((*asked.findings, *answered.findings))
-    with db.atomic():
-        session = begin_session(db, policy, session_id, scope=scope, client=client)
-        number = sessions.add_turn(db, session.id, asked.text, answered.text, places, injectable=injectable)
-    return RecordedTurn(number, said != given or asked.redacted or answered.redacted, injectable)
+    redacted = said != given or asked.redacted or answered.redacted
+    return JudgedTurn(asked.text, answered.text, redacted, not holding_rules((*asked.findings, *answered.findings)))
 
 
 def record_answer(db: Database, policy: "MemoryPolicy", session_id: str, text: str) -> RecordedTurn:

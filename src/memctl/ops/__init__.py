@@ -85,6 +85,10 @@ TABLE: dict[str, Row] = {
     "propose": Row("memctl.ops.write.statements", "Store what a model proposes to remember", "Write", cli=False),
     "write": Row("memctl.ops.write.statements", "Store one finished item", "Write", cli=False),
     "pull": Row("memctl.ops.write.statements", "Store what an LLM wrote, from standard input", "Write"),
+    "capture": Row("memctl.ops.write.capture", "Take in what was said with AI clients", "Write"),
+    "archive-sessions": Row(
+        "memctl.ops.write.capture", "Copy the transcripts of AI clients before these delete them", "Move"
+    ),
     "recall": Row(
         "memctl.ops.recall.block", "Print what answers a question as one block within a token budget", "Recall"
     ),
@@ -96,6 +100,11 @@ TABLE: dict[str, Row] = {
     ),
     "search": Row("memctl.ops.recall.search", "Search items by words, best first", "Recall"),
     "read": Row("memctl.ops.look.items", "Read items in full", "Look", cli=False),
+    "handoff": Row(
+        "memctl.ops.recall.handoff",
+        "Print what a session left: what is open, what was decided, where it stopped",
+        "Recall",
+    ),
     "loop": Row(
         "memctl.ops.recall.loop",
         "Let a model answer from standard input, and ask memory for more, within bounds",
@@ -117,7 +126,17 @@ TABLE: dict[str, Row] = {
         "memctl.ops.care.workspaces", "Make a workspace, or change what is given of one", "Care", cli=False
     ),
     "workspace-remove": Row("memctl.ops.care.workspaces", "Forget a workspace; its items stay", "Care", cli=False),
-    "session": Row("memctl.ops.look.sessions", "Look at recorded conversations, or delete one", "Look"),
+    "session": Row(
+        "memctl.ops.look.sessions", "Look at recorded conversations, link them, start one, or delete one", "Look"
+    ),
+    "session-start": Row(
+        "memctl.ops.look.threads", "Begin a session, and say which earlier ones it comes after", "Write", cli=False
+    ),
+    "session-list": Row(
+        "memctl.ops.look.threads", "List sessions, with how many items were said in each", "Look", cli=False
+    ),
+    "session-tree": Row("memctl.ops.look.threads", "Show what hangs together with a session", "Look", cli=False),
+    "session-link": Row("memctl.ops.look.threads", "Say how one session relates to another", "Change", cli=False),
     "session-inject": Row(
         "memctl.ops.look.sessions",
         "Begin a turn: record the question, and recall what answers it",
@@ -149,6 +168,11 @@ TABLE: dict[str, Row] = {
     "review": Row("memctl.ops.look.review", "Go through what waits for a decision", "Look"),
     "timeline": Row("memctl.ops.look.timeline", "Show when things were said, and what was said last", "Look"),
     "topics": Row("memctl.ops.look.topics", "List what the store is about, as topics named by their words", "Look"),
+    "useful": Row(
+        "memctl.ops.look.useful",
+        "List what helped of what conversations were told unasked, and what only cost tokens",
+        "Look",
+    ),
     "entities": Row(
         "memctl.ops.look.entities", "List what the items name: files, addresses, code, versions, days, names", "Look"
     ),
@@ -192,6 +216,17 @@ TABLE: dict[str, Row] = {
         "memctl.ops.move.transfer",
         "Read items from an export or another memory, checked one by one",
         "Move",
+    ),
+    "remote": Row(
+        "memctl.ops.move.remote",
+        "Share statements with other machines, through a folder that all of them have",
+        "Move",
+    ),
+    "remote-status": Row(
+        "memctl.ops.move.remote",
+        "Say with which machines the memory is shared, without asking them",
+        "Move",
+        cli=False,
     ),
     "scan": Row("memctl.ops.care.policy", "Report what policy finds in files, or in the store", "Care"),
     "policy": Row("memctl.ops.care.policy", "Show the rules, try them on a text, or explain one", "Care"),

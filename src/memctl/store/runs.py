@@ -23,7 +23,7 @@ _PREFIXES = ("RUN-", "SCAN-")
 #: Parts whose keys are the ids of items.
 _SAID_OF_ITEMS = ("items", "importance", "palace_locations", "retention", "withheld")
 #: The parts of an item that an undo of its creation takes along, whatever the journal says of them.
-_BESIDE = ("memory_embeddings", "memory_revisions")
+_BESIDE = ("memory_embeddings", "memory_revisions", "memory_usefulness")
 
 
 class Run(NamedTuple):
