@@ -26,7 +26,7 @@ FLOORS = (
     {"parameters", "context"},
     {"folders"},
     {"reading", "writing"},
-    {"answering"},
+    {"answering", "handover"},
     {"ops"},
     {"cli"},
 )
