@@ -315,6 +315,20 @@ promote.items|array|each item: `id`, `from_tier`, `to_tier`
 promote.released|integer|how many of them were raw
 purge.items|array|each tombstone: `id`, `source_id`, `purged_at`
 quarantine.action|string|release or purge
+corpora|array|each document set: `corpus_id`, `parent_corpus_id`, `doc_count`, `item_count` …
+corpus.corpus|object|the document set: `corpus_id`, `corpus_label`, `parent_corpus_id`, `doc_count`, `item_count` …
+corpus.created|boolean|whether it was new
+corpus.children|array|the versions that came after it
+corpus.documents|array|each document: of drift `path`, `change`, `was`; of show `path`, `sha256`, `passages`
+corpus.from|string|the earlier version
+corpus.to|string|the later version, or the folder
+corpus.added|integer|documents that only the later one has
+corpus.removed|any|documents that only the earlier one has; of remove, the document set
+corpus.changed|integer|documents with another content
+corpus.moved|integer|documents with the same content at another path
+corpus.unchanged|integer|documents that both have alike
+corpus.drift|number|the share of documents that were added, removed or changed
+corpus.folders|array|each folder: `path`, and how many documents of each change
 session.sessions|array|each session: its fields, and `days_inactive`; of a deletion, the ids
 session.title|string|what it is about
 session.items|array|what was said in it, newest first: `id`, `title`

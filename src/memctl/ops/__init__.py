@@ -151,6 +151,13 @@ TABLE: dict[str, Row] = {
         "Recall",
         cli=False,
     ),
+    "corpus": Row(
+        "memctl.ops.look.corpora", "Name versions of document sets, and tell what differs between two", "Look"
+    ),
+    "corpus-list": Row("memctl.ops.look.corpora", "List the document sets", "Look", cli=False),
+    "corpus-drift": Row(
+        "memctl.ops.look.corpora", "Tell what differs between two versions of a document set", "Look", cli=False
+    ),
     "browse": Row("memctl.ops.look.browse", "Walk along the items of a store: domains, rooms, shelves, cards", "Look"),
     "palace-list": Row("memctl.ops.look.browse", "List where items stand, as RAGIX does", "Look", cli=False),
     "palace-get": Row(
