@@ -161,6 +161,7 @@ JSON_OF = {
     "topics": "topics",
     "entities": "entities",
     "graph": "graph",
+    "remote": "remote list",
     "conflicts": "conflicts --scan",
     "resolve": "resolve {conflict} both",
     "link": "link {said} supports {id}",

@@ -85,6 +85,10 @@ TABLE: dict[str, Row] = {
     "propose": Row("memctl.ops.write.statements", "Store what a model proposes to remember", "Write", cli=False),
     "write": Row("memctl.ops.write.statements", "Store one finished item", "Write", cli=False),
     "pull": Row("memctl.ops.write.statements", "Store what an LLM wrote, from standard input", "Write"),
+    "capture": Row("memctl.ops.write.capture", "Take in what was said with AI clients", "Write"),
+    "archive-sessions": Row(
+        "memctl.ops.write.capture", "Copy the transcripts of AI clients before these delete them", "Move"
+    ),
     "recall": Row(
         "memctl.ops.recall.block", "Print what answers a question as one block within a token budget", "Recall"
     ),
@@ -96,6 +100,11 @@ TABLE: dict[str, Row] = {
     ),
     "search": Row("memctl.ops.recall.search", "Search items by words, best first", "Recall"),
     "read": Row("memctl.ops.look.items", "Read items in full", "Look", cli=False),
+    "handoff": Row(
+        "memctl.ops.recall.handoff",
+        "Print what a session left: what is open, what was decided, where it stopped",
+        "Recall",
+    ),
     "loop": Row(
         "memctl.ops.recall.loop",
         "Let a model answer from standard input, and ask memory for more, within bounds",
@@ -150,13 +159,6 @@ TABLE: dict[str, Row] = {
         "Recall memories with the conflicts between them and when they were said, as rekal does",
         "Recall",
         cli=False,
-    ),
-    "corpus": Row(
-        "memctl.ops.look.corpora", "Name versions of document sets, and tell what differs between two", "Look"
-    ),
-    "corpus-list": Row("memctl.ops.look.corpora", "List the document sets", "Look", cli=False),
-    "corpus-drift": Row(
-        "memctl.ops.look.corpora", "Tell what differs between two versions of a document set", "Look", cli=False
     ),
     "browse": Row("memctl.ops.look.browse", "Walk along the items of a store: domains, rooms, shelves, cards", "Look"),
     "palace-list": Row("memctl.ops.look.browse", "List where items stand, as RAGIX does", "Look", cli=False),
@@ -214,6 +216,24 @@ TABLE: dict[str, Row] = {
         "memctl.ops.move.transfer",
         "Read items from an export or another memory, checked one by one",
         "Move",
+    ),
+    "remote": Row(
+        "memctl.ops.move.remote",
+        "Share statements with other machines, through a folder that all of them have",
+        "Move",
+    ),
+    "remote-status": Row(
+        "memctl.ops.move.remote",
+        "Say with which machines the memory is shared, without asking them",
+        "Move",
+        cli=False,
+    ),
+    "corpus": Row(
+        "memctl.ops.care.corpora", "Name versions of document sets, and tell what differs between two", "Care"
+    ),
+    "corpus-list": Row("memctl.ops.care.corpora", "List the document sets", "Care", cli=False),
+    "corpus-drift": Row(
+        "memctl.ops.care.corpora", "Tell what differs between two versions of a document set", "Care", cli=False
     ),
     "scan": Row("memctl.ops.care.policy", "Report what policy finds in files, or in the store", "Care"),
     "policy": Row("memctl.ops.care.policy", "Show the rules, try them on a text, or explain one", "Care"),
