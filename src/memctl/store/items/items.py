@@ -416,11 +416,6 @@ def set_withheld(db: Database, withheld: Mapping[str, tuple[str, Sequence[str]]]
         )
 
 
-def add_revision(db: Database, item_id: str, changed_at: str, reason: str) -> None:
-    """Note that an item was written, as its row is."""
-    db.run(_REVISION, (ids.new_id("REV"), item_id, item_id, UNCHANGED, changed_at, reason))
-
-
 def rewrite_revisions(db: Database, snapshots: Iterable[tuple[str, str]]) -> None:
     """Replace the snapshots of revisions for good: pairs of the new snapshot, as JSON, and the revision's id."""
     db.run_many("UPDATE memory_revisions SET snapshot = ? WHERE revision_id = ?", snapshots)
