@@ -68,6 +68,7 @@ dst_id|string|the item that the relation leads to
 duplicate|integer|statements that were known already
 duration_seconds|number|how long it took
 eco_mode|string|on, off, or disabled
+edges|array|each: `src`, `dst`, `kind`, `weight`
 embedded|integer|items that got a vector now
 embeddings_count|integer|items that have a vector
 empty|integer|1: the input said nothing worth keeping
@@ -167,6 +168,7 @@ mrr|number|mean reciprocal rank of the first expected source
 name|string?|its name
 new|integer|conflicts that were not known
 new_tokenizer|string|the tokenizer now
+nodes|array|each: `id`, `kind` (item, passage, document, entity), `label`, `type`
 observation_thresholds|object|from when on something is worth an observation
 observations|array|what stands out
 old_id|string|the item that is replaced
@@ -288,6 +290,7 @@ workspaces|array|the workspaces
 _OTHERWISE = """
 browse.entries|array|what is there: `name`, `count`; cards: `id`, `title`, `type`, `tier`, `path`, `pinned`
 entities.counts|object|how many there are, by kind
+graph.counts|object|how many edges there are, by kind
 topics.items|integer|items that were looked at
 timeline.items|array|the newest items
 resolve.id|string|the conflict's id

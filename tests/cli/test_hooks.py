@@ -85,8 +85,9 @@ def test_the_log_has_a_line_for_a_call_and_no_secret() -> None:
     token = "ghp_" + "Zk3vX9qLm2RtY7wPb5NcJ8dHf4GsA1eUo6Ti"
     assert call("audit-logger", "Bash", command=f"curl -H 'Authorization: {token}' x\nsecond").out == b""
     call("audit-logger", "Read", file_path="x" * 500)
+    call("audit-logger", f"mcp__{token}", path="y")
     text = Path(".agent_logs/memctl_commands.log").read_text(encoding="utf-8")
-    first, second = text.splitlines()
+    first, second, _ = text.splitlines()
     assert token not in text
     assert first[0] == "["
     assert first[20:28] == "] Bash: "

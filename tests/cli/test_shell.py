@@ -69,8 +69,10 @@ def shell(name: str, script: str) -> str:
         ("memctl nonsense ''", []),
     ],
 )
-def test_bash_completes(home: Path, words: str, found: list[str]) -> None:
-    assert shell("bash", TRY % words).split("\n")[:-1] == (found or [""])
+@pytest.mark.parametrize("strict", ["", "set -euo pipefail; shopt -s failglob"])
+def test_bash_completes(home: Path, words: str, found: list[str], strict: str) -> None:
+    said = shell("bash", f"{strict}\n{TRY % words}")
+    assert said.split("\n")[:-1] == (found or [""])
     assert not (home / "pwned").exists()
 
 
@@ -138,3 +140,10 @@ def test_the_shell_is_the_one_that_is_used() -> None:
     assert "shell-init sh" in plain
     assert "complet" not in plain, "what bash, zsh and fish complete with is a syntax error elsewhere"
     assert run("completion", "tcsh").code == 1
+
+
+@pytest.mark.parametrize("name", SHELLS)
+def test_meminit_evaluates_no_help_page(name: str, home: Path) -> None:
+    start = "memctl shell-init fish | source" if name == "fish" else f'eval "$(memctl shell-init {name})"'
+    shell(name, f"{start}\nmeminit --help\ntrue")
+    assert (home / "--help" / "memory.db").exists()

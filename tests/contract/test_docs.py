@@ -159,6 +159,7 @@ JSON_OF = {
     "timeline": "timeline",
     "topics": "topics",
     "entities": "entities",
+    "graph": "graph",
     "conflicts": "conflicts --scan",
     "resolve": "resolve {conflict} both",
     "link": "link {said} supports {id}",

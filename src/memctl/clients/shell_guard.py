@@ -15,6 +15,12 @@ _DEPTH = 12
 _MOST_RUN = 200
 _SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"])
 _LOADERS = frozenset(["curl", "wget"])
+#: Interpreters, and the letters of their options that give the program, so that none is read from a pipe.
+_INTERPRETERS = {"python": "cm", "perl": "eEnp", "ruby": "enp", "node": "ep", "php": "rf"}
+#: Whole disks and their partitions.
+_DISK = re.compile(r"(of=)?/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/)\w*")
+#: Options of ssh that take a word.
+_SSH_TAKES = frozenset("-" + letter for letter in "BbcDEeFIiJLlmOopQRSWw")
 #: Words of the shell's own after which a command stands.
 _KEYWORDS = frozenset(("if", "then", "else", "elif", "while", "until", "do", "!", "{", "coproc"))
 #: Programs that run what stands after them, and how many words of their own come before it.
@@ -53,6 +59,8 @@ def denied(line: str, depth: int = 0) -> str:
                 loaded or (loads and any(_SUBSTITUTION in word for word in args))
             ):
                 return "curl | sh"
+            if (loaded or loads) and _runs_loaded(program, args, piped=loaded):
+                return f"curl | {program}"
             if pattern := _pattern(program, args) or _given(program, args, said, depth):
                 return pattern
             loaded = loaded or program in _LOADERS
@@ -117,11 +125,34 @@ def _given(program: str, args: Sequence[str], said: str, depth: int) -> str:
         return denied(" ".join(args) if program == "eval" else "".join(args[:1]), depth + 1)
     if program == "find":
         return _of_find(args)
+    if program == "ssh":
+        return denied(" ".join(_without_options(_without_options(args)[1:])), depth + 1)
     letter = "c" if program in _SHELLS | {"su", "flock"} else "S" if program == "env" else ""
     for at, word in enumerate(args[:-1]):
         if letter and word.startswith("-") and not word.startswith("--") and letter in word:
             return denied(args[at + 1], depth + 1)
     return denied(said, depth + 1) if said and program in _SHELLS else ""
+
+
+def _runs_loaded(program: str, args: Sequence[str], *, piped: bool) -> bool:
+    """Whether an interpreter runs what was loaded: its own input, or the text that it is given in place of a file."""
+    letters = next((those for name, those in _INTERPRETERS.items() if re.fullmatch(rf"{name}[\d.]*", program)), "")
+    if not letters:
+        return False
+    code = next(
+        (at for at, word in enumerate(args) if re.match("-[^-]", word) and set(word[1:]) & set(letters)), len(args)
+    )
+    script = next((word for word in args[:code] if word == "-" or not word.startswith("-")), "")
+    given = script if script or code == len(args) else " ".join(args[code + 1 : code + 2])
+    return _SUBSTITUTION in given or (piped and code == len(args) and script in ("", "-", "/dev/stdin"))
+
+
+def _without_options(args: Sequence[str]) -> Sequence[str]:
+    """The words of ssh from the first that is no option and no option's."""
+    at = 0
+    while at < len(args) and args[at].startswith("-"):
+        at += 2 if args[at] in _SSH_TAKES else 1
+    return args[at:]
 
 
 def _of_find(words: Sequence[str]) -> str:
@@ -189,9 +220,10 @@ def _commands(line: str) -> Iterator[tuple[bool, list[str]]]:
     lexer = shlex.shlex(line, posix=True, punctuation_chars=";|&<>()\n")
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
     words: list[str] = []
-    piped = skip = False
+    piped = skip = into = False
     for word in lexer:
         if word in _REDIRECTS:
+            into = ">" in word
             if len(words) == 1 and words[0].isdigit():  # 2>&1 before the command
                 words = []
             if word == "<<<" and words and basename(words[0]) in _SHELLS:
@@ -206,6 +238,8 @@ def _commands(line: str) -> Iterator[tuple[bool, list[str]]]:
             piped, words, skip = goes_on or (last.endswith(("|", "|&")) and not last.endswith("||")), [], False
         elif skip:
             skip = False
+            if into and _DISK.fullmatch(word):
+                yield False, [">", word]
         else:
             words.append(word)
     if words:
@@ -224,9 +258,14 @@ def _pattern(program: str, args: Sequence[str]) -> str:
         if "f" in short or "--force" in long:
             return "rm -rf"
         return "rm -r /" if any(map(_is_root, args)) else ""
+    recursive = "R" in short or "--recursive" in long
+    disks = [word for word in args if _DISK.fullmatch(word)]
     pattern, is_met = {
         "rmdir": ("rmdir --ignore", any(word.startswith("--ig") for word in long)),
-        "dd": ("dd if=", any(word.startswith("if=") for word in args)),
+        "dd": ("dd if=", bool(disks) or any(word.startswith("if=") for word in args)),
+        **dict.fromkeys(("chmod", "chown", "chgrp"), (f"{program} -R /", recursive and any(map(_is_root, args)))),
+        **dict.fromkeys((">", "tee", "shred", "wipefs", "truncate"), (f"> {disks[0] if disks else ''}", bool(disks))),
+        **dict.fromkeys(("cp", "mv"), (f"> {args[-1] if args else ''}", disks[-1:] == list(args[-1:]) != [])),
         "su": ("su -", "-" in args or "l" in short or "--login" in long),
         "init": ("init 0", args[:1] == ["0"]),
         "mkfs": ("mkfs", True), "fdisk": ("fdisk", True), "sudo": ("sudo", True), "shutdown": ("shutdown", True),

@@ -152,6 +152,7 @@ TABLE: dict[str, Row] = {
     "entities": Row(
         "memctl.ops.look.entities", "List what the items name: files, addresses, code, versions, days, names", "Look"
     ),
+    "graph": Row("memctl.ops.look.graph", "Show what hangs together, as a graph", "Look"),
     "conflicts": Row("memctl.ops.look.conflicts", "List statements that contradict each other", "Look"),
     "links": Row("memctl.ops.change.links", "List the links of an item, in both directions", "Look"),
     "related": Row("memctl.ops.look.near", "List what an item hangs together with", "Look"),

@@ -54,8 +54,8 @@ class NamedThings(dict[str, tuple[tuple[str, str], ...]]):
             self.clear()
         words = text[:LOOKED_AT].split()
         out: dict[Named, None] = {}
-        for at, word in enumerate(words):
-            for kind, name in self[word]:
+        for at, found_here in enumerate(map(self.__getitem__, words)):
+            for kind, name in found_here:
                 if kind != "open":
                     out[kind, name] = None  # type: ignore[index]
                 elif found := _with_neighbours(words, at, name):

@@ -132,7 +132,9 @@ def _log(ctx: Context, call: dict[str, Any]) -> PlainResult:
 
     tool, given = _tool_of(call)
     told = next((value for value in given.values() if isinstance(value, str)), "")
-    said = one_line(MemoryPolicy().redact(told[:_JUDGED]), _LOGGED + 1)[:_LOGGED]
+    policy = MemoryPolicy()
+    said = one_line(policy.redact(told[:_JUDGED]), _LOGGED + 1)[:_LOGGED]
+    name = one_line(policy.redact(tool[:_JUDGED]), 60)  # whatever a client writes there
     path = os.path.join(ctx.cwd, _LOG)
     folder = os.path.dirname(path)
     try:
@@ -145,7 +147,7 @@ def _log(ctx: Context, call: dict[str, Any]) -> PlainResult:
         number = os.open(path, flags, 0o600)
         try:
             moment = ids.timestamp()[:19].replace("T", " ")
-            os.write(number, f"[{moment}] {one_line(tool, 60)}: {said}\n".encode())
+            os.write(number, f"[{moment}] {name}: {said}\n".encode())
         finally:
             os.close(number)
     except OSError:

@@ -121,10 +121,10 @@ _memctl() {
     if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        --db) ((i++)); _memctl_db=${COMP_WORDS[i]/#\~/$HOME} ;;
-        --config) ((i++)) ;;
+        --db) i=$((i + 1)); _memctl_db=${COMP_WORDS[i]/#\~/$HOME} ;;
+        --config) i=$((i + 1)) ;;
         -*) ;;
-        *) if [[ -z $cmd ]]; then cmd=${COMP_WORDS[i]}; else ((at++)); fi ;;
+        *) if [[ -z $cmd ]]; then cmd=${COMP_WORDS[i]}; else at=$((at + 1)); fi ;;
         esac
     done
     case $cmd in
@@ -143,7 +143,7 @@ _memctl() {
     fi
     case $found in
     '' | -) ;;
-    @files) compopt -o filenames 2>/dev/null
+    @files) compopt -o filenames 2>/dev/null || :
         while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "$cur") ;;
     @*) _memctl_words "${found#@}" "$cur" ;;
     *) while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -W "${found//,/ }" -- "$cur") ;;
@@ -305,7 +305,7 @@ def _fish_quoted(text: str) -> str:
 _SHORTCUTS = r"""
 meminit() {
     if [ "$#" -eq 0 ]; then memctl init >/dev/null && unset MEMCTL_DB; return; fi
-    _memctl_line=$(memctl init "$1") && eval "$_memctl_line"
+    _memctl_line=$(memctl init -- "$1") && eval "$_memctl_line"
 }
 memq() { memctl recall -- "$*"; }
 memp() {
@@ -322,7 +322,7 @@ mempull() {
 }"""
 _FISH_SHORTCUTS = r"""
 function meminit
-    if set -q argv[1]; memctl init $argv[1] | source; return; end
+    if set -q argv[1]; memctl init -- $argv[1] | source; return; end
     memctl init >/dev/null; and set -e MEMCTL_DB
 end
 function memq; memctl recall -- "$argv"; end

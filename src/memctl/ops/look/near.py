@@ -39,7 +39,7 @@ def similar(ctx: Context, id: _Id, *, limit: _Limit = 5, all_scopes: _Everywhere
     (item,) = named_items(ctx, [id], "similar")
     rows = [
         {"id": one.id, "score": score, "title": _called(one), "type": one.type, "tier": one.tier}
-        for one, score in _similar_items(ctx, item, limit, all_scopes=all_scopes)
+        for one, score in similar_items(ctx, item, limit, all_scopes=all_scopes)
     ]
     if not rows:
         ctx.note("[similar] None.")
@@ -69,7 +69,7 @@ def related(ctx: Context, id: _Id, *, all_scopes: _Everywhere = False) -> PlainR
         {key: row[key] for key in ("relation", "direction", "id", "title")} for row in link_rows(ctx, item)
     ]
     seen = {item.id, *(row["id"] for row in rows)}
-    text = [one for one, _ in _similar_items(ctx, item, _NEAR, all_scopes=all_scopes)]
+    text = [one for one, _ in similar_items(ctx, item, _NEAR, all_scopes=all_scopes)]
     for relation, found in (
         ("near_text", text),
         ("near_place", _near_in_place(ctx, item, all_scopes=all_scopes)),
@@ -98,7 +98,7 @@ def _request(item: MemoryItem, *, all_scopes: bool) -> ReadRequest:
     return ReadRequest(scope=item.scope, all_scopes=all_scopes)
 
 
-def _similar_items(ctx: Context, item: MemoryItem, limit: int, *, all_scopes: bool) -> list[tuple[MemoryItem, float]]:
+def similar_items(ctx: Context, item: MemoryItem, limit: int, *, all_scopes: bool) -> list[tuple[MemoryItem, float]]:
     """The items that are most similar to one, with how similar they are; what policy holds back is not among them."""
     from memctl.ops.change.links import shown_items
     from memctl.reading.request import Retriever

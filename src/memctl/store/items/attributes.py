@@ -81,6 +81,12 @@ def links_of(db: Database, item_id: str) -> list[MemoryLink]:
     return [MemoryLink(*row) for row in found]
 
 
+def links_of_items(db: Database, item_ids: Iterable[str]) -> list[MemoryLink]:
+    """The links that any of these items is either end of, each once, in the order of their ends."""
+    sql = "SELECT src_id, dst_id, rel, created_at FROM memory_links WHERE src_id IN (?*) OR dst_id IN (?*)"
+    return [MemoryLink(*row) for row in sorted(set(db.rows(sql, keys=item_ids)))]
+
+
 def superseded_by_each(db: Database, item_ids: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
     """What these items stand for: item id -> the older ones and when each was made ("" if it is gone), newest first."""
     out: dict[str, list[tuple[str, str]]] = {}

@@ -78,6 +78,15 @@ def passing_ids(db: Database, filters: Filters, item_ids: Iterable[str]) -> set[
                                        keys=item_ids)}  # fmt: skip
 
 
+def items_of_rules(db: Database, rules: Iterable[str]) -> list[tuple[str, str, str]]:
+    """The active items that hold these rules, oldest first: the rule's id, the item's, the hash of its content."""
+    sql = (
+        "SELECT rule_id, id, content_hash FROM memory_items WHERE archived = 0 AND rule_id IN (?*) "
+        "ORDER BY rule_id, created_at, id"
+    )
+    return [(str(rule), str(item_id), str(digest)) for rule, item_id, digest in db.rows(sql, keys=sorted(rules))]
+
+
 def count_by_day(db: Database, filters: Filters) -> dict[str, int]:
     """How many items that pass the filters were made on each day (UTC, `2026-11-20`), the first day first."""
     where, values = filters.where()

@@ -170,6 +170,17 @@ _COMPLETIONS = {
 }
 
 
+def items_with_phrase(db: Database, phrase: str, limit: int) -> list[str]:
+    """The items that have these words in a row, those that were stored last first; none without a sound index."""
+    if not has_index(db):
+        return []
+    return [str(i) for (i,) in db.rows(
+        f"SELECT i.id FROM (SELECT rowid FROM {FTS} WHERE {FTS} MATCH ? ORDER BY rowid DESC LIMIT ?) AS f "
+        "CROSS JOIN memory_items AS i ON i.rowid = f.rowid WHERE i.archived = 0",
+        (quote_phrase(phrase), limit),
+    )]  # fmt: skip
+
+
 def complete(db: Database, kind: str, start: str) -> list[str]:
     """Names of a kind (scopes, ids, tags, mounts) that begin with `start`."""
     start = fold(start) if kind == "tags" else start
