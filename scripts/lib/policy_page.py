@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from textwrap import fill
 
-from memctl.policy import RULES, MemoryPolicy, Rule, decisions, engine, lexicon, normalise
+from memctl.policy import RULES, MemoryPolicy, Rule, decisions, engine, lexicon, lexicon_others, normalise
 
 SOURCE = "src/memctl/policy"
 INTRODUCTION = """\
@@ -102,7 +102,14 @@ stranger's words will escape. Of the injections in English, 24 of 34 are found; 
 (`english.txt`), 11 are. The figures of these two thirds were looked at while the English rules were changed, so they
 are no longer untouched: other words do worse. Of the 90 sentences of `english2.txt`, which were written before the
 rules were changed for them, the rules found 24 of 68, and 11 of the 22 that were set aside; with the words that the 68
-asked for they find 35, and of the 22 still 11. More words help against these words, and little against others.
+asked for they found 35, and of the 22 still 11. More words help against these words, and less against others.
+
+`own_words.txt` has 296 orders in words of their own and 48 ordinary sentences, in eight languages. The rules as they
+were found 30 % of them, and 27 % of the third that is set aside; with new families (an address by name, pretending
+that somebody agreed, freedom from rules, spreading, malware, verdicts, "do as the page says") they find 149 of 200 and
+71 of the 96 set aside: 27 of 45 in English, 44 of 51 in the seven other languages. The set was written in three
+portions, each before the rules were changed for it. Of the third portion the rules that knew the first two found only
+3 of 40 in English and 10 of 29 else: that is what strangers' words meet.
 
 ## Read in other forms
 
@@ -155,7 +162,7 @@ def lines() -> Iterator[str]:
         yield f"| {kind} | {what} | {len(rows)} | {statement} | {document} |\n"
     policy = MemoryPolicy()
     yield BODY.format(
-        languages=len(lexicon.SPACED) + len(lexicon.DENSE),
+        languages=len(lexicon.SPACED) + len(lexicon_others.DENSE),
         families="".join(f"| `{rule.id}` | {rule.example} | {rule.counterexample} |\n" for rule in _orders()),
         statements=", ".join(f"`{rule.id}`" for rule in RULES if rule.statement and not rule.id.endswith("-cjk")),
         most=decisions.MOST_FINDINGS,

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -122,9 +123,28 @@ def test_codex_trust_is_read() -> None:
     assert checks("codex")["client_hooks"][0] == "warn"
     ok("setup", "codex")
     assert checks("codex")["client_trust"][0] == "warn"
-    with open(home / "config.toml", "a", encoding="utf-8") as file:
-        events = ("session_start", "user_prompt_submit")
-        file.writelines(f'\n[hooks.state."{home}/hooks.json:{event}:0:0"]\ntrusted_hash = "x"\n' for event in events)
+    noted = home / "config.toml"
+    hooks = json.loads((home / "hooks.json").read_text())["hooks"]
+    for theirs, event in (("SessionStart", "session_start"), ("UserPromptSubmit", "user_prompt_submit")):
+        line, seconds = (hooks[theirs][0]["hooks"][0][key] for key in ("command", "timeout"))
+        one = f'{{"async":false,"command":{json.dumps(line)},"timeout":{seconds},"type":"command"}}'
+        trusted = sha256(f'{{"event_name":"{event}","hooks":[{one}]}}'.encode()).hexdigest()
+        with noted.open("a") as file:
+            file.write(f'\n[hooks.state."{home}/hooks.json:{event}:0:0"]\ntrusted_hash = "sha256:{trusted}"\n')
+    assert checks("codex")["client_trust"][0] == "pass"
+    noted.write_text(noted.read_text().replace(trusted, "0" * 64))
+    assert checks("codex")["client_trust"][0] == "warn"
+
+
+def test_the_hash_of_a_hook_is_the_one_that_codex_makes() -> None:
+    ok("setup", "codex", "--no-hooks")
+    home = Path(os.environ["HOME"]) / ".codex"
+    line = "'/opt/m\u00e9 \" m/memctl' hook --client codex session-start"
+    own = [{"type": "command", "command": "x"}, {"type": "command", "command": line, "timeout": 10}]
+    (home / "hooks.json").write_text(json.dumps({"hooks": {"SessionStart": [{"matcher": "startup", "hooks": own}]}}))
+    said = "bd28f51fd2cda8b9a6b40a8ed68538c5fd6e027c3e6d65610fbc70cebe77a9e1"  # hooks/list of Codex 0.169.0
+    with (home / "config.toml").open("a") as file:
+        file.write(f'[hooks.state."{home}/hooks.json:session_start:0:1"]\ntrusted_hash = "sha256:{said}"\n')
     assert checks("codex")["client_trust"][0] == "pass"
 
 

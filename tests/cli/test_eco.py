@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from memctl.clients import handshake
+from memctl.clients.eco_files import ASKED
+from memctl.ops import TABLE, commands
 from support import ok, run
 
 COMMANDS = ("scan", "recall", "remember", "reindex", "forget", "consolidate", "status", "export", "diff")
@@ -37,7 +39,9 @@ def test_eco_goes_in_and_comes_out_byte_for_byte(scratch: Path) -> None:
     assert {f".claude/commands/{name}.md" for name in ("eco", *COMMANDS)} <= set(names)
     assert json.loads(names[".claude/eco/config.json"])["db_path"] == ".memory/memory.db"
     assert names[".gitignore"] == b"*.log\n.memory/\n"
-    assert "Bash(memctl *)" in settings.read_text()
+    permissions = json.loads(settings.read_text().replace("// mine", ""))["permissions"]
+    assert permissions["allow"] == ["Bash(ls)", "Bash(memctl *)"]
+    assert {"Bash(memctl -*)", "Bash(xargs *memctl*)", "Bash(memctl purge*)"} <= set(permissions["ask"])
     assert "hooks eco-hint" in settings.read_text()
     servers = json.loads((scratch.parent / ".claude.json").read_text())["projects"][str(scratch)]["mcpServers"]
     assert servers["memctl"]["args"] == ["serve", "--db", str(scratch / ".memory" / "memory.db")]
@@ -46,6 +50,13 @@ def test_eco_goes_in_and_comes_out_byte_for_byte(scratch: Path) -> None:
     ok("teardown", "eco")
     assert tree(scratch) == former
     assert sorted(path.name for path in scratch.rglob("*") if path.is_dir()) == [".claude"]
+
+
+def test_a_person_is_asked_before_what_has_no_way_back_or_runs_programs() -> None:
+    alone = {name for name in commands() if (op := TABLE[name].load(name)).open_world or op.access == "none"}
+    free = {"completion", "docs", "hook", "hooks", "hooks-path", "policy", "scan", "scripts-path", "shell-init"}
+    assert alone - free <= set(ASKED), "a new command that asks a model, or needs no store: may a model run it unasked?"
+    assert {"purge", "reset", "quarantine", "config", "export"} <= set(ASKED) <= {*commands(), "remote"}
 
 
 def test_what_a_person_changed_stays_and_ours_goes(scratch: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import wire
+from memctl.context import personal_store
 from memctl.context.project import COMMIT, FOLDER, REMOTE, project_of, remote_name
 from support import golden, ok, run
 
@@ -205,6 +206,16 @@ def test_what_is_no_remote_elsewhere_has_no_name(url: str) -> None:
 
 
 # --- the personal store -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no modes here")
+def test_a_personal_store_that_others_may_replace_is_warned_of(personal: None) -> None:
+    ok("remember", FACT)
+    folder = Path(personal_store()).parent
+    assert "Others may write" not in ok("list").notes
+    folder.chmod(0o777)
+    assert f"chmod go-w {folder}" in ok("list").notes
+    assert ok("hook", "--client", "claude", "session-start", stdin=b"{}").notes == ""
 
 
 def test_one_store_serves_every_folder_and_keeps_projects_apart(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from memctl.retrieve.find import search
 from memctl.store import as_of, database
 from memctl.store.connect import open_read, open_write
 from memctl.store.database import Database
+from memctl.store.documents import passages
+from memctl.store.documents.passages import SourcePosition
 from memctl.store.filters import Filters
 from memctl.store.items import items
 from memctl.store.search import fts, index
@@ -56,8 +58,10 @@ def answers(db: Database, **filters: object) -> list[list[tuple[str, float]]]:
             out.append([(c.id, c.score) for c in found.candidates])
             with db.snapshot():
                 meta = describe(db, found)
-                texts = [(item.id, len(item.content)) for item in items.get_many(db, [c.id for c in found.candidates])]
-            out.append([(meta.strategy, found.total), *((word, 1.0) for word in meta.effective_terms), *texts])
+                shown = [c.id for c in found.candidates]
+                texts = [(item.id, len(item.content)) for item in items.get_many(db, shown)]
+                places = [(f"{i} at", place.position or 0) for i, place in passages.get_positions(db, shown).items()]
+            out.append([(meta.strategy, found.total), *((word, 1.0) for word in meta.effective_terms), *texts, *places])
     return out
 
 
@@ -95,6 +99,7 @@ CHANGES: dict[str, Callable[[Database], object]] = {
     "nothing, after all": _roll_back,
     "another tokenizer": lambda db: fts.rebuild_index(db, "fr"),
     "no index": lambda db: db.run("DROP TABLE memory_items_fts"),
+    "another line": lambda db: passages.set_positions(db, {"MEM-1": SourcePosition(7), "MEM-2": SourcePosition(8)}),
     "uses": lambda db: items.mark_used(db, ["MEM-1", "MEM-2"]),
 }
 

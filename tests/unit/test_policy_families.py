@@ -67,6 +67,15 @@ def test_half_of_further_english_orders_are_found_and_nothing_that_looks_like_th
     assert [row.text for row in further if not row.positive and found(row)] == []
 
 
+@pytest.mark.parametrize(("english", "least"), [(True, 0.55), (False, 0.8)])
+def test_orders_in_words_of_their_own_are_found_and_ordinary_sentences_pass(english: bool, least: float) -> None:
+    own = list(rows("own_words.txt"))
+    for aside in (False, True):
+        hits = [found(row) for row in own if row.positive and row.aside is aside and (row.language == "en") is english]
+        assert sum(hits) >= least * len(hits)
+    assert sum(found(row) for row in own if not row.positive) <= 2
+
+
 def test_english_sentences_with_the_words_of_orders_pass() -> None:
     assert sum(found(row) for row in ENGLISH if not row.positive) <= 4
 

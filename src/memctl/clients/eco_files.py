@@ -24,8 +24,19 @@ _ECO_HOOKS = {"UserPromptSubmit": "eco-hint", "PreToolUse": "eco-nudge"}
 _GUARD_HOOKS = {"PreToolUse": "safety-guard", "PostToolUse": "audit-logger"}
 _OURS_ECO = re.compile(r"memctl\b.*\bhooks (eco-hint|eco-nudge)\b|\beco-(hint|nudge)\.(sh|py)\b")
 _OURS_GUARD = re.compile(r"memctl\b.*\bhooks (safety-guard|audit-logger)\b|\bmemctl_(safety_guard|audit_logger)\.")
-_PERMISSION = "Bash(memctl *)"
-_ALLOWED = ("permissions", "allow")
+#: Commands that a person is asked about, though memctl may be run: there is no way back, or they run other programs,
+#: write where they are told, or change who and what is trusted. Claude Code looks at `ask` before `allow`.
+ASKED = (
+    "ask", "backup", "chat", "config", "export", "init", "loop", "purge", "quarantine", "remote", "reset", "salvage",
+    "serve", "session", "setup", "teardown", "trust", "untrust",
+)  # fmt: skip
+_PERMISSIONS = {
+    ("permissions", "allow"): ["Bash(memctl *)"],
+    ("permissions", "ask"): [
+        "Bash(memctl -*)", "Bash(memctl doctor *--prove*)", "Bash(xargs *memctl*)",
+        *(f"Bash(memctl {name}*)" for name in ASKED),
+    ],
+}  # fmt: skip
 
 
 class EcoWiring(Wiring):
@@ -35,7 +46,7 @@ class EcoWiring(Wiring):
         super().__init__(client("claude"), "local", project, environ, "eco")
 
     def put(self, command: "Sequence[str]", db_root: str, *, force: bool) -> None:
-        """Enter the server, the hooks and the permission; write the configuration, ECO.md and the slash commands."""
+        """Enter the server, the hooks and the permissions; write the configuration, ECO.md and the slash commands."""
         root = os.path.normpath(os.path.join(self.project, os.path.expanduser(db_root)))
         self.put_server([*command, "serve", "--db", os.path.join(root, "memory.db")], force=force)
         self.put_lines(_hooks(), _lines(command, _ECO_HOOKS), _OURS_ECO)
@@ -111,21 +122,26 @@ def texts() -> list[tuple[str, str]]:
 
 
 def _allowed(edit: "FileEdit", text: str) -> str:
-    """The settings with the permission to run memctl."""
+    """The settings with the permission to run memctl, and what a person is asked about before."""
     held = JsonText(text)
-    if not isinstance(there := held.value(_ALLOWED), list) or _PERMISSION not in there:
-        held.append(_ALLOWED, _PERMISSION)
-        edit.made += held.made
+    for keys, rules in _PERMISSIONS.items():
+        there = held.value(keys)
+        for rule in rules:
+            if not isinstance(there, list) or rule not in there:
+                held.append(keys, rule)
+    edit.made += held.made
     return held.text
 
 
 def _disallow(held: JsonText) -> None:
-    there = held.value(_ALLOWED)
-    if isinstance(there, list) and _PERMISSION in there:
-        held.remove(_ALLOWED, there.index(_PERMISSION))
-    for length in (2, 1):
-        if held.value(_ALLOWED[:length]) in ([], {}):
-            held.remove(_ALLOWED[:length])
+    for keys, rules in _PERMISSIONS.items():
+        for rule in rules:
+            there = held.value(keys)
+            if isinstance(there, list) and rule in there:
+                held.remove(keys, there.index(rule))
+        for length in (2, 1):
+            if held.value(keys[:length]) in ([], {}):
+                held.remove(keys[:length])
 
 
 def _ignoring(text: str, line: str) -> str:

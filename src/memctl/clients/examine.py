@@ -7,6 +7,7 @@ from shutil import which
 
 from memctl import errors
 from memctl.annotations import Any, NamedTuple
+from memctl.clients import toml_text
 from memctl.clients.dialects import TELLING
 from memctl.clients.handshake import own_command, shake_hands
 from memctl.clients.known import Client, Scope
@@ -188,23 +189,48 @@ def _is_runnable(line: str) -> bool:
     return bool(words) and which(words[0]) is not None
 
 
+#: How Codex calls our events where it notes what its user trusts.
+_CODEX_EVENTS = {"session-start": "session_start", "prompt": "user_prompt_submit"}
+
+
 def _codex_trust(entry: Entry, environ: Mapping[str, str]) -> Check:
-    """Whether Codex has noted that its user trusts our hooks; it leaves others out without a word."""
-    wiring, hooks = entry.wiring, entry.wiring.client.hooks
-    assert hooks is not None  # noqa: S101 - Codex has hooks
-    path = wiring.place(hooks.places[wiring.scope])[0].path
+    """Whether Codex has noted that its user trusts our hooks as they are; it leaves others out without a word."""
     home = environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
     try:
         with open(os.path.join(home, "config.toml"), encoding="utf-8", errors="replace") as file:
             text = file.read()
-    except OSError:
-        text = ""
-    names = {"session-start": "session_start", "prompt": "user_prompt_submit"}
-    silent = [event for event in entry.hooks if f"{path}:{names[event]}:" not in text]
+        states = {
+            event: {toml_text.string_of(text, ("hooks", "state", key, "trusted_hash")).strip("\"'") == own
+                    for key, own in _codex_keys(entry.wiring, event)}
+            for event in entry.hooks
+        }  # fmt: skip
+    except (OSError, ValueError):
+        states = {event: {False} for event in entry.hooks}
+    silent = [event for event, trusted in states.items() if trusted != {True}]
     if silent:
-        message = "Codex runs hooks only when you trust them, and leaves these out: start codex once, and agree"
+        message = "Codex runs hooks only as you have trusted them, and leaves these out: start codex once, and agree"
         return Check("client_trust", "warn", ",".join(silent), message)
     return Check("client_trust", "pass", "", "Codex has noted that you trust the hooks")
+
+
+def _codex_keys(wiring: Wiring, event: str) -> Iterator[tuple[str, str]]:
+    """Under which key Codex notes the trust in each of our hooks of an event, and the hash that it notes (0.169)."""
+    import json
+    from hashlib import sha256
+
+    hooks, said = wiring.client.hooks, _CODEX_EVENTS[event]
+    assert hooks is not None  # noqa: S101 - Codex has hooks
+    path = wiring.place(hooks.places[wiring.scope])[0].path
+    for number, group in enumerate(wiring.hooks()[hooks.events[event][0]]):
+        inner = group.get("hooks") if isinstance(group, dict) else None
+        for at, one in enumerate(inner if isinstance(inner, list) else ()):
+            if any(map(wiring.is_ours, commands_of(one))):
+                kept = {key: one[key] for key in ("command", "timeout", "type") if key in one}
+                identity = {"event_name": said, "hooks": [{"async": False, **kept}]}
+                if isinstance(group.get("matcher"), str):
+                    identity["matcher"] = group["matcher"]
+                text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+                yield f"{path}:{said}:{number}:{at}", f"sha256:{sha256(text.encode()).hexdigest()}"
 
 
 # --- the proof --------------------------------------------------------------------------------------------------------

@@ -50,6 +50,13 @@ def nearest_store(folder: str, say: "Callable[[str], None] | None" = None) -> st
         here = os.path.dirname(here)
     personal = personal_store()
     if personal and os.path.lexists(personal) and _may_use(personal, "", tell):
+        its_folder = os.path.dirname(personal)
+        if hasattr(os, "geteuid") and os.stat(its_folder).st_mode & 0o022:
+            from shlex import quote
+
+            tell(
+                f"Others may write to the folder of your personal store; chmod go-w {quote(its_folder)} keeps it yours"
+            )
         return personal
     return os.path.join(folder, DEFAULT_STORE)
 

@@ -18,7 +18,7 @@ from operator import or_
 from unicodedata import combining, normalize
 
 from memctl.annotations import NamedTuple
-from memctl.policy import lexicon
+from memctl.policy import lexicon, lexicon_others
 from memctl.policy.rule import lazy_regex
 
 _SPAN = 14  # words between the first concept and any other one
@@ -30,7 +30,10 @@ _WORD_SIZE = 40  # characters of a word that is remembered
 _PARTICLE = 4  # letters of a word that leans on another one
 _KNOWN = 30_000  # words whose concepts are remembered; forgotten all at once when full
 #: Concepts that have tenses and moods: in English a verb must stand where orders stand.
-_VERBS = "forget weaken obey reveal send run ask grant off tell say remember save go put cease merge promote"
+_VERBS = (
+    "forget weaken obey reveal send run ask grant off tell say remember save go put cease merge promote pretend behave "
+    "steal ensure plant deceive"
+)
 #: Of them those that what they are about follows, in English.
 _GOVERNING = "forget weaken reveal ask off tell what remember"
 #: All that an addressed reader may be told to do.
@@ -64,14 +67,23 @@ _LEADS = frozenset(
         "instead", "only", "simply", "so", "or", "not", "don't", "do", "again", "let", "start", "keep", "longer", "you",
     )
 )  # fmt: skip
-_TO_WORDS = "need needs have has required want wants sure instructed asked free told permission allowed"
+_TO_WORDS = (
+    "are obliged obligated ordered bound supposed need needs have has required want wants sure instructed asked free "
+    "told permission allowed"
+)
 _TO = frozenset(_TO_WORDS.split())
+#: "Use the mail tool to send": the order stands behind what it is done with.
+_BY_MEANS = lazy_regex(r"(?:^|[.!?:;,] |\bplease )use (?:the|your|any|an?) [a-z _-]{2,30} to$")
 _ABLE = frozenset(["can", "may", "could", "would", "will"])
 _SUBJECTS = frozenset(["you", "assistant", "agent", "model", "ai"])
 #: Marks before such a verb: these stand right before it, those with a blank between.
 _QUOTES, _MARKS = "\"'(\u201c\u2018\xab", '.!?:;,)]-*>#|\u2014\u2013\u2022"'
 _BEFORE = 48  # characters before a verb that are looked at
 _FULL_LINE = 45  # characters of a line that ends because it is full
+#: What stands around a name by which somebody is called.
+_AROUND_NAME, _COMMAS = " \t\r\n\"'*_>#-`\u201c", ",\uff0c\u3001"
+_END_MARKS = "!.?;\uff01\u3002\uff1b"
+_BEHIND_NAME = ",:\uff0c\uff1a" + _END_MARKS
 #: What denies an English word, and how far around it that stands.
 _DENIED = lazy_regex(r"\b(?:not|never|without|no|cannot|longer|nothing|unnecessary)\b|n't\b")
 _DENIED_BEFORE, _DENIED_AFTER = 32, 0
@@ -111,9 +123,9 @@ class WordMeaning(NamedTuple):
 
 
 #: The bit of each language.
-_TONGUES = {name: 1 << n for n, name in enumerate((*lexicon.SPACED, *lexicon.DENSE))}
+_TONGUES = {name: 1 << n for n, name in enumerate((*lexicon.SPACED, *lexicon_others.DENSE))}
 _EVERY_TONGUE = (1 << len(_TONGUES)) - 1
-_NAMES = {name for table in (*lexicon.SPACED.values(), *lexicon.DENSE.values()) for name in table}
+_NAMES = {name for table in (*lexicon.SPACED.values(), *lexicon_others.DENSE.values()) for name in table}
 #: The bit of each concept; `url` is an address, `act` all that an addressed reader may be told to do.
 _CONCEPTS = {name: 1 << n for n, name in enumerate([*sorted(_NAMES), "url"])}
 _CONCEPTS["act"] = sum(_CONCEPTS[name] for name in _ACT.split())
@@ -183,7 +195,7 @@ class WordMeanings:
                     known, word = (self._stems, first[:-1]) if first.endswith("*") else (self._exact, first)
                     old = known.get(word, (0, 0))
                     known[word] = old[0] | concepts, old[1] | tongues
-        for tongue, table in lexicon.DENSE.items():
+        for tongue, table in lexicon_others.DENSE.items():
             for name, words in table.items():
                 for entry in words.lower().split():
                     said = entry.replace("_", " ")
@@ -293,9 +305,21 @@ class Clause:
                 concepts, tongues = meanings.dense[match.group()]
                 number = bisect_right(starts, match.start()) + count
                 found.append(ClauseWord(concepts, tongues, number, number, *match.span()))
+        if self.concepts & _CALLED:
+            found = [
+                word if self._is_called(word) else word._replace(concepts=word.concepts & ~_CALLED) for word in found
+            ]
         self._words = found
         self.concepts = reduce(or_, [word.concepts for word in found], 0)
         return found
+
+    def _is_called(self, word: ClauseWord) -> bool:
+        """Whether a name stands as one calls by it: first in the clause or behind a comma, and before a mark."""
+        before = self.low[self.start : word.start].strip(_AROUND_NAME)
+        after = self.low[word.end : word.end + 1]
+        if not before:
+            return after in _BEHIND_NAME
+        return before[-1] in _COMMAS and (after in _END_MARKS or word.end >= self.end - 1)  # not an argument of a call
 
 
 class ClauseReader:
@@ -352,6 +376,9 @@ _NEGATION = _CONCEPTS["not"]
 _LEADING = sum(_CONCEPTS[name] for name in ("when", "if_you", "model", "note"))
 _ADDRESSING = _CONCEPTS["note"] | _CONCEPTS["if_you"]
 _SUBORDINATE = _CONCEPTS["when"]
+_CALLED = _CONCEPTS["called"]
+_ADDRESSEE = _CONCEPTS["model"] | _CONCEPTS["note"] | _CONCEPTS["if_you"] | _CONCEPTS["called"]
+_FREE = _CONCEPTS["free"]
 _VERB = sum(_CONCEPTS[name] for name in _VERBS.split())
 _GOVERN = sum(_CONCEPTS[name] for name in _GOVERNING.split())
 
@@ -429,6 +456,9 @@ class OrderMatcher:
         if never & clause.concepts or any(not need.concepts & clause.concepts for need in needs):
             return None  # its phrases go on in another way
         denying = [word for word in words if word.concepts & _NEGATION]
+        if clause.concepts & _FREE:  # "without restrictions" denies nothing
+            free = [word for word in words if word.concepts & _FREE]
+            denying = [word for word in denying if not any(one.start <= word.start < one.end for one in free)]
         addressed = clause.concepts & _SUBORDINATE and any(need.concepts & _ADDRESSING for need in needs)
         for anchor in words:
             if not anchor.concepts & first.concepts or not self._fits(anchor, first, denying):
@@ -478,7 +508,12 @@ class OrderMatcher:
         tongues: int,
     ) -> ClauseWord | None:
         other, reach = (used[-1], _CLOSE) if need.close else (used[0], _SPAN)
-        follows = len(used) == 1 and tongues == _ENGLISH and used[0].concepts & first.concepts & _GOVERN
+        follows = (
+            len(used) == 1
+            and tongues == _ENGLISH
+            and used[0].concepts & first.concepts & _GOVERN
+            and not need.concepts & _ADDRESSEE
+        )
         best, least = None, sys.maxsize
         for word in words:
             if word.concepts & need.concepts and word.tongues & tongues and word not in used:
@@ -509,6 +544,8 @@ def _led(low: str, place: int) -> str:
         return "\n"
     *rest, last = line.split()[-2:]
     if last in _LEADS or last.endswith("ly"):
+        return mark
+    if last == "to" and _BY_MEANS.search(line):
         return mark
     if last == "to" or last in _ABLE:
         return mark if rest and rest[0] in (_TO if last == "to" else _SUBJECTS) else ""

@@ -418,9 +418,9 @@ def fingerprint() -> str:
     """What `version.RULES_VERSION` must say: another word when the rules or the engine judge differently."""
     from hashlib import sha256
 
-    from memctl.policy import lexicon
+    from memctl.policy import lexicon, lexicon_others
 
-    words = (lexicon.ANYWHERE, lexicon.SPACED, lexicon.DENSE)
+    words = (lexicon.ANYWHERE, lexicon.SPACED, lexicon_others.DENSE)
     return f"{_ENGINE}-{sha256(repr((RULES, words)).encode()).hexdigest()[:12]}"
 
 

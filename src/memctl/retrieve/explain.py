@@ -59,7 +59,8 @@ def describe(db: Database, result: SearchResult) -> SearchMeta:
         strategy = "OR_FALLBACK"
     elif terms:
         best = result.candidates[0]
-        exact = index.covered_terms(db, best, terms)
+        found = {term.forms[0][0]: term.rows for term in result.terms if len(term.forms) == 1}
+        exact = index.covered_terms(db, best, terms, found=found)
         missing = [term for term, there in zip(terms, exact, strict=True) if not there]
         if missing and all(index.covered_terms(db, best, missing, prefix=True)):
             strategy = "PREFIX_AND"

@@ -123,7 +123,8 @@ def _weigh(db: Database, result: SearchResult, filters: Filters, weights: Mappin
     head = result.candidates[:WEIGHED]
     if not head:
         return
-    known = index.read_usage(db, [c.id for c in head])
+    with db.snapshot():
+        known = index.read_usage(db, [c.id for c in head])
     today = index.day_number(db, filters.as_of) if filters.as_of else int(ids.now_seconds() // _SECONDS)
     days = weights["recency_days"]
     added: dict[str, Scores] = {}
@@ -205,8 +206,13 @@ class KnownTexts:
         words = marks if probes and marks.bit_count() >= _PROBES else 0
         may_miss = words.bit_count() // 2
         mine = None
-        for size, without, other in self._marks:
-            if least <= size <= most and (words & without).bit_count() <= may_miss and _may_hold(probes, other):
+        alike = [
+            other
+            for size, without, other in self._marks
+            if least <= size <= most and (words & without).bit_count() <= may_miss
+        ]
+        for other in alike:
+            if _may_hold(probes, other):
                 mine = mine or ComparedText(text)
                 its = self._texts[other] = self._texts[other] or ComparedText(other)
                 if mine.is_within(its) and (not self._twins or its.is_within(mine)):

@@ -64,9 +64,7 @@ def guessed_words(found: "SearchResult") -> dict[str, list[str]]:
         return {}
     import re
 
-    shown = {
-        word: None for c in found.candidates for word in re.findall(r"\w+", f"{c.title}\n{c.content}\n{c.tags}".lower())
-    }
+    texts = [f"{c.title}\n{c.content}\n{c.tags}".lower() for c in found.candidates]
     out: dict[str, list[str]] = {}
     for term in (*found.terms, *found.rest):
         instead: dict[str, None] = {}
@@ -74,8 +72,11 @@ def guessed_words(found: "SearchResult") -> dict[str, list[str]]:
             word = expression.strip('"*')
             is_beginning = expression.endswith("*")
             root = word if is_beginning else stem(word).removesuffix("i")  # the index has deploi for deploy
-            meant = [one for one in shown if one.startswith(root) and (is_beginning or len(one) <= len(root) + ENDING)]
-            instead |= {f"{word}…": None} if meant and is_beginning else dict.fromkeys(meant[:1])
+            ending = r"\w*" if is_beginning else rf"\w{{0,{ENDING}}}(?!\w)"
+            one_word = re.compile(rf"(?<!\w)(?=\w{{{len(root)}}}){re.escape(root)}{ending}")
+            meant = next(filter(None, map(one_word.search, texts)), None)
+            if meant:
+                instead[f"{word}…" if is_beginning else meant[0]] = None
         if instead:
             out[term.word] = list(instead)
     return out

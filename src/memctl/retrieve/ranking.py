@@ -105,11 +105,12 @@ def rank(
     result, pool = find_candidates(db, query, filters, limit, count=count, pieces=pieces)
     scores = by_words = result.parts[0][1]
     most = max(pool, limit) if limit >= 0 else sys.maxsize
-    rows = best_rows(scores, most)
+    first = best_rows(scores, max(most, SPREAD))
+    rows = best_rows({row: scores[row] for row in first}, most)
     near = None
     places = index.read_order(db, rows[:PROBE])
     if places and 4 * len(places) >= len(rows[:PROBE]):  # else they have no order
-        near = Neighbours(db, result, filters, documents=all(place.document for place in places.values()))
+        near = Neighbours(db, result, filters, first, documents=all(place.document for place in places.values()))
         result.total += len(near.scores) - len(scores)
         scores = near.scores
     scores = score_times(db, result, scores)
@@ -339,11 +340,12 @@ class Neighbours:
             them speaks for itself
     """
 
-    def __init__(self, db: Database, result: SearchResult, filters: Filters, *, documents: bool) -> None:
+    def __init__(
+        self, db: Database, result: SearchResult, filters: Filters, best: Sequence[int], *, documents: bool
+    ) -> None:
         self.documents = documents
         self.words = words = result.parts[0][1]
-        most = PASSAGES if documents else SPREAD
-        rows = best_rows(words, most)[:most]
+        rows = best[: PASSAGES if documents else SPREAD]
         widened = () if documents else rows[:WIDENED]
         beside = {near for row in widened for near in range(row - len(NEAR), row + len(NEAR) + 1)}
         silent = index.filter_rows(db, filters, beside - words.keys())
@@ -426,7 +428,7 @@ class Neighbours:
             result.add(head, "news", {c.row: -NEWS * c.score for c in placed if kinds[c.row] == "news"})
         programs = [c for c in placed if kinds[c.row] == "program"]
         result.add(head, "definition", self._score_definitions(programs) if programs else {})
-        lists = [c for c in placed if any(sign in c.content for sign in SIGNS)]
+        lists = [c for c in placed if any(map(c.content.__contains__, SIGNS))]
         result.add(head, "contents", self._score_contents(lists, placed) if lists else {})
 
     def _score_definitions(self, programs: Sequence[Candidate]) -> Scores:

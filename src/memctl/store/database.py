@@ -76,7 +76,7 @@ class Database:
         self._cache_sizes: dict[str, int] = {}  # the number of findings of each sort
         self._cached_state: tuple[int, ...] = ()  # the state of the store in which they hold
         self._cache_open = False  # whether they may be used now
-        self.bookkeeping = 0  # rows that this handle changed and that no finding depends on
+        self.bookkeeping = 0  # rows that this handle changed and that no finding depends on any more
         self.trusted = True  # False: somebody else's; what it says of itself does not count (`untrusted`)
         self.store_id = ""  # the random id that it holds, when it was opened to read
         self.tables: frozenset[str] = frozenset()  # those that the file had when it was last looked at
@@ -345,6 +345,11 @@ class Database:
             return {}
         self._cache_sizes[sort] = self._cache_sizes.get(sort, 0) + more
         return self._cache.setdefault(sort, {})
+
+    def forget(self, sort: str) -> None:
+        """Drop what was found of this sort, which this handle has changed."""
+        self._cache.pop(sort, None)
+        self._cache_sizes.pop(sort, None)
 
 
 # --- the full-text index ---------------------------------------------------------------------------------------------

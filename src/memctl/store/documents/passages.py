@@ -31,8 +31,14 @@ def get_positions(db: Database, item_ids: Iterable[str]) -> dict[str, SourcePosi
     """The places of these items; those without one are left out."""
     if "memory_sources" not in db.tables:
         return {}
+    wanted, known = list(item_ids), db.cached("positions")
+    unknown = [item_id for item_id in wanted if item_id not in known]
     sql = "SELECT item_id, position, line_start, line_end, anchor FROM memory_sources WHERE item_id IN (?*)"
-    return {item_id: SourcePosition(*place) for item_id, *place in db.rows(sql, keys=item_ids)}
+    found: dict[str, SourcePosition | None] = dict.fromkeys(unknown)
+    found.update((item_id, SourcePosition(*place)) for item_id, *place in db.rows(sql, keys=unknown))
+    db.cached("positions", len(found)).update(found)
+    found.update((item_id, known[item_id]) for item_id in wanted if item_id in known)
+    return {item_id: place for item_id in wanted if (place := found[item_id]) is not None}
 
 
 def set_positions(db: Database, places: Mapping[str, SourcePosition]) -> None:

@@ -492,6 +492,7 @@ def _add_uses(db: Database, uses: Sequence[Use]) -> None:
         db.run_many(_EVENT, [(event, *use) for event, use in zip(events, said, strict=True)])
         db.run_many(_DROP_OLD_USES, [(item_id, action, USES_KEPT) for action, item_id, *_ in dict.fromkeys(said)])
     db.bookkeeping += db.conn.total_changes - before
+    db.forget("usage")
 
 
 # --- short ids -------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import math
 from collections import namedtuple
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import pairwise
+from itertools import groupby, pairwise
 from operator import attrgetter
 
 from memctl import errors
@@ -113,10 +113,17 @@ def fetch_candidates(db: Database, scores: "dict[int, float]", rows: Iterable[in
 
 def sort_candidates(candidates: list[Candidate]) -> list[Candidate]:
     """Best score first, of equals the newest, then by id."""
+    by_score = attrgetter("score")
+    candidates.sort(key=by_score, reverse=True)
     if len({c.score for c in candidates}) < len(candidates):
-        candidates.sort(key=attrgetter("id"))
-        candidates.sort(key=attrgetter("changed"), reverse=True)
-    candidates.sort(key=attrgetter("score"), reverse=True)
+        at = 0
+        for _, group in groupby(candidates[:], by_score):
+            equals = [*group]
+            if len(equals) > 1:
+                equals.sort(key=attrgetter("id"))
+                equals.sort(key=attrgetter("changed"), reverse=True)
+                candidates[at : at + len(equals)] = equals
+            at += len(equals)
     return candidates
 
 
@@ -332,17 +339,30 @@ def match_strengths(db: Database, expression: str, filters: Filters, rows: int, 
 
 def newest_matches(db: Database, expression: str, filters: Filters, limit: int) -> list[int]:
     """Rowids of the items that match an expression, those stored last first."""
+    known: dict[tuple[str, str, int], list[int]] = db.cached("newest")
+    found = known.get((expression, filters.name, limit))
+    if found is None:
+        found, stay = _find_newest(db, expression, filters, limit)
+        if stay:
+            db.cached("newest", len(found))[expression, filters.name, limit] = found
+    return found
+
+
+def _find_newest(db: Database, expression: str, filters: Filters, limit: int) -> tuple[list[int], bool]:
+    """The same, and whether they go on passing the filters."""
     if _most_pass(db, filters) or (filters.name and not (filters.scopes and has_other_scopes(db, filters.scopes))):
         some = limit + limit // 8
         found = [row[0] for row in db.rows(f"{_MATCHING} ORDER BY rowid DESC LIMIT ?", [expression, some])]
         seen = filter_rows(db, filters, set(found))
         if len(seen) >= limit or len(found) < some:
-            return [row for row in found if row in seen][:limit]
+            stay = filters.name != "" and seen <= _known(db, filters)[True]
+            return [row for row in found if row in seen][:limit], stay
     condition, values = filters.where("i")
     sql = f"SELECT i.rowid, i.expires_at IS NULL FROM {_JOINED} WHERE {FTS} MATCH ? AND {condition}"
     joined = db.rows(f"{sql} ORDER BY {FTS}.rowid DESC LIMIT ?", [expression, *values, limit])
-    _known(db, filters, len(joined))[True].update(row for row, stays in joined if stays)
-    return [row for row, _ in joined]
+    lasting = [row for row, stays in joined if stays]
+    _known(db, filters, len(joined))[True].update(lasting)
+    return [row for row, _ in joined], filters.name != "" and len(lasting) == len(joined)
 
 
 def count_any_match(db: Database, expressions: Sequence[str], filters: Filters) -> int:
@@ -369,8 +389,14 @@ def quote_phrase(words: str) -> str:
     return '"' + words.replace('"', '""') + '"'
 
 
-def covered_terms(db: Database, best: Candidate, terms: Sequence[str], *, prefix: bool = False) -> list[bool]:
-    """For each term, whether the index finds it in this item; with `prefix`, also as the beginning of a word."""
+def covered_terms(
+    db: Database, best: Candidate, terms: Sequence[str], *, prefix: bool = False,
+    found: Mapping[str, Mapping[int, float]] = {},
+) -> list[bool]:  # fmt: skip
+    """For each term, whether the index finds it in this item; with `prefix`, also as the beginning of a word.
+
+    found  what expressions have found already, by rowid
+    """
     text = f" {' '.join(f'{best.title} {best.content}'.lower().split())} "
     out = []
     for term in terms:
@@ -380,8 +406,9 @@ def covered_terms(db: Database, best: Candidate, terms: Sequence[str], *, prefix
         if not held and (is_long_enough_prefix(words) or not prefix):
             expression = quote_phrase(words) + "*" * prefix
             row = best.row or db.value("SELECT rowid FROM memory_items WHERE id = ?", (best.id,))
-            found = count_matches(db, expression, 1) and db.row(f"{_MATCHING} AND rowid = ?", (expression, row))
-            held = bool(found)
+            held = row in found.get(expression, ())
+            if expression not in found and count_matches(db, expression, 1):
+                held = db.row(f"{_MATCHING} AND rowid = ?", (expression, row)) is not None
         out.append(held)
     return out
 
@@ -469,6 +496,8 @@ class ItemUsage(namedtuple("ItemUsage", "made uses used importance fade")):  # n
 
 def read_usage(db: Database, item_ids: Sequence[str]) -> dict[str, ItemUsage]:
     """The usage of these items; those that are gone are left out."""
+    known: dict[str, ItemUsage] = db.cached("usage")
+    unknown = [item_id for item_id in item_ids if item_id not in known]
     matters, fades, join = "NULL", "NULL", ""
     if "memory_importance" in db.tables:
         matters, join = "m.importance", "LEFT JOIN memory_importance AS m ON m.item_id = i.id"
@@ -480,7 +509,9 @@ def read_usage(db: Database, item_ids: Sequence[str]) -> dict[str, ItemUsage]:
         f"{_DAY_OF.format('i.last_used_at')}, {matters}, {fades} FROM memory_items AS i {join} "
         "WHERE i.id IN (?*)"
     )
-    return {item_id: ItemUsage(*life) for item_id, *life in db.rows(sql, keys=item_ids)}
+    found = {item_id: ItemUsage(*life) for item_id, *life in db.rows(sql, keys=unknown)}
+    db.cached("usage", len(found)).update(found)
+    return found | {item_id: known[item_id] for item_id in item_ids if item_id in known}
 
 
 def day_number(db: Database, stamp: str) -> int:

@@ -1,6 +1,6 @@
 """The part of a passage that fits, cut at line or sentence borders, around the lines that speak of the query."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from memctl.text.query import Query, stem
 
@@ -51,9 +51,9 @@ def stems(query: Query) -> list[str]:
     return list(dict.fromkeys(stem(word) for word in (*query.terms, *query.parts, *query.runs)))
 
 
-def cost(lines: Iterable[str], line_cost: int = LINE_COST) -> int:
+def cost(lines: Sequence[str], line_cost: int = LINE_COST) -> int:
     """What lines cost in a block: their characters, indents and line breaks."""
-    return sum(len(line) + line_cost for line in lines)
+    return sum(map(len, lines)) + line_cost * len(lines)
 
 
 def opened(lines: Sequence[str], limit: int, words: Weighed = (), line_cost: int = LINE_COST) -> Excerpt | None:

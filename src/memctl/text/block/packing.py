@@ -340,7 +340,7 @@ def block_entry(item: Any, place: "SourcePosition | None" = None, labels: Labels
         validation=one_line(str(data.get("validation") or "unverified")),
         type=one_line(str(data.get("type") or "note")),
         title=one_line(str(data.get("title", "(untitled)"))),
-        lines=[escaped(line) for line in lines],
+        lines=[line if line.isascii() and line.lstrip()[:1] not in _SUSPECT else escaped(line) for line in lines],
         path=path,
         chunk=chunk,
         span=span,
@@ -374,8 +374,14 @@ def _heading(title: str, lines: Sequence[str], path: str) -> str:
     return parts[-1] if parts else ""
 
 
+_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
+
+
 def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))
+    text = text.casefold()
+    if text.isascii():
+        return text.encode().translate(None, _NO_LETTERS).decode()
+    return "".join(filter(str.isalnum, text))
 
 
 def display_path(path: str, labels: Labels) -> str:
@@ -424,10 +430,7 @@ def escaped(line: str) -> str:
     hyphen is seen or not, as the reader has it: with it as a hyphen, and without it.
     """
     looks: tuple[str, ...] = (line,)
-    if line.isascii():
-        if line.lstrip()[:1] not in _SUSPECT:
-            return line
-    else:
+    if not line.isascii():
         import unicodedata
 
         seen = "".join(
@@ -518,6 +521,10 @@ class Compact(Frame):
         return text, estimate_tokens(text + "\n")
 
 
+#: Marks of a passage's line in a block.
+_MARKS = frozenset(':;>"')
+
+
 def compact_line(p: BlockEntry, day: str = "") -> str:
     """`[a3185e] docs/auth.md:12-19 > Tokens; ltm`, or `[a3185e] 2026-11-20 Auth decision; trust: low (model)`.
 
@@ -532,7 +539,7 @@ def compact_line(p: BlockEntry, day: str = "") -> str:
     facts += p.facts
     if p.path:
         path = p.path
-        if any(mark in path for mark in ':;>"'):  # in JSON's quotes where it could be taken for one of the line's own
+        if not _MARKS.isdisjoint(path):  # in JSON's quotes where it could be taken for one of the line's own
             import json
 
             path = json.dumps(path, ensure_ascii=False)
