@@ -224,6 +224,7 @@ source_kind|string|what kind of source: doc, chat, tool, mixed, web, …
 sources|array|what the model was given, as `path:lines`
 spend|object|`calls`, `tokens_in`, `tokens_out`, `seconds`
 src_id|string|the item that relates to the other one
+stale|array|what became of what it cites, in words
 staleness|object|how old the files are
 standing|string|injectable, raw, quarantined or retracted
 start|string?|the first day
@@ -253,6 +254,8 @@ to_tier|string|the tier now
 tokenizer_changed|boolean|whether the tokenizer is another one
 tokens|integer|tokens of the block
 tokens_used|integer|tokens of the text
+told_items|integer|items that conversations were told unasked
+told_tokens|integer|tokens that telling them took, about
 tools|integer|tools that the server offers
 top_largest|array|the largest files
 topics|array|each topic: `topic`, `words`, `count`, `latest`, `items`
@@ -274,6 +277,7 @@ type|string|what kind of statement it is
 unchanged|array|each item that needed nothing: `id`, `why`
 undone|array|the runs that were taken back
 updated_at|string|when it last changed (ISO 8601, UTC)
+useful_items|integer|those of them that an answer used
 validation|string|unverified, verified, contested, retracted
 value|any|the value
 verified|integer|items that the store calls verified
@@ -284,6 +288,12 @@ weight|number?|what a vector's vote counts
 withheld_items|integer|items that are kept from models
 workspace|object|the workspace
 workspaces|array|the workspaces
+useful.conversations|integer|conversations that were told something
+useful.items|array|each: `id`, `title`, `told`, `used`, `tokens`, `tokens_unused`
+useful.tokens|integer|tokens that telling them took, about
+useful.tokens_unused|integer|those of them that no answer used
+useful.told|integer|items that they were told
+useful.used|integer|those of them that an answer used
 """
 
 #: The same words for a key that means another thing in one command.
@@ -305,6 +315,14 @@ promote.items|array|each item: `id`, `from_tier`, `to_tier`
 promote.released|integer|how many of them were raw
 purge.items|array|each tombstone: `id`, `source_id`, `purged_at`
 quarantine.action|string|release or purge
+session.sessions|array|each session: its fields, and `days_inactive`; of a deletion, the ids
+session.title|string|what it is about
+session.items|array|what was said in it, newest first: `id`, `title`
+session.links|array|each link: `src_id`, `relation`, `dst_id`, `created_at`
+session.created|boolean|whether it was made now
+session.src_id|string|the session that relates to the other one
+session.dst_id|string|the other session
+session.memory_count|integer|how many items were said in it
 session.turns|array|the turns; of a deleted session, how many
 digest.documents|array|each folder: `path`, `files`, `passages`, `updated_at`
 import.quarantined|integer|items that came in and are kept from models

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+from memctl import citing
 from memctl.store import connect, contents
 from memctl.store.documents import corpus, mounts
 from memctl.store.filters import Filters
@@ -104,9 +105,12 @@ class MemoryStore:
 
     @_locked
     def write_item(self, item: MemoryItem, reason: str = "create") -> MemoryItem:
-        """Insert an item, or replace the one with its id; a revision and an event are kept."""
+        """Insert an item, or replace that of its id, and tie it to what it cites; a revision and an event are kept."""
         item.touch()
-        return items.write(self._db, item, reason)
+        with self._db.atomic():
+            written = items.write(self._db, item, reason)
+            citing.cite(self._db, [written])
+        return written
 
     @_locked
     def exists_by_content_hash(self, ch: str) -> bool:
@@ -129,7 +133,11 @@ class MemoryStore:
     @_locked
     def update_item(self, id: str, patch: Mapping[str, Any]) -> MemoryItem | None:
         """Change some fields in one transaction; id, created_at and unknown keys are left alone."""
-        return items.update(self._db, id, patch)
+        with self._db.atomic():
+            changed = items.update(self._db, id, patch)
+            if changed is not None and "content" in patch:
+                citing.cite(self._db, [changed])
+        return changed
 
     @_locked
     def delete_item(self, id: str) -> bool:

@@ -120,6 +120,7 @@ KEYS = (
     Key("recall", "use", float, STRENGTH["use"], "share that an item gains that was used often and lately", 0, 1),
     Key("recall", "importance", float, STRENGTH["importance"], "share that importance 1 gains, and 0 loses", 0, 1),
     Key("recall", "validation", float, STRENGTH["validation"], "share of its score that a retracted item loses", 0, 1),
+    Key("recall", "usefulness", float, STRENGTH["usefulness"], "share that an item gains that answers used", 0, 1),
     Key(
         "embeddings",
         "embedder",
@@ -183,7 +184,7 @@ OF_STRANGERS = {
     "policy.pii_patterns_enabled": HIGHER, "policy.require_provenance_for": MORE,
     "policy.low_confidence_threshold": HIGHER, "policy.rules": MORE,
     "recall.budget_tokens": ANY, "recall.min_coverage": HIGHER, "recall.recency": ANY, "recall.recency_days": ANY,
-    "recall.use": ANY, "recall.importance": ANY, "recall.validation": ANY,
+    "recall.use": ANY, "recall.importance": ANY, "recall.validation": ANY, "recall.usefulness": ANY,
     "ingest.chunk_tokens": ANY, "ingest.max_file_mb": LOWER, "ingest.max_expanded_mb": LOWER,
     "ingest.max_seconds": LOWER, "ingest.max_rows": LOWER,
     "pull.tier": ANY,

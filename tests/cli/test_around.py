@@ -186,6 +186,18 @@ def test_a_letter_decides_at_a_terminal_and_all_of_it_can_be_undone(waiting: dic
     assert entries() == before
 
 
+def test_that_two_are_not_the_same_is_remembered(waiting: dict[str, str]) -> None:
+    command = str(entries("--kind", "duplicate")["duplicate"]["commands"]["b"])  # type: ignore[index]
+    assert command == f"memctl link {waiting['second']} related_to {waiting['first']}"
+    done = run("review", "--kind", "duplicate", stdin="b\n", tty=TERMINAL)
+    assert "1 decided" in done.notes and entries("--kind", "duplicate") == {}
+    third = remember("Invoices of small customers leave the office by mail in the evening")
+    assert third in json.dumps(entries("--kind", "duplicate")["duplicate"]["items"])
+    run("review", "--kind", "duplicate", stdin="b\nb\n", tty=TERMINAL)
+    run("review", "--kind", "duplicate", stdin="b\nb\n", tty=TERMINAL)
+    assert entries("--kind", "duplicate") == {}
+
+
 def test_what_is_skipped_waits_on(waiting: dict[str, str]) -> None:
     before = entries()
     assert "0 decided" in at_terminal("", "r", "", "q").notes

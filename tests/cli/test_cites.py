@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from folders import write
-from memctl import ids
+from memctl import MemoryItem, MemoryStore, ids
 from stores import open_read
 from support import ok, run
 
@@ -218,3 +218,25 @@ def test_other_languages_are_outlined(scratch: Path) -> None:
     remember("`Close` in a.go ends.")
     change(scratch / "a.go", "return p", 'return p + "x"')
     assert states() == {"`Open`": "changed", "`Close`": "fresh"}
+
+
+def test_search_says_what_became_of_what_a_statement_cites(project: Path) -> None:
+    item = remember("The check of tokens is naive: `check`.")
+    said = remember("The check of tokens is old.")
+    before = ids.timestamp()
+    change(project / "src" / "auth.py", "return True", "return 1")
+    ok("sync")
+    rows = {row["id"]: row for row in ok("search", "check of tokens", "--json").json()}
+    assert rows[item]["stale"] == ["cited `check` changed today"] and "stale" not in rows[said]
+    assert "    cited `check` changed today\n" in ok("search", "check of tokens").text
+    assert "changed today" not in ok("search", "check of tokens", "--as-of", before).text
+    ok("verify", item)
+    assert "stale" not in ok("search", "check of tokens", "--json").text
+
+
+def test_what_a_program_writes_is_tied_too(project: Path) -> None:
+    with MemoryStore(".memory/memory.db") as store:
+        item = store.write_item(MemoryItem(content="Tokens are checked by `check`."))
+        assert states() == {"`check`": "fresh"}
+        store.update_item(item.id, {"content": "`Store.close` gives nothing."})
+        assert states() == {"`Store.close`": "fresh"}

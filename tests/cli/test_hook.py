@@ -80,6 +80,18 @@ def test_a_session_is_told_nothing_twice() -> None:
     assert PORT in told("prompt", session_id="two", prompt=ASKED)
 
 
+def test_what_contradicts_an_item_is_told_once() -> None:
+    first = told("prompt", session_id="s", prompt=ASKED)
+    assert PORT in first
+    other = ok("remember", "-q", "The zebra service listens on port 9000, not on another one.").text.strip()
+    assert ok("conflicts", "--json").json()["total"] == 1
+    second = told("prompt", session_id="s", prompt=f"{ASKED} Tell me again.")
+    assert "9000" in second and PORT not in second and "contradicted by" in second
+    assert told("prompt", session_id="s", prompt=f"{ASKED} And again.") == ""
+    both = told("prompt", session_id="other", prompt=ASKED)
+    assert PORT in both and "9000" in both and other[4:8] in both
+
+
 def test_what_the_start_told_no_prompt_tells_again_until_the_session_is_compacted() -> None:
     assert PORT in told("session-start", session_id="s", source="startup")
     assert told("prompt", session_id="s", prompt=ASKED) == ""

@@ -4,14 +4,14 @@ Nothing is changed, and no model is asked: `memctl consolidate --candidates` pri
 answer comes back through `memctl pull`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from memctl import ids
 from memctl.annotations import NamedTuple
 from memctl.store.database import Database
 from memctl.store.filters import Filters
 from memctl.store.items import items
-from memctl.store.items.attributes import get_importance
+from memctl.store.items.attributes import get_importance, links_of_items
 from memctl.text.duplicates import words_of
 from memctl.types import MemoryItem
 
@@ -44,7 +44,7 @@ def find_candidates(db: Database, scope: str) -> TidyCandidates:
     old, idle = (ids.timestamp(ids.now_seconds() - days * 86_400) for days in (_OLD_DAYS, _UNUSED_DAYS))
     unused.sort(key=lambda item: (item.created_at, item.id))
     return TidyCandidates(
-        list(_alike(found))[:MOST_MERGE],
+        list(_alike(found, _linked(db, found)))[:MOST_MERGE],
         [item for item in found if item.tier == "stm" and len(item.content) >= _LONG][:MOST_EXTRACT],
         [item for item in unused if item.created_at <= old][:MOST_OTHERS],
         [item for item in unused if old < item.created_at <= idle][:MOST_OTHERS],
@@ -56,8 +56,13 @@ def _is_settled(item: MemoryItem) -> bool:
     return item.validation == "verified" or item.tier == "ltm" or item.type in ("decision", "constraint", "definition")
 
 
-def _alike(found: Sequence[MemoryItem]) -> Iterator[tuple[float, list[MemoryItem]]]:
-    """Groups of statements that share many of their words, the most alike first."""
+def _linked(db: Database, found: Sequence[MemoryItem]) -> set[frozenset[str]]:
+    """The pairs that somebody has linked: they are two things, however alike they are."""
+    return {frozenset((one.src_id, one.dst_id)) for one in links_of_items(db, [item.id for item in found])}
+
+
+def _alike(found: Sequence[MemoryItem], linked: Container[frozenset[str]]) -> Iterator[tuple[float, list[MemoryItem]]]:
+    """Groups of statements that share many of their words, the most alike first; no two of them are linked."""
     words = [frozenset(word.text for word in words_of(item.content)) for item in found]
     having: dict[str, list[int]] = {}
     for at, some in enumerate(words):
@@ -68,7 +73,8 @@ def _alike(found: Sequence[MemoryItem]) -> Iterator[tuple[float, list[MemoryItem
         near = {other for word in some if len(having[word]) <= _COMMON for other in having[word] if other > at}
         for other in near:
             share = len(some & words[other]) / len(some | words[other])
-            if share >= _ALIKE and found[at].scope == found[other].scope:
+            pair = frozenset((found[at].id, found[other].id))
+            if share >= _ALIKE and found[at].scope == found[other].scope and pair not in linked:
                 pairs.append((-share, at, other))
     taken: dict[int, list[int]] = {}
     groups: list[tuple[float, list[int]]] = []
@@ -78,7 +84,8 @@ def _alike(found: Sequence[MemoryItem]) -> Iterator[tuple[float, list[MemoryItem
             there = []
             groups.append((-share, there))
         for one in (at, other):
-            if one not in taken and len(there) < _GROUP:
+            apart = any(frozenset((found[one].id, found[member].id)) in linked for member in there)
+            if one not in taken and len(there) < _GROUP and not apart:
                 there.append(one)
                 taken[one] = there
     for share, members in groups:

@@ -140,7 +140,7 @@ def recall_block(
         found.total -= len(found.candidates[most:]) if most else 0
         del found.candidates[most or len(found.candidates) :]
         with ctx.db.snapshot():
-            ranked = deliver(retriever, found)
+            ranked = deliver(retriever, found, but=but)
             # What the rules have left out just now does not count: that it has the words would tell what it says.
             matched = found.total - (len(found.candidates) - len(ranked.items))
             frame = Frame() if form.frame == "none" else packing.Compact(header=not form.no_header)
@@ -236,18 +236,24 @@ class Deliverable(NamedTuple):
     known: "dict[str, Any] | None" = None
 
 
-def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False) -> Deliverable:
+def deliver(retriever: Retriever, found: SearchResult, *, near: bool = False, but: Container[str] = ()) -> Deliverable:
     """The candidates that may be given to a model, best first, with what is said around them, as the view shows them.
 
-    What the rules in force have not seen is judged by them before. `near`: see `Labels`.
+    What the rules in force have not seen is judged by them before. `near`: see `Labels`; `but`: ids of items that were
+    given already, and are not given again as what contradicts another.
     """
     terms = [term for term in (*found.terms, *found.rest) if term.whole]
     words = {term.root: found.idf(term) for term in terms} or stems(found.query)
-    return deliver_scored(retriever, {c.id: c.score for c in found.candidates}, words, near=near)
+    return deliver_scored(retriever, {c.id: c.score for c in found.candidates}, words, near=near, but=but)
 
 
 def deliver_scored(
-    retriever: Retriever, scores: Mapping[str, float], words: Weighed, *, near: bool = False
+    retriever: Retriever,
+    scores: Mapping[str, float],
+    words: Weighed,
+    *,
+    near: bool = False,
+    but: Container[str] = (),
 ) -> Deliverable:
     """The same of items with a score each, whatever found them."""
     ctx, redaction = retriever.ctx, retriever.redaction
@@ -267,7 +273,7 @@ def deliver_scored(
     past = retriever.filters.as_of is not None
     against = {} if past or not ctx.db.trusted else find_conflicts(ctx, retriever, records)
     if against:
-        records, scores = _with_other_sides(ctx, records, against, scores)
+        records, scores = _with_other_sides(ctx, records, against, scores, but)
     # The policy is made only for a project that has a part of its own in it.
     own_part = config_mentions(ctx, b'"policy"') and ctx.is_configured("policy")
     rules = events.name_rules(ctx.policy.switches if own_part else "")
@@ -279,7 +285,8 @@ def deliver_scored(
         from memctl.reading import delivery
 
         records, places = delivery.redact_items(redaction, records, places)
-    labels = _tell_conflicts(read_labels(ctx, records, redaction, near=near), records, against)
+    given = stored.get_many(ctx.db, [item_id for item_id in against if item_id in but])
+    labels = _tell_conflicts(read_labels(ctx, records, redaction, near=near), [*records, *given], against)
     known = ctx.db.cached("shown")
     ctx.db.cached("shown", sum([_FINDINGS + len(item.content) // 100 for item in records if item.id not in known]))
     return Deliverable(records, places, words, scores, labels, against, known)
@@ -341,11 +348,18 @@ def find_conflicts(ctx: Context, retriever: Retriever, records: Sequence[MemoryI
 
 
 def _with_other_sides(
-    ctx: Context, records: Sequence[MemoryItem], against: Mapping[str, str], scores: Mapping[str, float]
+    ctx: Context,
+    records: Sequence[MemoryItem],
+    against: Mapping[str, str],
+    scores: Mapping[str, float],
+    but: Container[str],
 ) -> tuple[list[MemoryItem], dict[str, float]]:
-    """The items, each with the one that contradicts it behind it, and their scores: it has the same."""
+    """The items, each with the one that contradicts it (unless it was given) behind it, and their scores: it has the
+    same.
+    """
     known = {item.id: item for item in records}
-    known |= {item.id: item for item in stored.get_many(ctx.db, [i for i in against if i not in known])}
+    wanted = [item_id for item_id in against if item_id not in known and item_id not in but]
+    known |= {item.id: item for item in stored.get_many(ctx.db, wanted)}
     out: dict[str, MemoryItem] = {}
     now = dict(scores)
     for item in records:

@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 
 from memctl import state
-from memctl.annotations import TYPE_CHECKING
+from memctl.annotations import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,26 +36,53 @@ _SECONDS_OF_DAY = 86_400
 _LOOKED_AT = 500
 
 
+class Telling(NamedTuple):
+    """What was given at one event: the mark of the prompt, the tokens of the block, and the ids of items."""
+
+    mark: str
+    tokens: int
+    ids: tuple[str, ...]
+
+
 class SessionMemory:
-    """What a session has been given: the ids of items, and the last prompt. Without a name it keeps nothing."""
+    """What a session has been given: the ids of items, and the last prompt. Without a name it keeps nothing.
+
+    A line of the file is what was given at once: the prompt's mark (`=`), the block's tokens (`+`), the ids; or `!`,
+    behind which the model has nothing of what stands before.
+    """
 
     def __init__(self, client: str, session: str) -> None:
         name = re.sub(r"[^A-Za-z0-9_-]", "_", session)[:100]
         self._folder = os.path.join(state.folder(), "hooks")
         self._path = os.path.join(self._folder, f"{client}-{name}") if name else ""
-        held = state.read(self._path).decode("ascii", "replace").split() if name else []
-        self.given = {word for word in held if not word.startswith("=")}
+        self._held = state.read(self._path).decode("ascii", "replace") if name else ""
+        held = f"\n{self._held}".rpartition("\n!\n")[2].split()
+        self.given = {word for word in held if word[0] not in "=+"}
         self.last_prompt = next((word for word in reversed(held) if word.startswith("=")), "")
 
+    @property
+    def told(self) -> list[Telling]:
+        """All that was given in the session, in order."""
+        out = []
+        for line in self._held.splitlines():
+            words = line.split()
+            if words and words[0].startswith("="):
+                tokens = next((word[1:] for word in words if word.startswith("+")), "")
+                ids = tuple(word for word in words if word[0] not in "=+")
+                out.append(Telling(words[0], int(tokens) if tokens.isdecimal() else 0, ids))
+        return out
+
     def forget(self) -> None:
-        """The conversation was cleared or compacted: the model has none of it any more. Old sessions go with it."""
-        with suppress(OSError):
-            if self._path:
-                os.unlink(self._path)
+        """The conversation was cleared or compacted: the model has none of it any more."""
+        if self.given or self.last_prompt:
+            self._add("!")
         self.given, self.last_prompt = set(), ""
 
-    def keep(self, prompt: str, ids: "Sequence[str]") -> None:
+    def keep(self, prompt: str, ids: "Sequence[str]", tokens: int) -> None:
         """Note what is given now. Where nothing can be written, the next prompt may be told it again."""
+        self._add(" ".join([prompt_mark(prompt), f"+{tokens}", *ids]))
+
+    def _add(self, line: str) -> None:
         if not self._path:
             return
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
@@ -65,7 +92,7 @@ class SessionMemory:
             try:
                 if os.fstat(number).st_size > _MOST:
                     os.ftruncate(number, 0)
-                os.write(number, " ".join([prompt_mark(prompt), *ids, "\n"]).encode("ascii", "replace"))
+                os.write(number, f"{line}\n".encode("ascii", "replace"))
             finally:
                 os.close(number)
 
@@ -139,7 +166,7 @@ def at_start(ctx: "Context", memory: SessionMemory) -> "Block | None":
     worth = attributes.get_importance(ctx.db, [item.id for item in told])
     told.sort(key=lambda item: -worth.get(item.id, attributes.NEUTRAL_IMPORTANCE))
     scores = {item.id: 1 - at / (2 * len(told)) for at, item in enumerate(told)}
-    passages = choose_passages(deliver_scored(retriever, scores, ()), budget)
+    passages = choose_passages(deliver_scored(retriever, scores, (), but=memory.given), budget)
     block = packing.build(passages, packing.Compact(), budget)
     return block if block.text else None
 

@@ -120,9 +120,10 @@ class SearchResult:
     rest        common words that only counted in what the others found
     items       how many items the scopes hold, about
     parts       the name of each reason, and what it added to the scores, by rowid
+    usefulness  of the best that conversations were told, by id, how much that helped (-1 to 1)
     """
 
-    __slots__ = ("candidates", "items", "like", "parts", "query", "rest", "terms", "total")
+    __slots__ = ("candidates", "items", "like", "parts", "query", "rest", "terms", "total", "usefulness")
 
     def __init__(self, query: Query, candidates: list[Candidate], total: int, *, like: bool = False) -> None:
         self.query, self.candidates, self.total, self.like = query, candidates, total, like
@@ -130,11 +131,13 @@ class SearchResult:
         self.rest: list[Term] = []
         self.items = 0
         self.parts: list[tuple[str, Scores]] = []
+        self.usefulness: dict[str, float] = {}
 
     def with_candidates(self, candidates: list[Candidate], total: int) -> "SearchResult":
         """The same search with other candidates."""
         other = SearchResult(self.query, candidates, total, like=self.like)
         other.terms, other.rest, other.items, other.parts = self.terms, self.rest, self.items, self.parts
+        other.usefulness = self.usefulness
         return other
 
     def add(self, head: Iterable[Candidate], reason: str, added: Scores) -> None:

@@ -39,6 +39,8 @@ GUESSED = 0.5
 LEAST_SHARE = 0.43
 #: … and words that weigh this much together: one rare word, or some that are less so.
 LEAST_WEIGHT = 5.0
+#: What it covers counts so much more where answers used the item whenever it was told, and less where they never did.
+MOVED = 0.2
 
 
 # --- in the documented words ------------------------------------------------------------------------------------
@@ -118,7 +120,8 @@ def worth_saying(result: SearchResult) -> bool:
     """Whether there is anything worth giving to somebody who did not ask for it.
 
     Three things decide: what kind of utterance it is (talk of a session is answered by no memory), what share of the
-    question is covered, and how much weight that is. An order is answered where one line says all of its words.
+    question is covered, and how much weight that is; both count a little more for an item that helped before, and less
+    for one that never did. An order is answered where one line says all of its words.
     """
     from memctl.text.utterance import is_chatter, order_words
 
@@ -129,14 +132,15 @@ def worth_saying(result: SearchResult) -> bool:
         return any(all(root in line for root in order) for line in lines)
     if not result.candidates or is_chatter(text):
         return False
-    share, weight = coverage(result)
+    share, weight = coverage(result, result.usefulness)
     return share >= LEAST_SHARE and (weight is None or weight >= LEAST_WEIGHT)
 
 
-def coverage(result: SearchResult) -> tuple[float, float | None]:
+def coverage(result: SearchResult, useful: Mapping[str, float] = {}) -> tuple[float, float | None]:
     """The share of the question's weight that one of the first hits holds, 0 to 1; 1 for a blank question.
 
-    And the weight itself: the summed rarity of the words held; None where words are not weighed.
+    And the weight itself: the summed rarity of the words held; None where words are not weighed. `useful`: by id how
+    much a hit helped before (-1 to 1), which moves both by a fifth at most.
     """
     if result.query.blank:
         return 1.0, None
@@ -154,7 +158,7 @@ def coverage(result: SearchResult) -> tuple[float, float | None]:
         text, held = f"{c.title}\n{c.content}".lower(), 0.0
         for weight, worth, rows, root in weighed:
             held += weight * worth * (root in text if rows is None else c.row in rows)
-        most = max(most, held)
+        most = max(most, held * (1 + MOVED * useful.get(c.id, 0.0)))
     return (most / every if every else 0.0), most
 
 

@@ -117,6 +117,8 @@ def _weigh(db: Database, result: SearchResult, filters: Filters, weights: Mappin
     use         for one that was used a great many times and today: n / (n + 4), halved each `recency_days` days since
     importance  for an item of importance 1; as much less for 0, nothing for the neutral 0.5
     validation  half of it for what is verified, half less for what is contested, all of it less for what is retracted
+    usefulness  for one that answers used in all of very many conversations that were told it; half as much less for one
+                that none used, nothing for one that was never told
 
     What somebody lets fade (`memctl retain`) loses its share a day of the score, whatever the weights.
     """
@@ -142,6 +144,9 @@ def _weigh(db: Database, result: SearchResult, filters: Filters, weights: Mappin
             shares["importance"] = weights["importance"] * (2 * usage.importance - 1)
         if usage.fade is not None and (since := usage.used or usage.made) is not None:
             shares["retention"] = (1 - usage.fade) ** max(0, today - max(since, usage.made or 0)) - 1
+        if usage.told:
+            worth = result.usefulness[c.id] = usage.usefulness
+            shares["usefulness"] = weights["usefulness"] * (worth if worth > 0 else worth / 2)
         shares["validation"] = weights["validation"] * VALIDATED.get(c.validation, 0.0)
         for name, share in shares.items():
             if share and c.row:  # what was found by substring has no row; its score is told whole

@@ -20,7 +20,7 @@ _BESIDE = (
     ("memory_sources", "item_id"), ("memory_withheld", "item_id"), ("memory_importance", "item_id"),
     ("memory_retention", "item_id"), ("memory_citations", "item_id"), ("memory_links", "src_id"),
     ("memory_links", "dst_id"), ("memory_conflicts", "a_id"),
-    ("memory_conflicts", "b_id"), ("memory_session_items", "item_id"),
+    ("memory_conflicts", "b_id"), ("memory_session_items", "item_id"), ("memory_usefulness", "item_id"),
 )  # fmt: skip
 _LOST = "NOT EXISTS (SELECT 1 FROM memory_items AS i WHERE i.id = t.{column})"
 

@@ -27,7 +27,15 @@ _WRITES = re.compile(
 )
 #: Tables of which nothing is noted: logs, the index, what is made anew from the items, and the journal.
 UNNOTED = frozenset(
-    ("memory_events", "memory_embeddings", "memory_fts_state", "memory_items_fts", "memory_runs", "memory_undo")
+    (
+        "memory_events",
+        "memory_embeddings",
+        "memory_fts_state",
+        "memory_items_fts",
+        "memory_runs",
+        "memory_undo",
+        "memory_usefulness",
+    )
 )
 #: Columns whose change alone is no change: table -> columns.
 _BOOKKEEPING = {

@@ -19,6 +19,7 @@ _TABLES = (
     ("memory_importance", "item_id"), ("memory_retention", "item_id"), ("memory_links", "src_id"),
     ("memory_links", "dst_id"), ("memory_citations", "item_id"), ("memory_conflicts", "a_id"),
     ("memory_conflicts", "b_id"), ("memory_session_items", "item_id"),
+    ("memory_usefulness", "item_id"),
 )  # fmt: skip
 
 

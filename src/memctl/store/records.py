@@ -74,6 +74,8 @@ KINDS = (
           "asked_at", "session_id number", "asked_at"),
     _kind("session_item", "memory_session_items", "item_id:id session_id", "item_id session_id"),
     _kind("session_link", "memory_session_links", "src_id dst_id rel created_at", "src_id dst_id rel", "created_at"),
+    _kind("usefulness", "memory_usefulness", "item_id:id session_id tokens:count used judged_at", "item_id session_id",
+          "judged_at"),
     _kind("event", "memory_events", "timestamp action item_id:id? details_json:json content_hash id", "id", "timestamp",
           "NOT (action = 'write' AND json_valid(details_json) "
           "AND json_extract(details_json, '$.reason') IS 'import')"),

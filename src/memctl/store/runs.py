@@ -25,7 +25,7 @@ _SAID_OF_ITEMS = ("items", "importance", "palace_locations", "retention", "withh
 #: Columns of items that go on counting.
 _COUNTED_ON = ("usage_count", "last_used_at")
 #: The parts of an item that an undo of its creation takes along, whatever the journal says of them.
-_BESIDE = ("memory_embeddings", "memory_revisions")
+_BESIDE = ("memory_embeddings", "memory_revisions", "memory_usefulness")
 
 
 class Run(NamedTuple):

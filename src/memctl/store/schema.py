@@ -393,6 +393,19 @@ CREATE TABLE IF NOT EXISTS memory_corpus_files (  -- the documents of a corpus w
 ) WITHOUT ROWID;
 """
 
+#: Migration 11, too: what came of what conversations were told.
+USEFULNESS_TABLE = """
+CREATE TABLE IF NOT EXISTS memory_usefulness (   -- which item a conversation was told unasked, and whether it helped
+    item_id    TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    tokens     INTEGER NOT NULL DEFAULT 0,       -- that it took, about
+    used       TEXT NOT NULL DEFAULT '',         -- how an answer shows that it used it: cited, quoted or said; '': none
+    judged_at  TEXT NOT NULL,
+    PRIMARY KEY (item_id, session_id)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS memctl_usefulness_session ON memory_usefulness(session_id);
+"""
+
 # The index is keyed by the rowid of memory_items, which is no column: a dump that is restored, and VACUUM, number the
 # rows again, from 1 and without gaps. The index keeps the old numbers, so where one changed, the greatest differ. The
 # next insert or delete could make them equal again; before it, the triggers note what they see.

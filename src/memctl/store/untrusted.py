@@ -43,6 +43,7 @@ _HIDDEN_TABLES = (
     "memory_tombstones",
     "memory_turns",
     "memory_undo",
+    "memory_usefulness",
     "memory_workspaces",
     "memory_workspace_options",
 )

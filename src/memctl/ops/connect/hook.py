@@ -99,7 +99,9 @@ def _answer(ctx: Context, client: "Client", event: "Event") -> PlainResult:
         inner.allow(READ)
         told = _context(inner, event, memory)
         if told[1]:
-            memory.keep(event.prompt, told[1])
+            from memctl.text.tokens import estimate_tokens
+
+            memory.keep(event.prompt, told[1], estimate_tokens(told[0]))
     context, ids, settle = told
     text = dialects.answer(client, event.name, context)
     data = {

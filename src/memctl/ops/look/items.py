@@ -15,6 +15,7 @@ from memctl.types import MemoryItem, standing_of
 if TYPE_CHECKING:
     from memctl.store.documents.corpus import DocumentSum
     from memctl.store.documents.passages import SourcePosition
+    from memctl.store.items.usefulness import Usefulness
 
 
 class ShownItem(Result):
@@ -31,8 +32,17 @@ class ShownItem(Result):
         """The item as export writes it: `source`, `withheld` and `importance` where there is something to say."""
         from memctl.lifecycle.jsonl import make_line
 
-        more = {"trust": self.stranger} if self.stranger else {}
+        more: dict[str, Any] = {"trust": self.stranger} if self.stranger else {}
+        if self.usefulness is not None:
+            more["usefulness"] = self.usefulness._asdict()
         return make_line(self.item, self.place, self.withheld, self.importance) | more
+
+    @property
+    def usefulness(self) -> "Usefulness | None":
+        """What came of telling it unasked; None where no conversation was told it."""
+        from memctl.store.items.usefulness import usefulness_of
+
+        return usefulness_of(self.ctx.db, [self.item.id]).get(self.item.id)
 
     @property
     def stranger(self) -> str:
@@ -137,6 +147,12 @@ def _how_long(result: ShownItem) -> str | None:
     return said and ("kept for good" if said.kind == "keep" else f"fades by {said.rate:g} a day")
 
 
+def _how_useful(result: ShownItem) -> str | None:
+    """What came of telling it unasked; None where no conversation was told it."""
+    one = result.usefulness
+    return one and f"used in {one.used} of {_counted(one.told, 'conversation')} that were told it, ~{one.tokens} tokens"
+
+
 def _lines(result: ShownItem) -> Iterator[str]:
     item, place = result.item, result.place
     source = item.provenance
@@ -164,6 +180,7 @@ def _lines(result: ShownItem) -> Iterator[str]:
         ("Created", item.created_at),
         ("Updated", item.updated_at),
         ("Usage", str(item.usage_count)),
+        ("Useful", _how_useful(result)),
         ("Entities", ", ".join(item.entities) or None),
         ("Corpus", item.corpus_id or None),
         ("Superseded", item.superseded_by or None),
@@ -258,7 +275,7 @@ def list_(
     request: Annotated[
         ReadRequest,
         Fields(
-            "tier type scope all_scopes workspace tags since until as_of archived limit",
+            "tier type scope all_scopes workspace tags domain session since until as_of archived limit",
             tier={"mcp_help": None},
             scope={"mcp_default": ..., "mcp_help": None},
             all_scopes={"mcp": True},

@@ -1,7 +1,7 @@
 """Review: what waits for a person's decision, as one queue; decided key by key at a terminal, or by its commands."""
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import combinations, islice
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from memctl.context import Context
@@ -220,12 +220,16 @@ def _keep(ctx: Context, entry: ReviewEntry, key: str) -> bool:
     return items.update(ctx.db, entry.id, {"expires_at": None}, "review") is not None
 
 
-def _let_newest_count(ctx: Context, entry: ReviewEntry, _: str) -> bool:
-    """Let the newest of several statements stand for the others."""
+def _settle_alike(ctx: Context, entry: ReviewEntry, key: str) -> bool:
+    """Let the newest of several statements stand for the others, or link them: then they are different things."""
     from memctl.store.items import attributes
 
     newest, *others = entry.items
     with ctx.db.atomic():
+        for pair in combinations(entry.items, 2) if key == "b" else ():
+            attributes.say_link(ctx.db, *pair, "related_to")
+        if key == "b":
+            return True
         for other in others:
             attributes.supersede(ctx.db, other, newest, "review")
     return True
@@ -298,14 +302,18 @@ def _duplicates(ctx: Context, filters: Filters) -> Iterator[ReviewEntry]:
                 continue
             alike.sort(key=lambda item: (item.created_at, item.id), reverse=True)
             newest, *others = (item.id for item in alike)
-            commands = {"n": f"memctl supersede {others[0]} --by {newest}"}
+            commands = {
+                "n": "; ".join(f"memctl supersede {other} --by {newest}" for other in others),
+                "b": "; ".join(f"memctl link {a} related_to {b}" for a, b in combinations((newest, *others), 2)),
+            }
+            meanings = {"n": "the newest counts", "b": "both are right, and not the same"}
             why = f"may say one thing: {share:.0%} of their words are the same"
-            yield ReviewEntry("duplicate", newest, (newest, *others), why, {"n": "the newest counts"}, commands)
+            yield ReviewEntry("duplicate", newest, (newest, *others), why, meanings, commands)
 
 
 _SOURCES: dict[Kind, Callable[[Context, Filters], Iterator[ReviewEntry]]] = {
     "conflict": _conflicts, "stale": _stale, "held": _held, "proposal": _proposals, "duplicate": _duplicates,
 }  # fmt: skip
 _DOERS: dict[Kind, Callable[[Context, ReviewEntry, str], bool]] = {
-    "conflict": _decide_conflict, "stale": _verify, "held": _release, "proposal": _keep, "duplicate": _let_newest_count,
+    "conflict": _decide_conflict, "stale": _verify, "held": _release, "proposal": _keep, "duplicate": _settle_alike,
 }  # fmt: skip

@@ -195,7 +195,7 @@ def stats(
     """
     from memctl.store import contents
     from memctl.store.documents import corpus
-    from memctl.store.items import items
+    from memctl.store.items import items, usefulness
 
     seen = seen_through(ctx, workspace, Filters(None if scope is None else (scope,)))
     counts = contents.count_contents(ctx.db, seen.scopes, seen.corpus_id)
@@ -207,7 +207,10 @@ def stats(
         tiers, types = items.count_by(ctx.db, said, "tier"), items.count_by(ctx.db, said, "type")
         passages = items.count(ctx.db, seen) - sum(types.values())
         documents = corpus.sum_documents(ctx.db, seen.scopes)
+    told = list(usefulness.list_told(ctx.db, seen).values())
     counts |= {
+        "told_items": len(told), "useful_items": sum(one.used > 0 for one in told),
+        "told_tokens": sum(one.tokens for one in told),
         "statements": counts["total_items"] - passages, "passages": passages, "statements_by_tier": tiers,
         "statements_by_type": types,
     }  # fmt: skip
@@ -241,6 +244,8 @@ def stats_text(result: Stats) -> Iterator[str]:
         yield f"  Made: {n['oldest'][:10]} to {n['newest'][:10]}"
     if n["links"]:
         yield f"  Links: {n['links']}"
+    if n["told_items"]:
+        yield f"  Told unasked: {n['told_items']} items, {n['useful_items']} of them used, ~{n['told_tokens']} tokens"
     yield f"  Embeddings:   {n['embeddings_count']}"
     yield f"  Audit events: {n['events_count']}"
 

@@ -33,6 +33,7 @@ class Hits(Result):
     hidden: dict[str, str]  # ids of items whose words are not shown, and why
     origins: dict[str, Origin]
     guessed: dict[str, list[str]]
+    stale: dict[str, list[str]]  # of statements whose cited text is not as it was: what became of it
     explain: bool
     places: bool
     ctx: Context
@@ -76,6 +77,7 @@ class Hits(Result):
                 continue
             if item is None:
                 row.update(BLANK)
+                row.pop("stale", None)
             elif item is not stored[c.id]:  # shown without a secret
                 preview = item.content[:PREVIEW_CHARS]
                 shown = " ".join(preview.split())[:SNIPPET_CHARS]
@@ -101,6 +103,8 @@ class Hits(Result):
                     "line_start": origin.first, "line_end": origin.last, "created_at": origin.made,
                     "standing": _standing(c, origin),
                 }  # fmt: skip
+            if c.id in self.stale:
+                row["stale"] = self.stale[c.id]
             if self.explain:
                 row["explain"] = _explain_score(c, self.found)
             if c.id in self.hidden:
@@ -138,8 +142,8 @@ def search(
     request: Annotated[
         ReadRequest,
         Fields(
-            "tier type scope all_scopes workspace tags mount since until as_of min_coverage limit places explain "
-            "quarantined redact embedder",
+            "tier type scope all_scopes workspace tags mount domain session since until as_of min_coverage limit "
+            "places explain quarantined redact embedder",
             tier={"mcp": "full"},
             workspace={"mcp": "full"},
             type={"mcp_name": "type_filter", "mcp_help": "only this type"},
@@ -178,6 +182,7 @@ def search(
             guessed = retriever.tell_guesses(found)
             _tell(retriever, query, found, limit)
         origins = find_origins(ctx.db, [c.id for c in found.candidates])
+    stale = _stale(retriever, [i for i, origin in origins.items() if origin.stale and i not in hidden])
     if retriever.redaction is not None:
         from memctl.reading.delivery import redact_candidates
 
@@ -185,14 +190,26 @@ def search(
         redact_candidates(ctx, retriever.redaction, found.candidates)
         shown = {name: c.id for name, c in zip(names, found.candidates, strict=True)}
         hidden = {shown[name]: why for name, why in hidden.items() if name in shown}
+        stale = {shown[name]: said for name, said in stale.items()}
         origins = {shown[name]: origin for name, origin in origins.items()}
         for origin in origins.values():
             origin.source = retriever.redaction.field("source_id", origin.source)
             origin.place = retriever.redaction.text(origin.place)
     return Hits(
-        retriever=retriever, query=query, found=found, hidden=hidden, origins=origins, guessed=guessed, explain=explain,
-        places=places, ctx=ctx, color=ctx.color, trusted=ctx.db.trusted,
+        retriever=retriever, query=query, found=found, hidden=hidden, origins=origins, guessed=guessed, stale=stale,
+        explain=explain, places=places, ctx=ctx, color=ctx.color, trusted=ctx.db.trusted,
     )  # fmt: skip
+
+
+def _stale(retriever: Retriever, item_ids: list[str]) -> dict[str, list[str]]:
+    """What became of what these items cite, in words; nothing of a store as it was once."""
+    if not item_ids or retriever.filters.as_of is not None:
+        return {}
+    from memctl.store.items import citations
+
+    shown = retriever.redaction.text if retriever.redaction is not None else str
+    facts = citations.stale_facts(retriever.ctx.db, item_ids)
+    return {item_id: [shown(one.words) for one in some] for item_id, some in facts.items()}
 
 
 def _tell(retriever: Retriever, query: str, found: SearchResult, limit: int) -> None:
@@ -313,6 +330,8 @@ def _details(hits: Hits, c: Candidate, at: int, line: str) -> Iterator[str]:
     whence = _place(hits, c, at) or _who_and_when(hits, c)
     if whence:
         yield f"    {whence}"
+    for said in hits.stale.get(c.id, ()):
+        yield f"    {one_line(said)}"
     tags = _tags(c)
     if tags:
         yield f"    tags: {', '.join(map(one_line, tags))}"

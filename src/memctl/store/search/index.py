@@ -484,29 +484,43 @@ def decode_varints(data: bytes) -> list[int]:
 _DAY_OF = "CAST(julianday({}) - 2440587.5 AS INTEGER)"
 
 
-class ItemUsage(namedtuple("ItemUsage", "made uses used importance fade")):  # noqa: PYI024 - cheap to import
-    """Of one item the day on which it was made, the number of uses, the day of the last one, its importance, and the
-    share of its strength that it loses a day.
+class ItemUsage(namedtuple("ItemUsage", "made uses used importance fade told helped")):  # noqa: PYI024 - cheap
+    """Of one item the day on which it was made, the number of uses, the day of the last one, its importance, the
+    share of its strength that it loses a day, how many conversations were told it, and in how many an answer used it.
 
     Days are counted from 1970. What is not known, or was never said, is None.
     """
 
     __slots__ = ()
 
+    @property
+    def usefulness(self) -> float:
+        """From -1 (told very often, never used) over 0 (never told) to 1; told six times, half of either at most."""
+        rate: float = (self.helped + BEGUN * USUAL) / (self.told + BEGUN)
+        return rate / USUAL - 1 if rate < USUAL else (rate - USUAL) / (1 - USUAL)
+
+
+#: The share of the conversations that are told an item in which an answer usually uses it; each item is taken to have
+#: had so many of them, with just that share, before the first.
+USUAL, BEGUN = 1 / 3, 6
+
 
 def read_usage(db: Database, item_ids: Sequence[str]) -> dict[str, ItemUsage]:
     """The usage of these items; those that are gone are left out."""
     known: dict[str, ItemUsage] = db.cached("usage")
     unknown = [item_id for item_id in item_ids if item_id not in known]
-    matters, fades, join = "NULL", "NULL", ""
+    matters, fades, told, join = "NULL", "NULL", "0, 0", ""
     if "memory_importance" in db.tables:
         matters, join = "m.importance", "LEFT JOIN memory_importance AS m ON m.item_id = i.id"
     if "memory_retention" in db.tables:
         fades = "iif(r.kind = 'fade', r.rate, NULL)"
         join += " LEFT JOIN memory_retention AS r ON r.item_id = i.id"
+    if "memory_usefulness" in db.tables:
+        of_item = "FROM memory_usefulness AS u WHERE u.item_id = i.id"
+        told = f"(SELECT ifnull(sum(1), 0) {of_item}), (SELECT ifnull(sum(u.used <> ''), 0) {of_item})"
     sql = (
         f"SELECT i.id, {_DAY_OF.format('i.created_at')}, CAST(i.usage_count AS INTEGER), "
-        f"{_DAY_OF.format('i.last_used_at')}, {matters}, {fades} FROM memory_items AS i {join} "
+        f"{_DAY_OF.format('i.last_used_at')}, {matters}, {fades}, {told} FROM memory_items AS i {join} "
         "WHERE i.id IN (?*)"
     )
     found = {item_id: ItemUsage(*life) for item_id, *life in db.rows(sql, keys=unknown)}
