@@ -21,8 +21,8 @@ _ACTIONS = Literal["list", "add", "status", "sync", "log", "verify", "compact", 
 @operation(
     access=CREATE,
     examples=(
-        "memctl remote add home ~/Sync --trust high     # my two machines, through a folder that both have",
-        "memctl remote sync --dry-run                   # what would leave, record by record",
+        "memctl remote add home ~/Sync --trust high  # a folder that both have",
+        "memctl remote sync --dry-run                # what would leave, by record",
         "memctl remote sync",
         "memctl remote status",
         "memctl remote log home                         # who wrote what",
