@@ -93,7 +93,3 @@ def test_the_page_names_each_of_these_options() -> None:
 def test_names_of_other_programs_lead_to_commands() -> None:
     assert {*MEANT.values(), *ALIASES.values()} <= set(commands())
     assert not {*MEANT, *ALIASES} & set(commands())
-
-
-def test_examples_fit_the_width_of_a_help_page() -> None:
-    assert [line for name in commands() for line in load(name).examples if len(line) > 77] == []
