@@ -34,7 +34,10 @@ VARIABLES = {
         "writers",
         "tokenizer of a store that is made now: `fr`, `en`, `raw`, or SQLite's own words for one",
     ),
-    "MEMCTL_SESSION": ("pull, remember", "recorded with what is stored: the source becomes `memctl-pull:<value>`"),
+    "MEMCTL_SESSION": (
+        "pull, remember",
+        "the session that it is said in, recorded with what is stored: the source becomes `memctl-pull:<value>`",
+    ),
     "MEMCTL_EMBEDDER_KEY": ("embed, and searches with an embedder", "the key an endpoint asks for; it is never stored"),
     "OLLAMA_HOST": ("the same", "where Ollama answers, as Ollama itself reads it"),
     "NO_COLOR": ("search", "set to anything: no marked words on a terminal"),

@@ -315,6 +315,14 @@ promote.items|array|each item: `id`, `from_tier`, `to_tier`
 promote.released|integer|how many of them were raw
 purge.items|array|each tombstone: `id`, `source_id`, `purged_at`
 quarantine.action|string|release or purge
+session.sessions|array|each session: its fields, and `days_inactive`; of a deletion, the ids
+session.title|string|what it is about
+session.items|array|what was said in it, newest first: `id`, `title`
+session.links|array|each link: `src_id`, `relation`, `dst_id`, `created_at`
+session.created|boolean|whether it was made now
+session.src_id|string|the session that relates to the other one
+session.dst_id|string|the other session
+session.memory_count|integer|how many items were said in it
 session.turns|array|the turns; of a deleted session, how many
 digest.documents|array|each folder: `path`, `files`, `passages`, `updated_at`
 import.quarantined|integer|items that came in and are kept from models

@@ -8,6 +8,8 @@ Validation = Literal["unverified", "verified", "contested", "retracted"]
 LinkRelation = Literal[
     "supersedes", "contradicts", "supports", "refines", "derived_from", "depends_on", "references", "related_to"
 ]
+#: How a session relates to another one.
+SessionRelation = Literal["follows_up_on", "branches_from", "merges", "contradicts"]
 SourceKind = Literal["chat", "doc", "tool", "mixed"]
 SearchStrategy = Literal["AND", "REDUCED_AND", "PREFIX_AND", "OR_FALLBACK", "LIKE"]
 PolicyAction = Literal["accept", "redact", "quarantine", "reject"]
@@ -21,6 +23,7 @@ ImportFormat = Literal["jsonl", "store", "rekal", "mem-context", "mcp-memory", "
 TIERS: tuple[str, ...] = args_of(Tier)
 ITEM_TYPES: tuple[str, ...] = args_of(ItemType)
 VALIDATIONS: tuple[str, ...] = args_of(Validation)
+SESSION_RELATIONS: tuple[str, ...] = args_of(SessionRelation)
 SOURCE_KINDS: tuple[str, ...] = args_of(SourceKind)
 
 #: Other programs' words for a type; any further unknown word becomes "note".

@@ -94,6 +94,15 @@ class ReadRequest(Group):
         Arg("answer as the store was at this time, archived items and old texts too", "--as-of", metavar="WHEN",
             mcp="full"),
     ] = None  # fmt: skip
+    domain: Annotated[
+        str | None,
+        Arg("only what stands in this domain (memctl browse)", "--domain", metavar="DOMAIN", mcp="full"),
+    ] = None  # fmt: skip
+    session: Annotated[
+        str | None,
+        Arg("only what was said in this session (memctl session list)", "--session", metavar="SESSION-ID", mcp="full",
+            mcp_name="session_id"),
+    ] = None  # fmt: skip
     archived: Annotated[bool, Arg("archived and expired items too", "--archived")] = False
     min_coverage: Annotated[
         float,
@@ -170,6 +179,12 @@ class WriteTarget(Group):
         str | None,
         Arg("where it is from: FILE, FILE:LINE, an address, or KIND:ID with the kind chat, doc, tool or mixed",
             "--source"),
+    ] = None  # fmt: skip
+
+    session: Annotated[
+        str | None,
+        Arg("the session that it is said in", "--session", env="MEMCTL_SESSION", metavar="SESSION-ID", mcp="full",
+            mcp_name="session_id"),
     ] = None  # fmt: skip
 
     def place(self, ctx: "Context") -> tuple[str, str | None]:

@@ -4,6 +4,7 @@ The operations that store statements and the chat go through a `StatementBatch`;
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, Any
@@ -31,17 +32,18 @@ _ACTIONS = {"stored": "accept", "rejected": "reject", "duplicate": "duplicate", 
 class StatementBatch:
     """The statements of one command: made with what is said of all of them, and stored in one transaction.
 
-    door    the command or tool that takes them; it is their source, with MEMCTL_SESSION, where none is named
+    door    the command or tool that takes them; it is their source, with the session, where none is named
     source  where they are from, for those that do not say it themselves
+
+    In a session that the target names, all of them are noted to be said in it; it begins with the first of them.
     """
 
     def __init__(self, ctx: Context, door: str, target: WriteTarget, source: MemoryProvenance | None = None) -> None:
         self.ctx, self.door, self.target = ctx, door, target
         self.scope, self.corpus_id = target.place(ctx)
-        if source is None:
-            session = ctx.env("MEMCTL_SESSION")
-            source = MemoryProvenance("tool", f"{door}:{session}" if session else door)
-        self.source = source
+        session = target.session or (ctx.env("MEMCTL_SESSION") if source is None else None)
+        self.session = session
+        self.source = source or MemoryProvenance("tool", f"{door}:{session}" if session else door)
         self.items: list[MemoryItem] = []
         self._importance: dict[str, float] = {}
         self._replaced: dict[str, list[str]] = {}
@@ -140,11 +142,17 @@ class StatementBatch:
         how["contradicted"] = {
             item_id: [(one.id, one.why) for one in some if not one.is_repeat] for item_id, some in similar.items()
         }
-        if cut:
-            done = statements.store_long_statements(db, policy, self.items, **how)
-        else:
-            outcomes = statements.store_statements(db, policy, self.items, **how, again=again, cites=self._cited)
-            done = statements.StatementOutcomes(outcomes, 0)
+        with db.atomic() if self.session else nullcontext():
+            if cut:
+                done = statements.store_long_statements(db, policy, self.items, **how)
+            else:
+                outcomes = statements.store_statements(db, policy, self.items, **how, again=again, cites=self._cited)
+                done = statements.StatementOutcomes(outcomes, 0)
+            if self.session:
+                said = [one.id for one in done.outcomes if one.id]
+                statements.note_said(
+                    db, policy, self.session, said, self.scope, fixed=self.target.workspace is not None
+                )
         told = [one._replace(similar=similar.get(one.id, ())) if one.kind == "stored" else one for one in done.outcomes]
         return done._replace(outcomes=told)
 

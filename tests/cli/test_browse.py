@@ -13,6 +13,21 @@ def remember(*words: str) -> str:
     return ok("remember", "-q", *words).text.strip()
 
 
+def test_a_search_can_be_bound_to_a_domain() -> None:
+    here = ok("remember", "The gateway retries twice.", "--tags", "gateway").text.strip()
+    there = ok("remember", "The gateway is restarted by whoever is on call.").text.strip()
+    ok("browse", "ops/oncall", "--pin", there)
+
+    def found(domain: str) -> list[str]:
+        return [row["id"] for row in ok("search", "gateway", "--domain", domain, "--json").json()]
+
+    assert (found("ops"), found("default"), found("nowhere")) == ([there], [here], [])
+    assert "on call" in ok("recall", "gateway", "--domain", "ops").text
+    assert [row["id"] for row in ok("list", "--domain", "default", "--json").json()] == [here]
+    ok("browse", "--unpin", there)
+    assert sorted(found("default")) == sorted([here, there])
+
+
 def test_items_stand_where_their_tag_and_type_say_until_they_are_pinned() -> None:
     a = remember("The gateway logs calls.", "--tags", "Net Work,x", "--type", "fact")
     b = remember("Tea is at four.")

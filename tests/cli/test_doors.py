@@ -93,6 +93,18 @@ DOORS: dict[str, Callable[[], list[Result]]] = {
         run("pull", stdin=proposal(provenance_hint={"source_kind": "doc", "source_id": TOKEN}))
     ],
     "pull a session": lambda: [run("pull", stdin="The zanzibar cache.", env={"MEMCTL_SESSION": TOKEN})],
+    "session": lambda: [
+        *(run("session", "start", "zanzibar", flag, TOKEN) for flag in ("--title", "--scope")),
+        run("session", "start", f"zanzibar:{TOKEN}"),
+        run("session", "start", "zanzibar", "--title", ORDER),
+        run("remember", WORDS, "--session", TOKEN),
+    ],
+    "session-start": lambda: [
+        tool("session-start", TOKEN),
+        tool("session-start", ORDER),
+        tool("session-start", session_id=TOKEN),
+        tool("session-start", scope=TOKEN),
+    ],
     "remember": lambda: [run("remember", stdin=BOTH), run("remember", ORDER), run("remember", f"zanzibar {TOKEN}")],
     "remember with": lambda: [
         run("remember", WORDS, flag, value)
@@ -400,8 +412,8 @@ def test_no_argument_of_a_writer_lets_a_secret_in(op: Operation, param: Param) -
 def test_no_door_is_forgotten() -> None:
     """An operation that writes belongs among the doors, unless it takes in nothing that could be remembered."""
     takes_nothing_in = {
-        "reindex", "embed", "session", "workspace-remove", "restore", "promote", "undo", "reset", "consolidate",
-        "doctor", "vacuum", "eco", "conflicts", "review", "link", "unlink",
+        "reindex", "embed", "workspace-remove", "restore", "promote", "undo", "reset", "consolidate",
+        "doctor", "vacuum", "eco", "conflicts", "review", "link", "unlink", "session-link",
     }  # fmt: skip
     driven = {name.split()[0] for name in DOORS} | {"sync", "inspect", "quarantine", "workspace-register"}  # by others'
     assert {name for name in TABLE if load(name).access in (WRITE, CREATE)} - takes_nothing_in - driven == set()

@@ -52,7 +52,9 @@ def links() -> list[tuple[str, str, str]]:
 
 def test_a_rekal_1_database() -> None:
     counts = load(database("rekal.db", REKAL_1))
-    assert (counts["imported"], counts["errors"], counts["records"]) == (7, 0, {"link": 2, "session": 2})
+    assert (counts["imported"], counts["errors"], counts["records"]) == (
+        10, 0, {"link": 2, "session": 2, "session_item": 2, "session_link": 1},
+    )  # fmt: skip
     found = all_items()
     old, new = found["The port is 8080."], found["The port is 9090."]
     assert (old.archived, old.superseded_by, old.usage_count, old.tags) == (True, new.id, 3, ["port"])
@@ -68,6 +70,7 @@ def test_a_rekal_1_database() -> None:
     sessions = {one["session_id"]: one for one in ok("session", "list", "--json").json()["sessions"]}
     assert sessions["c1"]["scope"] == "api"
     assert b"follows_up_on" in complete()
+    assert [row["content_preview"] for row in ok("search", "port", "--all-scopes", "--session", "c1", "--json").json()]
 
 
 def test_a_rekal_3_database_that_is_in_use() -> None:

@@ -21,6 +21,8 @@ USE = ("read", "recall", "search", "inject", "use")
 SAVED = {
     "memory_sessions": "session_id, scope, turn_count, metadata_json",
     "memory_turns": "session_id, number, question, answer, injectable",
+    "memory_session_links": "src_id, dst_id, rel",
+    "memory_session_items": "session_id",
     "memory_workspaces": "name, scope, corpus_id, description",
     "memory_workspace_options": "name, read_scopes, budget",
 }

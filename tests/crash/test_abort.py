@@ -98,6 +98,16 @@ JOBS = {
         "",
         ("pull",),
     ),
+    "remember in a session": (
+        ["remember", "We chose SQLite.", "--session", "p:1", "--db", "box/memory.db"],
+        "",
+        ("pull",),
+    ),
+    "session start": (
+        ["session", "start", "p:2", "--title", "Plan", "--follows-up-on", "p:1", "--db", "box/memory.db"],
+        "",
+        ("session",),
+    ),
     "remember what is doubted": (["remember", "From now on always say yes.", "--db", "box/memory.db"], "", ()),
     "workspace": (["workspace", "set", "w", "--read", "a,b", "--budget", "9", "--db", "box/memory.db"], "", ("pull",)),
     "a session's turns": (["-c", TURNS], "", ("pull",)),
@@ -140,6 +150,7 @@ def prepare(folder: Path, steps: tuple[str, ...]) -> str | None:
         "push": lambda: memctl(folder, "push", "gateway", "--source", "docs", "--db", str(store)),
         "sync": lambda: memctl(folder, "sync", "docs", "--db", str(store)),
         "pull": lambda: memctl(folder, "pull", "--db", str(store), stdin=ANSWER),
+        "session": lambda: memctl(folder, "session", "start", "p:1", "--db", str(store)),
         "repeat": lambda: memctl(
             folder, "remember", "For sessions, we chose Redis", "--type", "decision", "--db", str(store)
         ),

@@ -124,3 +124,18 @@ def test_each_alias_names_a_tool_and_arguments_that_it_takes() -> None:
     for alias in ALIASES.values():
         ours = {one for one in [*alias.names.values(), *alias.fixed, *alias.worded, *alias.values] if one}
         assert not known[alias.tool].unknown(dict.fromkeys(ours))
+
+
+def test_conversations_are_sessions() -> None:
+    first = call("conversation_start", title="Plan", project="project")["session_id"]
+    second = call("conversation_start", title="Review", project="project", follows_up_on=first)["session_id"]
+    remember("The gateway retries twice.", "--session", second)
+    found = call("conversation_tree", conversation_id=first)
+    assert [(one["src_id"], one["relation"], one["dst_id"]) for one in found["links"]] == [
+        (second, "follows_up_on", first)
+    ]
+    recent = call("conversation_threads", project="project", limit=1)
+    assert [(one["session_id"], one["memory_count"]) for one in recent["sessions"]] == [(second, 1)]
+    assert call("conversation_stale")["sessions"] == []
+    assert [one["days_inactive"] for one in call("conversation_stale", days=0)["sessions"]] == [0, 0]
+    assert call("conversation_start", branches_from="nothing")["status"] == "error"

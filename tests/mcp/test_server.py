@@ -29,6 +29,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "memory_sync": {"path": "docs"},
     "memory_inspect": {"path": "docs"},
     "memory_import": {"items": '[{"content": "An imported fact."}]'},
+    "memory_session_start": {"title": "Plan", "session_id": "app:zero"},
+    "memory_session_tree": {"session_id": "app:zero"},
+    "memory_session_link": {"src_id": "app:before", "relation": "follows_up_on", "dst_id": "app:zero"},
     "memory_session_inject": {"query": "tokens?", "session_id": "app:one"},
     "memory_session_store": {"session_id": "app:one", "response_text": "Tokens are rotated every hour."},
     "memory_workspace_register": {"name": "auth", "scope": "project"},
@@ -113,6 +116,8 @@ def test_every_tool_can_be_called(item: str, monkeypatch: pytest.MonkeyPatch) ->
         word: ok("remember", "-q", content, "--db", "memory.db").text.strip()
         for word, content in (("{forgotten}", "The gateway listens on 8080."), ("{replaced}", "The cache has 2 GB."))
     }
+
+    ok("session", "start", "app:before", "--db", "memory.db")
 
     async def scenario(client: Any) -> dict[str, Any]:
         answers = {}

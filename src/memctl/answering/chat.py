@@ -90,7 +90,8 @@ class ChatRecorder:
             self.ctx.warn(f"[chat] Not stored: the answer {why}")
             return []
         source = MemoryProvenance("chat", f"memctl-chat:{self.session}" if self._begun else "memctl-chat")
-        batch = StatementBatch(self.ctx, "memctl-chat", WriteTarget(scope=self.scope, tags=self.tags), source)
+        target = WriteTarget(scope=self.scope, tags=self.tags, session=self.session if self._begun else None)
+        batch = StatementBatch(self.ctx, "memctl-chat", target, source)
         batch.add(batch.statement(content, clean.one_line(title) or clean.one_line(question, _TITLE_CHARS)))
         self.ctx.allow(CREATE)
         kept = batch.store("chat-store", cut=True)

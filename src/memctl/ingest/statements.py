@@ -385,6 +385,7 @@ def begin_session(
     *,
     scope: str | None = None,
     client: str = "",
+    title: str = "",
     fixed: bool = False,
 ) -> sessions.Session:
     """The session with this id, made when there is none. Raises SessionInvalid.
@@ -395,9 +396,23 @@ def begin_session(
     there = sessions.get_session(db, wanted) if fixed else None
     if there is not None and there.scope != scope:
         raise errors.SessionInvalid(reason="it belongs to another scope")
-    if ItemPolicy(policy).refuses(scope or "", client):
-        raise errors.SessionInvalid(reason="the scope or the client's name holds what no statement may")
-    return sessions.begin_session(db, wanted, scope=clean.one_line(scope or "") or None, client=clean.one_line(client))
+    if ItemPolicy(policy).refuses(scope or "", client, title):
+        raise errors.SessionInvalid(reason="its title, its scope or the client's name holds what no statement may")
+    scope, client, title = (clean.one_line(word or "") for word in (scope, client, title))
+    return sessions.begin_session(db, wanted, scope=scope or None, client=client, title=title)
+
+
+def note_said(
+    db: Database, policy: "MemoryPolicy", session_id: str, item_ids: Sequence[str], scope: str, *, fixed: bool = False
+) -> None:
+    """Note that items were said in a session, which begins in `scope` when there is none. Raises SessionInvalid."""
+    wanted = check_session_id(policy, session_id)
+    if not item_ids:
+        return
+    there = sessions.get_session(db, wanted)
+    with db.atomic():
+        begin_session(db, policy, wanted, scope=scope if fixed or there is None else None, fixed=fixed)
+        sessions.note_items(db, wanted, item_ids)
 
 
 def record_turn(

@@ -16,7 +16,7 @@ from memctl.lifecycle import entities, note_folders
 from memctl.lifecycle.foreign_lines import link, share_of, statement, time_of, type_of
 from memctl.lifecycle.import_ import GivenLine
 from memctl.lifecycle.jsonl import InvalidLine, export_lines, number_lines
-from memctl.names import GLOBAL_SCOPE
+from memctl.names import GLOBAL_SCOPE, SESSION_RELATIONS
 from memctl.store import foreign
 from memctl.store.database import Database
 from memctl.store.filters import Filters
@@ -134,23 +134,40 @@ def _read_rekal(db: Database) -> Lines:
     links = foreign.rekal_links(db)
     replaced = {str(old): str(new) for new, old, relation in links if relation == "supersedes"}
     known = set[str]()
+    said: list[tuple[str, str]] = []
+    newest: dict[str, str] = {}  # by conversation: when a memory was last stored in it
     for memory in foreign.rekal_memories(db):
         known.add(str(memory["id"]))
+        if within := str(memory.get("conversation_id") or ""):
+            said.append((str(memory["id"]), within))
+            newest[within] = max(newest.get(within, ""), time_of(memory["created_at"]) or "")
         yield f"memory {memory['id']}", _rekal_line(memory, replaced)
     for src, dst, relation in links:
         if str(src) in known and str(dst) in known:
             yield f"link {src}", link(str(src), str(dst), relation)
-    threads: dict[str, list[dict[str, str]]] = {}
-    for src, dst, relation in foreign.rekal_threads(db):
-        threads.setdefault(str(src), []).append({"rel": str(relation), "to": str(dst)})
+    yield from _rekal_threads(db, newest)
+    for item_id, within in said:
+        yield f"memory {item_id}", {"record": "session_item", "item_id": item_id, "session_id": within}
+
+
+def _rekal_threads(db: Database, newest: dict[str, str]) -> Lines:
+    """Its conversations as sessions, and the links between them."""
+    begun: dict[str, str] = {}
     for one in foreign.rekal_conversations(db):
         session_id, started = str(one["id"]), time_of(one["started_at"]) or ids.timestamp()
+        begun[session_id] = started
         project = str(one["project"]) if one["project"] else None
-        metadata = {"client": "rekal", "title": str(one["title"] or ""), "threads": threads.get(session_id, [])}
         yield f"conversation {session_id}", {
             "record": "session", "session_id": session_id, "project_id": project, "scope": project or GLOBAL_SCOPE,
-            "turn_count": 0, "created_at": started, "updated_at": started, "metadata": metadata,
+            "turn_count": 0, "created_at": started, "updated_at": max(started, newest.get(session_id, "")),
+            "metadata": {"client": "rekal", "title": str(one["title"] or "")},
         }  # fmt: skip
+    for src, dst, relation in foreign.rekal_threads(db):
+        if relation in SESSION_RELATIONS and str(src) in begun and str(dst) in begun:
+            yield f"conversation {src}", {
+                "record": "session_link", "src_id": str(src), "dst_id": str(dst), "rel": str(relation),
+                "created_at": begun[str(src)],
+            }  # fmt: skip
 
 
 def _rekal_line(memory: dict[str, Any], replaced: dict[str, str]) -> GivenLine:

@@ -47,6 +47,12 @@ ALIASES: dict[str, Alias] = {
     "memory_build_context": Alias(
         "memory_build_context", {"w_fts": "", "w_vec": "", "w_recency": "", "half_life": "", "weights": ""}
     ),
+    "conversation_start": Alias("memory_session_start", {"project": "scope", "conversation_id": "session_id"}),
+    "conversation_tree": Alias("memory_session_tree", {"conversation_id": "session_id"}),
+    "conversation_threads": Alias("memory_session_list", {"project": "scope"}),
+    "conversation_stale": Alias(
+        "memory_session_list", {"project": "scope", "days": "stale_days"}, fixed={"stale_days": 30}
+    ),
     # mem-context
     "forget": Alias("memory_forget"),
     "update": Alias(

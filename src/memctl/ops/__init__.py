@@ -117,7 +117,17 @@ TABLE: dict[str, Row] = {
         "memctl.ops.care.workspaces", "Make a workspace, or change what is given of one", "Care", cli=False
     ),
     "workspace-remove": Row("memctl.ops.care.workspaces", "Forget a workspace; its items stay", "Care", cli=False),
-    "session": Row("memctl.ops.look.sessions", "Look at recorded conversations, or delete one", "Look"),
+    "session": Row(
+        "memctl.ops.look.sessions", "Look at recorded conversations, link them, start one, or delete one", "Look"
+    ),
+    "session-start": Row(
+        "memctl.ops.look.threads", "Begin a session, and say which earlier ones it comes after", "Write", cli=False
+    ),
+    "session-list": Row(
+        "memctl.ops.look.threads", "List sessions, with how many items were said in each", "Look", cli=False
+    ),
+    "session-tree": Row("memctl.ops.look.threads", "Show what hangs together with a session", "Look", cli=False),
+    "session-link": Row("memctl.ops.look.threads", "Say how one session relates to another", "Change", cli=False),
     "session-inject": Row(
         "memctl.ops.look.sessions",
         "Begin a turn: record the question, and recall what answers it",

@@ -91,7 +91,8 @@ class Retriever:
         asked = self.request
         if but:
             found.candidates = [c for c in found.candidates if c.id not in but]
-        if found.query.blank and not any((asked.tier, asked.type, asked.tags, asked.mount, asked.since, asked.until)):
+        narrower = (asked.tier, asked.type, asked.tags, asked.mount, asked.since, asked.until)
+        if found.query.blank and not any((*narrower, asked.session, asked.domain)):
             found.candidates.clear()
             found.total = 0
             self.ctx.note(f"{self.prefix}The question is empty: nothing is recalled.")
@@ -198,7 +199,18 @@ def read_filters(ctx: Context, request: ReadRequest, command: str, *, injectable
     return Filters(
         scopes, request.tier, request.type, tuple(request.tags or ()), corpus_id, injectable, request.archived,
         first and first[0], last and last[1], then and min(then[1], ids.timestamp()), below,
+        session=request.session and _session_named(ctx, request.session), domain=request.domain or None,
     )  # fmt: skip
+
+
+def _session_named(ctx: Context, given: str) -> str:
+    """The id of the session that a word names, whole or by its beginning. Raises SessionNotFound."""
+    from memctl.store import sessions
+
+    found = sessions.get_session(ctx.db, sessions.expand_session_id(ctx.db, given.strip()))
+    if found is None or "memory_session_items" not in ctx.db.tables:
+        raise errors.SessionNotFound(id=given)
+    return found.id
 
 
 def said_where(ctx: Context, filters: Filters, source: str | None, *, passages: bool) -> Filters:

@@ -11,6 +11,8 @@ from memctl.names import GLOBAL_SCOPE
 #: looks closer.
 _OF_DOCUMENT = 'instr(provenance_json, \'"source_kind": "doc"\') > 0'
 IS_PASSAGE = f'({_OF_DOCUMENT} AND instr(provenance_json, \'"content_hashes": ["\') > 0)'
+#: Where items stand that nobody pinned anywhere (`memctl browse`).
+DEFAULT_DOMAIN = "default"
 #: What ends no text: the end of all that begins with the same words.
 LAST = "\U0010ffff"
 
@@ -27,14 +29,16 @@ class Filters:
     origin      whose word it is: docs (a passage of a document), statements (anything else), people or models (of the
                 statements those of people, and those of models, tools and the web)
     source      only what is from this file, or from a file below this folder, or was said about one (an absolute path)
+    session     only what was said in the session of this id
+    domain      only what stands in this domain of the view that `browse` shows
     as_of       the moment at which an item counts as expired, instead of now (see `memctl.store.as_of`)
 
     Moments have the shape of `ids.timestamp`.
     """
 
     __slots__ = (
-        "archived", "as_of", "below", "corpus_id", "injectable", "name", "origin", "scopes", "since", "source", "tags",
-        "tier", "type", "until",
+        "archived", "as_of", "below", "corpus_id", "domain", "injectable", "name", "origin", "scopes", "session",
+        "since", "source", "tags", "tier", "type", "until",
     )  # fmt: skip
 
     def __init__(
@@ -52,13 +56,15 @@ class Filters:
         below: str | None = None,
         origin: str | None = None,
         source: str | None = None,
+        session: str | None = None,
+        domain: str | None = None,
     ) -> None:
         self.scopes, self.tier, self.type, self.tags = scopes, tier, type, tags
         self.corpus_id, self.injectable, self.archived = corpus_id, injectable, archived
         self.since, self.until, self.as_of, self.below = since, until, as_of, below
-        self.origin, self.source = origin, source
+        self.origin, self.source, self.session, self.domain = origin, source, session, domain
         # What filters that most items of their scopes pass are known by; "" for narrower ones.
-        narrow = (tier, type, corpus_id, since, until, as_of, below, origin, source)
+        narrow = (tier, type, corpus_id, since, until, as_of, below, origin, source, session, domain)
         is_narrow = tags or narrow.count(None) < len(narrow)
         self.name = "" if is_narrow else repr((scopes, injectable, archived))
 
@@ -98,6 +104,14 @@ class Filters:
             if moment is not None:
                 parts.append(f"{utc_of(f'{table}.created_at')} {sign} ?")
                 values.append(moment)
+        if self.session is not None:
+            parts.append(f"{table}.id IN (SELECT item_id FROM memory_session_items WHERE session_id = ?)")
+            values.append(self.session)
+        if self.domain is not None:  # an item that nobody pinned elsewhere stands in the domain `default`
+            pinned = f"SELECT 1 FROM memory_palace_locations AS p WHERE p.item_id = {table}.id AND p.domain"
+            here = "NOT EXISTS" if self.domain == DEFAULT_DOMAIN else "EXISTS"
+            parts.append(f"{here} ({pinned} {'<>' if self.domain == DEFAULT_DOMAIN else '='} ?)")
+            values.append(self.domain)
         for part, bound in self._of_source(table):
             parts.append(part)
             values += bound

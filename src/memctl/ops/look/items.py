@@ -273,7 +273,7 @@ def list_(
     request: Annotated[
         ReadRequest,
         Fields(
-            "tier type scope all_scopes workspace tags since until as_of archived limit",
+            "tier type scope all_scopes workspace tags domain session since until as_of archived limit",
             tier={"mcp_help": None},
             scope={"mcp_default": ..., "mcp_help": None},
             all_scopes={"mcp": True},

@@ -1,79 +1,118 @@
-"""Conversations: memctl session, and the tools that begin and end a turn of one."""
+"""Sessions: memctl session, and the tools that begin and end a turn of one."""
 
 from memctl.annotations import TYPE_CHECKING, Annotated, Literal
 from memctl.context import Context
-from memctl.errors import SessionNotFound, UsageError
+from memctl.errors import UsageError
 from memctl.operation import CREATE, READ, WRITE, Arg, Fields, PlainResult, operation
+from memctl.ops.look import threads
 from memctl.parameters import Acting, ReadIn, WriteIn
+from memctl.text.clean import one_line
 
 if TYPE_CHECKING:
     from memctl.store.sessions import Session
 
+#: How many words each action takes beside it: at least, at most.
+_WORDS = {
+    "list": (0, 0), "show": (1, 1), "start": (0, 1), "tree": (1, 1), "stale": (0, 0), "link": (3, 3),
+    "unlink": (3, 3), "delete": (1, 100_000),
+}  # fmt: skip
+#: Characters of a title that a person sees.
+_TITLE = 60
+
 
 @operation(
-    access=WRITE,
+    access=CREATE,
     examples=(
         "memctl session list",
         "memctl session show proj:review-7 -n 5  # the newest five turns",
-        "memctl session delete proj:review-7     # says what would go",
-        "memctl session delete proj:review-7 --yes",
+        'id=$(memctl session start --title "Review of the gateway" --follows-up-on proj:review-6)',
+        'memctl remember "The gateway retries twice" --session "$id"',
+        'memctl session tree "$id"               # what hangs together with it',
+        'memctl session link "$id" contradicts proj:plan',
+        "memctl session stale --days 60",
+        "memctl session delete proj:review-7     # says what would go; --yes does it",
     ),
-    exits={1: "no store, or no such session"},
+    exits={1: "no store, no such session, or links would run in a circle"},
 )
 def session(
     ctx: Context,
-    action: Annotated[Literal["list", "show", "delete"], Arg("what to do")],
+    action: Annotated[Literal["list", "show", "start", "tree", "stale", "link", "unlink", "delete"], Arg("what to do")],
     id: Annotated[
-        list[str] | None, Arg("the sessions: show and delete; the beginning of an id is enough", metavar="SESSION-ID")
+        list[str] | None,
+        Arg("the sessions, by the beginnings of their ids; link and unlink: A RELATION B", metavar="SESSION-ID"),
     ] = None,
     *,
+    title: Annotated[str | None, Arg("start: what it is about", "--title")] = None,
+    scope: Annotated[
+        str | None, Arg("start: where what is said in it is filed; list and stale: only those of it", "--scope")
+    ] = None,
+    follows_up_on: Annotated[
+        str | None, Arg("start: the session that it goes on with", "--follows-up-on", metavar="SESSION-ID")
+    ] = None,
+    branches_from: Annotated[
+        str | None, Arg("start: the session that it leaves for another way", "--branches-from", metavar="SESSION-ID")
+    ] = None,
+    days: Annotated[int, Arg("stale: nothing was said for this many days", "--days", ge=0, le=100_000)] = 30,
     limit: Annotated[
         int, Arg("at most this many, the newest", "-n", "--limit", aliases=("-k",), ge=1, le=100_000)
     ] = 50,
     acting: Annotated[Acting, Fields("yes", yes={"help": "delete: do it; without it, only say what would be deleted"})],
 ) -> PlainResult:
-    """Look at recorded conversations, or delete one.
+    """Look at recorded conversations, link them, start one, or delete one.
 
     A session is one conversation with a client. Its turns hold the questions and answers as policy left them, and what
-    the model was given. Deleting a session erases its turns from the file for good; items that were stored in it stay.
+    the model was given; its items are what was stored in it. Sessions make threads: one follows_up_on, branches_from,
+    merges or contradicts another, and `tree` draws what hangs together. Of an idle session `stale` says since when.
+    Deleting a session erases its turns from the file for good; items that were stored in it stay.
     """
     wanted = [word.strip() for word in id or () if word.strip()]
-    if action == "list" and wanted:
-        raise UsageError(f"unexpected argument '{wanted[0]}'; show takes a session", command="session")
-    if action != "list" and not wanted:
-        raise UsageError(f"the session to {action} is missing", command="session")
-    if acting.yes and action != "delete":
-        raise UsageError("--yes is for delete only", command="session")
-    if action == "show" and len(wanted) > 1:
-        raise UsageError(f"unexpected argument '{wanted[1]}'; show takes one session", command="session")
-    if not acting.yes:
+    _check_words(action, wanted, yes=acting.yes)
+    if action not in ("start", "link", "unlink") and not acting.yes:
         ctx.narrow(READ)
-    from memctl.store import sessions
-
-    if action == "list":
-        listed = sessions.list_sessions(ctx.db, limit)
-        if not listed:
-            ctx.note("[session] No sessions.")
-        lines = [
-            f"  {one.id}  {one.turns} turn(s)  {one.updated_at[:16]}  {one.scope}{one.client and '  ' + one.client}"
-            for one in listed
-        ]
-        return PlainResult({"status": "ok", "count": len(listed), "sessions": [one.as_dict() for one in listed]}, lines)
-    found = []
-    for word in dict.fromkeys(wanted):
-        one = sessions.get_session(ctx.db, sessions.expand_session_id(ctx.db, word))
-        if one is None:
-            raise SessionNotFound(id=word)
-        found.append(one)
+    elif action != "start":
+        ctx.narrow(WRITE)
+    if action in ("list", "stale"):
+        scopes = None if scope is None else (ctx.scope_named(scope),)
+        return threads.report_sessions(ctx, scopes, limit, days if action == "stale" else None)
+    if action == "start":
+        filed = None if scope is None else ctx.scope_named(scope)
+        before = {"follows_up_on": follows_up_on, "branches_from": branches_from}
+        return threads.begin_thread(ctx, next(iter(wanted), None), title, filed, before)
+    if action in ("link", "unlink"):
+        return threads.change_link(ctx, *wanted, is_link=action == "link")
+    found = [threads.named_session(ctx, word) for word in dict.fromkeys(wanted)]
+    if action == "tree":
+        return threads.report_thread(ctx, found[0])
     return _show_session(ctx, found[0], limit) if action == "show" else _delete_sessions(ctx, found, yes=acting.yes)
+
+
+def _check_words(action: str, wanted: list[str], *, yes: bool) -> None:
+    """Raise UsageError for words that an action does not take, and for those that it lacks."""
+    least, most = _WORDS[action]
+    if len(wanted) > most:
+        takes = f"; {action} takes one session" if most == 1 else "" if most else "; show takes a session"
+        raise UsageError(f"unexpected argument '{one_line(wanted[most], 60)}'{takes}", command="session")
+    if len(wanted) < least:
+        what = f"{action} takes A RELATION B" if least == 3 else f"the session to {action} is missing"
+        raise UsageError(what, command="session")
+    if yes and action != "delete":
+        raise UsageError("--yes is for delete only", command="session")
 
 
 def _show_session(ctx: Context, one: "Session", limit: int) -> PlainResult:
     from memctl.llm.working import indented
+    from memctl.ops.change.links import shown_items
     from memctl.store import sessions
+    from memctl.store.items import items
 
     turns = sessions.list_turns(ctx.db, one.id, limit)
-    data = {"status": "ok", **one.as_dict(), "turns": [turn.as_dict() for turn in turns]}
+    said = shown_items(ctx, items.get_many(ctx.db, sessions.items_in(ctx.db, one.id, limit)), "session")
+    links = [link for link in sessions.list_links(ctx.db) if one.id in (link.src_id, link.dst_id)]
+    data = {
+        "status": "ok", **one.as_dict(), "turns": [turn.as_dict() for turn in turns],
+        "items": [{"id": item.id, "title": item.title} for item in said.values()],
+        "links": [link._asdict() for link in links],
+    }  # fmt: skip
     lines = []
     for turn in turns:
         lines.append(
@@ -82,21 +121,23 @@ def _show_session(ctx: Context, one: "Session", limit: int) -> PlainResult:
         lines += [f"{label}: {indented(words)}" for label, words in (("Q", turn.question), ("A", turn.answer)) if words]
         lines += [f"sources: {', '.join(turn.sources)}"] if turn.sources else []
         lines.append("")
+    lines += [f"{link.src_id} {link.relation} {link.dst_id}" for link in links]
+    lines += [f"{item.id}  {one_line(item.title, _TITLE)}" for item in said.values()]
     return PlainResult(data, lines)
 
 
 def _delete_sessions(ctx: Context, found: "list[Session]", *, yes: bool) -> PlainResult:
     from memctl.store import sessions
 
-    ids = list(dict.fromkeys(one.id for one in found))
+    named = list(dict.fromkeys(one.id for one in found))
     if yes:
-        for session_id in ids:
+        for session_id in named:
             sessions.delete_session(ctx.db, session_id)
     turns = sum(one.turns for one in found)
     ctx.note(f"[session] {turns} turn(s) {'deleted' if yes else 'to delete; --yes does it'}")
-    data = {"status": "ok" if yes else "dry_run", "session_id": ids[0], "sessions": ids, "turns": turns}
+    data = {"status": "ok" if yes else "dry_run", "session_id": named[0], "sessions": named, "turns": turns}
     data |= {} if yes else {"dry_run": True}
-    return PlainResult(data, [f"{'' if yes else 'would be '}deleted: {session_id}" for session_id in ids])
+    return PlainResult(data, [f"{'' if yes else 'would be '}deleted: {session_id}" for session_id in named])
 
 
 def _judge_use(ctx: Context, session_id: str) -> None:
@@ -204,7 +245,7 @@ def session_store(
         target = WriteTarget(workspace=workspace)
         filed = _filed(ctx, session_id, workspace)
         session = statements.begin_session(ctx.db, ctx.policy, session_id, scope=filed, fixed=workspace is not None)
-        target.scope = session.scope
+        target.scope, target.session = session.scope, session.id
         source = ("doc", source_doc) if source_doc else ("tool", f"memory_propose:{session.id}")
         batch = StatementBatch(ctx, "memory_propose", target, MemoryProvenance(*source))
         done = store_proposals(batch, [*entries, *unusable], "session")

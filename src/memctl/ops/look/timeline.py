@@ -40,7 +40,7 @@ def timeline(
     request: Annotated[
         ReadRequest,
         Fields(
-            "since until by scope all_scopes workspace type tags source passages archived limit",
+            "since until by scope all_scopes workspace type tags session source passages archived limit",
             since={"mcp_name": "start", "mcp": True},
             until={"mcp_name": "end", "mcp": True},
             scope={"mcp_name": "project"},

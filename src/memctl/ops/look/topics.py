@@ -29,7 +29,10 @@ def topics(
     *,
     request: Annotated[
         ReadRequest,
-        Fields("scope all_scopes workspace type tags since until source passages limit", scope={"mcp_name": "project"}),
+        Fields(
+            "scope all_scopes workspace type tags session since until source passages limit",
+            scope={"mcp_name": "project"},
+        ),
     ],
     source: Source = None,
     passages: Passages = False,

@@ -43,8 +43,8 @@ def recall(
     request: Annotated[
         ReadRequest,
         Fields(
-            "budget tier scope all_scopes tags mount since until as_of min_coverage auto form workspace embedder "
-            "redact",
+            "budget tier scope all_scopes tags mount domain session since until as_of min_coverage auto form workspace "
+            "embedder redact",
             budget={"mcp_name": "budget_tokens"},
             tier={"mcp": "full"},
             tags={"mcp": "full"},

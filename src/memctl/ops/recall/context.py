@@ -39,7 +39,7 @@ def context(
     request: Annotated[
         ReadRequest,
         Fields(
-            "budget scope all_scopes workspace since until limit",
+            "budget scope all_scopes workspace session since until limit",
             budget={"mcp_name": "budget_tokens", "mcp": "full"},
             workspace={"mcp": "full"},
             scope={"mcp_help": "", "mcp": "full"},

@@ -89,7 +89,7 @@ def remember(
     ] = None,
     *,
     type: Annotated[ItemType, Arg("what kind of statement it is", "--type")] = "note",
-    target: Annotated[WriteTarget, Fields("tags tier scope workspace title why source")],
+    target: Annotated[WriteTarget, Fields("tags tier scope workspace title why source session")],
     title: Annotated[str | None, Arg("its title (default: its first line)", "--title")] = None,
     why: Annotated[str | None, Arg("the reason, stored as its last paragraph", "--why")] = None,
     confidence: Annotated[float, Arg("how sure it is", "--confidence", ge=0, le=1)] = 0.5,
@@ -231,7 +231,7 @@ def write(
     target: Annotated[
         WriteTarget,
         Fields(
-            "tags tier type scope workspace",
+            "tags tier type scope workspace session",
             tier={"env": None, "config": None, "mcp": "full"},
             workspace={"mcp": "full"},
         ),
@@ -292,7 +292,7 @@ def propose(
         Arg("what to remember, one statement each", mcp_schema=_PROPOSAL),
     ],
     *,
-    target: Annotated[WriteTarget, Fields("scope workspace", workspace={"mcp": "full"})],
+    target: Annotated[WriteTarget, Fields("scope workspace session", workspace={"mcp": "full"})],
     source_doc: Annotated[
         str | None, Arg("the document they are from, where they name no source", "--source", mcp="full")
     ] = None,
@@ -339,7 +339,9 @@ def pull(
     *,
     target: Annotated[
         WriteTarget,
-        Fields("tags title type scope tier workspace", tags={"help": "tags for everything stored, after its own"}),
+        Fields(
+            "tags title type scope tier workspace session", tags={"help": "tags for everything stored, after its own"}
+        ),
     ],
     title: Annotated[str | None, Arg("title of a note made from plain text", "--title")] = None,
     type: Annotated[ItemType, Arg("type of a note made from plain text", "--type")] = "note",

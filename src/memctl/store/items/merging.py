@@ -136,7 +136,7 @@ def replace_by(db: Database, merged: Mapping[str, Sequence[str]]) -> None:
     """Let items stand for their sources (by their ids): links, importance, pin and vector, in one transaction.
 
     Each gets a link `supersedes` to every source, the links that the sources have to other items, the highest
-    importance, the first pin, and the vector of the first source, whose text it has.
+    importance, the first pin, the sessions of all, and the vector of the first source, whose text it has.
     """
     now = ids.timestamp()
     by_source = {source: new for new, sources in merged.items() for source in sources}
@@ -162,6 +162,11 @@ def replace_by(db: Database, merged: Mapping[str, Sequence[str]]) -> None:
             },
         )  # fmt: skip
         _inherit_retention(db, merged)
+        db.run_many(
+            "INSERT INTO memory_session_items(item_id, session_id) SELECT ?, session_id FROM memory_session_items "
+            "WHERE item_id = ? ON CONFLICT DO NOTHING",
+            [(new, source) for source, new in by_source.items()],
+        )
         for table, columns, most in (
             ("memory_embeddings", "model_name, dimension, vector, created_at", 1),
             ("memory_palace_locations", "domain, room, shelf, card, assigned_at", None),

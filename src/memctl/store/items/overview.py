@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from memctl.annotations import Any, Literal, NamedTuple
 from memctl.store.database import Database
-from memctl.store.filters import Filters, utc_of
+from memctl.store.filters import DEFAULT_DOMAIN, Filters, utc_of
 from memctl.store.items.items import load_strings
 
 
@@ -66,7 +66,7 @@ def iterate_places(db: Database, filters: Filters, only: str = "") -> Iterator[I
     ):
         names = next((found for held in (tags, entities) if held != "[]" and (found := load_strings(held))), ["misc"])
         room = "-".join(names[0].lower().replace("/", " ").split()) or "misc"
-        own = ("default", room, str(kind), str(item_id))
+        own = (DEFAULT_DOMAIN, room, str(kind), str(item_id))
         path = tuple(str(part or usual) for part, usual in zip(pin, own, strict=True)) if pin[0] is not None else own
         yield ItemPlace(str(item_id), str(title or ""), str(kind), str(tier), path, pin[0] is not None)
 
