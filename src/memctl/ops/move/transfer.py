@@ -138,11 +138,7 @@ def export(
     ] = False,
     format: Annotated[
         ExportFormat,
-        Arg(
-            "JSON lines, notes in a folder, lines of the reference MCP server, or a rules file for AI clients",
-            "--format",
-            mcp=False,
-        ),
+        Arg("JSON lines, notes in a folder, lines for another MCP server, or rules", "--format", mcp=False),
     ] = "jsonl",
     output: Annotated[
         str | None,
@@ -195,8 +191,7 @@ def export(
     lines = export_lines(ctx.db, filters, view, _first_moment(since), complete=complete)
     answer = Exported(_ctx=ctx, _lines=islice(lines, offset, None), _offset=offset)
     if format == "rules":
-        with closing(lines):
-            return _write_rules(ctx, answer)
+        return _write_rules(ctx, answer)
     if format == "mcp-memory":
         answer._shape = partial(_make_entities, ctx.db, view)
     if output is None:
