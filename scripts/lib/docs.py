@@ -16,6 +16,7 @@ import memctl
 from memctl import config, errors
 from memctl.operation import Operation
 from memctl.ops import GROUPS, TABLE, commands
+from memctl.remote import problems
 from memctl.store import schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,7 +88,7 @@ def cli_page() -> Iterator[str]:
 
 def all_errors() -> Iterator[type[errors.MemctlError]]:
     """Every class of the error tree, in the order of the file."""
-    kinds = (kind for kind in vars(errors).values() if isinstance(kind, type))
+    kinds = (kind for kind in (vars(errors) | vars(problems)).values() if isinstance(kind, type))
     yield from (kind for kind in kinds if issubclass(kind, errors.MemctlError))
 
 

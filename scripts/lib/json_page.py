@@ -300,6 +300,15 @@ useful.used|integer|those of them that an answer used
 _OTHERWISE = """
 browse.entries|array|what is there: `name`, `count`; cards: `id`, `title`, `type`, `tier`, `path`, `pinned`
 entities.counts|object|how many there are, by kind
+remote.remotes|array|each: `name` and what is told of it; of a sync the counts, `waits`, `problems`, `leaves`
+remote.replica|string|the name by which this store writes there
+remote.read_only|boolean|whether it is only read
+remote.scopes|object|the scopes here, and what they are called there
+remote.url|string|where it is
+remote.entries|array|each: `at`, `who`, `what`, `id`, `title`
+remote.logs|array|each log there: `scope`, `records`; of a check also `replica`, `who`, `segments`, `problem`
+remote.dry_run|boolean|whether nothing was written
+remote.run|string|what `undo` takes back
 graph.counts|object|how many edges there are, by kind
 topics.items|integer|items that were looked at
 timeline.items|array|the newest items

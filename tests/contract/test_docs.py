@@ -160,6 +160,7 @@ JSON_OF = {
     "topics": "topics",
     "entities": "entities",
     "graph": "graph",
+    "remote": "remote list",
     "conflicts": "conflicts --scan",
     "resolve": "resolve {conflict} both",
     "link": "link {said} supports {id}",

@@ -19,7 +19,7 @@ FLOORS = (
     {"text", "policy"},
     {"extract", "store"},
     {"item_policy", "citing"},
-    {"retrieve", "ingest", "lifecycle", "llm", "clients"},
+    {"retrieve", "ingest", "lifecycle", "llm", "clients", "remote"},
     {"capture"},
     {"operation"},
     {"parameters", "context"},

@@ -208,6 +208,17 @@ TABLE: dict[str, Row] = {
         "Read items from an export or another memory, checked one by one",
         "Move",
     ),
+    "remote": Row(
+        "memctl.ops.move.remote",
+        "Share statements with other machines, through a folder that all of them have",
+        "Move",
+    ),
+    "remote-status": Row(
+        "memctl.ops.move.remote",
+        "Say with which machines the memory is shared, without asking them",
+        "Move",
+        cli=False,
+    ),
     "scan": Row("memctl.ops.care.policy", "Report what policy finds in files, or in the store", "Care"),
     "policy": Row("memctl.ops.care.policy", "Show the rules, try them on a text, or explain one", "Care"),
     "purge": Row(

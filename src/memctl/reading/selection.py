@@ -41,12 +41,22 @@ def named_items(ctx: Context, given: Sequence[str], command: str) -> list[Memory
     known = {item.id: item for item in stored.get_many(ctx.db, whole)}
     for word in whole:
         if word not in known:
-            whole[word] = stored.expand_id(ctx.db, word)
+            whole[word] = _whole_id(ctx, word)
     known |= {item.id: item for item in stored.get_many(ctx.db, [i for i in whole.values() if i not in known])}
     for word, item_id in whole.items():
         if item_id not in known:
             raise errors.ItemNotFound(id=one_line(word, _TITLE))
     return [known[item_id] for item_id in dict.fromkeys(whole.values())]
+
+
+def _whole_id(ctx: Context, word: str) -> str:
+    """The id that a word stands for: shortened, or what an item here is called on another machine."""
+    item_id = stored.expand_id(ctx.db, word)
+    if item_id == word and "memctl_remotes" in ctx.db.tables:
+        from memctl.store.remotes import follow_alias
+
+        item_id = follow_alias(ctx.db, word)
+    return item_id
 
 
 def select_items(

@@ -40,13 +40,15 @@ _SUPER = bytes.fromhex("d9d505f920a163d7")
 TRIGGERS = frozenset(
     (
         "memory_items_fts_ai", "memory_items_fts_bd", "memory_items_fts_bu", "memory_items_fts_au",
-        "memctl_first_revision_bu", "memctl_first_revision_bi", "memctl_fts_bi", "memctl_fts_bu",
+        "memctl_first_revision_bu", "memctl_first_revision_bi", "memctl_fts_bi", "memctl_fts_bu", "memctl_dirty_ai",
+        "memctl_dirty_au", "memctl_dirty_ad", "memctl_dirty_link_ai", "memctl_dirty_link_ad",
+        "memctl_dirty_importance_ai", "memctl_dirty_importance_au", "memctl_dirty_importance_ad",
     )
 )  # fmt: skip
 _NAMES = ", ".join(f"'{name}'" for name in sorted(TRIGGERS))
 _ODD = (
     "SELECT type, name FROM sqlite_master WHERE type = 'view' OR (type = 'trigger' AND "
-    f"(name NOT IN ({_NAMES}) OR tbl_name <> 'memory_items')) LIMIT 1"
+    f"(name NOT IN ({_NAMES}) OR tbl_name NOT IN ('memory_items', 'memory_links', 'memory_importance'))) LIMIT 1"
 )
 #: Columns of ours must hold what was put there.
 _COMPUTED = (
@@ -379,6 +381,27 @@ CREATE TRIGGER memory_items_fts_au AFTER UPDATE ON memory_items BEGIN
 END;
 """
 
+_STATED = (
+    "tier, type, title, content, tags, entities, links_json, provenance_json, confidence, validation, scope, "
+    "expires_at, superseded_by, archived, injectable"
+)
+#: Made by the first `remote add`: they note which items changed. Not use counts nor `updated_at`: they say nothing.
+#: `DO NOTHING` holds under another program's REPLACE, too.
+DIRTY_TRIGGERS = "".join(
+    f"CREATE TRIGGER IF NOT EXISTS memctl_dirty_{name} AFTER {when} BEGIN INSERT INTO memctl_dirty(item_id) "
+    f"VALUES ({column}) ON CONFLICT DO NOTHING; END;\n"
+    for name, when, column in (
+        ("ai", "INSERT ON memory_items", "new.id"),
+        ("au", f"UPDATE OF {_STATED} ON memory_items", "new.id"),
+        ("ad", "DELETE ON memory_items", "old.id"),
+        ("link_ai", "INSERT ON memory_links", "new.src_id"),
+        ("link_ad", "DELETE ON memory_links", "old.src_id"),
+        ("importance_ai", "INSERT ON memory_importance", "new.item_id"),
+        ("importance_au", "UPDATE ON memory_importance", "new.item_id"),
+        ("importance_ad", "DELETE ON memory_importance", "old.item_id"),
+    )
+)
+
 
 def check_triggers(db: Database) -> None:
     """Refuse triggers of ours that do not say what ours say. Raises StoreUnsafe.
@@ -388,7 +411,7 @@ def check_triggers(db: Database) -> None:
     from memctl.store import schema
 
     unpaired = schema.without_pairs(schema.FTS_TRIGGERS)
-    scripts = (schema.FTS_TRIGGERS, unpaired, schema.REVISION_TRIGGERS, OLDER_TRIGGERS)
+    scripts = (schema.FTS_TRIGGERS, unpaired, schema.REVISION_TRIGGERS, OLDER_TRIGGERS, DIRTY_TRIGGERS)
     ours = [("", sql) for script in scripts for sql in schema.STATEMENT.findall(script)]
     known = set[str]()
     for name, sql in [*ours, *db.rows("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")]:

@@ -111,6 +111,7 @@ def _count_all_kinds(db: Database) -> list[Any]:
 
 def reset_store(db: Database, *, preserve_mounts: bool, dry_run: bool) -> dict[str, Any]:
     """Delete every item and what hangs on it; returns how many rows of each table went (or would go)."""
+    from memctl.store import remotes
     from memctl.store.items import events  # what only counts needs none of these
     from memctl.store.journal import for_good
     from memctl.store.quarantine import erase_traces, overwrite_deleted
@@ -121,6 +122,8 @@ def reset_store(db: Database, *, preserve_mounts: bool, dry_run: bool) -> dict[s
     with db.snapshot() if dry_run else for_good(db, ()):
         counts: dict[str, Any] = {t: int(db.value(f"SELECT count(*) FROM {t}")) for t in tables}
         if not dry_run:
+            if remotes.are_there(db):  # no purge: others keep what they have
+                remotes.drop_all(db)
             for table in tables:
                 db.run(f"DELETE FROM {table}")
             cleared = [t for t, n in counts.items() if n]

@@ -116,6 +116,7 @@ def release(db: Database, held: Mapping[str, Standing], reason: str) -> None:
             item = items.update(db, item_id, {"injectable": True, "expires_at": None}, "release")
             db.run("DELETE FROM memory_withheld WHERE item_id = ?", (item_id,))
             record_release(db, item_id, reason, standing.rules, item.content_hash if item else "")
+        _intend(db, held, "release")
 
 
 def record_release(db: Database, item_id: str, reason: str, rules: Iterable[str], content_hash: str) -> None:
@@ -143,8 +144,17 @@ def purge(db: Database, item_ids: Sequence[str], reason: str, *, bury: bool = Fa
         events.drop_reasons(db, item_ids)
         for item_id in item_ids:
             events.log(db, "purge", item_id, {"reason": reason})
+        _intend(db, item_ids, "purge")
     erase_traces(db)
     return len(going)
+
+
+def _intend(db: Database, item_ids: Iterable[str], kind: str) -> None:
+    """Tell the remotes, if there are any, what a person decided."""
+    if "memctl_remotes" in db.tables:
+        from memctl.store import remotes
+
+        remotes.intend(db, item_ids, kind)
 
 
 def overwrite_deleted(db: Database) -> None:

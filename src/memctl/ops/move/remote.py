@@ -1,0 +1,324 @@
+"""memctl remote: one memory on many machines."""
+
+from collections.abc import Iterator
+
+from memctl import errors, ids
+from memctl.annotations import TYPE_CHECKING, Annotated, Any, Literal
+from memctl.context import Context
+from memctl.names import DEFAULT_SCOPE
+from memctl.operation import CREATE, READ, WRITE, Arg, PlainResult, operation
+from memctl.text.clean import one_line
+
+if TYPE_CHECKING:
+    from memctl.remote.exchange import Exchanged, RemoteExchange
+    from memctl.store.remotes import Remote
+
+#: Characters of a name, of a title in a line; entries of `remote log` and of lists in an answer.
+_NAME, _TITLE, _MOST = 40, 60, 100
+_ACTIONS = Literal["list", "add", "status", "sync", "log", "verify", "compact", "remove"]
+
+
+@operation(
+    access=CREATE,
+    examples=(
+        "memctl remote add home ~/Sync --trust high     # my two machines, through a folder that both have",
+        "memctl remote sync --dry-run                   # what would leave, record by record",
+        "memctl remote sync",
+        "memctl remote status",
+        "memctl remote log home                         # who wrote what",
+    ),
+    exits={1: "no such remote, it cannot be reached, or others took away so much that a person must agree (--yes)"},
+)
+def remote(
+    ctx: Context,
+    action: Annotated[_ACTIONS, Arg("what to do")] = "list",
+    name: Annotated[str | None, Arg("which remote (sync, status: all of them)", metavar="NAME")] = None,
+    url: Annotated[str | None, Arg("add: where it is", metavar="URL")] = None,
+    *,
+    scope: Annotated[
+        list[str] | None,
+        Arg(
+            "add: a scope that is shared, and what it is called there (default: this project's)",
+            "--scope",
+            metavar="LOCAL[=REMOTE]",
+            comma=True,
+        ),
+    ] = None,
+    trust: Annotated[
+        Literal["low", "medium", "high"],
+        Arg("add: how far the word of others goes; high only for machines of your own", "--trust"),
+    ] = "medium",
+    read_only: Annotated[bool, Arg("add: only read, send nothing", "--read-only")] = False,
+    dry_run: Annotated[bool, Arg("sync: only print what would leave", "--dry-run")] = False,
+    watch: Annotated[bool, Arg("sync: go on, once a minute, until it is stopped", "--watch")] = False,
+    yes: Annotated[bool, Arg("sync: take over what others removed, however much it is", "--yes")] = False,
+    limit: Annotated[
+        int, Arg("log: at most this many entries", "-n", "--limit", ge=1, le=10_000, aliases=("-k",))
+    ] = 20,
+) -> PlainResult:
+    """Share statements with other machines, through a folder that all of them have.
+
+    What travels is the statements of the scopes that are named, never passages of documents, nor what policy holds
+    back. What comes is judged by this store's policy, and stands under its author's name. Who changes the same text at
+    the same time is told so (memctl conflicts): nothing is lost. `compact` shortens what this machine has written
+    there; `verify` reads all logs anew and checks that nobody has changed or cut them. memctl docs remote has recipes.
+    """
+    _refuse_misplaced(action, name, url, dry_run=dry_run, watch=watch, yes=yes, adds=bool(scope) or read_only)
+    if action != "add":
+        ctx.narrow(READ if action in ("list", "status", "log", "verify") else WRITE)
+    if action == "add":
+        return _add(ctx, name or "", url or "", scope or [DEFAULT_SCOPE], trust, read_only=read_only)
+    chosen = _chosen(ctx, name)
+    if action == "sync":
+        return _sync(ctx, chosen, dry_run=dry_run, watch=watch, yes=yes)
+    if action == "remove":
+        return _remove(ctx, chosen[0])
+    if action == "log":
+        return _log(ctx, chosen[0], limit)
+    if action == "verify":
+        return _verify(ctx, chosen[0])
+    return _compact(ctx, chosen[0]) if action == "compact" else _status(ctx, chosen, ask=action == "status")
+
+
+def _refuse_misplaced(action: str, name: str | None, url: str | None, **given: bool) -> None:
+    wrong = ""
+    if action == "add" and not (name and url):
+        wrong = "add takes a name and a URL: memctl remote add home ~/Sync"
+    elif action in ("log", "verify", "compact", "remove") and not name:
+        wrong = f"{action} takes the name of a remote"
+    elif url and action != "add":
+        wrong = f"unexpected argument '{url}'"
+    elif action != "sync" and (given["dry_run"] or given["watch"] or given["yes"]):
+        wrong = "--dry-run, --watch and --yes are for sync only"
+    elif action != "add" and given["adds"]:
+        wrong = "--scope and --read-only are for add only"
+    elif given["dry_run"] and given["watch"]:
+        wrong = "--dry-run and --watch do not go together"
+    if wrong:
+        raise errors.UsageError(wrong, command="remote")
+
+
+def _chosen(ctx: Context, name: str | None) -> "list[Remote]":
+    """The remotes that are meant. Raises RemoteNotFound."""
+    from memctl.remote.problems import RemoteNotFound
+    from memctl.store import remotes
+
+    found = [one for one in remotes.list_remotes(ctx.db) if name in (None, one.name)]
+    if name is not None and not found:
+        raise RemoteNotFound(name=one_line(name, _NAME))
+    return found
+
+
+# --- add, remove -----------------------------------------------------------------------------------------------------
+
+
+def _add(ctx: Context, name: str, url: str, scopes: list[str], trust: str, *, read_only: bool) -> PlainResult:
+    from memctl.item_policy import ItemPolicy
+    from memctl.remote import places
+    from memctl.remote.problems import RemoteInvalid
+    from memctl.store import remotes
+
+    if not name.replace("-", "").replace("_", "").isalnum() or len(name) > _NAME:
+        raise RemoteInvalid(reason=f"its name is one word of at most {_NAME} letters, digits, - and _")
+    there = {one.name: one for one in remotes.list_remotes(ctx.db)}
+    mapped: dict[str, str] = {}
+    for word in scopes:
+        local, _, far = word.partition("=")
+        local = ctx.scope_named(local.strip())
+        mapped[local] = far.strip() or local
+        if not local or one_line(mapped[local], 200) != mapped[local] or ItemPolicy(ctx.policy).refuses(mapped[local]):
+            raise RemoteInvalid(reason=f"'{one_line(word, _NAME)}' is no scope")
+        for other in there.values():
+            if local in other.scopes and other.name != name:
+                raise RemoteInvalid(reason=f"the scope {local} is shared through {other.name} already")
+    if len(set(mapped.values())) < len(mapped):
+        raise RemoteInvalid(reason="two scopes of this store cannot be one there")
+    replica = remotes.new_replica()
+    new = remotes.Remote(name, places.resolve(url, ctx.absolute), mapped, trust, read_only, replica, (replica,))
+    old = there.get(name)
+    if old is not None and (old.url, old.scopes, old.trust, old.read_only) != new[1:5]:
+        raise RemoteInvalid(reason=f"there is another one named {name}: memctl remote remove {name} forgets it")
+    if old is None:
+        with ctx.at_work("remote"):
+            remotes.add_remote(ctx.db, new)
+        ctx.note(f"[remote] memctl remote sync {name} --dry-run shows what would leave; without it, it goes")
+    shared = ", ".join(here if here == far else f"{here} as {far}" for here, far in mapped.items())
+    lines = [f"{name}  {new.url}  shares {shared}; trust {trust}{', read only' if read_only else ''}"]
+    return PlainResult({"status": "ok", "changed": old is None, **_described(old or new)}, lines)
+
+
+def _described(one: "Remote") -> dict[str, Any]:
+    return {
+        "name": one.name, "url": one.url, "scopes": one.scopes, "trust": one.trust, "read_only": one.read_only,
+        "replica": one.replica,
+    }  # fmt: skip
+
+
+def _remove(ctx: Context, one: "Remote") -> PlainResult:
+    from memctl.store import remotes
+
+    remotes.remove_remote(ctx.db, one.name)
+    ctx.note("[remote] what came from there stays; what went there stays there")
+    return PlainResult({"status": "ok", "name": one.name}, [f"{one.name} is forgotten"])
+
+
+# --- sync ------------------------------------------------------------------------------------------------------------
+
+
+def _exchange(ctx: Context, one: "Remote") -> "RemoteExchange":
+    from memctl.remote.exchange import RemoteExchange
+    from memctl.remote.places import open_carrier
+
+    who = ctx.env("LOGNAME") or ctx.env("USER") or ""
+    return RemoteExchange(ctx.db, one.name, open_carrier(one.url), ctx.policy, one_line(who, _NAME))
+
+
+def _sync(ctx: Context, chosen: "list[Remote]", *, dry_run: bool, watch: bool, yes: bool) -> PlainResult:
+    if not chosen:
+        ctx.note("[remote] there is no remote: memctl remote add NAME URL")
+    lines: list[str] = []
+    while True:
+        rows, failed = list[dict[str, Any]](), list[errors.MemctlError]()
+        for one in chosen:
+            try:
+                done = _exchange(ctx, one).run(accept=yes, dry_run=dry_run)
+            except errors.MemctlError as exc:
+                if len(chosen) == 1 and not watch:
+                    raise
+                failed.append(exc)
+                ctx.warn(f"[remote] {exc}")
+                continue
+            _tell(ctx, one, done)
+            rows.append(_row(one, done, dry_run=dry_run))
+            lines += _leaving_lines(done) if dry_run else []
+        if not watch:
+            break
+        ids.pause(55, 65)
+    if failed and not rows:
+        raise failed[0]
+    data = {"status": "dry_run" if dry_run else "ok", **({"dry_run": True} if dry_run else ctx.run_key())}
+    return PlainResult(data | {"total": len(rows), "truncated": False, "remotes": rows}, lines)
+
+
+def _row(one: "Remote", done: "Exchanged", *, dry_run: bool) -> dict[str, Any]:
+    counts = {name: value for name, value in done._asdict().items() if isinstance(value, int)}
+    waits = [{"id": item_id, "reason": why} for item_id, why in sorted(done.waits.items())]
+    row = {"name": one.name, **counts, "waits": waits[:_MOST], "waiting": len(waits), "problems": done.problems}
+    return row | ({"leaves": done.leaves} if dry_run else {}) | ({"became": done.became} if done.became else {})
+
+
+def _tell(ctx: Context, one: "Remote", done: "Exchanged") -> None:
+    """Say what an exchange did."""
+    words = {
+        "sent": done.sent, "received": done.received, "new": done.new, "changed": done.changed,
+        "archived": done.archived, "purged": done.purged, "held back": done.held, "refused": done.refused,
+    }  # fmt: skip
+    said = ", ".join(f"{count} {word}" for word, count in words.items() if count)
+    ctx.note(f"[remote] {one.name}: {said or 'nothing new'}")
+    if done.became:
+        ctx.warn(f"[remote] {one.name}: this store is a copy of another; it goes on under a name of its own")
+    for who, problem in sorted(done.problems.items()):
+        ctx.warn(f"[remote] {one.name}: the log of {one_line(who, _TITLE)} {problem}")
+    if done.waits:
+        ctx.warn(f"[remote] {one.name}: policy keeps {len(done.waits)} item(s) here; memctl remote status names them")
+
+
+def _leaving_lines(done: "Exchanged") -> Iterator[str]:
+    """What would leave, a record a line."""
+    import json
+
+    from memctl.text.clean import escaped
+
+    for one in done.leaves:
+        yield escaped(json.dumps(one, ensure_ascii=False))
+
+
+# --- status, log -----------------------------------------------------------------------------------------------------
+
+
+def _status(ctx: Context, chosen: "list[Remote]", *, ask: bool) -> PlainResult:
+    from memctl.remote import places
+    from memctl.remote.state import state_of
+
+    rows, lines = [], list[str]()
+    for one in chosen:
+        carrier = places.open_carrier(one.url) if ask else None
+        found = state_of(ctx.db, one, carrier)
+        rows.append(_described(one) | found)
+        behind = "" if found["behind"] is None else f", {found['behind']} segment(s) behind"
+        when = str(one.exchanged_at)[:16].replace("T", " ") or "never"
+        lines.append(f"{one.name}  {one.url}  {found['ahead']} ahead{behind}; last exchange {when}")
+        if ask:
+            lines += [f"    {who['who'] or who['replica']}: {who['records']} record(s)" for who in found["authors"]]
+            lines += [f"    ! {problem}" for problem in found["problems"]]
+    if not rows:
+        ctx.note("[remote] there is no remote: memctl remote add NAME URL")
+    return PlainResult({"status": "ok", "total": len(rows), "truncated": False, "remotes": rows}, lines)
+
+
+@operation(
+    name="remote-status",
+    access=READ,
+    tool="memory_remote_status",
+    about="Say with which other machines this memory is shared, and when they last exchanged. It exchanges nothing.",
+    answer={"remotes": "array", "total": "integer"},
+    idempotent=True,
+)
+def remote_status(ctx: Context) -> PlainResult:
+    """Say with which machines the memory is shared, without asking them.
+
+    Records that wait to be sent, the last exchange, who writes there, and what went wrong.
+    """
+    return _status(ctx, _chosen(ctx, None), ask=False)
+
+
+def _log(ctx: Context, one: "Remote", limit: int) -> PlainResult:
+    from memctl.remote.state import entries_of
+
+    found = entries_of(ctx.db, one)
+    rows = found[:limit]
+    lines = [f"{row['at'][:16].replace('T', ' ')}  {row['who']:<12} {row['what']:<10} {row['id']}  "
+             f"{one_line(row['title'], _TITLE)}".rstrip() for row in rows]  # fmt: skip
+    if len(found) > limit:
+        ctx.note(f"[remote] {limit} of {len(found)} entries; -n {len(found)} shows all")
+    data = {"status": "ok", "name": one.name, "total": len(found), "truncated": len(found) > limit, "entries": rows}
+    return PlainResult(data, lines)
+
+
+# --- verify, compact -------------------------------------------------------------------------------------------------
+
+
+def _verify(ctx: Context, one: "Remote") -> PlainResult:
+    from memctl.remote.problems import RemoteUnreachable
+    from memctl.remote.state import verified
+
+    try:
+        rows = verified(_exchange(ctx, one))
+    except OSError as exc:
+        raise RemoteUnreachable(name=one.name, reason=exc.strerror or str(exc)) from exc
+    lines = [f"{row['scope']}/{row['who'] or row['replica']}: {row['segments']} segment(s), {row['records']} record(s)"
+             f"{': ' + row['problem'] if row['problem'] else ''}" for row in rows]  # fmt: skip
+    bad = [row for row in rows if row["problem"]]
+    ctx.note(f"[remote] {len(rows)} log(s), {len(bad)} with a problem")
+    data = {
+        "status": "problem" if bad else "ok",
+        "name": one.name,
+        "total": len(rows),
+        "truncated": False,
+        "logs": rows,
+    }
+    return PlainResult(data, lines)
+
+
+def _compact(ctx: Context, one: "Remote") -> PlainResult:
+    from memctl.remote.exchange import compacted
+
+    if one.read_only:
+        raise errors.UsageError(f"{one.name} is read only", command="remote")
+    exchange = _exchange(ctx, one)
+    exchange.run()
+    with ctx.at_work("remote"):
+        rows = [{"scope": scope, "records": count} for scope, count in compacted(exchange)]
+        exchange.run()
+    lines = [f"{row['scope']}: {row['records']} record(s) in one piece" for row in rows]
+    return PlainResult({"status": "ok", "name": one.name, "total": len(rows), "truncated": False, "logs": rows}, lines)

@@ -1,0 +1,276 @@
+"""RemoteRows of what was joined: each is judged by this store's policy, and written as any statement is."""
+
+from collections.abc import Iterable, Mapping
+
+from memctl import citing, ids
+from memctl.annotations import TYPE_CHECKING, Any, args_of
+from memctl.item_policy import ItemPolicy, tidy_statement
+from memctl.names import LinkRelation
+from memctl.remote import merge
+from memctl.remote.problems import RemovalsWait
+from memctl.remote.stock import FROM_REMOTE, RemoteRows, fields_of, written
+from memctl.store import conflicts, remotes, tombstones
+from memctl.store.database import Database
+from memctl.store.items import attributes, events, items
+from memctl.store.remotes import KnownKey, Remote
+from memctl.text import clean, source_trust, times
+from memctl.types import MemoryItem, MemoryProvenance
+
+if TYPE_CHECKING:
+    from memctl.policy import MemoryPolicy
+
+#: Of what others take away at once this many items are taken over, or this share of those that are shared, or a few.
+MOST_REMOVED, SHARE_REMOVED, FEW = 100, 0.1, 10
+_PERSON = ("person", "user", "human")
+
+
+class Arrival:
+    """What comes of joined states, inside of the transaction that joined them.
+
+    new, changed, archived, held, refused  how many items
+    purged       the items that are to be deleted for good, after the transaction
+    """
+
+    def __init__(self, db: Database, remote: Remote, policy: "MemoryPolicy", who: Mapping[str, str]) -> None:
+        self.db, self.remote = db, remote
+        self._policy, self._switches = ItemPolicy(policy), policy.switches
+        self._who = who
+        self._back = {there: here for here, there in remote.scopes.items()}
+        self.new = self.changed = self.archived = self.held = self.refused = 0
+        self.purged: list[str] = []
+        self._saved: dict[str, KnownKey] = {}
+        self._ids: dict[tuple[str, str], str] = {}
+        self._conflicts: list[tuple[str, str, str]] = []
+        self._items: list[MemoryItem] = []
+        self._withheld: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._freed: list[str] = []
+        self._importance: dict[str, float] = {}
+        self._cited: list[MemoryItem] = []
+        self._replaced: list[tuple[str, str]] = []
+
+    def write(self, touched: Iterable[KnownKey], *, accept: bool) -> None:
+        """Bring the rows of these keys up to date. Raises RemovalsWait where others take too much away at once."""
+        rows = RemoteRows(self.db, self.remote)
+        rows.load(touched)
+        found = rows.all()
+        self._look_up(rows.known, found)
+        for key, row in sorted(found.items()):
+            one = rows.known[key]
+            if row.purge:
+                self._purge(one)
+            elif row.fields:
+                self._bring(one, row)
+            else:
+                self._hold(one, row)
+        total, _ = remotes.count_keys(self.db, self.remote.name)
+        removed = self.archived + len(self.purged)
+        if not accept and removed > max(FEW, min(MOST_REMOVED, int(SHARE_REMOVED * total))):
+            raise RemovalsWait(count=removed, total=total, name=self.remote.name)
+        self._store()
+
+    # --- one row --------------------------------------------------------------------------------------------------
+
+    def _look_up(self, known: Mapping[str, KnownKey], rows: Mapping[str, merge.MergedRow]) -> None:
+        """Read what is here of all rows."""
+        named = {one.item_id for one in known.values() if one.item_id}
+        free = {word for key, row in rows.items() if not known[key].item_id for word in merge.ids_of(known[key].state)}
+        extras = {extra for row in rows.values() for extra in row.extras}
+        self._there = {item.id: item for item in items.get_many(self.db, sorted(named | free | extras))}
+        self._extra_ids = {i for some in remotes.extras_of(self.db, self.remote.name, rows).values() for i in some}
+        self._extra_ids |= remotes.keys_of_ids(self.db, self.remote.name, free, "extra").keys()
+        self._extras = remotes.extras_of(self.db, self.remote.name, rows)
+        self._links = remotes.links_from(self.db, self._there)
+        self._mattering = attributes.get_importance(self.db, self._there)
+        hashes = {ids.content_hash(row.fields["content"]) for row in rows.values() if row.fields}
+        self._buried = tombstones.purged_hashes(self.db, hashes)
+        self._reasons = items.withheld_reasons(self.db, [i for i, item in self._there.items() if not item.injectable])
+
+    def _purge(self, one: KnownKey) -> None:
+        if one.item_id in self._there:
+            self.purged.append(one.item_id)
+            self._saved[one.key] = one._replace(wrote={"purge": True})
+
+    def _hold(self, one: KnownKey, row: merge.MergedRow) -> None:
+        """Others have purged it: no model is given it until a person here agrees, or releases it."""
+        item = self._there.get(one.item_id)
+        if item is None or [list(row.held)] * 2 == one.wrote.get("held"):
+            return
+        item.injectable = False
+        self._withhold(item, row.held)
+        self._items.append(item)
+        self._saved[one.key] = one._replace(wrote=one.wrote | {"held": [list(row.held), list(row.held)]})
+
+    def _bring(self, one: KnownKey, row: merge.MergedRow) -> None:
+        """Bring one item to what its row says."""
+        there = self._there.get(one.item_id)
+        if there is None and (one.wrote.get("left") or one.item_id):  # it is private now, or was taken away here
+            return
+        if there is None and ids.content_hash(row.fields["content"]) in self._buried:
+            self.refused += 1
+            return
+        was = self._fields(there) if there is not None else {}
+        item = self._item(one, row, there)
+        before = written(one, row)
+        if there is not None and _same(was, before.fields) and self._is_held(there) == bool(before.held):
+            self._bring_extras(one._replace(item_id=there.id), row)
+            return
+        held = set(row.held)
+        if there is None or any(was[name] != row.fields[name] for name in ("content", "title", "tags", "entities")):
+            verdict = self._policy.judge(item)
+            if verdict.rejected:
+                self.refused += 1
+                self._saved[one.key] = one._replace(wrote=one.wrote | {"refused": "; ".join(verdict.reasons)[:200]})
+                return
+            if verdict.forced_non_injectable:
+                self._policy.hold(item, verdict)
+                held |= {finding.rule for finding in verdict.findings} or {"policy"}
+        elif "held" in one.wrote:  # what policy found in these words it finds still
+            held |= set(one.wrote["held"][1]) - set(merge.BY_OTHERS)
+        self._settle_standing(item, there, held)
+        self._count(item, there)
+        self._items.append(item)
+        self._importance[item.id] = row.fields["importance"]
+        self._save_links(item)
+        now = self._fields(item) | {"importance": row.fields["importance"], "links": row.fields["links"]}
+        wrote: dict[str, Any] = {}
+        if other := {name: [row.fields[name], now[name]] for name in now if now[name] != row.fields[name]}:
+            wrote["fields"] = other
+        if held != set(row.held):
+            wrote["held"] = [list(row.held), sorted(held)]
+        one = one._replace(item_id=item.id, wrote=wrote)
+        self._saved[one.key] = one
+        self._bring_extras(one, row)
+
+    def _fields(self, item: MemoryItem) -> dict[str, Any]:
+        return fields_of(item, self._mattering.get(item.id, 0.5), self._links.get(item.id, ()))
+
+    def _is_held(self, item: MemoryItem) -> bool:
+        return not item.injectable and self._reasons.get(item.id) != "raw"
+
+    def _item(self, one: KnownKey, row: merge.MergedRow, there: MemoryItem | None) -> MemoryItem:
+        """The item that a row asks for."""
+        fields, now = row.fields, ids.timestamp()
+        kept = {name: fields[name] for name in ("title", "content", "type", "tier", "confidence", "validation")}
+        newest = ids.timestamp(merge.clock_of(merge.newest(one.state)) / 1_000_000)
+        kept |= {"superseded_by": fields["superseded_by"], "archived": fields["archived"], "updated_at": newest}
+        kept |= {"tags": list(fields["tags"]), "entities": list(fields["entities"]), "injectable": True}
+        kept["expires_at"] = times.canonical(fields["expires_at"]) if fields["expires_at"] else None
+        kept["links"] = [
+            {"rel": rel, "to": to}
+            for rel, _, to in (link.partition(" ") for link in fields["links"])
+            if rel in args_of(LinkRelation) and to
+        ]
+        if there is not None:
+            item = MemoryItem.from_dict(there.to_dict() | kept)
+        else:
+            made = min(times.canonical(fields["made"]), now)
+            item_id = self._free_id(one)
+            item = MemoryItem(id=item_id, scope=self._back[one.scope], created_at=made, **kept)
+            item.provenance = self._source(one, fields)
+        tidy_statement(item)
+        return item
+
+    def _free_id(self, one: KnownKey) -> str:
+        """The id of a new item: the one that it was born with, if no other item here has it."""
+        for item_id in merge.ids_of(one.state):
+            if item_id not in self._there or item_id in self._extra_ids:
+                return clean.one_line(item_id, 80)
+        return f"MEM-{one.key[:12]}"
+
+    def _source(self, one: KnownKey, fields: Mapping[str, Any]) -> MemoryProvenance:
+        """Where an item is from, as whoever said it has it, as far as he is trusted; and who that is."""
+        kind, name, references = fields["source"]
+        author = merge.author_of(min(one.state["born"]))
+        references = [*references, f"{FROM_REMOTE}{self.remote.name}/{self._who.get(author) or author}"]
+        if author not in self.remote.mine and self.remote.trust != "high":
+            kind = "chat" if kind.strip().lower() in _PERSON else kind
+        if author not in self.remote.mine and self.remote.trust == "low":
+            references = [*references, *source_trust.mark(kind, name, "remote")]
+        return MemoryProvenance(kind, name, references, [], fields["made"])
+
+    def _settle_standing(self, item: MemoryItem, there: MemoryItem | None, held: set[str]) -> None:
+        """Withhold an item, or let go one that only the remote withheld."""
+        if held:
+            item.injectable = False
+            if there is None or not self._is_held(there):
+                self._withhold(item, tuple(sorted(held)))
+        elif there is not None and not there.injectable:
+            self._freed.append(item.id)
+
+    def _withhold(self, item: MemoryItem, rules: tuple[str, ...]) -> None:
+        self.held += 1
+        self._withheld[item.id] = ("policy", rules)
+
+    def _count(self, item: MemoryItem, there: MemoryItem | None) -> None:
+        if there is None:
+            self.new += 1
+            self._cited.append(item)
+        elif item.archived and not there.archived:
+            self.archived += 1
+        else:
+            self.changed += 1
+        if item.archived and item.superseded_by and not (there is not None and there.superseded_by):
+            self._replaced.append((item.superseded_by, item.id))
+
+    def _save_links(self, item: MemoryItem) -> None:
+        before = {*self._links.get(item.id, ())}
+        for link in before ^ {f"{one['rel']} {one['to']}" for one in item.links}:
+            rel, _, to = link.partition(" ")
+            if link in before:
+                attributes.remove_link(self.db, item.id, to, rel)
+            else:
+                attributes.add_link(self.db, item.id, to, rel)
+
+    def _bring_extras(self, one: KnownKey, row: merge.MergedRow) -> None:
+        """Let texts that nobody has decided about be items beside theirs, and take away those that are decided."""
+        for extra, text in row.extras.items():
+            if extra in self._there:
+                continue
+            item = self._item(one, row._replace(fields=row.fields | {"content": text, "links": []}), None)
+            item.id, item.archived, item.superseded_by = extra, False, None
+            verdict = self._policy.judge(item)
+            if verdict.rejected:
+                continue
+            held = set(row.held) | {finding.rule for finding in verdict.findings if verdict.forced_non_injectable}
+            self._settle_standing(item, None, held)
+            self._items.append(item)
+            self._ids[extra, one.key] = "extra"
+        for extra in set(self._extras.get(one.key, ())) - row.extras.keys():
+            remotes.drop_extras(self.db, self.remote.name, [extra])
+            decided = self._there.get(extra) or items.get(self.db, extra)
+            if decided is not None and not remotes.keys_of_items(self.db, self.remote.name, [extra]):
+                decided.archived, decided.superseded_by = True, one.item_id
+                self._items.append(decided)
+        self._conflicts += row.conflicts
+
+    # --- all of them ----------------------------------------------------------------------------------------------
+
+    def _store(self) -> None:
+        """Write what was gathered, and take back the marks that the writing makes."""
+        db, name = self.db, self.remote.name
+        with events.judged_write(db, self._switches):
+            items.write_many(db, self._items, "remote", compact=True)
+            items.set_withheld(db, self._withheld)
+            items.set_withheld(db, dict.fromkeys(self._freed, ("", ())), anew=True)
+            attributes.set_importance(db, self._importance)
+            for new, old in self._replaced:
+                attributes.add_link(db, new, old, "supersedes")
+            conflicts.open_conflicts(db, self._conflicts)
+            citing.cite(db, self._cited)
+        remotes.save_keys(db, name, [*self._saved.values()])
+        remotes.set_ids(db, name, self._ids)
+        written_ids = {item.id for item in self._items} | {new for new, _ in self._replaced}
+        remotes.clear_dirty(db, written_ids)
+
+
+def _same(was: Mapping[str, Any], fields: Mapping[str, Any]) -> bool:
+    """Whether an item says what its row says; the order of a set is nobody's."""
+    for name, value in was.items():
+        if name in ("source", "made"):
+            continue
+        if name in merge.SETS:
+            if {one.casefold() for one in value} != {one.casefold() for one in fields[name]}:
+                return False
+        elif value != fields[name]:
+            return False
+    return True

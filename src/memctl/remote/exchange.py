@@ -1,0 +1,387 @@
+"""An exchange: a store and a remote tell each other what they do not know.
+
+    listing            what is there                        (one call)
+    read               logs of others, as far as new
+    one transaction    our log is recognised, stock is taken, states are joined, rows written, segments made
+    publish            what is on its way out               (one call)
+    one transaction    it has arrived
+
+Whatever ends it in between, the next one goes on: a segment is on its way out until it was seen to have arrived, and
+what is read twice changes nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from memctl import ids
+from memctl.annotations import TYPE_CHECKING, Any, NamedTuple
+from memctl.remote import merge, segments
+from memctl.remote.arrival import Arrival
+from memctl.remote.carrier import SegmentPlace
+from memctl.remote.problems import RemoteUnreachable
+from memctl.remote.stock import Stock
+from memctl.store import quarantine, remotes
+from memctl.store.database import Database
+from memctl.store.remotes import KnownKey, KnownLog, OutgoingSegment, Remote
+
+if TYPE_CHECKING:
+    from memctl.policy import MemoryPolicy
+    from memctl.remote.carrier import Carrier
+
+    Listing = dict[tuple[str, str], list[segments.SegmentName]]
+    Parts = list[tuple[str, merge.State]]
+
+#: Times that what changes meanwhile is sent in one exchange.
+_ROUNDS = 3
+
+
+class Exchanged(NamedTuple):
+    """What an exchange did.
+
+    sent, received            records
+    new, changed, archived, purged, held, refused   items here
+    waits                     items that policy does not let out: id -> why
+    problems                  what is wrong with logs of others: who -> what
+    leaves                    in a dry run: the records that would leave, with their scope
+    became                    the new name of this store there, if it was recognised as a copy
+    """
+
+    sent: int = 0
+    received: int = 0
+    new: int = 0
+    changed: int = 0
+    archived: int = 0
+    purged: int = 0
+    held: int = 0
+    refused: int = 0
+    waits: "dict[str, str]" = {}  # noqa: RUF012 - never changed
+    problems: "dict[str, str]" = {}  # noqa: RUF012 - never changed
+    leaves: "list[dict[str, Any]]" = []  # noqa: RUF012 - never changed
+    became: str = ""
+
+
+class _DryRun(Exception):
+    pass
+
+
+class RemoteExchange:
+    """One store and one remote, with what carries between them.
+
+    who  what this store calls itself there
+    """
+
+    def __init__(self, db: Database, name: str, carrier: "Carrier", policy: "MemoryPolicy", who: str) -> None:
+        self.db, self.name, self.carrier, self.policy, self.who = db, name, carrier, policy, who
+        self.remote = self._load()
+        self.done = Exchanged()
+
+    def _load(self) -> Remote:
+        return next(one for one in remotes.list_remotes(self.db) if one.name == self.name)
+
+    def run(self, *, accept: bool = False, dry_run: bool = False) -> Exchanged:
+        """RemoteExchange once. Raises RemoteUnreachable and RemovalsWait; then nothing was lost.
+
+        accept   take over what others removed, however much it is
+        dry_run  only find out what would leave and come
+        """
+        try:
+            self._exchange(accept=accept, dry_run=dry_run)
+        except OSError as exc:
+            reason = exc.strerror or str(exc)
+            if not dry_run:
+                with self.db.atomic():
+                    remotes.save_remote(self.db, self._load()._replace(problem=reason[:500]))
+            raise RemoteUnreachable(name=self.name, reason=reason) from exc
+        return self.done
+
+    def _exchange(self, *, accept: bool, dry_run: bool) -> None:
+        before = remotes.get_logs(self.db, self.name)
+        listing = self.carrier.listing(sorted(set(self.remote.scopes.values())))
+        news = _News(self, listing, before)
+        news.read()
+        try:
+            with self.db.atomic():
+                self._join(news, listing, before, accept=accept)
+                if dry_run:
+                    self._tell_leaving()
+                    raise _DryRun
+        except _DryRun:
+            return
+        self._purge()
+        for _ in range(_ROUNDS):
+            if not self._send(listing):
+                break
+        with self.db.atomic():
+            now = self._load()._replace(exchanged_at=ids.timestamp(), problem="")
+            remotes.save_remote(self.db, now)
+
+    # --- one transaction ------------------------------------------------------------------------------------------
+
+    def _join(self, news: "_News", listing: "Listing", before: Mapping[Any, KnownLog], *, accept: bool) -> None:
+        """Recognise, take stock, join, write rows, make segments."""
+        self.remote = self._load()
+        logs = remotes.get_logs(self.db, self.name)
+        for scope in sorted(set(self.remote.scopes.values())):
+            own = logs.get((scope, self.remote.replica))
+            if own == before.get((scope, self.remote.replica)):  # else another process was faster
+                self._recognise(scope, listing.get((scope, self.remote.replica), []), own)
+        clock = max(int(ids.now_seconds() * 1_000_000), self.remote.clock + 1)
+        stock = Stock(self.db, self.remote, self.policy, merge.make_stamp(clock, self.remote.replica))
+        stock.take()
+        touched = self._join_records(news)
+        clock = max(clock, news.clock)
+        remotes.save_logs(self.db, self.name, [*news.logs.values()])
+        self.remote = self.remote._replace(clock=clock)
+        remotes.save_remote(self.db, self.remote)
+        who = {one.replica: one.who for one in remotes.get_logs(self.db, self.name).values() if one.who}
+        arrival = Arrival(self.db, self.remote, self.policy, who)
+        arrival.write(touched, accept=accept)
+        self._fill_outbox()
+        self.done = self.done._replace(
+            received=news.count, new=arrival.new, changed=arrival.changed, archived=arrival.archived,
+            purged=len(arrival.purged), held=arrival.held, refused=arrival.refused, waits=stock.waits,
+            problems=news.problems,
+        )  # fmt: skip
+
+    def _join_records(self, news: "_News") -> list[KnownKey]:
+        """Join what others say; the keys of which more is known now."""
+        view = merge.MergeView(frozenset(self.remote.mine), self.remote.trust)
+        known = remotes.get_keys(self.db, self.name, {key for _, _, key, _ in news.records})
+        touched, named = dict[str, KnownKey](), dict[tuple[str, str], str]()
+        for scope, replica, key, state in news.records:
+            one = known.get(key) or KnownKey(key, scope, "", {}, {})
+            if one.scope != scope:
+                continue
+            joined = merge.join(one.state, merge.admitted(state, replica, view))
+            if joined != one.state or key in touched:
+                known[key] = touched[key] = one._replace(state=joined)
+                named |= dict.fromkeys(((word, key) for word in merge.ids_of(joined)), "born")
+        remotes.save_keys(self.db, self.name, [*touched.values()])
+        remotes.set_ids(self.db, self.name, named)
+        return [*touched.values()]
+
+    def _fill_outbox(self) -> None:
+        """Make segments of what is to be sent."""
+        if self.remote.read_only:
+            return
+        by_scope: dict[str, Parts] = {}
+        unsent = remotes.unsent_keys(self.db, self.name)
+        for one in unsent:
+            if part := merge.own_part(one.state, self.remote.replica):
+                by_scope.setdefault(one.scope, []).append((one.key, part))
+        waiting = remotes.get_outbox(self.db, self.name)
+        logs = remotes.get_logs(self.db, self.name)
+        for scope, parts in by_scope.items():
+            own = logs.get((scope, self.remote.replica), KnownLog(scope, self.remote.replica))
+            names = [segments.parse_name(one.name) for one in waiting if one.scope == scope]
+            last = names[-1] if names else None
+            number, digest = (last.last, last.hash) if last else (own.last, own.hash)
+            made = segments.pack(scope, self.remote.replica, self.who, number, digest, parts)
+            out = [OutgoingSegment(scope, name.last, str(name), body) for name, body in made]
+            remotes.put_out(self.db, self.name, out)
+            self.done = self.done._replace(sent=self.done.sent + len(parts))
+        remotes.mark_sent(self.db, self.name, [one.key for one in unsent])
+
+    def _tell_leaving(self) -> None:
+        leaves = []
+        for out in remotes.get_outbox(self.db, self.name):
+            name = segments.parse_name(out.name)
+            if name is not None:
+                for key, state in segments.records_of(out.body):
+                    leaves.append({"scope": out.scope, "key": key, "record": state})
+        self.done = self.done._replace(leaves=leaves)
+
+    # --- whose log it is ------------------------------------------------------------------------------------------
+
+    def _recognise(self, scope: str, there: "list[segments.SegmentName]", own: KnownLog | None) -> None:
+        """Compare our log there with what we know of it: a crash after a push, a copy of this store, or a loss."""
+        waiting = [one for one in remotes.get_outbox(self.db, self.name) if one.scope == scope]
+        last, digest = (own.last, own.hash) if own else (0, "")
+        later = [str(name) for name in there if name.last > last]
+        arrived = waiting[: len(later)]
+        if later and later == [one.name for one in arrived]:
+            self._acknowledge(arrived)
+            return
+        same = any((name.last, name.hash) == (last, digest) for name in there)
+        if later or (there and last and not same and there[-1].last >= last):
+            self._become_another()
+        elif last and not same and not self.remote.read_only:
+            self._publish_anew(scope, last)
+
+    def _publish_anew(self, scope: str, last: int) -> None:
+        """Our log is gone there, or somebody has rolled it back: all that we said goes out once more."""
+        waiting = [one for one in remotes.get_outbox(self.db, self.name) if one.scope == scope]
+        remotes.take_out(self.db, self.name, waiting)
+        number = max([last, *(one.number for one in waiting)])
+        made = segments.pack_all(scope, self.remote.replica, self.who, number, self._own_parts(scope))
+        remotes.put_out(self.db, self.name, [OutgoingSegment(scope, n.last, str(n), body) for n, body in made])
+
+    def _own_parts(self, scope: str) -> "Parts":
+        """All that we have said in a scope."""
+        found = ((one.key, merge.own_part(one.state, self.remote.replica))
+                 for one in remotes.all_keys(self.db, self.name) if one.scope == scope)  # fmt: skip
+        return [(key, part) for key, part in found if part]
+
+    def _become_another(self) -> None:
+        """This store is a copy: another one has written in its name since. What it has not sent gets a new name."""
+        old, new = self.remote.replica, remotes.new_replica()
+        logs = remotes.get_logs(self.db, self.name)
+        published = self._published(old)
+        sent = max((one.clock for one in logs.values() if one.replica == old), default=0)
+        outbox = remotes.get_outbox(self.db, self.name)
+        said = {key for out in outbox for key, _ in segments.records_of(out.body)}
+        said |= {one.key for one in remotes.unsent_keys(self.db, self.name)}
+        known = remotes.get_keys(self.db, self.name, said)
+        again = [
+            one._replace(state=merge.restamped(one.state, old, new, sent, published), unsent=True)
+            for one in known.values()
+        ]
+        remotes.save_keys(self.db, self.name, again)
+        remotes.take_out(self.db, self.name, outbox)
+        read_anew = [one._replace(last=0, hash="") for one in logs.values() if one.replica == old]
+        remotes.save_logs(self.db, self.name, read_anew)
+        self.remote = self.remote._replace(replica=new, mine=(*self.remote.mine, new))
+        remotes.save_remote(self.db, self.remote)
+        self.done = self.done._replace(became=new)
+
+    def _published(self, replica: str) -> set[str]:
+        """The stamps in the logs there that have our old name."""
+        scopes = sorted(set(self.remote.scopes.values()))
+        found = self.carrier.listing(scopes)
+        bodies = (
+            self.carrier.read(SegmentPlace(scope, replica, name))
+            for scope in scopes
+            for name in found.get((scope, replica), ())
+        )
+        records = (state for body in bodies for _, state in segments.records_of(body))
+        return {stamp for state in records for stamp in merge.stamps_of(state, replica)}
+
+    # --- sending --------------------------------------------------------------------------------------------------
+
+    def _send(self, listing: "Listing") -> bool:
+        """Publish what is on its way out; whether there was anything."""
+        outbox = remotes.get_outbox(self.db, self.name)
+        if not outbox or self.remote.read_only:
+            return False
+        replica = self._load().replica
+        new, drop = list[tuple[SegmentPlace, bytes]](), list[SegmentPlace]()
+        for one in outbox:
+            name = segments.parse_name(one.name)
+            if name is None:
+                continue
+            new.append((SegmentPlace(one.scope, replica, name), one.body))
+            if name.first < name.last:  # it stands for the whole log
+                older = listing.get((one.scope, replica), [])
+                drop += [SegmentPlace(one.scope, replica, gone) for gone in older if gone.last < name.last]
+        self.carrier.publish(new, drop)
+        with self.db.atomic():
+            self._acknowledge(outbox)
+        return True
+
+    def _acknowledge(self, arrived: list[OutgoingSegment]) -> None:
+        """Segments of ours have arrived."""
+        remotes.take_out(self.db, self.name, arrived)
+        replica = self._load().replica
+        logs = remotes.get_logs(self.db, self.name)
+        for one in arrived:
+            name = segments.parse_name(one.name)
+            if name is None:
+                continue
+            own = logs.get((one.scope, replica), KnownLog(one.scope, replica))
+            records = segments.records_of(one.body)
+            clocks = [merge.clock_of(at) for _, state in records for at in merge.stamps_of(state, replica)]
+            clock = max([own.clock, *clocks])
+            own = own._replace(last=name.last, hash=name.hash, clock=clock, who=self.who, read_at=ids.timestamp(),
+                               records=own.records + len(records))  # fmt: skip
+            logs[one.scope, replica] = own
+        remotes.save_logs(self.db, self.name, [one for one in logs.values() if one.replica == replica])
+
+    def _purge(self) -> None:
+        """Delete for good what others deleted whose word it is; a process that is killed here does it next time."""
+        gone = remotes.purged_here(self.db, self.name)
+        if gone:
+            quarantine.purge(self.db, [one.item_id for one in gone], "remote", bury=True)
+            with self.db.atomic():
+                remotes.clear_intents(self.db, [one.item_id for one in gone])
+                remotes.clear_dirty(self.db, [one.item_id for one in gone])
+                remotes.save_keys(self.db, self.name, [one._replace(item_id="", wrote={}) for one in gone])
+
+
+class _News:
+    """What others have written since: read and checked before the store is locked.
+
+    records   (scope, replica, key, state) in the order of the logs
+    logs      how far each log is known now
+    problems  who -> what is wrong with his log
+    """
+
+    def __init__(self, exchange: RemoteExchange, listing: "Listing", known: Mapping[tuple[str, str], KnownLog]) -> None:
+        self._carrier, self._listing, self._known = exchange.carrier, listing, known
+        self._own = exchange.remote.replica
+        self.records: list[tuple[str, str, str, merge.State]] = []
+        self.logs: dict[tuple[str, str], KnownLog] = {}
+        self.problems: dict[str, str] = {}
+        self.clock = self.count = 0
+        self._latest = int(ids.now_seconds() * 1_000_000) + segments.MOST_AHEAD
+
+    def read(self) -> None:
+        """Read all logs but our own."""
+        for (scope, replica), names in sorted(self._listing.items()):
+            if replica != self._own:
+                self._read_log(scope, replica, names)
+
+    def _read_log(self, scope: str, replica: str, names: "list[segments.SegmentName]") -> None:
+        known = self._known.get((scope, replica), KnownLog(scope, replica))
+        log, problem = known._replace(problem=""), ""
+        if names[-1].last < known.last or not _continues(names, known):
+            problem = "was rolled back or rewritten: what was read of it earlier stays"
+            log = log._replace(last=0, hash="") if names[-1].last >= known.last else log
+        for name in names:
+            if name.last <= log.last:
+                continue
+            stands_alone = name.first < name.last
+            if not stands_alone and name.last != log.last + 1:
+                problem = f"segment {log.last + 1} is missing"
+                break
+            try:
+                before = "" if stands_alone or name.first == 1 else log.hash
+                segment = segments.unpack(name, self._carrier.read(SegmentPlace(scope, replica, name)), scope, replica,
+                                          before)  # fmt: skip
+                self._take(scope, replica, segment)
+            except segments.SegmentProblem as exc:
+                problem = f"segment {name.last} {exc}"
+                break
+            log = log._replace(last=name.last, hash=name.hash, who=segment.who, read_at=ids.timestamp(),
+                               records=log.records + len(segment.records))  # fmt: skip
+        if problem:
+            self.problems[f"{scope}/{log.who or replica}"] = problem
+        if log._replace(problem=problem) != known:
+            self.logs[scope, replica] = log._replace(problem=problem)
+
+    def _take(self, scope: str, replica: str, segment: segments.Segment) -> None:
+        newest = [merge.newest(state) for _, state in segment.records]
+        clock = max((merge.clock_of(stamp) for stamp in newest if stamp), default=0)
+        if clock > self._latest:
+            raise segments.SegmentProblem("is from the future, by more than a day: it waits")
+        self.clock = max(self.clock, clock)
+        self.count += len(segment.records)
+        self.records += [(scope, replica, key, state) for key, state in segment.records]
+
+
+def _continues(names: "list[segments.SegmentName]", known: KnownLog) -> bool:
+    """Whether a log still has, or stands for, what was read of it."""
+    if not known.last:
+        return True
+    return any((one.last, one.hash) == (known.last, known.hash) or one.first <= known.last < one.last for one in names)
+
+
+def compacted(exchange: RemoteExchange) -> Iterator[tuple[str, int]]:
+    """Replace our own logs by one segment or a few each, without what later pieces have overtaken: scope, records."""
+    with exchange.db.atomic():
+        exchange.remote = exchange._load()
+        logs = remotes.get_logs(exchange.db, exchange.name)
+        for scope in sorted(set(exchange.remote.scopes.values())):
+            own = logs.get((scope, exchange.remote.replica))
+            if own is not None and own.last:
+                parts = exchange._own_parts(scope)
+                exchange._publish_anew(scope, own.last)
+                yield scope, len(parts)

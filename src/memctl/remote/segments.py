@@ -1,0 +1,244 @@
+"""Segments: what a log is made of. A log belongs to one remote scope and one replica, and only grows at its end.
+
+A segment is compressed JSON of at most 1000 records. Its name says its numbers and its hash, which covers what came
+before it: who has read a log knows when somebody has changed or cut what he read.
+"""
+
+import json
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+
+from memctl import ids
+from memctl.annotations import Any, NamedTuple
+from memctl.names import TIERS, VALIDATIONS
+from memctl.remote import merge
+
+#: Records and bytes of a segment at most; inflated ones as many times more.
+MOST_RECORDS, MOST_BYTES, MOST_INFLATED = 1000, 4 << 20, 32 << 20
+#: Characters of one record.
+_MOST_RECORD = 1 << 20
+#: How far ahead of this machine's clock others may be, in microseconds: a day.
+MOST_AHEAD = 86_400_000_000
+_NAME = re.compile(r"([0-9]{8})-([0-9]{8})-([0-9a-f]{64})", re.ASCII)
+_STAMP = re.compile(r"[0-9]{16}\.[0-9a-f]{12}", re.ASCII)
+_REPLICA = re.compile(r"[0-9a-f]{12}", re.ASCII)
+_KEY = re.compile(r"[0-9a-f]{32}", re.ASCII)
+_WORD = 2000
+
+
+class SegmentProblem(ValueError):
+    """A segment that cannot be used; its text says why."""
+
+
+class SegmentName(NamedTuple):
+    """A segment's numbers, from the first that it covers to its own, and its hash."""
+
+    first: int
+    last: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.first:08d}-{self.last:08d}-{self.hash}"
+
+
+class Segment(NamedTuple):
+    """A segment that was read: who wrote it, as he calls himself, its records, and how many of them are none."""
+
+    who: str
+    records: list[tuple[str, merge.State]]
+    broken: int
+
+
+def parse_name(text: str) -> SegmentName | None:
+    """The name of a segment; None for any other file, such as a copy that a sync program has made of one."""
+    found = _NAME.fullmatch(text)
+    if found is None or not 0 < int(found[1]) <= int(found[2]):
+        return None
+    return SegmentName(int(found[1]), int(found[2]), found[3])
+
+
+def is_replica(text: str) -> bool:
+    """Whether a word can name a replica."""
+    return _REPLICA.fullmatch(text) is not None
+
+
+def pack(
+    scope: str, replica: str, who: str, number: int, before: str, parts: Sequence[tuple[str, merge.State]]
+) -> Iterator[tuple[SegmentName, bytes]]:
+    """Segments of these records, which come after the segment of this number and hash.
+
+    A number of 0 with no hash begins a log.
+    """
+    for some in _portions(parts):
+        number += 1
+        head = {"version": 1, "scope": scope, "replica": replica, "number": number, "before": before, "who": who}
+        body = zlib.compress(_dump(head | {"records": some}).encode())
+        name = SegmentName(number, number, _hash(before, body))
+        before = name.hash
+        yield name, body
+
+
+def pack_all(
+    scope: str, replica: str, who: str, number: int, parts: Sequence[tuple[str, merge.State]]
+) -> list[tuple[SegmentName, bytes]]:
+    """The same as segments that stand for the whole log up to a number: what was before them may go."""
+    made = list(pack(scope, replica, who, number, "", parts)) or list(pack(scope, replica, who, number, "", [("", {})]))
+    first, body = made[0]
+    return [(first._replace(first=1), body), *made[1:]]
+
+
+def _portions(parts: Sequence[tuple[str, merge.State]]) -> Iterator[list[tuple[str, merge.State]]]:
+    """Records in portions that keep the bounds."""
+    some: list[tuple[str, merge.State]] = []
+    size = 0
+    for one in parts:
+        length = len(_dump(one[1]))
+        if some and (len(some) == MOST_RECORDS or size + length > MOST_BYTES):
+            yield some
+            some, size = [], 0
+        some.append(one)
+        size += length
+    if some:
+        yield some
+
+
+def unpack(name: SegmentName, body: bytes, scope: str, replica: str, before: str) -> Segment:
+    """What is in a segment. Raises SegmentProblem.
+
+    before  the hash of the segment that it follows; "" for one that begins a log or stands for all before it
+    """
+    if len(body) > MOST_BYTES:
+        raise SegmentProblem("is larger than a segment may be")
+    if _hash(before, body) != name.hash:
+        raise SegmentProblem("is not what its name says: it is damaged, half there, or does not follow what was read")
+    data = _inflate(body)
+    head = {"version": 1, "scope": scope, "replica": replica, "number": name.last}
+    if any(data.get(key) != value for key, value in head.items()) or not isinstance(data.get("records"), list):
+        raise SegmentProblem("is not of this log, or of a later version of memctl")
+    given = data["records"]
+    if len(given) > MOST_RECORDS:
+        raise SegmentProblem("has more records than a segment may have")
+    records = [record for one in given if (record := checked(one)) is not None]
+    return Segment(str(data.get("who") or "")[:80], records, len(given) - len(records) - given.count(["", {}]))
+
+
+def _inflate(body: bytes) -> dict[str, Any]:
+    try:
+        engine = zlib.decompressobj()
+        text = engine.decompress(body, MOST_INFLATED)
+        data = json.loads(text) if engine.eof else None
+    except (zlib.error, ValueError, RecursionError) as exc:
+        raise SegmentProblem("cannot be read") from exc
+    if not isinstance(data, dict):
+        raise SegmentProblem("cannot be read, or inflates to more than a segment may")
+    return data
+
+
+def _hash(before: str, body: bytes) -> str:
+    return ids.bytes_hash(before.encode() + body)
+
+
+_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+
+
+# --- records ---------------------------------------------------------------------------------------------------------
+
+
+def checked(given: object) -> tuple[str, merge.State] | None:
+    """A key and its state, if it has the shape that `merge` reads; None for anything else."""
+    if not (isinstance(given, list) and len(given) == 2 and isinstance(given[0], str) and _KEY.fullmatch(given[0])):
+        return None
+    state = given[1]
+    if not isinstance(state, dict) or not state.keys() <= _PARTS.keys() or len(_dump(state)) > _MOST_RECORD:
+        return None
+    return (given[0], state) if all(_PARTS[name](value) for name, value in state.items()) else None
+
+
+def _is_stamp(value: object) -> bool:
+    return isinstance(value, str) and _STAMP.fullmatch(value) is not None
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _WORD
+
+
+def _is_words(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_word, value))
+
+
+def _is_seen(value: object) -> bool:
+    return isinstance(value, dict) and all(is_replica(who) and _is_stamp(f"{at}.{who}") for who, at in value.items())
+
+
+def _is_map(value: object, of: Any) -> bool:
+    return isinstance(value, dict) and all(_is_stamp(stamp) and of(one) for stamp, one in value.items())
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and _is_seen(value[1])
+
+
+def _is_life(value: object) -> bool:
+    return (
+        isinstance(value, list) and len(value) == 3 and isinstance(value[0], bool)
+        and (value[1] is None or _is_word(value[1])) and _is_seen(value[2])
+    )  # fmt: skip
+
+
+def _is_birth(value: object) -> bool:
+    if not isinstance(value, list) or not value or not all(map(_is_word, value[:2])):
+        return False
+    fields = value[2:]
+    if len(value) == 1:
+        return True
+    return len(fields) == len(merge.FIELDS) and all(map(_is_field, merge.FIELDS, fields))
+
+
+def _is_field(name: str, value: object) -> bool:
+    if name in ("confidence", "importance"):
+        return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    if name == "source":
+        return (
+            isinstance(value, list) and len(value) == 3 and all(map(_is_word, value[:2])) and _is_words(value[2])
+        )  # fmt: skip
+    if name in ("tier", "validation"):
+        return value in (TIERS if name == "tier" else VALIDATIONS)
+    return _is_word(value) or (name == "expires_at" and value is None)
+
+
+def _is_fields(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        name in merge.FIELDS and isinstance(one, list) and len(one) == 2 and _is_stamp(one[0])
+        and _is_field(name, one[1])
+        for name, one in value.items()
+    )  # fmt: skip
+
+
+def _is_members(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        _is_word(key) and isinstance(one, list) and len(one) == 2 and _is_map(one[0], _is_word)
+        and isinstance(one[1], list) and all(map(_is_stamp, one[1]))
+        for key, one in value.items()
+    )  # fmt: skip
+
+
+_PARTS: dict[str, Any] = {
+    "born": lambda value: _is_map(value, _is_birth),
+    "text": lambda value: _is_map(value, _is_text),
+    "life": lambda value: _is_map(value, _is_life),
+    "held": lambda value: _is_map(value, _is_words),
+    "gone": lambda value: _is_map(value, _is_word),
+    "free": lambda value: isinstance(value, list) and all(map(_is_stamp, value)),
+    "set": _is_fields,
+    **dict.fromkeys(merge.SETS, _is_members),
+}
+
+
+def records_of(body: bytes) -> list[tuple[str, merge.State]]:
+    """The records of a segment whose place in its log does not matter; none of one that cannot be read."""
+    try:
+        given = _inflate(body).get("records") if len(body) <= MOST_BYTES else None
+    except SegmentProblem:
+        return []
+    return [record for one in given if (record := checked(one)) is not None] if isinstance(given, list) else []

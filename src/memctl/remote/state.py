@@ -1,0 +1,103 @@
+"""What can be said of a remote: how far both sides are, who wrote what, and whether its logs are whole."""
+
+from memctl import ids
+from memctl.annotations import TYPE_CHECKING, Any
+from memctl.remote import merge, segments
+from memctl.remote.carrier import SegmentPlace
+from memctl.store import remotes
+from memctl.store.database import Database
+from memctl.store.items import items
+
+if TYPE_CHECKING:
+    from memctl.remote.carrier import Carrier
+    from memctl.remote.exchange import RemoteExchange
+    from memctl.store.remotes import Remote
+
+#: What an entry of each part of a state says that somebody did.
+_DEEDS = {"born": "said", "text": "edited", "life": "archived", "held": "held back", "gone": "purged"}
+
+
+def state_of(db: Database, remote: "Remote", carrier: "Carrier | None") -> dict[str, Any]:
+    """How far both sides are; `behind` is None where the remote is not asked, or does not answer.
+
+    ahead   statements and segments that wait to be sent, and items of shared scopes that changed
+    behind  segments of others that were not read yet
+    """
+    logs = remotes.get_logs(db, remote.name)
+    shared, unsent = remotes.count_keys(db, remote.name)
+    changed = remotes.count_dirty(db, [*remote.scopes])
+    problems = [f"{one.who or one.replica} ({one.scope}): {one.problem}" for one in logs.values() if one.problem]
+    problems += [f"last exchange: {remote.problem}"] if remote.problem else []
+    behind = None
+    if carrier is not None:
+        try:
+            found = carrier.listing(sorted(set(remote.scopes.values())))
+        except OSError as exc:
+            problems.append(f"cannot be reached: {exc.strerror or exc}")
+        else:
+            read = {place: log.last for place, log in logs.items()}
+            others = (item for item in found.items() if item[0][1] != remote.replica)
+            behind = sum(name.last > read.get(place, 0) for place, names in others for name in names)
+    authors = [
+        {"replica": one.replica, "who": one.who, "scope": one.scope, "records": one.records, "read_at": one.read_at,
+         "own": one.replica in remote.mine}
+        for one in logs.values()
+    ]  # fmt: skip
+    return {
+        "ahead": unsent + changed + len(remotes.get_outbox(db, remote.name)), "behind": behind, "shared": shared,
+        "exchanged_at": remote.exchanged_at or None, "authors": authors, "problems": problems,
+    }  # fmt: skip
+
+
+def entries_of(db: Database, remote: "Remote") -> list[dict[str, Any]]:
+    """Who did what to which statement, newest first."""
+    who = {one.replica: one.who for one in remotes.get_logs(db, remote.name).values() if one.who}
+    known = remotes.all_keys(db, remote.name)
+    titles = {item.id: item.title for item in items.get_many(db, [one.item_id for one in known if one.item_id])}
+    found = []
+    for one in known:
+        shown = one.item_id or next(iter(merge.ids_of(one.state)), one.key)
+        births = one.state.get("born", {})
+        for part, deed in _DEEDS.items():
+            for stamp, entry in one.state.get(part, {}).items():
+                if part == "text" and stamp in births:
+                    continue
+                said = "restored" if part == "life" and not entry[0] else deed
+                found.append((stamp, said, shown, titles.get(one.item_id, "")))
+    return [
+        {"at": ids.timestamp(merge.clock_of(stamp) / 1_000_000), "who": who.get(merge.author_of(stamp))
+         or merge.author_of(stamp)[:6], "what": said, "id": item_id, "title": title}
+        for stamp, said, item_id, title in sorted(found, reverse=True)
+    ]  # fmt: skip
+
+
+def verified(exchange: "RemoteExchange") -> list[dict[str, Any]]:
+    """Each log read from its beginning, with what is wrong in it, and whether it still has what was read earlier."""
+    known = remotes.get_logs(exchange.db, exchange.name)
+    listing = exchange.carrier.listing(sorted(set(exchange.remote.scopes.values())))
+    rows = []
+    for (scope, replica), names in sorted(listing.items()):
+        before, last, who, count, problem = "", 0, "", 0, ""
+        for name in names:
+            alone = name.first < name.last
+            if not alone and name.last != last + 1:
+                problem = f"segment {last + 1} is missing"
+                break
+            try:
+                body = exchange.carrier.read(SegmentPlace(scope, replica, name))
+                segment = segments.unpack(name, body, scope, replica, "" if alone else before)
+            except segments.SegmentProblem as exc:
+                problem = f"segment {name.last} {exc}"
+                break
+            before, last, who, count = name.hash, name.last, segment.who, count + len(segment.records)
+        read = known.get((scope, replica))
+        if not problem and read is not None and read.last > last:
+            problem = f"ends at segment {last}; {read.last} were read earlier: it was rolled back"
+        rows.append({"scope": scope, "replica": replica, "who": who, "segments": len(names), "records": count,
+                     "problem": problem})  # fmt: skip
+    gone = [one for place, one in known.items() if place not in listing and one.last]
+    return rows + [
+        {"scope": one.scope, "replica": one.replica, "who": one.who, "segments": 0, "records": 0,
+         "problem": f"is gone; {one.last} segment(s) were there"}
+        for one in gone
+    ]  # fmt: skip

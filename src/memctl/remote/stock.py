@@ -1,0 +1,234 @@
+"""Taking stock: what changed here since the last time becomes states of keys, before anything of others is joined."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
+
+from memctl.annotations import TYPE_CHECKING, Any
+from memctl.item_policy import ItemPolicy
+from memctl.remote import merge
+from memctl.store import quarantine, remotes
+from memctl.store.database import BATCH, Database
+from memctl.store.items import attributes, items
+from memctl.store.remotes import KnownKey, Remote
+from memctl.types import MemoryItem
+
+if TYPE_CHECKING:
+    from memctl.policy import MemoryPolicy
+
+#: How a reference begins that says from whom an item came here.
+FROM_REMOTE = "remote:"
+
+
+class RemoteRows:
+    """What the states at one remote say of the items here, with all states that they depend on."""
+
+    def __init__(self, db: Database, remote: Remote) -> None:
+        self.db, self.remote = db, remote
+        self.view = merge.MergeView(frozenset(remote.mine), remote.trust)
+        self.known: dict[str, KnownKey] = {}
+        self._asked: set[str] = set()
+
+    def load(self, known: Iterable[KnownKey]) -> None:
+        """Take these keys, and those that their rows depend on: what replaces them, and what has an id of theirs."""
+        new = {one.key: one for one in known}
+        while new:
+            self.known.update(new)
+            wanted = {word for one in new.values() for word in _named(one.state)} - self._asked
+            self._asked |= wanted
+            keys = {key for some in remotes.keys_of_ids(self.db, self.remote.name, wanted).values() for key in some}
+            keys |= {one.key for one in remotes.keys_of_items(self.db, self.remote.name, wanted).values()}
+            new = remotes.get_keys(self.db, self.remote.name, sorted(keys - self.known.keys()))
+
+    def all(self) -> dict[str, merge.MergedRow]:
+        """The row of each key that is known well enough."""
+        names = {key: one.item_id for key, one in self.known.items() if one.item_id}
+        return merge.rows({key: one.state for key, one in self.known.items()}, self.view, names)
+
+
+def _named(state: merge.State) -> set[str]:
+    return {*merge.ids_of(state), *(one[1] for one in state.get("life", {}).values() if one[1])}
+
+
+def written(one: KnownKey, row: merge.MergedRow) -> merge.MergedRow:
+    """A row as it was written here, where this store's policy made something else of it."""
+    theirs, ours = one.wrote.get("held", (None, ()))
+    fields = {name: said for name, (given, said) in one.wrote.get("fields", {}).items() if row.fields[name] == given}
+    return row._replace(fields=row.fields | fields, held=tuple(ours) if theirs == list(row.held) else row.held)
+
+
+class Stock:
+    """What changed here, as states of one remote. It is taken inside of the transaction that goes on to join.
+
+    changed  the keys that are other than before, and are to be sent
+    waits    items that policy does not let out, and why
+    """
+
+    def __init__(self, db: Database, remote: Remote, policy: "MemoryPolicy", stamp: str) -> None:
+        self.db, self.remote, self.stamp = db, remote, stamp
+        self._policy = ItemPolicy(policy)
+        self.changed: dict[str, KnownKey] = {}
+        self.waits: dict[str, str] = {}
+        self._ids: dict[tuple[str, str], str] = {}
+        self._settled: list[str] = []
+        self._birth_keys: dict[str, KnownKey] = {}
+
+    def take(self) -> None:
+        """Note all that has changed."""
+        dirty = remotes.dirty_ids(self.db)
+        intents = remotes.intents(self.db)
+        rivals = [one for one in remotes.list_remotes(self.db) if one.name != self.remote.name]
+        others = {scope for one in rivals for scope in one.scopes}
+        done = []
+        for start in range(0, len(dirty), BATCH):
+            done += self._take_batch(dirty[start : start + BATCH], intents, others)
+        remotes.clear_dirty(self.db, done)
+        remotes.clear_intents(self.db, intents.keys() & set(done))
+        remotes.set_ids(self.db, self.remote.name, self._ids)
+        remotes.drop_extras(self.db, self.remote.name, self._settled)
+        remotes.save_keys(self.db, self.remote.name, [*self.changed.values()])
+
+    def _take_batch(self, batch: list[str], intents: Mapping[str, set[str]], others: set[str]) -> list[str]:
+        """Note what changed of some items; those of which no other remote has to be told."""
+        db, name = self.db, self.remote.name
+        found = {item.id: item for item in items.get_many(db, batch)}
+        known = remotes.keys_of_items(db, name, batch) | self._left_before([i for i in batch if i in found])
+        extras = remotes.keys_of_ids(db, name, batch, "extra")
+        settled = remotes.get_keys(db, name, {key for some in extras.values() for key in some})
+        elsewhere = remotes.remotes_of_items(db, batch)
+        rows = RemoteRows(db, self.remote)
+        rows.load([*known.values(), *settled.values()])
+        self._look_up(found, rows.known)
+        self._rows = rows.all()
+        done = []
+        for item_id in batch:
+            item, one = found.get(item_id), known.get(item_id)
+            for key in extras.get(item_id, ()):  # somebody decided about a text that was in conflict
+                self._settle(settled[key])
+                self._settled.append(item_id)
+            if one is not None:
+                self._update(self.changed.get(one.key, one), item, intents.get(item_id, set()))
+            elif item is not None and item.scope in self.remote.scopes:
+                self._born(item)
+            if item_id not in self.waits and not (
+                elsewhere.get(item_id, set()) - {name} or (item is not None and item.scope in others)
+            ):
+                done.append(item_id)
+        return done
+
+    def _left_before(self, item_ids: list[str]) -> dict[str, KnownKey]:
+        """Keys of items that were taken away here and are back, as an undo does it."""
+        by_id = remotes.keys_of_ids(self.db, self.remote.name, item_ids)
+        keys = remotes.get_keys(self.db, self.remote.name, {key for some in by_id.values() for key in some})
+        return {
+            item_id: keys[key]._replace(item_id=item_id)
+            for item_id, some in by_id.items()
+            for key in some
+            if keys[key].wrote.get("left") == item_id and not keys[key].state.get("gone")
+        }
+
+    def _look_up(self, found: Mapping[str, MemoryItem], known: Mapping[str, KnownKey]) -> None:
+        """Read what stands beside the items, and what is known of their texts."""
+        self._standings = quarantine.standings(self.db, [*found.values()])
+        self._importance = attributes.get_importance(self.db, found)
+        self._links = remotes.links_from(self.db, found)
+        first = {
+            merge.key_of(self.remote.scopes[item.scope], item.content, 0)
+            for item in found.values()
+            if item.scope in self.remote.scopes
+        }
+        self._birth_keys = {**known, **remotes.get_keys(self.db, self.remote.name, first)}
+
+    def _fields(self, item: MemoryItem) -> dict[str, Any]:
+        return fields_of(item, self._importance.get(item.id, 0.5), self._links.get(item.id, ()))
+
+    def _held(self, item: MemoryItem) -> tuple[str, ...]:
+        standing = self._standings[item.id]
+        return (standing.rules or ("policy",)) if standing.is_held else ()
+
+    def _save(self, one: KnownKey, state: merge.State, item_id: str, wrote: "dict[str, Any] | None" = None) -> None:
+        wrote = one.wrote if wrote is None else wrote
+        if (state, item_id, wrote) != (one.state, one.item_id, one.wrote):
+            unsent = one.unsent or state != one.state
+            self.changed[one.key] = one._replace(state=state, item_id=item_id, wrote=wrote, unsent=unsent)
+
+    def _settle(self, one: KnownKey) -> None:
+        one = self.changed.get(one.key, one)
+        row = self._rows.get(one.key)
+        if row is not None and row.extras:
+            self._save(one, merge.settle(one.state, row.fields["content"], self.stamp), one.item_id)
+
+    def _born(self, item: MemoryItem) -> None:
+        """Something new is said, unless it is one of those things that stay here."""
+        standing = self._standings[item.id]
+        if item.provenance.is_passage or standing.state not in ("injectable", "released"):
+            return
+        verdict = self._policy.judge(item)
+        if verdict.rejected or verdict.forced_non_injectable:
+            self.waits[item.id] = "; ".join(verdict.reasons) or "policy"
+            return
+        scope = self.remote.scopes[item.scope]
+        key = next(one for one in self._keys(scope, item.content) if one not in self.changed)
+        state = merge.birth(item.id, self._fields(item), (), self.stamp)
+        self.changed[key] = KnownKey(key, scope, item.id, state, {}, unsent=True)
+        self._ids[item.id, key] = "born"
+
+    def _keys(self, scope: str, content: str) -> Iterator[str]:
+        """The keys that a text may have, which are nobody's yet."""
+        for number in count():
+            key = merge.key_of(scope, content, number)
+            is_known = key in self._birth_keys if not number else remotes.get_keys(self.db, self.remote.name, [key])
+            if not is_known:
+                yield key
+
+    def _update(self, one: KnownKey, item: MemoryItem | None, intents: set[str]) -> None:
+        """Something that is known there was changed, purged or moved here."""
+        if "purge" in intents:
+            self._save(one, merge.purge(one.state, self.stamp), "", {})
+            return
+        if item is None or self.remote.scopes.get(item.scope) != one.scope:  # it has gone, or is private now
+            state = merge.withdraw(one.state, self.stamp) if not one.state.get("gone") else one.state
+            self._save(one, state, "", {"left": one.item_id})
+            if item is not None and item.scope in self.remote.scopes:
+                self._born(item)
+            return
+        if one.state.get("gone"):  # others purged it, and it waited here for a word
+            if not self._standings[item.id].is_held:
+                self._save(one, one.state, "", {})
+                self._born(item)
+            return
+        row = self._rows.get(one.key)
+        if row is None or not row.fields:
+            return
+        state = merge.release(one.state) if "release" in intents else one.state
+        was, held = written(one, row), self._held(item)
+        now = self._fields(item) | {"source": was.fields["source"], "made": was.fields["made"]}
+        if held:  # a text that is held back stays here
+            now = was.fields | {name: now[name] for name in ("archived", "superseded_by")}
+        elif now["content"] != was.fields["content"] and self._policy.judge(item).rejected:
+            self.waits[item.id] = "policy"
+            return
+        wrote = {name: one.wrote[name] for name in one.wrote if name != "left" and (held or name != "held")}
+        self._save(one, merge.change(state, was, now, held, self.stamp), item.id, wrote)
+
+
+def fields_of(item: MemoryItem, importance: float, links: Iterable[str]) -> dict[str, Any]:
+    """The fields of an item as a state has them; what says where on this machine it is from stays here."""
+    source = item.provenance
+    said = [f"{link.get('rel', '')} {link.get('to', '')}" for link in item.links if link.get("rel") != "supersedes"]
+    return {
+        "content": item.content, "title": item.title, "type": item.type, "tier": item.tier,
+        "confidence": item.confidence, "importance": importance, "validation": item.validation,
+        "expires_at": item.expires_at,
+        "source": [source.source_kind, _portable(source.source_id), [
+            one for one in map(_portable, source.chunk_ids) if not one.startswith(FROM_REMOTE)]],
+        "tags": item.tags, "entities": item.entities, "links": sorted({*links, *said}), "archived": item.archived,
+        "superseded_by": item.superseded_by, "made": item.created_at,
+    }  # fmt: skip
+
+
+def _portable(place: str) -> str:
+    """A source without the folders of this machine: of a path its last part."""
+    rest = place.removeprefix("file://")
+    is_path = rest != place or os.path.isabs(rest) or rest.startswith("~") or rest[1:3] in (":\\", ":/")
+    return rest.replace("\\", "/").rstrip("/").rpartition("/")[2] if is_path else place

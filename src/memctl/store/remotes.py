@@ -1,0 +1,421 @@
+"""Remotes: where a scope's statements are exchanged with other machines, and what is known of each statement there.
+
+The tables and triggers are made by the first `remote add`: a store without a remote has none and pays nothing. The
+triggers note only which items changed (`memctl_dirty`), whatever program changes them; records are made of them when
+they are exchanged. That something was purged or released is an intent, which the code that does it writes.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from memctl import ids
+from memctl.annotations import Any, NamedTuple
+from memctl.store.connect import DIRTY_TRIGGERS
+from memctl.store.database import Database
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS memctl_remotes (      -- what is exchanged with other machines, and where
+    name         TEXT PRIMARY KEY,
+    url          TEXT NOT NULL,
+    scopes       TEXT NOT NULL,                  -- JSON object: scope here -> scope there
+    trust        TEXT NOT NULL,                  -- low, medium or high: how far the word of others goes
+    read_only    INTEGER NOT NULL,
+    replica      TEXT NOT NULL,                  -- by which name this store writes there
+    mine         TEXT NOT NULL,                  -- JSON array: all names that it has had
+    clock        INTEGER NOT NULL DEFAULT 0,     -- microseconds: the newest that was seen
+    exchanged_at TEXT NOT NULL DEFAULT '',       -- when an exchange last succeeded
+    problem      TEXT NOT NULL DEFAULT ''        -- why the last one did not
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memctl_remote_keys (  -- what is known of each statement there
+    remote  TEXT NOT NULL,
+    key     TEXT NOT NULL,
+    scope   TEXT NOT NULL,                       -- the scope there
+    item_id TEXT NOT NULL,                       -- the item here; '': none
+    state   TEXT NOT NULL,                       -- JSON, as memctl.remote.merge says
+    wrote   TEXT NOT NULL,                       -- JSON object: what the row here has otherwise, by this store's policy
+    unsent  INTEGER NOT NULL,
+    PRIMARY KEY (remote, key)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS memctl_remote_items ON memctl_remote_keys(item_id);
+CREATE INDEX IF NOT EXISTS memctl_remote_unsent ON memctl_remote_keys(remote, unsent) WHERE unsent;
+CREATE TABLE IF NOT EXISTS memctl_remote_ids (   -- which ids a statement goes by
+    remote TEXT NOT NULL,
+    id     TEXT NOT NULL,
+    key    TEXT NOT NULL,
+    kind   TEXT NOT NULL,                        -- born, or extra: a text of it that nobody has decided about
+    PRIMARY KEY (remote, id, key)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS memctl_remote_aliases ON memctl_remote_ids(id);
+CREATE TABLE IF NOT EXISTS memctl_remote_logs (  -- how far each log was read; our own: how far it was written
+    remote  TEXT NOT NULL,
+    scope   TEXT NOT NULL,
+    replica TEXT NOT NULL,
+    last    INTEGER NOT NULL,                    -- the number of the last segment
+    hash    TEXT NOT NULL,                       -- of that segment, which covers all before it
+    who     TEXT NOT NULL DEFAULT '',            -- as it calls itself
+    records INTEGER NOT NULL DEFAULT 0,          -- how many were read
+    clock   INTEGER NOT NULL DEFAULT 0,          -- of our own: the newest that has arrived
+    read_at TEXT NOT NULL DEFAULT '',
+    problem TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (remote, scope, replica)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memctl_remote_outbox (  -- segments on their way out
+    remote TEXT NOT NULL,
+    scope  TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    name   TEXT NOT NULL,
+    body   BLOB NOT NULL,
+    PRIMARY KEY (remote, scope, number)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memctl_dirty (        -- items that changed since stock was last taken
+    item_id TEXT PRIMARY KEY
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memctl_intents (      -- what was purged or released since then
+    item_id TEXT NOT NULL,
+    kind    TEXT NOT NULL,                       -- purge or release
+    PRIMARY KEY (item_id, kind)
+) WITHOUT ROWID;
+"""
+
+_TRIGGER_NAMES = [line.split()[5] for line in DIRTY_TRIGGERS.splitlines()]
+_TABLE_NAMES = (
+    "memctl_remotes", "memctl_remote_keys", "memctl_remote_ids", "memctl_remote_logs", "memctl_remote_outbox",
+    "memctl_dirty", "memctl_intents",
+)  # fmt: skip
+
+
+class Remote(NamedTuple):
+    """A remote, as `memctl_remotes` has it: `scopes` maps the scopes here to those there."""
+
+    name: str
+    url: str
+    scopes: dict[str, str]
+    trust: str
+    read_only: bool
+    replica: str
+    mine: tuple[str, ...]
+    clock: int = 0
+    exchanged_at: str = ""
+    problem: str = ""
+
+
+class KnownKey(NamedTuple):
+    """What is known of one statement there, as `memctl_remote_keys` has it."""
+
+    key: str
+    scope: str
+    item_id: str
+    state: dict[str, Any]
+    wrote: dict[str, Any]
+    unsent: bool = False
+
+
+class KnownLog(NamedTuple):
+    """How far a log is known: the number and hash of its last segment, who writes it, and what is wrong with it."""
+
+    scope: str
+    replica: str
+    last: int = 0
+    hash: str = ""
+    who: str = ""
+    records: int = 0
+    clock: int = 0
+    read_at: str = ""
+    problem: str = ""
+
+
+class OutgoingSegment(NamedTuple):
+    """A segment on its way out."""
+
+    scope: str
+    number: int
+    name: str
+    body: bytes
+
+
+# --- remotes ---------------------------------------------------------------------------------------------------------
+
+
+def are_there(db: Database) -> bool:
+    """Whether the store has, or has had, a remote."""
+    return "memctl_remotes" in db.tables
+
+
+def list_remotes(db: Database) -> list[Remote]:
+    """The remotes, by name."""
+    if not are_there(db):
+        return []
+    sql = "SELECT name, url, scopes, trust, read_only, replica, mine, clock, exchanged_at, problem FROM memctl_remotes"
+    return [
+        Remote(name, url, json.loads(scopes), trust, bool(read_only), replica, tuple(json.loads(mine)), *more)
+        for name, url, scopes, trust, read_only, replica, mine, *more in db.rows(f"{sql} ORDER BY name")
+    ]
+
+
+def add_remote(db: Database, remote: Remote) -> None:
+    """Make a remote, with the tables and triggers if it is the first; all items are to be looked at."""
+    from memctl.store.schema import STATEMENT
+
+    with db.atomic():
+        for statement in (*STATEMENT.findall(TABLES), *DIRTY_TRIGGERS.splitlines()):
+            db.run(statement)
+        db.look()
+        save_remote(db, remote)
+        db.run(
+            "INSERT INTO memctl_dirty(item_id) SELECT id FROM memory_items "
+            f"WHERE scope IN ({', '.join('?' * len(remote.scopes))}) ON CONFLICT DO NOTHING",
+            list(remote.scopes),
+        )
+
+
+def save_remote(db: Database, remote: Remote) -> None:
+    """Write down what is known of a remote."""
+    db.upsert(
+        "memctl_remotes",
+        "name url scopes trust read_only replica mine clock exchanged_at problem",
+        [
+            (remote.name, remote.url, json.dumps(remote.scopes), remote.trust, int(remote.read_only), remote.replica,
+             json.dumps(remote.mine), remote.clock, remote.exchanged_at, remote.problem)
+        ],
+    )  # fmt: skip
+
+
+def remove_remote(db: Database, name: str) -> None:
+    """Forget a remote; items stay. With the last one go tables and triggers."""
+    with db.atomic():
+        for table in _TABLE_NAMES[:5]:
+            column = "name" if table == "memctl_remotes" else "remote"
+            db.run(f"DELETE FROM {table} WHERE {column} = ?", (name,))
+        if not list_remotes(db):
+            drop_all(db)
+
+
+def drop_all(db: Database) -> None:
+    """Forget all remotes: the store is as one that never had any."""
+    with db.atomic():
+        for trigger in _TRIGGER_NAMES:
+            db.run(f"DROP TRIGGER IF EXISTS {trigger}")
+        for table in _TABLE_NAMES:
+            db.run(f"DROP TABLE IF EXISTS {table}")
+    db.look()
+
+
+# --- what changed ----------------------------------------------------------------------------------------------------
+
+
+def dirty_ids(db: Database) -> list[str]:
+    """The items that changed since stock was last taken."""
+    return [row[0] for row in db.rows("SELECT item_id FROM memctl_dirty ORDER BY item_id")]
+
+
+def count_dirty(db: Database, scopes: Sequence[str]) -> int:
+    """How many items of these scopes changed since then."""
+    marks = ", ".join("?" * len(scopes))
+    sql = "SELECT count(*) FROM memctl_dirty AS d JOIN memory_items AS i ON i.id = d.item_id"
+    return int(db.value(f"{sql} WHERE i.scope IN ({marks})", scopes))
+
+
+def clear_dirty(db: Database, item_ids: Iterable[str]) -> None:
+    """Take the marks of items away."""
+    db.run_many("DELETE FROM memctl_dirty WHERE item_id = ?", [(one,) for one in item_ids])
+
+
+def intend(db: Database, item_ids: Iterable[str], kind: str) -> None:
+    """Note that a person purged or released items."""
+    sql = "INSERT INTO memctl_intents(item_id, kind) VALUES (?, ?) ON CONFLICT DO NOTHING"
+    db.run_many(sql, [(one, kind) for one in item_ids])
+
+
+def intents(db: Database) -> dict[str, set[str]]:
+    """What was intended since stock was last taken: item id -> purge, release."""
+    out: dict[str, set[str]] = {}
+    for item_id, kind in db.rows("SELECT item_id, kind FROM memctl_intents"):
+        out.setdefault(item_id, set()).add(kind)
+    return out
+
+
+def clear_intents(db: Database, item_ids: Iterable[str]) -> None:
+    """What was intended has been noted elsewhere."""
+    db.run_many("DELETE FROM memctl_intents WHERE item_id = ?", [(one,) for one in item_ids])
+
+
+# --- keys ------------------------------------------------------------------------------------------------------------
+
+_KEY = "SELECT key, scope, item_id, state, wrote, unsent FROM memctl_remote_keys WHERE remote = ?"
+
+
+def _to_key(row: tuple[Any, ...]) -> KnownKey:
+    key, scope, item_id, state, wrote, unsent = row
+    return KnownKey(key, scope, item_id, json.loads(state), json.loads(wrote), bool(unsent))
+
+
+def get_keys(db: Database, remote: str, keys: Iterable[str]) -> dict[str, KnownKey]:
+    """What is known of these keys."""
+    found = map(_to_key, db.rows(f"{_KEY} AND key IN (?*)", [remote], keys=keys))
+    return {one.key: one for one in found}
+
+
+def keys_of_items(db: Database, remote: str, item_ids: Iterable[str]) -> dict[str, KnownKey]:
+    """What is known of these items, by item id."""
+    found = map(_to_key, db.rows(f"{_KEY} AND item_id IN (?*)", [remote], keys=item_ids))
+    return {one.item_id: one for one in found}
+
+
+def unsent_keys(db: Database, remote: str) -> list[KnownKey]:
+    """What has not been sent, in the order of the keys."""
+    return [_to_key(row) for row in db.rows(f"{_KEY} AND unsent ORDER BY key", [remote])]
+
+
+def purged_here(db: Database, remote: str) -> list[KnownKey]:
+    """What is to be deleted for good here, because it was there."""
+    sql = f"{_KEY} AND item_id <> '' AND json_extract(wrote, '$.purge')"
+    return [*map(_to_key, db.rows(sql, [remote]))]
+
+
+def all_keys(db: Database, remote: str) -> list[KnownKey]:
+    """All that is known there."""
+    return [_to_key(row) for row in db.rows(f"{_KEY} ORDER BY key", [remote])]
+
+
+def remotes_of_items(db: Database, item_ids: Iterable[str]) -> dict[str, set[str]]:
+    """The remotes at which items are known, by item id."""
+    out: dict[str, set[str]] = {}
+    sql = "SELECT item_id, remote FROM memctl_remote_keys WHERE item_id IN (?*)"
+    for item_id, remote in db.rows(sql, keys=item_ids):
+        out.setdefault(item_id, set()).add(remote)
+    return out
+
+
+def save_keys(db: Database, remote: str, known: Sequence[KnownKey]) -> None:
+    """Write down what is known of keys."""
+    db.run_many(
+        "INSERT INTO memctl_remote_keys(remote, key, scope, item_id, state, wrote, unsent) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(remote, key) DO UPDATE SET item_id = excluded.item_id, "
+        "state = excluded.state, wrote = excluded.wrote, unsent = excluded.unsent",
+        [
+            (remote, one.key, one.scope, one.item_id, _dump(one.state), _dump(one.wrote), int(one.unsent))
+            for one in known
+        ],
+    )
+
+
+#: Compact, and characters as they are: the store has one for each statement.
+_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def mark_sent(db: Database, remote: str, keys: Iterable[str]) -> None:
+    """These keys stand in the outbox as they are."""
+    sql = "UPDATE memctl_remote_keys SET unsent = 0 WHERE remote = ? AND key = ?"
+    db.run_many(sql, [(remote, key) for key in keys])
+
+
+def count_keys(db: Database, remote: str) -> tuple[int, int]:
+    """How many statements are known there and are here, and how many are to be sent."""
+    sql = "SELECT count(*), ifnull(sum(unsent), 0) FROM memctl_remote_keys WHERE remote = ?"
+    total, unsent = db.row(f"{sql} AND (item_id <> '' OR unsent)", (remote,))
+    return int(total), int(unsent)
+
+
+# --- ids -------------------------------------------------------------------------------------------------------------
+
+
+def set_ids(db: Database, remote: str, named: Mapping[tuple[str, str], str]) -> None:
+    """Note which ids keys go by: (id, key) -> born or extra."""
+    db.run_many(
+        "INSERT INTO memctl_remote_ids(remote, id, key, kind) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT(remote, id, key) DO UPDATE SET kind = excluded.kind",
+        [(remote, item_id, key, kind) for (item_id, key), kind in named.items()],
+    )
+
+
+def drop_extras(db: Database, remote: str, item_ids: Iterable[str]) -> None:
+    """These ids stand for no undecided text any more."""
+    sql = "DELETE FROM memctl_remote_ids WHERE remote = ? AND id = ? AND kind = 'extra'"
+    db.run_many(sql, [(remote, one) for one in item_ids])
+
+
+def keys_of_ids(db: Database, remote: str, item_ids: Iterable[str], kind: str = "born") -> dict[str, list[str]]:
+    """The keys that go by these ids, smallest first."""
+    out: dict[str, list[str]] = {}
+    sql = "SELECT id, key FROM memctl_remote_ids WHERE remote = ? AND kind = ? AND id IN (?*) ORDER BY id, key"
+    for item_id, key in db.rows(sql, [remote, kind], keys=item_ids):
+        out.setdefault(item_id, []).append(key)
+    return out
+
+
+def extras_of(db: Database, remote: str, keys: Iterable[str]) -> dict[str, list[str]]:
+    """The items that stand for undecided texts of keys."""
+    out: dict[str, list[str]] = {}
+    sql = "SELECT key, id FROM memctl_remote_ids WHERE remote = ? AND kind = 'extra' AND key IN (?*)"
+    for key, item_id in db.rows(sql, [remote], keys=keys):
+        out.setdefault(key, []).append(item_id)
+    return out
+
+
+def follow_alias(db: Database, given: str) -> str:
+    """The id of the item here that goes by another id on other machines; what was given where there is none."""
+    sql = (
+        "SELECT DISTINCT k.item_id FROM memctl_remote_ids AS a JOIN memctl_remote_keys AS k "
+        "ON k.remote = a.remote AND k.key = a.key WHERE a.id >= ? AND a.id <= ? AND k.item_id <> '' LIMIT 2"
+    )
+    digits = given.removeprefix("MEM-")
+    is_short = 4 <= len(digits) < 12 and not digits.strip("0123456789abcdef")
+    start = f"MEM-{digits}" if is_short else given
+    found = db.rows(sql, (start, f"{start}g" if is_short else start))
+    return str(found[0][0]) if len(found) == 1 else given
+
+
+# --- logs ------------------------------------------------------------------------------------------------------------
+
+
+def get_logs(db: Database, remote: str) -> dict[tuple[str, str], KnownLog]:
+    """How far each log is known, by scope and replica."""
+    sql = "SELECT scope, replica, last, hash, who, records, clock, read_at, problem FROM memctl_remote_logs"
+    found = (KnownLog(*row) for row in db.rows(f"{sql} WHERE remote = ? ORDER BY scope, replica", (remote,)))
+    return {(one.scope, one.replica): one for one in found}
+
+
+def save_logs(db: Database, remote: str, logs: Collection[KnownLog]) -> None:
+    """Write down how far logs are known."""
+    columns = "scope, replica, last, hash, who, records, clock, read_at, problem"
+    changes = ", ".join(f"{c} = excluded.{c}" for c in columns.split(", ")[2:])
+    db.run_many(
+        f"INSERT INTO memctl_remote_logs(remote, {columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        f"ON CONFLICT(remote, scope, replica) DO UPDATE SET {changes}",
+        [(remote, *one) for one in logs],
+    )
+
+
+def get_outbox(db: Database, remote: str) -> list[OutgoingSegment]:
+    """What is on its way out, in order."""
+    sql = "SELECT scope, number, name, body FROM memctl_remote_outbox WHERE remote = ? ORDER BY scope, number"
+    return [OutgoingSegment(*row) for row in db.rows(sql, (remote,))]
+
+
+def put_out(db: Database, remote: str, segments: Iterable[OutgoingSegment]) -> None:
+    """Let segments be on their way out."""
+    sql = "INSERT INTO memctl_remote_outbox(remote, scope, number, name, body) VALUES (?, ?, ?, ?, ?)"
+    db.run_many(sql, [(remote, *one) for one in segments])
+
+
+def take_out(db: Database, remote: str, segments: Iterable[OutgoingSegment]) -> None:
+    """Segments have arrived, or go another way."""
+    sql = "DELETE FROM memctl_remote_outbox WHERE remote = ? AND scope = ? AND number = ? AND name = ?"
+    db.run_many(sql, [(remote, one.scope, one.number, one.name) for one in segments])
+
+
+def new_replica() -> str:
+    """The name of a replica that nobody else has: 12 hex digits."""
+    return ids.new_id("R").removeprefix("R-")
+
+
+# --- what travels with items -----------------------------------------------------------------------------------------
+
+
+def links_from(db: Database, item_ids: Iterable[str]) -> dict[str, list[str]]:
+    """The links of each of these items to others, `relation id`, but what says that they replace something."""
+    out: dict[str, list[str]] = {}
+    sql = "SELECT src_id, rel, dst_id FROM memory_links WHERE src_id IN (?*) AND rel <> 'supersedes' ORDER BY 1, 2, 3"
+    for src, rel, dst in db.rows(sql, keys=item_ids):
+        out.setdefault(src, []).append(f"{rel} {dst}")
+    return out
