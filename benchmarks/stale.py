@@ -2,9 +2,10 @@
 
     python3 -m benchmarks.stale FOLDER [--old REVISION] [--new REVISION] [--functions 100]
 
-Statements that cite functions are made at an old commit, then the tree moves to a newer one and is synced. The truth is
-computed from git and Python's own parser: a function's text has changed, or is not in its file (followed through git's
-renames) any more. Says how much CPU the second sync costs beside one of a store without what statements cite.
+Statements that cite functions are made at an old commit of a clone, which then moves to a newer one and is synced. The
+truth is computed from git and Python's own parser: a function's text has changed, or is not in its file (followed
+through git's renames) any more. Says how much CPU the second sync costs beside one of a store without what statements
+cite.
 """
 
 import argparse
@@ -59,22 +60,6 @@ def functions(source: str) -> dict[str, tuple[int, int, str]]:
     return {name: found for name, found in out.items() if seen[name] == 1}
 
 
-def checkout(repo: str, revision: str, folder: Path) -> None:
-    """Let the folder hold the tree of a revision; files that stay the same are left alone."""
-    with tempfile.TemporaryDirectory() as fresh:
-        subprocess.run(["tar", "-x", "-C", fresh], input=git(repo, "archive", revision), check=True)
-        wanted = {path.relative_to(fresh) for path in Path(fresh).rglob("*") if path.is_file()}
-        for path in sorted(folder.rglob("*"), reverse=True):
-            if path.is_file() and path.relative_to(folder) not in wanted:
-                path.unlink()
-        for name in sorted(wanted):
-            target = folder / name
-            data = (Path(fresh) / name).read_bytes()
-            if not target.is_file() or target.read_bytes() != data:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(data)
-
-
 def renames(repo: str, old: str, new: str) -> dict[str, str]:
     """Old path -> new path, as git sees it."""
     out = {}
@@ -127,10 +112,10 @@ def main() -> None:
     repo, commits = args.folder, git(args.folder, "rev-list", "--count", f"{args.old}..{args.new}").decode().strip()
     with tempfile.TemporaryDirectory() as scratch:
         tree, db = Path(scratch) / "tree", Path(scratch) / "m.db"
-        tree.mkdir()
+        git(repo, "clone", "-q", "--no-checkout", ".", str(tree))
         home = {"HOME": scratch, "XDG_CONFIG_HOME": scratch, "XDG_DATA_HOME": scratch, "XDG_STATE_HOME": scratch}
         env = os.environ | home | {"MEMCTL_DB": str(db)}
-        checkout(repo, args.old, tree)
+        git(str(tree), "checkout", "-q", git(repo, "rev-parse", args.old).decode().strip())
         memctl("sync", ".", "-q", cwd=tree, env=env)
         wanted = chosen_functions(repo, args.old, args.functions)
         stored = {}
@@ -140,7 +125,7 @@ def main() -> None:
             said = style.format(name=name, path=path, line=(first + last) // 2, first=first, last=last, n=n)
             given = ["--cites", f"{path}:{first}-{last}"] if "alone" in style else []
             stored[memctl("remember", "-q", said, *given, cwd=tree, env=env).strip()] = one
-        checkout(repo, args.new, tree)
+        git(str(tree), "checkout", "-q", git(repo, "rev-parse", args.new).decode().strip())
         costs = {
             without: min(sync_cost(tree, db, env, without=without) for _ in range(RUNS)) for without in (True, False)
         }

@@ -288,6 +288,25 @@ weight|number?|what a vector's vote counts
 withheld_items|integer|items that are kept from models
 workspace|object|the workspace
 workspaces|array|the workspaces
+archive-sessions.bytes|integer|bytes of the transcripts that were copied
+archive-sessions.copied|integer|transcripts that were copied
+archive-sessions.failed|integer|transcripts that could not be copied
+archive-sessions.folder|string|where the copies are
+archive-sessions.unchanged|integer|transcripts whose copy was as it should be
+capture.bad_lines|integer|lines that could not be read
+capture.captured|array|each session that got something: `session_id`, `turns`
+capture.grown|integer|turns whose answer had gone on
+capture.injected|integer|prompts and answers that held nothing but what was injected
+capture.known|integer|turns that were there before
+capture.other_transcripts|integer|transcripts of other folders on the disk
+capture.quarantined|integer|turns that are given to no model
+capture.redacted|integer|turns of which policy blotted something out
+capture.sessions|integer|sessions that got something
+capture.turns|integer|new turns
+handoff.client|string|the client of that session
+handoff.session_id|string|the session that is told of
+handoff.text|string|the block; "" when no session left anything
+handoff.updated_at|string|when something was said in it last
 useful.conversations|integer|conversations that were told something
 useful.items|array|each: `id`, `title`, `told`, `used`, `tokens`, `tokens_unused`
 useful.tokens|integer|tokens that telling them took, about

@@ -5,7 +5,7 @@ from typing import Any
 
 from memctl import loop
 from memctl.answering.chat import UNSURE as _UNCERTAINTY_MARKERS
-from memctl.llm.working import Exchange, session_block
+from memctl.llm.working import ChatExchange, session_block
 from memctl.mount import Path
 
 __all__ = ["ChatSession", "chat_turn", "format_session_context"]
@@ -25,7 +25,7 @@ class ChatSession:
 
 def format_session_context(session: ChatSession, history_turns: int = 5, budget_chars: int = 4000) -> str:
     """The newest turns that fit, oldest first, under a header; "" when there are none."""
-    return session_block([Exchange(*turn) for turn in session.history], history_turns, budget_chars)
+    return session_block([ChatExchange(*turn) for turn in session.history], history_turns, budget_chars)
 
 
 def chat_turn(

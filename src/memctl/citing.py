@@ -1,17 +1,19 @@
 """What statements cite: found when they are stored, tied to documents of the store, and followed as these change.
 
 A statement whose cited text is not as it was is stale. That is no standing of its own: it follows from the references'
-states, and goes when the text is back, or a person verifies the statement. Nothing but the store is looked at.
+states, and goes when the text is back, or a person verifies the statement. Nothing but the store is looked at, and in a
+work tree of git what that keeps: the commit and the blob of a document that is cited, and whether it was renamed since.
 """
 
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from memctl import ids
+from memctl import errors, git, ids
 from memctl.extract import kind_of
-from memctl.paths import real_path
+from memctl.paths import read_file, real_path
+from memctl.store import tombstones
 from memctl.store.database import Database
 from memctl.store.documents import corpus, passages
 from memctl.store.items import citations, items
@@ -27,6 +29,10 @@ _PASSAGES = 400
 _FOLLOWED = ("path", "symbol")
 #: The texts of the passages of a document, each with its first line, where they have lines.
 Pieces = Sequence[tuple[int | None, str]]
+#: Bytes of a document whose blob is noted.
+_BLOB_BYTES = 4 << 20
+#: Commits at which statements were made that one look for renames goes back to, the newest.
+_COMMITS = 8
 #: Lines of a diff.
 _DIFF_LINES = 60
 
@@ -76,6 +82,7 @@ class _Tie:
         self.db = db
         self._documents: dict[str, CitedDocument | None] = {}
         self._by_name: dict[str, list[str]] | None = None
+        self._revisions: dict[str, str] = {}
 
     def rows(self, item_id: str, given: Sequence[Reference], found: Sequence[Reference]) -> list[CitationRow]:
         """The rows of a statement: places that were named first, then what its text says."""
@@ -106,7 +113,7 @@ class _Tie:
                 place.symbol if place else one.target if one.kind == "symbol" else "",
                 place.start if place else None, place.end if place else None,
                 doc.fingerprint(place) if doc and place else "",
-                json.dumps(self.holding(path, place)), "", state, "", now,
+                json.dumps(self.holding(path, place)), self.revision(path) if place else "", state, "", now,
             ))  # fmt: skip
         return out
 
@@ -130,6 +137,24 @@ class _Tie:
         if path not in self._documents:
             self._documents[path] = stored_document(self.db, path)
         return self._documents[path]
+
+    def revision(self, path: str) -> str:
+        """The commit that a document's work tree is at, and the document's blob; "" outside of git.
+
+        The file is only read, and only counts where it is what the store has.
+        """
+        if path not in self._revisions:
+            self._revisions[path] = ""
+            tree = git.work_tree(os.path.dirname(path))
+            file = corpus.get_files(self.db, [path]).get(path) if tree else None
+            if tree and file:
+                try:
+                    data, _ = read_file(path, _BLOB_BYTES)
+                except errors.DocumentUnreadable:
+                    data = b""
+                if ids.bytes_hash(data) == file.sha256:
+                    self._revisions[path] = f"{tree.head} {git.blob_id(data)}"
+        return self._revisions[path]
 
     def find(self, symbol: str, named: Sequence[str]) -> tuple[str, CitedPlace] | None:
         """The one definition of a symbol: in the documents that are named, else in any; None where it is not clear."""
@@ -206,22 +231,43 @@ class Follower:
             self._waiting = {}
             for row in citations.in_states(self.db, ("open", "gone")):
                 self._waiting.setdefault(_name_of(row), []).append(row)
-        now, changed = ids.timestamp(), []
+        now, changed, tie = ids.timestamp(), [], _Tie(self.db)
         made: dict[str, CitedDocument | None] = {}
-        for row in citations.at_paths(self.db, documents):
-            pieces = documents[row.path]
-            if row.path not in made:
+        rows = citations.at_paths(self.db, documents)
+        renamed = self._renamed([row for row in rows if documents[row.path] is None])
+        for row in rows:
+            if row.path in renamed:
+                row = row._replace(path=renamed[row.path])  # noqa: PLW2901 - git has followed the document
+                made.setdefault(row.path, stored_document(self.db, row.path))
+            elif row.path not in made:
+                pieces = documents[row.path]
                 made[row.path] = document_of(row.path, pieces) if pieces is not None else None
             new = _compared(row, made[row.path])
             if new.state != row.state:
                 new = new._replace(state_at=now)
+                if new.state == "gone" and row.symbol and documents.get(row.path, ()) is None:
+                    new = _elsewhere(tie, new)
                 if new.state == "gone":
                     self._waiting.setdefault(_name_of(row), []).append(new)
-            if new != row:
+            if new != row or row.path in renamed.values():
                 changed.append(new)
         citations.put(self.db, changed)
         if self._waiting:
             self._tie_waiting({path: pieces for path, pieces in documents.items() if pieces}, now)
+
+    def _renamed(self, gone: Sequence[CitationRow]) -> dict[str, str]:
+        """Where documents that are gone are now, as git tells it of what was committed since they were cited."""
+        by_tree: dict[git.WorkTree, dict[str, None]] = {}
+        for row in gone:
+            if row.revision and (tree := git.work_tree(os.path.dirname(row.path))):
+                by_tree.setdefault(tree, {})[row.revision.partition(" ")[0]] = None
+        wanted, found = {row.path for row in gone}, dict[str, str]()
+        for tree, commits in by_tree.items():
+            for commit in list(commits)[:_COMMITS]:
+                moved = git.renames_since(tree, commit)
+                found |= {old: moved[old] for old in wanted & moved.keys() if old not in found}
+        there = corpus.get_files(self.db, found.values())
+        return {old: new for old, new in found.items() if new in there}
 
     def _tie_waiting(self, documents: Mapping[str, Pieces], now: str) -> None:
         """Tie references that were in no document, and see where text went that is gone."""
@@ -242,6 +288,14 @@ class Follower:
             cite(self.db, items.get_many(self.db, again))
             for many in waiting.values():
                 many[:] = [row for row in many if row.item_id not in again]
+
+
+def _elsewhere(tie: _Tie, row: CitationRow) -> CitationRow:
+    """A reference into a document that is gone: moved, where another document of the store has the text."""
+    path, place = tie.find(row.symbol, []) or ("", None)
+    doc = tie.document(path) if path else None
+    is_there = doc and place and _is_text(row, doc, place)
+    return row._replace(state="moved", moved_to=path) if is_there else row
 
 
 def _defined_names(path: str, pieces: Pieces, wanted: Iterable[str]) -> list[str]:
@@ -315,10 +369,11 @@ def find_stale(db: Database) -> list[StaleFact]:
     return sorted(facts, key=lambda one: (one.since, one.item_id), reverse=True)
 
 
-def stale_diff(db: Database, item_id: str) -> list[str]:
+def stale_diff(db: Database, item_id: str, may_show: Callable[[str], bool]) -> list[str]:
     """What became of the text that an item cites, as the lines of a unified diff.
 
-    Text that policy holds back is not in it. The old text is there as long as its archived passages are.
+    Text that policy holds back is not in it, nor what was purged. The old text is that of its archived passages; where
+    the store has them no more, that of the blob in git, if `may_show` allows it.
     """
     from difflib import unified_diff
 
@@ -328,12 +383,26 @@ def stale_diff(db: Database, item_id: str) -> list[str]:
             continue
         held = items.withheld_reasons(db, ids_of := json.loads(row.passages))
         before = None if "policy" in held.values() else _document_of(db, row.path, ids_of)
+        if before is None and not held and not tombstones.purged_ids(db, ids_of):
+            before = _document_in_git(row, may_show)
         after = stored_document(db, row.moved_to or row.path)
         old, new = (_text_in(doc, row) if doc else [] for doc in (before, after))
         name = os.path.basename(row.path)
         lines = list(unified_diff(old, new, f"{name} as cited", f"{name} now", lineterm="", n=2))
         out += [*lines[:_DIFF_LINES], *([f"… {len(lines) - _DIFF_LINES} more lines"] * (len(lines) > _DIFF_LINES))]
     return out
+
+
+def _document_in_git(row: CitationRow, may_show: Callable[[str], bool]) -> CitedDocument | None:
+    """The document as it was cited, where git still has it and it has the cited text at its place."""
+    tree = git.work_tree(os.path.dirname(row.path)) if row.revision else None
+    text = git.read_blob(tree, row.revision.partition(" ")[2]) if tree else None
+    if text is None:
+        return None
+    doc = CitedDocument(row.path, [(1, text)], language_of(row.path))
+    places = doc.find_symbol(row.symbol) if row.symbol else [CitedPlace(row.line_start or 1, row.line_end or 1)]
+    is_cited = any(_is_text(row, doc, place) and may_show(doc.text(place)) for place in places)
+    return doc if is_cited else None
 
 
 def _text_in(doc: CitedDocument, row: CitationRow) -> list[str]:

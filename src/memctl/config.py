@@ -91,6 +91,7 @@ SECTIONS = {
     "ingest": "How documents are read and cut.",
     "pull": "What an LLM's output becomes.",
     "history": "How long what was written can be taken back (memctl undo).",
+    "capture": "What is taken in of conversations with AI clients.",
     "consolidate": "How memories are merged and promoted.",
     "proposer": "How a model is told to propose memories.",
     "inspect": "When the structure of a folder is worth an observation.",
@@ -144,6 +145,7 @@ KEYS = (
     Key("pull", "tier", str, "stm", "tier of what is stored", choices=TIERS),
     Key("history", "keep_days", int, KEEP_DAYS, "days for which a run can be undone", 1, 36_500),
     Key("history", "share", float, KEEP_SHARE, "share of the store's file that this may take", 0.01, 1),
+    Key("capture", "hooks", bool, default=True, help="take in what is said with clients that call memctl hook"),
     Key("consolidate", "enabled", bool, default=True, help="let it consolidate by itself, where it is automatic"),
     Key("consolidate", "automatic", bool, default=False, help="also by itself, when a chat or a server on stdio ends"),
     Key("consolidate", "stm_threshold", int, 20, "items of a scope in stm from which it does so", 1, 10000),
@@ -193,7 +195,7 @@ OF_STRANGERS = {
     "consolidate.fallback_to_deterministic": ANY,
     "inspect.dominance_frac": ANY, "inspect.low_density_threshold": ANY, "inspect.ext_concentration_frac": ANY,
     "inspect.sparse_threshold": ANY,
-    "chat.history_max": LOWER, "history.keep_days": HIGHER, "history.share": HIGHER,
+    "capture.hooks": LOWER, "chat.history_max": LOWER, "history.keep_days": HIGHER, "history.share": HIGHER,
 }  # fmt: skip
 
 
@@ -251,6 +253,12 @@ class HistoryConfig(ConfigSection):
     section = "history"
 
 
+class CaptureConfig(ConfigSection):
+    """What is taken in of conversations: hooks."""
+
+    section = "capture"
+
+
 class ProposerConfig(ConfigSection):
     """How a model is told to propose memories."""
 
@@ -302,7 +310,7 @@ class LlmConfig(ConfigSection):
 #: In the order in which `MemoryConfig` takes them.
 _CLASSES: tuple[type[ConfigSection], ...] = (
     StoreConfig, PolicyConfig, ConsolidateConfig, ProposerConfig, InspectConfig, ChatConfig, RecallConfig, PullConfig,
-    IngestConfig, EmbeddingsConfig, LlmConfig, HistoryConfig,
+    IngestConfig, EmbeddingsConfig, LlmConfig, HistoryConfig, CaptureConfig,
 )  # fmt: skip
 
 

@@ -147,6 +147,26 @@ DOORS: dict[str, Callable[[], list[Result]]] = {
         tool("session-inject", "zanzibar", TOKEN),
         tool("session-inject", "zanzibar", "s:2", scope=TOKEN),
     ],
+    "capture": lambda: [
+        run("capture", "pipe", "--session", "s:1", stdin=f"user: {BOTH}\nassistant: zanzibar {TOKEN}\nuser: {ORDER}"),
+        run(
+            "capture",
+            "pipe",
+            "--session",
+            TOKEN,
+            stdin=json.dumps(
+                {
+                    "id": TOKEN,
+                    "cwd": f"/srv/{TOKEN}",
+                    "branch": TOKEN,
+                    "model": TOKEN,
+                    "messages": [{"role": "user", "content": "zanzibar", "id": TOKEN}],
+                }
+            ),
+        ),
+        run("capture", TOKEN),
+        run("capture", "--client", TOKEN),
+    ],
     "session-store": lambda: [
         tool("session-store", BOTH, "s:1"),
         tool("session-store", proposal(content=BOTH), "s:1"),

@@ -16,7 +16,7 @@ from support import ok, run
 #: What settings look like that people wrote by hand.
 JSON = (
     '\ufeff// mine\r\n{\r\n   "theme": "dark", // so\r\n   /* "mcpServers" */\r\n   "odd" :[1,2 , 3],\r\n'
-    '   "mcpServers": {\r\n\t"other": {"command": "x"},\r\n   },\r\n   "hooks": {"Stop": []}\r\n}\r\n'
+    '   "mcpServers": {\r\n\t"other": {"command": "x"},\r\n   },\r\n   "hooks": {"Notification": []}\r\n}\r\n'
 )
 TOML = (
     '\ufeff# mine\r\nmodel = "o" # why\r\n\r\n[mcp_servers.other]\r\ncommand = "x"\r\n'

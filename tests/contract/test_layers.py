@@ -15,7 +15,8 @@ DOCS = SRC.parents[1] / "docs"
 
 #: Floors from the bottom up; a room may use its own modules, the rooms below, and on the ground floor its neighbours.
 FLOORS = (
-    {"annotations", "names", "errors", "faults", "ids", "paths", "process", "registry", "state", "types", "config"},
+    {"annotations", "names", "errors", "faults", "git", "ids", "paths", "process", "registry", "state", "types"}
+    | {"config"},
     {"text", "policy"},
     {"extract", "store"},
     {"item_policy", "citing"},
@@ -25,7 +26,7 @@ FLOORS = (
     {"parameters", "context"},
     {"folders"},
     {"reading", "writing"},
-    {"answering"},
+    {"answering", "handover"},
     {"ops"},
     {"cli"},
 )

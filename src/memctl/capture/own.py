@@ -1,5 +1,9 @@
 """What stands in a conversation that nobody said: blocks of memory, and frames that a client puts round a prompt."""
 
+import re
+from collections.abc import Callable
+
+from memctl.names import PROMPTED, STARTED
 from memctl.text.block import markers
 
 #: What clients and hooks put beside a prompt, in tags; of the latter the words inside are the person's.
@@ -22,15 +26,15 @@ _NOT_SAID = (
 
 def without(text: str, *, user: bool) -> str:
     """The text without what memory had injected, and of a prompt without the frames of clients."""
+    if user and text.lstrip().startswith(_NOT_SAID):
+        return ""
+    for tag in _FRAMES if user and "</" in text else ():
+        text = _without_tag(text, tag)
+    for told in (PROMPTED, STARTED):
+        text = text.replace(told, "")
     if markers.HEADER in text or markers.STRUCTURE in text:
         text = markers.without_injected(text)[0]
-    if not user:
-        return text
-    if text.lstrip().startswith(_NOT_SAID):
-        return ""
-    for tag in _FRAMES:
-        text = _without_tag(text, tag)
-    return _unwrapped(text)
+    return _unwrapped(text) if user else text
 
 
 def _without_tag(text: str, tag: str) -> str:
@@ -60,3 +64,43 @@ def _unwrapped(text: str) -> str:
             if closed and head[len(tag) + 1 : len(tag) + 2] in ("", " "):
                 return rest[: -len(tag) - 3]
     return text
+
+
+# --- blocks in part, and with another frame ---------------------------------------------------------------------------
+
+#: What a client, or a model that quotes, puts before a line.
+_BEFORE = r"^[ \t>|*`-]{0,12}"
+_PASSAGE = re.compile(_BEFORE + r"\[(?:MEM-)?([0-9a-f]{4,12})\][ \t]*(.*)$", re.MULTILINE)
+_ABOVE = re.compile(_BEFORE + r"(?:#{1,4} .*\(.+\)|[^\W\d]\w*[ \u00a0]?: ?2(?:,.*)?|```\w*)?[ \t]*$")
+_BELOW = re.compile(_BEFORE + r"(?:-{2,3} .*\(\d+\).*|```)[ \t]*$")
+_PLACE = re.compile(r"(?:\d{4}-\d\d-\d\d\S*(?:[;>] .*)?|\S+:\d+(?:-\d+)?(?: > .*)?)$")
+
+
+def without_known(text: str, content_of: Callable[[str], str]) -> str:
+    """The text without passages that memory gave, by the ids before them: quoted in part, or in another frame.
+
+    A line that says something else of an id stays: it is somebody's own. `content_of` has the content of an id.
+    """
+    if _PASSAGE.search(text) is None:
+        return text
+    lines, kept, at = text.split("\n"), list[str](), 0
+    while at < len(lines):
+        found = _PASSAGE.match(lines[at])
+        known = _plain(content_of(found[1])) if found else ""
+        rest = found[2] if found else ""
+        if not known or not (_plain(rest) in known or _PLACE.match(rest)):
+            kept.append(lines[at])
+            at += 1
+            continue
+        while kept and _ABOVE.match(kept[-1]):
+            kept.pop()
+        at += 1
+        while at < len(lines) and _plain(lines[at]) and _plain(lines[at]) in known:
+            at += 1
+        if at < len(lines) and _BELOW.match(lines[at]):
+            at += 1
+    return "\n".join(kept)
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))

@@ -8,9 +8,11 @@ import json
 import os
 from collections.abc import Iterator
 
+from memctl import ids
 from memctl.annotations import TYPE_CHECKING
 from memctl.capture import documents, lines
 from memctl.capture.turns import Talk, Turn
+from memctl.store import transcripts
 
 if TYPE_CHECKING:
     from typing import IO
@@ -117,15 +119,39 @@ class Transcript:
         if not named and self._talks:
             return next(reversed(self._talks.values()))
         if named not in self._talks and len(self._talks) < _MOST_TALKS:
-            self._talks[named] = Talk(named or self._session, self._cwd)
+            full = f"{named} {self._session}".strip() if named.startswith("aider ") else named
+            self._talks[named] = Talk(full or self._session, self._cwd)
         return self._talks.get(named) or next(reversed(self._talks.values()))
 
 
+class Conversations(Transcript):
+    """The conversations of a database."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(io.BytesIO())
+        self._path = path
+
+    def turns(self) -> Iterator[Turn]:
+        """The turns, session by session. Raises NotADatabase and what else opening a foreign database does."""
+        for value in transcripts.foreign_conversations(self._path):
+            self.form = "opencode" if "parentID" in value["info"] else "llm"
+            self._talks = {}
+            documents.document(value, self._talk)
+            yield from self._rest()
+
+
+def open_database(path: str) -> Transcript | None:
+    """The conversations of an SQLite database; None for another file. Raises OSError."""
+    with open(path, "rb") as data:
+        return Conversations(path) if data.read(16) == b"SQLite format 3\0" else None
+
+
 def open_transcript(path: str, *, form: str = "", cwd: str = "", start: int = 0) -> Transcript:
-    """A transcript at a path, which its name is the session of where it names none. Raises OSError."""
+    """A transcript at a path, which names the session where nothing in it does. Raises OSError."""
     data = open(path, "rb")  # noqa: SIM115 - it is read to its end, by whom it is handed to
-    name = os.path.splitext(os.path.basename(path))[0].removesuffix(".messages")
-    return Transcript(data, form=form, session=name, cwd=cwd, start=start)
+    name = os.path.splitext(os.path.basename(path))[0].strip(".")[:80]
+    mark = ids.bytes_hash(os.fsencode(os.path.realpath(path)))[:8]
+    return Transcript(data, form=form, session=f"{name}~{mark}", cwd=cwd, start=start)
 
 
 def of_bytes(data: bytes, *, form: str = "", session: str = "", cwd: str = "") -> Transcript:

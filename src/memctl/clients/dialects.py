@@ -15,10 +15,13 @@ MOST_OF_EVENT = 4 << 20
 MOST_OF_PROMPT = 4_000
 #: The events at which a client takes context for its model.
 TELLING = ("session-start", "prompt")
+#: Those at which what was said is taken in.
+TAKING = ("pre-compact", "stop", "session-end")
 
 #: How clients call the session, the folder, and the prompt.
 _SESSION = ("session_id", "sessionId", "sessionID", "conversation_id")
 _FOLDER = ("cwd", "directory")
+_TRANSCRIPT = ("transcript_path", "transcriptPath")
 _BOM = b"\xef\xbb\xbf"
 #: What Gemini puts before the prompt of a hook: what hooks of this session said.
 _OWN = ("<hook_context>", "</hook_context>")
@@ -32,6 +35,8 @@ class Event(NamedTuple):
     folder   where the client works; "" when it does not say
     prompt   what the user typed, at the event `prompt`
     source   what began the session: startup, resume, clear, compact
+    transcript  where the client writes the conversation down; "" when it does not say
+    messages    the messages of the conversation as JSON, from a client without such a file; b"" when it sends none
     """
 
     name: str
@@ -39,6 +44,8 @@ class Event(NamedTuple):
     folder: str = ""
     prompt: str = ""
     source: str = ""
+    transcript: str = ""
+    messages: bytes = b""
 
 
 def event_name(client: Client, word: str) -> str:
@@ -70,7 +77,12 @@ def read_event(name: str, data: bytes) -> Event:
         prompt = prompt.partition(_OWN[1])[2].lstrip()
     if len(prompt) > MOST_OF_PROMPT:
         prompt = f"{prompt[: MOST_OF_PROMPT // 2]}\n{prompt[-MOST_OF_PROMPT // 2 :]}"
-    return Event(name, _word(said, *_SESSION), folder, prompt, _word(said, "source"))
+    messages = said.get("messages")
+    told = {"info": {"id": _word(said, *_SESSION), "directory": folder}, "messages": messages}
+    return Event(
+        name, _word(said, *_SESSION), folder, prompt, _word(said, "source"), _word(said, *_TRANSCRIPT),
+        json.dumps(told).encode() if isinstance(messages, list) else b"",
+    )  # fmt: skip
 
 
 def _word(said: dict[str, Any], *keys: str) -> str:

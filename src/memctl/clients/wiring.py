@@ -7,7 +7,7 @@ import sys
 from memctl import errors
 from memctl.annotations import TYPE_CHECKING, Any
 from memctl.clients import toml_text
-from memctl.clients.dialects import TELLING
+from memctl.clients.dialects import TAKING, TELLING
 from memctl.clients.files import FileEdit, give_back, is_shared
 from memctl.clients.json_text import JsonText, Keys
 
@@ -136,7 +136,7 @@ class Wiring:
         return self._ours().search(line) is not None
 
     def put_hooks(self, argv: "Sequence[str]") -> None:
-        """Enter `memctl hook` at the events at which it has something to say; a plugin where there are no hooks."""
+        """Enter `memctl hook` at each event at which it tells or takes in something; a plugin where there are none."""
         plugin = self.client.plugin_path(self.scope, self.project, self.environ)
         if plugin:
             self.file(plugin).become(_plugin_text(argv))
@@ -144,7 +144,7 @@ class Wiring:
         if hooks is None or self.scope not in hooks.places:
             return
         lines = {}
-        for event in (event for event in TELLING if event in hooks.events):
+        for event in (event for event in (*TELLING, *TAKING) if event in hooks.events):
             theirs, seconds = hooks.events[event]
             lines[theirs] = command_line([*argv, event]), seconds
         self.put_lines(hooks, lines, self._ours())
@@ -442,7 +442,7 @@ function ask(event, data) {
   })
 }
 
-export const Memctl = async ({ directory }) => {
+export const Memctl = async ({ directory, client }) => {
   const known = new Map() // what each session was told at its start, and at its last prompt
   return {
     "chat.message": async (input, output) => {
@@ -457,6 +457,10 @@ export const Memctl = async ({ directory }) => {
     },
     event: async ({ event }) => {
       if (event.type === "session.deleted") known.delete(event.properties?.info?.id)
+      if (event.type !== "session.idle") return
+      const session = event.properties?.sessionID
+      const found = await client.session.messages({ path: { id: session } }).catch(() => undefined)
+      if (found?.data) await ask("stop", { session_id: session, cwd: directory, messages: found.data.slice(-40) })
     },
   }
 }

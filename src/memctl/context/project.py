@@ -12,18 +12,15 @@ can name programs.
 
 import os
 
-from memctl import errors, registry, state
-from memctl.paths import read_file, real_path
+from memctl import state
+from memctl.git import ask, head, is_bare, is_commit, read_config, repository
+from memctl.paths import real_path
 
 #: What a scope is named after.
 REMOTE, COMMIT, FOLDER = "remote", "first commit", "folder"
 
-#: Bytes of a file of git that are read; a larger one says nothing.
-MOST = 4 << 20
 #: How many clones of clones on one machine are followed.
 _HOPS = 4
-#: Seconds that git may look for the first commit.
-SECONDS = 3
 #: In the state folder: a line a repository, its mark and its first commit ("-": git found none).
 FILE = "projects"
 _KEPT = 1000
@@ -53,20 +50,20 @@ class ProjectIdentity:
 def project_of(folder: str, hops: int = _HOPS) -> ProjectIdentity:
     """The project of a folder. A repository that cannot be read is a folder like any other."""
     here = real_path(folder)
-    found = _repository(here)
+    found = repository(here)
     if found is None:
         return ProjectIdentity(_named_by_path(here), FOLDER, here)
     root, git = found
     as_folder = _named_by_path(root)
     if root == git:  # a bare one, which others have as their remote
         return ProjectIdentity(as_folder, FOLDER, root)
-    config = _config(git)
+    config = read_config(git)
     url = next((value for key, value in config if key == "remote.origin.url"), "")
     url = url or next((value for key, value in config if key.startswith("remote.") and key.endswith(".url")), "")
     place = _local_path(url, root)
     if place and hops and os.path.isdir(place):
         other = project_of(place, hops - 1)
-        if other.kind != FOLDER or _is_bare(real_path(place)):
+        if other.kind != FOLDER or is_bare(real_path(place)):
             return ProjectIdentity(other.scope, other.kind, root, (*_first_commit_scope(git, ask=False), as_folder))
     name = "" if place else remote_name(url)
     if name:
@@ -148,102 +145,6 @@ def _local_path(url: str, root: str) -> str:
     return "" if ":" in url.partition("/")[0] else os.path.normpath(os.path.join(root, url))
 
 
-# --- what git keeps ---------------------------------------------------------------------------------------------------
-
-
-def _repository(folder: str) -> tuple[str, str] | None:
-    """The root of the repository around a folder and its common folder; None where there is none to be believed."""
-    device = None
-    while True:
-        try:
-            info = os.stat(folder)
-        except OSError:
-            return None
-        if device not in (None, info.st_dev):  # as for git, a repository ends where its file system does
-            return None
-        device = info.st_dev
-        git = os.path.join(folder, ".git")
-        if os.path.lexists(git):
-            common = _common_folder(git)
-            return (folder, common) if common else None
-        if _is_bare(folder):
-            return folder, folder
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
-
-
-def _is_bare(folder: str) -> bool:
-    return (
-        os.path.basename(folder) != ".git"
-        and all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs", "config"))
-        and not os.path.lexists(os.path.join(folder, ".git"))
-    )
-
-
-def _common_folder(git: str) -> str:
-    """What several worktrees share of a repository; "" for a `.git` that is somebody else's or does not hold."""
-    try:
-        if os.path.islink(git) or not registry.is_own(os.lstat(git)):
-            return ""
-    except OSError:
-        return ""
-    if os.path.isdir(git):
-        return git
-    named = _text(git).partition("\n")[0]
-    if not named.startswith("gitdir:"):
-        return ""
-    inner = real_path(os.path.join(os.path.dirname(git), named.removeprefix("gitdir:").strip()))
-    common = _text(os.path.join(inner, "commondir")).strip()
-    if common:  # a worktree: it stands among those of its repository, and names the file that names it
-        common = real_path(os.path.join(inner, common))
-        back = real_path(os.path.join(inner, _text(os.path.join(inner, "gitdir")).strip()))
-        is_its = os.path.dirname(inner) == os.path.join(common, "worktrees")
-        return common if is_its and back == git else ""
-    tree = next((value for key, value in _config(inner) if key == "core.worktree"), None)
-    # A submodule, whose settings name the folder that it is checked out to.
-    return inner if tree and real_path(os.path.join(inner, tree)) == os.path.dirname(git) else ""
-
-
-def _text(path: str) -> str:
-    """What a small file says; nothing when it is none, or a link."""
-    if os.path.islink(path):
-        return ""
-    try:
-        return read_file(path, MOST)[0].decode("utf-8", "surrogateescape").replace("\0", "")
-    except errors.DocumentUnreadable:
-        return ""
-
-
-def _config(git: str) -> list[tuple[str, str]]:
-    """The settings of a repository in their order, by full name, as far as names of remotes need it."""
-    section, found = "", []
-    for line in _text(os.path.join(git, "config")).replace("\\\n", "").splitlines():
-        line = line.strip()  # noqa: PLW2901 - of a line with a section's name the rest counts
-        if line[:1] == "[":
-            head, _, line = line[1:].partition('"]' if '"' in line else "]")  # noqa: PLW2901
-            kind, _, name = head.partition('"')
-            section = f"{kind.strip().lower()}.{name}" if name else kind.strip().lower()
-        key, mark, value = line.partition("=")
-        if mark and section:
-            found.append((f"{section}.{key.strip().lower()}", _unescaped(value)))
-    return found
-
-
-def _unescaped(value: str) -> str:
-    """A setting's value without quotes, escapes and what is a comment."""
-    kept, quoted, signs = "", False, iter(value)
-    for sign in signs:
-        if sign == '"':
-            quoted = not quoted
-        elif sign in "#;" and not quoted:
-            break
-        else:
-            kept += next(signs, "") if sign == "\\" else sign
-    return kept.strip()
-
-
 # --- the first commit -------------------------------------------------------------------------------------------------
 
 
@@ -262,8 +163,7 @@ def _first_commit_scope(git: str, *, ask: bool) -> tuple[str, ...]:
     lines = os.fsdecode(state.read(path)).splitlines()
     found = next((line.split("\t")[1] for line in lines if line.startswith(f"{mark}\t")), "")
     if not found and ask:
-        head = _head(git)
-        found = _ask_git(git, head) if head else ""
+        found = _first_commit(git)
         if found:
             from contextlib import suppress
 
@@ -273,50 +173,11 @@ def _first_commit_scope(git: str, *, ask: bool) -> tuple[str, ...]:
     return (f"commit~{found[:12]}",) if found not in ("", "-") else ()
 
 
-def _head(git: str) -> str:
-    """The commit that the repository stands at; "" before the first one."""
-    at = _text(os.path.join(git, "HEAD")).strip()
-    if at.startswith("ref:"):
-        ref = at.removeprefix("ref:").strip()
-        path = os.path.join(git, ref)
-        packed = _text(os.path.join(git, "packed-refs"))
-        # A way through links could lead into a repository that is not this one.
-        at = _text(path).strip() if real_path(path) == os.path.join(real_path(git), ref) else ""
-        at = at or next((line.split(" ")[0] for line in packed.splitlines() if line.endswith(f" {ref}")), "")
-    return at if _is_commit(at) else ""
-
-
-def _is_commit(text: str) -> bool:
-    return len(text) == 40 and not text.strip("0123456789abcdef")
-
-
-def _ask_git(git: str, head: str) -> str:
-    """The first commit before `head`; "-" when git finds none, "" when there is no git."""
-    import subprocess
-    from tempfile import TemporaryDirectory
-
-    objects = os.path.join(git, "objects")
-    if os.path.islink(objects):
-        return "-"
-    with TemporaryDirectory(prefix="memctl-") as ours:
-        os.mkdir(os.path.join(ours, "refs"))
-        os.mkdir(os.path.join(ours, "objects"))
-        with open(os.path.join(ours, "HEAD"), "w", encoding="ascii") as file:
-            file.write("ref: refs/heads/main\n")
-        environ = {
-            "PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "HOME": ours, "GIT_DIR": ours,
-            "GIT_OBJECT_DIRECTORY": objects, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_NO_LAZY_FETCH": "1",
-        }  # fmt: skip
-        words = ["git", "rev-list", "--first-parent", "--max-parents=0", head]
-        try:
-            done = subprocess.run(  # noqa: S603 - fixed words and a hash, no shell
-                words, env=environ, cwd=ours, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS,
-                check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return "-"
-        except OSError:
-            return ""
-    said = done.stdout.decode("ascii", "replace").strip()
-    return said if _is_commit(said) else "-"
+def _first_commit(git: str) -> str:
+    """The first commit of a repository; "-" when git finds none, "" when there is no git or nothing to ask it."""
+    at = head(git)
+    try:
+        said = (ask(git, "rev-list", "--first-parent", "--max-parents=0", at) or "").strip() if at else ""
+    except OSError:
+        return ""
+    return said if is_commit(said) else "-" if at else ""

@@ -427,15 +427,32 @@ def record_turn(
     client: str = "",
 ) -> RecordedTurn:
     """Append a turn to a session, made when there is none. Raises SessionInvalid."""
+    judged = judge_turn(policy, question, answer)
+    places = [policy.judge(place, field="provenance").text for place in map(clean.one_line, sources) if place]
+    with db.atomic():
+        session = begin_session(db, policy, session_id, scope=scope, client=client)
+        number = sessions.add_turn(
+            db, session.id, judged.question, judged.answer, places, injectable=judged.injectable
+        )  # fmt: skip
+    return RecordedTurn(number, judged.redacted, judged.injectable)
+
+
+class JudgedTurn(NamedTuple):
+    """A turn as policy left it: whether something was blotted out of it, and whether a model may be given it again."""
+
+    question: str
+    answer: str
+    redacted: bool
+    injectable: bool
+
+
+def judge_turn(policy: "MemoryPolicy", question: str, answer: str) -> JudgedTurn:
+    """Judge what was asked and answered, also across the two of them."""
     given = [f"{clean.statement(question)}\n", clean.statement(answer)]
     said = redact_across(policy, given)
     asked, answered = (policy.judge(clean.statement(text)) for text in said)
-    places = [policy.judge(place, field="provenance").text for place in map(clean.one_line, sources) if place]
-    injectable = not holding_rules((*asked.findings, *answered.findings))
-    with db.atomic():
-        session = begin_session(db, policy, session_id, scope=scope, client=client)
-        number = sessions.add_turn(db, session.id, asked.text, answered.text, places, injectable=injectable)
-    return RecordedTurn(number, said != given or asked.redacted or answered.redacted, injectable)
+    redacted = said != given or asked.redacted or answered.redacted
+    return JudgedTurn(asked.text, answered.text, redacted, not holding_rules((*asked.findings, *answered.findings)))
 
 
 def record_answer(db: Database, policy: "MemoryPolicy", session_id: str, text: str) -> RecordedTurn:

@@ -270,14 +270,14 @@ _CUT_END = " […]"
 _TURN_FRAME = len("Q: \nA: ")
 
 
-class Exchange(NamedTuple):
+class ChatExchange(NamedTuple):
     """A question and its answer."""
 
     question: str
     answer: str
 
 
-def session_block(history: Sequence[Exchange], turns: int, chars: int) -> str:
+def session_block(history: Sequence[ChatExchange], turns: int, chars: int) -> str:
     """The newest turns that fit, oldest first, under their header; "" when there are none or none fits.
 
     turns  of the newest turns at most this number

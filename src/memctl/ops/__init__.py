@@ -85,6 +85,10 @@ TABLE: dict[str, Row] = {
     "propose": Row("memctl.ops.write.statements", "Store what a model proposes to remember", "Write", cli=False),
     "write": Row("memctl.ops.write.statements", "Store one finished item", "Write", cli=False),
     "pull": Row("memctl.ops.write.statements", "Store what an LLM wrote, from standard input", "Write"),
+    "capture": Row("memctl.ops.write.capture", "Take in what was said with AI clients", "Write"),
+    "archive-sessions": Row(
+        "memctl.ops.write.capture", "Copy the transcripts of AI clients before these delete them", "Move"
+    ),
     "recall": Row(
         "memctl.ops.recall.block", "Print what answers a question as one block within a token budget", "Recall"
     ),
@@ -96,6 +100,11 @@ TABLE: dict[str, Row] = {
     ),
     "search": Row("memctl.ops.recall.search", "Search items by words, best first", "Recall"),
     "read": Row("memctl.ops.look.items", "Read items in full", "Look", cli=False),
+    "handoff": Row(
+        "memctl.ops.recall.handoff",
+        "Print what a session left: what is open, what was decided, where it stopped",
+        "Recall",
+    ),
     "loop": Row(
         "memctl.ops.recall.loop",
         "Let a model answer from standard input, and ask memory for more, within bounds",

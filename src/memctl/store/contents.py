@@ -18,6 +18,7 @@ _CLEARED_TABLES = (
     "memory_gone_files", "memory_unread_files", "memory_sessions", "memory_turns", "memory_importance",
     "memory_undo", "memory_runs", "memory_retention", "memory_tombstones", "memory_citations",
     "memory_conflicts", "memory_session_items", "memory_session_links", "memory_corpus_files",
+    "memory_transcripts", "memory_turn_origins",
     "memory_usefulness",
 )  # fmt: skip
 

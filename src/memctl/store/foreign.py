@@ -81,7 +81,7 @@ def count_items(path: str) -> int | None:
     """How many items a database has, which may be anybody's and have that one table alone; None without any."""
     try:
         with open_foreign(path) as db:
-            _check_plain(db, "memory_items")
+            check_plain(db, "memory_items")
             return int(db.value("SELECT count(*) FROM memory_items"))
     except (errors.MemctlError, OSError):
         return None
@@ -102,9 +102,7 @@ def kind_of(db: Database) -> str:
 def prepare_store(db: Database) -> None:
     """Make a store readable that may be older, without writing to it. Raises StoreUnsafe, StoreTooNew, NotADatabase."""
     connect.check_schema(db)
-    _check_plain(
-        db, *(name for name in db.tables if name.startswith(("memory_items_fts",)) is False and _is_ours(name))
-    )
+    check_plain(db, *(name for name in db.tables if name.startswith(("memory_items_fts",)) is False and _is_ours(name)))
     migrate.check_readable(db)
 
 
@@ -113,7 +111,8 @@ def _is_ours(name: str) -> bool:
     return name.startswith(("memory_", "corpus_", "memctl_", "schema_meta")) and not name.startswith("memory_items_fts")
 
 
-def _check_plain(db: Database, *tables: str) -> None:
+def check_plain(db: Database, *tables: str) -> None:
+    """Raise StoreUnsafe unless these are plain tables."""
     for table in sorted(tables):
         if db.value(_PLAIN, (table,)) is None:
             raise errors.StoreUnsafe(path=db.path, what=f"{table} in it is no plain table")
@@ -128,7 +127,7 @@ _MEMORY_1 = ("memory_type", "conversation_id", "access_count", "last_accessed_at
 
 def rekal_memories(db: Database) -> Iterator[dict[str, Any]]:
     """The memories of a rekal database, oldest first: their columns, and None for those that its version has not."""
-    _check_plain(db, "memories")
+    check_plain(db, "memories")
     present = migrate.columns_of(db, "memories")
     names = (*_MEMORY, *_MEMORY_1)
     shown = [name if name in present else f"NULL AS {name}" for name in names]
@@ -152,7 +151,7 @@ def rekal_conversations(db: Database) -> Iterator[dict[str, Any]]:
     """Its conversations, oldest first: id, title, project, started_at."""
     if "conversations" not in db.tables:
         return
-    _check_plain(db, "conversations")
+    check_plain(db, "conversations")
     names = ("id", "title", "project", "started_at")
     for row in db.each(f"SELECT {', '.join(names)} FROM conversations ORDER BY started_at, id"):
         yield dict(zip(names, row, strict=True))
@@ -162,7 +161,7 @@ def _pairs(db: Database, table: str) -> list[tuple[Any, Any, Any]]:
     """A table of links, whose columns are called from_id or from, to_id or to, and relation."""
     if table not in db.tables:
         return []
-    _check_plain(db, table)
+    check_plain(db, table)
     names = [row[1] for row in db.rows(f"PRAGMA main.table_info({table})")]
     ends = [next((name for name in names if name.split("_")[0] == end), None) for end in ("from", "to")]
     if None in ends or "relation" not in names:

@@ -160,9 +160,9 @@ MIGRATIONS = (
     Migration(9, "life of items", schema.LIFE_TABLES),
     # What statements cite, and whether it is still so; which contradict each other.
     Migration(10, "knowledge", schema.KNOWLEDGE_TABLES),
-    # How sessions hang together, what was said in each, what a document set held, and what came of
-    # what a session was told.
-    Migration(11, "sessions", schema.THREAD_TABLES + schema.USEFULNESS_TABLE),
+    # How sessions hang together, what was said in each, what was taken in of transcripts, what a document set held,
+    # and what came of what a session was told.
+    Migration(11, "sessions", schema.THREAD_TABLES + schema.USEFULNESS_TABLE + schema.TRANSCRIPT_TABLES),
 )
 #: What this memctl knows, as it names versions to people.
 _KNOWN = f"{schema.SCHEMA_VERSION}.{MIGRATIONS[-1].number}"

@@ -72,6 +72,7 @@ KINDS = (
           "updated_at:line? metadata_json:json?", "session_id", "updated_at"),
     _kind("turn", "memory_turns", "session_id number:count question:text answer:text sources:json injectable:count "
           "asked_at", "session_id number", "asked_at"),
+    _kind("turn_origin", "memory_turn_origins", "session_id number:count origin", "session_id number"),
     _kind("session_item", "memory_session_items", "item_id:id session_id", "item_id session_id"),
     _kind("session_link", "memory_session_links", "src_id dst_id rel created_at", "src_id dst_id rel", "created_at"),
     _kind("usefulness", "memory_usefulness", "item_id:id session_id tokens:count used judged_at", "item_id session_id",

@@ -393,6 +393,25 @@ CREATE TABLE IF NOT EXISTS memory_corpus_files (  -- the documents of a corpus w
 ) WITHOUT ROWID;
 """
 
+#: Migration 11, too: what was taken in of the transcripts of AI clients.
+TRANSCRIPT_TABLES = """
+CREATE TABLE IF NOT EXISTS memory_transcripts (  -- files of AI clients on this machine, and how far they were read
+    path        TEXT PRIMARY KEY,
+    form        TEXT NOT NULL,                   -- such as claude or codex
+    size        INTEGER NOT NULL,                -- bytes when it was read last
+    changed_ns  INTEGER NOT NULL,                -- when it was changed then
+    resume      INTEGER NOT NULL,                -- the byte where the last prompt begins
+    captured_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memory_turn_origins ( -- the message that a turn was made of; it stays when the turn goes
+    session_id TEXT NOT NULL,
+    number     INTEGER NOT NULL,
+    origin     TEXT NOT NULL,                    -- the client's id of the prompt, or where it stands
+    PRIMARY KEY (session_id, number)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS memctl_turn_origins ON memory_turn_origins(origin);
+"""
+
 #: Migration 11, too: what came of what conversations were told.
 USEFULNESS_TABLE = """
 CREATE TABLE IF NOT EXISTS memory_usefulness (   -- which item a conversation was told unasked, and whether it helped

@@ -41,6 +41,8 @@ _HIDDEN_TABLES = (
     "memory_session_links",
     "memory_sessions",
     "memory_tombstones",
+    "memory_transcripts",
+    "memory_turn_origins",
     "memory_turns",
     "memory_undo",
     "memory_usefulness",

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from memctl.annotations import TYPE_CHECKING, Annotated
 from memctl.context import Context
 from memctl.errors import UsageError
-from memctl.operation import READ, Arg, PlainResult, operation
+from memctl.names import PROMPTED, STARTED
+from memctl.operation import READ, WRITE, Access, Arg, PlainResult, operation
 
 if TYPE_CHECKING:
     from memctl.clients.dialects import Event
@@ -44,7 +45,9 @@ def hook(
     The event stands as JSON on standard input, the answer on stdout in the words of that client. At the start of a
     session these are the statements that bind, within 600 tokens; at a prompt, what answers it, within 400, by the rule
     of `recall --auto`: for most prompts that is nothing. Nothing is told twice in a session, nothing that policy holds
-    back, and nothing from a store that you did not trust. No store is made, no prompt is kept, no network is used.
+    back, and nothing from a store that you did not trust. Where a session begins, or goes on after compaction, it is
+    also told what the last one left open. When a turn or a session ends, and before compaction, what was said is taken
+    in, as `memctl capture` does (not with capture.hooks false). No store is made, no network is used.
     """
     from memctl.clients import dialects, known
 
@@ -85,18 +88,10 @@ def _answer(ctx: Context, client: "Client", event: "Event") -> PlainResult:
     if event.name in ("pre-compact", "post-compact") or event.source in ("clear", "compact"):
         memory.forget()
     told: tuple[str, list[str], Callable[[], object] | None] = "", [], None
+    if event.name in dialects.TAKING:
+        _take_in(_silent(ctx, event, WRITE), client, event)
     if event.name in dialects.TELLING:
-        folder = event.folder if os.path.isabs(event.folder) and os.path.isdir(event.folder) else None
-        # It says nothing to anybody but the model.
-        inner = Context(
-            db=ctx.db_flag,
-            config=ctx.config_flag,
-            environ=ctx.environ,
-            cwd=folder or ctx.cwd,
-            emit=lambda _piece: None,
-            quiet=True,
-        )
-        inner.allow(READ)
+        inner = _silent(ctx, event, READ)
         told = _context(inner, event, memory)
         if told[1]:
             from memctl.text.tokens import estimate_tokens
@@ -111,6 +106,32 @@ def _answer(ctx: Context, client: "Client", event: "Event") -> PlainResult:
     return PlainResult(data, [text] if text else [], after=settle, verbatim=True)
 
 
+def _silent(ctx: Context, event: "Event", access: Access) -> Context:
+    """The surroundings of the folder that the client works in; they say nothing to anybody but the model."""
+    inner = Context(
+        db=ctx.db_flag,
+        config=ctx.config_flag,
+        environ=ctx.environ,
+        cwd=event.folder if os.path.isabs(event.folder) and os.path.isdir(event.folder) else ctx.cwd,
+        emit=lambda _piece: None,
+        quiet=True,
+    )
+    inner.allow(access)
+    return inner
+
+
+def _take_in(ctx: Context, client: "Client", event: "Event") -> None:
+    """Take in what was said since the last event, as a run that `undo` takes back."""
+    from memctl import handover
+
+    ctx.begin_run("capture")
+    try:
+        handover.take_in(ctx, client, event)
+    finally:
+        ctx.end_run()
+        ctx.close()
+
+
 def _context(
     ctx: Context, event: "Event", memory: "SessionMemory"
 ) -> "tuple[str, list[str], Callable[[], object] | None]":
@@ -121,7 +142,16 @@ def _context(
         found = unasked.at_prompt(ctx, event.prompt, memory)
         if found is None:
             return "", [], None
-        return unasked.PROMPTED + found.text, list(found.block.ids), found.settle
+        return PROMPTED + found.text, list(found.block.ids), found.settle
+    from memctl import handover
+
     memory.drop_old()
-    block = unasked.at_start(ctx, memory)
-    return ("", [], None) if block is None else (unasked.STARTED + block.text, unasked.shown_whole(block), None)
+    goes_on = event.source in ("compact", "resume")
+    left = None
+    if event.source != "clear" and ctx.db.trusted:
+        left = handover.session_named(ctx, event.session) if goes_on else handover.last_session(ctx, event.session)
+    block = unasked.at_start(ctx, memory, handover.TOKENS if left else 0)
+    text = "" if block is None else block.text
+    told = handover.told_of(ctx, left, known=text) if left else ""
+    whole = told + text
+    return (STARTED + whole, unasked.shown_whole(block) if block else [], None) if whole else ("", [], None)

@@ -258,7 +258,7 @@ def _stale(ctx: Context, filters: Filters) -> Iterator[ReviewEntry]:
         if item_id in passing:
             commands = {"v": f"memctl verify {item_id}", "f": f"memctl forget {item_id}"}
             meanings = {"v": "it is still right", "f": "forget"}
-            diff = tuple(citing.stale_diff(ctx.db, item_id))
+            diff = tuple(citing.stale_diff(ctx.db, item_id, ctx.policy.is_clean))
             yield ReviewEntry("stale", item_id, (item_id,), "; ".join(words), meanings, commands, diff)
 
 

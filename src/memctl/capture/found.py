@@ -1,0 +1,102 @@
+"""Which transcripts of AI clients are on this machine, and of which folder each is."""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+
+from memctl.annotations import NamedTuple
+
+#: Of a transcript so many bytes are looked at for the folder it is of.
+_HEAD = 1 << 18
+_CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.){1,4000}")')
+#: The names of folders in which a client keeps nothing that was said with a person.
+_NOT = frozenset(("subagents", "tool-results"))
+_DEEPEST = 6
+
+
+class Found(NamedTuple):
+    """A transcript on the disk, and the folder that its conversation was held in; "" where it does not say."""
+
+    client: str
+    path: str
+    folder: str
+
+
+#: Where clients keep transcripts: client, environment variable that moves its folder, that folder, the one below it,
+#: how the files are called.
+_PLACES = (
+    ("claude", "CLAUDE_CONFIG_DIR", "~/.claude", "projects", r"(?!agent-).*\.jsonl"),
+    ("codex", "CODEX_HOME", "~/.codex", "sessions", r"rollout-.*\.jsonl"),
+    ("codex", "CODEX_HOME", "~/.codex", "archived_sessions", r"rollout-.*\.jsonl"),
+    ("gemini", "", "~/.gemini", "tmp", r"session-.*\.jsonl?"),
+    ("qwen", "", "~/.qwen", "projects", r".*\.jsonl"),
+    ("copilot", "", "~/.copilot", "session-state", r"events\.jsonl"),
+    ("cline", "", "~/.cline/data", "sessions", r".*\.messages\.json"),
+    ("opencode", "XDG_DATA_HOME", "~/.local/share", "opencode", r"opencode\.db"),
+    ("llm", "LLM_USER_PATH", "~/.config/io.datasette.llm", "", r"logs\.db"),
+)
+
+
+def transcripts_on_disk(environ: Mapping[str, str], project: str) -> Iterator[Found]:
+    """The transcripts of all clients of this user, and aider's history of a project; in order of their paths."""
+    for client, variable, usual, below, name in _PLACES:
+        root = os.path.join(root_of(environ, variable, usual), below)
+        for path in _files(root, re.compile(name), _DEEPEST):
+            yield Found(client, path, _folder_of(client, path))
+    history = os.path.join(project, ".aider.chat.history.md")
+    if os.path.isfile(history):
+        yield Found("aider", history, project)
+
+
+def root_of(environ: Mapping[str, str], variable: str, usual: str) -> str:
+    """The folder of a client: what the environment says, else the usual one."""
+    moved = environ.get(variable, "") if variable else ""
+    return moved if os.path.isabs(moved) else os.path.expanduser(usual)
+
+
+def _files(root: str, name: "re.Pattern[str]", depth: int) -> Iterator[str]:
+    try:
+        with os.scandir(root) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in found:
+        if entry.is_dir(follow_symlinks=False):
+            if depth and entry.name not in _NOT:
+                yield from _files(entry.path, name, depth - 1)
+        elif entry.is_file(follow_symlinks=False) and name.fullmatch(entry.name):
+            yield entry.path
+
+
+def _folder_of(client: str, path: str) -> str:
+    """The folder that a conversation was held in, as the transcript or what stands beside it says."""
+    if client in ("opencode", "llm"):  # its sessions say it
+        return ""
+    if client == "gemini":
+        return _gemini_folder(path)
+    beside = path.removesuffix(".messages.json") + ".json" if client == "cline" else path
+    try:
+        with open(beside, "rb") as data:
+            said = _CWD.search(data.read(_HEAD))
+        return str(json.loads(said[1])) if said else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _gemini_folder(path: str) -> str:
+    """Gemini names the folder of a project in a file of its own, or in its list of projects."""
+    home = os.path.dirname(os.path.dirname(path))
+    try:
+        with open(os.path.join(home, ".project_root"), encoding="utf-8", errors="replace") as data:
+            return data.read(4096).strip()
+    except OSError:
+        pass
+    try:
+        with open(
+            os.path.join(home, os.pardir, os.pardir, "projects.json"), encoding="utf-8", errors="replace"
+        ) as data:
+            named = json.load(data)["projects"]
+        return next((place for place, name in named.items() if name == os.path.basename(home)), "")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return ""

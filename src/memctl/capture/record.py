@@ -1,0 +1,238 @@
+"""Conversations into sessions: what was asked and answered, judged turn by turn, each message once.
+
+A turn is treated as a document is: secrets are blotted out of it, and one that speaks to a model is kept for people and
+given to no model again. That it begins with a role is no attack: it is how turns are written down.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+from memctl import errors, ids
+from memctl.annotations import TYPE_CHECKING, NamedTuple
+from memctl.capture import own
+from memctl.capture.transcript import Transcript, open_database, open_transcript
+from memctl.capture.turns import Turn
+from memctl.ingest import statements
+from memctl.store import sessions, transcripts
+from memctl.store.database import Database
+from memctl.store.items import items
+
+if TYPE_CHECKING:
+    from memctl.policy import MemoryPolicy
+
+#: An id of at least this many characters is that of one message in all the world.
+_OWN_ID = 16
+#: Files of a session that are noted, the newest.
+_MOST_FILES = 50
+#: Exchanges of which so many are judged before they are written: the store is locked for a short time each.
+_BATCH = 500
+
+
+class Exchange(NamedTuple):
+    """A prompt and all that was answered until the next one; `asked` or `answered` is None where there is none."""
+
+    session: str
+    asked: Turn | None
+    answered: Turn | None
+
+    @property
+    def first(self) -> Turn:
+        """The turn with which it begins."""
+        found = self.asked or self.answered
+        assert found is not None  # noqa: S101 - one of them makes an exchange
+        return found
+
+    @property
+    def origin(self) -> str:
+        """What its first message is known by, within its session at least; an id may hold what is not for the store."""
+        return ids.bytes_hash(self.first.id.encode())[:24] if self.first.id else f"@{self.first.offset}"
+
+
+class Taken:
+    """What came of taking conversations in.
+
+    sessions   those that got something new, with the number of their new turns
+    turns      new ones; `grown` had an answer that went on; `known` were there before
+    redacted   those of which policy blotted something out; `quarantined` are given to no model
+    bad        lines that could not be read; `hidden` prompts and answers that were injected, not said
+    exchanges  the new and grown ones with their session's id, as they were said: what candidates are made of
+    """
+
+    def __init__(self) -> None:
+        self.sessions: dict[str, int] = {}
+        self.turns = self.grown = self.known = self.redacted = self.quarantined = self.bad = self.hidden = 0
+        self.exchanges: list[Exchange] = []
+
+    def counts(self) -> dict[str, int]:
+        """The counts by name."""
+        return {
+            "sessions": len(self.sessions), "turns": self.turns, "grown": self.grown, "known": self.known,
+            "redacted": self.redacted, "quarantined": self.quarantined, "bad_lines": self.bad, "injected": self.hidden,
+        }  # fmt: skip
+
+
+class Capture:
+    """Takes transcripts into a store.
+
+    scope_of  the scope of a session that is held in a folder ("" where its transcript names none)
+    dry       only counts: nothing is written
+    only      whether a session that was held in a folder is wanted; None: every one
+    form      of the file that was read last; "" where it held no conversation
+    keep      whether `Taken.exchanges` are kept, for whoever makes candidates of them
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        policy: "MemoryPolicy",
+        scope_of: Callable[[str], str],
+        *,
+        dry: bool = False,
+        keep: bool = False,
+    ) -> None:
+        self.db, self.policy, self.scope_of, self.dry, self.keep = db, policy, scope_of, dry, keep
+        self.files = transcripts.read_files(db)
+        self.only: Callable[[str], bool] | None = None
+        self.form = ""
+        self.taken = Taken()
+        self._contents: dict[str, str] = {}
+
+    def look_again(self) -> None:
+        """Begin a new look at files that may have changed meanwhile."""
+        self.files = transcripts.read_files(self.db)
+
+    def file(self, path: str, *, form: str = "", cwd: str = "", since: str = "") -> bool:
+        """Take in what is new in a file; False when nothing is. Raises DocumentUnreadable, NotADatabase."""
+        path = os.path.realpath(path)
+        try:
+            size, changed = _state(path)
+            found = open_database(path)
+            # Of a database only the sessions of this project may be read.
+            key = f"{path}\n{self.scope_of('')}" if found is not None and self.only else path
+            known = self.files.get(key)
+            if known is not None and (known.size, known.changed_ns) == (size, changed):
+                return False
+            # What is shorter than it was is another file.
+            start = known.resume if known is not None and known.size <= size else 0
+            found = found or open_transcript(path, form=form, cwd=cwd, start=start)
+            self.transcript(found, since=since)
+        except OSError as exc:
+            raise errors.DocumentUnreadable(path=self.policy.redact(path), reason=exc.strerror or str(exc)) from exc
+        self.form = found.form
+        if found.form and not self.dry and not since and self.policy.redact(path) == path:
+            read = transcripts.ReadFile(key, found.form, size, changed, found.resume)
+            with self.db.atomic():
+                transcripts.note_file(self.db, read)
+        return True
+
+    def transcript(self, found: Transcript, *, since: str = "") -> None:
+        """Take in a transcript: what was said from `since` on (a time in the shape of `ids.timestamp`)."""
+        held: dict[str, list[Exchange]] = {}
+        for one in exchanges(found.turns()):
+            if self.only is not None and not self.only(one.first.cwd):
+                continue
+            if not since or not one.first.time or one.first.time >= since:
+                held.setdefault(one.session, []).append(one)
+            if len(held.get(one.session, ())) >= _BATCH:
+                self._session(one.session, held.pop(one.session), found.form)
+        for session, told in held.items():
+            self._session(session, told, found.form)
+        self.taken.bad += found.bad
+        self.taken.hidden += found.hidden
+
+    def _session(self, named: str, told: list[Exchange], client: str) -> None:
+        session = self._id_of(named, told[0])
+        known = transcripts.known_origins(self.db, session)
+        elsewhere = transcripts.known_elsewhere(
+            self.db, session, (one.origin for one in told if len(one.first.id) >= _OWN_ID)
+        )  # fmt: skip
+        new: list[transcripts.NewTurn] = []
+        # Only the answer to the last known prompt may have gone on.
+        last = next((one.origin for one in reversed(told) if one.origin in known), "")
+        for one in told:
+            number = known.get(one.origin, 0)
+            if one.origin in elsewhere or (number and one.origin != last):
+                self.taken.known += 1
+                continue
+            turn = self._judged(session, one, number)
+            if turn is None:
+                self.taken.known += 1
+                continue
+            new.append(turn)
+            known[one.origin] = number or -1
+            self.taken.turns += not number
+            self.taken.grown += bool(number)
+            self.taken.sessions[session] = self.taken.sessions.get(session, 0) + (not number)
+            if self.keep:
+                self.taken.exchanges.append(one._replace(session=session))
+        if new and not self.dry:
+            self._write(session, new, told, client)
+
+    def _judged(self, session: str, one: Exchange, number: int) -> transcripts.NewTurn | None:
+        """The turn as it is stored; None where nothing of it is new."""
+        said = (turn.text if turn else "" for turn in (one.asked, one.answered))
+        judged = statements.judge_turn(self.policy, *(own.without_known(text, self._content_of) for text in said))
+        if number:
+            held = transcripts.answer_of(self.db, session, number)
+            if held is None or held == judged.answer or not judged.answer:  # deleted, or as it was
+                return None
+        elif not (judged.question or judged.answer):
+            return None
+        self.taken.redacted += judged.redacted
+        self.taken.quarantined += not judged.injectable
+        return transcripts.NewTurn(
+            number, one.origin, judged.question, judged.answer, judged.injectable, one.first.time
+        )  # fmt: skip
+
+    def _content_of(self, handle: str) -> str:
+        """The content of the item that is shown by this id; "" for none."""
+        if handle not in self._contents:
+            found = items.get_many(self.db, [items.expand_id(self.db, handle)])
+            self._contents[handle] = found[0].content if found else ""
+        return self._contents[handle]
+
+    def _write(self, session: str, new: list[transcripts.NewTurn], told: list[Exchange], client: str) -> None:
+        said = [turn for one in told for turn in (one.asked, one.answered) if turn is not None]
+        folder = next((turn.cwd for turn in said if turn.cwd), "")
+        with self.db.atomic():
+            there = sessions.get_session(self.db, session)
+            scope = None if there else self.scope_of(folder)
+            statements.begin_session(self.db, self.policy, session, scope=scope, client=client)
+            details = transcripts.session_details(self.db, session)
+            for key, value in (("folder", folder), ("branch", said[-1].branch), ("model", said[-1].model)):
+                if value:
+                    details[key] = self.policy.redact(value)
+            files = [self.policy.redact(path) for turn in said for path in turn.files]
+            if files:
+                old = [path for path in details.get("files", []) if isinstance(path, str) and path not in files]
+                details["files"] = [*old, *dict.fromkeys(files)][-_MOST_FILES:]
+            transcripts.set_details(self.db, session, details, began="" if there else new[0].asked_at)
+            transcripts.write_turns(self.db, session, new)
+
+    def _id_of(self, named: str, first: Exchange) -> str:
+        """The id of a session; one that has no name, or one that no session may have, is called by its first words."""
+        try:
+            return statements.check_session_id(self.policy, named)
+        except errors.SessionInvalid:
+            return f"talk:{ids.content_hash(first.first.text or first.origin)[7:19]}"
+
+
+def _state(path: str) -> tuple[int, int]:
+    """The size and the time of a file and of the log of a database, which has what is newest."""
+    found = [os.stat(name) for name in (path, path + "-wal") if name == path or os.path.exists(name)]
+    return sum(info.st_size for info in found), max(info.st_mtime_ns for info in found)
+
+
+def exchanges(turns: Iterable[Turn]) -> Iterator[Exchange]:
+    """Turns as prompts with their answers; of sessions that go on side by side each has its own."""
+    opened: dict[str, Turn] = {}
+    for turn in turns:
+        before = opened.pop(turn.session, None)
+        if turn.role == "assistant":
+            yield Exchange(turn.session, before, turn)
+            continue
+        if before is not None:
+            yield Exchange(before.session, before, None)
+        opened[turn.session] = turn
+    for turn in opened.values():
+        yield Exchange(turn.session, turn, None)

@@ -1,0 +1,139 @@
+"""What one session leaves to the next: taken in at the events of a client, and told where work goes on.
+
+What is told is read from the turns of a session that a store has, so it is there for every client, and after a crash.
+"""
+
+import os
+
+from memctl import ids
+from memctl.annotations import TYPE_CHECKING
+from memctl.capture.record import Capture, Taken
+from memctl.context import Context
+from memctl.names import DEFAULT_SCOPE
+from memctl.text.block.markers import COMPACT, FOOTER, HEADER
+from memctl.text.clean import one_line
+from memctl.text.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from memctl.clients.dialects import Event
+    from memctl.clients.known import Client
+    from memctl.store.sessions import Session, SessionTurn
+
+#: Tokens of what is told at the start of a session; days for which a session is worth telling of.
+TOKENS, DAYS = 180, 14
+_SECONDS_OF_DAY = 86_400
+#: Turns that are looked at, the newest; sessions among which the last one is looked for.
+_TURNS, _SESSIONS = 60, 200
+#: Characters of a line that is told; files that are named.
+_LINE, _FILES = 240, 8
+
+
+class SessionScopes:
+    """The scope of a session by the folder that it was held in; `given` is that of all."""
+
+    def __init__(self, ctx: Context, given: str | None = None) -> None:
+        self.ctx, self.given = ctx, given
+        self._known: dict[str, str] = {}
+
+    def of(self, folder: str) -> str:
+        """The scope of a folder; of none that of this project."""
+        from memctl.context.project import project_of
+
+        if self.given:
+            return self.ctx.scope_named(self.given)
+        if folder not in self._known:
+            here = not folder or self.is_here(folder)
+            self._known[folder] = self.ctx.scope_named(DEFAULT_SCOPE) if here else project_of(folder).scope
+        return self._known[folder]
+
+    def is_here(self, folder: str) -> bool:
+        """Whether a folder is of the current project: below its root, or another copy of its repository."""
+        from memctl.context.project import FOLDER, project_of
+        from memctl.paths import real_path
+
+        mine = self.ctx.project
+        place = real_path(folder)
+        if place == mine.folder or place.startswith(os.path.join(mine.folder, "")):
+            return True
+        return mine.kind != FOLDER and os.path.isdir(place) and project_of(place).scope == mine.scope
+
+
+def take_in(ctx: Context, client: "Client", event: "Event") -> Taken | None:
+    """Take in what was said since the last event; None where nothing is to be kept: no store, or not wanted."""
+    from memctl.capture.transcript import of_bytes
+
+    if not os.path.exists(ctx.db_path) or not ctx.config.capture.hooks or not ctx.db.trusted:
+        return None
+    taker = Capture(ctx.db, ctx.policy, SessionScopes(ctx).of, keep=True)
+    if event.messages:
+        taker.transcript(of_bytes(event.messages, session=event.session, cwd=event.folder))
+    elif event.transcript and os.path.isfile(event.transcript):
+        taker.file(event.transcript, form=client.name, cwd=event.folder)
+    return taker.taken
+
+
+# --- what is told -----------------------------------------------------------------------------------------------------
+
+
+def session_named(ctx: Context, session_id: str) -> "Session | None":
+    """The session of an id, or of the beginning of one; None where none is of this project."""
+    from memctl.store import sessions
+
+    found = sessions.get_session(ctx.db, sessions.expand_session_id(ctx.db, session_id)) if session_id else None
+    return found if found and found.scope in (ctx.read_set(DEFAULT_SCOPE) or ()) else None
+
+
+def last_session(ctx: Context, but: str = "") -> "Session | None":
+    """The session of this project in which something was said last, within `DAYS`; never the one called `but`."""
+    from memctl.store import sessions
+
+    scopes = ctx.read_set(DEFAULT_SCOPE) or ()
+    oldest = ids.timestamp(ids.now_seconds() - DAYS * _SECONDS_OF_DAY)
+    for one in sessions.list_sessions(ctx.db, _SESSIONS):
+        if one.turns and one.id != but and one.scope in scopes and one.updated_at >= oldest:
+            return one
+    return None
+
+
+def told_of(ctx: Context, session: "Session", tokens: int = TOKENS, known: str = "") -> str:
+    """What a session leaves, as a block within so many tokens: where it stands.
+
+    known  what is told anyway: what stands in it is not said again
+    """
+    from memctl.ingest import statements
+    from memctl.store import sessions, transcripts
+
+    turns = [turn for turn in sessions.list_turns(ctx.db, session.id, _TURNS) if turn.injectable]
+    details = transcripts.session_details(ctx.db, session.id)
+    branch = f", branch {details['branch']}" if details.get("branch") else ""
+    told = [
+        line
+        for line in (*_last_words(turns), *_files(details.get("files")))
+        if line.partition(": ")[2] not in known and statements.judge_turn(ctx.policy, line, "").injectable
+    ]
+    client = f"{session.client}, " if session.client else ""
+    head = one_line(f"[handover] last session: {client}{session.updated_at[:16].replace('T', ' ')}{branch}", _LINE)
+    while told:
+        block = "\n".join([HEADER, COMPACT, head, *(f" {line}" for line in told), f"{FOOTER}1) ---"])
+        if estimate_tokens(block) <= tokens:
+            return f"{block}\n"
+        told.pop()
+    return ""
+
+
+def _last_words(turns: "list[SessionTurn]") -> list[str]:
+    """The last prompt that is more than a nod, and how its answer ends."""
+    from memctl.text.utterance import is_chatter
+
+    asked = next((turn for turn in reversed(turns) if turn.question and not is_chatter(turn.question)), None)
+    if asked is None:
+        return []
+    lines = [f"Asked last: {one_line(asked.question, _LINE)}"]
+    end = turns[-1].answer.strip().rpartition("\n\n")[2]
+    return [*lines, f"Answered: {one_line(end, _LINE)}"] if end else lines
+
+
+def _files(paths: object) -> list[str]:
+    """The files that were worked on, those of the end."""
+    named = [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
+    return [f"Files: {one_line(', '.join(named[-_FILES:]), 2 * _LINE)}"] if named else []
