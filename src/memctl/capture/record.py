@@ -55,12 +55,14 @@ class Taken:
     turns      new ones; `grown` had an answer that went on; `known` were there before
     redacted   those of which policy blotted something out; `quarantined` are given to no model
     bad        lines that could not be read; `hidden` prompts and answers that were injected, not said
+    made       how many candidates of statements were stored, and how many are evidence of what was known
     exchanges  the new and grown ones with their session's id, as they were said: what candidates are made of
     """
 
     def __init__(self) -> None:
         self.sessions: dict[str, int] = {}
         self.turns = self.grown = self.known = self.redacted = self.quarantined = self.bad = self.hidden = 0
+        self.made = {"candidates": 0, "repeats": 0}
         self.exchanges: list[Exchange] = []
 
     def counts(self) -> dict[str, int]:

@@ -68,7 +68,8 @@ def capture(
     and text in which each part says who speaks. Prompts and answers become the turns of a session, in order, as policy
     leaves them. What tools answered, what a model thought, side chains, and what memory itself had injected are left
     out. What was taken in is known: only what is new is read the next time, and a session that you deleted stays
-    deleted. No model is asked.
+    deleted. What is worth keeping (decisions, preferences, fixes, commands, tasks) is found by form, and proposed as
+    short-term statements: `memctl review` goes through them. No model is asked.
     """
     from memctl.capture.record import Capture
     from memctl.capture.transcript import ALIASES, FORMS
@@ -91,7 +92,7 @@ def capture(
         ctx.narrow(READ)
     db = ctx.scratch().db if acting.dry_run and not os.path.exists(ctx.db_path) else ctx.db
     scopes = SessionScopes(ctx, scope)
-    taker = Capture(db, ctx.policy, scopes.of, dry=acting.dry_run)
+    taker = Capture(db, ctx.policy, scopes.of, dry=acting.dry_run, keep=not acting.dry_run)
     moment = first_moment("--since", since)
     if piped:
         _take_pipe(ctx, taker, form, session, moment)
@@ -109,6 +110,8 @@ def _take_pipe(ctx: Context, taker: "Capture", form: str, session: str | None, s
 
     found = of_bytes(ctx.stdin_bytes(), form=form, session=session or "", cwd=ctx.cwd)
     taker.transcript(found, since=since)
+    taker.form = found.form
+    _learn(ctx, taker)
     if not ctx.input:
         raise errors.EmptyInput
     if not found.form:
@@ -147,9 +150,19 @@ def _take_files(
                 raise
             ctx.warn(f"[capture] {exc}")
             continue
+        _learn(ctx, taker)
         if words and known and not taker.form:
             raise errors.DocumentUnreadable(path=ctx.policy.redact(one.path), reason=_NONE)
     return others
+
+
+def _learn(ctx: Context, taker: "Capture") -> None:
+    """Learn of what was taken in just now."""
+    from memctl.reading.learning import learn
+
+    found, taker.taken.exchanges = taker.taken.exchanges, []
+    for name, count in (learn(ctx.db, ctx.policy, taker.form, found) if found else {}).items():
+        taker.taken.made[name] += count
 
 
 def _told(ctx: Context, taker: "Capture", dry: bool, others: "dict[str, list[Found]]") -> PlainResult:
@@ -160,11 +173,13 @@ def _told(ctx: Context, taker: "Capture", dry: bool, others: "dict[str, list[Fou
         f"[capture] {taken.turns} turn(s) of {len(taken.sessions)} session(s) {would}taken in, {taken.grown} grown, "
         f"{taken.known} known, {taken.redacted} redacted, {taken.quarantined} quarantined, {taken.bad} bad line(s)"
     )
+    if taken.made["candidates"]:
+        ctx.note(f"[capture] {taken.made['candidates']} statement(s) proposed; memctl review goes through them")
     if elsewhere:
         ctx.note(f"[capture] {elsewhere} transcript(s) of other folders are on disk; --all-projects takes them in, too")
     listed = list(taken.sessions.items())
     data = {
-        "status": "ok", **taken.counts(), "other_transcripts": elsewhere,
+        "status": "ok", **taken.counts(), **taken.made, "other_transcripts": elsewhere,
         "captured": [{"session_id": named, "turns": turns} for named, turns in listed[:_LISTED]],
         "total": len(listed), "truncated": len(listed) > _LISTED, **({"dry_run": True} if dry else ctx.run_key()),
     }  # fmt: skip
