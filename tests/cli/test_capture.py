@@ -137,6 +137,13 @@ def test_copies_are_kept_for_their_owner_alone(tmp_path: Path) -> None:
     assert ok("capture", copy, "--json").json()["turns"] == 2
 
 
+def test_setup_offers_what_was_said_before_and_folders_are_read() -> None:
+    home(".claude/projects/x/s-1.jsonl", line("user", "Ours.", 1))
+    assert "1 past session(s) of this project" in run("setup", "claude", "--scope", "project").notes
+    assert ok("capture", os.path.expanduser("~/.claude"), "--json").json()["turns"] == 1
+    assert ok("capture", os.path.expanduser("~/.claude"), "--json").json()["turns"] == 0
+
+
 def test_no_network_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a socket was made")
