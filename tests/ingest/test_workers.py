@@ -40,7 +40,8 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture(params=["forked where that is safe", "spawned"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How processes are started."""
+    """How processes are started; they read every file."""
+    monkeypatch.setattr(workers, "READ_HERE", 0)
     if request.param == "spawned":
         monkeypatch.setattr("threading.active_count", lambda: 2)
 
@@ -125,6 +126,7 @@ def test_results_come_in_order_and_are_those_of_one_process(
     tmp_path: Path, processes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workers, "BUNDLE_BYTES", 2000)
+    monkeypatch.setattr(workers, "READ_HERE", 20_000)  # the first files are read here
     paths = []
     for n in range(60):
         paths.append(tmp_path / f"{n:02}.md")

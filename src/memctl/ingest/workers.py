@@ -17,6 +17,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
 from memctl.extract import needs_worker
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Files travel together until they have this many bytes, or there are this many of them.
 BUNDLE_BYTES, BUNDLE_FILES = 400_000, 64
+#: In bytes: so much of ordinary text is read before there are processes.
+READ_HERE = 400_000
 #: How many bundles may be done before an earlier one is.
 AHEAD = 24
 
@@ -71,6 +74,13 @@ class Team:
         from concurrent.futures import ThreadPoolExecutor
 
         self._preparer.prepare("", b"")  # loads what every text needs: the forks need not load it each
+        tasks, read = iter(tasks), 0
+        for task in tasks:  # nor compile again the expressions that the first files need, nor meet their words anew
+            if read >= READ_HERE or task.size >= READ_HERE or needs_worker(task.path):
+                tasks = chain([task], tasks)
+                break
+            yield self._preparer.read(task.path, task.sha256)
+            read += task.size
         while len(self._idle) < self._wanted:  # before there are threads, so that they can be forks
             self._idle.append(self._start())
         # One thread for each process: it writes, waits and reads; the work is done in the process.
