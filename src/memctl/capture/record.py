@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from memctl import errors, ids
 from memctl.annotations import TYPE_CHECKING, NamedTuple
 from memctl.capture import own
-from memctl.capture.transcript import Transcript, open_database, open_transcript
+from memctl.capture.transcript import Conversations, Transcript, open_database, open_transcript
 from memctl.capture.turns import Turn
 from memctl.ingest import statements
 from memctl.store import sessions, transcripts
@@ -76,7 +76,7 @@ class Capture:
 
     scope_of  the scope of a session that is held in a folder ("" where its transcript names none)
     dry       only counts: nothing is written
-    only      whether a session that was held in a folder is wanted; None: every one
+    only      whether a session of a database that was held in a folder is wanted; None: every one
     form      of the file that was read last; "" where it held no conversation
     keep      whether `Taken.exchanges` are kept, for whoever makes candidates of them
     """
@@ -128,8 +128,9 @@ class Capture:
     def transcript(self, found: Transcript, *, since: str = "") -> None:
         """Take in a transcript: what was said from `since` on (a time in the shape of `ids.timestamp`)."""
         held: dict[str, list[Exchange]] = {}
+        mixed = isinstance(found, Conversations)  # a file is of one project, wherever a conversation goes from there
         for one in exchanges(found.turns()):
-            if self.only is not None and not self.only(one.first.cwd):
+            if mixed and self.only is not None and not self.only(one.first.cwd):
                 continue
             if not since or not one.first.time or one.first.time >= since:
                 held.setdefault(one.session, []).append(one)

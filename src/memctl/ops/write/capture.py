@@ -100,7 +100,11 @@ def capture(
     while watch:
         ids.pause(interval, interval)
         taker.look_again()
+        before = taker.taken.turns + taker.taken.grown
         _take_files(ctx, taker, scopes, words, form, moment, all_projects=all_projects)
+        new = taker.taken.turns + taker.taken.grown - before
+        if new:
+            ctx.note(f"[capture] {new} turn(s) taken in")
     return _told(ctx, taker, acting.dry_run, others)
 
 
