@@ -99,13 +99,16 @@ def capture(
     others = _take_files(ctx, taker, scopes, words, form, moment, all_projects=all_projects)
     while watch:
         ids.pause(interval, interval)
-        taker.look_again()
-        before = taker.taken.turns + taker.taken.grown
+        before = taker.look_again()
         _take_files(ctx, taker, scopes, words, form, moment, all_projects=all_projects)
-        new = taker.taken.turns + taker.taken.grown - before
-        if new:
-            ctx.note(f"[capture] {new} turn(s) taken in")
+        _say_new(ctx, taker, before)
     return _told(ctx, taker, acting.dry_run, others)
+
+
+def _say_new(ctx: Context, taker: "Capture", before: int) -> None:
+    new = taker.taken.turns + taker.taken.grown - before
+    if new:
+        ctx.note(f"[capture] {new} turn(s) taken in")
 
 
 def _take_pipe(ctx: Context, taker: "Capture", form: str, session: str | None, since: str) -> None:
