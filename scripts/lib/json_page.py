@@ -120,6 +120,7 @@ inject_text|string|the block; empty when nothing matches
 item_ids|array|ids of the items
 items|array|the items
 items_expired|integer|items that ran out
+palace_assigned|integer|merged items that took over a pin of their sources
 items_indexed|integer|items in the index
 items_merged|integer|items that were merged
 items_processed|integer|items that were looked at

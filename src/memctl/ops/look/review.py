@@ -51,7 +51,7 @@ class ReviewEntry(NamedTuple):
 @operation(
     access=WRITE,
     examples=(
-        "memctl review                       # at a terminal: one decision after the other",
+        "memctl review              # at a terminal: one decision after the other",
         "memctl review list --kind conflict,held",
         "memctl review --json | jq -r '.entries[].commands[]'",
     ),

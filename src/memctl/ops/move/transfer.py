@@ -311,7 +311,7 @@ class Imported(Result):
         "memctl import backup.jsonl --db fresh.db --preserve-ids",
         "memctl import backup.jsonl --dry-run  # what would happen, line by line",
         "memctl export --db project-a.db | memctl import --db project-b.db",
-        "memctl import ~/.rekal/memory.db  # or another store, or a folder of Markdown notes",
+        "memctl import ~/.rekal/memory.db  # or a store, or a folder of notes",
     ),
     exits={
         0: "also when everything was there already",

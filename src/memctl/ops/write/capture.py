@@ -24,7 +24,7 @@ _LISTED = 1000
 @operation(
     access=CREATE,
     examples=(
-        "memctl capture --dry-run                 # what past sessions of this project are on disk",
+        "memctl capture --dry-run  # what past sessions of this project are on disk",
         "memctl capture                           # take them in; again, what is new",
         "memctl capture chat.jsonl notes/chat.txt ~/old-sessions/",
         "memctl capture transcript ~/.codex/sessions/2026/11/20/rollout-1.jsonl",
