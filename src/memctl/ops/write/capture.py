@@ -26,7 +26,7 @@ _LISTED = 1000
     examples=(
         "memctl capture --dry-run  # what past sessions of this project are on disk",
         "memctl capture                           # take them in; again, what is new",
-        "memctl capture chat.jsonl notes/chat.txt",
+        "memctl capture chat.jsonl notes/chat.txt ~/old-sessions/",
         "memctl capture transcript ~/.codex/sessions/2026/11/20/rollout-1.jsonl",
         "llm logs --json | memctl capture pipe --client generic",
     ),
@@ -37,7 +37,7 @@ def capture(
     paths: Annotated[
         list[str] | None,
         Arg(
-            "transcripts, or `transcript PATH`, or `pipe`; without one, all of this project that clients keep",
+            "transcripts, folders of them, `transcript PATH`, or `pipe`; without one, all of this project",
             metavar="PATH",
             path=True,
         ),
@@ -100,9 +100,16 @@ def capture(
     others = _take_files(ctx, taker, scopes, words, form, moment, all_projects=all_projects)
     while watch:
         ids.pause(interval, interval)
-        taker.look_again()
+        before = taker.look_again()
         _take_files(ctx, taker, scopes, words, form, moment, all_projects=all_projects)
+        _say_new(ctx, taker, before)
     return _told(ctx, taker, acting.dry_run, others)
+
+
+def _say_new(ctx: Context, taker: "Capture", before: int) -> None:
+    new = taker.taken.turns + taker.taken.grown - before
+    if new:
+        ctx.note(f"[capture] {new} turn(s) taken in")
 
 
 def _take_pipe(ctx: Context, taker: "Capture", form: str, session: str | None, since: str) -> None:
@@ -129,10 +136,14 @@ def _take_files(
     all_projects: bool,
 ) -> "dict[str, list[Found]]":
     """Take in the files that are named, else those of clients; the clients' files of other projects are the answer."""
-    from memctl.capture.found import Found, transcripts_on_disk
+    from memctl.capture.found import Found, transcripts_in, transcripts_on_disk
 
     others: dict[str, list[Found]] = {}
-    given = [Found(form, ctx.absolute(word), "") for word in words]
+    given: list[Found] = []
+    named: set[str] = set()
+    for word in map(ctx.absolute, words):
+        given += transcripts_in(word) if os.path.isdir(word) else [Found(form, word, "")]
+        named.add(word)
     if not words:
         given = []
         for one in transcripts_on_disk(ctx.environ, ctx.project.folder):
@@ -146,12 +157,12 @@ def _take_files(
         try:
             known = taker.file(one.path, form=form or one.client, cwd=one.folder, since=since)
         except errors.MemctlError as exc:
-            if words:
+            if one.path in named:
                 raise
             ctx.warn(f"[capture] {exc}")
             continue
         _learn(ctx, taker)
-        if words and known and not taker.form:
+        if one.path in named and known and not taker.form:
             raise errors.DocumentUnreadable(path=ctx.policy.redact(one.path), reason=_NONE)
     return others
 
