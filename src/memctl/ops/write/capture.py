@@ -78,10 +78,8 @@ def capture(
     words = list(paths or ())
     form = ALIASES.get(client or "", client or "")
     if form and form not in FORMS:
-        raise errors.UsageError(
-            f"'{ctx.policy.redact(one_line(form, 80))}' is no form of transcripts; {', '.join(FORMS)}",
-            command="capture",
-        )
+        problem = f"'{ctx.policy.redact(one_line(form, 80))}' is no form of transcripts; {', '.join(FORMS)}"
+        raise errors.UsageError(problem, command="capture")
     piped = words in ([_PIPE], ["-"])
     if words[:1] == [_TRANSCRIPT] and len(words) == 1:
         raise errors.UsageError("the transcript is missing", command="capture")
