@@ -53,16 +53,10 @@ class SessionMemory:
         name = re.sub(r"[^A-Za-z0-9_-]", "_", session)[:100]
         self._folder = os.path.join(state.folder(), "hooks")
         self._path = os.path.join(self._folder, f"{client}-{name}") if name else ""
-        self.session = session if name else ""
         self._held = state.read(self._path).decode("ascii", "replace") if name else ""
         held = f"\n{self._held}".rpartition("\n!\n")[2].split()
         self.given = {word for word in held if word[0] not in "=+"}
         self.last_prompt = next((word for word in reversed(held) if word.startswith("=")), "")
-
-    @property
-    def was_cut(self) -> bool:
-        """Whether the conversation was cleared or compacted before."""
-        return "!" in self._held.splitlines()
 
     @property
     def told(self) -> list[Telling]:
@@ -142,16 +136,9 @@ def at_prompt(ctx: "Context", prompt: str, memory: SessionMemory) -> "Recalled |
         BlockForm(),
         command="hook",
         kind="hook",
-        but=memory.given | _said(ctx, memory),
+        but=memory.given,
     )
     return found if found.block.ids else None
-
-
-def _said(ctx: "Context", memory: SessionMemory) -> set[str]:
-    """What was said in the session itself, as long as its model has all of it."""
-    from memctl.store.sessions import items_in
-
-    return set() if memory.was_cut or not memory.session else set(items_in(ctx.db, memory.session))
 
 
 def _tokens(text: str) -> int:
