@@ -214,6 +214,8 @@ session_id|string|the conversation
 sessions|array|the conversations
 settings|array|each setting: `key`, `value`, `origin`
 similar|array|each item that it nearly repeats or contradicts: `id`, `why`, and the `conflict`
+capture.candidates|integer|statements that were found in them, and are proposed
+capture.repeats|integer|what was found in them and is evidence of known statements
 similar.items|array|each item: `id`, `score` (0 to 1), `title`, `type`, `tier`
 similarity_score|number|how alike the texts are, 0 to 1
 skipped_conflict|integer|lines whose id is that of another item
